@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "p2p/copy_request.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "p2p/copy_exec.h"
+#include "p2p/copy_request.h"
+#include "p2p/peer.h"
 #include "p2p/peer_internal.h"
+#include "runtime/base/error.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
 
 /*
  * Resolves the ranges of copies and keeps them until the copies end (load.h).
@@ -31,7 +36,7 @@ static int refuse(struct peali_place place, uint64_t bytes, const char *call)
 			  (unsigned long long)place.address, place.device);
 }
 
-static int in_record(struct peali_record *record, struct peali_place place,
+static int in_record(struct peali_allocation *record, struct peali_place place,
 		     uint64_t bytes, struct peali_range *out)
 {
 	if (!record || !peali_range_inside(place.address, bytes,
@@ -65,10 +70,10 @@ static int in_mapping(struct peali_peers *peers, struct peali_place place,
 static int resolve(struct peali_peers *peers, struct peali_place place,
 		   uint64_t bytes, const char *call, struct peali_range *out)
 {
-	struct peali_record *own =
-		peali_record_find(peers, place.device, place.address);
-	struct peali_record *host =
-		peali_record_find(peers, PEALI_HOST, place.address);
+	struct peali_allocation *own =
+		peali_allocation_find(peers, place.device, place.address);
+	struct peali_allocation *host =
+		peali_allocation_find(peers, PEALI_HOST, place.address);
 	const struct peali_device *d;
 	struct peali_memory memory;
 

@@ -8,8 +8,12 @@
 #include <time.h>
 
 #include <peal/device/host.h>
-#include "p2p/peer_internal.h"
+#include "p2p/copy_exec.h"
 #include "p2p/copy_request.h"
+#include "p2p/copy_stats.h"
+#include "p2p/peer.h"
+#include "p2p/peer_internal.h"
+#include "runtime/base/error.h"
 #include "runtime/base/math.h"
 
 /*

@@ -7,8 +7,12 @@
 #include <string.h>
 
 #include <peal/device/host.h>
+#include "p2p/copy_stats.h"
 #include "p2p/peer_internal.h"
+#include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
 
 #define TOGETHER 64 /* most copies of one call to a backend */
 /* Bytes of a background copy between two checks for a cancellation. */

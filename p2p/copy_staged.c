@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "p2p/copy_exec.h"
 
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "p2p/copy_exec.h"
 #include "p2p/peer_internal.h"
-#include "runtime/base/wait.h"
+#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/range_alloc.h"
 
 /*
  * Staged copies. A stage has two buffers of pinned host memory. The caller uses

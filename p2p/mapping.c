@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "p2p/peer.h"
 #include "p2p/peer_internal.h"
+#include "runtime/base/error.h"
+#include "runtime/device/devices.h"
 
 /* The search is linear: there are few mappings at a time. */
 
@@ -67,11 +70,12 @@ static int refuse_range(int device, uint64_t address, uint64_t bytes,
 
 /* Finds the allocation that contains the range, by record or in the backend. */
 static int find_memory(struct peali_peers *peers, int device, uint64_t address,
-		       uint64_t bytes, struct peali_record **record_out,
+		       uint64_t bytes, struct peali_allocation **record_out,
 		       struct peali_memory *out)
 {
 	const struct peali_device *d = &peers->devices->device[device];
-	struct peali_record *record = peali_record_find(peers, device, address);
+	struct peali_allocation *record =
+		peali_allocation_find(peers, device, address);
 	const char *call = "peal_peer_map";
 
 	*record_out = record;

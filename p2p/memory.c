@@ -5,7 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "p2p/peer.h"
 #include "p2p/peer_internal.h"
+#include "runtime/base/error.h"
+#include "runtime/device/devices.h"
 
 /* The records are in one array, ordered by device and then by address. */
 
@@ -16,7 +19,7 @@ int peali_range_inside(uint64_t address, uint64_t bytes, uint64_t start,
 	       bytes <= size - (address - start);
 }
 
-static int is_before(const struct peali_record *record, int device,
+static int is_before(const struct peali_allocation *record, int device,
 		     uint64_t address)
 {
 	if (record->device != device)
@@ -41,11 +44,11 @@ static size_t place_of(const struct peali_peers *peers, int device,
 	return low;
 }
 
-struct peali_record *peali_record_find(struct peali_peers *peers, int device,
-				       uint64_t address)
+struct peali_allocation *peali_allocation_find(struct peali_peers *peers,
+					       int device, uint64_t address)
 {
 	size_t i = place_of(peers, device, address);
-	struct peali_record *record;
+	struct peali_allocation *record;
 
 	if (i < peers->n_records && peers->record[i]->device == device &&
 	    peers->record[i]->address == address)
@@ -63,7 +66,7 @@ struct peali_record *peali_record_find(struct peali_peers *peers, int device,
 static int make_room(struct peali_peers *peers)
 {
 	size_t most = peers->max_records ? 2 * peers->max_records : 16;
-	struct peali_record **grown;
+	struct peali_allocation **grown;
 
 	if (peers->n_records < peers->max_records)
 		return 0;
@@ -75,7 +78,7 @@ static int make_room(struct peali_peers *peers)
 	return 0;
 }
 
-static int insert(struct peali_peers *peers, struct peali_record *record)
+static int insert(struct peali_peers *peers, struct peali_allocation *record)
 {
 	size_t i;
 
@@ -95,7 +98,7 @@ static int insert(struct peali_peers *peers, struct peali_record *record)
 static int take(struct peali_peers *peers, int device, uint64_t bytes,
 		int is_buffer, uint64_t *address_out)
 {
-	struct peali_record *record = calloc(1, sizeof(*record));
+	struct peali_allocation *record = calloc(1, sizeof(*record));
 	int r;
 
 	if (!record)
@@ -150,11 +153,12 @@ int peali_buffer_alloc(struct peali_peers *peers, int device, uint64_t bytes,
 
 /* Removes a record if nothing uses the memory. The caller holds peers->lock. */
 static int take_out(struct peali_peers *peers, int device, uint64_t address,
-		    int is_buffer, struct peali_record **out)
+		    int is_buffer, struct peali_allocation **out)
 {
 	const char *call = is_buffer ? "peal_buffer_destroy" :
 				       "peal_memory_free";
-	struct peali_record *record = peali_record_find(peers, device, address);
+	struct peali_allocation *record =
+		peali_allocation_find(peers, device, address);
 	size_t i;
 
 	if (!record || record->address != address ||
@@ -189,7 +193,7 @@ static int take_out(struct peali_peers *peers, int device, uint64_t address,
 static int give(struct peali_peers *peers, int device, uint64_t address,
 		int is_buffer)
 {
-	struct peali_record *record = NULL;
+	struct peali_allocation *record = NULL;
 	int r;
 
 	pthread_mutex_lock(&peers->lock);
@@ -220,7 +224,8 @@ static int view_take(struct peali_peers *peers, int viewer, int owner,
 		     uint64_t address, uint64_t *view_out)
 {
 	const char *call = "peal_buffer_address";
-	struct peali_record *record = peali_record_find(peers, owner, address);
+	struct peali_allocation *record =
+		peali_allocation_find(peers, owner, address);
 	uint64_t view;
 	int r = peali_pair_take(peers, viewer, owner, PEALI_USE_BUFFER, call);
 
@@ -258,9 +263,9 @@ void peali_buffer_view_give(struct peali_peers *peers, int viewer, int owner)
 	pthread_mutex_unlock(&peers->lock);
 }
 
-void peali_records_clear(struct peali_peers *peers)
+void peali_allocations_clear(struct peali_peers *peers)
 {
-	struct peali_record *record;
+	struct peali_allocation *record;
 
 	while (peers->n_records) {
 		record = peers->record[--peers->n_records];

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The runtime's peer state, and counted access of ordered pairs: see peer.h. */
 #include "p2p/peer.h"
-#include "runtime/base/log.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "p2p/peer_internal.h"
 #include "p2p/copy_exec.h"
+#include "p2p/copy_stats.h"
+#include "p2p/peer_internal.h"
 #include "p2p/probe.h"
+#include "p2p/probe_cache.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/device/devices.h"
+#include "runtime/runtime.h"
 
 /* ---- create and destroy -------------------------------------------------- */
 
@@ -173,7 +178,7 @@ void peali_peers_clear(struct peali_peers *peers)
 		while (find_use(peers, uses[i], &from, &to))
 			peali_pair_give(peers, from, to, uses[i]);
 	}
-	peali_records_clear(peers);
+	peali_allocations_clear(peers);
 	pthread_mutex_unlock(&peers->lock);
 }
 
@@ -191,7 +196,7 @@ struct peali_peers *peali_peers_of(struct peal_runtime *runtime,
 				   const char *call)
 {
 	if (runtime)
-		return peali_runtime_peers(runtime);
+		return runtime->peers;
 	peali_fail(PEAL_EINVAL, call,
 		   "the runtime is NULL: open one by peal_runtime_open");
 	return NULL;

@@ -18,12 +18,8 @@ struct peali_peers;
 struct peali_range {
 	struct peali_place place; /* device numbers of the runtime */
 	uint64_t bytes;
-	struct peali_record *record; /* NULL: nothing to keep */
+	struct peali_allocation *record; /* NULL: nothing to keep */
 };
-
-/* ---- defined by runtime/runtime.c ---------------------------------------- */
-
-struct peali_peers *peali_runtime_peers(struct peal_runtime *runtime);
 
 /* ---- create and destroy -------------------------------------------------- */
 

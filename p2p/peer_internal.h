@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 #include <peal/transfer.h>
-#include "p2p/probe_cache.h"
 #include "p2p/copy_stats.h"
 #include "p2p/peer.h"
+#include "p2p/probe_cache.h"
 
 /*
  * Internals of struct peali_peers, for the files of this folder only.
@@ -43,7 +43,7 @@ struct peali_pair {
 };
 
 /** An allocation of peal_memory_alloc. */
-struct peali_record {
+struct peali_allocation {
 	int device; /* device, or PEALI_HOST */
 	uint64_t address; /* the owner's address */
 	uint64_t bytes;
@@ -60,7 +60,7 @@ struct peali_mapping {
 	uint64_t owner_address;
 	uint64_t bytes; /* largest requested length */
 	uint32_t count;
-	struct peali_record *record; /* NULL: the runtime's own memory */
+	struct peali_allocation *record; /* NULL: the runtime's own memory */
 };
 
 /** The baseline of a link kind: bandwidth through host memory. */
@@ -87,7 +87,7 @@ struct peali_peers {
 	const struct peali_devices *devices;
 	pthread_mutex_t lock;
 	struct peali_pair *pair; /* [from * devices->n + to] */
-	struct peali_record **record; /* by device, then by address */
+	struct peali_allocation **record; /* by device, then by address */
 	size_t n_records, max_records;
 	size_t n_buffers; /* buffers among the records */
 	struct peali_mapping *mapping;
@@ -130,13 +130,13 @@ struct peali_peers *peali_peers_of(struct peal_runtime *runtime,
  * memory.c. Returns the record that contains the address, or NULL. The caller
  * holds `lock`.
  */
-struct peali_record *peali_record_find(struct peali_peers *peers, int device,
-				       uint64_t address);
+struct peali_allocation *peali_allocation_find(struct peali_peers *peers,
+					       int device, uint64_t address);
 /* Returns 1 if [address, +bytes) is inside [start, +size). */
 int peali_range_inside(uint64_t address, uint64_t bytes, uint64_t start,
 		       uint64_t size);
 /* Frees all remaining records and their memory. */
-void peali_records_clear(struct peali_peers *peers);
+void peali_allocations_clear(struct peali_peers *peers);
 
 /*
  * mapping.c. Returns the mapping that contains the range, or NULL. The caller

@@ -11,9 +11,11 @@
 
 #include "p2p/peer_internal.h"
 #include "p2p/probe_cache.h"
-#include "p2p/probe_subprocess.h"
 #include "p2p/probe_setup.h"
+#include "p2p/probe_subprocess.h"
 #include "runtime/base/env.h"
+#include "runtime/base/error.h"
+#include "runtime/device/devices.h"
 
 #define CALL "peal_topology_pair"
 

@@ -12,9 +12,9 @@
 #include <unistd.h>
 
 #include <peal/device/host.h>
+#include "runtime/base/env.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
-#include "runtime/base/env.h"
 
 #define PATH_BYTES 4096
 #define FORMAT 1

@@ -5,7 +5,10 @@
  */
 #include "p2p/probe_setup.h"
 
+#include "p2p/peer_internal.h"
 #include "p2p/probe.h"
+#include "runtime/base/error.h"
+#include "runtime/device/backend.h"
 
 #include <string.h>
 

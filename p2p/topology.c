@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports the properties of ordered pairs of devices. */
 #include "p2p/probe.h"
+#include "runtime/base/error.h"
+#include "runtime/device/devices.h"
 #include "runtime/runtime.h"
 
 int peal_topology_pair(struct peal_runtime *rt, int from, int to,

@@ -6,7 +6,11 @@
 #include <string.h>
 
 #include <peal/abi/placed.h>
+#include "p2p/peer.h"
 #include "queues/queue_select.h"
+#include "runtime/base/error.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_queue_place"

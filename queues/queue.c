@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "queues/call_guard.h"
+#include "queues/queue_select.h"
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
 

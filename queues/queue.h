@@ -17,8 +17,8 @@
 #include "queues/call_guard.h"
 #include "queues/publication.h"
 #include "queues/queue_select.h"
-#include "runtime/device/backend.h"
 #include "runtime/base/math.h"
+#include "runtime/device/backend.h"
 
 /*
  * Internals of the queues of host threads (peal/queue.h). queue.c has the code

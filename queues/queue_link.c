@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "queues/publication.h"
 #include "queues/queue.h"
+#include "queues/queue_select.h"
+#include "queues/ring.h"
+#include "runtime/base/math.h"
 
 /* Queues of threads: the kind `link`, one producer and one consumer. */
 

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "queues/mailbox.h"
 #include "queues/queue.h"
+#include "queues/queue_select.h"
 
 /* Queues of threads: the kind `mailbox`, many producers and one consumer. */
 

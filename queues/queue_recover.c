@@ -12,6 +12,7 @@
  *   and the end is not opened again. When all producers are closed, every
  *   unused slot is free, and the end can be opened again.
  */
+#include "queues/call_guard.h"
 #include "queues/queue.h"
 
 #include <errno.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "queues/queue.h"
+#include "queues/queue_select.h"
+#include "queues/topic.h"
 
 /*
  * Queues of threads: the kind `topic`. One producer, many consumers; each

@@ -2,6 +2,8 @@
 #include <peal/device/poison.h>
 
 #include "queues/queue.h"
+#include "queues/queue_select.h"
+#include "queues/work.h"
 
 /*
  * Queues of threads: the kind `work queue`. Many producers, many consumers;

@@ -4,10 +4,34 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "p2p/peer.h"
+#include "runtime/actor/monitor.h"
 #include "runtime/base/env.h"
-#include "runtime/rpc/reject_table.h"
-#include "runtime/link/remote.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/collective/barrier.h"
+#include "runtime/collective/communicator.h"
+#include "runtime/collective/event.h"
+#include "runtime/compute/buffer.h"
+#include "runtime/compute/executor.h"
+#include "runtime/compute/graph.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/program.h"
+#include "runtime/ipc/process.h"
 #include "runtime/kernel/counters.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/name_table.h"
+#include "runtime/launch/watchdog.h"
+#include "runtime/link/endpoint.h"
+#include "runtime/link/endpoint_ref.h"
+#include "runtime/link/inflight.h"
+#include "runtime/link/link.h"
+#include "runtime/link/reject_table.h"
+#include "runtime/link/remote.h"
+#include "runtime/link/stager.h"
+#include "runtime/link/topic.h"
+#include "runtime/observe/stall.h"
+#include "runtime/rpc/requester.h"
 #include "runtime/runtime.h"
 
 const char *peal_version(void)
@@ -15,10 +39,33 @@ const char *peal_version(void)
 	return PEALI_VERSION;
 }
 
-struct peali_peers *peali_runtime_peers(struct peal_runtime *rt)
+/* ---- hooks --------------------------------------------------------------- */
+
+static int check_receiver(struct peal_runtime *rt, uint64_t address,
+			  const char *call)
 {
-	return rt->peers;
+	struct peali_end end;
+
+	return peali_end_resolve(rt, address, "address", &end, call);
 }
+
+static const struct peali_hooks hooks = {
+	.kernel_ended = peali_links_reap,
+	.describe_inflight = peali_hand_describe,
+	.explain_stall = peali_stuck_why,
+	.log_stalls = peali_stuck_log,
+	.next_down = peali_monitors_look,
+	.endpoint_ends = peali_monitors_leave,
+	.check_receiver = check_receiver,
+	.check_unused = peali_group_check_unused,
+	.remove_links = peali_far_remove_links,
+	.link_closed = peali_far_end,
+	.decline = peali_decline,
+	.gives_credit = peali_gives_credit,
+	.answer = peali_far_answer,
+};
+
+/* ---- open ---------------------------------------------------------------- */
 
 /* Returns 1 if a comma-separated list contains the name. */
 static int names(const char *list, const char *name)
@@ -256,6 +303,7 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 	if (!rt)
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
 				  "no memory for the runtime");
+	rt->hooks = &hooks;
 	pthread_mutex_init(&rt->lock, NULL);
 	pthread_mutex_init(&rt->launch_lock, NULL);
 	peali_names_init(&rt->names);

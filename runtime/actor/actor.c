@@ -3,44 +3,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/actor/initial_state.h"
+#include "runtime/actor/mailbox_limit.h"
+#include "runtime/actor/migrate.h"
+#include "runtime/actor/retire.h"
+#include "runtime/actor/slots.h"
+#include "runtime/actor/supervisor.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/name_table.h"
+#include "runtime/kernel/record.h"
 #include "runtime/runtime.h"
-
-uint32_t peali_actor_number(const struct peal_kernel *k, uint32_t index)
-{
-	return k->actors[index].generation << PEAL_ACTOR_BITS | index;
-}
-
-struct peal_kernel *peali_kernel_at(struct peal_runtime *rt, uint64_t address)
-{
-	uint32_t id = (uint32_t)(address >> 32) & 0xffff;
-	struct peal_kernel *k;
-
-	if (address >> 48 == PEALI_ADDRESS_HOST)
-		return NULL;
-	for (k = rt->kernels; k; k = k->next)
-		if (k->id == id && (uint64_t)k->device == address >> 48)
-			break;
-	if (k && peali_is_spawned(k, address))
-		k->actors[PEAL_ACTOR_INDEX(address)] =
-			peali_actor_look(k, PEAL_ACTOR_INDEX(address));
-	return k && PEAL_ACTOR_INDEX(address) < k->params.max_actors &&
-			       (uint32_t)address ==
-				       peali_actor_number(
-					       k, PEAL_ACTOR_INDEX(address)) ?
-		       k :
-		       NULL;
-}
-
-struct peal_kernel *peali_kernel_of(struct peal_runtime *rt, uint64_t address)
-{
-	struct peal_kernel *k = peali_kernel_at(rt, address);
-	uint32_t handler = k ? k->actors[PEAL_ACTOR_INDEX(address)].handler :
-			       PEAL_NO_HANDLER;
-
-	return handler == PEAL_NO_HANDLER || handler == PEALI_POOL_HANDLER ?
-		       NULL :
-		       k;
-}
 
 /* ---- spawn --------------------------------------------------------------- */
 

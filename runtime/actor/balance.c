@@ -9,6 +9,13 @@
 
 #include <peal/balance.h>
 #include "runtime/actor/balance.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/record.h"
+#include "runtime/link/link.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_kernel_balance"

@@ -8,62 +8,25 @@
  * that worker that lead to that kernel. Its ends belong to the kernels, not to
  * actors. include/peal/device/away.h explains how workers use it.
  */
+#include "runtime/actor/forwarding.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "queues/publication.h"
+#include "runtime/actor/migrate.h"
+#include "runtime/actor/slots.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/record.h"
+#include "runtime/link/endpoint_ref.h"
+#include "runtime/link/link.h"
 #include "runtime/runtime.h"
 
 /* ---- addresses ----------------------------------------------------------- */
-
-struct peali_crossing *peali_crossing_from(const struct peal_runtime *rt,
-					   uint64_t address)
-{
-	uint32_t i;
-
-	for (i = 0; i < rt->n_crossings; i++)
-		if (rt->crossings[i].from == address)
-			return &rt->crossings[i];
-	return NULL;
-}
-
-struct peali_crossing *peali_crossing_to(const struct peal_runtime *rt,
-					 uint64_t address)
-{
-	uint32_t i;
-
-	for (i = 0; i < rt->n_crossings; i++)
-		if (rt->crossings[i].to == address && !rt->crossings[i].proxy)
-			return &rt->crossings[i];
-	return NULL;
-}
-
-int peali_crossing_add(struct peal_runtime *rt,
-		       const struct peali_crossing *crossing, const char *call)
-{
-	struct peali_crossing *more;
-
-	if (rt->n_crossings == rt->max_crossings) {
-		uint32_t max = rt->max_crossings ? 2 * rt->max_crossings : 16;
-
-		more = realloc(rt->crossings, max * sizeof(*more));
-		if (!more)
-			return peali_fail(PEAL_ENOMEM, call,
-					  "no memory for %u addresses that "
-					  "lead to other kernels",
-					  max);
-		rt->crossings = more;
-		rt->max_crossings = max;
-	}
-	rt->crossings[rt->n_crossings++] = *crossing;
-	return 0;
-}
-
-void peali_crossing_remove(struct peal_runtime *rt,
-			   struct peali_crossing *crossing)
-{
-	*crossing = rt->crossings[--rt->n_crossings];
-}
 
 /* ---- forwarding links ---------------------------------------------------- */
 

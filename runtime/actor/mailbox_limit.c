@@ -3,9 +3,18 @@
  * Limits of mailboxes: reserves limits for actors and reads their counters. The
  * workers enforce the limits (include/peal/device/limit.h).
  */
+#include "runtime/actor/mailbox_limit.h"
+
 #include <stdlib.h>
 #include <string.h>
+#include <peal/device/atomic.h>
 
+#include "runtime/base/error.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/record.h"
 #include "runtime/runtime.h"
 
 #define SPAWN "peal_actor_spawn"

@@ -4,9 +4,25 @@
  * addresses. The file include/peal/device/migrate.h explains how messages
  * follow the actor.
  */
+#include "runtime/actor/migrate.h"
+
 #include <string.h>
 
-#include "runtime/actor/name.h"
+#include "p2p/peer.h"
+#include "runtime/actor/forwarding.h"
+#include "runtime/actor/initial_state.h"
+#include "runtime/actor/slots.h"
+#include "runtime/actor/supervisor.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/name_table.h"
+#include "runtime/kernel/record.h"
+#include "runtime/link/link.h"
+#include "runtime/link/topic.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_actor_migrate"
@@ -21,60 +37,6 @@ struct move {
 };
 
 /* ---- addresses ----------------------------------------------------------- */
-
-uint32_t peali_actor_lives(const struct peal_kernel *k, uint32_t index)
-{
-	while (k->actors[index].moved_to &&
-	       k->actors[index].moved_to != PEALI_ELSEWHERE)
-		index = k->actors[index].moved_to - 1;
-	return index;
-}
-
-/* Returns the address of an entry. */
-static uint64_t address_at(const struct peal_kernel *k, uint32_t index)
-{
-	return k->params.address | peali_actor_number(k, index);
-}
-
-uint64_t peali_address_next(struct peal_runtime *rt, uint64_t address)
-{
-	const struct peal_kernel *k = peali_kernel_of(rt, address);
-	uint32_t next = k ? k->actors[PEAL_ACTOR_INDEX(address)].moved_to : 0;
-
-	if (next == PEALI_ELSEWHERE)
-		return peali_crossing_from(rt, address)->to;
-	return next ? address_at(k, next - 1) : 0;
-}
-
-uint64_t peali_address_before(struct peal_runtime *rt, uint64_t address)
-{
-	const struct peal_kernel *k = peali_kernel_of(rt, address);
-	uint32_t was = k ? k->actors[PEAL_ACTOR_INDEX(address)].moved_from : 0;
-	const struct peali_crossing *c;
-
-	if (was != PEALI_ELSEWHERE)
-		return was ? address_at(k, was - 1) : 0;
-	c = peali_crossing_to(rt, address); /* NULL: that kernel is destroyed */
-	return c ? c->from : 0;
-}
-
-uint64_t peali_address_lives(struct peal_runtime *rt, uint64_t address)
-{
-	uint64_t next;
-
-	while ((next = peali_address_next(rt, address)))
-		address = next;
-	return address;
-}
-
-uint64_t peali_address_first(struct peal_runtime *rt, uint64_t address)
-{
-	uint64_t before;
-
-	while ((before = peali_address_before(rt, address)))
-		address = before;
-	return address;
-}
 
 /* Records that the actor now lives at its next entry. */
 static void record(const struct move *m)
@@ -95,8 +57,8 @@ static void record(const struct move *m)
 	k->n_moved++;
 	k->n_actors -= away;
 	m->to->n_actors += away;
-	peali_name_follow(k->rt, address_at(k, m->index),
-			  address_at(m->to, m->next));
+	peali_name_follow(k->rt, peali_actor_address(k, m->index),
+			  peali_actor_address(m->to, m->next));
 	if (a->ports_of)
 		k->actors[a->ports_of - 1].n_links--;
 	if (next->ports_of)
@@ -421,7 +383,8 @@ static int bring(const struct move *m, int anew, const char *call)
 					m->handler->state_bytes);
 	if (result)
 		return result; /* a later call releases and copies again */
-	peali_crossing_from(k->rt, address_at(k, m->index))->passage = NULL;
+	peali_crossing_from(k->rt, peali_actor_address(k, m->index))->passage =
+		NULL;
 	record(m);
 	arrive.actor = peali_actor_number(to, m->next);
 	arrive.next = (uint32_t)anew;
@@ -454,7 +417,8 @@ static int tell_leave(const struct move *m, const struct peal_link *passage,
 		return result;
 	a->moving = 0;
 	peali_crossing_remove(
-		k->rt, peali_crossing_from(k->rt, address_at(k, m->index)));
+		k->rt,
+		peali_crossing_from(k->rt, peali_actor_address(k, m->index)));
 	take_back(m);
 	return result;
 }
@@ -466,8 +430,8 @@ static int tell_leave(const struct move *m, const struct peal_link *passage,
 static int leave(const struct move *m)
 {
 	struct peal_kernel *k = m->kernel;
-	struct peali_crossing c = { .from = address_at(k, m->index),
-				    .to = address_at(m->to, m->next) };
+	struct peali_crossing c = { .from = peali_actor_address(k, m->index),
+				    .to = peali_actor_address(m->to, m->next) };
 	int result = peali_passage_make(k, k->actors[m->index].worker, m->to,
 					m->rooms.worker, &c.passage, CALL);
 
@@ -489,7 +453,7 @@ int peali_move_settle(struct peal_kernel *k, uint32_t index, const char *call)
 	if (!a->moving)
 		return 0;
 	if (a->moving == PEALI_ELSEWHERE) {
-		c = peali_crossing_from(k->rt, address_at(k, index));
+		c = peali_crossing_from(k->rt, peali_actor_address(k, index));
 		m.to = c->passage->to.kernel;
 	}
 	m.next = c ? PEAL_ACTOR_INDEX(c->to) : a->moving - 1;

@@ -4,9 +4,20 @@
  * Workers detect the end of actors and notify the owners
  * (include/peal/device/monitor.h).
  */
+#include "runtime/actor/monitor.h"
+
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/record.h"
+#include "runtime/link/endpoint.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_monitor"

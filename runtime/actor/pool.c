@@ -1,10 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools: creates and destroys them, and manages their members. */
+#include "runtime/actor/pool.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "queues/publication.h"
+#include "queues/work.h"
+#include "runtime/actor/slots.h"
+#include "runtime/actor/supervisor.h"
+#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/name_table.h"
+#include "runtime/kernel/record.h"
+#include "runtime/link/endpoint_ref.h"
+#include "runtime/link/link.h"
 #include "runtime/runtime.h"
 
 #define CREATE "peal_pool_create"
@@ -13,21 +28,6 @@
 #define DESTROY "peal_pool_destroy"
 
 #define CAPACITY_DEFAULT 64
-
-struct peali_pool *peali_pool_at(struct peal_runtime *rt, uint64_t address,
-				 struct peal_kernel **kernel_out)
-{
-	struct peal_kernel *k = peali_kernel_at(rt, address);
-	uint32_t i;
-
-	for (i = 0; k && i < k->params.max_pools; i++)
-		if (k->pools[i].used &&
-		    k->pools[i].actor == PEAL_ACTOR_INDEX(address)) {
-			*kernel_out = k;
-			return &k->pools[i];
-		}
-	return NULL;
-}
 
 void peali_pools_free(struct peal_kernel *k)
 {
@@ -44,15 +44,6 @@ static int no_such_pool(uint64_t address, const char *call)
 {
 	return peali_fail(PEAL_ENOENT, call, "no pool has the address %#llx",
 			  (unsigned long long)address);
-}
-
-int peali_pool_open(const struct peali_pool *pool, const char *call)
-{
-	if (!pool->ending)
-		return 0;
-	return peali_fail(PEAL_EBUSY, call,
-			  "the pool's end has begun and a worker has not "
-			  "answered yet: call peal_pool_destroy again");
 }
 
 /* ---- creation ----------------------------------------------------------- */

@@ -7,6 +7,16 @@
  */
 #include <string.h>
 
+#include "runtime/actor/forwarding.h"
+#include "runtime/actor/retire.h"
+#include "runtime/actor/slots.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/record.h"
+#include "runtime/link/link.h"
 #include "runtime/runtime.h"
 
 #define CREATE "peal_proxy_create"

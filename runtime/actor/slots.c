@@ -16,8 +16,13 @@
  * A migrated actor keeps its state where it was made. It takes only an entry
  * and ports. When it ends, its entry becomes bare and its ports become a span.
  */
+#include "runtime/actor/slots.h"
+
 #include <stdlib.h>
 
+#include "runtime/base/error.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/record.h"
 #include "runtime/runtime.h"
 
 /** A range of free bytes of the arena, or of free ports of a worker. */

@@ -8,7 +8,7 @@
 #include <peal/peal.h>
 
 #include "runtime/cli/smi.h"
-#include "runtime/device/driver_facts.h"
+#include "runtime/device/device.h"
 
 #define PASS PEALI_HEALTH_PASS
 #define WARN PEALI_HEALTH_WARN

@@ -8,7 +8,7 @@
 #include "runtime/cli/command.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/smi.h"
-#include "runtime/device/driver_facts.h"
+#include "runtime/device/device.h"
 
 /* ---- facts of the management libraries ----------------------------------- */
 

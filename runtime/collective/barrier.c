@@ -3,12 +3,22 @@
  * Barriers across devices: allocates their memory, joins workers, and arrives
  * and waits for host participants. peal/abi/barrier.h explains the algorithm.
  */
+#include "runtime/collective/barrier.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include <peal/device/barrier.h>
+#include "p2p/peer.h"
 #include "p2p/probe.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/kernel/control.h"
 #include "runtime/kernel/counters.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_barrier_create"
@@ -318,18 +328,6 @@ int peal_barrier_create(struct peal_runtime *rt, const int *devices,
 	return result;
 }
 
-int peali_barrier_names(struct peal_runtime *rt, const struct peal_kernel *k)
-{
-	const struct peal_barrier *b;
-	uint32_t i;
-
-	for (b = rt->barriers; b; b = b->next)
-		for (i = 0; i < b->n; i++)
-			if (b->participants[i].kernel == k)
-				return 1;
-	return 0;
-}
-
 int peal_barrier_destroy(struct peal_barrier *b)
 {
 	struct peal_barrier **p;
@@ -351,6 +349,9 @@ int peal_barrier_destroy(struct peal_barrier *b)
 		for (p = &rt->barriers; *p != b; p = &(*p)->next)
 			;
 		*p = b->next;
+		for (i = 0; i < b->n; i++)
+			if (b->participants[i].kernel)
+				b->participants[i].kernel->n_barrier_joins--;
 	}
 	pthread_mutex_unlock(&rt->lock);
 	if (!result)
@@ -424,6 +425,7 @@ static int join(struct peal_barrier *b, struct peal_kernel *k, uint32_t worker)
 	p->kernel = k;
 	p->worker = worker;
 	k->workers[worker].n_barriers++;
+	k->n_barrier_joins++;
 	return (int)view.index;
 }
 

@@ -4,9 +4,13 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/collective/communicator.h"
-#include "runtime/kernel/counters.h"
+#include "p2p/peer.h"
 #include "runtime/base/collect_reports.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/collective/communicator.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/counters.h"
 
 #define START "peal_collective_start"
 #define WAIT "peal_collective_wait"

@@ -8,7 +8,13 @@
 #include <string.h>
 
 #include "p2p/probe.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
 #include "runtime/collective/communicator.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/kernel/control.h"
 
 #define CALL "peal_group_create"
 #define SLICE_BYTES (256u << 10)

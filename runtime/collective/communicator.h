@@ -4,6 +4,8 @@
 
 #include <peal/group.h>
 #include <peal/process.h>
+#include "p2p/peer.h"
+#include "runtime/device/memory_block.h"
 #include "runtime/runtime.h"
 
 /*
@@ -128,12 +130,9 @@ static inline uint64_t peali_ring_message_bytes(const struct peal_group *g)
 
 /* ---- groups of processes ------------------------------------------------- */
 
-/*
- * Returns the newest group of a set; NULL: there is none. The caller holds
- * rt->lock.
- */
-const struct peal_group *peali_group_of_set(const struct peal_runtime *rt,
-					    const struct peal_processes *set);
+/* Returns PEAL_EBUSY if a group uses the set, else 0. The caller holds
+ * rt->lock. */
+int peali_group_check_unused(struct peal_processes *set, const char *call);
 /*
  * Checks that all members in other processes can take part in the current
  * collective. Returns 0, or an error that names a process that is gone.
@@ -159,5 +158,7 @@ int peali_group_close_links(struct peal_group *group);
 int peali_group_was_called(const struct peal_group *group, uint32_t place);
 /* Allows the memory of a collective that is over to be freed. */
 void peali_collective_let_go(struct peal_group *group);
+
+struct peal_group *peali_group_next(struct peal_group *group);
 
 #endif

@@ -3,6 +3,8 @@
  * Events: creation, placement of their cells, waiting, elapsed time. An event
  * has one cell for the host and one for each device that reads it.
  */
+#include "runtime/collective/event.h"
+
 #include <peal/event.h>
 
 #include <stdio.h>
@@ -10,7 +12,13 @@
 #include <string.h>
 
 #include <peal/device/event.h>
+#include "p2p/peer.h"
 #include "p2p/probe.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/memory_block.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_event_create"

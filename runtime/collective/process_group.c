@@ -7,9 +7,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "runtime/link/remote.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
 #include "runtime/collective/communicator.h"
+#include "runtime/device/devices.h"
 #include "runtime/ipc/process.h"
+#include "runtime/link/link.h"
+#include "runtime/link/remote.h"
 
 #define CALL "peal_process_group_create"
 #define NAME_MAX 40 /* bytes with the final 0; offer names append a suffix */
@@ -369,14 +373,18 @@ int peal_process_group_create(struct peal_processes *set, const char *name,
 
 /* ---- checks of other processes ------------------------------------------- */
 
-const struct peal_group *peali_group_of_set(const struct peal_runtime *rt,
-					    const struct peal_processes *set)
+int peali_group_check_unused(struct peal_processes *set, const char *call)
 {
 	const struct peal_group *g;
 
-	for (g = rt->groups; g && g->set != set; g = g->next)
+	for (g = set->rt->groups; g && g->set != set; g = g->next)
 		;
-	return g;
+	if (!g)
+		return 0;
+	return peali_fail(PEAL_EBUSY, call,
+			  "group '%s' has links of this set: call "
+			  "peal_group_destroy before",
+			  g->name);
 }
 
 int peali_group_was_called(const struct peal_group *g, uint32_t place)

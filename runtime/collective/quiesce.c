@@ -4,9 +4,16 @@
 
 #include <stdio.h>
 
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/devices.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/link_counts.h"
+#include "runtime/link/link.h"
 #include "runtime/link/remote.h"
-#include "runtime/runtime.h"
 #include "runtime/link/topic.h"
+#include "runtime/runtime.h"
 
 #define CALL "peal_device_sync"
 

@@ -3,6 +3,8 @@
  * Buffers: allocates them within a limit per device, makes ranges, maps them
  * for other devices, and copies their content.
  */
+#include "runtime/compute/buffer.h"
+
 #include <peal/buffer.h>
 
 #include <stdarg.h>
@@ -10,7 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "p2p/peer.h"
+#include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
 #include "runtime/runtime.h"
 
 #define PATTERN_BYTES_MAX 4096

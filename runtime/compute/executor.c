@@ -3,8 +3,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "p2p/peer.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
 #include "runtime/compute/executor.h"
 #include "runtime/compute/task.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/program.h"
+#include "runtime/kernel/control.h"
 
 #define CREATE "peal_executor_create"
 #define DESTROY "peal_executor_destroy"

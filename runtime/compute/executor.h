@@ -3,6 +3,7 @@
 #define PEALI_EXECUTOR_H
 
 #include <peal/execute.h>
+#include "p2p/peer.h"
 #include "runtime/runtime.h"
 
 /*
@@ -123,5 +124,7 @@ uint64_t peali_share_threshold(const struct peal_executor *executor,
  */
 int peali_share_next(struct peal_executor *executor, uint32_t *rank_out,
 		     struct peali_flight *flight_out);
+
+struct peal_executor *peali_executor_next(struct peal_executor *executor);
 
 #endif

@@ -5,7 +5,9 @@
  */
 #include <stdlib.h>
 
+#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/wait.h"
 #include "runtime/compute/executor.h"
 #include "runtime/compute/task.h"
 
@@ -56,7 +58,7 @@ static int prepare_station(struct peal_executor *e, uint32_t rank,
 /* Waits for reports of n tasks without elements. Returns 0 or PEAL_EHUNG. */
 static int take_empty(struct peal_executor *e, uint32_t n)
 {
-	uint64_t until = peal_clock_ns() + e->rt->answer_ms * 1000000u;
+	uint64_t until = peali_now_ns() + e->rt->answer_ms * 1000000u;
 	struct peal_task_done done;
 	struct peal_received got;
 	int result;
@@ -67,7 +69,7 @@ static int take_empty(struct peal_executor *e, uint32_t n)
 		if (!result && got.length == sizeof(done) && !done.job &&
 		    done.slot == e->empty)
 			n--; /* else: late report of an earlier task */
-		if (n && peal_clock_ns() > until)
+		if (n && peali_now_ns() > until)
 			return peali_fail(PEAL_EHUNG, START,
 					  "%u devices have not answered to a "
 					  "task of no elements",
@@ -97,7 +99,7 @@ static int send_empty(struct peal_executor *e, const struct peali_skill *skill,
 static int time_empty(struct peal_executor *e, const struct peali_skill *skill,
 		      uint32_t rank, uint64_t *ns_out)
 {
-	uint64_t began = peal_clock_ns();
+	uint64_t began = peali_now_ns();
 	uint32_t first = rank < e->n ? rank : 0, sent = 0, i;
 	uint32_t end = rank < e->n ? rank + 1 : e->n;
 	int result = 0;
@@ -110,7 +112,7 @@ static int time_empty(struct peal_executor *e, const struct peali_skill *skill,
 		}
 	if (!result)
 		result = take_empty(e, sent);
-	*ns_out = peal_clock_ns() - began;
+	*ns_out = peali_now_ns() - began;
 	return result;
 }
 

@@ -3,7 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "p2p/peer.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
 #include "runtime/compute/executor.h"
+#include "runtime/kernel/control.h"
 
 #define START "peal_execute_start"
 #define WAIT "peal_execute_wait"

@@ -4,10 +4,17 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/compute/graph.h"
-#include "runtime/kernel/counters.h"
+#include "p2p/peer.h"
 #include "runtime/base/collect_reports.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/compute/graph.h"
 #include "runtime/compute/task.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/program.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/counters.h"
+#include "runtime/link/endpoint_ref.h"
 
 #define CREATE "peal_graph_create"
 #define TASK "peal_graph_add_task"

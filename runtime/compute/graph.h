@@ -3,6 +3,7 @@
 #define PEALI_GRAPH_H
 
 #include <peal/graph.h>
+#include "p2p/peer.h"
 #include "runtime/runtime.h"
 
 /*
@@ -79,5 +80,7 @@ int peali_graph_make(struct peal_graph *graph, const char *call);
 int peali_graph_unmake(struct peal_graph *graph);
 /* Writes all nodes to their devices, in their state before a run. */
 int peali_graph_reset(struct peal_graph *graph);
+
+struct peal_graph *peali_graph_next(struct peal_graph *graph);
 
 #endif

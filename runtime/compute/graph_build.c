@@ -4,9 +4,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "p2p/peer.h"
+#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/wait.h"
 #include "runtime/compute/graph.h"
 #include "runtime/compute/task.h"
+#include "runtime/kernel/control.h"
 
 #define TASK_SLOTS 64 /* of a pool; of a link for reports to a conductor */
 #define MAIL_SLOTS 16

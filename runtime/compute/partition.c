@@ -7,6 +7,7 @@
 
 #include <peal/abi/collective.h>
 #include <peal/partition.h>
+#include "runtime/base/error.h"
 #include "runtime/runtime.h"
 
 #define BLOCK "peal_partition_block"

@@ -6,7 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/program.h"
+#include "runtime/kernel/busy_times.h"
+#include "runtime/kernel/control.h"
 #include "runtime/kernel/counters.h"
+#include "runtime/link/link.h"
 
 #define CREATE "peal_pipeline_create"
 #define WORKERS_MOST 4096 /* limit of an endpoint's ports */

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines: push, pull, close, drain and stop. */
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
 #include "runtime/compute/pipeline.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/link_counts.h"
+#include "runtime/link/link.h"
 
 #include <string.h>
 

@@ -6,6 +6,9 @@
 #include <peal/memory.h>
 #include <peal/partition.h>
 #include <peal/peer.h>
+#include "p2p/peer.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
 #include "runtime/runtime.h"
 
 /* Shorter extents are packed first. The whole then moves in pieces of at most

@@ -2,6 +2,9 @@
 /* Kernels with workers that run tasks, and the pools that give them tasks. */
 #include "runtime/compute/task.h"
 
+#include "runtime/base/error.h"
+#include "runtime/kernel/kernel.h"
+
 #define INPUTS 16 /* the default of max_inputs */
 
 int peali_is_task(const struct peal_handler_info *h)

@@ -4,6 +4,10 @@
 
 #include <stdlib.h>
 
+#include "p2p/peer.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/compute/buffer.h"
 #include "runtime/runtime.h"
 
 #define FEW 4 /* with up to so many copies, their sides are on the stack */

@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/device/devices.h"
 
+#include "runtime/base/error.h"
+#include "runtime/device/backend.h"
+
 int peali_devices_check(const struct peali_devices *devices, int device,
 			const char *call)
 {

@@ -3,6 +3,8 @@
 #include <peal/hlc.h>
 
 #include <peal/device/hlc.h>
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
 #include "runtime/runtime.h"
 
 _Static_assert(PEAL_HLC_COUNT_BITS == 16 && PEAL_HLC_UNIT_BITS == 12 &&

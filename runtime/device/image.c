@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/device/elf.h"
 #include "runtime/base/error.h"
+#include "runtime/device/elf.h"
 #include "runtime/device/rtc.h"
 
 /*

@@ -3,6 +3,10 @@
  * Allocates, frees and copies memory of a device or the host. The runtime's
  * number of the device, or PEALI_HOST, names the owner.
  */
+#include "runtime/device/memory_block.h"
+
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
 #include "runtime/runtime.h"
 
 int peali_area_alloc(struct peal_runtime *rt, int owner, uint64_t bytes,

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs: a runtime's list of programs, and their images. */
+#include "runtime/device/program.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/error.h"
 #include "runtime/device/rtc.h"
 #include "runtime/runtime.h"
 

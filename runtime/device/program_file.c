@@ -7,10 +7,12 @@
 #include <string.h>
 
 #include "ringkernels/loops.h"
-#include "runtime/device/elf.h"
+#include "runtime/base/error.h"
 #include "runtime/base/file.h"
-#include "runtime/runtime.h"
+#include "runtime/device/elf.h"
+#include "runtime/device/program.h"
 #include "runtime/device/program_digest.h"
+#include "runtime/runtime.h"
 
 #define CALL "peal_program_load_file"
 #define PREFIX "peal_program_"

@@ -8,11 +8,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/env.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/log.h"
+#include "runtime/device/image.h"
 #include "runtime/device/rtc_library.h"
-#include "runtime/base/env.h"
 
 /*
  * Compilation of programs at run time, with a cache in the process and on disk.

@@ -7,9 +7,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/base/error.h"
 #include "runtime/base/log.h"
-#include "runtime/ipc/process.h"
 #include "runtime/base/socket.h"
+#include "runtime/base/wait.h"
+#include "runtime/ipc/process.h"
+#include "runtime/ipc/rendezvous.h"
 
 #define CALL "peal_processes_join"
 #define HELLO_NS 2000000000ULL /* limit for the HELLO of a new connection */

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "runtime/base/env.h"
-#include "runtime/ipc/rendezvous.h"
 #include "runtime/base/error.h"
+#include "runtime/ipc/rendezvous.h"
 
 #define CALL "peal_processes_join"
 

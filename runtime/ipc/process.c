@@ -4,9 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/link/remote.h"
-#include "runtime/collective/communicator.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
 #include "runtime/ipc/process.h"
+#include "runtime/ipc/rendezvous.h"
 
 #define JOIN "peal_processes_join"
 #define LEAVE "peal_processes_leave"
@@ -131,29 +132,6 @@ static void accept_no_more(struct peal_processes *set)
 	pthread_mutex_unlock(&set->lock);
 }
 
-/* Returns a link of the set, or NULL. The caller holds the runtime's lock. */
-static struct peal_link *any_link(const struct peal_processes *set)
-{
-	struct peal_link *link;
-
-	for (link = set->rt->links; link; link = link->next)
-		if (link->far && link->far->peer->set == set)
-			return link;
-	return NULL;
-}
-
-static int take_links_down(struct peal_processes *set)
-{
-	struct peal_link *link;
-	int result = 0;
-
-	pthread_mutex_lock(&set->rt->lock);
-	while (!result && (link = any_link(set)))
-		result = peali_link_take_down(link, LEAVE);
-	pthread_mutex_unlock(&set->rt->lock);
-	return result;
-}
-
 /*
  * Counts the peers that do not know yet that this process leaves. The caller
  * holds set->lock.
@@ -192,22 +170,6 @@ static void say_goodbye(struct peal_processes *set, int64_t timeout_ns)
 	pthread_mutex_unlock(&set->lock);
 }
 
-static int check_groups(struct peal_processes *set)
-{
-	const struct peal_group *group;
-	int result = 0;
-
-	pthread_mutex_lock(&set->rt->lock);
-	group = peali_group_of_set(set->rt, set);
-	if (group)
-		result = peali_fail(PEAL_EBUSY, LEAVE,
-				    "group '%s' has links of this set: call "
-				    "peal_group_destroy before",
-				    group->name);
-	pthread_mutex_unlock(&set->rt->lock);
-	return result;
-}
-
 int peal_processes_leave(struct peal_processes *set, int64_t timeout_ns)
 {
 	struct peal_processes **p;
@@ -215,11 +177,15 @@ int peal_processes_leave(struct peal_processes *set, int64_t timeout_ns)
 
 	if (!set)
 		return 0;
-	result = check_groups(set);
+	pthread_mutex_lock(&set->rt->lock);
+	result = set->rt->hooks->check_unused(set, LEAVE);
+	pthread_mutex_unlock(&set->rt->lock);
 	if (result)
 		return result;
 	accept_no_more(set);
-	result = take_links_down(set);
+	pthread_mutex_lock(&set->rt->lock);
+	result = set->rt->hooks->remove_links(set, LEAVE);
+	pthread_mutex_unlock(&set->rt->lock);
 	if (result) {
 		pthread_mutex_lock(&set->lock);
 		set->leaving = 0;
@@ -370,7 +336,6 @@ static int add_offer(struct peal_processes *set, const char *name,
 int peal_process_offer(struct peal_processes *set, const char *name,
 		       uint64_t address)
 {
-	struct peali_end end;
 	int result;
 
 	if (!set)
@@ -380,8 +345,8 @@ int peal_process_offer(struct peal_processes *set, const char *name,
 	if (result)
 		return result;
 	pthread_mutex_lock(&set->rt->lock);
-	result = peali_end_resolve(set->rt, address, "address", &end,
-				   "peal_process_offer");
+	result = set->rt->hooks->check_receiver(set->rt, address,
+						"peal_process_offer");
 	pthread_mutex_unlock(&set->rt->lock);
 	if (result)
 		return result;

@@ -7,7 +7,9 @@
 #include <stdint.h>
 
 #include <peal/process.h>
+#include "p2p/peer_internal.h"
 #include "queues/ring.h"
+#include "runtime/device/memory_block.h"
 #include "runtime/ipc/rendezvous.h"
 #include "runtime/runtime.h"
 
@@ -307,6 +309,9 @@ void peali_part_abandon(struct peali_peer *peer, uint64_t number, int sends,
 void peali_part_freed(struct peali_peer *peer, uint64_t number, int sends);
 void peali_parts_freed(struct peali_peer *peer);
 
+/* An address in another process has 1 + the rank from this bit on. */
+#define PEALI_ADDRESS_RANK_SHIFT 57
+
 /* ---- links --------------------------------------------------------------- */
 
 /** A link with one end in another process. */
@@ -362,25 +367,13 @@ int peali_far_map(struct peali_far *far, int fd, uint64_t link_id,
  * With windows: creates the ring's header in memory of `device`. Before the
  * call far->ring_at is the address of the slots, after it that of the header.
  */
-int peali_far_make_header(struct peal_link *link, int device);
+int peali_far_make_header(struct peali_far *far, struct peal_runtime *rt,
+			  uint64_t link_id, int device);
 /*
- * Tells a peer that the link it has accepted is not wanted. `freed` 1: also
- * tells it that no worker here writes to its window. 0: a hung worker may still
- * write there. The caller holds set->lock.
+ * Leaves all sets of processes, for peal_runtime_shutdown. Their links must be
+ * gone.
  */
-void peali_decline(struct peali_peer *peer, uint64_t number, int freed);
-/*
- * Returns whether the peer that sent this answer may write credit to a window
- * of this process, now or later.
- */
-int peali_gives_credit(const struct peali_record *answer);
-/*
- * Marks the other end as gone and wakes a waiting endpoint. The caller holds
- * set->lock.
- */
-void peali_far_end(struct peali_far *far, int error);
-/* Creates the receiver's end for a CONNECT, and sends the answer. */
-void peali_far_answer(struct peali_peer *peer,
-		      const struct peali_record *record);
+void peali_processes_clear(struct peal_runtime *rt);
+uint32_t peali_processes_count(const struct peal_runtime *rt);
 
 #endif

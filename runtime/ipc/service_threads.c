@@ -12,9 +12,11 @@
 #include <sys/eventfd.h>
 #include <unistd.h>
 
-#include "runtime/link/remote.h"
-#include "runtime/ipc/process.h"
+#include "runtime/base/error.h"
 #include "runtime/base/socket.h"
+#include "runtime/base/wait.h"
+#include "runtime/ipc/process.h"
+#include "runtime/ipc/rendezvous.h"
 
 #define BURST 64 /* records read from a peer in a row */
 #define CROWDED_NS 1000000000 /* ns of retries after ETOOMANYREFS */
@@ -126,7 +128,7 @@ gone(struct peali_peer *p, enum peal_process_state state, int error,
 	p->error = error;
 	p->state = state;
 	for (far = p->links; far; far = far->next)
-		peali_far_end(far, error);
+		set->rt->hooks->link_closed(far, error);
 	for (q = set->questions; q; q = q->next)
 		if (q->peer == p && !q->answered) {
 			q->error = error;
@@ -209,9 +211,10 @@ static void take_answer(struct peali_peer *p, const struct peali_record *r,
 		q->answered = 1;
 		pthread_cond_broadcast(&set->changed);
 	} else if (r->type == PEALI_RECORD_ACCEPT) {
-		peali_decline(p, r->number, 1);
+		set->rt->hooks->decline(p, r->number, 1);
 	}
-	if (!q && !peali_gives_credit(r)) /* the peer will not write credit */
+	if (!q && !set->rt->hooks->gives_credit(
+			  r)) /* the peer will not write credit */
 		peali_part_freed(p, r->number, 1);
 	pthread_mutex_unlock(&set->lock);
 	if (!q && fd >= 0)
@@ -230,7 +233,7 @@ static void take_close(struct peali_peer *p, const struct peali_record *r)
 		if (far->number == r->number && far->sends != (int)r->sender) {
 			far->told = 1; /* the peer needs no CLOSE in return */
 			peali_record_text(r, far->why, sizeof(far->why));
-			peali_far_end(far, error);
+			p->set->rt->hooks->link_closed(far, error);
 			break;
 		}
 	pthread_mutex_unlock(&p->set->lock);
@@ -447,7 +450,7 @@ static void do_job(struct peali_job *job, int here)
 	if (!here)
 		return;
 	if (job->answer)
-		peali_far_answer(job->peer, &job->record);
+		job->peer->set->rt->hooks->answer(job->peer, &job->record);
 	else
 		peali_peer_answer(job->peer, &job->record, -1);
 }

@@ -10,7 +10,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "queues/ring.h"
+#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/device/memory_block.h"
 #include "runtime/ipc/process.h"
 
 #define CALL "peal_process_connect"
@@ -120,21 +123,19 @@ int peali_far_check_memory(const struct peali_far *far, uint32_t rank, int fd)
  * Creates a private header with the sizes and with offsets to slots and slab,
  * as the end's device sees them.
  */
-int peali_far_make_header(struct peal_link *link, int device)
+int peali_far_make_header(struct peali_far *far, struct peal_runtime *rt,
+			  uint64_t link_id, int device)
 {
-	struct peali_far *far = link->far;
 	struct peal_ring header;
 	uint64_t at;
-	int result = peali_area_alloc(link->rt, device, sizeof(header),
-				      &far->header);
+	int result = peali_area_alloc(rt, device, sizeof(header), &far->header);
 
 	if (result)
 		return result;
-	at = peali_area_view(link->rt, device, &far->header);
-	peali_ring_header(&header, &far->spec, link->id);
+	at = peali_area_view(rt, device, &far->header);
+	peali_ring_header(&header, &far->spec, link_id);
 	header.slab_offset += far->ring_at - at - header.slots_offset;
 	header.slots_offset = far->ring_at - at;
 	far->ring_at = at;
-	return peali_area_write(link->rt, &far->header, 0, &header,
-				sizeof(header));
+	return peali_area_write(rt, &far->header, 0, &header, sizeof(header));
 }

@@ -17,8 +17,11 @@
 #include <unistd.h>
 
 #include "p2p/probe.h"
-#include "runtime/base/log.h"
 #include "runtime/base/env.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/range_alloc.h"
 #include "runtime/ipc/process.h"
 
 #define CALL "peal_processes_join"

@@ -4,10 +4,13 @@
  * hold the asks themselves.
  */
 #include <string.h>
+#include <peal/abi/ask.h>
 
 #include "queues/mailbox.h"
-#include "runtime/runtime.h"
+#include "runtime/base/error.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/kernel/timer.h"
+#include "runtime/runtime.h"
 
 _Static_assert(sizeof(struct peal_ask_counts) ==
 		       PEAL_ASKS_COUNT * sizeof(uint64_t),

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Control of a kernel that runs: its state, suspend, drain, stop, abort. */
+#include "runtime/kernel/control.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <peal/device/producer.h>
-#include "runtime/kernel/inflight.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/memory_block.h"
 #include "runtime/kernel/counters.h"
+#include "runtime/kernel/device_spawned.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/kernel/timer.h"
 
 /* After this wait in ns, an error text also says the cause. */
@@ -244,7 +251,7 @@ static void take_end(struct peal_kernel *k)
 
 	ops->launch_wait(k->launch, -1);
 	pthread_mutex_lock(&k->rt->lock);
-	peali_links_reap(k);
+	k->rt->hooks->kernel_ended(k);
 	pthread_mutex_unlock(&k->rt->lock);
 }
 
@@ -356,14 +363,11 @@ static int name_timers(struct peal_kernel *k, int code, const char *call)
 static int name_hand(struct peal_kernel *k, uint32_t i, int code,
 		     const char *call)
 {
-	struct peali_hand hand;
 	char text[256];
 	int has;
 
 	pthread_mutex_lock(&k->rt->lock);
-	has = peali_hand_read(k, i, &hand);
-	if (has)
-		peali_hand_text(&hand, k, text);
+	has = k->rt->hooks->describe_inflight(k, i, text);
 	pthread_mutex_unlock(&k->rt->lock);
 	if (has)
 		peali_fail(code, call, "worker %u of kernel '%s' %s", i,
@@ -410,7 +414,7 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 			return code;
 		/* a port without a link has no further cause */
 		if (waited_ns >= WHY_NS && !(blocked >> 16 & 1))
-			peali_stuck_why(k, i, why);
+			k->rt->hooks->explain_stall(k, i, why);
 		if (blocked)
 			return peali_fail(code, call,
 					  "worker %u of kernel '%s' holds a "
@@ -439,7 +443,7 @@ static int waited_in_vain(struct peal_kernel *k, int code, int64_t waited_ns,
 			  const char *call)
 {
 	if (waited_ns >= WHY_NS)
-		peali_stuck_log(k->rt);
+		k->rt->hooks->log_stalls(k->rt);
 	return name_the_late(k, code, waited_ns, call);
 }
 

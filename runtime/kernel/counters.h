@@ -3,6 +3,7 @@
 #define PEALI_COUNTERS_H
 
 #include <peal/metrics.h>
+#include "runtime/kernel/busy_times.h"
 #include "runtime/runtime.h"
 
 /*
@@ -11,6 +12,26 @@
  * gone. It also adds up the time that threads have waited. The meter's lock
  * guards the times. It is the last in the lock order.
  */
+
+/**
+ * Counts of one device or of the host. The counts are those of kernels and
+ * links that are gone. The times also include live kernels. The meter's lock
+ * guards the times, the runtime's lock guards the counts.
+ */
+struct peali_kept {
+	struct peali_times times;
+	uint64_t handled, failed, emitted, told;
+	struct peal_traffic sent, received;
+};
+
+struct peali_meter {
+	pthread_mutex_t lock;
+	uint64_t runtime; /* number of the runtime in the process, from 1 */
+	uint64_t opened_ns;
+	_Atomic uint64_t waits[PEAL_WAIT_KINDS], wait_ns[PEAL_WAIT_KINDS];
+	struct peali_kept *kept; /* [n_devices + 1]: devices, then the host */
+	int n_devices;
+};
 
 /* Creates the runtime's meter. Returns 0 or PEAL_ENOMEM. */
 int peali_meter_open(struct peal_runtime *rt);
@@ -21,29 +42,21 @@ void peali_meter_close(struct peal_runtime *rt);
  * time since the last sample.
  */
 void peali_meter_look(struct peal_kernel *kernel, uint64_t ns);
-/*
- * Adds queued messages times elapsed ns to each link. The caller holds the
- * runtime's lock.
- */
-void peali_meter_look_links(struct peal_runtime *rt, uint64_t now);
 /* Copies the worker times of a kernel under the meter's lock. */
 void peali_meter_times(struct peal_kernel *kernel, struct peali_times *out);
 
 /*
- * Keeps the counts of a kernel, or of a link, that is about to be freed. The
- * caller holds the runtime's lock.
+ * Keeps the counts of a kernel that is about to be freed. The caller holds the
+ * runtime's lock.
  */
 void peali_meter_keep_kernel(const struct peal_kernel *kernel);
-void peali_meter_keep_link(const struct peal_link *link);
+/* Adds the counts of a kernel's workers. */
+void peali_kept_add_kernel(struct peali_kept *to,
+			   const struct peal_kernel *kernel);
+void peali_times_add(struct peali_times *to, const struct peali_times *more);
 
 /* Counts a wait of a thread from `began_ns` until now. */
 void peali_meter_waited(struct peal_runtime *rt, enum peal_wait_kind kind,
 			uint64_t began_ns);
-
-/*
- * Fills in a snapshot except memory and copies. Returns 0, or PEAL_ENOMEM
- * without a text.
- */
-int peali_meter_read(struct peal_runtime *rt, struct peal_metrics *out);
 
 #endif

@@ -3,8 +3,12 @@
  * Options of a kernel: defaults and ranges. kernel.c checks the limits of the
  * device. Files of single features, such as timer.c, check further rules.
  */
+#include "runtime/kernel/options.h"
+
 #include "queues/mailbox.h"
+#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/kernel/device_spawned.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_kernel_launch"

@@ -18,6 +18,8 @@
  * The status of a worker tells that it is dead, never a timeout. The host waits
  * for a worker that is slow or in a long handler.
  */
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/runtime.h"
 
 static uint64_t phase_of(const struct peal_kernel *k, uint32_t worker)

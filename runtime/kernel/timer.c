@@ -2,9 +2,12 @@
 /* The host's side of timers: launch options and counts. The timers themselves
  * are in the workers. */
 #include <string.h>
+#include <peal/abi/timer.h>
 
-#include "runtime/runtime.h"
+#include "runtime/base/error.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/kernel/timer.h"
+#include "runtime/runtime.h"
 
 _Static_assert(sizeof(struct peal_timer_counts) ==
 		       PEAL_TIMERS_COUNT * sizeof(uint64_t),

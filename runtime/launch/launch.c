@@ -8,12 +8,37 @@
 #include <peal/device/worker.h>
 #include "p2p/probe.h"
 #include "queues/mailbox.h"
+#include "queues/ring.h"
+#include "runtime/actor/forwarding.h"
+#include "runtime/actor/mailbox_limit.h"
+#include "runtime/actor/monitor.h"
+#include "runtime/actor/pool.h"
+#include "runtime/actor/slots.h"
+#include "runtime/actor/supervisor.h"
+#include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/math.h"
-#include "runtime/rpc/reject_table.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/device/program.h"
+#include "runtime/device/range_alloc.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/clock.h"
+#include "runtime/kernel/control.h"
 #include "runtime/kernel/counters.h"
-#include "runtime/runtime.h"
+#include "runtime/kernel/device_spawned.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/name_table.h"
+#include "runtime/kernel/options.h"
+#include "runtime/kernel/record.h"
 #include "runtime/kernel/timer.h"
+#include "runtime/launch/watchdog.h"
+#include "runtime/link/link.h"
+#include "runtime/link/reject_table.h"
+#include "runtime/link/topic.h"
+#include "runtime/runtime.h"
 
 #define CALL "peal_kernel_launch"
 #define CONTROL_SLOTS 16
@@ -727,7 +752,7 @@ static int in_use(struct peal_kernel *k)
 				  "subscribes to a topic: peal_unpublish or "
 				  "peal_unsubscribe first",
 				  k->name);
-	if (peali_barrier_names(k->rt, k))
+	if (k->n_barrier_joins)
 		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
 				  "a barrier names kernel '%s': destroy the "
 				  "barrier first",

@@ -10,15 +10,23 @@
  * So the watchdog continues when a driver hangs. When the watchdog stops, the
  * leases run out and the kernels end.
  */
+#include "runtime/launch/watchdog.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/wait.h"
-#include "runtime/kernel/inflight.h"
+#include "runtime/kernel/clock.h"
+#include "runtime/kernel/control.h"
 #include "runtime/kernel/counters.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/link/inflight.h"
+#include "runtime/link/link.h"
+#include "runtime/link/link_counters.h"
 
 #define TICK_NS 20000000ULL
 
@@ -116,7 +124,7 @@ static void look_at_links(struct peali_watchdog *d, uint64_t now)
 	if (!locked)
 		return;
 	peali_hands_watch(d->rt, now);
-	peali_meter_look_links(d->rt, now);
+	peali_links_sample(d->rt, now);
 	for (w = d->list; w; w = w->next) {
 		if (!atomic_load(&w->kernel->reaped) &&
 		    peali_kernel_ended(w->kernel))

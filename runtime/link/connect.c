@@ -3,8 +3,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/link/remote.h"
+#include "queues/ring.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/control.h"
 #include "runtime/kernel/counters.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/record.h"
+#include "runtime/link/endpoint.h"
+#include "runtime/link/endpoint_ref.h"
+#include "runtime/link/link.h"
+#include "runtime/link/link_counters.h"
+#include "runtime/link/remote.h"
+#include "runtime/link/route.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_connect"
@@ -424,7 +439,7 @@ int peali_link_take_down(struct peal_link *link, const char *call)
 	for (p = &link->rt->links; *p != link; p = &(*p)->next)
 		;
 	*p = link->next;
-	peali_meter_keep_link(link);
+	peali_link_keep(link);
 	peali_link_free(link);
 	return 0;
 }

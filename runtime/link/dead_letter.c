@@ -1,10 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connects the dead letters of a kernel, and sends dead messages again. */
+#include "runtime/link/dead_letter.h"
+
 #include <peal/dead_letter.h>
 
 #include <stdlib.h>
+#include <peal/abi/ask.h>
+#include <peal/abi/place.h>
 
 #include "queues/publication.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/link/endpoint.h"
+#include "runtime/link/link.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_dead_letters"

@@ -3,6 +3,9 @@
 #include <peal/deadline.h>
 
 #include <peal/device/clock.h>
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/link/endpoint.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_send_before"

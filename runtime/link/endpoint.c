@@ -1,11 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Endpoints: sending and receiving at the host. */
+#include "runtime/link/endpoint.h"
+
 #include <string.h>
 
 #include <peal/device/clock.h>
 #include <peal/device/consumer.h>
 #include <peal/device/producer.h>
-#include "runtime/rpc/reject_table.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/record.h"
+#include "runtime/link/link.h"
+#include "runtime/link/reject_table.h"
 #include "runtime/link/remote.h"
 #include "runtime/runtime.h"
 
@@ -460,7 +468,7 @@ static int look(struct peali_endpoint_input *in, struct peal_link *link,
 static int look_for_downs(struct peal_endpoint *e)
 {
 	memset(&e->message, 0, sizeof(e->message));
-	if (!peali_monitors_look(e, &e->down, &e->message.header.type))
+	if (!e->rt->hooks->next_down(e, &e->down, &e->message.header.type))
 		return PEAL_EAGAIN;
 	e->message.header.flags = PEAL_FLAG_DOWN;
 	e->message.data = &e->down;

@@ -4,6 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/name_table.h"
+#include "runtime/link/endpoint.h"
+#include "runtime/link/link.h"
 #include "runtime/runtime.h"
 
 struct peal_endpoint *peali_endpoint_of(struct peal_runtime *rt,
@@ -146,7 +152,7 @@ int peal_endpoint_destroy(struct peal_endpoint *e)
 					    (unsigned long long)link->id,
 					    e->name);
 	if (!result) {
-		peali_monitors_leave(e);
+		rt->hooks->endpoint_ends(e);
 		for (p = &rt->endpoints; *p != e; p = &(*p)->next)
 			;
 		*p = e->next;

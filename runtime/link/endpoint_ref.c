@@ -4,6 +4,16 @@
 
 #include <string.h>
 
+#include "runtime/base/error.h"
+#include "runtime/device/backend.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/record.h"
+#include "runtime/link/dead_letter.h"
+#include "runtime/link/endpoint.h"
+#include "runtime/link/link.h"
+#include "runtime/link/topic.h"
 #include "runtime/runtime.h"
 
 /*

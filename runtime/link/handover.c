@@ -16,6 +16,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/kernel/control.h"
+#include "runtime/link/link.h"
+#include "runtime/link/route.h"
+#include "runtime/link/stager.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_link_set_route"

@@ -2,8 +2,15 @@
 /* Links: reads their counters, and closes them after the end of a kernel. */
 #include <string.h>
 
-#include "runtime/link/remote.h"
+#include "runtime/base/error.h"
 #include "runtime/ipc/process.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/link/endpoint.h"
+#include "runtime/link/endpoint_ref.h"
+#include "runtime/link/link.h"
+#include "runtime/link/remote.h"
+#include "runtime/link/stager.h"
+#include "runtime/link/topic.h"
 #include "runtime/runtime.h"
 
 const char *peal_reason_name(uint32_t reason)
@@ -70,15 +77,6 @@ static void read_counts(const struct peal_link_counts *c,
 	out->error = -(int)peal_load_relaxed_sys(&c->error);
 	if (out->accepted < done) /* another writer has changed the counters */
 		out->error = PEAL_EPROTO;
-}
-
-uint64_t peali_counts_done(const struct peal_link_counts *c)
-{
-	uint64_t done = peal_load_acquire_sys(&c->delivered), i;
-
-	for (i = 0; i < PEAL_REASON_COUNT; i++)
-		done += peal_load_acquire_sys(&c->dead[i]);
-	return done;
 }
 
 /*

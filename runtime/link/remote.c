@@ -10,7 +10,11 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "queues/ring.h"
+#include "runtime/device/memory_block.h"
 #include "runtime/ipc/process.h"
+#include "runtime/link/endpoint.h"
+#include "runtime/link/link.h"
 
 int peali_far_direct(const struct peal_link *link)
 {
@@ -252,4 +256,27 @@ void peali_far_free(struct peal_link *link)
 		munmap(far->base, far->bytes);
 	free(far);
 	link->far = NULL;
+}
+
+/* ---- process groups ------------------------------------------------------ */
+
+/* Returns a link of the set, or NULL. The caller holds the runtime's lock. */
+static struct peal_link *any_link(const struct peal_processes *set)
+{
+	struct peal_link *link;
+
+	for (link = set->rt->links; link; link = link->next)
+		if (link->far && link->far->peer->set == set)
+			return link;
+	return NULL;
+}
+
+int peali_far_remove_links(struct peal_processes *set, const char *call)
+{
+	struct peal_link *link;
+	int result = 0;
+
+	while (!result && (link = any_link(set)))
+		result = peali_link_take_down(link, call);
+	return result;
 }

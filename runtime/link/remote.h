@@ -2,7 +2,7 @@
 #ifndef PEALI_REMOTE_H
 #define PEALI_REMOTE_H
 
-#include <stdint.h>
+#include "runtime/ipc/process.h"
 
 /*
  * Far links: links with one end in another process, the peer. These functions
@@ -14,10 +14,8 @@
 struct peal_link;
 struct peal_link_counts;
 struct peal_link_view;
+struct peal_processes;
 struct peal_runtime;
-
-/* An address in another process has 1 + the rank from this bit on. */
-#define PEALI_ADDRESS_RANK_SHIFT 57
 
 /*
  * Returns 1 if the local end of a far link itself uses the shared memory or the
@@ -73,11 +71,27 @@ void peali_far_tell_why(struct peal_link *link, int error, const char *why);
 int peali_far_blames(const struct peal_link *link);
 /* Tells the peer, if that is still to do. Then frees the shared memory. */
 void peali_far_free(struct peal_link *link);
+/* Destroys all links of a set. The caller holds rt->lock. */
+int peali_far_remove_links(struct peal_processes *set, const char *call);
+
 /*
- * Leaves all sets of processes, for peal_runtime_shutdown. Their links must be
- * gone.
+ * Tells a peer that the link it has accepted is not wanted. `freed` 1: also
+ * tells it that no worker here writes to its window. 0: a hung worker may still
+ * write there. The caller holds set->lock.
  */
-void peali_processes_clear(struct peal_runtime *rt);
-uint32_t peali_processes_count(const struct peal_runtime *rt);
+void peali_decline(struct peali_peer *peer, uint64_t number, int freed);
+/*
+ * Returns whether the peer that sent this answer may write credit to a window
+ * of this process, now or later.
+ */
+int peali_gives_credit(const struct peali_record *answer);
+/*
+ * Marks the other end as gone and wakes a waiting endpoint. The caller holds
+ * set->lock.
+ */
+void peali_far_end(struct peali_far *far, int error);
+/* Creates the receiver's end for a CONNECT, and sends the answer. */
+void peali_far_answer(struct peali_peer *peer,
+		      const struct peali_record *record);
 
 #endif

@@ -6,8 +6,17 @@
 #include <unistd.h>
 
 #include "queues/publication.h"
-#include "runtime/link/remote.h"
+#include "queues/ring.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/memory_block.h"
 #include "runtime/ipc/process.h"
+#include "runtime/kernel/address.h"
+#include "runtime/link/endpoint_ref.h"
+#include "runtime/link/link.h"
+#include "runtime/link/remote.h"
 
 #define CALL "peal_process_connect"
 #define LINKS_MAX 4096 /* links with one peer */
@@ -99,7 +108,8 @@ static int build(struct peal_link *link, int device, int fd,
 	if (!result)
 		result = peali_far_map(far, fd, link->id, CALL);
 	if (!result && far->windows)
-		result = peali_far_make_header(link, device);
+		result = peali_far_make_header(link->far, link->rt, link->id,
+					       device);
 	if (result)
 		return result;
 	link->counts = far->counts;

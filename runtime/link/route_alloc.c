@@ -3,8 +3,22 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "p2p/peer.h"
 #include "p2p/probe.h"
+#include "queues/ring.h"
+#include "runtime/base/error.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/device/range_alloc.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/link/endpoint.h"
+#include "runtime/link/endpoint_ref.h"
+#include "runtime/link/link.h"
 #include "runtime/link/remote.h"
+#include "runtime/link/route.h"
+#include "runtime/link/stager.h"
 #include "runtime/runtime.h"
 
 /* ---- choice -------------------------------------------------------------- */

@@ -10,6 +10,8 @@
  * It waits there with io_uring, or with ppoll where the system refuses
  * io_uring. Its bell writes the eventfd.
  */
+#include "runtime/link/stager.h"
+
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -23,7 +25,12 @@
 
 #include <peal/device/consumer.h>
 #include <peal/device/producer.h>
+#include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/link/link.h"
 #include "runtime/link/remote.h"
 #include "runtime/runtime.h"
 

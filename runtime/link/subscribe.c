@@ -2,6 +2,14 @@
 /* Publishers and subscribers of topics: joins, leaves and ended kernels. */
 #include <string.h>
 
+#include "runtime/base/error.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/link/endpoint.h"
+#include "runtime/link/endpoint_ref.h"
 #include "runtime/link/topic.h"
 
 /* ---- ends ---------------------------------------------------------------- */

@@ -5,7 +5,17 @@
 #include <string.h>
 
 #include <peal/device/worker.h>
+#include "queues/topic.h"
+#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/name_table.h"
+#include "runtime/link/endpoint_ref.h"
 #include "runtime/link/topic.h"
 
 #define CALL "peal_topic_create"

@@ -4,6 +4,9 @@
 
 #include <peal/abi/topic.h>
 #include "queues/topic.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/kernel/record.h"
+#include "runtime/link/endpoint_ref.h"
 #include "runtime/runtime.h"
 
 /* The host's record of a topic. rt->lock guards it. */
@@ -52,5 +55,17 @@ struct peal_topic_view peali_topic_view(const struct peali_topic *t,
 /* Reads the counters of a subscriber. */
 void peali_subscriber_read(const struct peali_topic *t, uint32_t cursor,
 			   struct peal_subscriber_info *out);
+
+/* Returns 1 if an actor of the kernel publishes or subscribes. */
+int peali_topic_names(const struct peal_runtime *rt,
+		      const struct peal_kernel *kernel);
+/* Returns the name of the topic at an actor's port, or NULL. */
+const char *peali_topic_at_port(const struct peal_runtime *rt, uint64_t address,
+				uint32_t port);
+/* Tells neighbours that a kernel has ended. Returns 0 once all are told. */
+int peali_topics_reap(struct peal_kernel *kernel);
+uint32_t peali_topics_count(const struct peal_runtime *rt);
+/* Frees all topics. Every kernel has ended. */
+void peali_topics_clear(struct peal_runtime *rt);
 
 #endif

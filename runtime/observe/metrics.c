@@ -6,7 +6,14 @@
 #include <string.h>
 
 #include "p2p/copy_stats.h"
+#include "p2p/peer.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/kernel/control.h"
 #include "runtime/kernel/counters.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/link/link.h"
+#include "runtime/link/link_counters.h"
 
 #define SNAPSHOT "peal_metrics_snapshot"
 #define DELTA "peal_metrics_delta"
@@ -42,6 +49,113 @@ static int check_size(const struct peal_metrics *metrics, const char *call)
 }
 
 /* ---- snapshot ------------------------------------------------------------ */
+
+static void fill_device(struct peal_device_metrics *out,
+			const struct peali_kept *from)
+{
+	out->handled = from->handled;
+	out->failed = from->failed;
+	out->emitted = from->emitted;
+	out->told = from->told;
+	out->sent = from->sent;
+	out->received = from->received;
+	out->samples = from->times.samples;
+	out->worker_ns = from->times.worker_ns;
+	out->busy_ns = from->times.busy_ns;
+	out->blocked_ns = from->times.blocked_ns;
+}
+
+static void add_kept(struct peali_kept *to, const struct peali_kept *more)
+{
+	peali_times_add(&to->times, &more->times);
+	to->handled += more->handled;
+	to->failed += more->failed;
+	to->emitted += more->emitted;
+	to->told += more->told;
+	to->sent.messages += more->sent.messages;
+	to->sent.bytes += more->sent.bytes;
+	to->received.messages += more->received.messages;
+	to->received.bytes += more->received.bytes;
+}
+
+/* Returns the entry of a device in a snapshot, or NULL if it has none. */
+static struct peal_device_metrics *entry_of(struct peal_metrics *out,
+					    int device)
+{
+	return device < PEAL_METRICS_DEVICES ? &out->device[device] : NULL;
+}
+
+static void count_kernel(struct peal_metrics *out, struct peal_kernel *k)
+{
+	struct peal_device_metrics *d = entry_of(out, k->device);
+
+	if (peali_kernel_ended(k))
+		return;
+	out->total.kernels++;
+	out->total.workers += k->params.n_workers;
+	if (!d)
+		return;
+	d->kernels++;
+	d->workers += k->params.n_workers;
+}
+
+/*
+ * Copies the kept counts of all devices and of the host. Adds the counts of
+ * live kernels and links.
+ */
+static void gather(struct peal_runtime *rt, struct peal_metrics *out,
+		   struct peali_kept *kept)
+{
+	struct peali_meter *m = rt->meter;
+	struct peal_kernel *k;
+	struct peal_link *link;
+
+	pthread_mutex_lock(&rt->lock);
+	pthread_mutex_lock(&m->lock);
+	memcpy(kept, m->kept, ((size_t)m->n_devices + 1) * sizeof(*kept));
+	pthread_mutex_unlock(&m->lock);
+	for (k = rt->kernels; k; k = k->next) {
+		peali_kept_add_kernel(&kept[k->device], k);
+		count_kernel(out, k);
+	}
+	for (link = rt->links; link; link = link->next)
+		peali_kept_add_link(m, kept, link);
+	pthread_mutex_unlock(&rt->lock);
+}
+
+/* Fills in a snapshot except memory and copies. Returns 0 or PEAL_ENOMEM. */
+static int read_counters(struct peal_runtime *rt, struct peal_metrics *out)
+{
+	struct peali_meter *m = rt->meter;
+	struct peali_kept total = { 0 };
+	struct peali_kept *kept =
+		malloc(((size_t)m->n_devices + 1) * sizeof(*kept));
+	int i;
+
+	if (!kept)
+		return PEAL_ENOMEM;
+	out->runtime = m->runtime;
+	out->n_devices = (uint32_t)m->n_devices;
+	for (i = 0; i < PEAL_WAIT_KINDS; i++) {
+		out->waits[i].ns = atomic_load(&m->wait_ns[i]);
+		out->waits[i].waits = atomic_load(&m->waits[i]);
+	}
+	gather(rt, out, kept);
+	for (i = 0; i < m->n_devices; i++) {
+		struct peal_device_metrics *d = entry_of(out, i);
+
+		add_kept(&total, &kept[i]);
+		if (d)
+			fill_device(d, &kept[i]);
+	}
+	fill_device(&out->total, &total);
+	out->host_sent = kept[m->n_devices].sent;
+	out->host_received = kept[m->n_devices].received;
+	out->at_ns = peali_now_ns();
+	out->interval_ns = out->at_ns - m->opened_ns;
+	free(kept);
+	return 0;
+}
 
 /* Adds each word of `more` to the word of `to` at the same place. */
 static void add_words(void *to, const void *more, size_t bytes)
@@ -129,7 +243,7 @@ int peal_metrics_snapshot(struct peal_runtime *rt,
 				  "no memory for a snapshot");
 	m->size = sizeof(*m);
 	result = read_memory(rt, m);
-	if (!result && (peali_meter_read(rt, m) || read_copies(rt, m)))
+	if (!result && (read_counters(rt, m) || read_copies(rt, m)))
 		result = peali_fail(PEAL_ENOMEM, SNAPSHOT,
 				    "no memory for a snapshot");
 	if (!result) {

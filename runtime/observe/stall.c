@@ -9,14 +9,26 @@
  * 4. The chain ends at a cause. A chain that comes back to one of its workers
  *    is a cycle, which is a cause, too.
  */
+#include "runtime/observe/stall.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <peal/stuck.h>
+#include "runtime/actor/forwarding.h"
+#include "runtime/base/error.h"
 #include "runtime/base/log.h"
-#include "runtime/kernel/inflight.h"
+#include "runtime/device/backend.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/name_table.h"
+#include "runtime/kernel/record.h"
+#include "runtime/link/endpoint.h"
+#include "runtime/link/endpoint_ref.h"
+#include "runtime/link/inflight.h"
+#include "runtime/link/link.h"
 #include "runtime/link/topic.h"
 
 #define CALL "peal_stuck"

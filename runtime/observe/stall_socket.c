@@ -15,9 +15,12 @@
 #include <unistd.h>
 
 #include <peal/stuck.h>
+#include "runtime/base/error.h"
 #include "runtime/base/log.h"
-#include "runtime/runtime.h"
 #include "runtime/base/socket.h"
+#include "runtime/base/wait.h"
+#include "runtime/observe/stall.h"
+#include "runtime/runtime.h"
 
 #define CALL "peal_stuck_of"
 #define SOCKETS_MAX 64 /* runtimes per process that answer */

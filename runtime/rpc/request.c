@@ -3,7 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/rpc/reject_table.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/link/endpoint.h"
+#include "runtime/link/reject_table.h"
 #include "runtime/rpc/requester.h"
 
 #define REQUEST "peal_request"

@@ -4,8 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/error.h"
 #include "runtime/base/math.h"
-#include "runtime/rpc/reject_table.h"
+#include "runtime/base/wait.h"
+#include "runtime/link/endpoint.h"
+#include "runtime/link/reject_table.h"
 #include "runtime/rpc/requester.h"
 
 #define OPEN "peal_requester_open"

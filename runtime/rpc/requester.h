@@ -53,4 +53,8 @@ struct peal_requester {
 	struct peal_requester_info info;
 };
 
+uint32_t peali_requesters_count(const struct peal_runtime *rt);
+/* Frees all requesters. Their links and endpoints are gone. */
+void peali_requesters_clear(struct peal_runtime *rt);
+
 #endif

@@ -7,6 +7,7 @@
  */
 #include "runtime/base/idle.h"
 #include "runtime/harness.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/pools.h"
 #include "runtime/runtime.h"
 #include "runtime/topics.h"

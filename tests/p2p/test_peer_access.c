@@ -4,6 +4,7 @@
 
 #include "machine.h"
 #include "p2p/peer.h"
+#include "runtime/runtime.h"
 
 static struct peal_runtime *rt;
 
@@ -122,7 +123,7 @@ PEAL_TEST(the_last_disable_is_ebusy_while_a_link_holds_the_pair)
 	struct peal_peer_capability c;
 
 	rt = machine_open("2", "");
-	peers = peali_runtime_peers(rt);
+	peers = rt->peers;
 	CHECK_OK(peali_peer_hold(peers, 0, 1));
 	CHECK_OK(peal_peer_enable(rt, 0, 1));
 	CHECK_EQ(peal_peer_disable(rt, 0, 1), PEAL_EBUSY);
@@ -147,7 +148,7 @@ PEAL_TEST(hold_reports_what_enable_would)
 	struct peali_peers *peers;
 
 	rt = machine_open("2", "0>1:none");
-	peers = peali_runtime_peers(rt);
+	peers = rt->peers;
 	CHECK_EQ(peali_peer_hold(peers, 0, 1), PEAL_ENOPEER);
 	CHECK_EQ(peali_peer_hold(peers, 0, 0), PEAL_EINVAL);
 	CHECK_EQ(peali_peer_hold(peers, 0, 2), PEAL_ENODEV);

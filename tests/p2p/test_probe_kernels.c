@@ -6,6 +6,7 @@
 #include <peal/device/slot.h>
 #include "p2p/probe_setup.h"
 #include "machine.h"
+#include "runtime/runtime.h"
 
 /*
  * Shows that the kernels of the probe find each error. Each of the two kernels
@@ -252,7 +253,7 @@ PEAL_TEST(workers_of_several_lanes_find_the_same)
 	int i;
 
 	CHECK_OK(peali_rig_open(
-		peali_runtime_peers(rt), 0, 1,
+		rt->peers, 0, 1,
 		PEALI_RIG_PONG | PEALI_RIG_HOST | PEALI_RIG_BOTH, &rig));
 	CHECK_EQ(rig.held_back, 1);
 	rig.lanes = 7;

@@ -2,6 +2,7 @@
 #include <peal/topology.h>
 #include "p2p/probe.h"
 #include "runtime/harness.h"
+#include "runtime/runtime.h"
 
 /*
  * Shows the routes that links choose, and that a link does not measure a pair.
@@ -58,7 +59,7 @@ PEAL_TEST(a_link_connects_after_a_proof_and_the_topology_measures)
 
 	begin("0>1:nvlink,1>0:pcie");
 	CHECK_EQ(route_of(link_up(0, 1)), PEAL_ROUTE_PEER);
-	CHECK_OK(peali_probe_prove(peali_runtime_peers(rt), 0, 1, &info));
+	CHECK_OK(peali_probe_prove(rt->peers, 0, 1, &info));
 	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
 	CHECK_EQ(info.latency_ns, 0);
 	CHECK_EQ(info.bandwidth_bytes_per_s, 0);
@@ -68,7 +69,7 @@ PEAL_TEST(a_link_connects_after_a_proof_and_the_topology_measures)
 	CHECK(info.latency_ns > 0);
 	CHECK(info.bandwidth_bytes_per_s > 0);
 	CHECK_EQ(route_of(link_up(1, 0)), PEAL_ROUTE_PEER);
-	CHECK_OK(peali_probe_prove(peali_runtime_peers(rt), 1, 0, &info));
+	CHECK_OK(peali_probe_prove(rt->peers, 1, 0, &info));
 	CHECK_EQ(info.latency_ns, 0);
 	end();
 }

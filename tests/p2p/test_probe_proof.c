@@ -3,6 +3,7 @@
 #include <peal/topology.h>
 #include "machine.h"
 #include "p2p/probe.h"
+#include "runtime/runtime.h"
 
 /*
  * Shows that a link needs only the verdict of the probe. Latency and bandwidth
@@ -15,7 +16,7 @@ static struct peal_pair_info proved(int from, int to)
 {
 	struct peal_pair_info info;
 
-	CHECK_OK(peali_probe_prove(peali_runtime_peers(rt), from, to, &info));
+	CHECK_OK(peali_probe_prove(rt->peers, from, to, &info));
 	CHECK_EQ(info.from, from);
 	CHECK_EQ(info.to, to);
 	CHECK(info.why[0]);

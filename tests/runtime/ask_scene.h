@@ -4,6 +4,7 @@
 
 #include "runtime/asks.h"
 #include "runtime/both_lanes.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/runtime.h"
 
 PEAL_DECLARE_PROGRAM(asks);

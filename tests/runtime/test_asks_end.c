@@ -2,6 +2,7 @@
 /* Each ask has one answer, also if a pool, an actor or a kernel ends. Asks
  * beyond a limit fail. */
 #include "runtime/ask_scene.h"
+#include "runtime/kernel/kernel.h"
 
 /* ---- pools --------------------------------------------------------------- */
 

@@ -9,6 +9,7 @@
 
 #include "runtime/both_lanes.h"
 #include "runtime/budgets.h"
+#include "runtime/launch/watchdog.h"
 #include "runtime/runtime.h"
 
 PEAL_DECLARE_PROGRAM(budgets);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host's time is always between the bounds that devices know of it. Their
  * clocks are hours away from the host's clock, faster and slower. */
-#include "runtime/device/clock.h"
+#include "runtime/kernel/clock.h"
 #include "runtime/deadline_scene.h"
 
 /* ---- bounds from simulated contacts -------------------------------------- */

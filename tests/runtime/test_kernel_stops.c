@@ -3,8 +3,10 @@
  * Shows that stop, abort and an expired lease end a kernel, with right counters
  * and errors.
  */
-#include "runtime/harness.h"
 
+#include "runtime/harness.h"
+#include "runtime/launch/watchdog.h"
+#include "runtime/link/endpoint.h"
 #include "runtime/runtime.h"
 
 /* An endpoint that sends to one actor of a kernel. */

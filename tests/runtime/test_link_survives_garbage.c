@@ -3,8 +3,16 @@
  * A hostile writer overwrites the ring of a live link. Shows that the runtime
  * closes only this link.
  */
-#include "runtime/harness.h"
 
+#include <peal/device/revive.h>
+#include <peal/kernel.h>
+#include <peal/topology.h>
+
+#include "runtime/device/memory_block.h"
+#include "runtime/harness.h"
+#include "runtime/kernel/control.h"
+#include "runtime/link/link.h"
+#include "runtime/link/stager.h"
 #include "runtime/runtime.h"
 
 /*

@@ -12,6 +12,8 @@
 #include "runtime/crew.h"
 #include "runtime/hasty.h"
 #include "runtime/ipc/process.h"
+#include "runtime/link/endpoint.h"
+#include "runtime/link/link.h"
 
 static const struct peal_link_options plain = { .capacity = 16 };
 

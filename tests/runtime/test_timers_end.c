@@ -3,9 +3,10 @@
 /* Timers at the end of a kernel. A drain waits for timers that fire once, and
  * for the timers that their handlers set. Periodic timers go on while an input
  * is open, and a stop counts every timer. */
-#include "runtime/timer_scene.h"
 #include "queues/stress.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/runtime.h"
+#include "runtime/timer_scene.h"
 
 PEAL_TEST(a_drain_waits_for_what_is_to_be_sent)
 {

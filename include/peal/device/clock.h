@@ -7,7 +7,7 @@
 /*
  * Common time: the host's clock, CLOCK_MONOTONIC in ns. A device's clock has
  * another start and a slightly different speed. Host and worker exchange their
- * clocks whenever the lease changes (runtime/device/clock.c). So the worker knows a
+ * clocks whenever the lease changes (runtime/kernel/clock.c). So the worker knows a
  * lower and an upper bound of the host's clock. On a GPU the workers look all
  * the time, and the bounds should be some microseconds apart (not measured).
  */
@@ -24,10 +24,10 @@ PEALI_SLOW(void, peali_clock_look, struct peal_worker *w, uint64_t lease)
 	uint64_t turn;
 
 	peal_store_relaxed_sys(&w->status->clock_first, peal_clock_ns());
-	/* R7: pairs with A7 in contact() of runtime/device/clock.c. The clock was
+	/* R7: pairs with A7 in contact() of runtime/kernel/clock.c. The clock was
 	 * read after the lease was seen. */
 	peal_store_release_sys(&w->status->clock_seen, lease);
-	/* A9: pair with R9 in publish() of runtime/device/clock.c. After one of the
+	/* A9: pair with R9 in publish() of runtime/kernel/clock.c. After one of the
 	 * three new words, the second load of the turn sees a change. */
 	turn = peal_load_acquire_sys(&c->clock_turn);
 	clock.at = peal_load_acquire_sys(&c->clock_at);

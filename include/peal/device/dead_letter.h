@@ -129,7 +129,7 @@ PEALI_SLOW(void, peali_nobody_answers, const struct peal_worker *w, int error)
 		return;
 	refusal = (struct peal_refusal *)(void *)(board + 1) + place;
 	peal_store_relaxed_sys(&refusal->error, (uint64_t)-error);
-	/* R20: pairs with A20 in look in runtime/rpc/reject_table.c, both times. */
+	/* R20: pairs with A20 in look in runtime/link/reject_table.c, both times. */
 	peal_store_release_sys(&refusal->number, number);
 	peal_store_release_sys(&board->latest, number);
 }

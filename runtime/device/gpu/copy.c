@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/base/error.h"
+#include "runtime/device/backend.h"
 #include "runtime/device/gpu/gpu.h"
 
 #include <string.h>

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/base/error.h"
 #include "runtime/device/gpu/gpu.h"
 
 #include <stdarg.h>

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/device/gpu/gpu.h"
-#include "runtime/base/log.h"
 
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/base/math.h"
 #include "runtime/base/env.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/math.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/gpu/gpu.h"
+#include "runtime/device/range_alloc.h"
 
 /*
  * Heaps of GPU backends: one per device and one of pinned host memory. They are

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/device/gpu/gpu.h"
+#include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/device/gpu/gpu.h"
 
 #include <errno.h>
 #include <signal.h>

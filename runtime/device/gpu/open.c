@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/device/gpu/gpu.h"
-#include "runtime/base/wait.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
@@ -8,6 +6,9 @@
 #include <string.h>
 
 #include "runtime/base/env.h"
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/gpu/gpu.h"
 
 /* Opens and closes a GPU backend: the driver, its devices and their streams. */
 

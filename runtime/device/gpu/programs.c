@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/device/gpu/gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/error.h"
+#include "runtime/device/gpu/gpu.h"
 #include "runtime/device/image.h"
 
 /*

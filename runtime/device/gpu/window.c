@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/device/gpu/gpu.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/device/gpu/gpu.h"
 
 /*
  * Windows: device memory outside of the heap that other processes map.

@@ -2,37 +2,11 @@
 #include "runtime/device/host/clock_skew.h"
 
 #include <string.h>
-#include <time.h>
 
-#include <peal/device/host.h>
 #include "runtime/base/error.h"
 
 #define SECONDS_MAX 100000000LL /* three years */
 #define PPM_MAX 500
-
-/* of the calling thread: of a worker's device, or the host's */
-static _Thread_local struct peali_host_clock here;
-
-void peali_clock_shift(struct peali_host_clock clock)
-{
-	here = clock;
-}
-
-uint64_t peal_host_clock_ns(void)
-{
-	struct timespec t;
-	int64_t ns;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	ns = (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
-	if (PEAL_LIKELY(!here.ahead_ns && !here.ppm))
-		return (uint64_t)ns;
-	/*
-	 * The rate correction changes once per microsecond, by at most 1 ns. So
-	 * the clock never goes back.
-	 */
-	return (uint64_t)(ns + here.ahead_ns + ns / 1000 * here.ppm / 1000);
-}
 
 /*
  * Reads a number of at most `most`, with an optional minus sign. Returns 1 and

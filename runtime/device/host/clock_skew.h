@@ -2,7 +2,7 @@
 #ifndef PEALI_HOST_CLOCK_SKEW_H
 #define PEALI_HOST_CLOCK_SKEW_H
 
-#include <stdint.h>
+#include "runtime/base/host_clock.h"
 
 /*
  * The clocks of emulated devices. By default they are the host's clock.
@@ -15,12 +15,6 @@
  * host's clock without conversion.
  */
 
-/** Difference of a clock to the host's clock. */
-struct peali_host_clock {
-	int64_t ahead_ns;
-	int32_t ppm; /* millionths by which it is faster, -500 .. 500 */
-};
-
 /*
  * Parses the clock of `device`. A device without an entry has the host's clock.
  * PEAL_EINVAL: any part of the text is wrong, also a part for another device.
@@ -28,8 +22,5 @@ struct peali_host_clock {
  */
 int peali_clocks_parse(const char *text, int n_devices, int device,
 		       struct peali_host_clock *out);
-
-/* Makes peal_host_clock_ns of the calling thread return the given clock. */
-void peali_clock_shift(struct peali_host_clock clock);
 
 #endif

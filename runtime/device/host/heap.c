@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
-#include "runtime/device/host/sanitize.h"
 #include "runtime/base/math.h"
+#include "runtime/device/host/sanitize.h"
+#include "runtime/device/range_alloc.h"
 
 #define CALL "host: heap"
 

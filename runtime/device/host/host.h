@@ -6,8 +6,8 @@
 
 #include "runtime/device/backend.h"
 #include "runtime/device/host/clock_skew.h"
-#include "runtime/device/host/heap.h"
 #include "runtime/device/host/disabled.h"
+#include "runtime/device/host/heap.h"
 #include "runtime/device/host/links.h"
 
 /*

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/device/host/host.h"
-#include "runtime/base/log.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -11,9 +9,14 @@
 #include <unistd.h>
 
 #include <peal/device/atomic.h>
-#include "runtime/device/host/fibers.h"
-#include "runtime/base/idle.h"
 #include "runtime/base/env.h"
+#include "runtime/base/error.h"
+#include "runtime/base/idle.h"
+#include "runtime/base/log.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/host/fibers.h"
+#include "runtime/device/host/host.h"
+#include "runtime/device/range_alloc.h"
 
 /*
  * The host backend: CPU threads as devices. Operations table and short

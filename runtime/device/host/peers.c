@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/device/host/host.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -7,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "runtime/base/error.h"
+#include "runtime/device/host/host.h"
 #include "runtime/device/host/sanitize.h"
 
 /*

@@ -1,7 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/device/host/host.h"
-#include "runtime/base/log.h"
-#include "runtime/base/wait.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -12,9 +9,14 @@
 #include <time.h>
 
 #include <peal/device/host.h>
-#include "runtime/device/host/fibers.h"
-#include "runtime/base/idle.h"
 #include "runtime/base/env.h"
+#include "runtime/base/error.h"
+#include "runtime/base/host_clock.h"
+#include "runtime/base/idle.h"
+#include "runtime/base/log.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/host/fibers.h"
+#include "runtime/device/host/host.h"
 
 /*
  * Workers of the host backend. A worker is a thread, its lanes are fibers of

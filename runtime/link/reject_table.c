@@ -6,7 +6,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "runtime/rpc/reject_table.h"
+#include "runtime/link/reject_table.h"
+
+#include "runtime/base/error.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/memory_block.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/link/endpoint.h"
 
 #define CALL "peal_requester_open"
 

@@ -14,10 +14,13 @@
  * The host and the workers do this beside other work. Only a launch waits for
  * an answer (peali_clock_begin).
  */
-#include "runtime/device/clock.h"
+#include "runtime/kernel/clock.h"
 
 #include <string.h>
 
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/runtime.h"
 
 /*

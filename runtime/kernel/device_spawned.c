@@ -4,8 +4,14 @@
  * in host memory. The word names the actor in the slot. So the host needs
  * neither a copy from the device nor an answer of the worker.
  */
-#include <string.h>
+#include "runtime/kernel/device_spawned.h"
 
+#include <string.h>
+#include <peal/device/ask_table.h>
+#include <peal/device/atomic.h>
+
+#include "runtime/base/error.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_kernel_launch"
@@ -99,35 +105,6 @@ void peali_spawned_handlers(const struct peal_kernel *k,
 		out[i].tells = h->tells;
 		out[i].hooks = h->hooks;
 	}
-}
-
-int peali_is_spawned(const struct peal_kernel *k, uint64_t address)
-{
-	uint32_t index = PEAL_ACTOR_INDEX(address);
-
-	return index >= k->params.first_room && index < k->params.max_actors;
-}
-
-struct peali_actor peali_actor_look(const struct peal_kernel *k, uint32_t index)
-{
-	uint32_t at = index - k->params.first_room;
-	struct peali_actor a;
-	uint64_t room;
-
-	if (!peali_is_spawned(k, index))
-		return k->actors[index];
-	room = peal_load_relaxed_sys(&k->rooms[at]);
-	memset(&a, 0, sizeof(a));
-	a.handler = PEAL_ROOM_HANDLER(room) == PEAL_ROOM_FREE ?
-			    PEAL_NO_HANDLER :
-			    PEAL_ROOM_HANDLER(room);
-	a.worker = at / k->params.spawn_rooms;
-	a.generation = PEAL_ROOM_GENERATION(room);
-	a.ports_of = PEAL_ROOM_PORTS_OF(room);
-	if (a.ports_of)
-		a.port_base = k->actors[a.ports_of - 1].port_base;
-	a.state_offset = k->rooms_offset + at * k->params.room_step;
-	return a;
 }
 
 uint32_t peali_spawned_live(const struct peal_kernel *k, uint64_t *spawned,

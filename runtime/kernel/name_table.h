@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PEALI_NAME_H
-#define PEALI_NAME_H
+#ifndef PEALI_NAME_TABLE_H
+#define PEALI_NAME_TABLE_H
 
-#include <pthread.h>
-#include <stdint.h>
-
-#include <peal/name.h>
+#include "runtime/runtime.h"
 
 /*
  * Names of a runtime's addresses. A writer holds the runtime's lock and the
@@ -13,15 +10,6 @@
  * lookup takes the names lock and never waits for a long holder of the
  * runtime's lock.
  */
-
-struct peal_runtime;
-
-struct peali_names {
-	pthread_mutex_t lock;
-	/* Trees of tsearch(3) with struct named and with struct known. */
-	void *by_name, *by_address;
-	uint32_t n;
-};
 
 void peali_names_init(struct peali_names *names);
 void peali_names_clear(struct peali_names *names);
@@ -56,5 +44,14 @@ const char *peali_name_text(struct peal_runtime *rt, uint64_t address,
 void peali_name_forget(struct peal_runtime *rt, uint64_t address);
 /* Frees the names of all addresses of a kernel. */
 void peali_name_forget_kernel(struct peal_runtime *rt, uint64_t address);
+/*
+ * Find the address of a name, the name of an address, and free a name. Return 1
+ * if there is one, else 0. Only peali_name_clear needs the runtime's lock.
+ */
+int peali_name_find(struct peal_runtime *rt, const char *name,
+		    uint64_t *address_out);
+int peali_name_of(struct peal_runtime *rt, uint64_t address,
+		  char name_out[PEAL_NAME_BYTES]);
+int peali_name_clear(struct peal_runtime *rt, const char *name);
 
 #endif

@@ -1,17 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PEALI_DRIVER_FACTS_H
-#define PEALI_DRIVER_FACTS_H
+#ifndef PEALI_DEVICE_H
+#define PEALI_DEVICE_H
 
 #include "runtime/device/backend.h"
 
 /*
- * Facts of a device that the peal command shows, beyond struct
- * peal_device_info. They are not public: they depend on the drivers and change.
+ * Descriptions of devices. Facts are for the peal command only: they depend on
+ * the drivers and change.
  */
 
 #define PEALI_FACTS_MAX 16
 
 struct peal_runtime;
+struct peal_device_info;
+
+/**
+ * Gets the info of a device from its backend. Thread-safe.
+ *
+ * @param device a valid index of the runtime.
+ * @return 0 or the backend's error.
+ */
+int peali_device_describe(struct peal_runtime *rt, int device,
+			  struct peal_device_info *out);
 
 /**
  * Gets the facts of a device. Thread-safe.

@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports which message a worker is handling, and for how long. */
-#include "runtime/kernel/inflight.h"
+#include "runtime/link/inflight.h"
 
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/wait.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/link_counts.h"
+#include "runtime/kernel/name_table.h"
+#include "runtime/kernel/record.h"
+#include "runtime/link/link.h"
 #include "runtime/link/topic.h"
 
 /* ---- duration ------------------------------------------------------------ */
@@ -153,4 +160,14 @@ void peali_hand_text(const struct peali_hand *h, struct peal_kernel *k,
 			   "a message of its mailbox",
 		 PEAL_HAND_TYPE(h->word),
 		 (unsigned long long)h->since_ns / 1000000);
+}
+
+int peali_hand_describe(struct peal_kernel *k, uint32_t worker, char text[256])
+{
+	struct peali_hand hand;
+
+	if (!peali_hand_read(k, worker, &hand))
+		return 0;
+	peali_hand_text(&hand, k, text);
+	return 1;
 }

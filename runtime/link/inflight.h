@@ -33,6 +33,9 @@ int peali_hand_read(struct peal_kernel *kernel, uint32_t worker,
  */
 void peali_hand_text(const struct peali_hand *hand, struct peal_kernel *kernel,
 		     char text[256]);
+/* Both of these calls. Returns 1 with a text, or 0. */
+int peali_hand_describe(struct peal_kernel *kernel, uint32_t worker,
+			char text[256]);
 /*
  * Notes the messages that all workers handle, and the progress of links and
  * topics. The watchdog calls it at its ticks. The time between ticks limits the

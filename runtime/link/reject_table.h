@@ -9,6 +9,7 @@
  * stays until the runtime closes, because a worker may write to it late.
  */
 
+#include "runtime/device/memory_block.h"
 #include "runtime/runtime.h"
 
 struct peali_board {

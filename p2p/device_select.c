@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Selects devices that meet a wish. */
+#include <stdio.h>
+#include <string.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/wait.h"
+#include "runtime/device/device.h"
+#include "runtime/device/devices.h"
+#include "runtime/runtime.h"
+
+/* Returns the name of the first missing capability; NULL: none is missing. */
+static const char *missing_of(uint32_t needs, uint32_t has)
+{
+	static const char *const names[] = { "needs peer", "needs unified",
+					     "needs atomics",
+					     "needs cooperative" };
+	size_t i;
+
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (needs & ~has & 1u << i)
+			return names[i];
+	return NULL;
+}
+
+/* Returns the first field of a wish that a device does not meet; NULL: none. */
+static const char *unmet(struct peal_runtime *rt, int device,
+			 const struct peal_device_wish *wish)
+{
+	struct peal_device_info info;
+
+	if (peali_device_describe(rt, device, &info))
+		return "not readable";
+	if (wish->backend && strcmp(wish->backend, info.backend) != 0)
+		return "backend";
+	if (wish->min_memory_bytes > info.memory_bytes - info.memory_used_bytes)
+		return "min_memory_bytes";
+	if (wish->min_compute_units > info.compute_units)
+		return "min_compute_units";
+	if (wish->peer_of &&
+	    peal_peer_can_access(rt, device, wish->peer_of - 1) != 1)
+		return "peer_of";
+	return missing_of(wish->needs, info.capabilities);
+}
+
+/* Copies a wish to *out and checks it. */
+static int take_wish(struct peal_runtime *rt, const char *call,
+		     const struct peal_device_wish *wish,
+		     struct peal_device_wish *out)
+{
+	const uint32_t known = PEAL_CAN_PEER | PEAL_CAN_UNIFIED |
+			       PEAL_CAN_ATOMICS | PEAL_CAN_COOPERATIVE;
+	int r;
+
+	if (!rt)
+		return peali_fail(PEAL_EINVAL, call, "runtime is NULL");
+	r = peali_options_copy(out, sizeof(*out), wish, call);
+	if (!r && out->needs & ~known)
+		r = peali_fail(PEAL_EINVAL, call,
+			       "needs is 0x%x: there are only the bits of enum "
+			       "peal_device_capability, 0x%x",
+			       out->needs, known);
+	if (!r && out->peer_of)
+		r = peali_devices_check(&rt->devices, out->peer_of - 1, call);
+	return r;
+}
+
+/*
+ * Writes the first `most` devices that meet a wish to `out`. Returns the number
+ * of all devices that meet it, or PEAL_ENODEV if none does.
+ */
+static int select_all(struct peal_runtime *rt, const char *call,
+		      const struct peal_device_wish *wish, int most, int *out)
+{
+	char text[160] = "";
+	const char *missing;
+	size_t used = 0;
+	int i, n = 0;
+
+	for (i = 0; i < rt->devices.n; i++) {
+		missing = unmet(rt, i, wish);
+		if (!missing && n++ < most)
+			out[n - 1] = i;
+		if (missing && used < sizeof(text))
+			used += (size_t)snprintf(text + used,
+						 sizeof(text) - used,
+						 "%s%d: %s", used ? ", " : "",
+						 i, missing);
+	}
+	if (n)
+		return n;
+	return peali_fail(PEAL_ENODEV, call,
+			  "no device meets the wish; unmet on device %s", text);
+}
+
+int peal_device_select(struct peal_runtime *rt,
+		       const struct peal_device_wish *wish)
+{
+	const char *call = "peal_device_select";
+	struct peal_device_wish w;
+	int first = 0, r = take_wish(rt, call, wish, &w);
+
+	if (!r)
+		r = select_all(rt, call, &w, 1, &first);
+	return r < 0 ? r : first;
+}
+
+int peal_device_select_all(struct peal_runtime *rt,
+			   const struct peal_device_wish *wish, int most,
+			   int *devices_out)
+{
+	const char *call = "peal_device_select_all";
+	struct peal_device_wish w;
+	int r = take_wish(rt, call, wish, &w);
+
+	if (r < 0)
+		return r;
+	if (most < 1 || !devices_out)
+		return peali_fail(PEAL_EINVAL, call,
+				  "there is no room for an index: most is %d, "
+				  "devices_out is %s",
+				  most, devices_out ? "given" : "NULL");
+	return select_all(rt, call, &w, most, devices_out);
+}

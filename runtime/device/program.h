@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_DEVICE_PROGRAM_H
+#define PEALI_DEVICE_PROGRAM_H
+
+#include "runtime/runtime.h"
+
+/* Programs: the list of a runtime, and program files. */
+
+int peali_programs_init(struct peal_runtime *rt);
+uint32_t peali_programs_count(struct peal_runtime *rt);
+const struct peal_program *peali_programs_at(struct peal_runtime *rt,
+					     uint32_t index);
+/* Unloads program files. No kernel runs their code any more. */
+void peali_program_files_close(struct peal_runtime *rt);
+/* Returns 0 if a program can be launched, PEAL_EPROGRAM or PEAL_EINVAL. */
+int peali_program_check(const struct peal_program *program, const char *call);
+
+#endif

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_KERNEL_OPTIONS_H
+#define PEALI_KERNEL_OPTIONS_H
+
+#include "runtime/runtime.h"
+
+/* Options of a launch. */
+
+/* Fills in defaults and checks ranges. Returns 0 or PEAL_EINVAL. */
+int peali_kernel_options_complete(struct peal_kernel_options *options,
+				  const struct peal_runtime *rt,
+				  const struct peal_program *program);
+
+#endif

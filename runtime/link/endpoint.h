@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_LINK_ENDPOINT_H
+#define PEALI_LINK_ENDPOINT_H
+
+#include <peal/device/link.h>
+
+#include "runtime/runtime.h"
+
+/* Endpoints. */
+
+struct peali_board;
+struct peali_monitor;
+
+struct peal_endpoint *peali_endpoint_of(struct peal_runtime *rt,
+					uint64_t address);
+
+struct peali_endpoint_port {
+	struct peal_link *_Atomic link; /* NULL: free */
+	struct peal_link_producer producer;
+	uint64_t reserved_bytes;
+	int reserved;
+};
+
+struct peali_endpoint_input {
+	struct peal_link *_Atomic link; /* NULL: free */
+	struct peal_link_consumer consumer;
+	int done; /* 0: open; PEAL_EEND or an error: ended */
+};
+
+/** A refusal of a request, laid out as a message of a link. */
+struct peali_refused {
+	uint64_t request;
+	int32_t error;
+	uint32_t reserved;
+};
+
+struct peal_endpoint {
+	struct peal_runtime *rt;
+	struct peal_endpoint *next;
+	char name[48];
+	uint32_t id;
+	uint32_t max_ports, max_inputs;
+	struct peali_endpoint_port *ports;
+	struct peali_endpoint_input *inputs;
+	_Atomic uint32_t n_inputs; /* used part of inputs */
+	struct peal_bell *send_bell, *receive_bell;
+	_Atomic int silent; /* 1: a link has or had an end that cannot ring */
+	uint32_t cursor; /* input that it receives from */
+	uint32_t burst; /* messages taken there in a row */
+	/* guards its monitors; no other lock is taken under it */
+	pthread_mutex_t monitors_lock;
+	struct peali_monitor *monitors;
+	_Atomic uint32_t n_monitors;
+	struct peal_down down; /* the held message, if it is of a monitor */
+	struct peali_board *board; /* refusal table; NULL: none */
+	struct peali_refused refused; /* the held message, if it is a refusal */
+	int peeked; /* 1: a message is held */
+	struct peal_message message; /* the held message */
+};
+
+void peali_endpoint_attach_port(struct peal_endpoint *endpoint, uint32_t port,
+				struct peal_link *link);
+void peali_endpoint_attach_input(struct peal_endpoint *endpoint, uint32_t input,
+				 struct peal_link *link);
+void peali_endpoint_wake(struct peal_endpoint *endpoint);
+/* peal_send_to with type and flags of `header`. */
+int peali_endpoint_send_to(struct peal_endpoint *endpoint, uint32_t port,
+			   uint64_t to, struct peal_header header,
+			   const void *data, uint64_t bytes, int64_t timeout_ns,
+			   const char *call);
+
+/** The properties of a message to send. */
+struct peali_cover {
+	uint64_t to; /* 0: the receiver of the link */
+	uint64_t deadline; /* ns of the host's clock; 0: none */
+	uint64_t request; /* number; 0: no request */
+	uint16_t type;
+};
+
+/* peal_send_to with these properties. */
+int peali_endpoint_send(struct peal_endpoint *endpoint, uint32_t port,
+			const struct peali_cover *cover, const void *data,
+			uint64_t bytes, int64_t timeout_ns, const char *call);
+/* peal_receive_peek for a wait over several calls. *deadline is 0 until a call
+ * computes it. */
+int peali_endpoint_peek(struct peal_endpoint *endpoint,
+			struct peal_received *received_out, int64_t timeout_ns,
+			uint64_t *deadline);
+/* Drops the peeked message as dead, for a reason of enum peal_reason. */
+void peali_endpoint_drop(struct peal_endpoint *endpoint, uint32_t reason);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_LINK_ROUTE_H
+#define PEALI_LINK_ROUTE_H
+
+#include "runtime/runtime.h"
+
+/* Routes between two places. */
+
+/* Chooses a route between two places. Returns 0, with route and reason, or
+ * PEAL_ENOPEER. `require` and `forbid` are masks of enum peal_route. */
+int peali_route_choose(struct peal_runtime *rt, int from, int to,
+		       uint32_t require, uint32_t forbid,
+		       enum peal_route *route_out, char why[160],
+		       const char *call);
+
+#endif
