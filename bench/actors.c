@@ -16,11 +16,11 @@
 #include <sched.h>
 
 #include "bench/bench.h"
-#include "bench/frame.h"
+#include "bench/runner.h"
 #include "bench/options.h"
 #include "bench/report.h"
 #include "bench/samples.h"
-#include "bench/stand.h"
+#include "bench/fixture.h"
 
 #define SECONDS 4
 #define MESSAGES 50000 /* messages in a round */
@@ -49,7 +49,7 @@ static const struct row rows[] = {
 struct crowd {
 	struct peali_bench_options options;
 	struct peali_report report;
-	struct peali_stand stand;
+	struct peali_fixture fixture;
 	uint64_t row_ns; /* time for each row */
 	int n_rows;
 	const struct row *row; /* current row */
@@ -70,7 +70,7 @@ static int spawn(struct crowd *c, uint32_t n)
 		.size = sizeof(options),
 		.init = c->id,
 		.init_bytes = sizeof(*c->id),
-		.init_step = sizeof(*c->id),
+		.init_stride = sizeof(*c->id),
 	};
 
 	if (peal_actor_spawn_many(c->kernel, "guest", &options, n, c->address) <
@@ -81,7 +81,7 @@ static int spawn(struct crowd *c, uint32_t n)
 
 static int retire(struct crowd *c, uint32_t n)
 {
-	if (peal_actor_retire_many(c->stand.runtime, c->address, n) < 0)
+	if (peal_actor_retire_many(c->fixture.runtime, c->address, n) < 0)
 		return -peali_say_error("end actors");
 	return 0;
 }
@@ -130,7 +130,7 @@ static double single_rate(struct crowd *c)
  */
 static int await_all(struct crowd *c)
 {
-	uint64_t until = peali_bench_now_ns() + PEALI_STAND_WAIT_NS;
+	uint64_t until = peali_bench_now_ns() + PEALI_FIXTURE_WAIT_NS;
 	struct peal_kernel_info info;
 
 	for (;;) {
@@ -173,9 +173,9 @@ static double message_rate(struct crowd *c, uint32_t n)
 		 * a single call spawned them, so the addresses follow one
 		 * another
 		 */
-		if (peal_send_to(c->stand.host, (uint32_t)c->port,
+		if (peal_send_to(c->fixture.host, (uint32_t)c->port,
 				 c->address[0] + at, PEALI_BENCH_DATA, &call,
-				 sizeof(call), PEALI_STAND_WAIT_NS) < 0)
+				 sizeof(call), PEALI_FIXTURE_WAIT_NS) < 0)
 			return -peali_say_error("send a message");
 	}
 	c->sent += MESSAGES;
@@ -194,9 +194,9 @@ static double handler_rate(struct crowd *c, uint32_t n)
 	uint64_t began = peali_bench_now_ns();
 
 	for (int i = 0; i < HATCHES; i++)
-		if (peal_send(c->stand.host, (uint32_t)c->port,
+		if (peal_send(c->fixture.host, (uint32_t)c->port,
 			      PEALI_BENCH_DATA, &call, sizeof(call),
-			      PEALI_STAND_WAIT_NS) < 0)
+			      PEALI_FIXTURE_WAIT_NS) < 0)
 			return -peali_say_error("send a message");
 	c->sent += HATCHES;
 	if (await_all(c))
@@ -211,27 +211,28 @@ static int build(void *context)
 {
 	struct crowd *c = context;
 	const struct row *row = c->row;
-	struct peali_stand *stand = &c->stand;
+	struct peali_fixture *fixture = &c->fixture;
 	int kernel;
 
-	stand->max_actors = row->actors + 1;
-	stand->spawn_rooms = row->what == BY_HANDLER ? row->actors : 0;
-	kernel = peali_stand_launch(stand, 0, &peal_program_peal_bench, 1);
-	stand->max_actors = stand->spawn_rooms = 0;
+	fixture->max_actors = row->actors + 1;
+	fixture->max_spawned_actors = row->what == BY_HANDLER ? row->actors : 0;
+	kernel = peali_fixture_launch(fixture, 0, &peal_program_peal_bench, 1);
+	fixture->max_actors = fixture->max_spawned_actors = 0;
 	if (kernel < 0)
 		return -1;
-	c->kernel = stand->kernels[kernel];
+	c->kernel = fixture->kernels[kernel];
 	c->sent = 0;
 	/* The worker has the first core, so the host takes the second one. */
-	c->has_cores = stand->on_host && peali_cores_pick(&c->cores) == 0;
+	c->has_cores = fixture->on_host && peali_cores_pick(&c->cores) == 0;
 	if (row->what == MADE)
 		return 0;
 	if (row->what == BY_HANDLER)
-		c->address[0] = peali_stand_spawn(stand, kernel, "nursery", 0);
+		c->address[0] =
+			peali_fixture_spawn(fixture, kernel, "nursery", 0);
 	else if (spawn(c, row->actors))
 		return -1;
-	c->port = peali_stand_from_host(stand, c->address[0],
-					sizeof(struct peali_bench_call));
+	c->port = peali_fixture_from_host(fixture, c->address[0],
+					  sizeof(struct peali_bench_call));
 	return c->port < 0 ? -1 : 0;
 }
 
@@ -240,7 +241,7 @@ static int run_round(void *context, struct peali_samples *ours,
 {
 	struct crowd *c = context;
 	const struct row *row = c->row;
-	int before = c->has_cores ? peali_bare_distance(&c->cores) : 0;
+	int before = c->has_cores ? peali_cores_distance(&c->cores) : 0;
 	double rate, versus;
 
 	if (c->has_cores)
@@ -253,7 +254,7 @@ static int run_round(void *context, struct peali_samples *ours,
 	peali_core_bind(-1);
 	if (rate < 0)
 		return -1;
-	if (c->has_cores && peali_bare_distance(&c->cores) != before)
+	if (c->has_cores && peali_cores_distance(&c->cores) != before)
 		before = PEALI_TAG_MIXED;
 	peali_samples_add(peer, versus / 1e6);
 	peali_samples_add(ours, rate / 1e6);
@@ -271,10 +272,10 @@ static void fill(void *context, const struct peali_samples *ours,
 
 	peali_row_uint(cells, "actors", row->actors);
 	peali_row_text(cells, "timed_by", "host");
-	peali_stand_cells(&c->stand, 0, cells);
-	peali_samples_row_cores(ours, cells,
-				c->has_cores ? NULL :
-					       peali_stand_no_cores(&c->stand));
+	peali_fixture_cells(&c->fixture, 0, cells);
+	peali_samples_row_cores(
+		ours, cells,
+		c->has_cores ? NULL : peali_fixture_no_cores(&c->fixture));
 	peali_samples_row_rates(ours, cells, "mega_per_s");
 	peali_row_real(cells, "versus_mega_per_s",
 		       peali_samples_spread(peer).median);
@@ -287,11 +288,11 @@ static void fill(void *context, const struct peali_samples *ours,
 static int run_row(struct crowd *c, const struct row *row)
 {
 	char label[64];
-	const struct peali_frame_row frame = {
+	const struct peali_runner_row runner = {
 		.benchmark = "actors",
 		.label = label,
 		.options = &c->options,
-		.stand = &c->stand,
+		.fixture = &c->fixture,
 		.for_ns = c->row_ns,
 		.bytes = sizeof(struct peali_bench_call),
 		.alone = c->n_rows == 1,
@@ -303,7 +304,7 @@ static int run_row(struct crowd *c, const struct row *row)
 
 	c->row = row;
 	snprintf(label, sizeof(label), "%s-%u", labels[row->what], row->actors);
-	return peali_frame_row(&frame);
+	return peali_runner_row(&runner);
 }
 
 /* Runs the selected rows, or only counts them. Returns their number, or -1. */
@@ -359,13 +360,13 @@ static int measure_rows(void *context)
 static int run(int argc, char **argv, int json)
 {
 	struct crowd c = { 0 };
-	const struct peali_frame frame = {
+	const struct peali_runner runner = {
 		.benchmark = "actors",
 		.title =
 			"actors of one worker, by the host's clock; ratio above "
 			"1: faster than the peer",
 		.columns = columns,
-		.stand = &c.stand,
+		.fixture = &c.fixture,
 		.report = &c.report,
 		.rows = measure_rows,
 		.context = &c,
@@ -378,7 +379,7 @@ static int run(int argc, char **argv, int json)
 		.row_ns = &c.row_ns,
 	};
 
-	return peali_frame_main(&frame, argc, argv, json);
+	return peali_runner_main(&runner, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_actors = {

@@ -10,8 +10,11 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <peal/executor.h>
+#include <peal/memory.h>
+
 #include "bench/bench.h"
-#include "bench/frame.h"
+#include "bench/runner.h"
 #include "ringkernels/jobs_program.h"
 
 #define SECONDS 8
@@ -29,26 +32,26 @@ static const struct {
 	uint32_t sharing;
 	uint64_t elements;
 } rows[] = {
-	{ "dynamic", PEAL_SHARING_DYNAMIC, ELEMENTS },
-	{ "guided", PEAL_SHARING_GUIDED, ELEMENTS },
-	{ "static", PEAL_SHARING_STATIC, ELEMENTS },
-	{ "small", PEAL_SHARING_DEFAULT, SMALL },
+	{ "dynamic", PEAL_SCHEDULE_DYNAMIC, ELEMENTS },
+	{ "guided", PEAL_SCHEDULE_GUIDED, ELEMENTS },
+	{ "static", PEAL_SCHEDULE_STATIC, ELEMENTS },
+	{ "small", PEAL_SCHEDULE_DEFAULT, SMALL },
 };
 #define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
 
 struct balance {
 	struct peali_bench_options options;
 	struct peali_report report;
-	struct peali_stand stand;
+	struct peali_fixture fixture;
 	uint64_t row_ns;
 	int n_rows, row;
 	uint32_t n; /* devices */
 	int devices[DEVICES];
 	struct peal_executor *executor;
-	struct peal_execute_report last;
+	struct peal_executor_report last;
 	uint64_t memory[3]; /* host memory that all devices map */
 	uint64_t address[3][DEVICES];
-	struct peal_argument argument[3];
+	struct peal_job_argument argument[3];
 	struct peal_job job;
 	uint32_t round;
 };
@@ -72,7 +75,7 @@ static struct peal_executor_options executor_options(const struct balance *b)
 {
 	struct peal_executor_options o = { .size = sizeof(o),
 					   .workers = 1,
-					   .lanes = b->stand.lanes };
+					   .lanes = b->fixture.lanes };
 
 	return o;
 }
@@ -87,7 +90,7 @@ static double run_one(struct balance *b)
 {
 	uint64_t began = peali_bench_now_ns();
 
-	if (peal_execute(b->executor, &b->job, PEALI_STAND_WAIT_NS) < 0)
+	if (peal_executor_run(b->executor, &b->job, PEALI_FIXTURE_WAIT_NS) < 0)
 		return -peali_say_error("do a job");
 	return (double)(peali_bench_now_ns() - began);
 }
@@ -98,9 +101,9 @@ static double run_launched(struct balance *b)
 	struct peal_executor_options o = executor_options(b);
 	uint64_t began = peali_bench_now_ns();
 
-	if (peal_execute_launch(b->stand.runtime, b->devices, b->n,
-				&peal_program_peal_jobs, &o, &b->job,
-				PEALI_STAND_WAIT_NS) < 0)
+	if (peal_executor_run_once(b->fixture.runtime, b->devices, b->n,
+				   &peal_program_peal_jobs, &o, &b->job,
+				   PEALI_FIXTURE_WAIT_NS) < 0)
 		return -peali_say_error("do a job by a launch");
 	return (double)(peali_bench_now_ns() - began);
 }
@@ -142,7 +145,7 @@ static int run_round(void *context, struct peali_samples *ours,
 		peali_samples_add(ours, ns);
 		peali_samples_add(peer, other);
 	}
-	if (peal_execute_report(b->executor, &b->last) < 0)
+	if (peal_executor_report(b->executor, &b->last) < 0)
 		return -peali_say_error("ask for a report");
 	ns = peali_samples_open_median(ours);
 	other = peali_samples_open_median(peer);
@@ -158,7 +161,7 @@ static int take_memory(struct balance *b)
 	uint32_t n = is_small(b) ? 3 : 1;
 
 	for (uint32_t k = 0; k < n; k++) {
-		if (peal_memory_alloc(b->stand.runtime, PEAL_HOST_MEMORY,
+		if (peal_memory_alloc(b->fixture.runtime, PEAL_HOST_MEMORY,
 				      4 * b->job.count, &b->memory[k]) < 0)
 			return -peali_say_error("take host memory");
 		for (uint32_t i = 0; i < b->n; i++)
@@ -180,21 +183,21 @@ static int build(void *context)
 	struct balance *b = context;
 	struct peal_executor_options o = executor_options(b);
 
-	b->n = (uint32_t)b->stand.n_devices < DEVICES ?
-		       (uint32_t)b->stand.n_devices :
+	b->n = (uint32_t)b->fixture.n_devices < DEVICES ?
+		       (uint32_t)b->fixture.n_devices :
 		       DEVICES;
 	for (uint32_t i = 0; i < b->n; i++)
 		b->devices[i] = (int)i;
 	memset(&b->job, 0, sizeof(b->job));
 	b->job.size = sizeof(b->job);
-	b->job.sharing = rows[b->row].sharing;
+	b->job.schedule = rows[b->row].sharing;
 	b->job.count = rows[b->row].elements;
 	b->job.handler = is_small(b) ? "add" : "crawl";
 	b->job.parameters = is_small(b) ? NULL : &speeds;
 	b->job.parameter_bytes = is_small(b) ? 0 : sizeof(speeds);
 	if (take_memory(b))
 		return -1;
-	if (peal_executor_create(b->stand.runtime, b->devices, b->n,
+	if (peal_executor_create(b->fixture.runtime, b->devices, b->n,
 				 &peal_program_peal_jobs, &o, &b->executor) < 0)
 		return -peali_say_error("make an executor");
 	/* the first job measures the speeds of the devices */
@@ -211,7 +214,7 @@ static int take_down(void *context)
 	b->executor = NULL;
 	for (int k = 0; k < 3; k++) {
 		if (b->memory[k] &&
-		    peal_memory_free(b->stand.runtime, PEAL_HOST_MEMORY,
+		    peal_memory_free(b->fixture.runtime, PEAL_HOST_MEMORY,
 				     b->memory[k]) < 0)
 			failed = peali_say_error("give memory back");
 		b->memory[k] = 0;
@@ -228,9 +231,9 @@ static void fill(void *context, const struct peali_samples *ours,
 	peali_row_uint(cells, "devices", b->n);
 	peali_row_uint(cells, "elements", b->job.count);
 	peali_row_text(cells, "timed_by", "host");
-	peali_stand_cells(&b->stand, 1, cells);
+	peali_fixture_cells(&b->fixture, 1, cells);
 	peali_samples_row_durations(ours, cells, "finish_ns");
-	peali_row_uint(cells, "took_part", b->last.took_part);
+	peali_row_uint(cells, "n_active", b->last.n_active);
 	peali_row_uint(cells, "tasks", b->last.tasks);
 	peali_row_real(cells, "imbalance", b->last.imbalance);
 	peali_row_uint(cells, "threshold", b->last.threshold);
@@ -244,11 +247,11 @@ static void fill(void *context, const struct peali_samples *ours,
 
 static int run_row(struct balance *b, int row)
 {
-	const struct peali_frame_row frame = {
+	const struct peali_runner_row runner = {
 		.benchmark = "balance",
 		.label = rows[row].name,
 		.options = &b->options,
-		.stand = &b->stand,
+		.fixture = &b->fixture,
 		.for_ns = b->row_ns,
 		.bytes = 4,
 		.alone = b->n_rows == 1,
@@ -260,14 +263,14 @@ static int run_row(struct balance *b, int row)
 	};
 
 	b->row = row;
-	return peali_frame_row(&frame);
+	return peali_runner_row(&runner);
 }
 
 static const struct peali_column columns[] = {
-	{ "subject", "sharing", 0 },	 { "devices", "devices", 0 },
+	{ "subject", "schedule", 0 },	 { "devices", "devices", 0 },
 	{ "elements", "elements", 0 },	 { "finish_ns_p50", "p50 [ns]", 0 },
 	{ "finish_ns_max", "max", 0 },	 { "n_samples", "samples", 0 },
-	{ "took_part", "took part", 0 }, { "tasks", "tasks", 0 },
+	{ "n_active", "active", 0 },	 { "tasks", "tasks", 0 },
 	{ "imbalance", "imbalance", 2 }, { "threshold", "threshold", 0 },
 	{ "versus", "versus", 0 },	 { "versus_ns_p50", "its p50", 0 },
 	{ "ratio", "ratio", 3 },	 { "ratio_min", "min", 3 },
@@ -290,7 +293,7 @@ static int each_row(void *context, int count_only)
 static int run(int argc, char **argv, int json)
 {
 	struct balance b = { 0 };
-	const struct peali_frame frame = {
+	const struct peali_runner runner = {
 		.benchmark = "balance",
 		.title =
 			"a job of devices that are made to be of speeds 4, 2 "
@@ -299,7 +302,7 @@ static int run(int argc, char **argv, int json)
 			"compared with",
 		.columns = columns,
 		.devices = DEVICES,
-		.stand = &b.stand,
+		.fixture = &b.fixture,
 		.report = &b.report,
 		.context = &b,
 		.about = "Jobs of an executor, shared among devices of "
@@ -311,7 +314,7 @@ static int run(int argc, char **argv, int json)
 		.row_ns = &b.row_ns,
 	};
 
-	return peali_frame_main(&frame, argc, argv, json);
+	return peali_runner_main(&runner, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_balance = {

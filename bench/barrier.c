@@ -7,12 +7,15 @@
 #include <math.h>
 #include <string.h>
 
-#include "bench/barrier_peers.h"
+#include <peal/barrier.h>
+#include <peal/memory.h>
+
+#include "bench/baseline/barrier.h"
 #include "bench/bench.h"
 #include "bench/options.h"
 #include "bench/report.h"
-#include "bench/rivals.h"
-#include "bench/stand.h"
+#include "bench/baseline/gpu.h"
+#include "bench/fixture.h"
 #include "bench/samples.h"
 
 #define SECONDS 6
@@ -35,34 +38,34 @@ static const struct row rows[] = { { 2, 1 }, { 1, 2 }, { 2, 2 }, { 4, 1 } };
 struct barrier {
 	struct peali_bench_options options;
 	struct peali_report report;
-	struct peali_stand stand;
+	struct peali_fixture fixture;
 	uint64_t row_ns;
 	/* ports of the host that lead to the participants */
 	int ports[PARTICIPANTS_MOST];
 	uint32_t participants;
 	uint64_t phases; /* phases of a round that are timed */
 	/* as `phases`, for each baseline */
-	uint64_t peer_phases[PEALI_BARRIER_PEERS];
+	uint64_t peer_phases[PEALI_BARRIER_BASELINES];
 	uint64_t total; /* phases of our barrier since it was made */
 	struct peali_cores cores;
 	/* baseline kernels, in the places of our workers */
-	struct peali_rivals rivals;
+	struct peali_baseline baseline;
 	int pinned; /* 1: two participants, each bound to one of `cores` */
 };
 
 static int join(struct barrier *b, int kernel, uint32_t worker)
 {
-	struct peali_stand *stand = &b->stand;
-	uint64_t actor = peali_stand_spawn(stand, kernel, "phases", worker);
+	struct peali_fixture *fixture = &b->fixture;
+	uint64_t actor = peali_fixture_spawn(fixture, kernel, "phases", worker);
 	int index;
 
-	if (!actor || peali_stand_to_host(stand, actor, 0))
+	if (!actor || peali_fixture_to_host(fixture, actor, 0))
 		return -1;
-	b->ports[b->participants] = peali_stand_from_host(
-		stand, actor, sizeof(struct peali_bench_start));
+	b->ports[b->participants] = peali_fixture_from_host(
+		fixture, actor, sizeof(struct peali_bench_start));
 	if (b->ports[b->participants++] < 0)
 		return -1;
-	index = peal_barrier_join(stand->barrier, stand->kernels[kernel],
+	index = peal_barrier_join(fixture->barrier, fixture->kernels[kernel],
 				  worker);
 	if (index == 0)
 		return 0;
@@ -77,40 +80,42 @@ static int join(struct barrier *b, int kernel, uint32_t worker)
  * Prepares the baseline kernels. Their counter needs atomics that reach all
  * participants. So all of them must be on one GPU, or on parts of one GPU.
  */
-static int open_rivals(struct barrier *b, const struct row *row)
+static int open_baseline(struct barrier *b, const struct row *row)
 {
-	struct peali_seat seats[PARTICIPANTS_MOST];
+	struct peali_fixture_worker sides[PARTICIPANTS_MOST];
 	uint32_t n = 0;
 
-	if (b->stand.on_host ||
-	    (row->devices > 1 && strcmp(b->stand.device_link, "same-gpu") != 0))
+	if (b->fixture.on_host ||
+	    (row->devices > 1 &&
+	     strcmp(b->fixture.device_link, "same-gpu") != 0))
 		return 0;
 	for (uint32_t i = 0; i < row->devices; i++)
 		for (uint32_t worker = 0; worker < row->each; worker++)
-			seats[n++] = (struct peali_seat){ (int)i, worker };
-	return peali_rivals_open(&b->rivals, &b->stand, seats, n, 0, 1);
+			sides[n++] =
+				(struct peali_fixture_worker){ (int)i, worker };
+	return peali_baseline_open(&b->baseline, &b->fixture, sides, n, 0, 1);
 }
 
 static int build(struct barrier *b, const struct row *row)
 {
 	static const int devices[DEVICES] = { 0, 1, 2, 3 };
-	struct peali_stand *stand = &b->stand;
+	struct peali_fixture *fixture = &b->fixture;
 
 	b->participants = 0;
 	b->total = 0;
-	if (!peali_stand_memory(stand, PEAL_HOST_MEMORY,
-				(uint64_t)row->devices * row->each *
-					PEAL_SHARED_LINE))
+	if (!peali_fixture_memory(fixture, PEAL_HOST_MEMORY,
+				  (uint64_t)row->devices * row->each *
+					  PEAL_SHARED_LINE))
 		return -1;
-	if (peal_barrier_create(stand->runtime, devices, row->devices,
-				row->each, NULL, &stand->barrier) < 0) {
-		stand->barrier = NULL;
+	if (peal_barrier_create(fixture->runtime, devices, row->devices,
+				row->each, NULL, &fixture->barrier) < 0) {
+		fixture->barrier = NULL;
 		peali_say_error("make a barrier");
 		return -1;
 	}
 	for (uint32_t i = 0; i < row->devices; i++) {
-		int kernel = peali_stand_launch(
-			stand, (int)i, &peal_program_peal_bench, row->each);
+		int kernel = peali_fixture_launch(
+			fixture, (int)i, &peal_program_peal_bench, row->each);
 
 		if (kernel < 0)
 			return -1;
@@ -118,7 +123,7 @@ static int build(struct barrier *b, const struct row *row)
 			if (join(b, kernel, worker))
 				return -1;
 	}
-	b->pinned = stand->on_host && b->participants == 2 &&
+	b->pinned = fixture->on_host && b->participants == 2 &&
 		    peali_cores_pick(&b->cores) == 0;
 	return 0;
 }
@@ -132,7 +137,7 @@ static double run_ours(struct barrier *b)
 	struct peali_bench_start start = {
 		.seed = peali_bench_seed(),
 		.messages = b->phases + WARM,
-		.address = b->stand.memory.address,
+		.address = b->fixture.memory.address,
 		.warm = WARM,
 		.participants = b->participants,
 	};
@@ -140,13 +145,13 @@ static double run_ours(struct barrier *b)
 
 	for (uint32_t i = 0; i < b->participants; i++) {
 		start.self = i;
-		if (peali_stand_start(&b->stand, b->ports[i], &start))
+		if (peali_fixture_start(&b->fixture, b->ports[i], &start))
 			return -1;
 	}
 	for (uint32_t i = 0; i < b->participants; i++) {
-		struct peali_stand_report report;
+		struct peali_fixture_report report;
 
-		if (peali_stand_wait(&b->stand, &report))
+		if (peali_fixture_wait(&b->fixture, &report))
 			return -1;
 		if (report.head.elapsed_ns > slowest)
 			slowest = report.head.elapsed_ns;
@@ -158,21 +163,21 @@ static double run_ours(struct barrier *b)
 /* Returns the number of baselines. GPUs have one, with index 0. */
 static int n_peers(const struct barrier *b)
 {
-	return b->stand.on_host ? PEALI_BARRIER_PEERS : 1;
+	return b->fixture.on_host ? PEALI_BARRIER_BASELINES : 1;
 }
 
 static const char *name_peer(const struct barrier *b, int peer)
 {
-	return b->stand.on_host ?
-		       peali_barrier_peer_name((enum peali_barrier_peer)peer) :
-		       "one counter, as grid-wide barriers";
+	return b->fixture.on_host ? peali_barrier_baseline_name(
+					    (enum peali_barrier_baseline)peer) :
+				    "one counter, as grid-wide barriers";
 }
 
 /* Returns the reason why a baseline cannot run, or NULL. */
 static const char *skip_reason(const struct barrier *b, int peer)
 {
-	if (!b->stand.on_host)
-		return b->rivals.n_sides ?
+	if (!b->fixture.on_host)
+		return b->baseline.n_sides ?
 			       NULL :
 			       "a counter needs atomics across devices";
 	if (peer == PEALI_BARRIER_CK &&
@@ -195,18 +200,19 @@ static uint64_t phases_for(double ns)
 /* Runs a round of a baseline. Returns as run_ours. */
 static double run_peer(struct barrier *b, int peer, uint64_t phases)
 {
-	const struct peali_rival_order order = {
-		.job = PEALI_RIVAL_COUNTER,
+	const struct peali_baseline_order order = {
+		.job = PEALI_BASELINE_COUNTER,
 		.messages = phases + WARM,
 		.warm = WARM,
 	};
-	struct peali_rival_reports reports;
+	struct peali_baseline_reports reports;
 	uint64_t slowest = 0;
 
-	if (b->stand.on_host)
-		return peali_barrier_peer_run((enum peali_barrier_peer)peer,
-					      b->participants, phases, WARM);
-	if (peali_rivals_run(&b->rivals, &order, &reports))
+	if (b->fixture.on_host)
+		return peali_barrier_baseline_run(
+			(enum peali_barrier_baseline)peer, b->participants,
+			phases, WARM);
+	if (peali_baseline_run(&b->baseline, &order, &reports))
 		return -1;
 	for (uint32_t i = 0; i < b->participants; i++)
 		if (reports.side[i].head.elapsed_ns > slowest)
@@ -215,11 +221,11 @@ static double run_peer(struct barrier *b, int peer, uint64_t phases)
 }
 
 static int run_round(struct barrier *b,
-		     struct peali_samples samples[PEALI_BARRIER_PEERS],
-		     struct peali_samples peers[PEALI_BARRIER_PEERS])
+		     struct peali_samples samples[PEALI_BARRIER_BASELINES],
+		     struct peali_samples peers[PEALI_BARRIER_BASELINES])
 {
-	int before = b->pinned ? peali_bare_distance(&b->cores) : 0;
-	double peer_ns[PEALI_BARRIER_PEERS];
+	int before = b->pinned ? peali_cores_distance(&b->cores) : 0;
+	double peer_ns[PEALI_BARRIER_BASELINES];
 	double ns;
 
 	for (int p = 0; p < n_peers(b); p++) {
@@ -239,7 +245,7 @@ static int run_round(struct barrier *b,
 	ns = run_ours(b);
 	if (ns < 0)
 		return -1;
-	if (b->pinned && peali_bare_distance(&b->cores) != before)
+	if (b->pinned && peali_cores_distance(&b->cores) != before)
 		before = PEALI_TAG_MIXED;
 	for (int p = 0; p < n_peers(b); p++) {
 		peali_samples_add(samples + p, ns);
@@ -258,8 +264,8 @@ static void fill(struct barrier *b, const struct row *row, int peer,
 
 	peali_row_uint(cells, "devices", row->devices);
 	peali_row_uint(cells, "participants", b->participants);
-	peali_stand_cells(&b->stand, row->devices > 1, cells);
-	if (b->stand.on_host)
+	peali_fixture_cells(&b->fixture, row->devices > 1, cells);
+	if (b->fixture.on_host)
 		peali_row_flag(cells, "more_than_cores",
 			       (int)b->participants > peali_report_cores());
 	peali_row_uint(cells, "phases", b->phases);
@@ -302,7 +308,7 @@ static int check_generation(struct barrier *b)
 {
 	struct peal_barrier_info info;
 
-	if (peal_barrier_info(b->stand.barrier, &info) < 0) {
+	if (peal_barrier_info(b->fixture.barrier, &info) < 0) {
 		peali_say_error("read a barrier");
 		return -1;
 	}
@@ -316,16 +322,16 @@ static int check_generation(struct barrier *b)
 
 static int run_row(struct barrier *b, const struct row *row)
 {
-	struct peali_samples samples[PEALI_BARRIER_PEERS] = { 0 };
-	struct peali_samples peers[PEALI_BARRIER_PEERS] = { 0 };
+	struct peali_samples samples[PEALI_BARRIER_BASELINES] = { 0 };
+	struct peali_samples peers[PEALI_BARRIER_BASELINES] = { 0 };
 	uint64_t until = peali_bench_now_ns() + b->row_ns;
 	char label[64];
 	int result;
 
-	if ((int)row->devices > b->stand.n_devices)
+	if ((int)row->devices > b->fixture.n_devices)
 		return 0;
 	/* The baselines must be set up before our kernels are resident. */
-	result = open_rivals(b, row) || build(b, row) ? -1 : 0;
+	result = open_baseline(b, row) || build(b, row) ? -1 : 0;
 
 	if (!result)
 		result = calibrate(b);
@@ -340,10 +346,10 @@ static int run_row(struct barrier *b, const struct row *row)
 	if (!result)
 		result = peali_samples_write(samples, &b->options, "barrier",
 					     label, 0);
-	if (peali_stand_clear(&b->stand))
+	if (peali_fixture_clear(&b->fixture))
 		result = -1;
-	peali_rivals_close(&b->rivals);
-	for (int p = 0; p < PEALI_BARRIER_PEERS; p++) {
+	peali_baseline_close(&b->baseline);
+	for (int p = 0; p < PEALI_BARRIER_BASELINES; p++) {
 		peali_samples_fini(samples + p);
 		peali_samples_fini(peers + p);
 	}
@@ -376,13 +382,13 @@ static int run(int argc, char **argv, int json)
 			  "devices.",
 			  SECONDS, &b.options);
 	b.row_ns = (uint64_t)(b.options.seconds * 1e9 / N_ROWS);
-	if (peali_stand_open(&b.stand, DEVICES))
+	if (peali_fixture_open(&b.fixture, DEVICES))
 		return PEALI_EXIT_FAILED;
-	peali_report_init(&b.report, "barrier", b.stand.emulated);
+	peali_report_init(&b.report, "barrier", b.fixture.emulated);
 	for (size_t i = 0; i < N_ROWS && status == PEALI_EXIT_OK; i++)
 		if (run_row(&b, rows + i))
 			status = PEALI_EXIT_FAILED;
-	if (peali_stand_close(&b.stand))
+	if (peali_fixture_close(&b.fixture))
 		status = PEALI_EXIT_FAILED;
 	status = peali_report_print(
 		&b.report, json,

@@ -17,13 +17,18 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <peal/abi/collective.h>
+#include <peal/communicator.h>
+#include <peal/memory.h>
+#include <peal/peer.h>
+
 #include "bench/bench.h"
-#include "bench/frame.h"
-#include "bench/mpi.h"
+#include "bench/runner.h"
+#include "bench/baseline/mpi.h"
 #include "bench/options.h"
 #include "bench/report.h"
 #include "bench/samples.h"
-#include "bench/stand.h"
+#include "bench/fixture.h"
 
 #define SECONDS 16
 #define DEVICES 4
@@ -61,7 +66,7 @@ static const struct row rows[] = {
 struct collectives {
 	struct peali_bench_options options;
 	struct peali_report report;
-	struct peali_stand stand;
+	struct peali_fixture fixture;
 	uint64_t row_ns;
 	int n_rows;
 	const struct row *row; /* current row */
@@ -69,7 +74,7 @@ struct collectives {
 	uint32_t n; /* members */
 	struct peali_mpi *mpi; /* MPI processes; NULL: no_mpi has the reason */
 	const char *no_mpi;
-	struct peal_group *group;
+	struct peal_comm *group;
 	uint64_t in[DEVICES], out[DEVICES]; /* addresses on the members */
 	/* host buffers: elements and results */
 	uint32_t *from[DEVICES], *to[DEVICES];
@@ -92,7 +97,7 @@ static int has_peer(const struct collectives *c)
 {
 	if (c->row->peer == MPI || is_send(c))
 		return c->mpi != NULL;
-	return c->row->peer == BARRIER || c->stand.on_host;
+	return c->row->peer == BARRIER || c->fixture.on_host;
 }
 
 /* ---- baselines ----------------------------------------------------------- */
@@ -177,7 +182,7 @@ static double run_one(struct collectives *c, uint32_t kind)
 	};
 	uint64_t began = peali_bench_now_ns();
 
-	if (peal_collective_run(c->group, &one, PEALI_STAND_WAIT_NS) < 0)
+	if (peal_collective_run(c->group, &one, PEALI_FIXTURE_WAIT_NS) < 0)
 		return -peali_say_error("run a collective");
 	return (double)(peali_bench_now_ns() - began);
 }
@@ -191,10 +196,10 @@ static double run_send(struct collectives *c)
 	uint64_t began = peali_bench_now_ns();
 	struct peal_received got;
 
-	if (peal_send(c->stand.host, (uint32_t)c->port, PEALI_BENCH_DATA,
-		      c->from[0], c->bytes, PEALI_STAND_WAIT_NS) < 0 ||
-	    peal_receive(c->stand.host, c->to[0], c->bytes, &got,
-			 PEALI_STAND_WAIT_NS) < 0)
+	if (peal_send(c->fixture.host, (uint32_t)c->port, PEALI_BENCH_DATA,
+		      c->from[0], c->bytes, PEALI_FIXTURE_WAIT_NS) < 0 ||
+	    peal_receive(c->fixture.host, c->to[0], c->bytes, &got,
+			 PEALI_FIXTURE_WAIT_NS) < 0)
 		return -peali_say_error("send a message and take it back");
 	return (double)(peali_bench_now_ns() - began) / 2;
 }
@@ -213,9 +218,9 @@ static int copy(struct collectives *c, uint32_t rank, int out, uint32_t *host)
 	uint64_t there = out ? c->out[rank] : c->in[rank];
 	uint64_t here = (uint64_t)(uintptr_t)host;
 	int device = (int)rank,
-	    result = out ? peal_peer_copy(c->stand.runtime, PEAL_HOST_MEMORY,
+	    result = out ? peal_peer_copy(c->fixture.runtime, PEAL_HOST_MEMORY,
 					  here, device, there, c->bytes) :
-			   peal_peer_copy(c->stand.runtime, device, there,
+			   peal_peer_copy(c->fixture.runtime, device, there,
 					  PEAL_HOST_MEMORY, here, c->bytes);
 
 	return result < 0 ? -peali_say_error("copy elements") : 0;
@@ -296,7 +301,7 @@ static int run_peer(struct collectives *c, int n, struct peali_samples *peer)
 	} else {
 		for (i = 0; i < n; i++) {
 			ns[i] = c->row->peer == BARRIER ?
-					run_one(c, PEAL_GROUP_BARRIER) :
+					run_one(c, PEAL_COMM_BARRIER) :
 					run_plain(c);
 			if (ns[i] < 0)
 				return -1;
@@ -340,41 +345,41 @@ static int build_send(struct collectives *c)
 		.message_bytes = c->bytes,
 		.slab_bytes = 2 * PEAL_SLAB_ROUND(c->bytes),
 	};
-	int kernel =
-		peali_stand_launch(&c->stand, 0, &peal_program_peal_bench, 1);
-	uint64_t bounce =
-		kernel < 0 ? 0 :
-			     peali_stand_spawn(&c->stand, kernel, "bounce", 0);
+	int kernel = peali_fixture_launch(&c->fixture, 0,
+					  &peal_program_peal_bench, 1);
+	uint64_t bounce = kernel < 0 ? 0 :
+				       peali_fixture_spawn(&c->fixture, kernel,
+							   "bounce", 0);
 
 	if (!bounce)
 		return -1;
-	c->port = peali_stand_from_host_by(&c->stand, bounce, &options);
+	c->port = peali_fixture_from_host_by(&c->fixture, bounce, &options);
 	if (c->port < 0 ||
-	    peali_stand_connect(&c->stand, bounce, 0,
-				peal_endpoint_address(c->stand.host),
-				&options) < 0)
+	    peali_fixture_connect(&c->fixture, bounce, 0,
+				  peal_endpoint_address(c->fixture.host),
+				  &options) < 0)
 		return -1;
 	return fill_in(c) || run_send(c) < 0 ? -1 : 0;
 }
 
-static int build_group(struct collectives *c)
+static int build_comm(struct collectives *c)
 {
-	const struct peal_group_options options = {
+	const struct peal_comm_options options = {
 		.size = sizeof(options),
-		.lanes = c->stand.lanes,
+		.lanes = c->fixture.lanes,
 	};
 	int devices[DEVICES];
 
 	for (uint32_t i = 0; i < c->n; i++) {
 		devices[i] = (int)i;
-		if (peal_memory_alloc(c->stand.runtime, (int)i, c->bytes,
+		if (peal_memory_alloc(c->fixture.runtime, (int)i, c->bytes,
 				      &c->in[i]) < 0 ||
-		    peal_memory_alloc(c->stand.runtime, (int)i, c->bytes,
+		    peal_memory_alloc(c->fixture.runtime, (int)i, c->bytes,
 				      &c->out[i]) < 0)
 			return -peali_say_error("take memory of a device");
 	}
-	if (peal_group_create(c->stand.runtime, devices, c->n, &options,
-			      &c->group) < 0)
+	if (peal_comm_create(c->fixture.runtime, devices, c->n, &options,
+			     &c->group) < 0)
 		return -peali_say_error("make a group");
 	/* the first collective touches its memory first, which is slower */
 	return fill_in(c) || run_one(c, PEAL_ALL_REDUCE) < 0 ? -1 : 0;
@@ -383,13 +388,13 @@ static int build_group(struct collectives *c)
 static int build(void *context)
 {
 	struct collectives *c = context;
-	uint32_t all = (uint32_t)c->stand.n_devices;
+	uint32_t all = (uint32_t)c->fixture.n_devices;
 
 	if (all > DEVICES)
 		all = DEVICES;
 	c->n = is_send(c) ? 1 : all;
 	if ((c->row->peer == MPI || is_send(c)) && !c->mpi && !c->no_mpi &&
-	    c->stand.on_host)
+	    c->fixture.on_host)
 		peali_mpi_open(all, &c->mpi, &c->no_mpi);
 	for (uint32_t i = 0; i < c->n; i++) {
 		c->from[i] = malloc(c->bytes);
@@ -401,7 +406,7 @@ static int build(void *context)
 		}
 		memset(c->to[i], 0, c->bytes);
 	}
-	return is_send(c) ? build_send(c) : build_group(c);
+	return is_send(c) ? build_send(c) : build_comm(c);
 }
 
 static int take_down(void *context)
@@ -409,15 +414,15 @@ static int take_down(void *context)
 	struct collectives *c = context;
 	int failed = 0;
 
-	if (peal_group_destroy(c->group) < 0)
+	if (peal_comm_destroy(c->group) < 0)
 		failed = peali_say_error("end a group");
 	c->group = NULL;
 	for (uint32_t i = 0; i < c->n; i++) {
 		if (c->in[i] &&
-		    peal_memory_free(c->stand.runtime, (int)i, c->in[i]) < 0)
+		    peal_memory_free(c->fixture.runtime, (int)i, c->in[i]) < 0)
 			failed = peali_say_error("give memory back");
 		if (c->out[i] &&
-		    peal_memory_free(c->stand.runtime, (int)i, c->out[i]) < 0)
+		    peal_memory_free(c->fixture.runtime, (int)i, c->out[i]) < 0)
 			failed = peali_say_error("give memory back");
 		free(c->from[i]);
 		free(c->to[i]);
@@ -446,7 +451,7 @@ static void fill(void *context, const struct peali_samples *ours,
 	peali_row_uint(cells, "bytes", c->bytes);
 	peali_row_text(cells, "algorithm", "%s", algorithms[c->row->algorithm]);
 	peali_row_text(cells, "timed_by", "host");
-	peali_stand_cells(&c->stand, 1, cells);
+	peali_fixture_cells(&c->fixture, 1, cells);
 	peali_samples_row_durations(ours, cells, "collective_ns");
 	if (has_peer(c)) {
 		peali_row_real(cells, "versus_ns_p50",
@@ -462,11 +467,11 @@ static void fill(void *context, const struct peali_samples *ours,
 static int run_row(struct collectives *c, const struct row *row)
 {
 	char label[64];
-	const struct peali_frame_row frame = {
+	const struct peali_runner_row runner = {
 		.benchmark = "collectives",
 		.label = label,
 		.options = &c->options,
-		.stand = &c->stand,
+		.fixture = &c->fixture,
 		.for_ns = c->row_ns,
 		.bytes = (uint32_t)row->bytes,
 		.alone = c->n_rows == 1,
@@ -483,7 +488,7 @@ static int run_row(struct collectives *c, const struct row *row)
 		 is_send(c) ? "send" : "all-reduce",
 		 (unsigned long long)row->bytes, algorithms[row->algorithm],
 		 row->peer == MPI || is_send(c) ? "-mpi" : "");
-	return peali_frame_row(&frame);
+	return peali_runner_row(&runner);
 }
 
 /* Runs the selected rows, or only counts them. Returns their number, or -1. */
@@ -497,7 +502,7 @@ static int each_row(void *context, int count_only)
 					rows[i].bytes))
 			continue;
 		/* processes of Open MPI are no baseline for GPUs */
-		if (!count_only && rows[i].peer >= MPI && !c->stand.on_host)
+		if (!count_only && rows[i].peer >= MPI && !c->fixture.on_host)
 			continue;
 		if (!count_only && run_row(c, &rows[i]))
 			return -1;
@@ -526,13 +531,13 @@ static const struct peali_column columns[] = {
 static int run(int argc, char **argv, int json)
 {
 	struct collectives c = { 0 };
-	const struct peali_frame frame = {
+	const struct peali_runner runner = {
 		.benchmark = "collectives",
 		.title = "an all-reduce of a group, by the host's clock; ratio "
 			 "above 1: faster than what it is compared with",
 		.columns = columns,
 		.devices = DEVICES,
-		.stand = &c.stand,
+		.fixture = &c.fixture,
 		.report = &c.report,
 		.context = &c,
 		.about = "All-reduces of a group of devices, small and large.",
@@ -542,7 +547,7 @@ static int run(int argc, char **argv, int json)
 		.n_rows = &c.n_rows,
 		.row_ns = &c.row_ns,
 	};
-	int status = peali_frame_main(&frame, argc, argv, json);
+	int status = peali_runner_main(&runner, argc, argv, json);
 
 	peali_mpi_close(c.mpi);
 	return status;

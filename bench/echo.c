@@ -9,13 +9,13 @@
 #include <math.h>
 
 #include "bench/bench.h"
-#include "bench/frame.h"
+#include "bench/runner.h"
 #include "bench/options.h"
 #include "bench/report.h"
-#include "bench/rivals.h"
+#include "bench/baseline/gpu.h"
 #include "bench/samples.h"
-#include "bench/stand.h"
-#include "bench/trip.h"
+#include "bench/fixture.h"
+#include "bench/host_round_trip.h"
 
 #define SECONDS 4
 #define ROUNDS_LEAST 5
@@ -45,36 +45,36 @@ enum peer {
 struct echo {
 	struct peali_bench_options options;
 	struct peali_report report;
-	struct peali_stand stand;
+	struct peali_fixture fixture;
 	uint64_t row_ns; /* time for each row */
 	int n_rows;
 	struct peali_cores cores; /* cores of the worker and of the host */
 	int has_cores;
-	struct peali_trip trip;
-	struct peali_rivals launches;
+	struct peali_host_trip trip;
+	struct peali_baseline launches;
 	enum peer first, last; /* baselines of the row: first to last */
 };
 
 static int build(struct echo *e, const struct row *row)
 {
-	struct peali_stand *stand = &e->stand;
-	const struct peali_seat seat = { 0, 0 };
+	struct peali_fixture *fixture = &e->fixture;
+	const struct peali_fixture_worker seat = { 0, 0 };
 	int kernel;
 
-	e->first = stand->on_host ? PEER_LINES : PEER_LAUNCH;
-	e->last = stand->on_host ? PEER_LINES : PEER_REPLAY;
-	if (!stand->on_host &&
-	    (peali_rivals_open(&e->launches, stand, &seat, 1, 1, 0) ||
-	     peali_rivals_record(&e->launches)))
+	e->first = fixture->on_host ? PEER_LINES : PEER_LAUNCH;
+	e->last = fixture->on_host ? PEER_LINES : PEER_REPLAY;
+	if (!fixture->on_host &&
+	    (peali_baseline_open(&e->launches, fixture, &seat, 1, 1, 0) ||
+	     peali_baseline_record(&e->launches)))
 		return -1;
-	kernel = peali_stand_launch(stand, 0, &peal_program_peal_bench, 1);
-	e->trip.stand = stand;
+	kernel = peali_fixture_launch(fixture, 0, &peal_program_peal_bench, 1);
+	e->trip.fixture = fixture;
 	e->trip.bytes = row->bytes;
 	e->trip.batch = row->batch;
-	if (kernel < 0 || peali_trip_open(&e->trip, kernel))
+	if (kernel < 0 || peali_host_trip_open(&e->trip, kernel))
 		return -1;
 	/* The worker has the first core, so the host takes the second one. */
-	e->has_cores = stand->on_host && peali_cores_pick(&e->cores) == 0;
+	e->has_cores = fixture->on_host && peali_cores_pick(&e->cores) == 0;
 	return 0;
 }
 
@@ -86,7 +86,7 @@ static int run_ours(struct echo *e, struct peali_samples *ours)
 
 	if (e->has_cores)
 		peali_core_bind(e->cores.b);
-	result = peali_trip_samples(peali_trip_once, &e->trip, ours);
+	result = peali_host_trip_samples(peali_host_trip_once, &e->trip, ours);
 	peali_core_bind(-1);
 	return result;
 }
@@ -99,7 +99,7 @@ static uint32_t lines_of(const struct row *row)
 }
 
 static int run_launches(struct echo *e, const struct row *row,
-			double (*send)(struct peali_rivals *rivals,
+			double (*send)(struct peali_baseline *baseline,
 				       uint32_t bytes),
 			struct peali_samples *samples)
 {
@@ -110,19 +110,19 @@ static int run_launches(struct echo *e, const struct row *row,
 			return -1;
 		peali_samples_add(samples, ns);
 	}
-	return peali_rivals_check(&e->launches);
+	return peali_baseline_check(&e->launches);
 }
 
 static int run_peer(struct echo *e, const struct row *row, enum peer peer,
 		    struct peali_samples *samples)
 {
 	if (peer == PEER_LAUNCH)
-		return run_launches(e, row, peali_rivals_launch, samples);
+		return run_launches(e, row, peali_baseline_launch, samples);
 	if (peer == PEER_REPLAY && e->launches.recorded)
-		return run_launches(e, row, peali_rivals_replay, samples);
+		return run_launches(e, row, peali_baseline_replay, samples);
 	if (peer == PEER_LINES && e->has_cores)
-		return peali_bare_bounce(&e->cores, lines_of(row), BOUNCES,
-					 BOUNCED, samples);
+		return peali_cacheline_bounce(&e->cores, lines_of(row), BOUNCES,
+					      BOUNCED, samples);
 	return 0;
 }
 
@@ -150,7 +150,7 @@ static int time_peer(struct echo *e, const struct row *row, enum peer peer,
 static int run_round(struct echo *e, const struct row *row,
 		     struct peali_samples *ours, struct peali_samples *peers)
 {
-	int before = e->has_cores ? peali_bare_distance(&e->cores) : 0;
+	int before = e->has_cores ? peali_cores_distance(&e->cores) : 0;
 	double ns[PEERS];
 
 	for (enum peer p = e->first; p <= e->last; p++) {
@@ -161,7 +161,7 @@ static int run_round(struct echo *e, const struct row *row,
 	}
 	if (run_ours(e, ours))
 		return -1;
-	if (e->has_cores && peali_bare_distance(&e->cores) != before)
+	if (e->has_cores && peali_cores_distance(&e->cores) != before)
 		before = PEALI_TAG_MIXED;
 	for (enum peer p = e->first; p <= e->last; p++)
 		peali_samples_close(peers + p, before,
@@ -189,19 +189,19 @@ static void fill(struct echo *e, const struct row *row, enum peer peer,
 		 const struct peali_samples *peers)
 {
 	json_t *cells = peali_report_row(&e->report, "host to worker to host");
-	const char *alone = peali_stand_no_cores(&e->stand);
+	const char *alone = peali_fixture_no_cores(&e->fixture);
 	const char *why = peer == PEER_REPLAY ? "the driver has no graphs" :
 						alone;
 	const char *versus = name_peer(e, peer);
 
-	peali_row_text(
-		cells, "route", "%s",
-		peal_route_name(peali_stand_route(&e->stand, e->trip.link)));
+	peali_row_text(cells, "route", "%s",
+		       peal_route_name(
+			       peali_fixture_route(&e->fixture, e->trip.link)));
 	peali_row_uint(cells, "message_bytes", row->bytes);
 	peali_row_uint(cells, "batch", row->batch);
 	peali_row_text(cells, "what", "round trip of a batch, per message");
 	peali_row_text(cells, "timed_by", "host");
-	peali_stand_cells(&e->stand, 0, cells);
+	peali_fixture_cells(&e->fixture, 0, cells);
 	peali_samples_row_cores(ours, cells, e->has_cores ? NULL : alone);
 	peali_samples_row_durations(ours, cells, "echo_ns");
 	if (versus)
@@ -220,7 +220,7 @@ static int run_row(struct echo *e, const struct row *row)
 	char label[64];
 	int result;
 
-	peali_stand_fit_lanes(&e->stand, row->bytes);
+	peali_fixture_fit_lanes(&e->fixture, row->bytes);
 	result = build(e, row);
 	for (int i = 0;
 	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
@@ -232,9 +232,9 @@ static int run_row(struct echo *e, const struct row *row)
 		result = peali_samples_write(&ours, &e->options, "echo", label,
 					     e->n_rows == 1);
 	}
-	if (peali_stand_clear(&e->stand))
+	if (peali_fixture_clear(&e->fixture))
 		result = -1;
-	peali_rivals_close(&e->launches);
+	peali_baseline_close(&e->launches);
 	peali_samples_fini(&ours);
 	for (int p = 0; p < PEERS; p++)
 		peali_samples_fini(peers + p);
@@ -277,12 +277,12 @@ static const struct peali_column columns[] = {
 static int run(int argc, char **argv, int json)
 {
 	struct echo e = { 0 };
-	const struct peali_frame frame = {
+	const struct peali_runner runner = {
 		.benchmark = "echo",
 		.title = "there and back per message, by the host's clock; "
 			 "ratio above 1: faster than the peer",
 		.columns = columns,
-		.stand = &e.stand,
+		.fixture = &e.fixture,
 		.report = &e.report,
 		.context = &e,
 		.about = "Messages from the host to a worker and back, by the "
@@ -294,7 +294,7 @@ static int run(int argc, char **argv, int json)
 		.row_ns = &e.row_ns,
 	};
 
-	return peali_frame_main(&frame, argc, argv, json);
+	return peali_runner_main(&runner, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_echo = {

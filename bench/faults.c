@@ -13,9 +13,10 @@
 #include <unistd.h>
 
 #include <peal/dead_letter.h>
+#include <peal/supervisor.h>
 
 #include "bench/bench.h"
-#include "bench/frame.h"
+#include "bench/runner.h"
 #include "bench/options.h"
 #include "bench/report.h"
 
@@ -37,7 +38,7 @@ static const char *const subjects[FAULTS] = {
 struct faults {
 	struct peali_bench_options options;
 	struct peali_report report;
-	struct peali_stand stand;
+	struct peali_fixture fixture;
 	uint64_t row_ns; /* time for each row */
 	enum fault fault; /* fault of the current row */
 	int start; /* port of the host that leads to `ping` */
@@ -78,7 +79,7 @@ static int fail_once(struct faults *f)
  */
 static int live_and_die(struct faults *f)
 {
-	struct peal_runtime *rt = f->stand.runtime;
+	struct peal_runtime *rt = f->fixture.runtime;
 	uint64_t host = peal_endpoint_address(f->endpoint), spout;
 	struct peal_link *links[3] = { NULL, NULL, NULL };
 	struct peal_kernel *k = NULL;
@@ -95,11 +96,11 @@ static int live_and_die(struct faults *f)
 		result = peal_connect(rt, host, 0, spout, NULL, &links[2]);
 	if (!result)
 		result = peal_send(f->endpoint, 0, PEALI_BENCH_START, "", 0,
-				   PEALI_STAND_WAIT_NS);
+				   PEALI_FIXTURE_WAIT_NS);
 	if (!result)
 		usleep(PRODUCER_US);
 	if (k && !result)
-		result = peal_kernel_abort(k, PEALI_STAND_WAIT_NS);
+		result = peal_kernel_abort(k, PEALI_FIXTURE_WAIT_NS);
 	for (int i = 0; i < 3; i++)
 		if (peal_link_destroy(links[i]) && !result)
 			result = peal_last_error()->code;
@@ -115,7 +116,7 @@ static void *trouble(void *context)
 	struct faults *f = context;
 	int result = 0;
 
-	if (f->stand.on_host)
+	if (f->fixture.on_host)
 		peali_core_bind(peali_core_at(f->workers));
 	while (!atomic_load(&f->quit) && !result) {
 		if (!atomic_load(&f->on)) {
@@ -134,20 +135,20 @@ static void *trouble(void *context)
 /* Links two actors in both directions, on one worker or on two. */
 static int build_pair(struct faults *f, int kernel)
 {
-	struct peali_stand *stand = &f->stand;
+	struct peali_fixture *fixture = &f->fixture;
 	const struct peal_link_options options = { .size = sizeof(options),
 						   .message_bytes = BYTES };
-	uint64_t ping = peali_stand_spawn(stand, kernel, "ping", 0);
+	uint64_t ping = peali_fixture_spawn(fixture, kernel, "ping", 0);
 	uint64_t bounce =
-		peali_stand_spawn(stand, kernel, "bounce", f->workers - 1);
+		peali_fixture_spawn(fixture, kernel, "bounce", f->workers - 1);
 
 	if (!ping || !bounce ||
-	    peali_stand_connect(stand, ping, 0, bounce, &options) < 0 ||
-	    peali_stand_connect(stand, bounce, 0, ping, &options) < 0 ||
-	    peali_stand_to_host(stand, ping, 1))
+	    peali_fixture_connect(fixture, ping, 0, bounce, &options) < 0 ||
+	    peali_fixture_connect(fixture, bounce, 0, ping, &options) < 0 ||
+	    peali_fixture_to_host(fixture, ping, 1))
 		return -1;
-	f->start = peali_stand_from_host(stand, ping,
-					 sizeof(struct peali_bench_start));
+	f->start = peali_fixture_from_host(fixture, ping,
+					   sizeof(struct peali_bench_start));
 	return f->start < 0 ? -1 : 0;
 }
 
@@ -158,11 +159,11 @@ static int build_pair(struct faults *f, int kernel)
 static int build_fault(struct faults *f, struct peal_kernel *k)
 {
 	struct peal_supervisor_options so = { .size = sizeof(so),
-					      .restarts = 1,
+					      .max_restarts = 1,
 					      .period_ns = 1 };
 	struct peal_actor_options o = { .size = sizeof(o),
 					.worker = f->workers + 1 };
-	struct peal_runtime *rt = f->stand.runtime;
+	struct peal_runtime *rt = f->fixture.runtime;
 	int result;
 
 	result = peal_endpoint_create(rt, NULL, &f->endpoint);
@@ -176,7 +177,7 @@ static int build_fault(struct faults *f, struct peal_kernel *k)
 		result = peal_connect(rt, peal_endpoint_address(f->endpoint), 0,
 				      f->victim, NULL, &f->link);
 	if (!result && f->fault != KILLED)
-		result = peal_dead_letters(
+		result = peal_dead_letter_connect(
 			k, peal_endpoint_address(f->endpoint), NULL);
 	if (result)
 		return -peali_say_error("make who fails");
@@ -194,16 +195,16 @@ static int build(void *context)
 	int kernel;
 
 	/* the fault gets a core of its own if there are enough cores */
-	f->workers = f->stand.on_host && peali_core_at(3) < 0 ? 1 : 2;
-	f->stand.max_supervisors = 1;
-	f->stand.max_handler_ns = HANDLER_NS;
-	kernel = peali_stand_launch(&f->stand, 0, &peal_program_peal_bench,
-				    f->workers + 1);
-	f->stand.max_supervisors = 0;
-	f->stand.max_handler_ns = 0;
+	f->workers = f->fixture.on_host && peali_core_at(3) < 0 ? 1 : 2;
+	f->fixture.max_supervisors = 1;
+	f->fixture.max_handler_ns = HANDLER_NS;
+	kernel = peali_fixture_launch(&f->fixture, 0, &peal_program_peal_bench,
+				      f->workers + 1);
+	f->fixture.max_supervisors = 0;
+	f->fixture.max_handler_ns = 0;
 	if (kernel < 0 || build_pair(f, kernel))
 		return -1;
-	return build_fault(f, f->stand.kernels[kernel]);
+	return build_fault(f, f->fixture.kernels[kernel]);
 }
 
 /*
@@ -219,8 +220,9 @@ static int close_fault(void *context)
 	if (f->has_thread)
 		pthread_join(f->thread, NULL);
 	f->has_thread = 0;
-	if (f->link && f->fault != KILLED && f->stand.n_kernels)
-		result = peal_dead_letters(f->stand.kernels[0], 0, NULL);
+	if (f->link && f->fault != KILLED && f->fixture.n_kernels)
+		result = peal_dead_letter_connect(f->fixture.kernels[0], 0,
+						  NULL);
 	if (peal_link_destroy(f->link))
 		result = -1;
 	f->link = NULL;
@@ -243,10 +245,10 @@ static int run_pair(struct faults *f, struct peali_samples *samples)
 			.warm = 20,
 			.samples = PEALI_BENCH_SAMPLES,
 		};
-		struct peali_stand_report report;
+		struct peali_fixture_report report;
 
-		if (peali_stand_start(&f->stand, f->start, &start) ||
-		    peali_stand_wait(&f->stand, &report))
+		if (peali_fixture_start(&f->fixture, f->start, &start) ||
+		    peali_fixture_wait(&f->fixture, &report))
 			return -1;
 		for (uint32_t j = 0; j < report.head.n_samples; j++)
 			peali_samples_add(samples,
@@ -282,7 +284,7 @@ static double open_p99(const struct peali_samples *s)
 static int begin(struct faults *f)
 {
 	uint64_t before = f->n,
-		 until = peali_bench_now_ns() + (uint64_t)PEALI_STAND_WAIT_NS;
+		 until = peali_bench_now_ns() + (uint64_t)PEALI_FIXTURE_WAIT_NS;
 
 	atomic_store(&f->on, 1);
 	while (f->n == before && !atomic_load(&f->failed)) {
@@ -302,7 +304,7 @@ static int run_round(void *context, struct peali_samples *ours,
 	struct faults *f = context;
 	int result;
 
-	if (f->stand.on_host)
+	if (f->fixture.on_host)
 		peali_core_bind(peali_core_at(f->workers));
 	usleep(5000); /* the faults of the previous round have ended */
 	result = run_pair(f, peer);
@@ -331,7 +333,7 @@ static void fill(void *context, const struct peali_samples *ours,
 	peali_row_uint(cells, "workers", f->workers);
 	peali_row_text(cells, "timed_by", "the worker that begins");
 	peali_row_uint(cells, "faults", f->n);
-	peali_stand_cells(&f->stand, 0, cells);
+	peali_fixture_cells(&f->fixture, 0, cells);
 	peali_samples_row_cores(ours, cells,
 				"only rounds on the same cores are compared");
 	peali_samples_row_durations(peer, cells, "alone_ns");
@@ -344,11 +346,11 @@ static int run_row(struct faults *f, enum fault fault)
 {
 	static const char *const labels[] = { "endless", "malformed",
 					      "killed" };
-	const struct peali_frame_row frame = {
+	const struct peali_runner_row runner = {
 		.benchmark = "faults",
 		.label = labels[fault],
 		.options = &f->options,
-		.stand = &f->stand,
+		.fixture = &f->fixture,
 		.for_ns = f->row_ns,
 		.bytes = BYTES,
 		.build = build,
@@ -363,7 +365,7 @@ static int run_row(struct faults *f, enum fault fault)
 	atomic_store(&f->quit, 0);
 	atomic_store(&f->failed, 0);
 	f->n = 0;
-	return peali_frame_row(&frame);
+	return peali_runner_row(&runner);
 }
 
 static const struct peali_column columns[] = {
@@ -395,13 +397,13 @@ static int measure_rows(void *context)
 static int run(int argc, char **argv, int json)
 {
 	struct faults f = { 0 };
-	const struct peali_frame frame = {
+	const struct peali_runner runner = {
 		.benchmark = "faults",
 		.title = "round trips of two neighbours beside faults and "
 			 "alone, by turns; ratio of the p99: 0.5 is twice as "
 			 "long",
 		.columns = columns,
-		.stand = &f.stand,
+		.fixture = &f.fixture,
 		.report = &f.report,
 		.rows = measure_rows,
 		.context = &f,
@@ -416,7 +418,7 @@ static int run(int argc, char **argv, int json)
 		peali_say("no row of faults has that route and size");
 		return PEALI_EXIT_USAGE;
 	}
-	return peali_frame_run(&frame, json);
+	return peali_runner_run(&runner, json);
 }
 
 const struct peali_bench peali_bench_faults = {

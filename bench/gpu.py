@@ -55,7 +55,7 @@ TABLES = {
     "transfers": ("subject", "route", "bytes", "copy_ns_p50", "copy_ns_max",
                   "gigabytes_per_s", "n_samples", "versus_ns_p50"),
     "balance": ("subject", "devices", "elements", "finish_ns_p50",
-                "finish_ns_max", "took_part", "tasks", "imbalance",
+                "finish_ns_max", "n_active", "tasks", "imbalance",
                 "n_samples", "versus_ns_p50"),
     "idle": ("subject", "devices", "workers", "cpu_percent_of_one_core",
              "gigabytes_per_s", "versus_gigabytes_per_s"),

@@ -13,11 +13,14 @@
 #include <sys/resource.h>
 #include <time.h>
 
+#include <peal/memory.h>
+#include <peal/peer.h>
+
 #include "bench/bench.h"
 #include "bench/options.h"
 #include "bench/report.h"
 #include "bench/samples.h"
-#include "bench/stand.h"
+#include "bench/fixture.h"
 #include "bench/wake.h"
 
 #define DEVICES 4
@@ -48,35 +51,35 @@ static void sleep_ns(double ns)
 }
 
 /* Returns the number of devices to use. Machines with GPUs may have fewer. */
-static int devices_of(const struct peali_stand *stand)
+static int devices_of(const struct peali_fixture *fixture)
 {
-	return stand->n_devices < DEVICES ? stand->n_devices : DEVICES;
+	return fixture->n_devices < DEVICES ? fixture->n_devices : DEVICES;
 }
 
 /* Launches a kernel on each device and links the kernels to a ring. */
-static int build(struct peali_stand *stand, uint32_t workers)
+static int build(struct peali_fixture *fixture, uint32_t workers)
 {
 	uint64_t relay[DEVICES];
-	int n = devices_of(stand);
+	int n = devices_of(fixture);
 
 	for (int i = 0; i < n; i++) {
-		int kernel = peali_stand_launch(
-			stand, i, &peal_program_peal_bench, workers);
+		int kernel = peali_fixture_launch(
+			fixture, i, &peal_program_peal_bench, workers);
 
-		relay[i] = peali_stand_spawn(stand, kernel, "relay", 0);
+		relay[i] = peali_fixture_spawn(fixture, kernel, "relay", 0);
 		if (!relay[i])
 			return -1;
 	}
 	for (int i = 0; i < n; i++)
-		if (peali_stand_connect(stand, relay[i], 0, relay[(i + 1) % n],
-					NULL) < 0)
+		if (peali_fixture_connect(fixture, relay[i], 0,
+					  relay[(i + 1) % n], NULL) < 0)
 			return -1;
 	return 0;
 }
 
 /* Measures the processor time of the process and fills in a row. */
 static void measure(struct peali_report *report,
-		    const struct peali_stand *stand, double seconds)
+		    const struct peali_fixture *fixture, double seconds)
 {
 	double cpu, share;
 	uint64_t began;
@@ -90,8 +93,8 @@ static void measure(struct peali_report *report,
 	seconds = (double)(peali_bench_now_ns() - began) / 1e9;
 	share = cpu / seconds * 100;
 	row = peali_report_row(report, "idle runtime");
-	peali_row_uint(row, "devices", (uint64_t)devices_of(stand));
-	peali_row_uint(row, "kernels", (uint64_t)devices_of(stand));
+	peali_row_uint(row, "devices", (uint64_t)devices_of(fixture));
+	peali_row_uint(row, "kernels", (uint64_t)devices_of(fixture));
 	peali_row_real(row, "silence_s", SILENCE_NS / 1e9);
 	peali_row_real(row, "measured_s", seconds);
 	peali_row_real(row, "cpu_percent_of_one_core", share);
@@ -108,7 +111,7 @@ static void measure(struct peali_report *report,
 
 /* 64 MiB twice on device 0 (source and target), and once on the host. */
 struct copies {
-	struct peali_stand *stand;
+	struct peali_fixture *fixture;
 	uint64_t device[2], host;
 	uint64_t seed;
 };
@@ -116,7 +119,7 @@ struct copies {
 static int copy(const struct copies *c, int to, uint64_t to_address, int from,
 		uint64_t from_address)
 {
-	if (peal_peer_copy(c->stand->runtime, to, to_address, from,
+	if (peal_peer_copy(c->fixture->runtime, to, to_address, from,
 			   from_address, COPY_BYTES) == 0)
 		return 0;
 	return -peali_say_error("copy");
@@ -124,7 +127,7 @@ static int copy(const struct copies *c, int to, uint64_t to_address, int from,
 
 static int take_copies(struct copies *c)
 {
-	struct peal_runtime *runtime = c->stand->runtime;
+	struct peal_runtime *runtime = c->fixture->runtime;
 	uint64_t *words;
 
 	if (peal_memory_alloc(runtime, 0, COPY_BYTES, &c->device[0]) < 0 ||
@@ -141,7 +144,7 @@ static int take_copies(struct copies *c)
 
 static void give_copies(const struct copies *c)
 {
-	struct peal_runtime *runtime = c->stand->runtime;
+	struct peal_runtime *runtime = c->fixture->runtime;
 
 	for (int i = 0; i < 2; i++)
 		if (c->device[i])
@@ -188,27 +191,29 @@ static double run_copies(const struct copies *c, int from_host)
 }
 
 /* Returns half of the multiprocessors: one idle worker for each of them. */
-static uint32_t idle_workers(struct peali_stand *stand)
+static uint32_t idle_workers(struct peali_fixture *fixture)
 {
 	struct peal_device_info info;
 
-	if (stand->emulated || peal_device_info(stand->runtime, 0, &info) < 0 ||
+	if (fixture->emulated ||
+	    peal_device_info(fixture->runtime, 0, &info) < 0 ||
 	    info.compute_units < 4)
 		return 1;
 	return info.compute_units / 2;
 }
 
-static void fill_copies(struct peali_report *report, struct peali_stand *stand,
-			int from_host, const struct peali_samples samples[2])
+static void fill_copies(struct peali_report *report,
+			struct peali_fixture *fixture, int from_host,
+			const struct peali_samples samples[2])
 {
 	json_t *row = peali_report_row(report, from_host ? "copy to device" :
 							   "copy on device");
 
-	peali_row_uint(row, "devices", (uint64_t)devices_of(stand));
-	peali_row_uint(row, "workers", idle_workers(stand));
+	peali_row_uint(row, "devices", (uint64_t)devices_of(fixture));
+	peali_row_uint(row, "workers", idle_workers(fixture));
 	peali_row_uint(row, "copy_bytes", COPY_BYTES);
 	peali_row_text(row, "timed_by", "host");
-	peali_stand_cells(stand, 0, row);
+	peali_fixture_cells(fixture, 0, row);
 	peali_samples_row_rates(samples + 1, row, "gigabytes_per_s");
 	peali_row_real(row, "versus_gigabytes_per_s",
 		       peali_samples_spread(samples).median);
@@ -226,13 +231,13 @@ static int round_of_copies(struct copies *c, struct peali_samples samples[2][2])
 
 	for (int beside = 0; beside < 2 && !result; beside++) {
 		if (beside)
-			result = build(c->stand, idle_workers(c->stand));
+			result = build(c->fixture, idle_workers(c->fixture));
 		for (int from_host = 0; from_host < 2 && !result; from_host++) {
 			rate[from_host][beside] = run_copies(c, from_host);
 			result = rate[from_host][beside] < 0 ? -1 : 0;
 		}
 	}
-	if (peali_stand_clear(c->stand) || result)
+	if (peali_fixture_clear(c->fixture) || result)
 		return -1;
 	for (int from_host = 0; from_host < 2; from_host++)
 		for (int beside = 0; beside < 2; beside++) {
@@ -247,19 +252,19 @@ static int round_of_copies(struct copies *c, struct peali_samples samples[2][2])
 }
 
 static int measure_copies(struct peali_report *report,
-			  struct peali_stand *stand)
+			  struct peali_fixture *fixture)
 {
 	struct peali_samples samples[2][2] = { 0 };
-	struct copies c = { .stand = stand };
+	struct copies c = { .fixture = fixture };
 	int result;
 
-	peali_stand_fit_lanes(stand, PEALI_BENCH_BYTES);
+	peali_fixture_fit_lanes(fixture, PEALI_BENCH_BYTES);
 	result = take_copies(&c);
 	for (int i = 0; i < ROUNDS && !result; i++)
 		result = round_of_copies(&c, samples);
 	for (int i = 0; i < 2; i++) {
 		if (!result)
-			fill_copies(report, stand, i, samples[i]);
+			fill_copies(report, fixture, i, samples[i]);
 		peali_samples_fini(&samples[i][0]);
 		peali_samples_fini(&samples[i][1]);
 	}
@@ -297,25 +302,25 @@ static int run(int argc, char **argv, int json)
 {
 	struct peali_bench_options options;
 	struct peali_report report;
-	struct peali_stand stand;
+	struct peali_fixture fixture;
 	int status = PEALI_EXIT_OK;
 
 	peali_bench_parse(argc, argv,
 			  "Processor time of a runtime with nothing to do, and "
 			  "what it costs to wake who sleeps.",
 			  SECONDS, &options);
-	if (peali_stand_open(&stand, DEVICES))
+	if (peali_fixture_open(&fixture, DEVICES))
 		return PEALI_EXIT_FAILED;
-	peali_report_init(&report, "idle", stand.emulated);
-	if (build(&stand, 1))
+	peali_report_init(&report, "idle", fixture.emulated);
+	if (build(&fixture, 1))
 		status = PEALI_EXIT_FAILED;
 	else
-		measure(&report, &stand, options.seconds);
-	if (peali_stand_clear(&stand) ||
-	    (stand.on_host ? peali_wake_rows(&report, &stand, &options) :
-			     measure_copies(&report, &stand)))
+		measure(&report, &fixture, options.seconds);
+	if (peali_fixture_clear(&fixture) ||
+	    (fixture.on_host ? peali_wake_rows(&report, &fixture, &options) :
+			       measure_copies(&report, &fixture)))
 		status = PEALI_EXIT_FAILED;
-	if (peali_stand_close(&stand))
+	if (peali_fixture_close(&fixture))
 		status = PEALI_EXIT_FAILED;
 	status = peali_report_print(&report, json,
 				    "processor time after a second of silence; "

@@ -3,16 +3,16 @@
  * The benchmark `latency`: round trips of one message between two workers,
  * timed by the worker that starts them. Baseline: the bare bounce of as many
  * cache lines on the same two cores. Baselines on GPUs: plain kernels on the
- * same devices (rivals.h), and a launch per message.
+ * same devices (baseline/gpu.h), and a launch per message.
  */
 #include <math.h>
 
 #include "bench/bench.h"
-#include "bench/frame.h"
+#include "bench/runner.h"
 #include "bench/options.h"
 #include "bench/report.h"
-#include "bench/rivals.h"
-#include "bench/stand.h"
+#include "bench/baseline/gpu.h"
+#include "bench/fixture.h"
 #include "bench/samples.h"
 
 #define SECONDS 8
@@ -50,12 +50,12 @@ enum peer {
 	PEER_LAUNCH,
 	PEER_REPLAY
 };
-#define PEERS_MOST 4
+#define BASELINES_MAX 4
 
 struct latency {
 	struct peali_bench_options options;
 	struct peali_report report;
-	struct peali_stand stand;
+	struct peali_fixture fixture;
 	uint64_t row_ns; /* time for each row */
 	int n_rows;
 	struct peali_cores cores;
@@ -63,9 +63,9 @@ struct latency {
 	int start_port;
 	int link; /* link from `ping` to the worker that answers */
 	/* baseline kernels, in the places of our workers */
-	struct peali_rivals rivals;
-	struct peali_rivals launches; /* baseline: a launch per message */
-	enum peer peers[PEERS_MOST]; /* baselines of the row */
+	struct peali_baseline baseline;
+	struct peali_baseline launches; /* baseline: a launch per message */
+	enum peer peers[BASELINES_MAX]; /* baselines of the row */
 	int n_peers;
 };
 
@@ -78,12 +78,13 @@ static uint32_t lines_of(uint32_t bytes)
 static int open_peers(struct latency *l, const struct row *row)
 {
 	int local = row->route == PEAL_ROUTE_LOCAL;
-	const struct peali_seat seats[] = { { 0, 0 }, { !local, local } };
+	const struct peali_fixture_worker sides[] = { { 0, 0 },
+						      { !local, local } };
 
 	l->n_peers = 0;
 	if (row->null)
 		l->peers[l->n_peers++] = PEER_NONE;
-	else if (l->stand.on_host)
+	else if (l->fixture.on_host)
 		l->peers[l->n_peers++] = PEER_LINES;
 	if (l->n_peers)
 		return 0;
@@ -91,15 +92,16 @@ static int open_peers(struct latency *l, const struct row *row)
 	if (row->route != PEAL_ROUTE_STAGED) {
 		l->peers[l->n_peers++] = PEER_FLAG;
 		l->peers[l->n_peers++] = PEER_ATOM;
-		if (peali_rivals_open(&l->rivals, &l->stand, seats, 2,
-				      row->route == PEAL_ROUTE_MAPPED_HOST, 0))
+		if (peali_baseline_open(&l->baseline, &l->fixture, sides, 2,
+					row->route == PEAL_ROUTE_MAPPED_HOST,
+					0))
 			return -1;
 	}
 	l->peers[l->n_peers++] = PEER_LAUNCH;
 	l->peers[l->n_peers++] = PEER_REPLAY;
-	if (peali_rivals_open(&l->launches, &l->stand, seats, 1, 1, 0))
+	if (peali_baseline_open(&l->launches, &l->fixture, sides, 1, 1, 0))
 		return -1;
-	return peali_rivals_record(&l->launches);
+	return peali_baseline_record(&l->launches);
 }
 
 /*
@@ -108,7 +110,7 @@ static int open_peers(struct latency *l, const struct row *row)
  */
 static int build(struct latency *l, const struct row *row)
 {
-	struct peali_stand *stand = &l->stand;
+	struct peali_fixture *fixture = &l->fixture;
 	int local = row->route == PEAL_ROUTE_LOCAL;
 	struct peal_link_options options = {
 		.size = sizeof(options),
@@ -118,32 +120,33 @@ static int build(struct latency *l, const struct row *row)
 	};
 	uint32_t two = row->workers ? row->workers : 2;
 	uint32_t second = row->worker ? row->worker : 1;
-	int a = peali_stand_launch(stand, 0, &peal_program_peal_bench,
-				   local && !row->null ? two : 1);
+	int a = peali_fixture_launch(fixture, 0, &peal_program_peal_bench,
+				     local && !row->null ? two : 1);
 	int b = local ? a :
-			peali_stand_launch(stand, 1, &peal_program_peal_bench,
-					   1);
-	uint64_t ping = peali_stand_spawn(stand, a, "ping", 0);
+			peali_fixture_launch(fixture, 1,
+					     &peal_program_peal_bench, 1);
+	uint64_t ping = peali_fixture_spawn(fixture, a, "ping", 0);
 	uint64_t other = ping;
 
 	if (!ping || b < 0)
 		return -1;
 	if (!row->null)
-		other = peali_stand_spawn(stand, b, "bounce",
-					  local ? second : 0);
-	l->link = peali_stand_connect(stand, ping, 0, other, &options);
-	if (l->link < 0 || peali_stand_to_host(stand, ping, 1))
+		other = peali_fixture_spawn(fixture, b, "bounce",
+					    local ? second : 0);
+	l->link = peali_fixture_connect(fixture, ping, 0, other, &options);
+	if (l->link < 0 || peali_fixture_to_host(fixture, ping, 1))
 		return -1;
 	if (!row->null &&
-	    peali_stand_connect(stand, other, 0, ping, &options) < 0)
+	    peali_fixture_connect(fixture, other, 0, ping, &options) < 0)
 		return -1;
-	l->start_port = peali_stand_from_host(stand, ping,
-					      sizeof(struct peali_bench_start));
+	l->start_port = peali_fixture_from_host(
+		fixture, ping, sizeof(struct peali_bench_start));
 	if (!row->null)
 		l->has_cores =
-			peali_stand_cores(stand, (struct peali_seat){ 0, 0 },
-					  (struct peali_seat){ !local, local },
-					  &l->cores) == 0;
+			peali_fixture_cores(
+				fixture, (struct peali_fixture_worker){ 0, 0 },
+				(struct peali_fixture_worker){ !local, local },
+				&l->cores) == 0;
 	else
 		l->has_cores = 0;
 	return l->start_port < 0 ? -1 : 0;
@@ -162,10 +165,10 @@ static int run_ours(struct latency *l, const struct row *row,
 		.warm = WARM,
 		.samples = PEALI_BENCH_SAMPLES,
 	};
-	struct peali_stand_report report;
+	struct peali_fixture_report report;
 
-	if (peali_stand_start(&l->stand, l->start_port, &start) ||
-	    peali_stand_wait(&l->stand, &report))
+	if (peali_fixture_start(&l->fixture, l->start_port, &start) ||
+	    peali_fixture_wait(&l->fixture, &report))
 		return -1;
 	for (uint32_t i = 0; i < report.head.n_samples; i++)
 		peali_samples_add(samples, (double)report.samples[i] /
@@ -174,10 +177,11 @@ static int run_ours(struct latency *l, const struct row *row,
 }
 
 /* Runs a round of a plain kernel into the open round. Returns 0 or -1. */
-static int run_rival(struct latency *l, const struct row *row,
-		     enum peali_rival_job job, struct peali_samples *samples)
+static int run_baseline(struct latency *l, const struct row *row,
+			enum peali_baseline_job job,
+			struct peali_samples *samples)
 {
-	const struct peali_rival_order order = {
+	const struct peali_baseline_order order = {
 		.job = job,
 		.bytes = row->bytes,
 		.batch = BATCH,
@@ -185,9 +189,9 @@ static int run_rival(struct latency *l, const struct row *row,
 		.samples = PEALI_BENCH_SAMPLES,
 		.budget_ns = BUDGET_NS,
 	};
-	struct peali_rival_reports reports;
+	struct peali_baseline_reports reports;
 
-	if (peali_rivals_run(&l->rivals, &order, &reports))
+	if (peali_baseline_run(&l->baseline, &order, &reports))
 		return -1;
 	for (uint32_t i = 0; i < reports.side[0].head.n_samples; i++)
 		peali_samples_add(samples, (double)reports.side[0].samples[i] /
@@ -196,7 +200,7 @@ static int run_rival(struct latency *l, const struct row *row,
 }
 
 static int run_launches(struct latency *l, const struct row *row,
-			double (*send)(struct peali_rivals *rivals,
+			double (*send)(struct peali_baseline *baseline,
 				       uint32_t bytes),
 			struct peali_samples *samples)
 {
@@ -207,7 +211,7 @@ static int run_launches(struct latency *l, const struct row *row,
 			return -1;
 		peali_samples_add(samples, ns);
 	}
-	return peali_rivals_check(&l->launches);
+	return peali_baseline_check(&l->launches);
 }
 
 static int run_peer(struct latency *l, const struct row *row, enum peer peer,
@@ -217,17 +221,18 @@ static int run_peer(struct latency *l, const struct row *row, enum peer peer,
 	case PEER_LINES:
 		if (!l->has_cores)
 			return 0;
-		return peali_bare_bounce(&l->cores, lines_of(row->bytes), BATCH,
-					 PEALI_BENCH_SAMPLES, samples);
+		return peali_cacheline_bounce(&l->cores, lines_of(row->bytes),
+					      BATCH, PEALI_BENCH_SAMPLES,
+					      samples);
 	case PEER_FLAG:
-		return run_rival(l, row, PEALI_RIVAL_FLAG, samples);
+		return run_baseline(l, row, PEALI_BASELINE_FLAG, samples);
 	case PEER_ATOM:
-		return run_rival(l, row, PEALI_RIVAL_ATOM, samples);
+		return run_baseline(l, row, PEALI_BASELINE_ATOM, samples);
 	case PEER_LAUNCH:
-		return run_launches(l, row, peali_rivals_launch, samples);
+		return run_launches(l, row, peali_baseline_launch, samples);
 	case PEER_REPLAY:
 		return l->launches.recorded ?
-			       run_launches(l, row, peali_rivals_replay,
+			       run_launches(l, row, peali_baseline_replay,
 					    samples) :
 			       0;
 	default:
@@ -246,14 +251,14 @@ static int run_round(struct latency *l, const struct row *row,
 	double median;
 
 	if (l->has_cores)
-		before = peali_bare_distance(&l->cores);
+		before = peali_cores_distance(&l->cores);
 	for (int p = 0; p < l->n_peers; p++)
 		if (run_peer(l, row, l->peers[p], peers + p))
 			return -1;
 	if (run_ours(l, row, ours))
 		return -1;
 	if (l->has_cores)
-		after = peali_bare_distance(&l->cores);
+		after = peali_cores_distance(&l->cores);
 	if (before != after)
 		before = PEALI_TAG_MIXED;
 	median = peali_samples_open_median(ours);
@@ -321,7 +326,7 @@ static const char *no_peer(const struct latency *l, const struct row *row,
 	if (peer == PEER_REPLAY)
 		return "the driver has no graphs";
 	return row->null ? "nobody is on the other side" :
-			   peali_stand_no_cores(&l->stand);
+			   peali_fixture_no_cores(&l->fixture);
 }
 
 /* Fills a row of the report for one baseline. */
@@ -336,12 +341,13 @@ static void fill(struct latency *l, const struct row *row, enum peer peer,
 	char text[48];
 	const char *versus = name_peer(l, row, peer, text, sizeof(text));
 
-	peali_row_text(cells, "route", "%s",
-		       peal_route_name(peali_stand_route(&l->stand, l->link)));
+	peali_row_text(
+		cells, "route", "%s",
+		peal_route_name(peali_fixture_route(&l->fixture, l->link)));
 	peali_row_uint(cells, "message_bytes", row->bytes);
 	peali_row_uint(cells, "lines", lines_of(row->bytes));
 	peali_row_text(cells, "what", "round trip");
-	peali_stand_cells(&l->stand, row->route != PEAL_ROUTE_LOCAL, cells);
+	peali_fixture_cells(&l->fixture, row->route != PEAL_ROUTE_LOCAL, cells);
 	peali_row_text(cells, "timed_by", "initiating worker");
 	peali_row_uint(cells, "round_trips_per_sample", BATCH);
 	peali_samples_row_cores(ours, cells, l->has_cores ? NULL : alone);
@@ -362,14 +368,14 @@ static void fill(struct latency *l, const struct row *row, enum peer peer,
 static int run_row(struct latency *l, const struct row *row)
 {
 	struct peali_samples ours = { 0 };
-	struct peali_samples peers[PEERS_MOST] = { 0 };
+	struct peali_samples peers[BASELINES_MAX] = { 0 };
 	uint64_t until = peali_bench_now_ns() + l->row_ns;
 	char label[64];
 	int result;
 
-	if (!peali_stand_can(&l->stand, row->route))
+	if (!peali_fixture_can(&l->fixture, row->route))
 		return 0;
-	peali_stand_fit_lanes(&l->stand, row->bytes);
+	peali_fixture_fit_lanes(&l->fixture, row->bytes);
 	/* The baselines must be set up before our kernels are resident. */
 	result = open_peers(l, row) || build(l, row) ? -1 : 0;
 
@@ -385,13 +391,13 @@ static int run_row(struct latency *l, const struct row *row)
 		result = peali_samples_write(&ours, &l->options, "latency",
 					     label, l->n_rows == 1);
 	}
-	if (peali_stand_clear(&l->stand))
+	if (peali_fixture_clear(&l->fixture))
 		result = -1;
 	peali_samples_fini(&ours);
-	for (int p = 0; p < PEERS_MOST; p++)
+	for (int p = 0; p < BASELINES_MAX; p++)
 		peali_samples_fini(peers + p);
-	peali_rivals_close(&l->rivals);
-	peali_rivals_close(&l->launches);
+	peali_baseline_close(&l->baseline);
+	peali_baseline_close(&l->launches);
 	return result;
 }
 
@@ -411,11 +417,11 @@ struct places {
  * Returns half of the device's multiprocessors, because parts of a GPU share
  * them.
  */
-static uint32_t workers_of(const struct peali_stand *stand)
+static uint32_t workers_of(const struct peali_fixture *fixture)
 {
 	struct peal_device_info info;
 
-	if (peal_device_info(stand->runtime, 0, &info) < 0 ||
+	if (peal_device_info(fixture->runtime, 0, &info) < 0 ||
 	    info.compute_units < 4)
 		return 2;
 	return info.compute_units / 2;
@@ -434,7 +440,7 @@ static int run_place(struct latency *l, struct places *places, uint32_t worker)
 			peali_samples_open_median(&places->all) / 2;
 		peali_samples_close(&places->all, 0, NAN);
 	}
-	return peali_stand_clear(&l->stand) ? -1 : result;
+	return peali_fixture_clear(&l->fixture) ? -1 : result;
 }
 
 static void fill_places(struct latency *l, struct places *places)
@@ -445,7 +451,7 @@ static void fill_places(struct latency *l, struct places *places)
 	peali_row_text(cells, "route", "%s", peal_route_name(PEAL_ROUTE_LOCAL));
 	peali_row_uint(cells, "message_bytes", PLACED_BYTES);
 	peali_row_text(cells, "what", "worker 0 and each of others");
-	peali_stand_cells(&l->stand, 0, cells);
+	peali_fixture_cells(&l->fixture, 0, cells);
 	peali_row_text(cells, "timed_by", "initiating worker");
 	peali_row_uint(cells, "round_trips_per_sample", BATCH);
 	peali_row_uint(cells, "workers", places->workers);
@@ -463,12 +469,12 @@ static void fill_places(struct latency *l, struct places *places)
 
 static int run_places(struct latency *l)
 {
-	struct places places = { .workers = workers_of(&l->stand) };
+	struct places places = { .workers = workers_of(&l->fixture) };
 	uint32_t others = places.workers - 1;
 	uint32_t n = others < PLACES ? others : PLACES;
 	int result = 0;
 
-	peali_stand_fit_lanes(&l->stand, PLACED_BYTES);
+	peali_fixture_fit_lanes(&l->fixture, PLACED_BYTES);
 	for (uint32_t i = 0; i < n && !result; i++)
 		result = run_place(l, &places, 1 + i * others / n);
 	if (!result)
@@ -490,19 +496,20 @@ static int run_clustered(struct latency *l, uint32_t cluster_workers,
 	const struct row row = { PEAL_ROUTE_LOCAL, PLACED_BYTES, 0, 0, 0 };
 	int result;
 
-	l->stand.cluster_workers = cluster_workers;
+	l->fixture.cluster_workers = cluster_workers;
 	result = build(l, &row) ? -1 : 0;
-	if (!result && cluster_workers && !peali_stand_cluster(&l->stand, 0))
+	if (!result && cluster_workers &&
+	    !peali_fixture_cluster(&l->fixture, 0))
 		result = 1;
 	if (!result && run_ours(l, &row, samples))
 		result = -1;
 	if (!result && cluster_workers &&
-	    !peali_stand_in_cluster(&l->stand, l->link)) {
+	    !peali_fixture_in_cluster(&l->fixture, l->link)) {
 		peali_say("the link is not in the cluster's memory");
 		result = -1;
 	}
-	l->stand.cluster_workers = 0;
-	return peali_stand_clear(&l->stand) ? -1 : result;
+	l->fixture.cluster_workers = 0;
+	return peali_fixture_clear(&l->fixture) ? -1 : result;
 }
 
 static void fill_clustered(struct latency *l, struct peali_samples *ours,
@@ -514,7 +521,7 @@ static void fill_clustered(struct latency *l, struct peali_samples *ours,
 	peali_row_text(cells, "route", "%s", peal_route_name(PEAL_ROUTE_LOCAL));
 	peali_row_uint(cells, "message_bytes", PLACED_BYTES);
 	peali_row_text(cells, "what", "worker 0 and 1, of one cluster");
-	peali_stand_cells(&l->stand, 0, cells);
+	peali_fixture_cells(&l->fixture, 0, cells);
 	peali_row_text(cells, "timed_by", "initiating worker");
 	peali_row_uint(cells, "round_trips_per_sample", BATCH);
 	peali_row_real(cells, "one_way_ns_p50", spread.median / 2);
@@ -540,11 +547,11 @@ static int run_clusters(struct latency *l)
 	struct peal_device_info info;
 	int i, result = 0;
 
-	if (peal_device_info(l->stand.runtime, 0, &info) < 0)
+	if (peal_device_info(l->fixture.runtime, 0, &info) < 0)
 		return -1;
 	if (!info.max_cluster_workers)
 		return 0;
-	peali_stand_fit_lanes(&l->stand, PLACED_BYTES);
+	peali_fixture_fit_lanes(&l->fixture, PLACED_BYTES);
 	for (i = 0;
 	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until);
 	     i++) {
@@ -629,7 +636,7 @@ static int measure_rows(void *context)
 	struct latency *l = context;
 	int n = each_row(l, 0);
 
-	if (n < 0 || l->stand.on_host ||
+	if (n < 0 || l->fixture.on_host ||
 	    !peali_bench_wanted(&l->options, PEAL_ROUTE_LOCAL, PLACED_BYTES))
 		return n;
 	return run_places(l) || run_clusters(l) ? -1 : n;
@@ -638,13 +645,13 @@ static int measure_rows(void *context)
 static int run(int argc, char **argv, int json)
 {
 	struct latency l = { 0 };
-	const struct peali_frame frame = {
+	const struct peali_runner runner = {
 		.benchmark = "latency",
 		.title =
 			"round trip, a sample is the mean of 8; ratio above 1: "
 			"faster than the peer",
 		.columns = columns,
-		.stand = &l.stand,
+		.fixture = &l.fixture,
 		.report = &l.report,
 		.rows = measure_rows,
 		.context = &l,
@@ -657,7 +664,7 @@ static int run(int argc, char **argv, int json)
 		.row_ns = &l.row_ns,
 	};
 
-	return peali_frame_main(&frame, argc, argv, json);
+	return peali_runner_main(&runner, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_latency = {

@@ -4,7 +4,7 @@
 
 /*
  * A queue of the benchmark `queues`: ours or a baseline, in C or C++. Each kind
- * is a struct of functions in a file of its own (kinds/, peers/). The loops are
+ * is a struct of functions in its own file (kinds/, baseline/). The loops are
  * compiled with the queue's functions inline, once per message size. So no kind
  * pays for a call per message.
  *

@@ -4,7 +4,7 @@
 
 #include <math.h>
 
-#include "bench/stand.h"
+#include "bench/fixture.h"
 
 /* round trips in a sample; reading the clock takes about 20 ns */
 #define BATCH 8
@@ -51,9 +51,10 @@ static double run_side(const struct peali_bench_queue_contest *contest,
 		return rate;
 	}
 	if (!side->job.kind)
-		result = peali_bare_bounce(&side->job.cores, contest->lines,
-					   BATCH, (uint32_t)side->amount,
-					   samples);
+		result = peali_cacheline_bounce(&side->job.cores,
+						contest->lines, BATCH,
+						(uint32_t)side->amount,
+						samples);
 	else
 		result = peali_bench_queue_round_trips(
 			&side->job, BATCH, (uint32_t)side->amount, samples);
@@ -171,13 +172,13 @@ static int calibrate(const struct peali_bench_queue_contest *contest,
 static int run_round(struct peali_bench_queue_contest *c)
 {
 	uint64_t lost = peali_cores_lost();
-	int before = peali_bare_distance(&c->ours.job.cores);
+	int before = peali_cores_distance(&c->ours.job.cores);
 	double peer = run_side(c, &c->peer, &c->peer.samples);
 	double ours = peer < 0 ? -1 : run_side(c, &c->ours, &c->ours.samples);
 
 	if (ours < 0)
 		return -1;
-	if (peali_bare_distance(&c->ours.job.cores) != before ||
+	if (peali_cores_distance(&c->ours.job.cores) != before ||
 	    peali_cores_lost() != lost)
 		before = PEALI_TAG_MIXED;
 	peali_samples_close(&c->peer.samples, before,

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 
-#include "bench/stand.h"
+#include "bench/fixture.h"
 
 #define MEMBERS 3 /* most threads */
 #define LOOK_EVERY 256 /* turns per reading of the clock */
@@ -605,7 +605,7 @@ free:
 
 /* ---- counting ------------------------------------------------------------ */
 
-/* As large as the first-level cache that peers/count.py simulates. */
+/* As large as the first-level cache that baseline/cpu/count.py simulates. */
 static volatile uint8_t cache[CACHE];
 
 /*

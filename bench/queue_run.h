@@ -7,7 +7,7 @@
  * them: a consumer, and the thread that measures the time.
  */
 
-#include "bench/bare.h"
+#include "bench/cacheline_bounce.h"
 #include "bench/queue.h"
 #include "bench/samples.h"
 

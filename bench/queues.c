@@ -15,9 +15,9 @@
 #include "bench/bench.h"
 #include "bench/kinds/kinds.h"
 #include "bench/options.h"
-#include "bench/peers/peers.h"
+#include "bench/baseline/cpu/baselines.h"
 #include "bench/report.h"
-#include "bench/stand.h"
+#include "bench/fixture.h"
 
 #define SECONDS 120
 #define SLOTS 1024
@@ -62,7 +62,7 @@ struct group {
 static const struct group groups[] = {
 	{ .what = "round trip",
 	  .ours = &peali_bench_queue_pair,
-	  .peers = peali_peers_pair,
+	  .peers = peali_baselines_pair,
 	  .trips = 1,
 	  .placement = PEALI_PLACE_APART,
 	  .producers = 1,
@@ -71,7 +71,7 @@ static const struct group groups[] = {
 	  .bytes = { 8, 48, 64, 256 } },
 	{ .what = "throughput",
 	  .ours = &peali_bench_queue_pair,
-	  .peers = peali_peers_pair,
+	  .peers = peali_baselines_pair,
 	  .placement = PEALI_PLACE_APART,
 	  .producers = 1,
 	  .consumers = 1,
@@ -79,7 +79,7 @@ static const struct group groups[] = {
 	  .bytes = { 8, 64, 256, 4096 } },
 	{ .what = "gather",
 	  .ours = &peali_bench_queue_gather,
-	  .peers = peali_peers_gather,
+	  .peers = peali_baselines_gather,
 	  .placement = PEALI_PLACE_APART,
 	  .producers = 1,
 	  .consumers = 1,
@@ -87,7 +87,7 @@ static const struct group groups[] = {
 	  .bytes = { 8, 64 } },
 	{ .what = "gather",
 	  .ours = &peali_bench_queue_gather,
-	  .peers = peali_peers_gather,
+	  .peers = peali_baselines_gather,
 	  .placement = PEALI_PLACE_BOTH,
 	  .producers = 2,
 	  .consumers = 1,
@@ -95,7 +95,7 @@ static const struct group groups[] = {
 	  .bytes = { 8, 64 } },
 	{ .what = "gather",
 	  .ours = &peali_bench_queue_gather,
-	  .peers = peali_peers_gather,
+	  .peers = peali_baselines_gather,
 	  .placement = PEALI_PLACE_ONE_CORE,
 	  .producers = 2,
 	  .consumers = 1,
@@ -103,7 +103,7 @@ static const struct group groups[] = {
 	  .bytes = { 8, 64 } },
 	{ .what = "share",
 	  .ours = &peali_bench_queue_share,
-	  .peers = peali_peers_share,
+	  .peers = peali_baselines_share,
 	  .placement = PEALI_PLACE_BOTH,
 	  .producers = 2,
 	  .consumers = 2,
@@ -111,7 +111,7 @@ static const struct group groups[] = {
 	  .bytes = { 8, 64 } },
 	{ .what = "spread",
 	  .ours = &peali_bench_queue_spread,
-	  .peers = peali_peers_spread,
+	  .peers = peali_baselines_spread,
 	  .placement = PEALI_PLACE_BOTH,
 	  .producers = 1,
 	  .consumers = 2,

@@ -8,11 +8,13 @@
  */
 #include <math.h>
 
+#include <peal/request.h>
+
 #include "bench/bench.h"
-#include "bench/frame.h"
+#include "bench/runner.h"
 #include "bench/options.h"
 #include "bench/report.h"
-#include "bench/trip.h"
+#include "bench/host_round_trip.h"
 
 #define SECONDS 3
 #define BATCH_MOST 32
@@ -24,12 +26,12 @@ static const uint32_t batches[] = { 1, BATCH_MOST };
 struct asks {
 	struct peali_bench_options options;
 	struct peali_report report;
-	struct peali_stand stand;
+	struct peali_fixture fixture;
 	uint64_t row_ns; /* time for each row */
 	int n_rows;
 	struct peali_cores cores; /* cores of the worker and of the host */
 	int has_cores;
-	struct peali_trip trip; /* the baseline */
+	struct peali_host_trip trip; /* the baseline */
 	struct peal_requester *requester;
 };
 
@@ -42,22 +44,23 @@ static int build(void *context)
 		.message_bytes = a->trip.bytes,
 		.reply_bytes = a->trip.bytes,
 	};
-	struct peali_stand *stand = &a->stand;
-	int kernel = peali_stand_launch(stand, 0, &peal_program_peal_bench, 1);
+	struct peali_fixture *fixture = &a->fixture;
+	int kernel =
+		peali_fixture_launch(fixture, 0, &peal_program_peal_bench, 1);
 	uint64_t respond;
 
-	a->trip.stand = stand;
-	if (kernel < 0 || peali_trip_open(&a->trip, kernel))
+	a->trip.fixture = fixture;
+	if (kernel < 0 || peali_host_trip_open(&a->trip, kernel))
 		return -1;
-	respond = peali_stand_spawn(stand, kernel, "respond", 0);
+	respond = peali_fixture_spawn(fixture, kernel, "respond", 0);
 	if (!respond)
 		return -1;
-	if (peal_requester_open(stand->runtime, respond, &options,
-				&a->requester) ||
+	if (peal_requester_create(fixture->runtime, respond, &options,
+				  &a->requester) ||
 	    peal_requester_listen(a->requester, respond, 0))
 		return -peali_say_error("open a requester");
 	/* The worker has the first core, so the host takes the second one. */
-	a->has_cores = stand->on_host && peali_cores_pick(&a->cores) == 0;
+	a->has_cores = fixture->on_host && peali_cores_pick(&a->cores) == 0;
 	return 0;
 }
 
@@ -83,7 +86,7 @@ static int ask_one(struct asks *a, uint64_t number)
 
 	peali_bench_fill(payload, a->trip.base, number, share);
 	if (peal_request(a->requester, PEALI_BENCH_DATA, payload, a->trip.bytes,
-			 reply, sizeof(reply), NULL, PEALI_STAND_WAIT_NS) < 0)
+			 reply, sizeof(reply), NULL, PEALI_FIXTURE_WAIT_NS) < 0)
 		return -peali_say_error("request");
 	return is_right(a, reply, number) ? 0 : -1;
 }
@@ -95,15 +98,15 @@ static int ask_many(struct asks *a, uint64_t first)
 
 	for (uint32_t i = 0; i < a->trip.batch; i++) {
 		peali_bench_fill(payload, a->trip.base, first + i, share);
-		if (peal_request_begin(a->requester, PEALI_BENCH_DATA, payload,
-				       a->trip.bytes, PEALI_STAND_WAIT_NS,
+		if (peal_request_start(a->requester, PEALI_BENCH_DATA, payload,
+				       a->trip.bytes, PEALI_FIXTURE_WAIT_NS,
 				       &out[i]) < 0)
 			return -peali_say_error("begin a request");
 	}
 	for (uint32_t i = 0; i < a->trip.batch; i++) {
 		if (peal_request_wait(a->requester, out[i], payload,
 				      sizeof(payload), NULL,
-				      PEALI_STAND_WAIT_NS) < 0)
+				      PEALI_FIXTURE_WAIT_NS) < 0)
 			return -peali_say_error("wait for a reply");
 		if (!is_right(a, payload, first + i))
 			return -1;
@@ -132,18 +135,18 @@ static int run_round(void *context, struct peali_samples *ours,
 		     struct peali_samples *peer)
 {
 	struct asks *a = context;
-	int before = a->has_cores ? peali_bare_distance(&a->cores) : 0;
+	int before = a->has_cores ? peali_cores_distance(&a->cores) : 0;
 	int result;
 
 	if (a->has_cores)
 		peali_core_bind(a->cores.b);
-	result = peali_trip_samples(peali_trip_once, &a->trip, peer);
+	result = peali_host_trip_samples(peali_host_trip_once, &a->trip, peer);
 	if (!result)
-		result = peali_trip_samples(once, a, ours);
+		result = peali_host_trip_samples(once, a, ours);
 	peali_core_bind(-1);
 	if (result)
 		return -1;
-	if (a->has_cores && peali_bare_distance(&a->cores) != before)
+	if (a->has_cores && peali_cores_distance(&a->cores) != before)
 		before = PEALI_TAG_MIXED;
 	peali_samples_close(peer, before,
 			    peali_samples_open_median(peer) /
@@ -160,16 +163,16 @@ static void fill(void *context, const struct peali_samples *ours,
 	struct asks *a = context;
 	json_t *cells = peali_report_row(&a->report, "request and reply");
 
-	peali_row_text(
-		cells, "route", "%s",
-		peal_route_name(peali_stand_route(&a->stand, a->trip.link)));
+	peali_row_text(cells, "route", "%s",
+		       peal_route_name(
+			       peali_fixture_route(&a->fixture, a->trip.link)));
 	peali_row_uint(cells, "message_bytes", a->trip.bytes);
 	peali_row_uint(cells, "batch", a->trip.batch);
 	peali_row_text(cells, "timed_by", "host");
-	peali_stand_cells(&a->stand, 0, cells);
-	peali_samples_row_cores(ours, cells,
-				a->has_cores ? NULL :
-					       peali_stand_no_cores(&a->stand));
+	peali_fixture_cells(&a->fixture, 0, cells);
+	peali_samples_row_cores(
+		ours, cells,
+		a->has_cores ? NULL : peali_fixture_no_cores(&a->fixture));
 	peali_samples_row_durations(ours, cells, "request_ns");
 	peali_row_real(cells, "versus_ns_p50",
 		       peali_samples_spread(peer).median);
@@ -177,10 +180,10 @@ static void fill(void *context, const struct peali_samples *ours,
 				 "send, and receive what is sent back", NULL);
 }
 
-static int close_requester(void *context)
+static int destroy_requester(void *context)
 {
 	struct asks *a = context;
-	int result = peal_requester_close(a->requester);
+	int result = peal_requester_destroy(a->requester);
 
 	a->requester = NULL;
 	return result ? -peali_say_error("close the requester") : 0;
@@ -189,25 +192,25 @@ static int close_requester(void *context)
 static int run_row(struct asks *a, uint32_t bytes, uint32_t batch)
 {
 	char label[64];
-	const struct peali_frame_row frame = {
+	const struct peali_runner_row runner = {
 		.benchmark = "request",
 		.label = label,
 		.options = &a->options,
-		.stand = &a->stand,
+		.fixture = &a->fixture,
 		.for_ns = a->row_ns,
 		.bytes = bytes,
 		.alone = a->n_rows == 1,
 		.build = build,
 		.round = run_round,
 		.fill = fill,
-		.close = close_requester,
+		.close = destroy_requester,
 		.context = a,
 	};
 
 	a->trip.bytes = bytes;
 	a->trip.batch = batch;
 	snprintf(label, sizeof(label), "%u-%u", bytes, batch);
-	return peali_frame_row(&frame);
+	return peali_runner_row(&runner);
 }
 
 /* Runs the selected rows, or only counts them. Returns their number, or -1. */
@@ -252,12 +255,12 @@ static const struct peali_column columns[] = {
 static int run(int argc, char **argv, int json)
 {
 	struct asks a = { 0 };
-	const struct peali_frame frame = {
+	const struct peali_runner runner = {
 		.benchmark = "request",
 		.title = "a request and its reply, by the host's clock; ratio "
 			 "above 1: faster than plain messages",
 		.columns = columns,
-		.stand = &a.stand,
+		.fixture = &a.fixture,
 		.report = &a.report,
 		.context = &a,
 		.about = "Requests from the host to a worker and their "
@@ -269,7 +272,7 @@ static int run(int argc, char **argv, int json)
 		.row_ns = &a.row_ns,
 	};
 
-	return peali_frame_main(&frame, argc, argv, json);
+	return peali_runner_main(&runner, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_request = {

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bench/bare.h"
+#include "bench/cacheline_bounce.h"
 #include "runtime/cli/histogram.h"
 
 void peali_samples_fini(struct peali_samples *samples)

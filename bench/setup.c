@@ -10,7 +10,7 @@
 #include "bench/bench.h"
 #include "bench/options.h"
 #include "bench/report.h"
-#include "bench/stand.h"
+#include "bench/fixture.h"
 
 #define DEVICES_MOST 16
 #define SECONDS 1
@@ -23,7 +23,7 @@ static const struct {
 
 struct setup {
 	struct peali_report report;
-	struct peali_stand stand;
+	struct peali_fixture fixture;
 	uint64_t hubs[DEVICES_MOST];
 	double open_ms, kernels_ms, links_ms, total_ms;
 };
@@ -44,9 +44,9 @@ static int link_all(struct setup *s, uint32_t n)
 
 	for (uint32_t i = 0; i < n; i++)
 		for (uint32_t port = 0; port < n - 1; port++)
-			if (peali_stand_connect(&s->stand, s->hubs[i], port,
-						s->hubs[(i + 1 + port) % n],
-						&options) < 0)
+			if (peali_fixture_connect(&s->fixture, s->hubs[i], port,
+						  s->hubs[(i + 1 + port) % n],
+						  &options) < 0)
 				return -1;
 	return 0;
 }
@@ -56,19 +56,20 @@ static int build(struct setup *s, uint32_t n, const char *handler)
 	uint64_t then = peali_bench_now_ns();
 	uint64_t began = then;
 
-	if (peali_stand_open(&s->stand, n))
+	if (peali_fixture_open(&s->fixture, n))
 		return -1;
-	if (s->stand.n_devices < (int)n) {
+	if (s->fixture.n_devices < (int)n) {
 		peali_say("setup wants %u devices, there are %d", n,
-			  s->stand.n_devices);
+			  s->fixture.n_devices);
 		return -1;
 	}
 	s->open_ms = ms_since(&then);
 	for (uint32_t i = 0; i < n; i++) {
-		int kernel = peali_stand_launch(&s->stand, (int)i,
-						&peal_program_peal_bench, 1);
+		int kernel = peali_fixture_launch(&s->fixture, (int)i,
+						  &peal_program_peal_bench, 1);
 
-		s->hubs[i] = peali_stand_spawn(&s->stand, kernel, handler, 0);
+		s->hubs[i] =
+			peali_fixture_spawn(&s->fixture, kernel, handler, 0);
 		if (!s->hubs[i])
 			return -1;
 	}
@@ -87,7 +88,7 @@ static uint64_t delivered(struct setup *s, uint32_t n)
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		if (peal_link_info(s->stand.links[i], &info) == 0)
+		if (peal_link_info(s->fixture.links[i], &info) == 0)
 			sum += info.delivered;
 	return sum;
 }
@@ -99,13 +100,13 @@ static int verify(struct setup *s, uint32_t n, uint32_t n_links)
 {
 	const struct peali_bench_start start = { .bytes = 8 };
 	const struct timespec tick = { 0, 1000000 };
-	uint64_t until = peali_bench_now_ns() + PEALI_STAND_WAIT_NS;
+	uint64_t until = peali_bench_now_ns() + PEALI_FIXTURE_WAIT_NS;
 
 	for (uint32_t i = 0; i < n; i++) {
-		int port = peali_stand_from_host(&s->stand, s->hubs[i],
-						 sizeof(start));
+		int port = peali_fixture_from_host(&s->fixture, s->hubs[i],
+						   sizeof(start));
 
-		if (port < 0 || peali_stand_start(&s->stand, port, &start))
+		if (port < 0 || peali_fixture_start(&s->fixture, port, &start))
 			return -1;
 	}
 	while (delivered(s, n_links) < n_links && peali_bench_now_ns() < until)
@@ -113,7 +114,7 @@ static int verify(struct setup *s, uint32_t n, uint32_t n_links)
 	for (uint32_t i = 0; i < n_links; i++) {
 		struct peal_link_info info;
 
-		if (peal_link_info(s->stand.links[i], &info) == 0 &&
+		if (peal_link_info(s->fixture.links[i], &info) == 0 &&
 		    info.delivered == 1)
 			continue;
 		peali_say("a link of %u devices did not deliver its message",
@@ -131,9 +132,9 @@ static int measure(struct setup *s, uint32_t n, const char *handler)
 
 	if (build(s, n, handler))
 		return -1;
-	s->report.emulated = s->stand.emulated;
-	peali_row_flag(s->report.object, "emulated", s->stand.emulated);
-	if (peal_runtime_info(s->stand.runtime, &info) < 0)
+	s->report.emulated = s->fixture.emulated;
+	peali_row_flag(s->report.object, "emulated", s->fixture.emulated);
+	if (peal_runtime_info(s->fixture.runtime, &info) < 0)
 		return peali_say_error("read what the runtime holds");
 	if (verify(s, n, n_links))
 		return -1;
@@ -141,7 +142,7 @@ static int measure(struct setup *s, uint32_t n, const char *handler)
 	peali_row_uint(row, "devices", n);
 	peali_row_uint(row, "links", n_links);
 	peali_row_text(row, "route", "%s",
-		       peal_route_name(peali_stand_route(&s->stand, 0)));
+		       peal_route_name(peali_fixture_route(&s->fixture, 0)));
 	peali_row_real(row, "open_ms", s->open_ms);
 	peali_row_real(row, "kernels_ms", s->kernels_ms);
 	peali_row_text(row, "proofs", "%s", getenv("PEAL_PROBE"));
@@ -199,7 +200,7 @@ static int run(int argc, char **argv, int json)
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		if (measure(&s, steps[i].devices, steps[i].handler))
 			status = PEALI_EXIT_FAILED;
-		if (s.stand.runtime && peali_stand_close(&s.stand))
+		if (s.fixture.runtime && peali_fixture_close(&s.fixture))
 			status = PEALI_EXIT_FAILED;
 	}
 	status = peali_report_print(&s.report, json,

@@ -10,8 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <peal/memory.h>
+#include <peal/peer.h>
+
 #include "bench/bench.h"
-#include "bench/frame.h"
+#include "bench/runner.h"
 #include "bench/samples.h"
 #include "bench/stream.h"
 
@@ -52,7 +55,7 @@ static const struct row {
 
 /* A row while it runs. */
 struct flow {
-	struct peali_stand *stand;
+	struct peali_fixture *fixture;
 	const struct row *row;
 	uint32_t depth; /* capacity of a link, messages */
 	uint64_t messages; /* messages of a round that are timed */
@@ -86,15 +89,15 @@ static int connect_stages(struct flow *f, const uint64_t *actors)
 	};
 
 	for (uint32_t i = 0; i < f->row->stages; i++) {
-		int link = peali_stand_connect(f->stand, actors[i], 0,
-					       actors[i + 1], &options);
+		int link = peali_fixture_connect(f->fixture, actors[i], 0,
+						 actors[i + 1], &options);
 
 		if (link < 0)
 			return -1;
 		f->link = i ? f->link : link;
 	}
-	return peali_stand_connect(f->stand, actors[0], 1, actors[0], &tick) <
-			       0 ?
+	return peali_fixture_connect(f->fixture, actors[0], 1, actors[0],
+				     &tick) < 0 ?
 		       -1 :
 		       0;
 }
@@ -102,37 +105,38 @@ static int connect_stages(struct flow *f, const uint64_t *actors)
 /* Spawns actor i on worker i mod 2, of two devices or of one. */
 static int build(struct flow *f)
 {
-	struct peali_stand *stand = f->stand;
+	struct peali_fixture *fixture = f->fixture;
 	uint32_t n = f->row->stages + 1;
 	int local = f->row->route == PEAL_ROUTE_LOCAL;
 	uint64_t actors[STAGES_MOST + 1];
 	int kernels[2];
 
-	kernels[0] = peali_stand_launch(stand, 0, &peal_program_peal_bench,
-					local ? 2 : 1);
+	kernels[0] = peali_fixture_launch(fixture, 0, &peal_program_peal_bench,
+					  local ? 2 : 1);
 	kernels[1] = local ? kernels[0] :
-			     peali_stand_launch(stand, 1,
-						&peal_program_peal_bench, 1);
+			     peali_fixture_launch(fixture, 1,
+						  &peal_program_peal_bench, 1);
 	for (uint32_t i = 0; i < n; i++) {
 		const char *handler = i == 0	 ? "feeder" :
 				      i == n - 1 ? "drain" :
 						   "relay";
 
-		actors[i] = peali_stand_spawn(stand, kernels[i % 2], handler,
-					      local ? i % 2 : 0);
+		actors[i] = peali_fixture_spawn(fixture, kernels[i % 2],
+						handler, local ? i % 2 : 0);
 		if (!actors[i])
 			return -1;
 	}
-	f->has_cores = peali_stand_cores(stand, (struct peali_seat){ 0, 0 },
-					 (struct peali_seat){ !local, local },
-					 &f->cores) == 0;
+	f->has_cores = peali_fixture_cores(
+			       fixture, (struct peali_fixture_worker){ 0, 0 },
+			       (struct peali_fixture_worker){ !local, local },
+			       &f->cores) == 0;
 	if (connect_stages(f, actors) ||
-	    peali_stand_to_host(stand, actors[n - 1], 0))
+	    peali_fixture_to_host(fixture, actors[n - 1], 0))
 		return -1;
-	f->feeder_port = peali_stand_from_host(
-		stand, actors[0], sizeof(struct peali_bench_start));
-	f->drain_port = peali_stand_from_host(stand, actors[n - 1],
-					      sizeof(struct peali_bench_start));
+	f->feeder_port = peali_fixture_from_host(
+		fixture, actors[0], sizeof(struct peali_bench_start));
+	f->drain_port = peali_fixture_from_host(
+		fixture, actors[n - 1], sizeof(struct peali_bench_start));
 	return f->feeder_port < 0 || f->drain_port < 0 ? -1 : 0;
 }
 
@@ -158,10 +162,10 @@ static int make_memory(struct flow *f)
 		f->template[i] = peali_bench_word(seed, i);
 	f->template[0] = 0;
 	f->sum = peali_bench_sum(f->template, words, 0, 1);
-	address = peali_stand_memory(f->stand, 0, f->row->bytes);
+	address = peali_fixture_memory(f->fixture, 0, f->row->bytes);
 	if (!address)
 		return -1;
-	if (peal_peer_copy(f->stand->runtime, 0, address, PEAL_HOST_MEMORY,
+	if (peal_peer_copy(f->fixture->runtime, 0, address, PEAL_HOST_MEMORY,
 			   (uint64_t)(uintptr_t)f->template,
 			   f->row->bytes) == 0)
 		return 0;
@@ -181,16 +185,16 @@ static double run_ours(struct flow *f)
 	const struct peali_bench_start start = {
 		.seed = f->sum,
 		.messages = f->messages + f->depth,
-		.address = f->stand->memory.address,
+		.address = f->fixture->memory.address,
 		.bytes = f->row->bytes,
 		.warm = f->depth,
 	};
-	struct peali_stand_report report;
+	struct peali_fixture_report report;
 
-	if (peali_stand_start(f->stand, f->drain_port, &start) ||
-	    peali_stand_wait(f->stand, &report) ||
-	    peali_stand_start(f->stand, f->feeder_port, &start) ||
-	    peali_stand_wait(f->stand, &report))
+	if (peali_fixture_start(f->fixture, f->drain_port, &start) ||
+	    peali_fixture_wait(f->fixture, &report) ||
+	    peali_fixture_start(f->fixture, f->feeder_port, &start) ||
+	    peali_fixture_wait(f->fixture, &report))
 		return -1;
 	if (report.head.messages != f->messages) {
 		peali_say("a round of %llu payloads delivered %llu",
@@ -250,7 +254,7 @@ static int device_of(const struct flow *f, uint32_t i)
 static int take_copies(struct flow *f)
 {
 	for (uint32_t k = 0; k < f->row->stages; k++)
-		if (peal_memory_alloc(f->stand->runtime, device_of(f, k + 1),
+		if (peal_memory_alloc(f->fixture->runtime, device_of(f, k + 1),
 				      f->row->bytes, f->copies + k) < 0)
 			return -peali_say_error("take memory for copies");
 	return 0;
@@ -260,7 +264,7 @@ static void give_copies(const struct flow *f)
 {
 	for (uint32_t k = 0; k < STAGES_MOST; k++)
 		if (f->copies[k] &&
-		    peal_memory_free(f->stand->runtime, device_of(f, k + 1),
+		    peal_memory_free(f->fixture->runtime, device_of(f, k + 1),
 				     f->copies[k]) < 0)
 			peali_say_error("free the memory of copies");
 }
@@ -274,7 +278,7 @@ static int check_copies(const struct flow *f)
 	uint32_t last = f->row->stages - 1;
 	uint8_t *got = f->rings[0];
 
-	if (peal_peer_copy(f->stand->runtime, PEAL_HOST_MEMORY,
+	if (peal_peer_copy(f->fixture->runtime, PEAL_HOST_MEMORY,
 			   (uint64_t)(uintptr_t)got, device_of(f, last + 1),
 			   f->copies[last], f->row->bytes) < 0)
 		return -peali_say_error("read what was copied");
@@ -294,10 +298,10 @@ static double run_device_copies(const struct flow *f)
 	uint64_t ns;
 
 	for (uint64_t i = 0; i < f->messages; i++) {
-		uint64_t from = f->stand->memory.address;
+		uint64_t from = f->fixture->memory.address;
 
 		for (uint32_t k = 0; k < f->row->stages; k++) {
-			if (peal_peer_copy(f->stand->runtime,
+			if (peal_peer_copy(f->fixture->runtime,
 					   device_of(f, k + 1), f->copies[k],
 					   device_of(f, k), from,
 					   f->row->bytes) < 0)
@@ -316,12 +320,12 @@ static double run_device_copies(const struct flow *f)
 static int run_round(struct flow *f, struct peali_samples *ours,
 		     struct peali_samples *peers, struct peali_samples *copies)
 {
-	int before = f->has_cores ? peali_bare_distance(&f->cores) : 0;
+	int before = f->has_cores ? peali_cores_distance(&f->cores) : 0;
 	double copy = NAN, peer = NAN, rate;
 
 	if (f->has_cores)
 		peali_core_bind(f->cores.a);
-	if (f->stand->on_host) {
+	if (f->fixture->on_host) {
 		copy = run_copies(f, 0) * f->row->stages;
 		peer = run_copies(f, 1);
 	} else {
@@ -331,7 +335,7 @@ static int run_round(struct flow *f, struct peali_samples *ours,
 	rate = run_ours(f);
 	if (peer < 0 || rate < 0)
 		return -1;
-	if (f->has_cores && peali_bare_distance(&f->cores) != before)
+	if (f->has_cores && peali_cores_distance(&f->cores) != before)
 		before = PEALI_TAG_MIXED;
 	peali_samples_add(ours, rate / 1e9);
 	peali_samples_add(peers, peer / 1e9);
@@ -351,17 +355,19 @@ static void fill(struct peali_stream *stream, const struct flow *f,
 {
 	json_t *cells = peali_report_row(&stream->report, "payloads");
 
-	peali_row_text(cells, "route", "%s",
-		       peal_route_name(peali_stand_route(f->stand, f->link)));
+	peali_row_text(
+		cells, "route", "%s",
+		peal_route_name(peali_fixture_route(f->fixture, f->link)));
 	peali_row_uint(cells, "message_bytes", f->row->bytes);
 	peali_row_uint(cells, "stages", f->row->stages);
 	peali_row_uint(cells, "depth", f->depth);
 	peali_row_text(cells, "timed_by", "receiving worker");
-	peali_stand_cells(f->stand, f->row->route != PEAL_ROUTE_LOCAL, cells);
+	peali_fixture_cells(f->fixture, f->row->route != PEAL_ROUTE_LOCAL,
+			    cells);
 	peali_samples_row_rates(ours, cells, "gigabytes_per_s");
-	if (!f->stand->on_host) {
+	if (!f->fixture->on_host) {
 		peali_samples_row_cores(ours, cells,
-					peali_stand_no_cores(f->stand));
+					peali_fixture_no_cores(f->fixture));
 		peali_row_real(cells, "versus_gigabytes_per_s",
 			       peali_samples_spread(peers).median);
 		peali_row_text(cells, "versus_timed_by", "host");
@@ -394,7 +400,7 @@ static int calibrate(struct flow *f)
 
 static int run_row(struct peali_stream *stream, const struct row *row)
 {
-	struct flow f = { .stand = &stream->stand, .row = row };
+	struct flow f = { .fixture = &stream->fixture, .row = row };
 	struct peali_samples ours = { 0 };
 	struct peali_samples peers = { 0 };
 	struct peali_samples copies = { 0 };
@@ -402,15 +408,15 @@ static int run_row(struct peali_stream *stream, const struct row *row)
 	char label[64];
 	int result;
 
-	if (!peali_stand_can(f.stand, row->route))
+	if (!peali_fixture_can(f.fixture, row->route))
 		return 0;
-	peali_stand_fit_lanes(f.stand, row->bytes);
+	peali_fixture_fit_lanes(f.fixture, row->bytes);
 	f.depth = DEPTH_BYTES / row->bytes;
 	f.depth = f.depth < DEPTH_LEAST ? DEPTH_LEAST :
 		  f.depth > DEPTH_MOST	? DEPTH_MOST :
 					  f.depth;
 	result = build(&f) || make_memory(&f) || calibrate(&f) ? -1 : 0;
-	if (!result && !f.stand->on_host)
+	if (!result && !f.fixture->on_host)
 		result = take_copies(&f);
 	for (int i = 0;
 	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
@@ -422,7 +428,7 @@ static int run_row(struct peali_stream *stream, const struct row *row)
 		result = peali_samples_write(&ours, &stream->options, "stream",
 					     label, stream->n_rows == 1);
 	}
-	if (peali_stand_clear(f.stand))
+	if (peali_fixture_clear(f.fixture))
 		result = -1;
 	peali_samples_fini(&ours);
 	peali_samples_fini(&peers);
@@ -476,12 +482,12 @@ static int run(int argc, char **argv, int json)
 {
 	struct peali_stream stream = { 0 };
 	int video;
-	const struct peali_frame frame = {
+	const struct peali_runner runner = {
 		.benchmark = "stream",
 		.title = "payload delivered and checked; ratio above 1: faster "
 			 "than the peer",
 		.columns = columns,
-		.stand = &stream.stand,
+		.fixture = &stream.fixture,
 		.report = &stream.report,
 		.rows = measure_rows,
 		.context = &stream,
@@ -502,7 +508,7 @@ static int run(int argc, char **argv, int json)
 	/* The row of video frames gets as much time as three other rows. */
 	stream.row_ns = (uint64_t)(stream.options.seconds * 1e9 /
 				   (stream.n_rows + (video ? 2 : 0)));
-	return peali_frame_run(&frame, json);
+	return peali_runner_run(&runner, json);
 }
 
 const struct peali_bench peali_bench_stream = {

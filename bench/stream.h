@@ -6,12 +6,12 @@
 
 #include "bench/options.h"
 #include "bench/report.h"
-#include "bench/stand.h"
+#include "bench/fixture.h"
 
 struct peali_stream {
 	struct peali_bench_options options;
 	struct peali_report report;
-	struct peali_stand stand;
+	struct peali_fixture fixture;
 	uint64_t row_ns; /* time for each row */
 	int n_rows;
 };

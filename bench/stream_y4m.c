@@ -41,7 +41,7 @@ static const struct peal_stage_config configs[STAGES] = {
 };
 
 struct video {
-	struct peali_stand *stand;
+	struct peali_fixture *fixture;
 	uint8_t *frames; /* FRAMES bodies */
 	uint8_t *right; /* expected results of the frames */
 	uint64_t wrong;
@@ -102,7 +102,7 @@ static int is_right(const struct video *v, uint64_t number, const void *body)
 
 /* ---- ours ---------------------------------------------------------------- */
 
-static uint64_t launch(struct peali_stand *stand,
+static uint64_t launch(struct peali_fixture *fixture,
 		       const struct peal_program *program, int i)
 {
 	static const int devices[STAGES] = { 0, 1, 0 };
@@ -111,12 +111,12 @@ static uint64_t launch(struct peali_stand *stand,
 		.init = configs + i,
 		.init_bytes = sizeof(configs[i]),
 	};
-	int kernel = peali_stand_launch(stand, devices[i], program, 1);
+	int kernel = peali_fixture_launch(fixture, devices[i], program, 1);
 	uint64_t address;
 
 	if (kernel < 0)
 		return 0;
-	if (peal_actor_spawn(stand->kernels[kernel], "stage", &options,
+	if (peal_actor_spawn(fixture->kernels[kernel], "stage", &options,
 			     &address) == 0)
 		return address;
 	peali_say_error("spawn a stage");
@@ -132,31 +132,33 @@ static int build(struct video *v)
 		.slab_bytes = (DEPTH + 1) * PEAL_SLAB_ROUND(MESSAGE),
 	};
 	const struct peal_program *program =
-		peal_program_find(v->stand->runtime, "peal_stages");
+		peal_program_find(v->fixture->runtime, "peal_stages");
 	uint64_t ends[STAGES + 2];
 
 	if (!program) {
 		peali_say_error("find the built-in stages");
 		return -1;
 	}
-	if (peal_endpoint_create(v->stand->runtime, NULL, &v->stand->host) <
+	if (peal_endpoint_create(v->fixture->runtime, NULL, &v->fixture->host) <
 	    0) {
 		peali_say_error("make the host's endpoint");
 		return -1;
 	}
-	ends[0] = ends[STAGES + 1] = peal_endpoint_address(v->stand->host);
+	ends[0] = ends[STAGES + 1] = peal_endpoint_address(v->fixture->host);
 	for (int i = 0; i < STAGES; i++) {
-		ends[i + 1] = launch(v->stand, program, i);
+		ends[i + 1] = launch(v->fixture, program, i);
 		if (!ends[i + 1])
 			return -1;
 	}
 	for (int i = 0; i <= STAGES; i++)
-		if (peali_stand_connect(v->stand, ends[i], 0, ends[i + 1],
-					&options) < 0)
+		if (peali_fixture_connect(v->fixture, ends[i], 0, ends[i + 1],
+					  &options) < 0)
 			return -1;
-	v->has_cores = peali_stand_cores(v->stand, (struct peali_seat){ 0, 0 },
-					 (struct peali_seat){ 1, 0 },
-					 &v->cores) == 0;
+	v->has_cores =
+		peali_fixture_cores(v->fixture,
+				    (struct peali_fixture_worker){ 0, 0 },
+				    (struct peali_fixture_worker){ 1, 0 },
+				    &v->cores) == 0;
 	return 0;
 }
 
@@ -164,7 +166,7 @@ static int build(struct video *v)
 static int try_send(struct video *v)
 {
 	void *place;
-	int result = peal_send_reserve(v->stand->host, 0, MESSAGE, 0, &place);
+	int result = peal_send_reserve(v->fixture->host, 0, MESSAGE, 0, &place);
 	struct peal_item item = head;
 
 	if (result == PEAL_EAGAIN)
@@ -178,7 +180,7 @@ static int try_send(struct video *v)
 	memcpy((uint8_t *)place + sizeof(item),
 	       v->frames + v->next % FRAMES * BODY, BODY);
 	v->next++;
-	return peal_send_commit(v->stand->host, 0, 0) < 0 ? -1 : 1;
+	return peal_send_commit(v->fixture->host, 0, 0) < 0 ? -1 : 1;
 }
 
 /*
@@ -189,7 +191,7 @@ static int try_take(struct video *v, uint64_t number, int64_t timeout_ns)
 {
 	struct peal_received received;
 	const struct peal_item *item;
-	int result = peal_receive_peek(v->stand->host, &received, timeout_ns);
+	int result = peal_receive_peek(v->fixture->host, &received, timeout_ns);
 
 	if (result == PEAL_EAGAIN || result == PEAL_ETIMEDOUT)
 		return 0;
@@ -201,7 +203,7 @@ static int try_take(struct video *v, uint64_t number, int64_t timeout_ns)
 	if (received.length != MESSAGE || item->sequence != number ||
 	    !is_right(v, number, item + 1))
 		v->wrong++;
-	return peal_receive_release(v->stand->host) < 0 ? -1 : 1;
+	return peal_receive_release(v->fixture->host) < 0 ? -1 : 1;
 }
 
 /*
@@ -306,13 +308,13 @@ static int run_round(struct video *v, struct peali_samples *ours,
 	int before;
 
 	nanosleep(&quiet, NULL);
-	before = v->has_cores ? peali_bare_distance(&v->cores) : 0;
-	if (v->stand->on_host)
+	before = v->has_cores ? peali_cores_distance(&v->cores) : 0;
+	if (v->fixture->on_host)
 		peer = run_peer(v);
 	rate = peer < 0 ? -1 : run_ours(v);
 	if (rate < 0)
 		return -1;
-	if (v->has_cores && peali_bare_distance(&v->cores) != before)
+	if (v->has_cores && peali_cores_distance(&v->cores) != before)
 		before = PEALI_TAG_MIXED;
 	peali_samples_add(ours, rate);
 	peali_samples_add(peers, peer);
@@ -328,7 +330,7 @@ static void fill(struct peali_stream *stream, const struct video *v,
 	json_t *row = peali_report_row(&stream->report, "y4m filters");
 
 	peali_row_text(row, "route", "%s",
-		       peal_route_name(peali_stand_route(v->stand, 1)));
+		       peal_route_name(peali_fixture_route(v->fixture, 1)));
 	peali_row_uint(row, "message_bytes", MESSAGE);
 	peali_row_uint(row, "stages", STAGES);
 	peali_row_text(row, "pipeline", "blur@0 ! sobel@1 ! threshold@0");
@@ -336,16 +338,16 @@ static void fill(struct peali_stream *stream, const struct video *v,
 	peali_row_uint(row, "height", HEIGHT);
 	peali_row_uint(row, "frames_of_a_round", v->round);
 	peali_row_text(row, "timed_by", "host");
-	peali_samples_row_cores(ours, row,
-				v->has_cores ? NULL :
-					       peali_stand_no_cores(v->stand));
-	peali_stand_cells(v->stand, 1, row);
+	peali_samples_row_cores(
+		ours, row,
+		v->has_cores ? NULL : peali_fixture_no_cores(v->fixture));
+	peali_fixture_cells(v->fixture, 1, row);
 	peali_samples_row_rates(ours, row, "frames_per_s");
 	peali_row_real(row, "gigabytes_per_s",
 		       peali_samples_spread(ours).median * BODY / 1e9);
-	if (!v->stand->on_host) {
+	if (!v->fixture->on_host) {
 		peali_samples_row_versus(ours, row, NULL,
-					 peali_stand_no_cores(v->stand));
+					 peali_fixture_no_cores(v->fixture));
 		return;
 	}
 	peali_row_real(row, "versus_frames_per_s",
@@ -365,20 +367,20 @@ int peali_stream_y4m_wanted(const struct peali_stream *stream)
 int peali_stream_y4m(struct peali_stream *stream)
 {
 	const uint64_t ns = stream->row_ns * ROWS_SHARE;
-	struct video v = { .stand = &stream->stand,
+	struct video v = { .fixture = &stream->fixture,
 			   .round = ns < QUICK_NS ? ROUND_QUICK : ROUND };
 	struct peali_samples ours = { 0 };
 	struct peali_samples peers = { 0 };
 	uint64_t until = peali_bench_now_ns() + ns;
 	int result;
 
-	peali_stand_fit_lanes(v.stand, MESSAGE);
+	peali_fixture_fit_lanes(v.fixture, MESSAGE);
 	result = make_frames(&v) || build(&v) ? -1 : 0;
 
 	/* The first round warms up caches and threads. */
 	if (!result && run_ours(&v) < 0)
 		result = -1;
-	if (!result && v.stand->on_host && run_peer(&v) < 0)
+	if (!result && v.fixture->on_host && run_peer(&v) < 0)
 		result = -1;
 	for (int i = 0;
 	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
@@ -388,7 +390,7 @@ int peali_stream_y4m(struct peali_stream *stream)
 		result = peali_samples_write(&ours, &stream->options, "stream",
 					     "y4m", stream->n_rows == 1);
 	}
-	if (peali_stand_clear(v.stand))
+	if (peali_fixture_clear(v.fixture))
 		result = -1;
 	peali_samples_fini(&ours);
 	peali_samples_fini(&peers);

@@ -9,11 +9,11 @@
 #include <string.h>
 
 #include "bench/bench.h"
-#include "bench/frame.h"
+#include "bench/runner.h"
 #include "bench/options.h"
 #include "bench/report.h"
-#include "bench/rivals.h"
-#include "bench/stand.h"
+#include "bench/baseline/gpu.h"
+#include "bench/fixture.h"
 #include "bench/samples.h"
 
 #define SECONDS 8
@@ -35,27 +35,27 @@ struct row {
 /* A baseline of a row. */
 struct peer {
 	/* job of a plain kernel; 0: threads of the host */
-	enum peali_rival_job job;
+	enum peali_baseline_job job;
 	const char *name;
 };
 static const struct peer ring_of_threads = { 0, "bare ring of cache lines" };
-static const struct peer rival_rings[] = {
-	{ PEALI_RIVAL_TICKET, "ring, ticket and fence per message" },
-	{ PEALI_RIVAL_ACQREL, "ring, acquire and release" },
-	{ PEALI_RIVAL_CAS, "ring, compare-and-swap at both ends" },
-	{ PEALI_RIVAL_LANES,
+static const struct peer baseline_rings[] = {
+	{ PEALI_BASELINE_TICKET, "ring, ticket and fence per message" },
+	{ PEALI_BASELINE_ACQREL, "ring, acquire and release" },
+	{ PEALI_BASELINE_CAS, "ring, compare-and-swap at both ends" },
+	{ PEALI_BASELINE_LANES,
 	  "ring, 32 lanes with a ticket and a message each" },
-	{ PEALI_RIVAL_LL, "ring, flags among the data" },
-	{ PEALI_RIVAL_SEMAPHORE, "ring, semaphores" },
+	{ PEALI_BASELINE_LL, "ring, flags among the data" },
+	{ PEALI_BASELINE_SEMAPHORE, "ring, semaphores" },
 };
-#define RIVALS (int)(sizeof(rival_rings) / sizeof(rival_rings[0]))
-/* lanes of PEALI_RIVAL_LANES, each with its own messages */
-#define RIVAL_LANES 32
+#define BASELINES (int)(sizeof(baseline_rings) / sizeof(baseline_rings[0]))
+/* lanes of PEALI_BASELINE_LANES, each with its own messages */
+#define BASELINE_LANES 32
 
 struct throughput {
 	struct peali_bench_options options;
 	struct peali_report report;
-	struct peali_stand stand;
+	struct peali_fixture fixture;
 	uint64_t row_ns; /* time for each row */
 	int n_rows;
 	struct peali_cores cores;
@@ -65,7 +65,7 @@ struct throughput {
 	uint32_t capacity;
 	uint64_t messages; /* messages of a round */
 	/* baseline kernels, in the places of our workers */
-	struct peali_rivals rivals;
+	struct peali_baseline baseline;
 	const struct peer *peers; /* baselines of the row; NULL: none */
 	int n_peers;
 };
@@ -97,64 +97,68 @@ static struct peal_link_options link_options(const struct row *row)
 static int open_peers(struct throughput *t, const struct row *row)
 {
 	int local = row->route == PEAL_ROUTE_LOCAL;
-	const struct peali_seat seats[] = { { 0, 0 }, { !local, local } };
+	const struct peali_fixture_worker sides[] = { { 0, 0 },
+						      { !local, local } };
 
-	t->has_cores = t->stand.on_host && peali_cores_pick(&t->cores) == 0;
+	t->has_cores = t->fixture.on_host && peali_cores_pick(&t->cores) == 0;
 	t->peers = NULL;
 	t->n_peers = 1; /* a row without a baseline counts, too */
 	if (t->has_cores)
 		t->peers = &ring_of_threads;
-	if (t->stand.on_host || !row->route || row->route == PEAL_ROUTE_STAGED)
+	if (t->fixture.on_host || !row->route ||
+	    row->route == PEAL_ROUTE_STAGED)
 		return 0;
-	t->peers = rival_rings;
-	t->n_peers = RIVALS;
-	return peali_rivals_open(&t->rivals, &t->stand, seats, 2,
-				 row->route == PEAL_ROUTE_MAPPED_HOST, 0);
+	t->peers = baseline_rings;
+	t->n_peers = BASELINES;
+	return peali_baseline_open(&t->baseline, &t->fixture, sides, 2,
+				   row->route == PEAL_ROUTE_MAPPED_HOST, 0);
 }
 
 static int build(struct throughput *t, const struct row *row)
 {
-	struct peali_stand *stand = &t->stand;
+	struct peali_fixture *fixture = &t->fixture;
 	int local = row->route == PEAL_ROUTE_LOCAL;
 	const struct peal_link_options tick = {
 		.size = sizeof(tick),
 		.message_bytes = 8,
 	};
 	struct peal_link_options options = link_options(row);
-	int a = peali_stand_launch(stand, 0, &peal_program_peal_bench,
-				   local ? 2 : 1);
+	int a = peali_fixture_launch(fixture, 0, &peal_program_peal_bench,
+				     local ? 2 : 1);
 	int b = local || !row->route ?
 			a :
-			peali_stand_launch(stand, 1, &peal_program_peal_bench,
-					   1);
+			peali_fixture_launch(fixture, 1,
+					     &peal_program_peal_bench, 1);
 	uint64_t sink =
-		b < 0 ? 0 : peali_stand_spawn(stand, b, "sink", local ? 1 : 0);
+		b < 0 ? 0 :
+			peali_fixture_spawn(fixture, b, "sink", local ? 1 : 0);
 	uint64_t source;
 
-	if (!sink || peali_stand_to_host(stand, sink, 0))
+	if (!sink || peali_fixture_to_host(fixture, sink, 0))
 		return -1;
-	t->sink_port = peali_stand_from_host(stand, sink,
-					     sizeof(struct peali_bench_start));
+	t->sink_port = peali_fixture_from_host(
+		fixture, sink, sizeof(struct peali_bench_start));
 	t->capacity = options.capacity;
 	if (!row->route) {
-		t->source_port = (int)stand->n_ports++;
-		t->link = peali_stand_connect(
-			stand, peal_endpoint_address(stand->host),
+		t->source_port = (int)fixture->n_ports++;
+		t->link = peali_fixture_connect(
+			fixture, peal_endpoint_address(fixture->host),
 			(uint32_t)t->source_port, sink, &options);
 		return t->link < 0 ? -1 : 0;
 	}
-	source = peali_stand_spawn(stand, a, "source", 0);
-	t->link = peali_stand_connect(stand, source, 0, sink, &options);
+	source = peali_fixture_spawn(fixture, a, "source", 0);
+	t->link = peali_fixture_connect(fixture, source, 0, sink, &options);
 	if (t->link < 0 ||
-	    peali_stand_connect(stand, source, 1, source, &tick) < 0)
+	    peali_fixture_connect(fixture, source, 1, source, &tick) < 0)
 		return -1;
-	t->source_port = peali_stand_from_host(
-		stand, source, sizeof(struct peali_bench_start));
+	t->source_port = peali_fixture_from_host(
+		fixture, source, sizeof(struct peali_bench_start));
 	if (t->has_cores)
 		t->has_cores =
-			peali_stand_cores(stand, (struct peali_seat){ 0, 0 },
-					  (struct peali_seat){ !local, local },
-					  &t->cores) == 0;
+			peali_fixture_cores(
+				fixture, (struct peali_fixture_worker){ 0, 0 },
+				(struct peali_fixture_worker){ !local, local },
+				&t->cores) == 0;
 	return t->source_port < 0 ? -1 : 0;
 }
 
@@ -170,14 +174,14 @@ static int send_all(struct throughput *t, const struct peali_bench_start *start)
 	for (uint64_t i = 0; !result && i < start->messages; i++) {
 		void *place;
 
-		result = peal_send_reserve(t->stand.host,
+		result = peal_send_reserve(t->fixture.host,
 					   (uint32_t)t->source_port,
-					   start->bytes, PEALI_STAND_WAIT_NS,
+					   start->bytes, PEALI_FIXTURE_WAIT_NS,
 					   &place);
 		if (result)
 			break;
 		peali_bench_fill(place, base, i, share);
-		result = peal_send_commit(t->stand.host,
+		result = peal_send_commit(t->fixture.host,
 					  (uint32_t)t->source_port,
 					  PEALI_BENCH_DATA);
 	}
@@ -197,17 +201,18 @@ static double run_ours(struct throughput *t, const struct row *row)
 		.batch = row->batch,
 		.warm = t->capacity,
 	};
-	struct peali_stand_report report;
+	struct peali_fixture_report report;
 	int failed;
 
-	if (peali_stand_start(&t->stand, t->sink_port, &start) ||
-	    peali_stand_wait(&t->stand, &report))
+	if (peali_fixture_start(&t->fixture, t->sink_port, &start) ||
+	    peali_fixture_wait(&t->fixture, &report))
 		return -1;
 	if (row->route)
-		failed = peali_stand_start(&t->stand, t->source_port, &start);
+		failed = peali_fixture_start(&t->fixture, t->source_port,
+					     &start);
 	else
 		failed = send_all(t, &start);
-	if (failed || peali_stand_wait(&t->stand, &report))
+	if (failed || peali_fixture_wait(&t->fixture, &report))
 		return -1;
 	if (report.head.messages != t->messages) {
 		peali_say("a round of %llu messages delivered %llu",
@@ -220,22 +225,22 @@ static double run_ours(struct throughput *t, const struct row *row)
 }
 
 /* Runs a round of a plain kernel's ring. Returns as run_ours. */
-static double run_rival(struct throughput *t, const struct row *row,
-			enum peali_rival_job job)
+static double run_baseline(struct throughput *t, const struct row *row,
+			   enum peali_baseline_job job)
 {
-	const struct peali_rival_order order = {
+	const struct peali_baseline_order order = {
 		.job = job,
 		.bytes = row->bytes,
 		.batch = row->batch,
 		.warm = t->capacity,
 		.slots = t->capacity,
 		.messages = t->messages + t->capacity,
-		.lanes = job == PEALI_RIVAL_LANES ? RIVAL_LANES : 0,
+		.lanes = job == PEALI_BASELINE_LANES ? BASELINE_LANES : 0,
 	};
-	struct peali_rival_reports reports;
+	struct peali_baseline_reports reports;
 	const struct peali_bench_report *taker = &reports.side[1].head;
 
-	if (peali_rivals_run(&t->rivals, &order, &reports))
+	if (peali_baseline_run(&t->baseline, &order, &reports))
 		return -1;
 	return (double)taker->messages * 1e9 / (double)(taker->elapsed_ns + 1);
 }
@@ -249,8 +254,9 @@ static double run_peer(struct throughput *t, const struct row *row, int peer)
 	if (!t->peers)
 		return NAN;
 	if (t->peers[peer].job)
-		return run_rival(t, row, t->peers[peer].job);
-	return peali_bare_ring(&t->cores, row->bytes, row->batch, t->messages);
+		return run_baseline(t, row, t->peers[peer].job);
+	return peali_cacheline_ring(&t->cores, row->bytes, row->batch,
+				    t->messages);
 }
 
 /*
@@ -261,10 +267,10 @@ static int run_round(struct throughput *t, const struct row *row,
 		     struct peali_samples *ours, struct peali_samples *peers)
 {
 	int before = 0, after = 0;
-	double rate, peer[RIVALS];
+	double rate, peer[BASELINES];
 
 	if (t->has_cores)
-		before = peali_bare_distance(&t->cores);
+		before = peali_cores_distance(&t->cores);
 	for (int p = 0; p < t->n_peers; p++) {
 		peer[p] = run_peer(t, row, p);
 		if (peer[p] < 0)
@@ -277,7 +283,7 @@ static int run_round(struct throughput *t, const struct row *row,
 		return -1;
 	peali_samples_add(ours, rate);
 	if (t->has_cores)
-		after = peali_bare_distance(&t->cores);
+		after = peali_cores_distance(&t->cores);
 	if (before != after)
 		before = PEALI_TAG_MIXED;
 	for (int p = 0; p < t->n_peers; p++)
@@ -288,9 +294,9 @@ static int run_round(struct throughput *t, const struct row *row,
 
 static const char *no_peer(const struct throughput *t, const struct row *row)
 {
-	if (t->stand.on_host)
-		return peali_stand_no_cores(&t->stand);
-	return row->route ? "no plain kernel does what the router does" :
+	if (t->fixture.on_host)
+		return peali_fixture_no_cores(&t->fixture);
+	return row->route ? "no plain kernel does what the stager does" :
 			    "`peal bench echo` compares what the host sends";
 }
 
@@ -304,18 +310,20 @@ static void fill(struct throughput *t, const struct row *row, int peer,
 	json_t *cells = peali_report_row(&t->report,
 					 row->route ? "link" : "host to link");
 
-	peali_row_text(cells, "route", "%s",
-		       peal_route_name(peali_stand_route(&t->stand, t->link)));
+	peali_row_text(
+		cells, "route", "%s",
+		peal_route_name(peali_fixture_route(&t->fixture, t->link)));
 	peali_row_uint(cells, "message_bytes", row->bytes);
 	peali_row_uint(cells, "batch", row->batch);
 	peali_row_uint(cells, "capacity", t->capacity);
 	peali_row_uint(cells, "messages", t->messages);
 	peali_row_text(cells, "timed_by", "receiving worker");
-	peali_stand_cells(&t->stand,
-			  row->route && row->route != PEAL_ROUTE_LOCAL, cells);
-	peali_samples_row_cores(ours, cells,
-				t->has_cores ? NULL :
-					       peali_stand_no_cores(&t->stand));
+	peali_fixture_cells(&t->fixture,
+			    row->route && row->route != PEAL_ROUTE_LOCAL,
+			    cells);
+	peali_samples_row_cores(
+		ours, cells,
+		t->has_cores ? NULL : peali_fixture_no_cores(&t->fixture));
 	peali_samples_row_rates(ours, cells, "messages_per_s");
 	peali_row_real(cells, "megamessages_per_s",
 		       peali_samples_spread(ours).median / 1e6);
@@ -349,14 +357,14 @@ static int calibrate(struct throughput *t, const struct row *row)
 static int run_row(struct throughput *t, const struct row *row)
 {
 	struct peali_samples ours = { 0 };
-	struct peali_samples peers[RIVALS] = { 0 };
+	struct peali_samples peers[BASELINES] = { 0 };
 	uint64_t until = peali_bench_now_ns() + t->row_ns;
 	char label[64];
 	int result;
 
-	if (!peali_stand_can(&t->stand, row->route))
+	if (!peali_fixture_can(&t->fixture, row->route))
 		return 0;
-	peali_stand_fit_lanes(&t->stand, row->bytes);
+	peali_fixture_fit_lanes(&t->fixture, row->bytes);
 	/* The baselines must be set up before our kernels are resident. */
 	result = open_peers(t, row) || build(t, row) ? -1 : 0;
 
@@ -374,12 +382,12 @@ static int run_row(struct throughput *t, const struct row *row)
 		result = peali_samples_write(&ours, &t->options, "throughput",
 					     label, t->n_rows == 1);
 	}
-	if (peali_stand_clear(&t->stand))
+	if (peali_fixture_clear(&t->fixture))
 		result = -1;
 	peali_samples_fini(&ours);
-	for (int p = 0; p < RIVALS; p++)
+	for (int p = 0; p < BASELINES; p++)
 		peali_samples_fini(peers + p);
-	peali_rivals_close(&t->rivals);
+	peali_baseline_close(&t->baseline);
 	return result;
 }
 
@@ -433,13 +441,13 @@ static const struct peali_column columns[] = {
 static int run(int argc, char **argv, int json)
 {
 	struct throughput t = { 0 };
-	const struct peali_frame frame = {
+	const struct peali_runner runner = {
 		.benchmark = "throughput",
 		.title =
 			"messages delivered, every payload checked; ratio above "
 			"1: faster than the peer",
 		.columns = columns,
-		.stand = &t.stand,
+		.fixture = &t.fixture,
 		.report = &t.report,
 		.context = &t,
 		.about = "Messages a second over one link, by the clock of "
@@ -451,7 +459,7 @@ static int run(int argc, char **argv, int json)
 		.row_ns = &t.row_ns,
 	};
 
-	return peali_frame_main(&frame, argc, argv, json);
+	return peali_runner_main(&runner, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_throughput = {

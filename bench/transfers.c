@@ -11,12 +11,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <peal/buffer.h>
+#include <peal/transfer.h>
+
 #include "bench/bench.h"
-#include "bench/frame.h"
+#include "bench/runner.h"
 #include "bench/options.h"
 #include "bench/report.h"
 #include "bench/samples.h"
-#include "bench/stand.h"
+#include "bench/fixture.h"
 
 #define SECONDS 6
 /* bytes of a small copy; as many bytes lie between two copies */
@@ -49,7 +52,7 @@ static const char *const subjects[] = { "one copy", "one copy", "1024 copies" };
 struct transfers {
 	struct peali_bench_options options;
 	struct peali_report report;
-	struct peali_stand stand;
+	struct peali_fixture fixture;
 	uint64_t row_ns;
 	int n_rows;
 	struct row row; /* current row */
@@ -85,8 +88,8 @@ static double run(struct transfers *t, const struct peal_transfer *transfers,
 {
 	uint64_t began = peali_bench_now_ns();
 
-	if (peal_transfer_run(t->stand.runtime, transfers, n, options, result) <
-	    0)
+	if (peal_transfer_run(t->fixture.runtime, transfers, n, options,
+			      result) < 0)
 		return -peali_say_error("copy");
 	return (double)(peali_bench_now_ns() - began);
 }
@@ -94,8 +97,8 @@ static double run(struct transfers *t, const struct peal_transfer *transfers,
 static double run_ours(struct transfers *t)
 {
 	const struct peal_transfer_options o = options_of(t);
-	const struct peal_transfer one = { peal_buffer_whole(t->to),
-					   peal_buffer_whole(t->from) };
+	const struct peal_transfer one = { peal_buffer_full_range(t->to),
+					   peal_buffer_full_range(t->from) };
 	struct peal_copy_result result;
 	double ns;
 
@@ -126,10 +129,10 @@ static double run_each(struct transfers *t)
  */
 static double run_hops(struct transfers *t)
 {
-	const struct peal_transfer in = { peal_buffer_whole(t->between),
-					  peal_buffer_whole(t->from) };
-	const struct peal_transfer out = { peal_buffer_whole(t->to),
-					   peal_buffer_whole(t->between) };
+	const struct peal_transfer in = { peal_buffer_full_range(t->between),
+					  peal_buffer_full_range(t->from) };
+	const struct peal_transfer out = { peal_buffer_full_range(t->to),
+					   peal_buffer_full_range(t->between) };
 	double first = run(t, &in, 1, NULL, NULL);
 	double second = run(t, &out, 1, NULL, NULL);
 
@@ -142,12 +145,12 @@ static double run_hops(struct transfers *t)
  */
 static double run_memcpy(struct transfers *t)
 {
-	struct peal_range from = peal_buffer_whole(t->from),
-			  to = peal_buffer_whole(t->to);
+	struct peal_range from = peal_buffer_full_range(t->from),
+			  to = peal_buffer_full_range(t->to);
 	uint64_t source = 0, target = 0, began;
 
 	if (peal_buffer_address(from, 0, &source) < 0 ||
-	    peal_buffer_address(to, t->stand.n_devices > 1, &target) < 0)
+	    peal_buffer_address(to, t->fixture.n_devices > 1, &target) < 0)
 		return -peali_say_error("see a buffer");
 	began = peali_bench_now_ns();
 	memcpy((void *)(uintptr_t)target, (const void *)(uintptr_t)source,
@@ -158,7 +161,7 @@ static double run_memcpy(struct transfers *t)
 /* Returns 1 if the row has a baseline. */
 static int has_peer(const struct transfers *t)
 {
-	return t->row.what != DIRECT || t->stand.on_host;
+	return t->row.what != DIRECT || t->fixture.on_host;
 }
 
 static double run_peer(struct transfers *t)
@@ -181,7 +184,7 @@ static int fill_in(struct transfers *t)
 	t->round++;
 	for (uint64_t i = 0; i < t->bytes / 4; i++)
 		t->host[i] = word(t, i);
-	if (peal_buffer_write(peal_buffer_whole(t->from), t->host) < 0)
+	if (peal_buffer_write(peal_buffer_full_range(t->from), t->host) < 0)
 		return -peali_say_error("fill a buffer");
 	return 0;
 }
@@ -189,7 +192,7 @@ static int fill_in(struct transfers *t)
 /* Checks every word of the target. Between two small copies it must be 0. */
 static int check(struct transfers *t)
 {
-	if (peal_buffer_read(peal_buffer_whole(t->to), t->host) < 0)
+	if (peal_buffer_read(peal_buffer_full_range(t->to), t->host) < 0)
 		return -peali_say_error("read a buffer");
 	for (uint64_t i = 0; i < t->bytes / 4; i++) {
 		int gap = t->row.what == MANY && 4 * i / PIECE % 2;
@@ -238,7 +241,7 @@ static struct peal_buffer *make(struct transfers *t, uint32_t kind, int device)
 					       .name = "bench" };
 	struct peal_buffer *buffer = NULL;
 
-	if (peal_buffer_create(t->stand.runtime, &o, &buffer) < 0)
+	if (peal_buffer_create(t->fixture.runtime, &o, &buffer) < 0)
 		peali_say_error("make a buffer");
 	return buffer;
 }
@@ -264,12 +267,12 @@ static int build(void *context)
 	t->bytes = t->row.bytes * (t->row.what == MANY ? 2 : 1);
 	t->host = malloc(t->bytes);
 	t->from = make(t, PEAL_BUFFER_DEVICE, 0);
-	t->to = make(t, PEAL_BUFFER_DEVICE, t->stand.n_devices > 1 ? 1 : 0);
+	t->to = make(t, PEAL_BUFFER_DEVICE, t->fixture.n_devices > 1 ? 1 : 0);
 	t->between = make(t, PEAL_BUFFER_PINNED, 0);
 	if (!t->host || !t->from || !t->to || !t->between)
 		return -1;
 	/* the first access to memory is slower */
-	if (peal_buffer_fill(peal_buffer_whole(t->between), "x", 1) < 0)
+	if (peal_buffer_fill(peal_buffer_full_range(t->between), "x", 1) < 0)
 		return -peali_say_error("fill a buffer");
 	if ((t->row.what == MANY && cut(t)) || fill_in(t) || run_ours(t) < 0)
 		return -1;
@@ -307,7 +310,7 @@ static void fill(void *context, const struct peali_samples *ours,
 	peali_row_text(cells, "route", "%s", peal_route_name(t->route));
 	peali_row_uint(cells, "bytes", t->row.bytes);
 	peali_row_text(cells, "timed_by", "host");
-	peali_stand_cells(&t->stand, 1, cells);
+	peali_fixture_cells(&t->fixture, 1, cells);
 	peali_samples_row_durations(ours, cells, "copy_ns");
 	peali_row_real(cells, "gigabytes_per_s", (double)t->row.bytes / ns);
 	if (has_peer(t)) {
@@ -324,11 +327,11 @@ static void fill(void *context, const struct peali_samples *ours,
 static int run_row(struct transfers *t, const struct row *row)
 {
 	char label[64];
-	const struct peali_frame_row frame = {
+	const struct peali_runner_row runner = {
 		.benchmark = "transfers",
 		.label = label,
 		.options = &t->options,
-		.stand = &t->stand,
+		.fixture = &t->fixture,
 		.for_ns = t->row_ns,
 		.bytes = (uint32_t)row->bytes,
 		.alone = t->n_rows == 1,
@@ -343,7 +346,7 @@ static int run_row(struct transfers *t, const struct row *row)
 	snprintf(label, sizeof(label), "%s-%s-%llu",
 		 row->what == MANY ? "many" : "one",
 		 peal_route_name(row->route), (unsigned long long)row->bytes);
-	return peali_frame_row(&frame);
+	return peali_runner_row(&runner);
 }
 
 /* Runs the selected rows, or only counts them. Returns their number, or -1. */
@@ -376,12 +379,12 @@ static const struct peali_column columns[] = {
 static int run_transfers(int argc, char **argv, int json)
 {
 	struct transfers t = { 0 };
-	const struct peali_frame frame = {
+	const struct peali_runner runner = {
 		.benchmark = "transfers",
 		.title = "copies between two devices, by the host's clock; "
 			 "ratio above 1: faster than what it is compared with",
 		.columns = columns,
-		.stand = &t.stand,
+		.fixture = &t.fixture,
 		.report = &t.report,
 		.context = &t,
 		.about = "Copies between two devices: direct ones, staged "
@@ -393,7 +396,7 @@ static int run_transfers(int argc, char **argv, int json)
 		.row_ns = &t.row_ns,
 	};
 
-	return peali_frame_main(&frame, argc, argv, json);
+	return peali_runner_main(&runner, argc, argv, json);
 }
 
 const struct peali_bench peali_bench_transfers = {

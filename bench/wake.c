@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 
 #include "runtime/base/idle.h"
 
@@ -85,7 +85,8 @@ static void *waiter(void *argument)
 	peal_store_release_sys_u32(&w->thread_id,
 				   (uint32_t)syscall(SYS_gettid));
 	for (uint64_t i = 0; i < w->n; i++) {
-		if (w->way->take(w, &number) || peal_load_acquire_sys(&w->over))
+		if (w->method->take(w, &number) ||
+		    peal_load_acquire_sys(&w->over))
 			break;
 		peal_store_release_sys(&w->answer, number);
 	}
@@ -96,8 +97,8 @@ static void *waiter(void *argument)
 
 static int answered(struct peali_wake *w, uint64_t *number_out)
 {
-	if (w->way->answered)
-		return w->way->answered(w, number_out);
+	if (w->method->answered)
+		return w->method->answered(w, number_out);
 	*number_out = peal_load_acquire_sys(&w->answer);
 	if (!*number_out)
 		return 0;
@@ -127,7 +128,7 @@ static int until_asleep(const struct peali_wake *w)
 		if (is_asleep(w->thread_id))
 			return 0;
 	}
-	peali_say("who waits by '%s' never sleeps", w->way->name);
+	peali_say("who waits by '%s' never sleeps", w->method->name);
 	return -1;
 }
 
@@ -142,7 +143,7 @@ static int was_woken(struct peali_wake *w)
 
 	peali_wait_counts(&counts);
 	w->wakes_before = counts.wakes;
-	return !w->way->rings || counts.wakes > before;
+	return !w->method->rings || counts.wakes > before;
 }
 
 /* Sends one number and waits for the answer. Adds the time as a sample. */
@@ -157,17 +158,18 @@ static int trip(struct peali_wake *w, uint64_t number,
 		return -1;
 	was_woken(w);
 	began = peal_clock_ns();
-	if (w->way->put(w, number))
+	if (w->method->put(w, number))
 		return -1;
 	while (!answered(w, &got))
 		if (++looks % LOOKS == 0 &&
 		    peal_clock_ns() > began + peali_wake_limit_ns(w)) {
-			peali_say("a message by '%s' never came", w->way->name);
+			peali_say("a message by '%s' never came",
+				  w->method->name);
 			return -1;
 		}
 	ns = peal_clock_ns() - began;
 	if (got != number) {
-		peali_say("a message by '%s' is wrong", w->way->name);
+		peali_say("a message by '%s' is wrong", w->method->name);
 		return -1;
 	}
 	if (w->gap_ns || was_woken(w))
@@ -179,15 +181,15 @@ static int start(struct peali_wake *w, pthread_t *thread)
 {
 	uint64_t until = peal_clock_ns() + peali_wake_limit_ns(w);
 
-	if (w->way->take) {
+	if (w->method->take) {
 		if (!pthread_create(thread, NULL, waiter, w))
 			return 0;
 		peali_say("cannot start a thread that waits");
 		return -1;
 	}
-	while (!(w->thread_id = find_thread(w->way->thread)))
+	while (!(w->thread_id = find_thread(w->method->thread)))
 		if (peal_clock_ns() > until) {
-			peali_say("there is no thread '%s'", w->way->thread);
+			peali_say("there is no thread '%s'", w->method->thread);
 			return -1;
 		}
 	return 0;
@@ -205,9 +207,9 @@ int peali_wake_round(struct peali_wake *w, uint64_t n,
 	w->number = w->answer = w->over = 0;
 	w->full = 0;
 	memset(&w->at, 0, sizeof(w->at));
-	result = w->way->open(w);
+	result = w->method->open(w);
 	if (result || start(w, &thread)) {
-		w->way->close(w);
+		w->method->close(w);
 		return -1;
 	}
 	peali_core_bind(w->cores.b);
@@ -217,9 +219,9 @@ int peali_wake_round(struct peali_wake *w, uint64_t n,
 		result = trip(w, base + i, samples);
 	peali_core_bind(-1);
 	peal_store_release_sys(&w->over, 1);
-	if (result && w->way->take)
-		w->way->put(w, base); /* wakes a waiter that sleeps */
-	if (w->way->take)
+	if (result && w->method->take)
+		w->method->put(w, base); /* wakes a waiter that sleeps */
+	if (w->method->take)
 		pthread_join(thread, NULL);
-	return w->way->close(w) ? -1 : result;
+	return w->method->close(w) ? -1 : result;
 }

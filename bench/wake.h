@@ -15,16 +15,16 @@
 #include <peal/device/atomic.h>
 #include <peal/queue.h>
 
-#include "bench/bare.h"
+#include "bench/cacheline_bounce.h"
 #include "bench/report.h"
-#include "bench/stand.h"
+#include "bench/fixture.h"
 
 #define PEALI_WAKE_LATE 1 /* result of take: no number arrived in time */
 
 struct peali_wake;
 
 /* A way to wait and to wake, ours or a baseline. */
-struct peali_wake_way {
+struct peali_wake_method {
 	const char *name;
 	/* 1: our bells wake the waiter, and their wakes are counted */
 	int rings;
@@ -51,9 +51,9 @@ struct peali_wake_way {
 
 /* A round of a way. */
 struct peali_wake {
-	const struct peali_wake_way *way;
+	const struct peali_wake_method *method;
 	struct peali_cores cores; /* a: of the waiter; b: of the sender */
-	struct peali_stand *stand; /* for ways with a runtime */
+	struct peali_fixture *fixture; /* for ways with a runtime */
 	/*
 	 * ns from the last answer to the next number; 0: until the waiter
 	 * sleeps
@@ -89,16 +89,16 @@ struct peali_wake {
 };
 
 /* Our ways, and ways of the system as baselines. */
-extern const struct peali_wake_way peali_wake_queue, peali_wake_worker;
-extern const struct peali_wake_way peali_wake_futex, peali_wake_cond,
+extern const struct peali_wake_method peali_wake_queue, peali_wake_worker;
+extern const struct peali_wake_method peali_wake_futex, peali_wake_cond,
 	peali_wake_eventfd, peali_wake_pipe;
 /* Never sleeps: the limit for messages that arrive early. */
-extern const struct peali_wake_way peali_wake_poll;
+extern const struct peali_wake_method peali_wake_poll;
 
 /**
  * Sends n messages, each with a number that the waiter sends back.
  *
- * @param w the caller has set way, cores, stand, gap_ns and limit_ns.
+ * @param w the caller has set method, cores, fixture, gap_ns and limit_ns.
  * @param samples gets the samples in its open round, in ns. With gap_ns 0 only
  *     messages count that have woken the waiter.
  * @return 0, or -1 with a message: a number was changed or did not arrive, or
@@ -111,7 +111,7 @@ int peali_wake_round(struct peali_wake *w, uint64_t n,
 uint64_t peali_wake_limit_ns(const struct peali_wake *w);
 
 /** Measures all rows of waking. Returns 0, or -1 with a message. */
-int peali_wake_rows(struct peali_report *report, struct peali_stand *stand,
+int peali_wake_rows(struct peali_report *report, struct peali_fixture *fixture,
 		    const struct peali_bench_options *options);
 
 #endif

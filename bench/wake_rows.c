@@ -15,7 +15,7 @@
 #define ROUNDS_LEAST 5
 
 struct row {
-	const struct peali_wake_way *ours, *peer;
+	const struct peali_wake_method *ours, *peer;
 	uint64_t gap_ns; /* 0: the waiter sleeps */
 };
 
@@ -44,14 +44,14 @@ struct sides {
  * Runs a round of a side. Returns the median, NAN if no thread was woken, or a
  * negative value after an error.
  */
-static double run_side(struct sides *s, const struct peali_wake_way *way,
+static double run_side(struct sides *s, const struct peali_wake_method *method,
 		       struct peali_samples *samples)
 {
 	uint64_t n = SLEEPS;
 
 	if (s->row->gap_ns)
 		n = GAPS_NS / s->row->gap_ns;
-	s->wake.way = way;
+	s->wake.method = method;
 	if (peali_wake_round(&s->wake, n < GAPS ? n : GAPS, samples))
 		return -1;
 	return peali_samples_open_median(samples);
@@ -60,7 +60,7 @@ static double run_side(struct sides *s, const struct peali_wake_way *way,
 static int run_round(struct sides *s)
 {
 	const struct peali_cores *cores = &s->wake.cores;
-	int tag = peali_bare_distance(cores);
+	int tag = peali_cores_distance(cores);
 	double peer, ours;
 
 	peer = run_side(s, s->row->peer, &s->peer);
@@ -68,7 +68,7 @@ static int run_round(struct sides *s)
 	if (ours < 0)
 		return -1;
 	/* If other processes take a core, that is part of the time to wake. */
-	if (peali_bare_distance(cores) != tag)
+	if (peali_cores_distance(cores) != tag)
 		tag = PEALI_TAG_MIXED;
 	peali_samples_close(&s->peer, tag, peer / ours);
 	peali_samples_close(&s->ours, tag, NAN);
@@ -94,7 +94,7 @@ static void fill(struct peali_report *report, const struct sides *s,
 				 why);
 }
 
-static int run_row(struct peali_report *report, struct peali_stand *stand,
+static int run_row(struct peali_report *report, struct peali_fixture *fixture,
 		   const struct row *row, uint64_t ns,
 		   const struct peali_bench_options *options)
 {
@@ -106,7 +106,7 @@ static int run_row(struct peali_report *report, struct peali_stand *stand,
 
 	memset(&s, 0, sizeof(s));
 	s.row = row;
-	s.wake.stand = stand;
+	s.wake.fixture = fixture;
 	s.wake.gap_ns = row->gap_ns;
 	if (peali_cores_pick(&s.wake.cores))
 		why = "this process has one core";
@@ -129,13 +129,13 @@ static int run_row(struct peali_report *report, struct peali_stand *stand,
 	return result;
 }
 
-int peali_wake_rows(struct peali_report *report, struct peali_stand *stand,
+int peali_wake_rows(struct peali_report *report, struct peali_fixture *fixture,
 		    const struct peali_bench_options *options)
 {
 	uint64_t each = (uint64_t)(options->seconds * 1e9 / ROWS);
 	int result = 0;
 
 	for (size_t i = 0; i < ROWS && !result; i++)
-		result = run_row(report, stand, rows + i, each, options);
+		result = run_row(report, fixture, rows + i, each, options);
 	return result;
 }

@@ -7,7 +7,9 @@
  * Prints the routes, then how often the workers met after all sums were
  * compared.
  */
+#include <peal/barrier.h>
 #include <peal/device/kernel.h>
+#include <peal/memory.h>
 
 #include "example.h"
 

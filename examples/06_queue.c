@@ -9,7 +9,7 @@
 #include <inttypes.h>
 #include <pthread.h>
 
-#include <peal/queue_of.h>
+#include <peal/typed_queue.h>
 
 #include "example.h"
 
@@ -47,7 +47,7 @@ int main(void)
 {
 	struct peal_queue_options options = {
 		.size = sizeof(options),
-		.producers = 2,
+		.max_producers = 2,
 	};
 	uint64_t next[2] = { 0, 0 };
 	struct sensor sensor[2];

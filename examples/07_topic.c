@@ -9,6 +9,7 @@
 #include <inttypes.h>
 
 #include <peal/device/kernel.h>
+#include <peal/topic.h>
 
 #include "example.h"
 

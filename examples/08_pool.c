@@ -10,6 +10,8 @@
 #include <inttypes.h>
 
 #include <peal/device/kernel.h>
+#include <peal/pool.h>
+#include <peal/typed_endpoint.h>
 
 #include "example.h"
 #include "pieces.h"

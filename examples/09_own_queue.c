@@ -11,6 +11,10 @@
 #include <inttypes.h>
 
 #include <peal/device/kernel.h>
+#include <peal/device_queue.h>
+#include <peal/memory.h>
+#include <peal/queue.h>
+#include <peal/typed_endpoint.h>
 
 #include "example.h"
 #include "numbers.h"
@@ -54,20 +58,21 @@ int main(void)
 	};
 	const struct peal_queue_options wanted = {
 		.size = sizeof(wanted),
-		.producers = EACH,
-		.consumers = EACH,
+		.max_producers = EACH,
+		.max_consumers = EACH,
 		.capacity = 256,
 		.message_bytes = sizeof(uint64_t),
 	};
 	struct peal_runtime *runtime = open_runtime(1);
-	struct peal_queue_placed queue;
+	struct peal_device_queue queue;
 	struct peal_kernel *kernel;
 	struct peal_endpoint *host;
 	struct place place = { 0 };
 	uint64_t actor, n = 0, sum = 0;
 
 	/* Create the queue in the memory of device 0. */
-	check(peal_queue_place(runtime, 0, &wanted, &queue), "place a queue");
+	check(peal_device_queue_create(runtime, 0, &wanted, &queue),
+	      "place a queue");
 	printf("%s of %u slots, %" PRIu64 " bytes on device 0\n",
 	       peal_queue_kind_name(queue.kind), queue.capacity, queue.bytes);
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");

@@ -12,6 +12,8 @@
 #include <pthread.h>
 
 #include <peal/device/kernel.h>
+#include <peal/request.h>
+#include <peal/typed_endpoint.h>
 
 #include "account.h"
 #include "example.h"
@@ -54,7 +56,7 @@ static void pay_out(struct peal_requester *requester, int64_t before)
 	struct balance b;
 
 	for (int i = 0; i < AT_A_TIME; i++)
-		check(peal_request_begin(requester, movement_number, &m,
+		check(peal_request_start(requester, movement_number, &m,
 					 sizeof(m), 10 * SECOND, &out[i]),
 		      "begin a request");
 	for (int i = 0; i < AT_A_TIME; i++) {
@@ -74,7 +76,7 @@ int main(void)
 	pthread_t threads[THREADS];
 	int64_t all;
 
-	check(peal_requester_open(runtime, actor, NULL, &requester),
+	check(peal_requester_create(runtime, actor, NULL, &requester),
 	      "open a requester");
 	check(peal_requester_listen(requester, actor, 0), "listen");
 
@@ -99,7 +101,7 @@ int main(void)
 	       move(requester, 0));
 	expect(move(requester, 0) == all - AT_A_TIME, "what is left");
 
-	check(peal_requester_close(requester), "close the requester");
+	check(peal_requester_destroy(requester), "close the requester");
 	check(peal_kernel_stop(kernel, 10 * SECOND), "stop the kernel");
 	check(peal_runtime_shutdown(runtime), "shut down");
 	return 0;

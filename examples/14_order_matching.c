@@ -11,6 +11,7 @@
  *	14_order_matching [ORDERS [TRADES]]
  */
 #include <peal/device/kernel.h>
+#include <peal/typed_endpoint.h>
 
 #include "example.h"
 #include "order_book.h"
@@ -52,7 +53,7 @@ static void open_books(struct peal_runtime *runtime, struct peal_endpoint *host)
 	o.init = &i;
 	o.init_bytes = sizeof(i);
 	for (i = 0; i < SYMBOLS; i++) {
-		o.ports_of = i < 2 ? 0 : symbols[i % 2].book;
+		o.share_ports_with = i < 2 ? 0 : symbols[i % 2].book;
 		check(peal_actor_spawn(kernel[i % 2], "book", &o,
 				       &symbols[i].book),
 		      "spawn a book");

@@ -2,17 +2,17 @@
 /*
  * Shows timers. Actors on a device (peers) send a beat every 5 ms. A watcher
  * reports a peer that was silent for 50 ms, and a peer that beats again. The
- * host only starts and stops peers. The handlers are in programs/beats.c.
+ * host only starts and stops peers. The handlers are in programs/heartbeat.c.
  *
  * Prints the routes, each report, and the kernel's counts of timers.
  */
 #include <peal/device/kernel.h>
-#include <peal/endpoint_of.h>
+#include <peal/typed_endpoint.h>
 
-#include "beats.h"
+#include "heartbeat.h"
 #include "example.h"
 
-PEAL_DECLARE_PROGRAM(beats);
+PEAL_DECLARE_PROGRAM(heartbeat);
 PEAL_ENDPOINT_OF(begin)
 PEAL_ENDPOINT_OF(report)
 
@@ -54,11 +54,11 @@ static struct peal_kernel *start(struct peal_runtime *runtime)
 	const struct peal_kernel_options options = {
 		.size = sizeof(options),
 		.mailbox_slots = 64,
-		.timers = 2 * PEERS,
+		.max_timers = 2 * PEERS,
 	};
 	struct peal_kernel *kernel;
 
-	check(peal_kernel_launch(runtime, 0, &peal_program_beats, &options,
+	check(peal_kernel_launch(runtime, 0, &peal_program_heartbeat, &options,
 				 &kernel),
 	      "launch a kernel");
 	watcher = spawn(kernel, "watcher");
@@ -113,7 +113,9 @@ int main(void)
 						  info.timers.cancelled +
 						  info.timers.drained,
 	       "what became of the timers");
-	expect(info.told == info.mail_done && info.mail_dead == 0, "the mail");
+	expect(info.mailbox_sends == info.mailbox_done &&
+		       info.mailbox_dead == 0,
+	       "the mail");
 	check(peal_runtime_shutdown(runtime), "shut down");
 	return 0;
 }

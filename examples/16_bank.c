@@ -8,7 +8,10 @@
  *
  * Prints the routes, the number of restarts and the total of all balances.
  */
+#include <peal/dead_letter.h>
 #include <peal/device/kernel.h>
+#include <peal/memory.h>
+#include <peal/supervisor.h>
 
 #include "bank.h"
 #include "example.h"
@@ -41,7 +44,7 @@ static void open_branch(int device)
 					       .max_supervisors = 1,
 					       .mailbox_slots = 128 };
 	const struct peal_supervisor_options s = { .size = sizeof(s),
-						   .restarts = 30,
+						   .max_restarts = 30,
 						   .period_ns = 1000 };
 	uint64_t at = peal_endpoint_address(host);
 	uint64_t *mine = account + device * EACH;
@@ -52,14 +55,15 @@ static void open_branch(int device)
 
 	kernel[device] = launch_as(runtime, device, &peal_program_bank, &k);
 	/* The host's endpoint receives the dead letters of the kernel. */
-	check(peal_dead_letters(kernel[device], at, NULL), "take letters");
+	check(peal_dead_letter_connect(kernel[device], at, NULL),
+	      "take letters");
 	check(peal_supervisor_create(kernel[device], &s, &o.supervisor),
 	      "make a supervisor");
 	supervisor[device] = o.supervisor;
 	for (int i = 0; i < EACH; i++) {
 		ledger[device * EACH + i] = INITIAL;
 		init.ledger = (uint64_t)(uintptr_t)&ledger[device * EACH + i];
-		o.ports_of = i ? mine[0] : 0;
+		o.share_ports_with = i ? mine[0] : 0;
 		check(peal_actor_spawn(kernel[device], "client", &o, &mine[i]),
 		      "spawn an account");
 	}

@@ -3,19 +3,19 @@
  * Shows asks: requests between actors. The host asks a broker on a device for
  * an item. The broker asks three shops at the same time and names the cheapest
  * one. One shop refuses some items. Another shop once does not answer, so the
- * ask times out. The handlers are in programs/shops.c.
+ * ask times out. The handlers are in programs/quotes.c.
  *
  * Prints the routes, an offer for each item, and the kernel's counts of asks.
  */
 #include <inttypes.h>
 
 #include <peal/device/kernel.h>
-#include <peal/endpoint_of.h>
+#include <peal/typed_endpoint.h>
 
 #include "example.h"
-#include "shops.h"
+#include "quotes.h"
 
-PEAL_DECLARE_PROGRAM(shops);
+PEAL_DECLARE_PROGRAM(quotes);
 PEAL_ENDPOINT_OF(wanted)
 PEAL_ENDPOINT_OF(offer)
 
@@ -45,10 +45,10 @@ static struct peal_kernel *start(struct peal_runtime *runtime)
 		.size = sizeof(options),
 		.workers = 2,
 		.mailbox_slots = 64,
-		.asks = SHOPS,
+		.max_asks = SHOPS,
 	};
 	struct peal_kernel *kernel =
-		launch_as(runtime, 0, &peal_program_shops, &options);
+		launch_as(runtime, 0, &peal_program_quotes, &options);
 	uint32_t shop[SHOPS], i;
 	uint64_t broker;
 
@@ -117,11 +117,11 @@ int main(void)
 	check(peal_kernel_info(kernel, &info), "read the kernel");
 	printf("%" PRIu64 " asks: %" PRIu64 " answered, %" PRIu64
 	       " refused, %" PRIu64 " timed out\n",
-	       info.asks.asked, info.asks.answered, info.asks.refused,
+	       info.asks.asked, info.asks.answered, info.asks.error_replies,
 	       info.asks.timed_out);
 	expect(info.asks.asked == SHOPS * ITEMS && info.asks.timed_out == 1 &&
 		       info.asks.asked == info.asks.answered +
-						  info.asks.refused +
+						  info.asks.error_replies +
 						  info.asks.timed_out,
 	       "what became of the asks");
 	check(peal_runtime_shutdown(runtime), "shut down");

@@ -10,6 +10,9 @@
 #include <inttypes.h>
 
 #include <peal/device/kernel.h>
+#include <peal/executor.h>
+#include <peal/memory.h>
+#include <peal/partition.h>
 
 #include "example.h"
 
@@ -36,16 +39,17 @@ static void allocate(struct peal_runtime *runtime,
 }
 
 /* Describes where a vector and its parts are. */
-static struct peal_parts vector(const struct peal_partition *p, float *whole,
-				const int *devices, const uint64_t *parts)
+static struct peal_partition_memory vector(const struct peal_partition *p,
+					   float *whole, const int *devices,
+					   const uint64_t *parts)
 {
-	struct peal_parts v = { .size = sizeof(v),
-				.element_bytes = sizeof(float),
-				.partition = p,
-				.whole_device = PEAL_HOST_MEMORY,
-				.whole = (uintptr_t)whole,
-				.devices = devices,
-				.parts = parts };
+	struct peal_partition_memory v = { .size = sizeof(v),
+					   .element_bytes = sizeof(float),
+					   .partition = p,
+					   .whole_device = PEAL_HOST_MEMORY,
+					   .whole = (uintptr_t)whole,
+					   .devices = devices,
+					   .parts = parts };
 
 	return v;
 }
@@ -55,11 +59,11 @@ int main(void)
 	struct peal_runtime *runtime = open_runtime(2);
 	int n = peal_device_count(runtime), devices[DEVICES];
 	uint64_t parts[3][DEVICES];
-	struct peal_argument arguments[3];
-	struct peal_execute_report report;
+	struct peal_job_argument arguments[3];
+	struct peal_executor_report report;
 	struct peal_executor *executor;
 	struct peal_partition p;
-	struct peal_parts in_a, in_b, out;
+	struct peal_partition_memory in_a, in_b, out;
 	struct peal_job job = { .size = sizeof(job),
 				.handler = "add",
 				.count = COUNT,
@@ -81,7 +85,7 @@ int main(void)
 	check(peal_partition_block(COUNT, (uint32_t)n, &p), "cut");
 	for (int k = 0; k < 3; k++) {
 		allocate(runtime, &p, parts[k]);
-		arguments[k] = (struct peal_argument){
+		arguments[k] = (struct peal_job_argument){
 			.address = parts[k], .element_bytes = sizeof(float)
 		};
 	}
@@ -95,14 +99,14 @@ int main(void)
 
 	check(peal_scatter(runtime, &in_a), "scatter");
 	check(peal_scatter(runtime, &in_b), "scatter");
-	check(peal_execute(executor, &job, 10 * SECOND), "add");
+	check(peal_executor_run(executor, &job, 10 * SECOND), "add");
 	check(peal_gather(runtime, &out), "gather");
 
-	check(peal_execute_report(executor, &report), "ask for the report");
+	check(peal_executor_report(executor, &report), "ask for the report");
 	for (int i = 0; i < n; i++) {
 		printf("device %d has added %" PRIu64 " elements\n", i,
-		       report.share[i].elements);
-		expect(report.share[i].elements ==
+		       report.part[i].elements);
+		expect(report.part[i].elements ==
 			       peal_partition_length(&p, (uint32_t)i),
 		       "the part of a device");
 	}

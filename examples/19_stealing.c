@@ -11,6 +11,8 @@
 #include <inttypes.h>
 
 #include <peal/device/kernel.h>
+#include <peal/executor.h>
+#include <peal/memory.h>
 
 #include "example.h"
 
@@ -34,20 +36,20 @@ static void count_divisors(void)
 static void share(struct peal_executor *executor, struct peal_job *job,
 		  uint32_t sharing, const char *name, uint32_t *divisors)
 {
-	struct peal_execute_report r;
+	struct peal_executor_report r;
 
 	for (uint64_t i = 0; i < COUNT; i++)
 		divisors[i] = UINT32_MAX;
-	job->sharing = sharing;
-	check(peal_execute(executor, job, 60 * SECOND), "count divisors");
-	check(peal_execute_report(executor, &r), "ask for the report");
+	job->schedule = sharing;
+	check(peal_executor_run(executor, job, 60 * SECOND), "count divisors");
+	check(peal_executor_report(executor, &r), "ask for the report");
 	printf("%s: imbalance %.2f, all through after %.1f ms\n", name,
 	       r.imbalance, (double)r.ns / 1e6);
 	for (int i = 0; i < DEVICES; i++)
 		printf("  device %d: %" PRIu64 " numbers in %" PRIu64
 		       " tasks, busy for %.1f ms\n",
-		       i, r.share[i].elements, r.share[i].tasks,
-		       (double)r.share[i].busy_ns / 1e6);
+		       i, r.part[i].elements, r.part[i].tasks,
+		       (double)r.part[i].busy_ns / 1e6);
 	expect(r.elements == COUNT, "how many were done");
 	for (uint64_t i = 0; i < COUNT; i++)
 		expect(divisors[i] == due[i], "how many divisors a number has");
@@ -62,8 +64,8 @@ int main(void)
 	};
 	const int devices[DEVICES] = { 0, 1 };
 	uint64_t memory, address[DEVICES];
-	struct peal_argument divisors = { .address = address,
-					  .element_bytes = 4 };
+	struct peal_job_argument divisors = { .address = address,
+					      .element_bytes = 4 };
 	struct peal_job job = { .size = sizeof(job),
 				.handler = "divide",
 				.count = COUNT,
@@ -80,9 +82,9 @@ int main(void)
 	check(peal_executor_create(runtime, devices, DEVICES,
 				   &peal_program_vectors, &options, &executor),
 	      "make an executor");
-	share(executor, &job, PEAL_SHARING_STATIC, "equal parts",
+	share(executor, &job, PEAL_SCHEDULE_STATIC, "equal parts",
 	      (uint32_t *)(uintptr_t)memory);
-	share(executor, &job, PEAL_SHARING_GUIDED,
+	share(executor, &job, PEAL_SCHEDULE_GUIDED,
 	      "who is free, shrinking tasks", (uint32_t *)(uintptr_t)memory);
 	check(peal_executor_destroy(executor), "end the executor");
 	check(peal_runtime_shutdown(runtime), "shut down");

@@ -13,6 +13,10 @@
 #include <string.h>
 
 #include <peal/device/kernel.h>
+#include <peal/executor.h>
+#include <peal/memory.h>
+#include <peal/partition.h>
+#include <peal/peer.h>
 
 #include "example.h"
 #include "images.h"
@@ -58,17 +62,17 @@ int main(void)
 	/*
 	 * The arguments of the handler: input images, weights, output images.
 	 */
-	struct peal_argument arguments[3] = { { at[0], PIXELS, 0 },
-					      { at[1], 0, sizeof(weights) },
-					      { at[2], PIXELS, 0 } };
+	struct peal_job_argument arguments[3] = { { at[0], PIXELS, 0 },
+						  { at[1], 0, sizeof(weights) },
+						  { at[2], PIXELS, 0 } };
 	struct peal_partition p;
-	struct peal_parts parts = { .size = sizeof(parts),
-				    .element_bytes = PIXELS,
-				    .partition = &p,
-				    .whole_device = PEAL_HOST_MEMORY,
-				    .whole = (uintptr_t)images,
-				    .devices = devices,
-				    .parts = at[0] };
+	struct peal_partition_memory parts = { .size = sizeof(parts),
+					       .element_bytes = PIXELS,
+					       .partition = &p,
+					       .whole_device = PEAL_HOST_MEMORY,
+					       .whole = (uintptr_t)images,
+					       .devices = devices,
+					       .parts = at[0] };
 	struct peal_job job = { .size = sizeof(job),
 				.handler = "blur",
 				.count = IMAGES,
@@ -107,7 +111,7 @@ int main(void)
 	      "make an executor");
 	/* Scatter the images, blur them, and gather the results. */
 	check(peal_scatter(runtime, &parts), "scatter");
-	check(peal_execute(executor, &job, 60 * SECOND), "blur");
+	check(peal_executor_run(executor, &job, 60 * SECOND), "blur");
 	parts.whole = (uintptr_t)got;
 	parts.parts = at[2];
 	check(peal_gather(runtime, &parts), "gather");

@@ -6,7 +6,11 @@
  *
  * Prints the routes, the sum of each device, and the total.
  */
+#include <peal/abi/collective.h>
+#include <peal/communicator.h>
 #include <peal/device/kernel.h>
+#include <peal/memory.h>
+#include <peal/peer.h>
 
 #include "example.h"
 
@@ -89,8 +93,8 @@ static void add_up(struct peal_runtime *runtime, int device,
 int main(void)
 {
 	struct peal_runtime *runtime = open_runtime(2);
-	int devices[PEAL_GROUP_MAX], n = peal_device_count(runtime);
-	uint64_t in[PEAL_GROUP_MAX], out[PEAL_GROUP_MAX];
+	int devices[PEAL_COMM_MAX], n = peal_device_count(runtime);
+	uint64_t in[PEAL_COMM_MAX], out[PEAL_COMM_MAX];
 	const struct peal_collective all = { .size = sizeof(all),
 					     .kind = PEAL_ALL_REDUCE,
 					     .element = PEAL_I64,
@@ -99,9 +103,9 @@ int main(void)
 					     .in = in,
 					     .out = out };
 	int64_t expected = make_numbers(), total;
-	struct peal_group *group;
+	struct peal_comm *group;
 
-	n = n < PEAL_GROUP_MAX ? n : PEAL_GROUP_MAX;
+	n = n < PEAL_COMM_MAX ? n : PEAL_COMM_MAX;
 	for (int i = 0; i < n; i++) {
 		struct job job = hand_out(runtime, i, n, &out[i]);
 
@@ -110,7 +114,7 @@ int main(void)
 		add_up(runtime, i, &job);
 	}
 	/* Add up the sums of all devices. */
-	check(peal_group_create(runtime, devices, (uint32_t)n, NULL, &group),
+	check(peal_comm_create(runtime, devices, (uint32_t)n, NULL, &group),
 	      "make a group");
 	check(peal_collective_run(group, &all, 60 * SECOND), "all-reduce");
 	for (int i = 0; i < n; i++) {

@@ -13,7 +13,11 @@
 #include <math.h>
 #include <string.h>
 
+#include <peal/abi/collective.h>
+#include <peal/communicator.h>
 #include <peal/device/kernel.h>
+#include <peal/memory.h>
+#include <peal/peer.h>
 
 #include "example.h"
 #include "rows.h"
@@ -75,7 +79,7 @@ static struct fit enlist(struct peal_runtime *runtime,
  * Runs one round: all devices compute their gradients, then the all-reduce adds
  * them up.
  */
-static void go_round(struct peal_endpoint *host, struct peal_group *group,
+static void go_round(struct peal_endpoint *host, struct peal_comm *group,
 		     const struct peal_collective *all, int n, uint64_t number)
 {
 	struct lap lap = { number };
@@ -95,8 +99,8 @@ static void go_round(struct peal_endpoint *host, struct peal_group *group,
 int main(void)
 {
 	struct peal_runtime *runtime = open_runtime(2);
-	int devices[PEAL_GROUP_MAX], n = peal_device_count(runtime);
-	uint64_t in[PEAL_GROUP_MAX], out[PEAL_GROUP_MAX];
+	int devices[PEAL_COMM_MAX], n = peal_device_count(runtime);
+	uint64_t in[PEAL_COMM_MAX], out[PEAL_COMM_MAX];
 	const struct peal_collective all = { .size = sizeof(all),
 					     .kind = PEAL_ALL_REDUCE,
 					     .element = PEAL_F64,
@@ -105,11 +109,11 @@ int main(void)
 					     .in = in,
 					     .out = out };
 	double expected[WEIGHTS], weights[2][WEIGHTS];
-	struct fit fits[PEAL_GROUP_MAX];
+	struct fit fits[PEAL_COMM_MAX];
 	struct peal_endpoint *host;
-	struct peal_group *group;
+	struct peal_comm *group;
 
-	n = n < PEAL_GROUP_MAX ? n : PEAL_GROUP_MAX;
+	n = n < PEAL_COMM_MAX ? n : PEAL_COMM_MAX;
 	make_rows();
 	solve(expected);
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
@@ -119,7 +123,7 @@ int main(void)
 		in[i] = fits[i].gradient;
 		out[i] = fits[i].sum;
 	}
-	check(peal_group_create(runtime, devices, (uint32_t)n, NULL, &group),
+	check(peal_comm_create(runtime, devices, (uint32_t)n, NULL, &group),
 	      "make a group");
 	for (uint64_t number = 0; number < ROUNDS; number++)
 		go_round(host, group, &all, n, number);

@@ -11,6 +11,7 @@
 #include <math.h>
 
 #include <peal/device/kernel.h>
+#include <peal/pipeline.h>
 
 #include "example.h"
 
@@ -74,7 +75,7 @@ static void print_stages(struct peal_pipeline *pipeline)
 
 	check(peal_pipeline_info(pipeline, &info), "read the pipeline");
 	printf("at most %llu batches inside, in %llu KiB of memory\n",
-	       (unsigned long long)info.inside_most,
+	       (unsigned long long)info.in_flight_max,
 	       (unsigned long long)info.memory_bytes / 1024);
 	for (uint32_t i = 0; i < info.stages; i++) {
 		check(peal_pipeline_stage_info(pipeline, i, &stage),

@@ -15,16 +15,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <peal/abi/collective.h>
+#include <peal/communicator.h>
 #include <peal/device/kernel.h>
+#include <peal/memory.h>
+#include <peal/peer.h>
+#include <peal/process_group.h>
 
 #include "example.h"
 
 PEAL_DECLARE_PROGRAM(hello);
 
 #define NUMBERS UINT64_C(1000000)
-#define PATIENCE (30 * SECOND)
+#define MAX_WAIT (30 * SECOND)
 
-static struct peal_processes *set;
+static struct peal_process_group *set;
 static uint32_t rank, ranks;
 
 /*
@@ -33,27 +38,27 @@ static uint32_t rank, ranks;
  */
 static void join(struct peal_runtime *runtime)
 {
-	struct peal_processes_options alone = { .size = sizeof(alone),
-						.ranks = 1 };
-	struct peal_processes_info info;
+	struct peal_process_group_options alone = { .size = sizeof(alone),
+						    .ranks = 1 };
+	struct peal_process_group_info info;
 
-	if (peal_processes_join(runtime, NULL, &set)) {
+	if (peal_process_group_join(runtime, NULL, &set)) {
 		printf("alone: %s\n", peal_last_error()->text);
-		check(peal_processes_join(runtime, &alone, &set), "join");
+		check(peal_process_group_join(runtime, &alone, &set), "join");
 	}
-	check(peal_processes_info(set, &info), "ask about the set");
+	check(peal_process_group_info(set, &info), "ask about the set");
 	rank = info.rank;
 	ranks = info.ranks;
 }
 
 /*
- * Connects port `port` of `from` to the address that process `other` offers
+ * Connects port `port` of `from` to the address that process `other` exports
  * under `name`.
  */
 static void link_to(uint32_t other, const char *name, uint64_t from,
 		    uint32_t port)
 {
-	check(peal_process_connect(set, other, name, from, port, NULL, PATIENCE,
+	check(peal_process_connect(set, other, name, from, port, NULL, MAX_WAIT,
 				   NULL),
 	      name);
 }
@@ -80,12 +85,12 @@ static void send_around(struct peal_endpoint *text)
 	struct peal_received got;
 	int tries, result = PEAL_ENOTCONN;
 
-	check(peal_send(text, 0, 1, words, sizeof(words), PATIENCE), "send");
+	check(peal_send(text, 0, 1, words, sizeof(words), MAX_WAIT), "send");
 	for (tries = 0; tries < 30000 && result == PEAL_ENOTCONN; tries++) {
 		if (tries)
 			usleep(1000);
 		result = peal_receive(text, words, sizeof(words), &got,
-				      PATIENCE);
+				      MAX_WAIT);
 	}
 	check(result, "receive");
 	printf("around %u processes: %s\n", ranks, words);
@@ -95,8 +100,8 @@ static void send_around(struct peal_endpoint *text)
 /* Adds up the sums of all processes. Each of them receives the total. */
 static void sum_up(struct peal_runtime *runtime, int device)
 {
-	struct peal_group *group;
-	uint64_t number, sum = part(), at[PEAL_GROUP_MAX] = { 0 };
+	struct peal_comm *group;
+	uint64_t number, sum = part(), at[PEAL_COMM_MAX] = { 0 };
 	struct peal_collective all = { .size = sizeof(all),
 				       .kind = PEAL_ALL_REDUCE,
 				       .element = PEAL_I64,
@@ -105,8 +110,8 @@ static void sum_up(struct peal_runtime *runtime, int device)
 				       .in = at,
 				       .out = at };
 
-	check(peal_process_group_create(set, "sum", NULL, 0, device, NULL,
-					PATIENCE, &group),
+	check(peal_comm_create_group(set, "sum", NULL, 0, device, NULL,
+				     MAX_WAIT, &group),
 	      "make a group");
 	check(peal_memory_alloc(runtime, device, sizeof(sum), &number),
 	      "take memory");
@@ -115,14 +120,14 @@ static void sum_up(struct peal_runtime *runtime, int device)
 	check(peal_peer_copy(runtime, device, number, PEAL_HOST_MEMORY,
 			     (uintptr_t)&sum, sizeof(sum)),
 	      "copy to the device");
-	check(peal_collective_run(group, &all, PATIENCE), "sum up");
+	check(peal_collective_run(group, &all, MAX_WAIT), "sum up");
 	check(peal_peer_copy(runtime, PEAL_HOST_MEMORY, (uintptr_t)&sum, device,
 			     number, sizeof(sum)),
 	      "copy from the device");
 	if (rank == 0)
 		printf("sum: %" PRIu64 "\n", sum);
 	expect(sum == NUMBERS * (NUMBERS - 1) / 2, "the sum");
-	check(peal_group_destroy(group), "destroy the group");
+	check(peal_comm_destroy(group), "destroy the group");
 	check(peal_memory_free(runtime, device, number), "free memory");
 }
 
@@ -141,9 +146,9 @@ int main(void)
 	actor = spawn(kernel, "shout");
 	check(peal_endpoint_create(runtime, NULL, &text), "make an endpoint");
 	/* Offer both addresses to the other processes by name. */
-	check(peal_process_offer(set, "actor", actor), "offer");
-	check(peal_process_offer(set, "text", peal_endpoint_address(text)),
-	      "offer");
+	check(peal_process_export(set, "actor", actor), "export");
+	check(peal_process_export(set, "text", peal_endpoint_address(text)),
+	      "export");
 	/*
 	 * The text starts at rank 0. Each actor sends it to the actor of the
 	 * next rank. The last actor sends it to the endpoint of rank 0.
@@ -164,7 +169,7 @@ int main(void)
 	 * process leaves the group before the text has arrived.
 	 */
 	sum_up(runtime, device);
-	check(peal_processes_leave(set, PATIENCE), "leave");
+	check(peal_process_group_leave(set, MAX_WAIT), "leave");
 	check(peal_runtime_shutdown(runtime), "shut down");
 	return 0;
 }

@@ -10,6 +10,9 @@
 #include <string.h>
 #include <time.h>
 
+#include <peal/memory.h>
+#include <peal/peer.h>
+
 #include "example.h"
 
 #define DEVICES 16 /* maximum */

@@ -4,7 +4,7 @@
 
 /* The messages between 10_request.c and programs/account.c. */
 
-#include <peal/device/message_of.h>
+#include <peal/device/typed_message.h>
 
 /** A request to change the balance of the account. */
 struct movement {

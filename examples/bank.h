@@ -4,7 +4,7 @@
 
 /* The types that 16_bank.c and programs/bank.c share. */
 
-#include <peal/device/message_of.h>
+#include <peal/device/typed_message.h>
 
 #define PORT_HOST 0
 #define PORT_AWAY 1 /* to the accounts on the other device */

@@ -2,7 +2,7 @@
 #ifndef FIT_H
 #define FIT_H
 
-#include <peal/device/message_of.h>
+#include <peal/device/typed_message.h>
 
 /* The types that 22_least_squares.c and programs/least_squares.c share. */
 

@@ -3,7 +3,7 @@
 #define PEAL_EXAMPLES_GRAPHS_H
 
 /*
- * Makes the graphs for 13_graph.c. They are equal on every machine. Also
+ * Makes the graphs for 13_pagerank.c. They are equal on every machine. Also
  * computes the ranks of the vertices by plain loops, without code of the
  * kernel.
  */
@@ -110,7 +110,7 @@ static inline void graph_index(struct graph *g)
 }
 
 /*
- * Computes the ranks after `rounds` rounds, with the rules of graph.h. 1 is
+ * Computes the ranks after `rounds` rounds, with the rules of pagerank.h. 1 is
  * 2^32, a vertex keeps 15 % of it, and each division rounds down.
  */
 static inline void graph_rank(struct graph *g, int rounds)

@@ -2,7 +2,7 @@
 #ifndef NUMBERS_H
 #define NUMBERS_H
 
-#include <peal/device/message_of.h>
+#include <peal/device/typed_message.h>
 
 /* The types that 09_own_queue.c and programs/own_queue.c share. */
 

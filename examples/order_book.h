@@ -2,7 +2,7 @@
 #ifndef PEAL_EXAMPLES_ORDER_BOOK_H
 #define PEAL_EXAMPLES_ORDER_BOOK_H
 
-#include <peal/device/message_of.h>
+#include <peal/device/typed_message.h>
 
 /* The types that 14_order_matching.c and programs/order_book.c share. */
 

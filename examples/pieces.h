@@ -2,7 +2,7 @@
 #ifndef PIECES_H
 #define PIECES_H
 
-#include <peal/device/message_of.h>
+#include <peal/device/typed_message.h>
 
 /* The messages between 08_pool.c and programs/pool.c. */
 

@@ -12,7 +12,7 @@
 #include "runtime/device/devices.h"
 
 /*
- * Resolves the ranges of copies and keeps them until the copies end (load.h).
+ * Resolves ranges of copies and keeps them until their end (copy_request.h).
  * Also executes synchronous copies.
  */
 
@@ -150,16 +150,17 @@ static int check_devices(struct peali_peers *peers, struct peali_place to,
 						 call);
 }
 
-/* ---- loads --------------------------------------------------------------- */
+/* ---- copy requests ------------------------------------------------------- */
 
-static int keep_all(struct peali_peers *peers, const struct peali_move *moves,
-		    struct peali_load *load, const char *call)
+static int keep_all(struct peali_peers *peers,
+		    const struct peali_copy_op *moves,
+		    struct peali_copy_request *request, const char *call)
 {
 	uint32_t i;
 	int r = 0;
 
-	for (i = 0; !r && i < load->n_kept / 2; i++) {
-		struct peali_range *to = &load->kept[2 * i];
+	for (i = 0; !r && i < request->n_kept / 2; i++) {
+		struct peali_range *to = &request->kept[2 * i];
 		struct peali_range *from = to + 1;
 
 		to->place = moves[i].to;
@@ -169,12 +170,12 @@ static int keep_all(struct peali_peers *peers, const struct peali_move *moves,
 			r = keep_one(peers, from, moves[i].bytes, call);
 	}
 	if (r < 0)
-		peali_load_let_go(load);
+		peali_copy_request_release(request);
 	return r;
 }
 
 /* Returns 1 if `a` starts at the end of `b`, in target and source. */
-static int goes_on(const struct peali_move *b, const struct peali_move *a)
+static int goes_on(const struct peali_copy_op *b, const struct peali_copy_op *a)
 {
 	return b->to.device == a->to.device &&
 	       b->from.device == a->from.device &&
@@ -193,18 +194,18 @@ static int is_one(const struct peali_range *a, const struct peali_range *b)
 }
 
 /* Builds the moves with the owners' addresses, and merges adjacent moves. */
-static void join(struct peali_load *load)
+static void join(struct peali_copy_request *request)
 {
-	struct peali_move *last = NULL, next;
+	struct peali_copy_op *last = NULL, next;
 	const struct peali_range *kept, *before = NULL;
 	uint32_t i;
 
-	for (i = 0; i < load->n_kept / 2; i++) {
-		kept = &load->kept[2 * i];
-		next.to = load->kept[2 * i].place;
-		next.from = load->kept[2 * i + 1].place;
-		next.bytes = load->kept[2 * i].bytes;
-		load->bytes += next.bytes;
+	for (i = 0; i < request->n_kept / 2; i++) {
+		kept = &request->kept[2 * i];
+		next.to = request->kept[2 * i].place;
+		next.from = request->kept[2 * i + 1].place;
+		next.bytes = request->kept[2 * i].bytes;
+		request->bytes += next.bytes;
 		if (!next.bytes)
 			continue;
 		if (last && goes_on(last, &next) &&
@@ -213,96 +214,99 @@ static void join(struct peali_load *load)
 			last->bytes += next.bytes;
 			continue;
 		}
-		last = &load->moves[load->n_moves++];
+		last = &request->moves[request->n_moves++];
 		*last = next;
 		before = kept;
 	}
 }
 
-int peali_load_take(struct peali_peers *peers, const struct peali_move *moves,
-		    uint32_t n, const char *call, struct peali_load *load)
+int peali_copy_request_hold(struct peali_peers *peers,
+			    const struct peali_copy_op *moves, uint32_t n,
+			    const char *call,
+			    struct peali_copy_request *request)
 {
 	uint32_t i;
 	int r = 0;
 
-	memset(load, 0, sizeof(*load));
+	memset(request, 0, sizeof(*request));
 	for (i = 0; !r && i < n; i++)
 		r = check_devices(peers, moves[i].to, moves[i].from, call);
 	if (r < 0)
 		return r;
-	load->kept = load->one_kept;
-	load->moves = &load->one_move;
+	request->kept = request->one_kept;
+	request->moves = &request->one_op;
 	if (n > 1) {
-		load->kept = calloc(n, 2 * sizeof(*load->kept));
-		load->moves = calloc(n, sizeof(*load->moves));
+		request->kept = calloc(n, 2 * sizeof(*request->kept));
+		request->moves = calloc(n, sizeof(*request->moves));
 	}
-	if (!load->kept || !load->moves) {
-		peali_load_free(load);
+	if (!request->kept || !request->moves) {
+		peali_copy_request_free(request);
 		return peali_fail(PEAL_ENOMEM, call,
 				  "no host memory for %u copies", n);
 	}
-	load->n_kept = 2 * n;
-	r = keep_all(peers, moves, load, call);
+	request->n_kept = 2 * n;
+	r = keep_all(peers, moves, request, call);
 	if (r < 0)
-		peali_load_free(load);
+		peali_copy_request_free(request);
 	else
-		join(load);
+		join(request);
 	return r;
 }
 
-void peali_load_let_go(struct peali_load *load)
+void peali_copy_request_release(struct peali_copy_request *request)
 {
 	uint32_t i;
 
-	for (i = 0; i < load->n_kept; i++)
-		let_go_of(&load->kept[i]);
+	for (i = 0; i < request->n_kept; i++)
+		let_go_of(&request->kept[i]);
 }
 
-void peali_load_free(struct peali_load *load)
+void peali_copy_request_free(struct peali_copy_request *request)
 {
-	if (load->kept != load->one_kept)
-		free(load->kept);
-	if (load->moves != &load->one_move)
-		free(load->moves);
+	if (request->kept != request->one_kept)
+		free(request->kept);
+	if (request->moves != &request->one_op)
+		free(request->moves);
 }
 
 /* ---- synchronous copies -------------------------------------------------- */
 
-int peali_move_now(struct peali_peers *peers, const struct peali_move *moves,
-		   uint32_t n, const struct peali_order *order,
-		   struct peal_copy_result *result_out)
+int peali_copy_sync(struct peali_peers *peers,
+		    const struct peali_copy_op *moves, uint32_t n,
+		    const struct peali_copy_params *order,
+		    struct peal_copy_result *result_out)
 {
-	struct peali_run run = { .call = order->call,
-				 .routes = order->routes,
-				 .chunk_bytes = order->chunk_bytes };
-	struct peali_load load;
+	struct peali_copy_job job = { .call = order->call,
+				      .routes = order->routes,
+				      .chunk_bytes = order->chunk_bytes };
+	struct peali_copy_request request;
 	int r;
 
 	pthread_mutex_lock(&peers->lock);
-	r = peali_load_take(peers, moves, n, order->call, &load);
+	r = peali_copy_request_hold(peers, moves, n, order->call, &request);
 	if (!r)
 		peers->n_running++;
 	pthread_mutex_unlock(&peers->lock);
 	if (r < 0)
 		return r;
-	r = peali_carry(peers, load.moves, load.n_moves, &run);
+	r = peali_copy_execute(peers, request.moves, request.n_moves, &job);
 	pthread_mutex_lock(&peers->lock);
-	peali_load_let_go(&load);
+	peali_copy_request_release(&request);
 	peers->n_running--;
 	pthread_mutex_unlock(&peers->lock);
-	peali_load_free(&load);
+	peali_copy_request_free(&request);
 	if (!r && result_out)
-		*result_out = run.result;
+		*result_out = job.result;
 	return r;
 }
 
-int peali_copy_now(struct peali_peers *peers, struct peali_place to,
-		   struct peali_place from, uint64_t bytes)
+int peali_copy_sync_one(struct peali_peers *peers, struct peali_place to,
+			struct peali_place from, uint64_t bytes)
 {
-	const struct peali_order order = { .call = "peal_peer_copy" };
-	const struct peali_move move = { to, from, bytes };
+	const struct peali_copy_params order = { .call = "peal_peer_copy" };
+	const struct peali_copy_op move = { to, from, bytes };
 
-	return peali_move_now(peers, &move, 1, &order, NULL);
+	return peali_copy_sync(peers, &move, 1, &order, NULL);
 }
 
 int peal_peer_copy(struct peal_runtime *runtime, int to, uint64_t to_address,
@@ -312,6 +316,6 @@ int peal_peer_copy(struct peal_runtime *runtime, int to, uint64_t to_address,
 	struct peali_place target = { to, to_address };
 	struct peali_place source = { from, from_address };
 
-	return peers ? peali_copy_now(peers, target, source, bytes) :
+	return peers ? peali_copy_sync_one(peers, target, source, bytes) :
 		       PEAL_EINVAL;
 }

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 #include "p2p/copy_exec.h"
 #include "p2p/copy_request.h"
 #include "p2p/copy_stats.h"
@@ -37,7 +37,7 @@ struct peal_copy {
 	struct peal_copy *next, *previous;
 	struct peal_copy *behind; /* next copy in the line */
 	struct peali_line *line; /* NULL: nothing to copy */
-	struct peali_load load;
+	struct peali_copy_request request;
 	int to, from; /* devices of the first move, for error texts */
 	uint64_t number; /* order of start, from 1 */
 	struct hull writes, reads;
@@ -46,8 +46,8 @@ struct peal_copy {
 	/* 1: the copy has ended and released its memory; peers->lock */
 	int settled;
 	/* only the line's thread uses it until the copy ends */
-	struct peali_run run;
-	char why[256]; /* error text; as for `run` */
+	struct peali_copy_job job;
+	char why[256]; /* error text; as for `job` */
 	atomic_int state; /* PEAL_EAGAIN until the end; then 0 or the error */
 	atomic_int cancel;
 	_Atomic uint64_t done; /* bytes copied so far */
@@ -69,13 +69,13 @@ static void stretch(struct hull *hull, struct peali_place place, uint64_t bytes)
 /* Computes the ranges of all moves, before the copy enters the line. */
 static void find_hulls(struct peal_copy *c)
 {
-	const struct peali_move *moves = c->load.moves;
+	const struct peali_copy_op *moves = c->request.moves;
 	uint32_t i;
 
 	c->writes.device = moves->to.device;
 	c->reads.device = moves->from.device;
 	c->writes.start = c->reads.start = UINT64_MAX;
-	for (i = 0; i < c->load.n_moves; i++) {
+	for (i = 0; i < c->request.n_moves; i++) {
 		if (moves[i].to.device != moves->to.device ||
 		    moves[i].from.device != moves->from.device)
 			c->is_wide = 1;
@@ -101,10 +101,10 @@ static int is_behind(const struct peal_copy *c)
 {
 	const struct peal_copy *other;
 
-	if (peali_run_cancelled(&c->run))
+	if (peali_copy_job_cancelled(&c->job))
 		return 0;
 	for (other = c->peers->copies; other; other = other->next)
-		if (other->number < c->number && other->load.n_moves &&
+		if (other->number < c->number && other->request.n_moves &&
 		    atomic_load_explicit(&other->state, memory_order_acquire) ==
 			    PEAL_EAGAIN &&
 		    conflict(other, c))
@@ -151,7 +151,8 @@ static void *line_main(void *argument)
 		pthread_mutex_unlock(&line->lock);
 		peers = c->peers;
 		await_turn(c);
-		r = peali_carry(peers, c->load.moves, c->load.n_moves, &c->run);
+		r = peali_copy_execute(peers, c->request.moves,
+				       c->request.n_moves, &c->job);
 		if (r && r != PEAL_ECANCELED)
 			snprintf(c->why, sizeof(c->why), "%s",
 				 peal_last_error()->text);
@@ -194,7 +195,7 @@ static int put_in_line(struct peal_copy *c)
 	int r;
 
 	pthread_mutex_lock(&line->lock);
-	r = need_thread(line, c->run.call);
+	r = need_thread(line, c->job.call);
 	if (!r) {
 		c->line = line;
 		*line->last = c;
@@ -243,7 +244,7 @@ void peali_lines_close(struct peali_peers *peers)
 /* ---- starting ------------------------------------------------------------ */
 
 static struct peal_copy *new_copy(struct peali_peers *peers,
-				  const struct peali_order *order)
+				  const struct peali_copy_params *order)
 {
 	size_t size = peali_whole_lines(sizeof(struct peal_copy));
 	struct peal_copy *c = aligned_alloc(PEAL_SHARED_LINE, size);
@@ -255,11 +256,11 @@ static struct peal_copy *new_copy(struct peali_peers *peers,
 	}
 	memset(c, 0, size);
 	c->peers = peers;
-	c->run.call = order->call;
-	c->run.routes = order->routes;
-	c->run.chunk_bytes = order->chunk_bytes;
-	c->run.cancel = &c->cancel;
-	c->run.done = &c->done;
+	c->job.call = order->call;
+	c->job.routes = order->routes;
+	c->job.chunk_bytes = order->chunk_bytes;
+	c->job.cancel = &c->cancel;
+	c->job.done = &c->done;
 	atomic_init(&c->state, 0);
 	atomic_init(&c->cancel, 0);
 	atomic_init(&c->done, 0);
@@ -291,39 +292,41 @@ static void list_out(struct peal_copy *c)
 
 static void drop(struct peal_copy *c)
 {
-	peali_load_free(&c->load);
+	peali_copy_request_free(&c->request);
 	pthread_mutex_destroy(&c->waiting);
 	free(c);
 }
 
 /* The caller holds peers->lock. */
-static int start(struct peal_copy *c, const struct peali_move *moves,
+static int start(struct peal_copy *c, const struct peali_copy_op *moves,
 		 uint32_t n)
 {
-	int r = peali_load_take(c->peers, moves, n, c->run.call, &c->load);
+	int r = peali_copy_request_hold(c->peers, moves, n, c->job.call,
+					&c->request);
 
 	if (r < 0) {
-		memset(&c->load, 0, sizeof(c->load));
-		c->load.kept = c->load.one_kept;
-		c->load.moves = &c->load.one_move;
+		memset(&c->request, 0, sizeof(c->request));
+		c->request.kept = c->request.one_kept;
+		c->request.moves = &c->request.one_op;
 		return r;
 	}
 	c->to = moves[0].to.device;
 	c->from = moves[0].from.device;
-	if (!c->load.n_moves)
+	if (!c->request.n_moves)
 		return 0;
 	find_hulls(c);
 	c->number = ++c->peers->n_started;
 	atomic_store_explicit(&c->state, PEAL_EAGAIN, memory_order_relaxed);
 	r = put_in_line(c);
 	if (r < 0)
-		peali_load_let_go(&c->load);
+		peali_copy_request_release(&c->request);
 	return r;
 }
 
-int peali_move_begin(struct peali_peers *peers, const struct peali_move *moves,
-		     uint32_t n, const struct peali_order *order,
-		     struct peal_copy **out)
+int peali_copy_submit(struct peali_peers *peers,
+		      const struct peali_copy_op *moves, uint32_t n,
+		      const struct peali_copy_params *order,
+		      struct peal_copy **out)
 {
 	struct peal_copy *c = new_copy(peers, order);
 	int r;
@@ -342,14 +345,16 @@ int peali_move_begin(struct peali_peers *peers, const struct peali_move *moves,
 	return r;
 }
 
-int peali_copy_begin(struct peali_peers *peers, struct peali_place to,
-		     struct peali_place from, uint64_t bytes,
-		     struct peal_copy **out)
+int peali_copy_submit_one(struct peali_peers *peers, struct peali_place to,
+			  struct peali_place from, uint64_t bytes,
+			  struct peal_copy **out)
 {
-	const struct peali_order order = { .call = "peal_peer_copy_async" };
-	const struct peali_move move = { to, from, bytes };
+	const struct peali_copy_params order = {
+		.call = "peal_peer_copy_async"
+	};
+	const struct peali_copy_op move = { to, from, bytes };
 
-	return peali_move_begin(peers, &move, 1, &order, out);
+	return peali_copy_submit(peers, &move, 1, &order, out);
 }
 
 /* Returns PEAL_EAGAIN until the copy ends, then 0 or the error. */
@@ -364,7 +369,7 @@ static void settle(struct peal_copy *c)
 	if (c->settled || query(c) == PEAL_EAGAIN)
 		return;
 	c->settled = 1;
-	peali_load_let_go(&c->load);
+	peali_copy_request_release(&c->request);
 }
 
 void peali_copies_settle(struct peali_peers *peers)
@@ -423,7 +428,7 @@ static int wait_for_end(struct peal_copy *c, int64_t timeout_ns)
 		peal_bell_reset(&c->bell);
 		pthread_mutex_unlock(&c->waiting);
 	}
-	peali_ledger_waited(&c->peers->ledger, peal_clock_ns() - began);
+	peali_copy_stats_add_wait(&c->peers->stats, peal_clock_ns() - began);
 	return r;
 }
 
@@ -442,7 +447,7 @@ int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns)
 				  "device %d -> device %d (-1: host): the copy "
 				  "of %llu bytes goes on after %lld ns",
 				  from, to,
-				  (unsigned long long)copy->load.bytes,
+				  (unsigned long long)copy->request.bytes,
 				  (long long)timeout_ns);
 	pthread_mutex_lock(&copy->peers->lock);
 	settle(copy);
@@ -452,7 +457,7 @@ int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns)
 			r, call,
 			"device %d -> device %d (-1: host): the copy "
 			"of %llu bytes ended early: %.160s",
-			from, to, (unsigned long long)copy->load.bytes,
+			from, to, (unsigned long long)copy->request.bytes,
 			copy->why[0] ? copy->why : peal_error_text(r));
 	return 0;
 }
@@ -473,7 +478,7 @@ int peal_copy_progress(const struct peal_copy *copy,
 	if (!copy || !progress_out)
 		return peali_fail(PEAL_EINVAL, "peal_copy_progress",
 				  "an argument is NULL");
-	progress_out->bytes = copy->load.bytes;
+	progress_out->bytes = copy->request.bytes;
 	progress_out->done_bytes =
 		atomic_load_explicit(&copy->done, memory_order_relaxed);
 	return 0;
@@ -488,7 +493,7 @@ int peal_copy_result(const struct peal_copy *copy,
 	if (query(copy) == PEAL_EAGAIN)
 		return peali_fail(PEAL_EAGAIN, "peal_copy_result",
 				  "the copy goes on: peal_copy_wait");
-	*result_out = copy->run.result;
+	*result_out = copy->job.result;
 	return 0;
 }
 
@@ -540,5 +545,5 @@ int peal_peer_copy_async(struct peal_runtime *runtime, int to,
 		return PEAL_EINVAL;
 	if (!copy_out)
 		return peali_fail(PEAL_EINVAL, call, "copy_out is NULL");
-	return peali_copy_begin(peers, target, source, bytes, copy_out);
+	return peali_copy_submit_one(peers, target, source, bytes, copy_out);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chooses the route of each copy and executes copies in batches: see carry.h.
+ * Chooses the route of each copy, executes copies in batches: see copy_exec.h.
  */
 #include "p2p/copy_exec.h"
 
 #include <string.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 #include "p2p/copy_stats.h"
 #include "p2p/peer_internal.h"
 #include "runtime/base/error.h"
@@ -18,18 +18,18 @@
 /* Bytes of a background copy between two checks for a cancellation. */
 #define AT_ONCE ((uint64_t)8 << 20)
 
-void peali_run_add(struct peali_run *run, uint64_t bytes)
+void peali_copy_job_add(struct peali_copy_job *job, uint64_t bytes)
 {
-	run->result.bytes += bytes;
-	if (run->done)
-		atomic_fetch_add_explicit(run->done, bytes,
+	job->result.bytes += bytes;
+	if (job->done)
+		atomic_fetch_add_explicit(job->done, bytes,
 					  memory_order_relaxed);
 }
 
-int peali_run_cancelled(const struct peali_run *run)
+int peali_copy_job_cancelled(const struct peali_copy_job *job)
 {
-	return run->cancel &&
-	       atomic_load_explicit(run->cancel, memory_order_relaxed);
+	return job->cancel &&
+	       atomic_load_explicit(job->cancel, memory_order_relaxed);
 }
 
 /* ---- routes -------------------------------------------------------------- */
@@ -46,7 +46,7 @@ static int is_direct(struct peali_peers *peers, int a, int b)
 	int broken;
 
 	pthread_mutex_lock(&peers->lock);
-	broken = pair->proof != PEALI_PROOF_NONE &&
+	broken = pair->probed != PEALI_PROBED_NONE &&
 		 (pair->info.verdict == PEAL_VERDICT_WRONG_DATA ||
 		  pair->info.verdict == PEAL_VERDICT_NEVER_VISIBLE ||
 		  pair->info.verdict == PEAL_VERDICT_FAULTED);
@@ -69,7 +69,7 @@ static int is_mapped(struct peali_peers *peers, int device, uint64_t address,
 }
 
 static enum peal_route way_of(struct peali_peers *peers,
-			      const struct peali_move *move)
+			      const struct peali_copy_op *move)
 {
 	int to = move->to.device, from = move->from.device, there, back;
 
@@ -89,21 +89,21 @@ static enum peal_route way_of(struct peali_peers *peers,
 }
 
 /* Returns the route of a move among the allowed routes, or PEAL_ENOPEER. */
-static int choose(struct peali_peers *peers, const struct peali_move *move,
-		  const struct peali_run *run)
+static int choose(struct peali_peers *peers, const struct peali_copy_op *move,
+		  const struct peali_copy_job *job)
 {
 	enum peal_route way = way_of(peers, move);
 
-	if (!run->routes || run->routes & way)
+	if (!job->routes || job->routes & way)
 		return (int)way;
-	if (run->routes & PEAL_ROUTE_STAGED)
+	if (job->routes & PEAL_ROUTE_STAGED)
 		return PEAL_ROUTE_STAGED;
-	return peali_fail(PEAL_ENOPEER, run->call,
+	return peali_fail(PEAL_ENOPEER, job->call,
 			  "device %d -> device %d (-1: host): its route is %s, "
 			  "which `routes`, 0x%x, does not have; add "
 			  "PEAL_ROUTE_STAGED",
 			  move->from.device, move->to.device,
-			  peal_route_name(way), run->routes);
+			  peal_route_name(way), job->routes);
 }
 
 /* ---- direct copies ------------------------------------------------------- */
@@ -111,12 +111,12 @@ static int choose(struct peali_peers *peers, const struct peali_move *move,
 /** Moves between two places, collected for one call to their backend. */
 struct batch {
 	struct peali_backend *backend;
-	struct peali_move moves[TOGETHER];
+	struct peali_copy_op moves[TOGETHER];
 	uint32_t n;
 	uint64_t bytes;
 };
 
-static int flush(struct batch *batch, struct peali_run *run)
+static int flush(struct batch *batch, struct peali_copy_job *job)
 {
 	int r = 0;
 
@@ -129,7 +129,7 @@ static int flush(struct batch *batch, struct peali_run *run)
 		r = batch->backend->ops->copy_all(batch->backend, batch->moves,
 						  batch->n);
 	if (!r)
-		peali_run_add(run, batch->bytes);
+		peali_copy_job_add(job, batch->bytes);
 	batch->n = 0;
 	batch->bytes = 0;
 	return r;
@@ -143,17 +143,17 @@ static int local_of(const struct peali_peers *peers, int device)
 
 /* Adds a move to the batch. Flushes the batch first if it is full. */
 static int put(struct peali_peers *peers, struct batch *batch,
-	       const struct peali_move *move, struct peali_run *run)
+	       const struct peali_copy_op *move, struct peali_copy_job *job)
 {
-	struct peali_move *at;
+	struct peali_copy_op *at;
 	int r = 0;
 
 	if (batch->n == TOGETHER ||
-	    (run->cancel && batch->bytes + move->bytes > AT_ONCE))
-		r = flush(batch, run);
+	    (job->cancel && batch->bytes + move->bytes > AT_ONCE))
+		r = flush(batch, job);
 	if (r < 0)
 		return r;
-	if (peali_run_cancelled(run))
+	if (peali_copy_job_cancelled(job))
 		return PEAL_ECANCELED;
 	at = &batch->moves[batch->n++];
 	*at = *move;
@@ -164,20 +164,21 @@ static int put(struct peali_peers *peers, struct batch *batch,
 }
 
 /*
- * Adds a move in pieces, if the run can be cancelled. An overlapping move to a
+ * Adds a move in pieces, if the job can be cancelled. An overlapping move to a
  * higher address starts at the end, to read each byte before it is overwritten.
  */
 static int put_pieces(struct peali_peers *peers, struct batch *batch,
-		      const struct peali_move *move, struct peali_run *run)
+		      const struct peali_copy_op *move,
+		      struct peali_copy_job *job)
 {
 	int backwards = move->to.device == move->from.device &&
 			move->to.address - move->from.address < move->bytes;
-	struct peali_move piece = *move;
+	struct peali_copy_op piece = *move;
 	uint64_t done = 0, at;
 	int r = 0;
 
-	if (!run->cancel || move->bytes <= AT_ONCE)
-		return put(peers, batch, move, run);
+	if (!job->cancel || move->bytes <= AT_ONCE)
+		return put(peers, batch, move, job);
 	while (!r && done < move->bytes) {
 		piece.bytes = move->bytes - done < AT_ONCE ?
 				      move->bytes - done :
@@ -185,9 +186,9 @@ static int put_pieces(struct peali_peers *peers, struct batch *batch,
 		at = backwards ? move->bytes - done - piece.bytes : done;
 		piece.to.address = move->to.address + at;
 		piece.from.address = move->from.address + at;
-		r = put(peers, batch, &piece, run);
+		r = put(peers, batch, &piece, job);
 		if (!r) /* flush keeps the order of overlapping pieces */
-			r = flush(batch, run);
+			r = flush(batch, job);
 		done += piece.bytes;
 	}
 	return r;
@@ -195,34 +196,35 @@ static int put_pieces(struct peali_peers *peers, struct batch *batch,
 
 /* ---- groups of moves ----------------------------------------------------- */
 
-static int same_pair(const struct peali_move *a, const struct peali_move *b)
+static int same_pair(const struct peali_copy_op *a,
+		     const struct peali_copy_op *b)
 {
 	return a->to.device == b->to.device && a->from.device == b->from.device;
 }
 
 /* Returns the number of leading moves with the same pair and the same route. */
-static uint32_t alike(struct peali_peers *peers, const struct peali_move *moves,
-		      uint32_t n, enum peal_route way,
-		      const struct peali_run *run)
+static uint32_t alike(struct peali_peers *peers,
+		      const struct peali_copy_op *moves, uint32_t n,
+		      enum peal_route way, const struct peali_copy_job *job)
 {
 	int host = moves->to.device == PEALI_HOST ||
 		   moves->from.device == PEALI_HOST;
 	uint32_t i;
 
 	for (i = 1; i < n && same_pair(&moves[i], moves); i++)
-		if (host && choose(peers, &moves[i], run) != (int)way)
+		if (host && choose(peers, &moves[i], job) != (int)way)
 			break; /* the route also depends on the host memory */
 	return i;
 }
 
 /* Logs a warning, once for each pair of devices, that copies are staged. */
-static void warn(struct peali_peers *peers, const struct peali_move *move)
+static void warn(struct peali_peers *peers, const struct peali_copy_op *move)
 {
 	if (move->to.device == PEALI_HOST || move->from.device == PEALI_HOST ||
 	    move->to.device == move->from.device)
 		return;
-	if (peali_ledger_warns(&peers->ledger, move->from.device,
-			       move->to.device))
+	if (peali_copy_stats_warn_once(&peers->stats, move->from.device,
+				       move->to.device))
 		peali_log(1,
 			  "device %d -> device %d: copies are staged through "
 			  "the host, which is slower: %s",
@@ -233,9 +235,9 @@ static void warn(struct peali_peers *peers, const struct peali_move *move)
 				  "as the caller wants");
 }
 
-static int carry_directly(struct peali_peers *peers,
-			  const struct peali_move *moves, uint32_t n,
-			  struct peali_run *run)
+static int execute_direct(struct peali_peers *peers,
+			  const struct peali_copy_op *moves, uint32_t n,
+			  struct peali_copy_job *job)
 {
 	int device = moves->to.device == PEALI_HOST ? moves->from.device :
 						      moves->to.device;
@@ -249,50 +251,51 @@ static int carry_directly(struct peali_peers *peers,
 	batch.n = 0;
 	batch.bytes = 0;
 	for (i = 0; !r && i < n; i++)
-		r = put_pieces(peers, &batch, &moves[i], run);
-	return r < 0 ? r : flush(&batch, run);
+		r = put_pieces(peers, &batch, &moves[i], job);
+	return r < 0 ? r : flush(&batch, job);
 }
 
 /*
  * Copies moves through the host. Without pinned memory for two buffers, the
  * backend itself can stage a copy from or to host memory.
  */
-static int carry_staged(struct peali_peers *peers,
-			const struct peali_move *moves, uint32_t n,
-			struct peali_run *run)
+static int execute_staged(struct peali_peers *peers,
+			  const struct peali_copy_op *moves, uint32_t n,
+			  struct peali_copy_job *job)
 {
-	uint64_t before = run->result.bytes;
+	uint64_t before = job->result.bytes;
 	int r;
 
 	warn(peers, moves);
-	r = peali_stage_run(peers, moves, n, run);
-	if (r != PEAL_ENOMEM || run->result.bytes != before ||
+	r = peali_copy_staged(peers, moves, n, job);
+	if (r != PEAL_ENOMEM || job->result.bytes != before ||
 	    (moves->to.device != PEALI_HOST &&
 	     moves->from.device != PEALI_HOST))
 		return r;
-	r = carry_directly(peers, moves, n, run);
-	run->result.staged_bytes += run->result.bytes - before;
+	r = execute_direct(peers, moves, n, job);
+	job->result.staged_bytes += job->result.bytes - before;
 	return r;
 }
 
-static int carry_group(struct peali_peers *peers,
-		       const struct peali_move *moves, uint32_t n,
-		       enum peal_route way, struct peali_run *run)
+static int execute_group(struct peali_peers *peers,
+			 const struct peali_copy_op *moves, uint32_t n,
+			 enum peal_route way, struct peali_copy_job *job)
 {
-	struct peali_ledger_copy entry = { .to = moves->to.device,
-					   .from = moves->from.device,
-					   .staged = way == PEAL_ROUTE_STAGED };
-	uint64_t before = run->result.bytes, began = peal_clock_ns();
+	struct peali_copy_stats_entry entry = { .to = moves->to.device,
+						.from = moves->from.device,
+						.staged = way ==
+							  PEAL_ROUTE_STAGED };
+	uint64_t before = job->result.bytes, began = peal_clock_ns();
 	int r;
 
-	if (way > run->result.route)
-		run->result.route = way;
-	r = way == PEAL_ROUTE_STAGED ? carry_staged(peers, moves, n, run) :
-				       carry_directly(peers, moves, n, run);
+	if (way > job->result.route)
+		job->result.route = way;
+	r = way == PEAL_ROUTE_STAGED ? execute_staged(peers, moves, n, job) :
+				       execute_direct(peers, moves, n, job);
 	*(r ? &entry.failed : &entry.copies) = n;
-	entry.bytes = run->result.bytes - before;
+	entry.bytes = job->result.bytes - before;
 	entry.ns = peal_clock_ns() - began;
-	peali_ledger_enter(&peers->ledger, &entry);
+	peali_copy_stats_add(&peers->stats, &entry);
 	return r;
 }
 
@@ -300,42 +303,44 @@ static int carry_group(struct peali_peers *peers,
  * Counts the leading moves of one pair as failed. None of them has started.
  * Returns the number of these moves.
  */
-static uint32_t forgo(struct peali_peers *peers, const struct peali_move *moves,
-		      uint32_t n)
+static uint32_t forgo(struct peali_peers *peers,
+		      const struct peali_copy_op *moves, uint32_t n)
 {
-	struct peali_ledger_copy entry = { .to = moves->to.device,
-					   .from = moves->from.device };
+	struct peali_copy_stats_entry entry = { .to = moves->to.device,
+						.from = moves->from.device };
 
 	entry.staged = way_of(peers, moves) == PEAL_ROUTE_STAGED;
 	while (entry.failed < n && same_pair(&moves[entry.failed], moves))
 		entry.failed++;
-	peali_ledger_enter(&peers->ledger, &entry);
+	peali_copy_stats_add(&peers->stats, &entry);
 	return entry.failed;
 }
 
-int peali_carry(struct peali_peers *peers, const struct peali_move *moves,
-		uint32_t n, struct peali_run *run)
+int peali_copy_execute(struct peali_peers *peers,
+		       const struct peali_copy_op *moves, uint32_t n,
+		       struct peali_copy_job *job)
 {
 	uint64_t began = peal_clock_ns();
 	uint32_t i, group;
 	int way, r = 0;
 
-	run->result.n_copies = n;
+	job->result.n_copies = n;
 	for (i = 0; i < n; i += group) {
-		way = r			       ? r :
-		      peali_run_cancelled(run) ? PEAL_ECANCELED :
-						 choose(peers, &moves[i], run);
+		way = r ? r :
+		      peali_copy_job_cancelled(job) ?
+			  PEAL_ECANCELED :
+			  choose(peers, &moves[i], job);
 		if (way < 0) {
 			group = forgo(peers, &moves[i], n - i);
 			r = way;
 			continue;
 		}
 		group = alike(peers, &moves[i], n - i, (enum peal_route)way,
-			      run);
-		r = carry_group(peers, &moves[i], group, (enum peal_route)way,
-				run);
+			      job);
+		r = execute_group(peers, &moves[i], group, (enum peal_route)way,
+				  job);
 	}
-	run->result.nanoseconds = peal_clock_ns() - began;
+	job->result.nanoseconds = peal_clock_ns() - began;
 	return r;
 }
 
@@ -355,6 +360,6 @@ int peal_transfer_counts(struct peal_runtime *runtime, int from, int to,
 		r = peali_devices_check_place(peers->devices, to, call);
 	if (r < 0)
 		return r;
-	peali_ledger_read_pair(&peers->ledger, from, to, counts_out);
+	peali_copy_stats_read_pair(&peers->stats, from, to, counts_out);
 	return 0;
 }

@@ -13,8 +13,8 @@
  * all places and keeps them allocated. The caller holds no lock.
  */
 
-/** A run: the copies of one call. */
-struct peali_run {
+/** A copy job: the copies of one call. */
+struct peali_copy_job {
 	const char *call; /* public function, for error texts */
 	uint32_t routes; /* allowed routes, bits of enum peal_route; 0: any */
 	/* bytes per chunk of staged copies; 0: the default */
@@ -29,23 +29,25 @@ struct peali_run {
  * Executes n moves. Returns 0, PEAL_ECANCELED, PEAL_ENOPEER, PEAL_ENOMEM or
  * PEAL_EDRIVER.
  */
-int peali_carry(struct peali_peers *peers, const struct peali_move *moves,
-		uint32_t n, struct peali_run *run);
+int peali_copy_execute(struct peali_peers *peers,
+		       const struct peali_copy_op *moves, uint32_t n,
+		       struct peali_copy_job *job);
 
 /*
- * The first call counts copied bytes. The second returns 1 if the run is
+ * The first call counts copied bytes. The second returns 1 if the job is
  * cancelled.
  */
-void peali_run_add(struct peali_run *run, uint64_t bytes);
-int peali_run_cancelled(const struct peali_run *run);
+void peali_copy_job_add(struct peali_copy_job *job, uint64_t bytes);
+int peali_copy_job_cancelled(const struct peali_copy_job *job);
 
 /*
- * stage.c. Copies moves that all have the same pair of places, through the
- * host. Errors are as for peali_carry.
+ * copy_staged.c. Copies moves with the same pair of places, through the
+ * host. Errors are as for peali_copy_execute.
  */
-int peali_stage_run(struct peali_peers *peers, const struct peali_move *moves,
-		    uint32_t n, struct peali_run *run);
-/* Ends the threads of all stages and frees their memory. */
-void peali_stages_close(struct peali_peers *peers);
+int peali_copy_staged(struct peali_peers *peers,
+		      const struct peali_copy_op *moves, uint32_t n,
+		      struct peali_copy_job *job);
+/* Ends the threads of the pool and frees their memory. */
+void peali_staging_close(struct peali_peers *peers);
 
 #endif

@@ -48,14 +48,14 @@ struct cursor {
 
 /** The pieces of moves that pass a buffer together. */
 struct chunk {
-	struct peali_move piece[PIECES];
+	struct peali_copy_op piece[PIECES];
 	uint32_t n;
 	uint64_t bytes;
 };
 
-struct peali_stage {
+struct peali_staging {
 	struct peali_peers *peers;
-	struct peali_stage *next; /* next stage of the pool */
+	struct peali_staging *next; /* next stage of the pool */
 	int taken; /* 1: a copy uses the stage; the pool's lock */
 	struct peali_memory memory;
 	uint64_t bytes; /* bytes of each buffer; 0: no buffers yet */
@@ -66,29 +66,29 @@ struct peali_stage {
 	pthread_cond_t changed;
 	int job, quit; /* 1: the thread must start the job; must end */
 	int busy; /* 1: the thread works at the job */
-	const struct peali_move *moves;
+	const struct peali_copy_op *moves;
 	uint32_t n;
 	uint64_t chunk_bytes;
 	struct cursor cursor;
-	struct peali_run *run;
+	struct peali_copy_job *copy;
 	int result; /* result of the job; negative: no more chunks are taken */
 	struct peal_error_info failed; /* the first error */
 };
 
-struct peali_stages {
+struct peali_staging_pool {
 	pthread_mutex_t lock;
 	pthread_cond_t freed;
-	struct peali_stage *first;
+	struct peali_staging *first;
 	uint32_t n;
 };
 
 /* ---- chunks -------------------------------------------------------------- */
 
 /* Takes the next pieces, at most `room` bytes. 0 bytes: no moves are left. */
-static void pack(const struct peali_move *moves, uint32_t n, uint64_t room,
+static void pack(const struct peali_copy_op *moves, uint32_t n, uint64_t room,
 		 struct cursor *cursor, struct chunk *out)
 {
-	struct peali_move *piece;
+	struct peali_copy_op *piece;
 	uint64_t bytes;
 
 	out->n = 0;
@@ -115,12 +115,12 @@ static void pack(const struct peali_move *moves, uint32_t n, uint64_t room,
  * Copies a chunk into the buffer (`in`) or out of it. The backend of the device
  * executes the copy, or the first backend between host places.
  */
-static int hop(const struct peali_stage *stage, const struct chunk *chunk,
+static int hop(const struct peali_staging *stage, const struct chunk *chunk,
 	       uint64_t buffer, int in)
 {
 	const struct peali_devices *devices = stage->peers->devices;
 	const struct peali_device *d;
-	struct peali_move moves[PIECES];
+	struct peali_copy_op moves[PIECES];
 	int device, local;
 	uint32_t i;
 
@@ -146,10 +146,11 @@ static int hop(const struct peali_stage *stage, const struct chunk *chunk,
 /* ---- caller and thread --------------------------------------------------- */
 
 /* Takes the next chunk; 0 bytes: no chunk is left. */
-static void take_chunk(struct peali_stage *s, struct chunk *chunk)
+static void take_chunk(struct peali_staging *s, struct chunk *chunk)
 {
 	pthread_mutex_lock(&s->lock);
-	if (!s->result && s->cursor.i < s->n && peali_run_cancelled(s->run))
+	if (!s->result && s->cursor.i < s->n &&
+	    peali_copy_job_cancelled(s->copy))
 		s->result = PEAL_ECANCELED;
 	chunk->bytes = 0;
 	if (!s->result)
@@ -157,13 +158,13 @@ static void take_chunk(struct peali_stage *s, struct chunk *chunk)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void end_chunk(struct peali_stage *s, const struct chunk *chunk, int r)
+static void end_chunk(struct peali_staging *s, const struct chunk *chunk, int r)
 {
 	pthread_mutex_lock(&s->lock);
 	if (!r) {
-		peali_run_add(s->run, chunk->bytes);
-		s->run->result.staged_bytes += chunk->bytes;
-		s->run->result.chunks++;
+		peali_copy_job_add(s->copy, chunk->bytes);
+		s->copy->result.staged_bytes += chunk->bytes;
+		s->copy->result.chunks++;
 	} else if (!s->failed.code) {
 		s->result = r;
 		s->failed = *peal_last_error();
@@ -171,7 +172,7 @@ static void end_chunk(struct peali_stage *s, const struct chunk *chunk, int r)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static void carry_chunks(struct peali_stage *s, uint64_t buffer)
+static void stage_chunks(struct peali_staging *s, uint64_t buffer)
 {
 	struct chunk chunk;
 	int r;
@@ -189,7 +190,7 @@ static void carry_chunks(struct peali_stage *s, uint64_t buffer)
 
 static void *stage_main(void *argument)
 {
-	struct peali_stage *s = argument;
+	struct peali_staging *s = argument;
 
 	pthread_setname_np(pthread_self(), "peal-stage");
 	pthread_mutex_lock(&s->lock);
@@ -201,7 +202,7 @@ static void *stage_main(void *argument)
 		s->job = 0;
 		s->busy = 1;
 		pthread_mutex_unlock(&s->lock);
-		carry_chunks(s, s->buffer[1]);
+		stage_chunks(s, s->buffer[1]);
 		pthread_mutex_lock(&s->lock);
 		s->busy = 0;
 		pthread_cond_broadcast(&s->changed);
@@ -210,7 +211,7 @@ static void *stage_main(void *argument)
 	return NULL;
 }
 
-static int need_thread(struct peali_stage *s, const char *call)
+static int need_thread(struct peali_staging *s, const char *call)
 {
 	sigset_t all, before;
 	int error;
@@ -229,22 +230,22 @@ static int need_thread(struct peali_stage *s, const char *call)
 	return 0;
 }
 
-static int carry_job(struct peali_stage *s, const struct peali_move *moves,
-		     uint32_t n, uint64_t chunk_bytes, struct peali_run *run,
-		     int with_thread)
+static int stage_job(struct peali_staging *s, const struct peali_copy_op *moves,
+		     uint32_t n, uint64_t chunk_bytes,
+		     struct peali_copy_job *copy, int with_thread)
 {
 	pthread_mutex_lock(&s->lock);
 	s->moves = moves;
 	s->n = n;
 	s->chunk_bytes = chunk_bytes;
-	s->run = run;
+	s->copy = copy;
 	s->result = 0;
 	memset(&s->cursor, 0, sizeof(s->cursor));
 	memset(&s->failed, 0, sizeof(s->failed));
 	s->job = with_thread;
 	pthread_cond_broadcast(&s->changed);
 	pthread_mutex_unlock(&s->lock);
-	carry_chunks(s, s->buffer[0]);
+	stage_chunks(s, s->buffer[0]);
 	pthread_mutex_lock(&s->lock);
 	s->job = 0; /* the thread need not start any more */
 	while (s->busy)
@@ -252,16 +253,16 @@ static int carry_job(struct peali_stage *s, const struct peali_move *moves,
 	pthread_mutex_unlock(&s->lock);
 	if (s->failed.code)
 		return peali_fail_driver(s->result, s->failed.driver_code,
-					 run->call, "%s", s->failed.text);
+					 copy->call, "%s", s->failed.text);
 	return s->result;
 }
 
 /* ---- the pool ------------------------------------------------------------ */
 
 /* Returns the pool of a runtime. The first staged copy makes the pool. */
-static struct peali_stages *pool_of(struct peali_peers *peers)
+static struct peali_staging_pool *pool_of(struct peali_peers *peers)
 {
-	struct peali_stages *pool;
+	struct peali_staging_pool *pool;
 
 	pthread_mutex_lock(&peers->lock);
 	if (!peers->stages) {
@@ -277,10 +278,10 @@ static struct peali_stages *pool_of(struct peali_peers *peers)
 }
 
 /* Adds a stage, at most STAGES. The caller holds pool->lock. */
-static struct peali_stage *add_stage(struct peali_peers *peers,
-				     struct peali_stages *pool)
+static struct peali_staging *add_stage(struct peali_peers *peers,
+				       struct peali_staging_pool *pool)
 {
-	struct peali_stage *s;
+	struct peali_staging *s;
 
 	if (pool->n == STAGES)
 		return NULL;
@@ -298,13 +299,13 @@ static struct peali_stage *add_stage(struct peali_peers *peers,
 
 /*
  * Returns a free stage. If all STAGES are in use, waits until one is free or
- * the run is cancelled. NULL: the run is cancelled, or there is no memory.
+ * the job is cancelled. NULL: the job is cancelled, or there is no memory.
  */
-static struct peali_stage *take(struct peali_peers *peers,
-				struct peali_stages *pool,
-				const struct peali_run *run)
+static struct peali_staging *take(struct peali_peers *peers,
+				  struct peali_staging_pool *pool,
+				  const struct peali_copy_job *copy)
 {
-	struct peali_stage *s;
+	struct peali_staging *s;
 	struct timespec until;
 
 	pthread_mutex_lock(&pool->lock);
@@ -313,7 +314,7 @@ static struct peali_stage *take(struct peali_peers *peers,
 			;
 		if (!s)
 			s = add_stage(peers, pool);
-		if (s || !pool->first || peali_run_cancelled(run))
+		if (s || !pool->first || peali_copy_job_cancelled(copy))
 			break;
 		clock_gettime(CLOCK_MONOTONIC, &until);
 		until.tv_nsec += LOOK_NS;
@@ -327,7 +328,7 @@ static struct peali_stage *take(struct peali_peers *peers,
 	return s;
 }
 
-static void give(struct peali_stages *pool, struct peali_stage *s)
+static void give(struct peali_staging_pool *pool, struct peali_staging *s)
 {
 	pthread_mutex_lock(&pool->lock);
 	s->taken = 0;
@@ -335,7 +336,7 @@ static void give(struct peali_stages *pool, struct peali_stage *s)
 	pthread_mutex_unlock(&pool->lock);
 }
 
-static void free_buffers(struct peali_stage *s)
+static void free_buffers(struct peali_staging *s)
 {
 	if (s->bytes)
 		peali_devices_free(s->peers->devices, PEALI_HOST, &s->memory);
@@ -343,13 +344,14 @@ static void free_buffers(struct peali_stage *s)
 }
 
 /* Ensures two buffers of at least `bytes` bytes each. */
-static int need_buffers(struct peali_stage *s, uint64_t bytes, const char *call)
+static int need_buffers(struct peali_staging *s, uint64_t bytes,
+			const char *call)
 {
 	struct peal_error_info failed;
 	const struct peali_devices *devices = s->peers->devices;
 	int r;
 
-	bytes = peali_round_up(bytes, PEALI_SPACE_PAGE);
+	bytes = peali_round_up(bytes, PEALI_SUBALLOC_PAGE);
 	if (s->bytes >= bytes)
 		return 0;
 	free_buffers(s);
@@ -369,7 +371,7 @@ static int need_buffers(struct peali_stage *s, uint64_t bytes, const char *call)
 
 /* Returns the default bytes of a chunk. */
 static uint64_t chunk_of(const struct peali_devices *devices,
-			 const struct peali_move *move)
+			 const struct peali_copy_op *move)
 {
 	const int device[2] = { move->to.device, move->from.device };
 	int i;
@@ -382,38 +384,39 @@ static uint64_t chunk_of(const struct peali_devices *devices,
 	return CHUNK_THREADS;
 }
 
-int peali_stage_run(struct peali_peers *peers, const struct peali_move *moves,
-		    uint32_t n, struct peali_run *run)
+int peali_copy_staged(struct peali_peers *peers,
+		      const struct peali_copy_op *moves, uint32_t n,
+		      struct peali_copy_job *copy)
 {
-	struct peali_stages *pool = pool_of(peers);
-	struct peali_stage *s = pool ? take(peers, pool, run) : NULL;
-	uint64_t bytes = 0, chunk = run->chunk_bytes;
+	struct peali_staging_pool *pool = pool_of(peers);
+	struct peali_staging *s = pool ? take(peers, pool, copy) : NULL;
+	uint64_t bytes = 0, chunk = copy->chunk_bytes;
 	int alone, r;
 	uint32_t i;
 
-	if (!s && peali_run_cancelled(run))
+	if (!s && peali_copy_job_cancelled(copy))
 		return PEAL_ECANCELED;
 	if (!s)
-		return peali_fail(PEAL_ENOMEM, run->call,
+		return peali_fail(PEAL_ENOMEM, copy->call,
 				  "no host memory to stage a copy");
 	if (!chunk)
 		chunk = chunk_of(peers->devices, moves);
 	for (i = 0; i < n; i++)
 		bytes += moves[i].bytes;
 	alone = bytes <= ALONE * chunk;
-	r = need_buffers(s, chunk, run->call);
+	r = need_buffers(s, chunk, copy->call);
 	if (!r && !alone)
-		r = need_thread(s, run->call);
+		r = need_thread(s, copy->call);
 	if (!r)
-		r = carry_job(s, moves, n, chunk, run, !alone);
+		r = stage_job(s, moves, n, chunk, copy, !alone);
 	give(pool, s);
 	return r;
 }
 
-void peali_stages_close(struct peali_peers *peers)
+void peali_staging_close(struct peali_peers *peers)
 {
-	struct peali_stages *pool = peers->stages;
-	struct peali_stage *s;
+	struct peali_staging_pool *pool = peers->stages;
+	struct peali_staging *s;
 
 	if (!pool)
 		return;

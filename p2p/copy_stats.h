@@ -10,25 +10,25 @@
 
 /*
  * Counters of ended copies between each two places, and of threads that waited
- * for copies. The ledger's lock is the last in the lock order.
+ * for copies. The lock of the statistics is the last in the lock order.
  */
 
 /** Counters from one place to another. */
-struct peali_ledger_pair {
+struct peali_copy_stats_pair {
 	struct peal_copy_counts direct, staged;
 	uint32_t warned; /* 1: a warning about staging was logged */
 };
 
-struct peali_ledger {
+struct peali_copy_stats {
 	pthread_mutex_t lock;
 	/* one entry per ordered pair; see pair_of */
-	struct peali_ledger_pair *pair;
+	struct peali_copy_stats_pair *pair;
 	int n_devices;
 	struct peal_wait_counts waits;
 };
 
 /** Ended copies from one place to another by one way. */
-struct peali_ledger_copy {
+struct peali_copy_stats_entry {
 	int to, from; /* devices, or PEALI_HOST */
 	int staged; /* 1: through buffers of the host */
 	uint32_t copies, failed;
@@ -37,33 +37,34 @@ struct peali_ledger_copy {
 };
 
 /** Counters of copies from and to the memory of a place. */
-struct peali_ledger_place {
-	struct peal_copy_counts read[PEAL_COPY_WAYS], written[PEAL_COPY_WAYS];
+struct peali_copy_stats_place {
+	struct peal_copy_counts read[PEAL_COPY_KINDS], written[PEAL_COPY_KINDS];
 };
 
 /* Returns 0, or PEAL_ENOMEM without an error text. */
-int peali_ledger_open(struct peali_ledger *ledger, int n_devices);
-/* Closes a ledger. A ledger that is all zero and not opened is allowed. */
-void peali_ledger_close(struct peali_ledger *ledger);
-void peali_ledger_enter(struct peali_ledger *ledger,
-			const struct peali_ledger_copy *copy);
+int peali_copy_stats_open(struct peali_copy_stats *stats, int n_devices);
+/* Closes statistics. A struct that is all zero and not opened is allowed. */
+void peali_copy_stats_close(struct peali_copy_stats *stats);
+void peali_copy_stats_add(struct peali_copy_stats *stats,
+			  const struct peali_copy_stats_entry *copy);
 /* Counts a thread's wait for a copy. */
-void peali_ledger_waited(struct peali_ledger *ledger, uint64_t ns);
+void peali_copy_stats_add_wait(struct peali_copy_stats *stats, uint64_t ns);
 /*
  * Returns 1 on the first call for a pair: the caller then logs the staging
  * warning.
  */
-int peali_ledger_warns(struct peali_ledger *ledger, int from, int to);
+int peali_copy_stats_warn_once(struct peali_copy_stats *stats, int from,
+			       int to);
 /*
  * Reads all counters. `out` has the devices first, then the host. `copies`
  * counts each copy once.
  */
-void peali_ledger_read(struct peali_ledger *ledger,
-		       struct peali_ledger_place *out,
-		       struct peal_copy_counts copies[PEAL_COPY_WAYS],
-		       struct peal_wait_counts *waits);
+void peali_copy_stats_read(struct peali_copy_stats *stats,
+			   struct peali_copy_stats_place *out,
+			   struct peal_copy_counts copies[PEAL_COPY_KINDS],
+			   struct peal_wait_counts *waits);
 /* Reads the counters of one pair. */
-void peali_ledger_read_pair(struct peali_ledger *ledger, int from, int to,
-			    struct peal_transfer_counts *out);
+void peali_copy_stats_read_pair(struct peali_copy_stats *stats, int from,
+				int to, struct peal_transfer_counts *out);
 
 #endif

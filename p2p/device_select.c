@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Selects devices that meet a wish. */
+/* Selects devices that match a filter. */
 #include <stdio.h>
 #include <string.h>
+
+#include <peal/peer.h>
 
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
@@ -23,9 +25,9 @@ static const char *missing_of(uint32_t needs, uint32_t has)
 	return NULL;
 }
 
-/* Returns the first field of a wish that a device does not meet; NULL: none. */
+/* Returns the first field of a filter that a device fails; NULL: none. */
 static const char *unmet(struct peal_runtime *rt, int device,
-			 const struct peal_device_wish *wish)
+			 const struct peal_device_filter *wish)
 {
 	struct peal_device_info info;
 
@@ -40,13 +42,13 @@ static const char *unmet(struct peal_runtime *rt, int device,
 	if (wish->peer_of &&
 	    peal_peer_can_access(rt, device, wish->peer_of - 1) != 1)
 		return "peer_of";
-	return missing_of(wish->needs, info.capabilities);
+	return missing_of(wish->capabilities, info.capabilities);
 }
 
-/* Copies a wish to *out and checks it. */
-static int take_wish(struct peal_runtime *rt, const char *call,
-		     const struct peal_device_wish *wish,
-		     struct peal_device_wish *out)
+/* Copies a filter to *out and checks it. */
+static int take_filter(struct peal_runtime *rt, const char *call,
+		       const struct peal_device_filter *wish,
+		       struct peal_device_filter *out)
 {
 	const uint32_t known = PEAL_CAN_PEER | PEAL_CAN_UNIFIED |
 			       PEAL_CAN_ATOMICS | PEAL_CAN_COOPERATIVE;
@@ -55,22 +57,23 @@ static int take_wish(struct peal_runtime *rt, const char *call,
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, call, "runtime is NULL");
 	r = peali_options_copy(out, sizeof(*out), wish, call);
-	if (!r && out->needs & ~known)
-		r = peali_fail(PEAL_EINVAL, call,
-			       "needs is 0x%x: there are only the bits of enum "
-			       "peal_device_capability, 0x%x",
-			       out->needs, known);
+	if (!r && out->capabilities & ~known)
+		r = peali_fail(
+			PEAL_EINVAL, call,
+			"capabilities is 0x%x: there are only the bits of enum "
+			"peal_device_capability, 0x%x",
+			out->capabilities, known);
 	if (!r && out->peer_of)
 		r = peali_devices_check(&rt->devices, out->peer_of - 1, call);
 	return r;
 }
 
 /*
- * Writes the first `most` devices that meet a wish to `out`. Returns the number
- * of all devices that meet it, or PEAL_ENODEV if none does.
+ * Writes the first `most` devices that match a filter to `out`. Returns the
+ * number of all devices that meet it, or PEAL_ENODEV if none does.
  */
 static int select_all(struct peal_runtime *rt, const char *call,
-		      const struct peal_device_wish *wish, int most, int *out)
+		      const struct peal_device_filter *wish, int most, int *out)
 {
 	char text[160] = "";
 	const char *missing;
@@ -90,15 +93,16 @@ static int select_all(struct peal_runtime *rt, const char *call,
 	if (n)
 		return n;
 	return peali_fail(PEAL_ENODEV, call,
-			  "no device meets the wish; unmet on device %s", text);
+			  "no device meets the filter; unmet on device %s",
+			  text);
 }
 
 int peal_device_select(struct peal_runtime *rt,
-		       const struct peal_device_wish *wish)
+		       const struct peal_device_filter *wish)
 {
 	const char *call = "peal_device_select";
-	struct peal_device_wish w;
-	int first = 0, r = take_wish(rt, call, wish, &w);
+	struct peal_device_filter w;
+	int first = 0, r = take_filter(rt, call, wish, &w);
 
 	if (!r)
 		r = select_all(rt, call, &w, 1, &first);
@@ -106,12 +110,12 @@ int peal_device_select(struct peal_runtime *rt,
 }
 
 int peal_device_select_all(struct peal_runtime *rt,
-			   const struct peal_device_wish *wish, int most,
+			   const struct peal_device_filter *wish, int most,
 			   int *devices_out)
 {
 	const char *call = "peal_device_select_all";
-	struct peal_device_wish w;
-	int r = take_wish(rt, call, wish, &w);
+	struct peal_device_filter w;
+	int r = take_filter(rt, call, wish, &w);
 
 	if (r < 0)
 		return r;

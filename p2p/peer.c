@@ -30,10 +30,10 @@ int peali_peers_create(const struct peali_devices *devices,
 		peers->pair = calloc(n * n, sizeof(*peers->pair));
 	}
 	if (!peers || !peers->pair ||
-	    peali_ledger_open(&peers->ledger, devices->n) ||
+	    peali_copy_stats_open(&peers->stats, devices->n) ||
 	    peali_lines_open(peers) < 0) {
 		if (peers) {
-			peali_ledger_close(&peers->ledger);
+			peali_copy_stats_close(&peers->stats);
 			free(peers->pair);
 		}
 		free(peers);
@@ -137,9 +137,9 @@ int peali_peers_check_idle(struct peali_peers *peers)
 			  left + 2);
 }
 
-struct peali_ledger *peali_peers_ledger(struct peali_peers *peers)
+struct peali_copy_stats *peali_peers_copy_stats(struct peali_peers *peers)
 {
-	return &peers->ledger;
+	return &peers->stats;
 }
 
 int peali_peers_destroy(struct peali_peers *peers)
@@ -152,9 +152,9 @@ int peali_peers_destroy(struct peali_peers *peers)
 	if (r < 0)
 		return r;
 	peali_lines_close(peers);
-	peali_stages_close(peers);
-	peali_cache_close(&peers->cache);
-	peali_ledger_close(&peers->ledger);
+	peali_staging_close(peers);
+	peali_probe_cache_close(&peers->cache);
+	peali_copy_stats_close(&peers->stats);
 	pthread_mutex_destroy(&peers->probe_lock);
 	pthread_mutex_destroy(&peers->lock);
 	free(peers->mapping);

@@ -43,9 +43,9 @@ int peali_peers_destroy(struct peali_peers *peers);
  * memory. Pointers to them are invalid afterwards. No kernel may be resident.
  */
 void peali_peers_clear(struct peali_peers *peers);
-struct peali_ledger;
+struct peali_copy_stats;
 /* Returns the counters of copies. */
-struct peali_ledger *peali_peers_ledger(struct peali_peers *peers);
+struct peali_copy_stats *peali_peers_copy_stats(struct peali_peers *peers);
 /* Returns the number of allocations of peal_memory_alloc, without buffers. */
 uint32_t peali_peers_n_memories(struct peali_peers *peers);
 
@@ -96,7 +96,7 @@ int peali_range_keep(struct peali_peers *peers, struct peali_place place,
 		     uint64_t bytes, const char *call, struct peali_range *out);
 void peali_range_let_go(struct peali_peers *peers, struct peali_range *range);
 /** Options of a copy call. */
-struct peali_order {
+struct peali_copy_params {
 	const char *call; /* public function, for error texts */
 	uint32_t routes; /* as in peal_transfer_options */
 	uint64_t chunk_bytes; /* as in peal_transfer_options */
@@ -105,18 +105,20 @@ struct peali_order {
 /*
  * Copies in the call (now), or starts background copies (begin). Places are
  * addresses of their devices. Returns 0, PEAL_ENODEV, PEAL_EFAULT, or an error
- * of peali_carry.
+ * of peali_copy_execute.
  */
-int peali_move_now(struct peali_peers *peers, const struct peali_move *moves,
-		   uint32_t n, const struct peali_order *order,
-		   struct peal_copy_result *result_out);
-int peali_move_begin(struct peali_peers *peers, const struct peali_move *moves,
-		     uint32_t n, const struct peali_order *order,
-		     struct peal_copy **out);
-int peali_copy_now(struct peali_peers *peers, struct peali_place to,
-		   struct peali_place from, uint64_t bytes);
-int peali_copy_begin(struct peali_peers *peers, struct peali_place to,
-		     struct peali_place from, uint64_t bytes,
-		     struct peal_copy **out);
+int peali_copy_sync(struct peali_peers *peers,
+		    const struct peali_copy_op *moves, uint32_t n,
+		    const struct peali_copy_params *order,
+		    struct peal_copy_result *result_out);
+int peali_copy_submit(struct peali_peers *peers,
+		      const struct peali_copy_op *moves, uint32_t n,
+		      const struct peali_copy_params *order,
+		      struct peal_copy **out);
+int peali_copy_sync_one(struct peali_peers *peers, struct peali_place to,
+			struct peali_place from, uint64_t bytes);
+int peali_copy_submit_one(struct peali_peers *peers, struct peali_place to,
+			  struct peali_place from, uint64_t bytes,
+			  struct peal_copy **out);
 
 #endif

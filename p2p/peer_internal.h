@@ -29,16 +29,16 @@ enum peali_use {
 };
 
 /** How much is known about a pair. */
-enum peali_proof {
-	PEALI_PROOF_NONE,
-	PEALI_PROOF_VERDICT, /* slots and pattern are checked; not measured */
-	PEALI_PROOF_COMPLETE
+enum peali_probed {
+	PEALI_PROBED_NONE,
+	PEALI_PROBED_VERDICT, /* slots and pattern are checked; not measured */
+	PEALI_PROBED_COMPLETE
 };
 
 /** An ordered pair. */
 struct peali_pair {
 	uint32_t n_uses[PEALI_USES];
-	enum peali_proof proof;
+	enum peali_probed probed;
 	struct peal_pair_info info;
 };
 
@@ -72,7 +72,7 @@ struct peali_reference {
 
 #define PEALI_REFERENCES 16
 
-struct peali_stages;
+struct peali_staging_pool;
 
 /** A queue of background copies for one thread. */
 struct peali_line {
@@ -92,7 +92,7 @@ struct peali_peers {
 	size_t n_buffers; /* buffers among the records */
 	struct peali_mapping *mapping;
 	size_t n_mappings, max_mappings;
-	struct peali_stages *stages; /* NULL until the first staged copy */
+	struct peali_staging_pool *stages; /* NULL until a copy is staged */
 	/* [1 + device]: copies to that device; [0]: to the host */
 	struct peali_line *line;
 	struct peal_copy *copies; /* all copies that are not destroyed */
@@ -100,12 +100,12 @@ struct peali_peers {
 	uint64_t n_started; /* background copies started so far */
 	pthread_cond_t copy_ended; /* a copy has ended or was cancelled */
 	uint32_t n_running; /* copies of running synchronous calls */
-	struct peali_ledger ledger; /* has its own lock */
+	struct peali_copy_stats stats; /* has its own lock */
 	pthread_mutex_t probe_lock;
 	/* probe_lock protects the fields below */
 	struct peali_reference reference[PEALI_REFERENCES];
 	int n_references;
-	struct peali_cache cache;
+	struct peali_probe_cache cache;
 };
 
 static inline struct peali_pair *peali_pair_of(struct peali_peers *peers,

@@ -41,7 +41,7 @@
 static void set_faulted(struct peal_pair_info *info)
 {
 	info->verdict = PEAL_VERDICT_FAULTED;
-	snprintf(info->why, sizeof(info->why), "the probe failed: %.130s",
+	snprintf(info->reason, sizeof(info->reason), "the probe failed: %.130s",
 		 peal_last_error()->text);
 }
 
@@ -51,12 +51,12 @@ static void judge(const struct peal_probe_words *w, struct peal_pair_info *info)
 
 	if (w->missing && !w->wrong) {
 		info->verdict = PEAL_VERDICT_NEVER_VISIBLE;
-		snprintf(info->why, sizeof(info->why),
+		snprintf(info->reason, sizeof(info->reason),
 			 "of %llu messages written, %llu became visible", all,
 			 (unsigned long long)w->seen);
 	} else if (w->wrong || w->pattern_wrong || !w->pattern_words) {
 		info->verdict = PEAL_VERDICT_WRONG_DATA;
-		snprintf(info->why, sizeof(info->why),
+		snprintf(info->reason, sizeof(info->reason),
 			 "wrong data in %llu of %llu messages and %llu of %llu "
 			 "words of a pattern",
 			 (unsigned long long)w->wrong, all,
@@ -64,8 +64,8 @@ static void judge(const struct peal_probe_words *w, struct peal_pair_info *info)
 			 (unsigned long long)w->pattern_words);
 	} else {
 		info->verdict = PEAL_VERDICT_OK;
-		snprintf(info->why, sizeof(info->why),
-			 "proved: %llu messages and %llu bytes arrived right",
+		snprintf(info->reason, sizeof(info->reason),
+			 "verified: %llu messages and %llu bytes arrived right",
 			 all, (unsigned long long)w->pattern_words * 8);
 	}
 }
@@ -73,7 +73,7 @@ static void judge(const struct peal_probe_words *w, struct peal_pair_info *info)
 static void set_late(struct peal_pair_info *info)
 {
 	info->verdict = PEAL_VERDICT_FAULTED;
-	snprintf(info->why, sizeof(info->why),
+	snprintf(info->reason, sizeof(info->reason),
 		 "the probe's two kernels did not run together for %u s",
 		 LONG_LIMIT_NS / 1000000000u);
 }
@@ -84,9 +84,9 @@ static void set_late(struct peal_pair_info *info)
  */
 static int verify(struct peali_peers *peers, struct peal_pair_info *info)
 {
-	struct peali_rig_ways ways = { 0, 0 };
-	struct peali_rig rig;
-	int r = peali_rig_open(peers, info->from, info->to, 0, &rig);
+	struct peali_probe_routes ways = { 0, 0 };
+	struct peali_probe_setup setup;
+	int r = peali_probe_setup_open(peers, info->from, info->to, 0, &setup);
 
 	if (r == PEAL_ENOMEM)
 		return r;
@@ -94,16 +94,17 @@ static int verify(struct peali_peers *peers, struct peal_pair_info *info)
 		set_faulted(info);
 		return 0;
 	}
-	r = peali_rig_run(&rig, PEAL_PROBE_VERIFY, ways, LIMIT_NS);
-	if (!r && rig.words->late)
-		r = peali_rig_run(&rig, PEAL_PROBE_VERIFY, ways, LONG_LIMIT_NS);
+	r = peali_probe_setup_run(&setup, PEAL_PROBE_VERIFY, ways, LIMIT_NS);
+	if (!r && setup.words->late)
+		r = peali_probe_setup_run(&setup, PEAL_PROBE_VERIFY, ways,
+					  LONG_LIMIT_NS);
 	if (r < 0)
 		set_faulted(info);
-	else if (rig.words->late)
+	else if (setup.words->late)
 		set_late(info);
 	else
-		judge(rig.words, info);
-	peali_rig_close(&rig);
+		judge(setup.words, info);
+	peali_probe_setup_close(&setup);
 	return 0;
 }
 
@@ -122,27 +123,27 @@ static int judge_or_verify(struct peali_peers *peers,
 static int verify_both(struct peali_peers *peers, struct peal_pair_info *there,
 		       struct peal_pair_info *back)
 {
-	struct peali_rig_ways ways = { 0, 0 };
+	struct peali_probe_routes ways = { 0, 0 };
 	struct peal_probe_words words[2];
-	struct peali_rig rig;
+	struct peali_probe_setup setup;
 	int r;
 
-	if (peali_rig_open(peers, there->from, there->to, PEALI_RIG_BOTH,
-			   &rig) < 0) {
+	if (peali_probe_setup_open(peers, there->from, there->to,
+				   PEALI_SETUP_BOTH, &setup) < 0) {
 		/* One of the two may still be fine. */
 		r = verify(peers, there);
 		return r < 0 ? r : verify(peers, back);
 	}
-	r = peali_rig_run(&rig, PEAL_PROBE_VERIFY, ways, LIMIT_NS);
+	r = peali_probe_setup_run(&setup, PEAL_PROBE_VERIFY, ways, LIMIT_NS);
 	if (r < 0) {
 		set_faulted(there);
 		set_faulted(back);
-		peali_rig_close(&rig);
+		peali_probe_setup_close(&setup);
 		return 0;
 	}
-	words[0] = *rig.words;
-	words[1] = *rig.words_back;
-	peali_rig_close(&rig);
+	words[0] = *setup.words;
+	words[1] = *setup.words_back;
+	peali_probe_setup_close(&setup);
 	r = judge_or_verify(peers, &words[0], there);
 	return r < 0 ? r : judge_or_verify(peers, &words[1], back);
 }
@@ -160,36 +161,40 @@ static int compare(const void *a, const void *b)
  * Returns the one-way latency in ns, the median of the batches; 0: not
  * measured.
  */
-static uint64_t latency(struct peali_rig *rig, struct peali_rig_ways ways)
+static uint64_t latency(struct peali_probe_setup *setup,
+			struct peali_probe_routes ways)
 {
 	uint64_t ns[PEAL_PROBE_BATCHES];
 	size_t n;
 
-	if (peali_rig_run(rig, PEAL_PROBE_LATENCY, ways, LIMIT_NS) < 0)
+	if (peali_probe_setup_run(setup, PEAL_PROBE_LATENCY, ways, LIMIT_NS) <
+	    0)
 		return 0;
-	memcpy(ns, rig->words->batch_ns, sizeof(ns));
+	memcpy(ns, setup->words->batch_ns, sizeof(ns));
 	/* Skip the batches that the time limit cut off. */
 	for (n = 0; n < PEAL_PROBE_BATCHES && ns[n]; n++)
 		;
 	if (!n)
 		return 0;
 	qsort(ns, n, sizeof(ns[0]), compare);
-	return ns[n / 2] / (2 * PEALI_RIG_BATCH);
+	return ns[n / 2] / (2 * PEALI_SETUP_BATCH);
 }
 
 /* Returns the bytes per second of the best round; 0: not measured. */
-static uint64_t bandwidth(struct peali_rig *rig, struct peali_rig_ways ways)
+static uint64_t bandwidth(struct peali_probe_setup *setup,
+			  struct peali_probe_routes ways)
 {
 	uint64_t best = 0, ns, i;
 
-	if (peali_rig_run(rig, PEAL_PROBE_BANDWIDTH, ways, LIMIT_NS) < 0)
+	if (peali_probe_setup_run(setup, PEAL_PROBE_BANDWIDTH, ways, LIMIT_NS) <
+	    0)
 		return 0;
-	for (i = 0; i < rig->words->rounds; i++) {
-		ns = rig->words->round_ns[i];
+	for (i = 0; i < setup->words->rounds; i++) {
+		ns = setup->words->round_ns[i];
 		if (ns && (!best || ns < best))
 			best = ns;
 	}
-	return best ? (uint64_t)((double)PEALI_RIG_PATTERN_BYTES * 1e9 /
+	return best ? (uint64_t)((double)PEALI_SETUP_PATTERN_BYTES * 1e9 /
 				 (double)best) :
 		      0;
 }
@@ -216,10 +221,11 @@ static struct peali_reference *reference_of(struct peali_peers *peers,
 	return reference;
 }
 
-static int is_slower(const struct peali_rig *rig, uint64_t pair, uint64_t host)
+static int is_slower(const struct peali_probe_setup *setup, uint64_t pair,
+		     uint64_t host)
 {
 	return pair <
-	       host / (rig->emulated ? SLOW_FACTOR_EMULATED : SLOW_FACTOR);
+	       host / (setup->emulated ? SLOW_FACTOR_EMULATED : SLOW_FACTOR);
 }
 
 /*
@@ -227,27 +233,27 @@ static int is_slower(const struct peali_rig *rig, uint64_t pair, uint64_t host)
  * second attempt on, both are measured one after the other. A load on the
  * machine then slows both.
  */
-static int is_slow(struct peali_rig *rig, struct peali_rig_ways ways,
-		   struct peal_pair_info *info)
+static int is_slow(struct peali_probe_setup *setup,
+		   struct peali_probe_routes ways, struct peal_pair_info *info)
 {
-	struct peali_rig_ways by_host = { 1, 0 };
+	struct peali_probe_routes by_host = { 1, 0 };
 	struct peali_reference *reference =
-		reference_of(rig->peers, rig->backend, info->kind);
+		reference_of(setup->peers, setup->backend, info->kind);
 	uint64_t host, pair = info->bandwidth_bytes_per_s;
 	int i;
 
 	if (reference && !reference->bytes_per_s)
-		reference->bytes_per_s = bandwidth(rig, by_host);
-	host = reference ? reference->bytes_per_s : bandwidth(rig, by_host);
-	for (i = 1; is_slower(rig, pair, host) && i < SLOW_TRIES; i++) {
-		host = bandwidth(rig, by_host);
-		pair = bandwidth(rig, ways);
+		reference->bytes_per_s = bandwidth(setup, by_host);
+	host = reference ? reference->bytes_per_s : bandwidth(setup, by_host);
+	for (i = 1; is_slower(setup, pair, host) && i < SLOW_TRIES; i++) {
+		host = bandwidth(setup, by_host);
+		pair = bandwidth(setup, ways);
 		if (info->bandwidth_bytes_per_s < pair)
 			info->bandwidth_bytes_per_s = pair;
 	}
-	if (!is_slower(rig, pair, host))
+	if (!is_slower(setup, pair, host))
 		return 0;
-	snprintf(info->why, sizeof(info->why),
+	snprintf(info->reason, sizeof(info->reason),
 		 "slow: %llu MB/s, through host memory %llu MB/s",
 		 (unsigned long long)info->bandwidth_bytes_per_s / 1000000,
 		 (unsigned long long)host / 1000000);
@@ -258,11 +264,11 @@ static int is_slow(struct peali_rig *rig, struct peali_rig_ways ways,
 static int measure(struct peali_peers *peers, int way_back,
 		   struct peal_pair_info *info)
 {
-	struct peali_rig_ways ways = { 0, 0 }, by_host = { 0, 0 };
-	struct peali_rig rig;
-	int r = peali_rig_open(peers, info->from, info->to,
-			       PEALI_RIG_HOST | (way_back ? PEALI_RIG_PONG : 0),
-			       &rig);
+	struct peali_probe_routes ways = { 0, 0 }, by_host = { 0, 0 };
+	struct peali_probe_setup setup;
+	int r = peali_probe_setup_open(
+		peers, info->from, info->to,
+		PEALI_SETUP_HOST | (way_back ? PEALI_SETUP_PONG : 0), &setup);
 
 	if (r == PEAL_ENOMEM)
 		return r;
@@ -270,16 +276,16 @@ static int measure(struct peali_peers *peers, int way_back,
 		set_faulted(info);
 		return 0;
 	}
-	ways.pong_in_peer = rig.held_back;
-	info->latency_ns = latency(&rig, ways);
+	ways.pong_in_peer = setup.held_back;
+	info->latency_ns = latency(&setup, ways);
 	if (!info->latency_ns && ways.pong_in_peer)
-		info->latency_ns = latency(&rig, by_host);
-	info->bandwidth_bytes_per_s = bandwidth(&rig, ways);
-	if (info->bandwidth_bytes_per_s && is_slow(&rig, ways, info)) {
+		info->latency_ns = latency(&setup, by_host);
+	info->bandwidth_bytes_per_s = bandwidth(&setup, ways);
+	if (info->bandwidth_bytes_per_s && is_slow(&setup, ways, info)) {
 		info->verdict = PEAL_VERDICT_SLOW;
 		info->cached = 0;
 	}
-	peali_rig_close(&rig);
+	peali_probe_setup_close(&setup);
 	return 0;
 }
 
@@ -301,11 +307,11 @@ static int describe(struct peali_peers *peers, struct peal_pair_info *info)
 		snprintf(info->kind, sizeof(info->kind), "self");
 		info->verdict = PEAL_VERDICT_OK;
 		info->atomics = 1;
-		snprintf(info->why, sizeof(info->why), "one device");
+		snprintf(info->reason, sizeof(info->reason), "one device");
 		return 1;
 	}
 	if (a->backend != b->backend) {
-		snprintf(info->why, sizeof(info->why),
+		snprintf(info->reason, sizeof(info->reason),
 			 "the devices are of two backends, %s and %s",
 			 a->backend->ops->name, b->backend->ops->name);
 		return 1;
@@ -320,7 +326,7 @@ static int describe(struct peali_peers *peers, struct peal_pair_info *info)
 	info->atomics = peer.atomics;
 	if (peer.can_access)
 		return 0;
-	snprintf(info->why, sizeof(info->why),
+	snprintf(info->reason, sizeof(info->reason),
 		 "device %d has no access to the memory of device %d",
 		 info->from, info->to);
 	return 1;
@@ -330,7 +336,7 @@ static int describe(struct peali_peers *peers, struct peal_pair_info *info)
 struct key_texts {
 	struct peal_device_info from, to;
 	struct peali_fact fact[32];
-	struct peali_cache_key key;
+	struct peali_probe_cache_key key;
 };
 
 /* Returns the driver's version; "" if the backend has none. */
@@ -371,25 +377,24 @@ static int make_key(struct peali_peers *peers,
 	texts->key.driver = driver_of(a, texts);
 	texts->key.topology = "";
 	if (!r && texts->from.emulated)
-		r = peali_setting_text(PEALI_SETTING_HOST_LINKS,
-				       &texts->key.topology);
+		r = peali_env_text(PEALI_ENV_HOST_LINKS, &texts->key.topology);
 	return !r && texts->from.uuid[0] && texts->to.uuid[0] ? 0 : -1;
 }
 
-static int is_proved(enum peal_verdict verdict)
+static int is_verified(enum peal_verdict verdict)
 {
 	return verdict == PEAL_VERDICT_OK || verdict == PEAL_VERDICT_SLOW;
 }
 
 /* Records the state of a pair in memory. The caller holds probe_lock. */
 static void note(struct peali_peers *peers, const struct peal_pair_info *info,
-		 enum peali_proof proof)
+		 enum peali_probed probed)
 {
 	struct peali_pair *pair = peali_pair_of(peers, info->from, info->to);
 
 	pthread_mutex_lock(&peers->lock);
 	pair->info = *info;
-	pair->proof = proof;
+	pair->probed = probed;
 	pthread_mutex_unlock(&peers->lock);
 }
 
@@ -398,27 +403,27 @@ static void note(struct peali_peers *peers, const struct peal_pair_info *info,
  * written: the failure may be temporary.
  */
 static void keep(struct peali_peers *peers, const struct peal_pair_info *info,
-		 enum peali_proof proof)
+		 enum peali_probed probed)
 {
 	struct key_texts texts;
 
-	note(peers, info, proof);
+	note(peers, info, probed);
 	if (info->verdict != PEAL_VERDICT_FAULTED &&
 	    !make_key(peers, info, &texts))
-		peali_cache_store(&peers->cache, &texts.key, info,
-				  proof == PEALI_PROOF_COMPLETE);
+		peali_probe_cache_store(&peers->cache, &texts.key, info,
+					probed == PEALI_PROBED_COMPLETE);
 }
 
 /*
  * Records a verification. A broken pair is complete, because nothing is
  * measured.
  */
-static void keep_proof(struct peali_peers *peers,
-		       const struct peal_pair_info *info)
+static void keep_verified(struct peali_peers *peers,
+			  const struct peal_pair_info *info)
 {
 	keep(peers, info,
-	     info->verdict == PEAL_VERDICT_OK ? PEALI_PROOF_VERDICT :
-						PEALI_PROOF_COMPLETE);
+	     info->verdict == PEAL_VERDICT_OK ? PEALI_PROBED_VERDICT :
+						PEALI_PROBED_COMPLETE);
 }
 
 /*
@@ -433,21 +438,21 @@ static int recall(struct peali_peers *peers, int from, int to, int how,
 	int measured;
 
 	*info = pair->info;
-	if (pair->proof != PEALI_PROOF_NONE)
+	if (pair->probed != PEALI_PROBED_NONE)
 		return 1;
 	memset(info, 0, sizeof(*info));
 	info->from = from;
 	info->to = to;
 	if (describe(peers, info)) {
-		note(peers, info, PEALI_PROOF_COMPLETE);
+		note(peers, info, PEALI_PROBED_COMPLETE);
 		return 1;
 	}
 	if (how != PEALI_PROBE_CACHE || make_key(peers, info, &texts) ||
-	    !peali_cache_find(&peers->cache, &texts.key, info, &measured))
+	    !peali_probe_cache_find(&peers->cache, &texts.key, info, &measured))
 		return 0;
 	info->cached = 1;
 	note(peers, info,
-	     measured ? PEALI_PROOF_COMPLETE : PEALI_PROOF_VERDICT);
+	     measured ? PEALI_PROBED_COMPLETE : PEALI_PROBED_VERDICT);
 	return 1;
 }
 
@@ -455,12 +460,12 @@ static int recall(struct peali_peers *peers, int from, int to, int how,
  * Determines the verdict of a pair. If the pair is good, also determines the
  * verdict of the way back. The caller holds probe_lock.
  */
-static int prove(struct peali_peers *peers, int from, int to, int how)
+static int verify_pair(struct peali_peers *peers, int from, int to, int how)
 {
 	struct peal_pair_info there, back;
 	int known = recall(peers, from, to, how, &there), known_back, r = 0;
 
-	if (from == to || (known && !is_proved(there.verdict)))
+	if (from == to || (known && !is_verified(there.verdict)))
 		return 0;
 	known_back = recall(peers, to, from, how, &back);
 	if (!known && !known_back)
@@ -472,9 +477,9 @@ static int prove(struct peali_peers *peers, int from, int to, int how)
 	if (r < 0)
 		return r;
 	if (!known)
-		keep_proof(peers, &there);
+		keep_verified(peers, &there);
 	if (!known_back)
-		keep_proof(peers, &back);
+		keep_verified(peers, &back);
 	return 0;
 }
 
@@ -485,16 +490,16 @@ static int complete(struct peali_peers *peers, int from, int to, int how)
 {
 	struct peali_pair *pair = peali_pair_of(peers, from, to);
 	struct peal_pair_info info;
-	int r = prove(peers, from, to, how);
+	int r = verify_pair(peers, from, to, how);
 
-	if (r < 0 || pair->proof != PEALI_PROOF_VERDICT)
+	if (r < 0 || pair->probed != PEALI_PROBED_VERDICT)
 		return r;
 	info = pair->info;
 	r = measure(peers,
-		    is_proved(peali_pair_of(peers, to, from)->info.verdict),
+		    is_verified(peali_pair_of(peers, to, from)->info.verdict),
 		    &info);
 	if (!r)
-		keep(peers, &info, PEALI_PROOF_COMPLETE);
+		keep(peers, &info, PEALI_PROBED_COMPLETE);
 	return r;
 }
 
@@ -510,10 +515,10 @@ static void set_route(struct peali_peers *peers, struct peal_pair_info *info)
 	info->route = one ? PEAL_ROUTE_MAPPED_HOST : PEAL_ROUTE_STAGED;
 	if (info->from == info->to)
 		info->route = PEAL_ROUTE_LOCAL;
-	else if (info->verdict == PEAL_VERDICT_OK && is_proved(back->verdict))
+	else if (info->verdict == PEAL_VERDICT_OK && is_verified(back->verdict))
 		info->route = PEAL_ROUTE_PEER;
 	else if (info->verdict == PEAL_VERDICT_OK)
-		snprintf(info->why, sizeof(info->why),
+		snprintf(info->reason, sizeof(info->reason),
 			 "device %d -> device %d, the way back of credits: %s",
 			 info->to, info->from,
 			 peal_verdict_name(back->verdict));
@@ -521,15 +526,15 @@ static void set_route(struct peali_peers *peers, struct peal_pair_info *info)
 
 /* Returns 1 and fills *out if the pair is known to the level `least`. */
 static int look_up(struct peali_peers *peers, int from, int to,
-		   enum peali_proof least, struct peal_pair_info *out)
+		   enum peali_probed least, struct peal_pair_info *out)
 {
 	struct peali_pair *pair = peali_pair_of(peers, from, to);
 	struct peali_pair *back = peali_pair_of(peers, to, from);
 	int known;
 
 	pthread_mutex_lock(&peers->lock);
-	known = pair->proof >= least && (!is_proved(pair->info.verdict) ||
-					 back->proof != PEALI_PROOF_NONE);
+	known = pair->probed >= least && (!is_verified(pair->info.verdict) ||
+					  back->probed != PEALI_PROBED_NONE);
 	if (known) {
 		*out = pair->info;
 		set_route(peers, out);
@@ -547,8 +552,8 @@ static void leave_unknown(struct peali_peers *peers, int from, int to,
 	out->to = to;
 	if (!describe(peers, out)) {
 		out->verdict = PEAL_VERDICT_UNKNOWN;
-		snprintf(out->why, sizeof(out->why),
-			 "PEAL_PROBE is off, so no access is proved");
+		snprintf(out->reason, sizeof(out->reason),
+			 "PEAL_PROBE is off, so no access is verified");
 	}
 	pthread_mutex_lock(&peers->lock);
 	set_route(peers, out);
@@ -557,16 +562,16 @@ static void leave_unknown(struct peali_peers *peers, int from, int to,
 
 /* Probes a pair up to the level `least`. */
 static int find_out(struct peali_peers *peers, int from, int to, int how,
-		    enum peali_proof least, struct peal_pair_info *out)
+		    enum peali_probed least, struct peal_pair_info *out)
 {
 	const struct peal_error_info before = *peal_last_error();
 	int r;
 
 	pthread_mutex_lock(&peers->probe_lock);
-	if (least == PEALI_PROOF_COMPLETE)
+	if (least == PEALI_PROBED_COMPLETE)
 		r = complete(peers, from, to, how);
 	else
-		r = prove(peers, from, to, how);
+		r = verify_pair(peers, from, to, how);
 	pthread_mutex_unlock(&peers->probe_lock);
 	if (r < 0)
 		return r;
@@ -582,7 +587,7 @@ static int find_out(struct peali_peers *peers, int from, int to, int how,
 }
 
 static int answer(struct peali_peers *peers, int from, int to,
-		  enum peali_proof least, struct peal_pair_info *out)
+		  enum peali_probed least, struct peal_pair_info *out)
 {
 	int r = peali_devices_check(peers->devices, from, CALL);
 	int how;
@@ -593,7 +598,7 @@ static int answer(struct peali_peers *peers, int from, int to,
 		return r;
 	if (look_up(peers, from, to, least, out))
 		return 0;
-	r = peali_setting_choice(PEALI_SETTING_PROBE, &how);
+	r = peali_env_choice(PEALI_ENV_PROBE, &how);
 	if (r < 0)
 		return r;
 	if (how == PEALI_PROBE_OFF) {
@@ -603,16 +608,16 @@ static int answer(struct peali_peers *peers, int from, int to,
 	return find_out(peers, from, to, how, least, out);
 }
 
-int peali_probe_prove(struct peali_peers *peers, int from, int to,
-		      struct peal_pair_info *out)
+int peali_probe_verify(struct peali_peers *peers, int from, int to,
+		       struct peal_pair_info *out)
 {
-	return answer(peers, from, to, PEALI_PROOF_VERDICT, out);
+	return answer(peers, from, to, PEALI_PROBED_VERDICT, out);
 }
 
 int peali_probe_pair(struct peali_peers *peers, int from, int to,
 		     struct peal_pair_info *out)
 {
-	return answer(peers, from, to, PEALI_PROOF_COMPLETE, out);
+	return answer(peers, from, to, PEALI_PROBED_COMPLETE, out);
 }
 
 /* ---- all pairs of a backend ---------------------------------------------- */
@@ -654,8 +659,8 @@ static void condemn(struct peali_peers *peers,
 			    recall(peers, from, to, PEALI_PROBE_CACHE, &info))
 				continue;
 			info.verdict = PEAL_VERDICT_FAULTED;
-			snprintf(info.why, sizeof(info.why), "%s", why);
-			note(peers, &info, PEALI_PROOF_COMPLETE);
+			snprintf(info.reason, sizeof(info.reason), "%s", why);
+			note(peers, &info, PEALI_PROBED_COMPLETE);
 		}
 }
 
@@ -667,15 +672,15 @@ void peali_probe_backend(struct peali_peers *peers,
 	char why[160] = "";
 	int how, a, b, n, r;
 
-	if (peali_setting_choice(PEALI_SETTING_PROBE, &how) < 0 ||
+	if (peali_env_choice(PEALI_ENV_PROBE, &how) < 0 ||
 	    how == PEALI_PROBE_OFF)
 		return;
 	pthread_mutex_lock(&peers->probe_lock);
 	n = count_unknown(peers, backend, how);
 	if (n) {
-		r = peali_probe_in_child(backend->ops->name, n, why,
-					 sizeof(why));
-		peali_cache_close(&peers->cache); /* forces a new read */
+		r = peali_probe_in_subprocess(backend->ops->name, n, why,
+					      sizeof(why));
+		peali_probe_cache_close(&peers->cache); /* forces a new read */
 		if (!r)
 			count_unknown(peers, backend, PEALI_PROBE_CACHE);
 		else if (r == PEAL_EIO)
@@ -686,7 +691,7 @@ void peali_probe_backend(struct peali_peers *peers,
 		for (b = 0; b < a; b++)
 			if (device[a].backend == backend &&
 			    device[b].backend == backend)
-				peali_probe_prove(peers, a, b, &info);
+				peali_probe_verify(peers, a, b, &info);
 }
 
 void peali_probes_hold(struct peali_peers *peers)

@@ -26,19 +26,19 @@
  * - PEAL_EINVAL: a setting is not allowed.
  * - PEAL_ENOMEM: no memory.
  */
-int peali_probe_prove(struct peali_peers *peers, int from, int to,
-		      struct peal_pair_info *out);
+int peali_probe_verify(struct peali_peers *peers, int from, int to,
+		       struct peal_pair_info *out);
 
 /*
  * Determines verdict and measurements of a pair. The verdict can then be slow.
- * Returns as peali_probe_prove.
+ * Returns as peali_probe_verify.
  */
 int peali_probe_pair(struct peali_peers *peers, int from, int to,
 		     struct peal_pair_info *out);
 
 /*
  * Probes all pairs of a backend's devices, before the first of them has a
- * kernel. Uses a child process if the command exists (child.h), else this
+ * kernel. With a command, uses a subprocess (probe_subprocess.h), else this
  * process. A failure is a verdict.
  */
 void peali_probe_backend(struct peali_peers *peers,

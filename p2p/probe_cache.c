@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Results of the probe on disk, as JSON: see cache.h. */
+/* Results of the probe on disk, as JSON: see probe_cache.h. */
 #include "p2p/probe_cache.h"
 #include "runtime/base/log.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
@@ -104,7 +104,7 @@ static int key_text(json_t *key, char *out, size_t bytes)
 	return n > 0 && (size_t)n < bytes ? 0 : -1;
 }
 
-static json_t *make_key(const struct peali_cache_key *key)
+static json_t *make_key(const struct peali_probe_cache_key *key)
 {
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "backend",
 			 key->backend, "from", key->from, "to", key->to, "kind",
@@ -140,15 +140,14 @@ static json_t *load_index(const char *path)
  * Determines the path of the file, once. Returns 0, or -1 if there is no
  * folder.
  */
-static int open_cache(struct peali_cache *cache)
+static int open_cache(struct peali_probe_cache *cache)
 {
 	char path[PATH_BYTES + 16], folder[PATH_BYTES];
 
 	if (cache->opened)
 		return cache->path ? 0 : -1;
 	cache->opened = 1;
-	if (peali_setting_path(PEALI_SETTING_CACHE_DIR, folder,
-			       sizeof(folder)) < 0)
+	if (peali_env_path(PEALI_ENV_CACHE_DIR, folder, sizeof(folder)) < 0)
 		return -1;
 	snprintf(path, sizeof(path), "%s/" FILE_NAME, folder);
 	cache->path = strdup(path);
@@ -172,14 +171,14 @@ static int read_pair(json_t *pair, struct peal_pair_info *info, int *measured)
 	info->verdict = (enum peal_verdict)verdict;
 	info->latency_ns = (uint64_t)latency;
 	info->bandwidth_bytes_per_s = (uint64_t)bandwidth;
-	snprintf(info->why, sizeof(info->why), "%s", why);
+	snprintf(info->reason, sizeof(info->reason), "%s", why);
 	*measured = is_measured;
 	return 1;
 }
 
-int peali_cache_find(struct peali_cache *cache,
-		     const struct peali_cache_key *key,
-		     struct peal_pair_info *info, int *measured_out)
+int peali_probe_cache_find(struct peali_probe_cache *cache,
+			   const struct peali_probe_cache_key *key,
+			   struct peal_pair_info *info, int *measured_out)
 {
 	char text[KEY_BYTES];
 	json_t *wanted;
@@ -216,7 +215,7 @@ static json_t *make_pair(json_t *key, const struct peal_pair_info *info,
 			 "verdict", (json_int_t)info->verdict, "measured",
 			 measured, "latency_ns", (json_int_t)info->latency_ns,
 			 "bandwidth", (json_int_t)info->bandwidth_bytes_per_s,
-			 "why", info->why);
+			 "why", info->reason);
 }
 
 /*
@@ -262,7 +261,7 @@ static json_t *merge(json_t *disk, json_t *mine)
 /*
  * Writes the new results, merged with the results of other processes on disk.
  */
-static void flush(struct peali_cache *cache)
+static void flush(struct peali_probe_cache *cache)
 {
 	json_t *disk, *file;
 
@@ -278,9 +277,9 @@ static void flush(struct peali_cache *cache)
 	cache->mine = NULL;
 }
 
-void peali_cache_store(struct peali_cache *cache,
-		       const struct peali_cache_key *key,
-		       const struct peal_pair_info *info, int measured)
+void peali_probe_cache_store(struct peali_probe_cache *cache,
+			     const struct peali_probe_cache_key *key,
+			     const struct peal_pair_info *info, int measured)
 {
 	char text[KEY_BYTES];
 	json_t *wanted;
@@ -299,7 +298,7 @@ void peali_cache_store(struct peali_cache *cache,
 		flush(cache);
 }
 
-void peali_cache_close(struct peali_cache *cache)
+void peali_probe_cache_close(struct peali_probe_cache *cache)
 {
 	if (cache->mine)
 		flush(cache);

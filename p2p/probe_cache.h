@@ -14,7 +14,7 @@
  */
 
 /** The key of a result: the pair, its link and its driver. */
-struct peali_cache_key {
+struct peali_probe_cache_key {
 	const char *backend;
 	const char *from, *to; /* uuids of the devices */
 	const char *kind; /* of their link */
@@ -26,11 +26,11 @@ struct peali_cache_key {
 /**
  * The cache of one runtime; all zero at first. Not thread-safe.
  *
- * The first find reads the file. peali_cache_store writes the file if the last
+ * The first find reads the file. A store writes the file if the last
  * write is at least a second ago. Else a later store or the close writes the
  * result.
  */
-struct peali_cache {
+struct peali_probe_cache {
 	char *path; /* NULL: not opened yet, or no folder for the file */
 	int opened;
 	struct json_t *index; /* results on disk, by key text */
@@ -43,17 +43,17 @@ struct peali_cache {
  * `bandwidth_bytes_per_s` and `why` of *info. Returns 0 if there is no result.
  * *measured_out is 0 if the pair was verified but not measured.
  */
-int peali_cache_find(struct peali_cache *cache,
-		     const struct peali_cache_key *key,
-		     struct peal_pair_info *info, int *measured_out);
+int peali_probe_cache_find(struct peali_probe_cache *cache,
+			   const struct peali_probe_cache_key *key,
+			   struct peal_pair_info *info, int *measured_out);
 /* Adds or replaces a result. */
-void peali_cache_store(struct peali_cache *cache,
-		       const struct peali_cache_key *key,
-		       const struct peal_pair_info *info, int measured);
+void peali_probe_cache_store(struct peali_probe_cache *cache,
+			     const struct peali_probe_cache_key *key,
+			     const struct peal_pair_info *info, int measured);
 /*
  * Writes the remaining results. The file also keeps the results of other
  * processes. A reader never sees a partly written file.
  */
-void peali_cache_close(struct peali_cache *cache);
+void peali_probe_cache_close(struct peali_probe_cache *cache);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The rig of the probe: see rig.h. The kernels are in
+ * The set-up of the probe: see probe_setup.h. The kernels are in
  * ringkernels/programs/probe.c.
  */
 #include "p2p/probe_setup.h"
@@ -13,12 +13,12 @@
 #include <string.h>
 
 #include <peal/abi/program.h>
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 
 extern const struct peal_program peal_program_peal_probe;
 
 #define MESSAGES 10240u /* stamps of a verification */
-#define PATTERN_BYTES PEALI_RIG_PATTERN_BYTES
+#define PATTERN_BYTES PEALI_SETUP_PATTERN_BYTES
 #define LANES_MAX 256u
 
 /*
@@ -60,204 +60,210 @@ _Static_assert(BELLS_OFFSET + 2 * sizeof(struct peal_bell) <= HOST_AREA_OFFSET,
 _Static_assert(MESSAGES % PEAL_PROBE_SLOTS == 0 && MESSAGES >= 10000, "laps");
 
 /**
- * Directions and sides of a rig. In direction THERE, side 0 (`from`) writes.
+ * Directions and sides of a set-up. In direction THERE, side 0 (`from`) writes.
  */
 enum { THERE, BACK };
 
 /* ---- open and close ------------------------------------------------------ */
 
-static int take(struct peali_rig *rig, enum peali_memory_kind kind, int local,
-		uint64_t bytes, struct peali_memory *out)
+static int take(struct peali_probe_setup *setup, enum peali_memory_kind kind,
+		int local, uint64_t bytes, struct peali_memory *out)
 {
-	int r = rig->backend->ops->alloc(rig->backend, kind, local, bytes, out);
+	int r = setup->backend->ops->alloc(setup->backend, kind, local, bytes,
+					   out);
 
 	if (!r)
-		rig->taken[rig->n_taken++] = out;
+		setup->taken[setup->n_taken++] = out;
 	return r;
 }
 
-static int take_memory(struct peali_rig *rig)
+static int take_memory(struct peali_probe_setup *setup)
 {
 	uint64_t host_bytes = HOST_AREA_OFFSET;
 	int side, r = 0;
 
-	if (rig->needs & PEALI_RIG_HOST)
+	if (setup->needs & PEALI_SETUP_HOST)
 		host_bytes += AREA_BYTES;
 	for (side = 0; side < 2 && !r; side++)
-		r = take(rig, PEALI_MEMORY_DEVICE, rig->local[side],
-			 BLOCK_BYTES, &rig->block[side]);
+		r = take(setup, PEALI_MEMORY_DEVICE, setup->local[side],
+			 BLOCK_BYTES, &setup->block[side]);
 	if (!r)
-		r = take(rig, PEALI_MEMORY_DEVICE, rig->local[1], AREA_BYTES,
-			 &rig->area[THERE]);
-	if (!r && (rig->needs & PEALI_RIG_BOTH))
-		r = take(rig, PEALI_MEMORY_DEVICE, rig->local[0], AREA_BYTES,
-			 &rig->area[BACK]);
+		r = take(setup, PEALI_MEMORY_DEVICE, setup->local[1],
+			 AREA_BYTES, &setup->area[THERE]);
+	if (!r && (setup->needs & PEALI_SETUP_BOTH))
+		r = take(setup, PEALI_MEMORY_DEVICE, setup->local[0],
+			 AREA_BYTES, &setup->area[BACK]);
 	if (!r)
-		r = take(rig, PEALI_MEMORY_HOST, PEALI_HOST, host_bytes,
-			 &rig->host);
+		r = take(setup, PEALI_MEMORY_HOST, PEALI_HOST, host_bytes,
+			 &setup->host);
 	return r;
 }
 
 /* Loads the program on both devices, before either has a resident kernel. */
-static int load_program(struct peali_rig *rig)
+static int load_program(struct peali_probe_setup *setup)
 {
 	int side, r = 0;
 
 	for (side = 0; side < 2 && !r; side++)
-		r = rig->backend->ops->load(rig->backend, rig->local[side],
-					    &peal_program_peal_probe);
+		r = setup->backend->ops->load(setup->backend,
+					      setup->local[side],
+					      &peal_program_peal_probe);
 	return r;
 }
 
-static int take_access(struct peali_rig *rig)
+static int take_access(struct peali_probe_setup *setup)
 {
-	struct peali_peers *peers = rig->peers;
+	struct peali_peers *peers = setup->peers;
 	int r, back = 0;
 
 	pthread_mutex_lock(&peers->lock);
-	r = peali_pair_take(peers, rig->from, rig->to, PEALI_USE_PROBE, CALL);
-	rig->held = !r;
-	if (!r && (rig->needs & (PEALI_RIG_PONG | PEALI_RIG_BOTH))) {
-		back = peali_pair_take(peers, rig->to, rig->from,
+	r = peali_pair_take(peers, setup->from, setup->to, PEALI_USE_PROBE,
+			    CALL);
+	setup->held = !r;
+	if (!r && (setup->needs & (PEALI_SETUP_PONG | PEALI_SETUP_BOTH))) {
+		back = peali_pair_take(peers, setup->to, setup->from,
 				       PEALI_USE_PROBE, CALL);
-		rig->held_back = !back;
+		setup->held_back = !back;
 	}
 	pthread_mutex_unlock(&peers->lock);
 	/* Without access back, answers go through the host. */
-	return !r && (rig->needs & PEALI_RIG_BOTH) ? back : r;
+	return !r && (setup->needs & PEALI_SETUP_BOTH) ? back : r;
 }
 
-static uint64_t view_of(const struct peali_rig *rig, int viewer,
+static uint64_t view_of(const struct peali_probe_setup *setup, int viewer,
 			const struct peali_memory *memory)
 {
-	return rig->backend->ops->view(rig->backend, viewer, memory);
+	return setup->backend->ops->view(setup->backend, viewer, memory);
 }
 
-int peali_rig_open(struct peali_peers *peers, int from, int to, uint32_t needs,
-		   struct peali_rig *rig)
+int peali_probe_setup_open(struct peali_peers *peers, int from, int to,
+			   uint32_t needs, struct peali_probe_setup *setup)
 {
 	const struct peali_device *device = peers->devices->device;
 	struct peal_device_info info;
 	uint64_t host;
 	int r;
 
-	memset(rig, 0, sizeof(*rig));
-	rig->peers = peers;
-	rig->from = from;
-	rig->to = to;
-	rig->needs = needs;
-	rig->backend = device[from].backend;
-	rig->local[0] = device[from].local;
-	rig->local[1] = device[to].local;
-	rig->seed = peal_clock_ns();
+	memset(setup, 0, sizeof(*setup));
+	setup->peers = peers;
+	setup->from = from;
+	setup->to = to;
+	setup->needs = needs;
+	setup->backend = device[from].backend;
+	setup->local[0] = device[from].local;
+	setup->local[1] = device[to].local;
+	setup->seed = peal_clock_ns();
 	memset(&info, 0, sizeof(info));
-	r = rig->backend->ops->device_info(rig->backend, device[from].local,
-					   &info);
+	r = setup->backend->ops->device_info(setup->backend, device[from].local,
+					     &info);
 	if (r < 0)
 		return r;
 	/* Emulated devices use one lane, not as many fibers. */
-	rig->emulated = info.emulated;
-	rig->lanes = info.emulated		? 1 :
-		     info.max_lanes < LANES_MAX ? info.max_lanes :
-						  LANES_MAX;
-	r = load_program(rig);
+	setup->emulated = info.emulated;
+	setup->lanes = info.emulated		  ? 1 :
+		       info.max_lanes < LANES_MAX ? info.max_lanes :
+						    LANES_MAX;
+	r = load_program(setup);
 	if (!r)
-		r = take_access(rig);
+		r = take_access(setup);
 	if (!r)
-		r = take_memory(rig);
+		r = take_memory(setup);
 	if (r < 0) {
-		peali_rig_close(rig);
+		peali_probe_setup_close(setup);
 		return r;
 	}
-	host = view_of(rig, PEALI_HOST, &rig->host);
-	rig->words = (void *)(uintptr_t)host;
-	rig->words_back = (void *)(uintptr_t)(host + WORDS_BYTES);
+	host = view_of(setup, PEALI_HOST, &setup->host);
+	setup->words = (void *)(uintptr_t)host;
+	setup->words_back = (void *)(uintptr_t)(host + WORDS_BYTES);
 	return 0;
 }
 
-void peali_rig_close(struct peali_rig *rig)
+void peali_probe_setup_close(struct peali_probe_setup *setup)
 {
-	struct peali_peers *peers = rig->peers;
+	struct peali_peers *peers = setup->peers;
 
-	if (rig->stuck)
+	if (setup->stuck)
 		return;
-	while (rig->n_taken)
-		rig->backend->ops->free(rig->backend,
-					rig->taken[--rig->n_taken]);
+	while (setup->n_taken)
+		setup->backend->ops->free(setup->backend,
+					  setup->taken[--setup->n_taken]);
 	pthread_mutex_lock(&peers->lock);
-	if (rig->held_back)
-		peali_pair_give(peers, rig->to, rig->from, PEALI_USE_PROBE);
-	if (rig->held)
-		peali_pair_give(peers, rig->from, rig->to, PEALI_USE_PROBE);
+	if (setup->held_back)
+		peali_pair_give(peers, setup->to, setup->from, PEALI_USE_PROBE);
+	if (setup->held)
+		peali_pair_give(peers, setup->from, setup->to, PEALI_USE_PROBE);
 	pthread_mutex_unlock(&peers->lock);
 }
 
 /* ---- parameters ---------------------------------------------------------- */
 
-static uint64_t bell_of(const struct peali_rig *rig, int viewer, int side)
+static uint64_t bell_of(const struct peali_probe_setup *setup, int viewer,
+			int side)
 {
-	return view_of(rig, viewer, &rig->host) + BELLS_OFFSET +
+	return view_of(setup, viewer, &setup->host) + BELLS_OFFSET +
 	       (uint64_t)side * sizeof(struct peal_bell);
 }
 
 /* Clears the last job's data in the memory of a side: block, ping, slots. */
-static int wipe_side(struct peali_rig *rig, int side)
+static int wipe_side(struct peali_probe_setup *setup, int side)
 {
 	static const uint8_t zero[PEAL_PROBE_PATTERN_OFFSET];
-	const struct peali_backend_ops *ops = rig->backend->ops;
+	const struct peali_backend_ops *ops = setup->backend->ops;
 	struct peali_place to, from = { PEALI_HOST, (uintptr_t)zero };
-	const struct peali_memory *area = &rig->area[!side];
+	const struct peali_memory *area = &setup->area[!side];
 	int r;
 
-	to.device = rig->local[side];
-	to.address = view_of(rig, to.device, &rig->block[side]);
-	r = ops->copy(rig->backend, to, from, BLOCK_BYTES);
+	to.device = setup->local[side];
+	to.address = view_of(setup, to.device, &setup->block[side]);
+	r = ops->copy(setup->backend, to, from, BLOCK_BYTES);
 	if (r < 0 || !area->bytes)
 		return r;
-	to.address = view_of(rig, to.device, area);
-	return ops->copy(rig->backend, to, from, sizeof(zero));
+	to.address = view_of(setup, to.device, area);
+	return ops->copy(setup->backend, to, from, sizeof(zero));
 }
 
 /* Clears the last job's data. New memory is zero already. */
-static int wipe(struct peali_rig *rig)
+static int wipe(struct peali_probe_setup *setup)
 {
 	uint64_t bytes = HOST_AREA_OFFSET;
 	int side, r = 0;
 
-	if (rig->needs & PEALI_RIG_HOST)
+	if (setup->needs & PEALI_SETUP_HOST)
 		bytes += PEAL_PROBE_PATTERN_OFFSET;
-	if (rig->used)
-		memset(rig->words, 0, bytes);
-	for (side = 0; side < 2 && !r && rig->used; side++)
-		r = wipe_side(rig, side);
-	rig->used = 1;
+	if (setup->used)
+		memset(setup->words, 0, bytes);
+	for (side = 0; side < 2 && !r && setup->used; side++)
+		r = wipe_side(setup, side);
+	setup->used = 1;
 	return r;
 }
 
-static void fill_params(const struct peali_rig *rig, int side, int way,
-			struct peali_rig_ways ways, struct peal_probe_params *p)
+static void fill_params(const struct peali_probe_setup *setup, int side,
+			int way, struct peali_probe_routes ways,
+			struct peal_probe_params *p)
 {
-	int viewer = rig->local[side];
-	uint64_t host = view_of(rig, viewer, &rig->host);
-	uint64_t block = view_of(rig, viewer, &rig->block[side]);
+	int viewer = setup->local[side];
+	uint64_t host = view_of(setup, viewer, &setup->host);
+	uint64_t block = view_of(setup, viewer, &setup->block[side]);
 
 	p->magic = PEAL_PROBE_MAGIC;
 	p->role = side == way ? PEAL_PROBE_WRITER : PEAL_PROBE_READER;
 	p->words = host + (uint64_t)way * WORDS_BYTES;
 	p->area = ways.area_in_host ? host + HOST_AREA_OFFSET :
-				      view_of(rig, viewer, &rig->area[way]);
+				      view_of(setup, viewer, &setup->area[way]);
 	p->pong = p->words + offsetof(struct peal_probe_words, pong);
 	if (ways.pong_in_peer)
-		p->pong = view_of(rig, viewer, &rig->block[0]) + PONG_OFFSET;
+		p->pong =
+			view_of(setup, viewer, &setup->block[0]) + PONG_OFFSET;
 	p->scratch = block + SCRATCH_OFFSET + (uint64_t)way * SCRATCH_BYTES;
-	p->bell = bell_of(rig, viewer, side);
-	p->partner_bell = bell_of(rig, viewer, !side);
-	p->seed = rig->seed + (uint64_t)way;
+	p->bell = bell_of(setup, viewer, side);
+	p->partner_bell = bell_of(setup, viewer, !side);
+	p->seed = setup->seed + (uint64_t)way;
 	p->pattern_bytes = PATTERN_BYTES;
 	p->patience_ns = PATIENCE_NS;
 	p->n_messages = MESSAGES;
-	p->batch = PEALI_RIG_BATCH;
-	p->lanes = rig->lanes;
+	p->batch = PEALI_SETUP_BATCH;
+	p->lanes = setup->lanes;
 }
 
 /* ---- running ------------------------------------------------------------- */
@@ -265,78 +271,79 @@ static void fill_params(const struct peali_rig *rig, int side, int way,
 /** A job for both kernels. */
 struct order {
 	enum peal_probe_job job;
-	struct peali_rig_ways ways;
+	struct peali_probe_routes ways;
 	uint64_t limit_ns;
 };
 
 /* Copies the parameters of a side's jobs to the side's block. */
-static int send_params(struct peali_rig *rig, int side,
+static int send_params(struct peali_probe_setup *setup, int side,
 		       const struct order *order, uint64_t block)
 {
 	uint8_t image[SCRATCH_OFFSET] = { 0 };
-	struct peali_place to = { rig->local[side], block };
+	struct peali_place to = { setup->local[side], block };
 	struct peali_place from = { PEALI_HOST, (uintptr_t)image };
 	int both = order->job == PEAL_PROBE_VERIFY &&
-		   (rig->needs & PEALI_RIG_BOTH);
+		   (setup->needs & PEALI_SETUP_BOTH);
 	struct peal_probe_params p;
 	int way;
 
 	for (way = THERE; way <= (both ? BACK : THERE); way++) {
 		memset(&p, 0, sizeof(p));
-		fill_params(rig, side, way, order->ways, &p);
+		fill_params(setup, side, way, order->ways, &p);
 		p.job = (uint32_t)order->job;
 		p.limit_ns = order->limit_ns;
 		if (both && way == THERE)
 			p.next = block + BACK_OFFSET;
 		memcpy(image + way * BACK_OFFSET, &p, sizeof(p));
 	}
-	return rig->backend->ops->copy(rig->backend, to, from, sizeof(image));
+	return setup->backend->ops->copy(setup->backend, to, from,
+					 sizeof(image));
 }
 
-static int launch(struct peali_rig *rig, int side, const struct order *order,
-		  struct peali_launch **out)
+static int launch(struct peali_probe_setup *setup, int side,
+		  const struct order *order, struct peali_launch **out)
 {
 	struct peali_launch_desc desc;
 	int r;
 
 	memset(&desc, 0, sizeof(desc));
-	desc.device = rig->local[side];
+	desc.device = setup->local[side];
 	desc.program = &peal_program_peal_probe;
-	desc.params = view_of(rig, desc.device, &rig->block[side]);
+	desc.params = view_of(setup, desc.device, &setup->block[side]);
 	desc.n_workers = 1;
-	desc.lanes = rig->lanes;
-	r = send_params(rig, side, order, desc.params);
+	desc.lanes = setup->lanes;
+	r = send_params(setup, side, order, desc.params);
 	if (r < 0)
 		return r;
-	return rig->backend->ops->launch(rig->backend, &desc, out);
+	return setup->backend->ops->launch(setup->backend, &desc, out);
 }
 
-static int set_stuck(struct peali_rig *rig)
+static int set_stalled(struct peali_probe_setup *setup)
 {
-	rig->stuck = 1;
+	setup->stuck = 1;
 	return peali_fail(PEAL_EHUNG, CALL,
 			  "device %d -> device %d: a kernel of the "
 			  "probe does not return; its memory stays "
 			  "taken",
-			  rig->from, rig->to);
+			  setup->from, setup->to);
 }
 
 /* Tells both kernels that a kernel has failed, so that neither waits for it. */
-static void set_alone(struct peali_rig *rig)
+static void set_alone(struct peali_probe_setup *setup)
 {
-	peal_store_relaxed_sys(&rig->words->alone, 1);
-	peal_store_relaxed_sys(&rig->words_back->alone, 1);
+	peal_store_relaxed_sys(&setup->words->alone, 1);
+	peal_store_relaxed_sys(&setup->words_back->alone, 1);
 }
 
 /*
  * Waits at most most_ns for a kernel, and frees the launch after its end.
  * Returns 0 and leaves *kernel if the kernel still runs. At `until` sets
- * rig->stuck.
+ * setup->stuck.
  */
-static int finish(struct peali_rig *rig, struct peali_launch **kernel,
+static int finish(struct peali_probe_setup *setup, struct peali_launch **kernel,
 		  uint64_t until, uint64_t most_ns)
 {
-	const struct peali_backend_ops *ops = rig->backend->ops;
+	const struct peali_backend_ops *ops = setup->backend->ops;
 	uint64_t now = peal_clock_ns(), left = until > now ? until - now : 0;
 	int r, f;
 
@@ -346,7 +353,7 @@ static int finish(struct peali_rig *rig, struct peali_launch **kernel,
 		return 0;
 	if (r == PEAL_ETIMEDOUT) {
 		*kernel = NULL;
-		return set_stuck(rig);
+		return set_stalled(setup);
 	}
 	f = ops->launch_free(*kernel);
 	*kernel = NULL;
@@ -358,8 +365,9 @@ static int finish(struct peali_rig *rig, struct peali_launch **kernel,
  * the other kernel that it is alone. `failed` is 0, or the error of an earlier
  * step.
  */
-static int finish_both(struct peali_rig *rig, struct peali_launch *kernel[2],
-		       uint64_t limit_ns, int failed)
+static int finish_both(struct peali_probe_setup *setup,
+		       struct peali_launch *kernel[2], uint64_t limit_ns,
+		       int failed)
 {
 	uint64_t until = peal_clock_ns() + limit_ns + SLACK_NS;
 	int side, r;
@@ -369,9 +377,9 @@ static int finish_both(struct peali_rig *rig, struct peali_launch *kernel[2],
 			if (!kernel[side])
 				continue;
 			if (failed)
-				set_alone(rig);
+				set_alone(setup);
 			/* after a failure, wait until the deadline */
-			r = finish(rig, &kernel[side], until,
+			r = finish(setup, &kernel[side], until,
 				   failed ? ~0ULL : TURN_NS);
 			if (!failed)
 				failed = r;
@@ -379,19 +387,20 @@ static int finish_both(struct peali_rig *rig, struct peali_launch *kernel[2],
 	return failed;
 }
 
-int peali_rig_run(struct peali_rig *rig, enum peal_probe_job job,
-		  struct peali_rig_ways ways, uint64_t limit_ns)
+int peali_probe_setup_run(struct peali_probe_setup *setup,
+			  enum peal_probe_job job,
+			  struct peali_probe_routes ways, uint64_t limit_ns)
 {
 	struct order order = { job, ways, limit_ns };
 	struct peali_launch *kernel[2] = { NULL, NULL };
 	int side, r;
 
-	r = wipe(rig);
-	rig->seed += 2;
+	r = wipe(setup);
+	setup->seed += 2;
 	/*
 	 * The reader first: the reader must run before the first store arrives.
 	 */
 	for (side = 1; side >= 0 && !r; side--)
-		r = launch(rig, side, &order, &kernel[side]);
-	return finish_both(rig, kernel, 2 * limit_ns, r);
+		r = launch(setup, side, &order, &kernel[side]);
+	return finish_both(setup, kernel, 2 * limit_ns, r);
 }

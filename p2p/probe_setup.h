@@ -6,30 +6,30 @@
 #include "p2p/peer_internal.h"
 
 /*
- * The rig of the probe: resources of the probe's two kernels, and their launch.
+ * The set-up of the probe: resources of its two kernels, and their launch.
  * The resources are memory on both devices and in the host, peer access, and
  * parameters.
  */
 
-#define PEALI_RIG_PATTERN_BYTES ((uint64_t)1 << 20)
-#define PEALI_RIG_BATCH 128u /* round trips per batch; 16 batches */
+#define PEALI_SETUP_PATTERN_BYTES ((uint64_t)1 << 20)
+#define PEALI_SETUP_BATCH 128u /* round trips per batch; 16 batches */
 
 /** The routes of a job's data and answers. */
-struct peali_rig_ways {
+struct peali_probe_routes {
 	int area_in_host; /* 1: data goes through host memory (the baseline) */
 	/* 1: answers go to the writer's memory; 0: to the host's */
 	int pong_in_peer;
 };
 
-/** Abilities of a rig, beyond the verification of one direction. */
-enum peali_rig_need {
-	PEALI_RIG_PONG = 1, /* answers by peer access, if the pair has it */
-	PEALI_RIG_HOST = 2, /* the baseline through host memory */
+/** Abilities of a set-up, beyond the verification of one direction. */
+enum peali_probe_need {
+	PEALI_SETUP_PONG = 1, /* answers by peer access, if the pair has it */
+	PEALI_SETUP_HOST = 2, /* the baseline through host memory */
 	/* both directions verified in one launch per device */
-	PEALI_RIG_BOTH = 4
+	PEALI_SETUP_BOTH = 4
 };
 
-struct peali_rig {
+struct peali_probe_setup {
 	struct peali_peers *peers;
 	int from, to; /* device numbers of the runtime */
 	struct peali_backend *backend;
@@ -37,15 +37,15 @@ struct peali_rig {
 	int held, held_back; /* 1: access from -> to is held; to -> from */
 	int emulated;
 	uint32_t lanes;
-	uint32_t needs; /* bits of enum peali_rig_need */
+	uint32_t needs; /* bits of enum peali_probe_need */
 	/* of each side: parameters, scratch, pong */
 	struct peali_memory block[2];
 	/*
 	 * Targets of the stores: [0] of `from`, in `to`; [1] of `to`, in
-	 * `from`, only with PEALI_RIG_BOTH.
+	 * `from`, only with PEALI_SETUP_BOTH.
 	 */
 	struct peali_memory area[2];
-	/* words, two bells; area with PEALI_RIG_HOST */
+	/* words, two bells; area with PEALI_SETUP_HOST */
 	struct peali_memory host;
 	const struct peali_memory *taken[5];
 	int n_taken;
@@ -57,21 +57,22 @@ struct peali_rig {
 };
 
 /*
- * Takes the resources for `needs`, bits of enum peali_rig_need. Returns 0,
+ * Takes the resources for `needs`, bits of enum peali_probe_need. Returns 0,
  * PEAL_ENOPEER, PEAL_ENOMEM or PEAL_EDRIVER. After an error there is nothing to
  * close.
  */
-int peali_rig_open(struct peali_peers *peers, int from, int to, uint32_t needs,
-		   struct peali_rig *rig);
-void peali_rig_close(struct peali_rig *rig);
+int peali_probe_setup_open(struct peali_peers *peers, int from, int to,
+			   uint32_t needs, struct peali_probe_setup *setup);
+void peali_probe_setup_close(struct peali_probe_setup *setup);
 
 /*
- * Runs both kernels to their ends. rig->words then has the results. With
- * PEALI_RIG_BOTH, the job PEAL_PROBE_VERIFY runs as two jobs, the way back
+ * Runs both kernels to their ends. setup->words then has the results. With
+ * PEALI_SETUP_BOTH, the job PEAL_PROBE_VERIFY runs as two jobs, the way back
  * second. Each job has `limit_ns`. Returns 0 or the error of a launch.
- * PEAL_EHUNG: a kernel has not returned, and rig->stuck is 1.
+ * PEAL_EHUNG: a kernel has not returned, and setup->stuck is 1.
  */
-int peali_rig_run(struct peali_rig *rig, enum peal_probe_job job,
-		  struct peali_rig_ways ways, uint64_t limit_ns);
+int peali_probe_setup_run(struct peali_probe_setup *setup,
+			  enum peal_probe_job job,
+			  struct peali_probe_routes ways, uint64_t limit_ns);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Starts the child process of the probe and waits for it: see child.h. */
+/* Starts the child process of the probe: see probe_subprocess.h. */
 #include "p2p/probe_subprocess.h"
 #include "runtime/base/log.h"
 
@@ -19,14 +19,14 @@
 extern char **environ;
 
 /* To open GPUs takes seconds; a pair takes milliseconds. */
-uint64_t peali_probe_child_ms = 10000;
+uint64_t peali_probe_subprocess_ms = 10000;
 #define LIMIT_MS_A_PAIR 200
 
 int peali_probe_command(char *out, size_t bytes)
 {
 	snprintf(out, bytes, "%s", PEALI_INSTALLED_COMMAND);
-	if (peali_setting_given(PEALI_SETTING_COMMAND) &&
-	    peali_setting_path(PEALI_SETTING_COMMAND, out, bytes) < 0)
+	if (peali_env_given(PEALI_ENV_COMMAND) &&
+	    peali_env_path(PEALI_ENV_COMMAND, out, bytes) < 0)
 		return 0;
 	return !access(out, X_OK);
 }
@@ -65,8 +65,8 @@ static char **environment_for(char *backends)
  */
 static int start(char *command, const char *backend, pid_t *child_out)
 {
-	char backends[40], prove[] = "prove";
-	char *arguments[] = { command, prove, NULL }, **environment;
+	char backends[40], probe[] = "probe";
+	char *arguments[] = { command, probe, NULL }, **environment;
 	posix_spawn_file_actions_t files;
 	posix_spawnattr_t attributes;
 	sigset_t none;
@@ -127,11 +127,11 @@ static int await(pid_t child, uint64_t limit_ms)
 	return -1;
 }
 
-int peali_probe_in_child(const char *backend, int n_pairs, char *why,
-			 size_t why_bytes)
+int peali_probe_in_subprocess(const char *backend, int n_pairs, char *why,
+			      size_t why_bytes)
 {
 	uint64_t limit =
-		peali_probe_child_ms + (uint64_t)n_pairs * LIMIT_MS_A_PAIR;
+		peali_probe_subprocess_ms + (uint64_t)n_pairs * LIMIT_MS_A_PAIR;
 	char command[4096];
 	pid_t child = 0;
 	int error, status;
@@ -148,16 +148,16 @@ int peali_probe_in_child(const char *backend, int n_pairs, char *why,
 		return 0;
 	if (status == -1)
 		snprintf(why, why_bytes,
-			 "the process that proves pairs had not ended after "
+			 "the process that probes pairs had not ended after "
 			 "%llu ms",
 			 (unsigned long long)limit);
 	else if (WIFSIGNALED(status))
 		snprintf(why, why_bytes,
-			 "the process that proves pairs was ended by signal "
+			 "the process that probes pairs was ended by signal "
 			 "%d (%s)",
 			 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else { /* a clean failure, for example: no devices */
-		peali_log(1, "%s prove failed: the pairs are proved here",
+		peali_log(1, "%s probe failed: the pairs are probed here",
 			  command);
 		return PEAL_ENOENT;
 	}

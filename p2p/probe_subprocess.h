@@ -10,7 +10,7 @@
 /*
  * Runs the probe in a process of its own. A broken pair can permanently destroy
  * a driver's context, and with it all work of the process on the device. The
- * child process is the command `peal prove`. The results come back through the
+ * child process is the command `peal probe`. The results come back through the
  * cache.
  */
 
@@ -21,13 +21,13 @@
  * - PEAL_ENOENT: the command is missing, does not start, or reports a failure.
  * - PEAL_EIO: the child crashed or hung; `why` has the text.
  */
-int peali_probe_in_child(const char *backend, int n_pairs, char *why,
-			 size_t why_bytes);
+int peali_probe_in_subprocess(const char *backend, int n_pairs, char *why,
+			      size_t why_bytes);
 
 /*
  * Time limit of the child in ms, plus a time per pair. Tests shorten the limit.
  */
-extern uint64_t peali_probe_child_ms;
+extern uint64_t peali_probe_subprocess_ms;
 
 /*
  * Returns 1 and the path of the command if the command is executable, else 0.

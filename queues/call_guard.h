@@ -26,32 +26,32 @@
  *						call ─ all tags of that call
  */
 
-static inline void peali_calls_enter(uint64_t *calls)
+static inline void peali_call_enter(uint64_t *calls)
 {
 	peal_store_relaxed_sys(calls, peal_load_relaxed_sys(calls) + 1);
 }
 
-static inline void peali_calls_leave(uint64_t *calls)
+static inline void peali_call_leave(uint64_t *calls)
 {
-	/* R10: pairs with A10 in peali_calls_note: publishes the whole call. */
+	/* R10: pairs with A10 in peali_call_note: publishes the whole call. */
 	peal_store_release_sys(calls, peal_load_relaxed_sys(calls) + 1);
 }
 
-static inline int peali_calls_inside(uint64_t noted)
+static inline int peali_call_inside(uint64_t noted)
 {
 	return (noted & 1) != 0;
 }
 
-static inline uint64_t peali_calls_note(const uint64_t *calls)
+static inline uint64_t peali_call_note(const uint64_t *calls)
 {
-	/* A10: pairs with R10 in peali_calls_leave. */
+	/* A10: pairs with R10 in peali_call_leave. */
 	return peal_load_acquire_sys(calls);
 }
 
 /* Returns 1 if the thread has been outside a call since `noted` was read. */
-static inline int peali_calls_passed(const uint64_t *calls, uint64_t noted)
+static inline int peali_call_passed(const uint64_t *calls, uint64_t noted)
 {
-	return !peali_calls_inside(noted) || peali_calls_note(calls) != noted;
+	return !peali_call_inside(noted) || peali_call_note(calls) != noted;
 }
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Placed queues: allocates queues in memory that handlers share. */
-#include <peal/placed.h>
+#include <peal/device_queue.h>
 
 #include <stdio.h>
 #include <string.h>
 
-#include <peal/abi/placed.h>
+#include <peal/abi/device_queue.h>
 #include "p2p/peer.h"
 #include "queues/queue_select.h"
 #include "runtime/base/error.h"
@@ -13,7 +13,7 @@
 #include "runtime/device/devices.h"
 #include "runtime/runtime.h"
 
-#define CALL "peal_queue_place"
+#define CALL "peal_device_queue_create"
 
 /*
  * Returns the publication policies that all possible ends of a queue support.
@@ -40,7 +40,7 @@ static int plan_at(const struct peali_devices *devices, int device,
 	plan->default_policy = (uint32_t)b->ops->default_policy(b);
 	plan->whose = device == PEALI_HOST ? "one of the devices" :
 					     "the device";
-	result = peali_queue_plan(plan, options, 0, CALL);
+	result = peali_queue_select(plan, options, 0, CALL);
 	if (result)
 		return result;
 	/* the other kinds have atomic words for the workers of one device */
@@ -55,15 +55,15 @@ static int plan_at(const struct peali_devices *devices, int device,
 /* Writes both headers of a placed queue. Returns their length in bytes. */
 static uint64_t write_headers(const struct peali_queue_plan *plan, uint8_t *out)
 {
-	struct peal_placed placed;
+	struct peal_device_queue_header placed;
 
 	memset(&placed, 0, sizeof(placed));
-	placed.magic = PEAL_PLACED_MAGIC;
+	placed.magic = PEAL_DEVICE_QUEUE_MAGIC;
 	placed.stages_offset = sizeof(placed) + plan->stages;
 	placed.stage_bytes = plan->stage;
 	placed.credit_offset = sizeof(placed) + plan->credit;
 	placed.message_bytes = (uint32_t)plan->options.message_bytes;
-	placed.consumers = plan->options.consumers;
+	placed.consumers = plan->options.max_consumers;
 	memcpy(out, &placed, sizeof(placed));
 	return sizeof(placed) + peali_queue_header(plan, out + sizeof(placed));
 }
@@ -88,19 +88,20 @@ static int take_memory(struct peal_runtime *rt, int device,
 
 static int make(struct peal_runtime *rt, int device,
 		const struct peali_queue_plan *plan,
-		struct peal_queue_placed *out)
+		struct peal_device_queue *out)
 {
 	PEAL_ALIGNED(16)
-	uint8_t headers[sizeof(struct peal_placed) + PEALI_QUEUE_HEADER_MAX];
+	uint8_t headers[sizeof(struct peal_device_queue_header) +
+			PEALI_QUEUE_HEADER_MAX];
 	struct peali_place from = { PEALI_HOST, (uintptr_t)headers };
 	struct peali_place to = { device, 0 };
-	uint64_t bytes = sizeof(struct peal_placed) + plan->bytes;
+	uint64_t bytes = sizeof(struct peal_device_queue_header) + plan->bytes;
 	int result = take_memory(rt, device, plan, bytes, &to.address);
 
 	if (result)
 		return result;
-	result = peali_copy_now(rt->peers, to, from,
-				write_headers(plan, headers));
+	result = peali_copy_sync_one(rt->peers, to, from,
+				     write_headers(plan, headers));
 	if (result) {
 		peali_memory_free(rt->peers, device, to.address);
 		return result;
@@ -111,24 +112,24 @@ static int make(struct peal_runtime *rt, int device,
 	out->kind = plan->options.kind;
 	out->policy = plan->options.policy;
 	out->capacity = plan->options.capacity;
-	out->producers = plan->options.producers;
-	out->consumers = plan->options.consumers;
+	out->max_producers = plan->options.max_producers;
+	out->max_consumers = plan->options.max_consumers;
 	out->bulk = plan->bulk;
 	out->message_bytes = plan->options.message_bytes;
 	return 0;
 }
 
-int peal_queue_place(struct peal_runtime *rt, int device,
-		     const struct peal_queue_options *options,
-		     struct peal_queue_placed *placed_out)
+int peal_device_queue_create(struct peal_runtime *rt, int device,
+			     const struct peal_queue_options *options,
+			     struct peal_device_queue *queue_out)
 {
 	struct peali_queue_plan plan;
 	int result;
 
-	if (!rt || !placed_out)
+	if (!rt || !queue_out)
 		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
 	result = peali_devices_check_place(&rt->devices, device, CALL);
 	if (!result)
 		result = plan_at(&rt->devices, device, options, &plan);
-	return result ? result : make(rt, device, &plan, placed_out);
+	return result ? result : make(rt, device, &plan, queue_out);
 }

@@ -76,7 +76,7 @@ uint64_t peali_mailbox_bytes(const struct peali_mailbox_spec *spec)
 {
 	return peali_whole_lines(
 		stage_offset(spec) +
-		peali_policy_stage(spec->policy, spec->slot_bytes));
+		peali_publication_stage(spec->policy, spec->slot_bytes));
 }
 
 void peali_mailbox_header(struct peal_mailbox *out,

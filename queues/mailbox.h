@@ -61,12 +61,12 @@ struct peali_mailbox_spec {
 	uint32_t tells;
 	uint32_t slot_bytes; /* out */
 	uint32_t lease; /* slots per lease; 0: the formula above; out */
-	uint32_t policy; /* enum peal_policy; 0: the default; out */
+	uint32_t policy; /* enum peal_slot_policy; 0: the default; out */
 };
 
 /*
  * Fills fields that are 0 with their defaults and checks all fields. The
- * policies are those of the device, as for peali_policy_choose. `call` is the
+ * policies are those of the device, see peali_publication_choose. `call` is the
  * name of the public function. Returns 0, or PEAL_EINVAL with text that names
  * the option, its value and the allowed range. On failure the spec is
  * unchanged.

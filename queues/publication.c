@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Policies and slot sizes of all queues: see policy.h. */
+/* Policies and slot sizes of all queues: see publication.h. */
 #include "queues/publication.h"
 
 #include <stddef.h>
 #include <stdio.h>
 
-#include <peal/device/slot.h>
+#include <peal/device/impl/queue/slot.h>
 
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
@@ -15,14 +15,14 @@
 
 static const char *const names[] = { "default", "sequence", "atom16", "atom8" };
 
-const char *peali_policy_name(uint32_t policy)
+const char *peali_publication_name(uint32_t policy)
 {
 	return names[policy];
 }
 
-int peali_policy_choose(uint32_t *policy, uint32_t policies,
-			uint32_t default_policy, const char *option,
-			const char *whose, const char *call)
+int peali_publication_choose(uint32_t *policy, uint32_t policies,
+			     uint32_t default_policy, const char *option,
+			     const char *whose, const char *call)
 {
 	static const uint32_t others[] = { PEAL_POLICY_ATOM16,
 					   PEAL_POLICY_ATOM8,
@@ -50,7 +50,7 @@ int peali_policy_choose(uint32_t *policy, uint32_t policies,
 	return 0;
 }
 
-uint32_t peali_policy_slot(uint32_t policy, uint32_t content)
+uint32_t peali_publication_slot(uint32_t policy, uint32_t content)
 {
 	uint32_t bytes = content + 8, unit;
 
@@ -66,18 +66,19 @@ uint32_t peali_policy_slot(uint32_t policy, uint32_t content)
 	return (uint32_t)peali_round_up(bytes, unit);
 }
 
-uint32_t peali_policy_slot_max(uint32_t policy)
+uint32_t peali_publication_slot_max(uint32_t policy)
 {
 	return policy == PEAL_POLICY_ATOM8 ? PEAL_SLOT_ATOMS_MAX * 8 : SLOT_MAX;
 }
 
-uint32_t peali_policy_message_max(uint32_t policy)
+uint32_t peali_publication_message_max(uint32_t policy)
 {
-	return peal_slot_content_max(policy, peali_policy_slot_max(policy)) -
+	return peal_slot_content_max(policy,
+				     peali_publication_slot_max(policy)) -
 	       HEADER_BYTES;
 }
 
-uint32_t peali_policy_stage(uint32_t policy, uint32_t slot_bytes)
+uint32_t peali_publication_stage(uint32_t policy, uint32_t slot_bytes)
 {
 	return policy == PEAL_POLICY_SEQUENCE ?
 		       0 :
@@ -113,22 +114,23 @@ int peali_slots_complete(struct peali_slots *slots, const char *prefix,
 	if (!slots->message_bytes)
 		slots->message_bytes = PEALI_MESSAGE_DEFAULT;
 	snprintf(option, sizeof(option), "%spolicy", prefix);
-	result = peali_policy_choose(&slots->policy, policies, default_policy,
-				     option, "the device", call);
+	result = peali_publication_choose(&slots->policy, policies,
+					  default_policy, option, "the device",
+					  call);
 	snprintf(option, sizeof(option), "%s%s", prefix,
 		 *prefix ? "slots" : "capacity");
 	if (!result)
 		result = peali_slots_check(option, slots->n, call);
 	if (result)
 		return result;
-	most = peali_policy_message_max(slots->policy);
+	most = peali_publication_message_max(slots->policy);
 	if (slots->message_bytes > most)
 		return peali_fail(PEAL_EINVAL, call,
 				  "%smessage_bytes is %u; at most %u are "
 				  "allowed (policy %s)",
 				  prefix, slots->message_bytes, most,
 				  names[slots->policy]);
-	slots->bytes = peali_policy_slot(slots->policy,
-					 HEADER_BYTES + slots->message_bytes);
+	slots->bytes = peali_publication_slot(
+		slots->policy, HEADER_BYTES + slots->message_bytes);
 	return 0;
 }

@@ -5,7 +5,7 @@
 #include <peal/abi/message.h>
 
 /*
- * Code that all queues share: policies, slot sizes, numbers of slots. The
+ * Code of all queues: publication policies, slot sizes, numbers of slots. The
  * policy is the way to publish a slot.
  */
 
@@ -16,35 +16,35 @@
  * Chooses the policy of a queue. Returns 0; or PEAL_EINVAL with text, and
  * *policy is unchanged.
  *
- * - policy: in: enum peal_policy, 0 for the default; out: never 0.
- * - policies: mask of 1 << enum peal_policy that all users support.
+ * - policy: in: enum peal_slot_policy, 0 for the default; out: never 0.
+ * - policies: mask of 1 << enum peal_slot_policy that all users support.
  * - default_policy: of the backend. If the mask lacks it, the default is the
  *   first of ATOM16, ATOM8, SEQUENCE in the mask.
  * - option: name of the option, for the error.
  * - `whose`: name of the user that may lack a policy, for the error.
  * - call: name of the public function, for the error.
  */
-int peali_policy_choose(uint32_t *policy, uint32_t policies,
-			uint32_t default_policy, const char *option,
-			const char *whose, const char *call);
+int peali_publication_choose(uint32_t *policy, uint32_t policies,
+			     uint32_t default_policy, const char *option,
+			     const char *whose, const char *call);
 
 /* Returns the name of a valid policy, for example "atom16". */
-const char *peali_policy_name(uint32_t policy);
+const char *peali_publication_name(uint32_t policy);
 
 /* Returns the bytes of the smallest slot for `content` bytes. */
-uint32_t peali_policy_slot(uint32_t policy, uint32_t content);
+uint32_t peali_publication_slot(uint32_t policy, uint32_t content);
 
 /* Returns the bytes of the largest slot. The tag limits the number of atoms. */
-uint32_t peali_policy_slot_max(uint32_t policy);
+uint32_t peali_publication_slot_max(uint32_t policy);
 
 /* Returns the bytes of the largest payload, in the largest slot. */
-uint32_t peali_policy_message_max(uint32_t policy);
+uint32_t peali_publication_message_max(uint32_t policy);
 
 /*
  * Returns the bytes of the stage that a slot's content is unpacked to. Returns
  * 0 if the policy does not unpack.
  */
-uint32_t peali_policy_stage(uint32_t policy, uint32_t slot_bytes);
+uint32_t peali_publication_stage(uint32_t policy, uint32_t slot_bytes);
 
 /* Returns the logarithm of a power of two. */
 uint32_t peali_log2(uint32_t power);
@@ -59,7 +59,7 @@ int peali_slots_check(const char *option, uint32_t n, const char *call);
 struct peali_slots {
 	uint32_t n;
 	uint32_t message_bytes; /* largest payload; 0: the default */
-	uint32_t policy; /* enum peal_policy; 0: the default */
+	uint32_t policy; /* enum peal_slot_policy; 0: the default */
 	uint32_t bytes; /* out: bytes of a slot */
 };
 
@@ -67,7 +67,7 @@ struct peali_slots {
  * Fills fields that are 0 with their defaults and checks all fields. Errors
  * name the options <prefix>slots, <prefix>message_bytes and <prefix>policy.
  * With prefix "" the names are capacity, message_bytes and policy. The other
- * arguments are as for peali_policy_choose. Returns 0, or PEAL_EINVAL with
+ * arguments are as for peali_publication_choose. Returns 0, or PEAL_EINVAL with
  * text.
  */
 int peali_slots_complete(struct peali_slots *slots, const char *prefix,

@@ -99,17 +99,17 @@ static int create(const struct peal_queue_options *options, uint64_t each,
 
 	if (!queue_out)
 		return peali_fail(PEAL_EINVAL, call, "queue_out is NULL");
-	result = peali_queue_plan(&plan, options, each, call);
+	result = peali_queue_select(&plan, options, each, call);
 	if (result)
 		return result;
 	q = calloc(1, sizeof(*q));
 	if (!q)
 		return peali_fail(PEAL_ENOMEM, call, "no memory");
 	begin(q, &plan, each);
-	result = make_side(q, PEAL_QUEUE_PRODUCER, q->options.producers);
+	result = make_side(q, PEAL_QUEUE_PRODUCER, q->options.max_producers);
 	if (!result)
-		result =
-			make_side(q, PEAL_QUEUE_CONSUMER, q->options.consumers);
+		result = make_side(q, PEAL_QUEUE_CONSUMER,
+				   q->options.max_consumers);
 	q->memory = zeroed(q->bytes);
 	if (result || !q->memory) {
 		result = peali_fail(PEAL_ENOMEM, call,
@@ -205,7 +205,7 @@ int peal_queue_open(struct peal_queue *q, enum peal_queue_role role,
 			"'%s' is a %s with %u %ss, and the threads of "
 			"%u of them died inside of a call: %s",
 			q->name, q->kind->name, s->most, role_names[role], lost,
-			role == PEAL_QUEUE_PRODUCER && q->kind->regain ?
+			role == PEAL_QUEUE_PRODUCER && q->kind->reclaim ?
 				"their ends can be opened when all "
 				"producers are closed" :
 				"what they were at is not known, make "
@@ -249,21 +249,21 @@ int peal_queue_close(struct peal_queue_end *end)
 				  q->name);
 	s = &q->side[end->role];
 	other = !end->role;
-	died = peali_calls_inside(peali_calls_note(&end->count->calls));
+	died = peali_call_inside(peali_call_note(&end->count->calls));
 	if (!died)
 		q->kind->settle(end);
 	if (!died && q->kind->leave)
 		q->kind->leave(end);
 	peali_queue_lock(q);
 	if (died)
-		peali_queue_died(end);
+		peali_queue_owner_died(end);
 	/* a dead thread may have left both words set */
 	atomic_store(&end->busy, 0);
 	peal_store_relaxed_sys_u32(&end->bell->asleep, 0);
 	end->open = 0;
 	s->closed++;
 	if (end->role == PEAL_QUEUE_PRODUCER && s->closed == s->opened)
-		peali_queue_regain(q);
+		peali_queue_reclaim_lock(q);
 	/* release: a thread that reads 1 sees all messages of the end */
 	atomic_store(&s->gone, s->broken || s->closed == s->opened);
 	pthread_mutex_unlock(&q->lock);
@@ -404,9 +404,9 @@ static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 /* Passes held-back slots to the other ends. Called before a wait. */
 static void settle(struct peal_queue_end *end)
 {
-	peali_calls_enter(&end->count->calls);
+	peali_call_enter(&end->count->calls);
 	end->queue->kind->settle(end);
-	peali_calls_leave(&end->count->calls);
+	peali_call_leave(&end->count->calls);
 }
 
 /* Tries to push n messages once, and counts them. */
@@ -420,11 +420,11 @@ static PEAL_INLINE int try_push(struct peal_queue_end *end, const void *data,
 	if (PEAL_UNLIKELY(all_closed(q, PEAL_QUEUE_CONSUMER)) &&
 	    !q->kind->to_each)
 		return PEAL_EPIPE;
-	peali_calls_enter(calls);
+	peali_call_enter(calls);
 	result = q->kind->push(end, data, bytes, n);
 	if (PEAL_LIKELY(!result))
 		count(end, n);
-	peali_calls_leave(calls);
+	peali_call_leave(calls);
 	return result;
 }
 
@@ -433,18 +433,18 @@ static PEAL_NOINLINE int push_later(struct peal_queue_end *end,
 				    const void *data, uint64_t bytes,
 				    uint32_t n, int64_t timeout_ns)
 {
-	struct peali_patience patience;
+	struct peali_bell_wait wait;
 	int result;
 
-	peali_patience_begin(&patience, end->bell, 0, timeout_ns);
+	peali_bell_wait_begin(&wait, end->bell, 0, timeout_ns);
 	do {
 		settle(end);
-		result = peali_patience_turn(&patience);
+		result = peali_bell_wait_turn(&wait);
 		if (result)
 			break;
 		result = try_push(end, data, bytes, n);
 	} while (result == PEAL_EAGAIN);
-	peali_patience_end(&patience);
+	peali_bell_wait_end(&wait);
 	return result;
 }
 
@@ -543,11 +543,11 @@ static PEAL_INLINE int take(struct peal_queue_end *end, void *buffer,
 	uint64_t *calls = &end->count->calls;
 	int result;
 
-	peali_calls_enter(calls);
+	peali_call_enter(calls);
 	result = end->queue->kind->pop(end, buffer, each, n, lengths);
 	if (PEAL_LIKELY(result > 0))
 		count(end, (uint64_t)result);
-	peali_calls_leave(calls);
+	peali_call_leave(calls);
 	return result;
 }
 
@@ -563,7 +563,7 @@ static int take_last(struct peal_queue_end *end, void *buffer, uint64_t each,
 
 	do
 		result = take(end, buffer, each, n, lengths);
-	while (result == PEAL_EAGAIN && peali_queue_mend(end));
+	while (result == PEAL_EAGAIN && peali_queue_recover(end));
 	if (result == PEAL_EAGAIN && gone && !atomic_load(&end->queue->died) &&
 	    ended(end))
 		return PEAL_EEND;
@@ -588,18 +588,18 @@ static PEAL_NOINLINE int pop_later(struct peal_queue_end *end, void *buffer,
 				   uint64_t each, uint32_t n, uint64_t *lengths,
 				   int64_t timeout_ns)
 {
-	struct peali_patience patience;
+	struct peali_bell_wait wait;
 	int result;
 
-	peali_patience_begin(&patience, end->bell, 0, timeout_ns);
+	peali_bell_wait_begin(&wait, end->bell, 0, timeout_ns);
 	do {
 		settle(end);
-		result = peali_patience_turn(&patience);
+		result = peali_bell_wait_turn(&wait);
 		if (result)
 			break;
 		result = try_pop(end, buffer, each, n, lengths);
 	} while (result == PEAL_EAGAIN);
-	peali_patience_end(&patience);
+	peali_bell_wait_end(&wait);
 	return result;
 }
 
@@ -643,18 +643,20 @@ int peal_queue_pop_burst(struct peal_queue_end *end, void *buffer,
 	return result;
 }
 
-int peal_queue_pop(struct peal_queue_end *end, void *buffer, uint64_t room,
-		   uint64_t *length_out, int64_t timeout_ns)
+int peal_queue_pop(struct peal_queue_end *end, void *buffer,
+		   uint64_t buffer_bytes, uint64_t *length_out,
+		   int64_t timeout_ns)
 {
 	const char *call = "peal_queue_pop";
 	uint64_t length = 0;
-	int result = check_end(end, PEAL_QUEUE_CONSUMER, buffer, room, 1, call);
+	int result = check_end(end, PEAL_QUEUE_CONSUMER, buffer, buffer_bytes,
+			       1, call);
 
 	if (!result)
 		result = enter(end, call);
 	if (result)
 		return result;
-	result = pop(end, buffer, room, 1, &length, timeout_ns, call);
+	result = pop(end, buffer, buffer_bytes, 1, &length, timeout_ns, call);
 	leave(end);
 	if (length_out && (result > 0 || result == PEAL_EMSGSIZE))
 		*length_out = length;

@@ -5,14 +5,14 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include <peal/device/consumer.h>
-#include <peal/device/host.h>
+#include <peal/device/link_consumer.h>
+#include <peal/device/impl/base/host_support.h>
 #include <peal/device/mailbox.h>
-#include <peal/device/producer.h>
-#include <peal/device/take_topic.h>
-#include <peal/device/take_work.h>
+#include <peal/device/link_producer.h>
+#include <peal/device/topic_subscriber.h>
+#include <peal/device/work_consumer.h>
 #include <peal/device/topic.h>
-#include <peal/queue_of.h>
+#include <peal/typed_queue.h>
 
 #include "queues/call_guard.h"
 #include "queues/publication.h"
@@ -170,7 +170,7 @@ struct peali_queue_kind {
 	 * again. No producer is open. The caller holds q->lock. NULL: the ends
 	 * stay lost.
 	 */
-	void (*regain)(struct peal_queue *q);
+	void (*reclaim)(struct peal_queue *q);
 	/*
 	 * `enter` runs at opening; the caller holds q->lock. `leave` runs at
 	 * closing, without the lock. NULL: nothing to do.
@@ -193,7 +193,7 @@ static inline uint32_t peali_queue_policies(void)
 /* Returns the bytes of a stage in whole lines, for plan->stage. */
 static inline uint64_t peali_queue_stage(uint32_t policy, uint32_t slot_bytes)
 {
-	return peali_whole_lines(peali_policy_stage(policy, slot_bytes));
+	return peali_whole_lines(peali_publication_stage(policy, slot_bytes));
 }
 
 /* Returns the messages of all ends of a role: accepted, or delivered. */
@@ -201,7 +201,7 @@ uint64_t peali_queue_count(const struct peal_queue *q,
 			   enum peal_queue_role role);
 
 /*
- * Takes the lock (queue_mend.c). If the previous owner died, restores the
+ * Takes the lock (queue_recover.c). If the previous owner died, restores the
  * fields that the lock protects.
  */
 void peali_queue_lock(struct peal_queue *q);
@@ -215,18 +215,18 @@ int peali_queue_trylock(struct peal_queue *q);
  * Records that the end's thread died inside a call. The end is lost unless the
  * kind allows another opening. The caller holds q->lock.
  */
-void peali_queue_died(struct peal_queue_end *end);
+void peali_queue_owner_died(struct peal_queue_end *end);
 /*
  * Frees the leases of dead producers, so that their ends can be opened again.
  * All producers are closed. The caller holds q->lock.
  */
-void peali_queue_regain(struct peal_queue *q);
+void peali_queue_reclaim_lock(struct peal_queue *q);
 
 /*
  * Gives up the gaps of dead producers. Returns 1 if there may be a message to
  * take now. Returns 0 with q->died not 0 if the search is not finished.
  */
-int peali_queue_mend(struct peal_queue_end *end);
+int peali_queue_recover(struct peal_queue_end *end);
 
 /* Wakes up to n of the sleeping ends of a role. */
 void peali_queue_ring(struct peal_queue *q, enum peal_queue_role role,

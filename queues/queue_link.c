@@ -25,7 +25,7 @@ static int plan(struct peali_queue_plan *plan, const char *call)
 	spec->message_bytes = plan->options.message_bytes;
 	spec->policy = plan->options.policy;
 	if (spec->message_bytes <= IN_SLOT_MAX)
-		spec->slot_bytes = peali_policy_slot(
+		spec->slot_bytes = peali_publication_slot(
 			spec->policy, (uint32_t)(sizeof(struct peal_header) +
 						 spec->message_bytes));
 	result = peali_ring_spec_complete(spec, plan->policies, spec->policy,

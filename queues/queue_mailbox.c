@@ -15,7 +15,7 @@ static int plan(struct peali_queue_plan *plan, const char *call)
 	spec->slots = plan->options.capacity;
 	spec->message_bytes = (uint32_t)plan->options.message_bytes;
 	spec->policy = plan->options.policy;
-	spec->n_workers = plan->options.producers;
+	spec->n_workers = plan->options.max_producers;
 	spec->tells = plan->bulk;
 	result = peali_mailbox_spec_complete(spec, plan->policies, spec->policy,
 					     call);
@@ -64,7 +64,7 @@ static int return_owed(struct peal_queue *q)
 
 		if (end->open || !end->at.lease.asked)
 			continue;
-		peal_mailbox_return(mailbox(end), &end->at.lease);
+		peal_mailbox_lease_release(mailbox(end), &end->at.lease);
 		n += !end->at.lease.asked;
 	}
 	atomic_fetch_sub(&q->owed, (int)n);
@@ -179,7 +179,7 @@ static int bury(struct peal_queue_end *end, uint64_t until)
 	struct peal_slot_view view = { 0, 0, 0 };
 
 	return peal_mailbox_peek(mailbox(end), &view) ||
-	       peal_mailbox_poison(mailbox(end), until);
+	       peal_mailbox_abandon(mailbox(end), until);
 }
 
 /*
@@ -191,7 +191,7 @@ static int died(struct peal_queue_end *end)
 	return end->role == PEAL_QUEUE_CONSUMER;
 }
 
-static void regain(struct peal_queue *q)
+static void reclaim(struct peal_queue *q)
 {
 	struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];
 	struct peal_mailbox *m = (struct peal_mailbox *)(void *)q->memory;
@@ -212,7 +212,7 @@ static void settle(struct peal_queue_end *end)
 		peal_mailbox_flush(mailbox(end));
 		told(end, head);
 	} else if (end->at.lease.granted) {
-		peal_mailbox_return(mailbox(end), &end->at.lease);
+		peal_mailbox_lease_release(mailbox(end), &end->at.lease);
 		peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER,
 				 PEAL_QUEUE_ENDS);
 	}
@@ -233,7 +233,7 @@ const struct peali_queue_kind peali_queue_mailbox = {
 	.bury = bury,
 	.died = died,
 	.relock = relock,
-	.regain = regain,
+	.reclaim = reclaim,
 	.settle = settle,
 	.enter = enter,
 	.leave = leave,

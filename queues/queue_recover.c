@@ -51,26 +51,26 @@ int peali_queue_trylock(struct peal_queue *q)
 	return !result || result == EOWNERDEAD;
 }
 
-void peali_queue_died(struct peal_queue_end *end)
+void peali_queue_owner_died(struct peal_queue_end *end)
 {
 	struct peal_queue *q = end->queue;
 
-	peali_calls_leave(&end->count->calls);
+	peali_call_leave(&end->count->calls);
 	end->lost = !q->kind->died || !q->kind->died(end);
 	if (end->role == PEAL_QUEUE_PRODUCER && q->kind->bury)
 		atomic_fetch_add(&q->died, 1);
 }
 
-void peali_queue_regain(struct peal_queue *q)
+void peali_queue_reclaim_lock(struct peal_queue *q)
 {
 	struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];
 	uint32_t i, n = 0;
 
 	for (i = 0; i < s->most; i++)
 		n += (uint32_t)s->end[i].lost;
-	if (!n || !q->kind->regain)
+	if (!n || !q->kind->reclaim)
 		return;
-	q->kind->regain(q);
+	q->kind->reclaim(q);
 	for (i = 0; i < s->most; i++)
 		s->end[i].lost = 0;
 }
@@ -88,7 +88,7 @@ static void begin_look(struct peal_queue *q)
 	q->look.until = q->kind->tickets(q);
 	for (i = 0; i < s->most; i++)
 		q->look.calls[i] =
-			s->end[i].open ? peali_calls_note(&s->counts[i].calls) :
+			s->end[i].open ? peali_call_note(&s->counts[i].calls) :
 					 0;
 }
 
@@ -100,12 +100,12 @@ static int passed(const struct peal_queue *q)
 
 	for (i = 0; i < s->most; i++)
 		if (s->end[i].open &&
-		    !peali_calls_passed(&s->counts[i].calls, q->look.calls[i]))
+		    !peali_call_passed(&s->counts[i].calls, q->look.calls[i]))
 			return 0;
 	return 1;
 }
 
-int peali_queue_mend(struct peal_queue_end *end)
+int peali_queue_recover(struct peal_queue_end *end)
 {
 	struct peal_queue *q = end->queue;
 	int found = 0;

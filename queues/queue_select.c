@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Chooses the kind of a queue and completes its options: see queue_plan.h. */
+/* Chooses the kind of a queue and completes its options: see queue_select.h. */
 #include "queues/queue_select.h"
 
 #include <string.h>
@@ -50,17 +50,18 @@ static int choose_kind(const struct peal_queue_options *o,
 		if (o->kind ? o->kind != kinds[i]->kind : kinds[i]->to_each)
 			continue;
 		*out = kinds[i];
-		if (o->producers <= kinds[i]->producers &&
-		    o->consumers <= kinds[i]->consumers)
+		if (o->max_producers <= kinds[i]->producers &&
+		    o->max_consumers <= kinds[i]->consumers)
 			return 0;
 		if (o->kind)
 			return peali_fail(
 				PEAL_EINVAL, call,
 				"kind is %s, which serves up to %u producers "
-				"and %u consumers; producers is %u, consumers "
+				"and %u consumers; max_producers is %u, max_consumers "
 				"is %u%s",
 				kinds[i]->name, kinds[i]->producers,
-				kinds[i]->consumers, o->producers, o->consumers,
+				kinds[i]->consumers, o->max_producers,
+				o->max_consumers,
 				kinds[i]->to_each ?
 					"" :
 					": leave kind 0 to have one that "
@@ -75,19 +76,20 @@ static int choose_kind(const struct peal_queue_options *o,
 static int check_sizes(const struct peali_queue_plan *plan, const char *call)
 {
 	const struct peal_queue_options *o = &plan->options;
-	uint32_t in_slot = peali_policy_message_max(o->policy);
+	uint32_t in_slot = peali_publication_message_max(o->policy);
 	uint32_t blocks;
 
 	if (peali_slots_check("capacity", o->capacity, call))
 		return PEAL_EINVAL;
 	/* from 64 slots on, a work queue frees slots in blocks */
 	blocks = plan->kind == &peali_queue_work && o->capacity > 32 ? 2 : 1;
-	if (o->capacity < o->producers * blocks)
+	if (o->capacity < o->max_producers * blocks)
 		return peali_fail(
 			PEAL_EINVAL, call,
 			"capacity is %u, too few for %u producers: at "
 			"least %u",
-			o->capacity, o->producers, o->producers * blocks);
+			o->capacity, o->max_producers,
+			o->max_producers * blocks);
 	if (o->reserved)
 		return peali_fail(PEAL_EINVAL, call,
 				  "reserved is %u; it must be 0", o->reserved);
@@ -118,7 +120,7 @@ static uint32_t bulk_max(const struct peali_queue_plan *plan)
 	uint32_t most = plan->options.capacity;
 
 	if (plan->kind->leases)
-		most /= 2 * plan->options.producers;
+		most /= 2 * plan->options.max_producers;
 	if (most > PEAL_QUEUE_BURST)
 		return PEAL_QUEUE_BURST;
 	return most ? most : 1;
@@ -146,14 +148,14 @@ static int complete_bytes(struct peali_queue_plan *plan, uint64_t each,
 /* Chooses the policy first: all sizes depend on it. */
 static int complete_policy(struct peali_queue_plan *plan, const char *call)
 {
-	return peali_policy_choose(&plan->options.policy, plan->policies,
-				   plan->default_policy, "policy", plan->whose,
-				   call);
+	return peali_publication_choose(&plan->options.policy, plan->policies,
+					plan->default_policy, "policy",
+					plan->whose, call);
 }
 
-int peali_queue_plan(struct peali_queue_plan *plan,
-		     const struct peal_queue_options *options, uint64_t each,
-		     const char *call)
+int peali_queue_select(struct peali_queue_plan *plan,
+		       const struct peal_queue_options *options, uint64_t each,
+		       const char *call)
 {
 	struct peal_queue_options *mine = &plan->options;
 	int result = peali_options_copy(mine, sizeof(*mine), options, call);
@@ -164,9 +166,11 @@ int peali_queue_plan(struct peali_queue_plan *plan,
 		mine->capacity = CAPACITY_DEFAULT;
 	result = complete_bytes(plan, each, call);
 	if (!result)
-		result = complete_ends("producers", &mine->producers, call);
+		result = complete_ends("max_producers", &mine->max_producers,
+				       call);
 	if (!result)
-		result = complete_ends("consumers", &mine->consumers, call);
+		result = complete_ends("max_consumers", &mine->max_consumers,
+				       call);
 	if (!result)
 		result = choose_kind(mine, &plan->kind, call);
 	if (!result)

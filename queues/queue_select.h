@@ -11,8 +11,8 @@
 
 /*
  * Turns the options of a queue into a plan: the kind, its sizes, its memory
- * layout. Queues of threads and queues on a device (peal/placed.h) use the
- * plan.
+ * layout. Queues of threads and queues on a device (peal/device_queue.h) use
+ * the plan.
  */
 
 struct peali_queue_kind;
@@ -29,7 +29,7 @@ struct peali_queue_kind;
  * - The credit and the counts, for a link only.
  */
 struct peali_queue_plan {
-	/* in: the user of the queue, as for peali_policy_choose */
+	/* in: the user of the queue, as for peali_publication_choose */
 	uint32_t policies, default_policy;
 	const char *whose;
 	/* out */
@@ -54,9 +54,9 @@ struct peali_queue_plan {
  * is the name of the public function. Returns 0, or PEAL_EINVAL with text that
  * names the option, its value and the allowed range.
  */
-int peali_queue_plan(struct peali_queue_plan *plan,
-		     const struct peal_queue_options *options, uint64_t each,
-		     const char *call);
+int peali_queue_select(struct peali_queue_plan *plan,
+		       const struct peal_queue_options *options, uint64_t each,
+		       const char *call);
 
 /* Writes the header of a plan's queue to `out`. Returns its bytes. */
 uint64_t peali_queue_header(const struct peali_queue_plan *plan, void *out);

@@ -16,7 +16,7 @@ static int plan(struct peali_queue_plan *plan, const char *call)
 	spec->slots = plan->options.capacity;
 	spec->message_bytes = (uint32_t)plan->options.message_bytes;
 	spec->policy = plan->options.policy;
-	spec->n_subscribers = plan->options.consumers;
+	spec->n_subscribers = plan->options.max_consumers;
 	spec->mode = plan->options.overwrite ? PEAL_TOPIC_OVERWRITE :
 					       PEAL_TOPIC_WAIT;
 	result = peali_topic_spec_complete(spec, plan->policies, spec->policy,
@@ -25,7 +25,7 @@ static int plan(struct peali_queue_plan *plan, const char *call)
 		return result;
 	plan->stages = peali_topic_bytes(spec);
 	plan->stage = peali_queue_stage(spec->policy, spec->slot_bytes);
-	plan->bytes = plan->stages + plan->options.consumers * plan->stage;
+	plan->bytes = plan->stages + plan->options.max_consumers * plan->stage;
 	return 0;
 }
 
@@ -73,7 +73,7 @@ static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	       uint32_t n, uint64_t *lengths)
 {
-	struct peal_topic_got got[PEAL_QUEUE_BURST];
+	struct peal_topic_received got[PEAL_QUEUE_BURST];
 	struct peal_topic_subscriber *s = &end->at.subscriber;
 	uint64_t told = s->told;
 	int taken, i;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <peal/device/poison.h>
+#include <peal/device/abandon.h>
 
 #include "queues/queue.h"
 #include "queues/queue_select.h"
@@ -18,7 +18,7 @@ static int plan(struct peali_queue_plan *plan, const char *call)
 	spec->slots = plan->options.capacity;
 	spec->message_bytes = (uint32_t)plan->options.message_bytes;
 	spec->policy = plan->options.policy;
-	spec->n_producers = plan->options.producers;
+	spec->n_producers = plan->options.max_producers;
 	spec->bulk = plan->bulk;
 	result = peali_work_spec_complete(spec, plan->policies, spec->policy,
 					  call);
@@ -26,7 +26,7 @@ static int plan(struct peali_queue_plan *plan, const char *call)
 		return result;
 	plan->stages = peali_work_bytes(spec);
 	plan->stage = peali_queue_stage(spec->policy, spec->slot_bytes);
-	plan->bytes = plan->stages + plan->options.consumers * plan->stage;
+	plan->bytes = plan->stages + plan->options.max_consumers * plan->stage;
 	return 0;
 }
 
@@ -93,7 +93,7 @@ static int tell(struct peal_queue_end *end)
 static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	       uint32_t n, uint64_t *lengths)
 {
-	struct peal_work_got got[PEAL_QUEUE_BURST];
+	struct peal_work_received got[PEAL_QUEUE_BURST];
 	struct peal_work_consumer *c = &end->at.taker;
 	uint64_t kept = c->kept;
 	int taken, told, i;
@@ -147,7 +147,7 @@ static int bury(struct peal_queue_end *end, uint64_t until)
 
 	while (peal_work_open_ticket(w, from, &number) &&
 	       (int64_t)(until - number) > 0) {
-		found |= !peal_work_poison(w, number);
+		found |= !peal_work_abandon_ticket(w, number);
 		from = number + 1;
 	}
 	return found;
@@ -165,7 +165,7 @@ static int died(struct peal_queue_end *end)
 	return 0;
 }
 
-static void regain(struct peal_queue *q)
+static void reclaim(struct peal_queue *q)
 {
 	struct peali_queue_side *s = &q->side[PEAL_QUEUE_PRODUCER];
 	struct peal_work *w = (struct peal_work *)(void *)q->memory;
@@ -183,7 +183,7 @@ static void settle(struct peal_queue_end *end)
 	if (end->role == PEAL_QUEUE_PRODUCER) {
 		if (!end->at.worker.granted)
 			return;
-		peal_work_return(work(end), &end->at.worker);
+		peal_work_lease_release(work(end), &end->at.worker);
 	} else {
 		peal_work_flush(work(end), &end->at.taker);
 		if (!kept)
@@ -196,7 +196,7 @@ static void leave(struct peal_queue_end *end)
 {
 	if (end->role != PEAL_QUEUE_CONSUMER)
 		return;
-	peal_work_hand_back(work(end), &end->at.taker);
+	peal_work_unclaim(work(end), &end->at.taker);
 	peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER, PEAL_QUEUE_ENDS);
 }
 
@@ -215,7 +215,7 @@ const struct peali_queue_kind peali_queue_work = {
 	.tickets = tickets,
 	.bury = bury,
 	.died = died,
-	.regain = regain,
+	.reclaim = reclaim,
 	.settle = settle,
 	.leave = leave,
 };

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include <peal/device/slot.h>
+#include <peal/device/impl/queue/slot.h>
 
 #include "queues/publication.h"
 #include "runtime/base/error.h"
@@ -21,7 +21,7 @@
  * sequence: up to this size the slot is faster than the slab. The measure is
  * the mean over single messages, bursts and round trips, on near and far cores.
  * `peal bench queues --what slab` ran on 2 virtual cores of an AMD EPYC (Zen
- * 5), 2026-11-22. See bench/FIGURES.md.
+ * 5), 2026-11-22. See bench/RESULTS.md.
  *
  * atom16, atom8: an estimate. These policies are for GPUs, and no GPU was
  * measured yet. All routes of emulated devices use the same memory.
@@ -52,7 +52,7 @@ static int complete_capacity(struct peali_ring_spec *s, const char *call)
 
 static int complete_slot(struct peali_ring_spec *s, const char *call)
 {
-	uint32_t limit = peali_policy_slot_max(s->policy);
+	uint32_t limit = peali_publication_slot_max(s->policy);
 
 	if (!s->message_bytes)
 		s->message_bytes = PEALI_MESSAGE_DEFAULT;
@@ -63,7 +63,7 @@ static int complete_slot(struct peali_ring_spec *s, const char *call)
 				  (unsigned long long)s->message_bytes,
 				  PEALI_RING_MESSAGE_MAX);
 	if (!s->slot_bytes && s->message_bytes <= in_slot_max[s->policy])
-		s->slot_bytes = peali_policy_slot(
+		s->slot_bytes = peali_publication_slot(
 			s->policy, HEADER_BYTES + (uint32_t)s->message_bytes);
 	else if (!s->slot_bytes)
 		s->slot_bytes = PEALI_RING_SLOT_WITH_SLAB;
@@ -73,7 +73,7 @@ static int complete_slot(struct peali_ring_spec *s, const char *call)
 				  "slot_bytes is %u; it must be a multiple of "
 				  "16 from %u to %u (policy %s)",
 				  s->slot_bytes, PEALI_RING_SLOT_MIN, limit,
-				  peali_policy_name(s->policy));
+				  peali_publication_name(s->policy));
 	return 0;
 }
 
@@ -96,14 +96,14 @@ static int complete_slab(struct peali_ring_spec *s, const char *call)
 		return 0;
 	}
 	if (peal_slot_content_max(s->policy, s->slot_bytes) < DESCRIBED_BYTES)
-		return peali_fail(PEAL_EMSGSIZE, call,
-				  "slot_bytes is %u, too small for a message "
-				  "of %llu bytes and for one that lies in the "
-				  "slab; the least are %u and %u",
-				  s->slot_bytes,
-				  (unsigned long long)s->message_bytes,
-				  peali_policy_slot(s->policy, DESCRIBED_BYTES),
-				  PEALI_RING_SLOT_MIN);
+		return peali_fail(
+			PEAL_EMSGSIZE, call,
+			"slot_bytes is %u, too small for a message "
+			"of %llu bytes and for one that lies in the "
+			"slab; the least are %u and %u",
+			s->slot_bytes, (unsigned long long)s->message_bytes,
+			peali_publication_slot(s->policy, DESCRIBED_BYTES),
+			PEALI_RING_SLOT_MIN);
 	bytes = s->slab_bytes;
 	if (!bytes) {
 		bytes = ((uint64_t)s->capacity + 1) * each;
@@ -131,8 +131,8 @@ int peali_ring_spec_complete(struct peali_ring_spec *spec, uint32_t policies,
 	struct peali_ring_spec s = *spec;
 	int result;
 
-	result = peali_policy_choose(&s.policy, policies, default_policy,
-				     "policy", "an end of the link", call);
+	result = peali_publication_choose(&s.policy, policies, default_policy,
+					  "policy", "an end of the link", call);
 	if (result == 0)
 		result = complete_capacity(&s, call);
 	if (result == 0)
@@ -199,7 +199,7 @@ void peali_ring_header(struct peal_ring *out,
 uint64_t peali_ring_stage_bytes(const struct peali_ring_spec *spec)
 {
 	return peali_round_up(
-		peali_policy_stage(spec->policy, spec->slot_bytes), 16);
+		peali_publication_stage(spec->policy, spec->slot_bytes), 16);
 }
 
 uint64_t peali_ring_mirror_bytes(const struct peali_ring_spec *spec,
@@ -235,7 +235,7 @@ static int check_sizes(const struct peal_ring *r, const char *call)
 	if (r->policy < PEAL_POLICY_SEQUENCE || r->policy > PEAL_POLICY_ATOM8)
 		return refuse(call, "policy", r->policy, "1 to 3");
 	if (r->slot_bytes % 16 || r->slot_bytes < PEALI_RING_SLOT_MIN ||
-	    r->slot_bytes > peali_policy_slot_max(r->policy))
+	    r->slot_bytes > peali_publication_slot_max(r->policy))
 		return refuse(call, "slot_bytes", r->slot_bytes,
 			      "a multiple of 16 from 16 to 4096, for atom8 to "
 			      "2048");

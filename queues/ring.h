@@ -23,7 +23,7 @@
 struct peali_ring_spec {
 	uint32_t capacity; /* slots, a power of two up to 2^20 */
 	uint32_t slot_bytes; /* multiple of 16, 16..4096 */
-	uint32_t policy; /* enum peal_policy */
+	uint32_t policy; /* enum peal_slot_policy */
 	uint64_t message_bytes; /* largest payload, up to 256 MiB */
 	/* 0 after completion: no slab, all messages fit a slot */
 	uint64_t slab_bytes;
@@ -38,8 +38,8 @@ struct peali_ring_spec {
  * (peal_link_fits), the slab must hold n + 1. peali_ring_spec_emits checks this
  * size.
  *
- * - policies: mask of 1 << enum peal_policy that both ends support.
- * - default_policy: as for peali_policy_choose.
+ * - policies: mask of 1 << enum peal_slot_policy that both ends support.
+ * - default_policy: as for peali_publication_choose.
  * - call: name of the public function, for the error.
  *
  * Returns 0, or:
@@ -82,7 +82,8 @@ uint64_t peali_ring_stage_bytes(const struct peali_ring_spec *spec);
 /*
  * Returns the bytes of a stage with a mirror of the ring behind it. A mirror is
  * the copy of ring slots that a worker keeps in its own memory
- * (peal/device/mirror.h). Returns 0 if the ring gets no mirror:
+ * (peal/device/impl/queue/slot_prefetch.h). Returns 0 if the ring gets no
+ * mirror:
  *
  * - The policy is sequence.
  * - Stage and mirror are larger than PEALI_RING_MIRROR_MAX.

@@ -12,7 +12,7 @@ static int check(const struct peali_topic_spec *s, const char *call)
 {
 	if (!s->n_subscribers || s->n_subscribers > PEALI_TOPIC_SUBSCRIBERS_MAX)
 		return peali_fail(PEAL_EINVAL, call,
-				  "subscribers is %u; allowed are 1 to %u",
+				  "max_subscribers is %u; allowed are 1 to %u",
 				  s->n_subscribers,
 				  PEALI_TOPIC_SUBSCRIBERS_MAX);
 	if (s->mode > PEAL_TOPIC_OVERWRITE)

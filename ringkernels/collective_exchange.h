@@ -13,13 +13,13 @@ struct exchange {
 	 * known calls. The first index is the lowest bit of the collective's
 	 * number.
 	 */
-	struct peal_member_call called[2][PEAL_GROUP_MAX];
+	struct peal_member_call called[2][PEAL_COMM_MAX];
 	uint32_t n_called[2];
 	/*
 	 * Received elements to reduce. Exchange: by rank. Tree: the k-th
 	 * child's at 1 + k.
 	 */
-	uint8_t data[PEAL_GROUP_MAX][PEAL_EXCHANGE_BYTES];
+	uint8_t data[PEAL_COMM_MAX][PEAL_EXCHANGE_BYTES];
 };
 
 /* Returns 1 if one member sends to another. */
@@ -47,7 +47,7 @@ static PEAL_DEV const void *sent(const struct peal_collective_plan *p,
 {
 	uint32_t owner = peali_kind_gives_parts(p->kind) ? to : from;
 
-	if (p->kind == PEAL_GROUP_BARRIER)
+	if (p->kind == PEAL_COMM_BARRIER)
 		*n = 0;
 	else if (p->kind == PEAL_ALL_REDUCE || is_whole(p))
 		*n = p->count;

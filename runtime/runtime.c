@@ -4,6 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <peal/barrier.h>
+#include <peal/event.h>
+#include <peal/pipeline.h>
+
 #include "p2p/peer.h"
 #include "runtime/actor/monitor.h"
 #include "runtime/base/env.h"
@@ -44,25 +48,25 @@ const char *peal_version(void)
 static int check_receiver(struct peal_runtime *rt, uint64_t address,
 			  const char *call)
 {
-	struct peali_end end;
+	struct peali_link_end end;
 
-	return peali_end_resolve(rt, address, "address", &end, call);
+	return peali_link_end_resolve(rt, address, "address", &end, call);
 }
 
 static const struct peali_hooks hooks = {
 	.kernel_ended = peali_links_reap,
-	.describe_inflight = peali_hand_describe,
-	.explain_stall = peali_stuck_why,
-	.log_stalls = peali_stuck_log,
+	.describe_inflight = peali_inflight_describe,
+	.explain_stall = peali_stall_why,
+	.log_stalls = peali_stall_log,
 	.next_down = peali_monitors_look,
 	.endpoint_ends = peali_monitors_leave,
 	.check_receiver = check_receiver,
 	.check_unused = peali_group_check_unused,
-	.remove_links = peali_far_remove_links,
-	.link_closed = peali_far_end,
+	.remove_links = peali_remote_links_remove,
+	.link_closed = peali_remote_end,
 	.decline = peali_decline,
 	.gives_credit = peali_gives_credit,
-	.answer = peali_far_answer,
+	.answer = peali_remote_answer,
 };
 
 /* ---- open ---------------------------------------------------------------- */
@@ -118,8 +122,8 @@ static int left_out(const struct peal_runtime *rt,
 	for (b = 0; b < rt->n_backends; b++)
 		n += rt->backend_info[b].n_devices;
 	if (ops != &peali_host_backend || !n ||
-	    peali_setting_given(PEALI_SETTING_BACKENDS) ||
-	    peali_setting_given(PEALI_SETTING_HOST_DEVICES))
+	    peali_env_given(PEALI_ENV_BACKENDS) ||
+	    peali_env_given(PEALI_ENV_HOST_DEVICES))
 		return 0;
 	snprintf(reason, bytes,
 		 "there are GPUs; PEAL_HOST_DEVICES=n adds emulated devices");
@@ -198,7 +202,7 @@ static int share_host_memory(struct peal_runtime *rt)
 static int open_devices(struct peal_runtime *rt)
 {
 	const char *list = "";
-	int i, result = peali_setting_text(PEALI_SETTING_BACKENDS, &list);
+	int i, result = peali_env_text(PEALI_ENV_BACKENDS, &list);
 
 	if (!result)
 		result = check_backends(list);
@@ -219,27 +223,26 @@ static int open_devices(struct peal_runtime *rt)
 	return result;
 }
 
-static int read_settings(struct peal_runtime *rt,
-			 const struct peal_runtime_options *options)
+static int read_env(struct peal_runtime *rt,
+		    const struct peal_runtime_options *options)
 {
 	uint64_t lease_ms = 0;
 	int result;
 
-	result = peali_settings_check();
-	if (!result && !PEAL_SIM && peali_setting_given(PEALI_SETTING_SIM_SEED))
+	result = peali_env_check();
+	if (!result && !PEAL_SIM && peali_env_given(PEALI_ENV_SIM_SEED))
 		result = peali_fail(PEAL_EINVAL, "peal_runtime_open",
 				    "PEAL_SIM_SEED is set, and this is no "
 				    "build for the simulator: unset it, or "
 				    "link the program to peal_sim");
 	if (!result)
-		result =
-			peali_setting_number(PEALI_SETTING_LEASE_MS, &lease_ms);
+		result = peali_env_number(PEALI_ENV_LEASE_MS, &lease_ms);
 	if (!result)
-		result = peali_setting_number(PEALI_SETTING_ANSWER_MS,
-					      &rt->answer_ms);
+		result = peali_env_number(PEALI_ENV_CONTROL_TIMEOUT_MS,
+					  &rt->control_timeout_ms);
 	/* so that on a slow machine one setting raises both bounds */
-	if (rt->check_in_ns < (int64_t)rt->answer_ms * 1000000)
-		rt->check_in_ns = (int64_t)rt->answer_ms * 1000000;
+	if (rt->check_in_ns < (int64_t)rt->control_timeout_ms * 1000000)
+		rt->check_in_ns = (int64_t)rt->control_timeout_ms * 1000000;
 	rt->lease_ns = lease_ms * 1000000;
 	if (result || !options->lease_ns)
 		return result;
@@ -259,14 +262,14 @@ static int tear_down(struct peal_runtime *rt)
 {
 	int i, result = 0;
 
-	peali_stuck_unserve(rt);
+	peali_stall_unserve(rt);
 	if (rt->watchdog)
 		peali_watchdog_stop(rt);
-	if (rt->router)
-		peali_router_stop(rt);
+	if (rt->stager)
+		peali_stager_stop(rt);
 	if (rt->peers)
 		result = peali_peers_destroy(rt->peers);
-	peali_boards_clear(rt);
+	peali_reject_tables_clear(rt);
 	for (i = rt->n_backends; i-- > 0;)
 		if (rt->backends[i] &&
 		    rt->backends[i]->ops->close(rt->backends[i]))
@@ -275,8 +278,8 @@ static int tear_down(struct peal_runtime *rt)
 		peali_program_files_close(rt);
 	free(rt->devices.device);
 	free(rt->programs);
-	free(rt->crossings);
-	peali_meter_close(rt);
+	free(rt->fwd_entries);
+	peali_counters_close(rt);
 	peali_names_clear(&rt->names);
 	pthread_mutex_destroy(&rt->launch_lock);
 	pthread_mutex_destroy(&rt->lock);
@@ -313,15 +316,15 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 	atomic_init(&rt->silent_ns, PEALI_SILENT_NS);
 	rt->stop_ns = PEALI_STOP_NS;
 	rt->end_ns = PEALI_END_NS;
-	result = read_settings(rt, &o);
+	result = read_env(rt, &o);
 	if (!result)
 		result = open_devices(rt);
 	if (!result)
 		result = peali_programs_init(rt);
 	if (!result)
-		result = peali_meter_open(rt);
+		result = peali_counters_open(rt);
 	if (!result)
-		result = peali_router_start(rt);
+		result = peali_stager_start(rt);
 	if (!result)
 		result = peali_watchdog_start(rt);
 	if (result) {
@@ -329,7 +332,7 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 		tear_down(rt);
 		return result;
 	}
-	peali_stuck_serve(rt);
+	peali_stall_serve(rt);
 	*runtime_out = rt;
 	return 0;
 }
@@ -352,11 +355,11 @@ static int children_left(struct peal_runtime *rt)
 		{ info.n_barriers, "barriers" },
 		{ info.n_topics, "topics" },
 		{ info.n_requesters, "requesters" },
-		{ info.n_groups, "groups" },
+		{ info.n_communicators, "communicators" },
 		{ info.n_executors, "executors" },
 		{ info.n_graphs, "graphs" },
 		{ info.n_events, "events" },
-		{ info.n_process_sets, "sets of processes" },
+		{ info.n_process_groups, "process groups" },
 		{ info.n_memories, "allocations" },
 	};
 
@@ -440,7 +443,7 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 	if (result) /* a kernel may still use the memory, so it is leaked */
 		return result;
 	while (rt->groups && !result)
-		result = peal_group_destroy(rt->groups);
+		result = peal_comm_destroy(rt->groups);
 	while (rt->executors && !result)
 		result = peal_executor_destroy(rt->executors);
 	while (rt->graphs && !result)
@@ -449,13 +452,13 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 		result = peal_pipeline_destroy(rt->pipelines);
 	if (result)
 		return result;
-	peali_stuck_unserve(rt); /* later steps change the lists without
+	peali_stall_unserve(rt); /* later steps change the lists without
 				  * rt->lock */
 	pthread_mutex_lock(&rt->lock); /* the watchdog reads the list */
 	while (rt->links)
 		peali_link_take_down(rt->links, "peal_runtime_shutdown");
 	pthread_mutex_unlock(&rt->lock);
-	peali_processes_clear(rt);
+	peali_process_groups_clear(rt);
 	peali_topics_clear(rt);
 	while (rt->events)
 		peal_event_destroy(rt->events);
@@ -479,7 +482,7 @@ static void count_children(struct peal_runtime *rt,
 	struct peal_link *link;
 	struct peal_endpoint *endpoint;
 	struct peal_barrier *barrier;
-	struct peal_group *group;
+	struct peal_comm *group;
 	struct peal_event *event;
 	struct peal_executor *executor;
 	struct peal_graph *graph;
@@ -491,8 +494,8 @@ static void count_children(struct peal_runtime *rt,
 	for (barrier = rt->barriers; barrier;
 	     barrier = peali_barrier_next(barrier))
 		info->n_barriers++;
-	for (group = rt->groups; group; group = peali_group_next(group))
-		info->n_groups++;
+	for (group = rt->groups; group; group = peali_comm_next(group))
+		info->n_communicators++;
 	for (event = rt->events; event; event = peali_event_next(event))
 		info->n_events++;
 	for (executor = rt->executors; executor;
@@ -501,7 +504,7 @@ static void count_children(struct peal_runtime *rt,
 	for (graph = rt->graphs; graph; graph = peali_graph_next(graph))
 		info->n_graphs++;
 	info->n_topics = peali_topics_count(rt);
-	info->n_process_sets = peali_processes_count(rt);
+	info->n_process_groups = peali_process_groups_count(rt);
 	info->n_requesters = peali_requesters_count(rt);
 	for (link = rt->links; link; link = link->next) {
 		info->n_links++;

@@ -16,17 +16,19 @@
  * stager and readers of counters never take it.
  */
 
-struct peali_board;
+struct peal_down;
+struct peal_process_group;
+struct peali_reject_table;
 struct peali_buffers;
-struct peali_crossing;
-struct peali_far;
-struct peali_meter;
+struct peali_fwd_entry;
+struct peali_remote_link;
+struct peali_counters;
 struct peali_peer;
 struct peali_peers;
 struct peali_program_file;
 struct peali_record;
-struct peali_router;
-struct peali_stuck_socket;
+struct peali_stager;
+struct peali_stall_socket;
 struct peali_topic;
 struct peali_watchdog;
 
@@ -63,11 +65,11 @@ struct peali_hooks {
 	int (*check_receiver)(struct peal_runtime *rt, uint64_t address,
 			      const char *call);
 	/* Checks that no communicator uses a process group. */
-	int (*check_unused)(struct peal_processes *set, const char *call);
+	int (*check_unused)(struct peal_process_group *set, const char *call);
 	/* Destroys all links of a process group. */
-	int (*remove_links)(struct peal_processes *set, const char *call);
+	int (*remove_links)(struct peal_process_group *set, const char *call);
 	/* Link records of another process. The caller holds set->lock. */
-	void (*link_closed)(struct peali_far *far, int error);
+	void (*link_closed)(struct peali_remote_link *far, int error);
 	void (*decline)(struct peali_peer *peer, uint64_t number, int freed);
 	int (*gives_credit)(const struct peali_record *answer);
 	/* Answers a CONNECT. The caller holds no lock. */
@@ -92,14 +94,15 @@ struct peal_runtime {
 	/* Serializes probes of pairs and loads of programs at a launch. Taken
 	 * before `lock`. */
 	pthread_mutex_t launch_lock;
-	int proved[PEALI_BACKENDS_MAX]; /* per backend; 1: pairs were probed */
+	int probed[PEALI_BACKENDS_MAX]; /* per backend; 1: pairs were probed */
 	struct peali_peers *peers;
-	struct peali_router *router;
+	struct peali_stager *stager;
 	struct peali_watchdog *watchdog;
-	struct peali_meter *meter;
-	struct peali_stuck_socket *stuck_socket; /* NULL: not open */
+	struct peali_counters *counters;
+	struct peali_stall_socket *stall_socket; /* NULL: not open */
 	uint64_t lease_ns;
-	uint64_t answer_ms; /* ms for an answer, else a worker is hung */
+	uint64_t control_timeout_ms; /* ms for an answer, else a worker is
+				      * hung */
 	int64_t check_in_ns; /* ns for all workers of a new kernel to start */
 	_Atomic uint64_t silent_ns; /* ns until a silent worker is logged */
 	/* ns for a stop before an abort. stop_ns: of an executor, a group or a
@@ -110,14 +113,14 @@ struct peal_runtime {
 	struct peal_endpoint *endpoints;
 	struct peal_requester *requesters;
 	struct peal_barrier *barriers;
-	struct peal_group *groups;
+	struct peal_comm *groups;
 	struct peal_event *events;
 	struct peal_executor *executors;
 	struct peal_graph *graphs;
 	struct peal_pipeline *pipelines;
 	struct peali_topic *topics;
 	struct peali_buffers *buffers; /* guarded by their own lock */
-	struct peal_processes *sets; /* process groups */
+	struct peal_process_group *sets; /* process groups */
 	struct peali_names names;
 	uint32_t next_kernel; /* id of the next kernel, from 1 */
 	uint32_t next_endpoint;
@@ -126,11 +129,12 @@ struct peal_runtime {
 	const struct peal_program **programs;
 	uint32_t n_programs;
 	struct peali_program_file *program_files;
-	struct peali_board **boards; /* PEAL_BOARDS_MAX refusal tables */
-	uint32_t n_boards; /* made so far */
+	struct peali_reject_table *
+		*reject_tables; /* PEAL_REJECT_TABLES_MAX of them */
+	uint32_t n_reject_tables; /* made so far */
 	_Atomic int limited; /* 1: some kernel has or had limits */
-	struct peali_crossing *crossings; /* between kernels */
-	uint32_t n_crossings, max_crossings;
+	struct peali_fwd_entry *fwd_entries; /* between kernels */
+	uint32_t n_fwd_entries, max_fwd_entries;
 };
 
 #endif

@@ -2,7 +2,8 @@
 #ifndef PEAL_TESTS_FOLDER_H
 #define PEAL_TESTS_FOLDER_H
 
-/** A test file of a folder: its name without `test_` and `.c`, and its cases. */
+/** A test file of a folder: its name without `test_` and `.c`, and its
+ * cases. */
 struct test_file {
 	const char *name;
 	int (*run)(int argc, char **argv);

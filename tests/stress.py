@@ -32,7 +32,7 @@ def run(build, name, command, environment, seconds):
     """Returns the number of verified messages; None: the test failed."""
     environment = {**os.environ, **environment,
                    # under stress a thread may wait long for a core
-                   "PEAL_ANSWER_MS": "60000",
+                   "PEAL_CONTROL_TIMEOUT_MS": "60000",
                    "PEAL_STRESS_SECONDS": str(seconds)}
     try:
         done = subprocess.run(command, env=environment, capture_output=True,

@@ -37,8 +37,8 @@ static void *front_open(const struct peali_bench_queue_shape *shape)
 	struct peal_queue_options options = {
 		.size = sizeof(options),
 		.kind = shape->every ? PEAL_QUEUE_TOPIC : PEAL_QUEUE_ANY,
-		.producers = shape->producers,
-		.consumers = shape->consumers,
+		.max_producers = shape->producers,
+		.max_consumers = shape->consumers,
 		.capacity = shape->slots,
 		.message_bytes = shape->bytes,
 	};

@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#include <peal/device/consumer.h>
-#include <peal/device/producer.h>
+#include <peal/device/link_consumer.h>
+#include <peal/device/link_producer.h>
 
 #include "queues/publication.h"
 #include "queues/ring.h"
@@ -17,7 +17,7 @@
 
 /* Where a link stores its messages. */
 struct form {
-	uint32_t policy; /* enum peal_policy */
+	uint32_t policy; /* enum peal_slot_policy */
 	int slab; /* 1: all messages in the slab; 0: in slots */
 	int given; /* 1: as `slab` says; 0: by default */
 };
@@ -76,7 +76,8 @@ static struct peali_ring_spec spec_of(const struct peali_bench_queue_shape *s,
 	if (form->given && form->slab)
 		spec.slot_bytes = PEALI_RING_SLOT_WITH_SLAB;
 	else if (form->given)
-		spec.slot_bytes = peali_policy_slot(form->policy, s->bytes + 8);
+		spec.slot_bytes =
+			peali_publication_slot(form->policy, s->bytes + 8);
 	/*
 	 * In round trips each message fills its own lines. Otherwise short
 	 * messages share lines, which is the default and moves fewer lines.

@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include <peal/device/take_topic.h>
+#include <peal/device/topic_subscriber.h>
 
 #include "queues/topic.h"
 
@@ -78,7 +78,7 @@ static PEAL_INLINE uint32_t topic_get(void *queue,
 {
 	struct shared_topic *s = queue;
 	struct subscriber *w = &s->subscribers[end->index];
-	struct peal_topic_got got[PEALI_BENCH_QUEUE_BURST];
+	struct peal_topic_received got[PEALI_BENCH_QUEUE_BURST];
 	int n = peal_topic_take_burst(s->topic, &w->place, w->taken, bytes,
 				      burst, got),
 	    i;

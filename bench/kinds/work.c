@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include <peal/device/take_work.h>
+#include <peal/device/work_consumer.h>
 
 #include "queues/work.h"
 
@@ -79,7 +79,7 @@ static PEAL_INLINE uint32_t work_get(void *queue,
 {
 	struct shared_work *s = queue;
 	struct worker *w = &s->workers[end->index];
-	struct peal_work_got got[PEALI_BENCH_QUEUE_BURST];
+	struct peal_work_received got[PEALI_BENCH_QUEUE_BURST];
 	int n = peal_work_pop_burst(s->work, &w->consumer, w->taken, bytes,
 				    burst, got),
 	    i;

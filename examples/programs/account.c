@@ -14,10 +14,10 @@ static PEAL_DEV int account(struct peal_worker *w)
 	struct balance after;
 
 	if (!m)
-		return peal_refuse(w, 0, PEAL_EPROTO);
+		return peal_reply_error(w, 0, PEAL_EPROTO);
 	after.amount = kept->amount + m->amount;
 	if (after.amount < 0)
-		return peal_refuse(w, 0, PEAL_ENOSPC);
+		return peal_reply_error(w, 0, PEAL_ENOSPC);
 	/* all lanes have read the state before the leader writes */
 	peal_sync(w);
 	if (peal_is_leader(w))

@@ -31,7 +31,7 @@ struct taker {
 	struct place place;
 	struct peal_work_consumer end;
 	struct number number[BURST];
-	struct peal_work_got got[BURST];
+	struct peal_work_received got[BURST];
 };
 
 /*
@@ -40,7 +40,7 @@ struct taker {
  */
 static PEAL_DEV int put_some(struct putter *p)
 {
-	struct peal_work *queue = peal_placed_work(p->place.queue);
+	struct peal_work *queue = peal_device_queue_work(p->place.queue);
 	struct peal_header none = { 0, 0, 0 };
 	struct number number;
 	uint32_t i;
@@ -58,7 +58,7 @@ static PEAL_DEV int put_some(struct putter *p)
 	if (p->left.first < p->left.end)
 		return 1;
 	/* returns the slots that the end has leased but not used */
-	peal_work_return(queue, &p->end);
+	peal_work_lease_release(queue, &p->end);
 	return 0;
 }
 
@@ -73,8 +73,8 @@ static PEAL_DEV int put(struct peal_worker *w)
 	if (peal_is_leader(w)) {
 		if (range) {
 			p->left = *range;
-			result = peal_placed_work_producer(p->place.queue,
-							   &p->end);
+			result = peal_device_queue_work_producer(p->place.queue,
+								 &p->end);
 		}
 		if (!result)
 			result = put_some(p);
@@ -92,12 +92,12 @@ static PEAL_DEV int take_some(struct taker *t, struct taken *sum)
 	int result = 0, i;
 
 	if (!t->place.entered) /* the queue has a consumer end for each index */
-		result = peal_placed_work_consumer(t->place.queue,
-						   t->place.index, &t->end);
+		result = peal_device_queue_work_consumer(
+			t->place.queue, t->place.index, &t->end);
 	if (result)
 		return result;
 	t->place.entered = 1;
-	result = number_work_pop_burst(peal_placed_work(t->place.queue),
+	result = number_work_pop_burst(peal_device_queue_work(t->place.queue),
 				       &t->end, t->number, BURST, t->got);
 	for (i = 0; i < result; i++)
 		sum->sum += t->number[i].value;

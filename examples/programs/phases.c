@@ -30,9 +30,9 @@ static PEAL_DEV uint64_t *line(const struct job *job, uint32_t worker)
 /* Waits until all workers have arrived at the first barrier of this worker. */
 static PEAL_DEV int meet(struct peal_worker *w)
 {
-	int result = peal_arrive(w, 0);
+	int result = peal_barrier_arrive_lanes(w, 0);
 
-	return result ? result : peal_await(w, 0, -1);
+	return result ? result : peal_barrier_wait_lanes(w, 0, -1);
 }
 
 static PEAL_DEV int work(struct peal_worker *w)

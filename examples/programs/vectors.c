@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The handlers of 18_vector_add.c, 19_stealing.c, 20_image_batch.c and
- * 26_graph.c. Each handler computes some elements of a job.
+ * 26_task_graph.c. Each handler computes some elements of a job.
  */
 #include <peal/device/task.h>
 

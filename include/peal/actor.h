@@ -42,7 +42,7 @@ struct peal_actor_options {
 	 * of the next actor, at least init_bytes. 0: all actors start with the
 	 * bytes at `init`.
 	 */
-	uint64_t init_step;
+	uint64_t init_stride;
 	/*
 	 * Address of an owner actor. The new actor sends by the ports of the
 	 * owner, so that many actors need few links. 0: it has own ports.
@@ -55,7 +55,7 @@ struct peal_actor_options {
 	 * Messages of the new actor carry the address of the owner as sender.
 	 * Retire all sharing actors first, in an earlier call than the owner.
 	 */
-	uint64_t ports_of;
+	uint64_t share_ports_with;
 	/*
 	 * Name to find the actor by, see peal/name.h. Copied. Only for one
 	 * actor at a time. NULL: no name.
@@ -69,7 +69,7 @@ struct peal_actor_options {
 	/*
 	 * Messages that may wait for the actor in the mailbox of its worker
 	 * (1 .. 2^20). 0: no limit, and senders wait for free slots. A limit
-	 * needs a kernel with max_limits, and needs mailbox_full.
+	 * needs a kernel with max_mailbox_limits, and needs mailbox_overflow.
 	 *
 	 * Messages told by handlers count. Messages of a link that ends at
 	 * another worker count, too. Timer messages, down messages and answers
@@ -79,19 +79,19 @@ struct peal_actor_options {
 	 */
 	uint32_t mailbox_limit;
 	/*
-	 * Action for a message above the limit: enum peal_mailbox_full of
+	 * Action for a message above the limit: enum peal_mailbox_overflow of
 	 * <peal/abi/limit.h>. 0 if and only if mailbox_limit is 0.
 	 */
-	uint32_t mailbox_full;
+	uint32_t mailbox_overflow;
 };
 
 /** Mailbox counts of an actor with a limit. */
 struct peal_actor_mailbox_info {
 	uint64_t limit; /* mailbox_limit of its options, messages */
-	uint32_t full; /* enum peal_mailbox_full */
+	uint32_t overflow; /* enum peal_mailbox_overflow */
 	uint32_t reserved;
 	uint64_t waiting; /* messages that wait now */
-	uint64_t most; /* largest number that ever waited at a time */
+	uint64_t max_waiting; /* largest number that ever waited at a time */
 	/*
 	 * Messages dropped because of the limit. A dropped oldest message
 	 * counts at once, before the worker takes it from the mailbox.
@@ -111,8 +111,8 @@ struct peal_actor_mailbox_info {
  *
  * If the kernel drains, the actor ends with the kernel.
  *
- * Thread-safe. Blocks until the worker has answered, at most PEAL_ANSWER_MS
- * per control message.
+ * Thread-safe. Blocks until the worker has answered, at most
+ * PEAL_CONTROL_TIMEOUT_MS per control message.
  *
  * @param kernel      a kernel that is running, suspended or draining.
  * @param handler     name of the handler in the kernel's program.
@@ -120,16 +120,16 @@ struct peal_actor_mailbox_info {
  * @param address_out address of the actor, set on success.
  * @return 0, or a negative error code:
  * @retval PEAL_EINVAL   a pointer is NULL, or an option is out of its range.
- *                       Or init_bytes exceeds the state, or init_step is below
- *                       init_bytes. Or the `ports_of` actor cannot share its
- *                       ports. Or the supervisor belongs to another kernel. Or
- *                       only one of mailbox_limit and mailbox_full is set. Or
- *                       the name is empty or too long.
+ *                       Or init_bytes exceeds the state or, if set,
+ *                       init_stride. Or the `share_ports_with` actor cannot
+ *                       share its ports. Or the supervisor belongs to another
+ *                       kernel. Or one of mailbox_limit, mailbox_overflow is
+ *                       missing. Or the name is empty or too long.
  * @retval PEAL_ENOENT   no such handler (the text lists them), no such worker,
- *                       or no `ports_of` actor in this kernel.
+ *                       or no `share_ports_with` actor in this kernel.
  * @retval PEAL_ENOSPC   no capacity is left of max_actors, max_ports,
- *                       max_limits or arena_bytes. The text names which.
- * @retval PEAL_ENOTSUP  mailbox_limit is set, and the kernel has no max_limits.
+ *                       max_mailbox_limits or arena_bytes. See the text.
+ * @retval PEAL_ENOTSUP  mailbox_limit is set, but max_mailbox_limits is 0.
  * @retval PEAL_EEXIST   the name is taken.
  * @retval PEAL_ENOMEM   no memory.
  * @retval PEAL_EDRIVER  a driver call failed.
@@ -175,10 +175,10 @@ int peal_actor_spawn_many(struct peal_kernel *kernel, const char *handler,
  * letters.
  *
  * If the handler has hooks, the worker runs the exit hook first
- * (peal/device/hook.h). The hook has returned when this call returns 0.
+ * (peal/device/lifecycle.h). The hook has returned when this call returns 0.
  *
  * Thread-safe. Blocks until the worker has answered and the exit hook has
- * run, at most PEAL_ANSWER_MS for each.
+ * run, at most PEAL_CONTROL_TIMEOUT_MS for each.
  *
  * @param runtime an open runtime.
  * @param address address of the actor, also one from before a migration.
@@ -244,15 +244,15 @@ int peal_actor_state(struct peal_runtime *runtime, uint64_t address,
  * ask is never dropped as the newest message: peal_ask returns PEAL_ENOSPC.
  *
  * A link message that is dropped on arrival counts in `dead` of struct
- * peal_link_info. All other dropped messages count in mail_full of struct
- * peal_kernel_info. With PEAL_FULL_DROP_OLDEST the dropped message keeps its
- * slot until the worker takes it. Only then follow the dead letter, the end of
- * the request and mail_full.
+ * peal_link_info. All other dropped messages count in mailbox_dropped of struct
+ * peal_kernel_info. With PEAL_OVERFLOW_DROP_OLDEST the dropped message keeps
+ * its slot until the worker takes it. Only then follow the dead letter, the end
+ * of the request and mailbox_dropped.
  *
  * A restarted actor keeps its waiting messages and counts. The counts of a
  * retired actor are gone.
  *
- * Thread-safe. Blocks until a worker has answered, at most PEAL_ANSWER_MS. If
+ * Thread-safe. Waits at most PEAL_CONTROL_TIMEOUT_MS for a worker. If
  * the kernel has ended, the call reads the memory of the kernel instead.
  *
  * @param runtime  an open runtime.

@@ -4,8 +4,8 @@
 
 /*
  * Load balancing: peal_kernel_balance moves actors between the workers of one
- * kernel. The call first observes the workers for `watch_ms`. It then plans
- * moves and migrates the planned actors (peal/migrate.h). Call the function
+ * kernel. The call first observes the workers for `sample_ms`. It then plans
+ * moves and migrates the planned actors (peal/migration.h). Call the function
  * after a change of the load, not continuously. Each move permanently uses one
  * entry of max_actors. Each move also adds one hop for messages to the actor's
  * older addresses.
@@ -32,7 +32,7 @@ struct peal_balance_move {
 	 */
 	uint64_t traffic;
 	/*
-	 * 0: the actor has moved, or `only_look` is 1. Else the error code of
+	 * 0: the actor has moved, or `dry_run` is 1. Else the error code of
 	 * peal_actor_migrate.
 	 */
 	int result;
@@ -41,22 +41,23 @@ struct peal_balance_move {
 /** 0 in a field means its default. */
 struct peal_balance_options {
 	uint32_t size; /* sizeof(struct peal_balance_options) */
-	uint32_t watch_ms; /* ms to observe (default 100, 1..60000) */
+	uint32_t sample_ms; /* ms to observe (default 100, 1..60000) */
 	/*
 	 * Microseconds between two samples (default 100, 1..1000000). At most
-	 * a tenth of watch_ms.
+	 * a tenth of sample_ms.
 	 */
-	uint32_t look_us;
-	uint32_t moves; /* actors that move, at most (default 32, 1..4096) */
+	uint32_t sample_interval_us;
+	uint32_t max_moves; /* actors that move, at most (default 32,
+			     * 1..4096) */
 	/*
 	 * Percent (default 20, 1..1000). Load above the mean that a worker may
 	 * have before an actor moves for the load.
 	 */
 	uint32_t tolerance;
-	uint32_t only_look; /* 1: plan only, move no actor; 0: move */
+	uint32_t dry_run; /* 1: plan only, move no actor; 0: move */
 	/*
-	 * The caller's array for the planned moves, with at least `moves`
-	 * entries. With `moves` 0 the array needs 32 entries. NULL: not wanted.
+	 * The caller's array for the planned moves, with at least `max_moves`
+	 * entries, or 32 if `max_moves` is 0. NULL: not wanted.
 	 */
 	struct peal_balance_move *moves_out;
 };
@@ -68,14 +69,14 @@ struct peal_balance_options {
  * handler.
  */
 struct peal_balance_report {
-	uint64_t looks; /* samples of each worker */
+	uint64_t samples; /* samples of each worker */
 	uint64_t load; /* sum of the loads of all workers */
-	uint64_t busiest, idlest; /* largest and smallest load of a worker */
+	uint64_t max_load, min_load; /* largest and smallest load of a worker */
 	/*
 	 * Largest and smallest load after all planned moves, for an unchanged
 	 * program. The values assume that all moves succeed.
 	 */
-	uint64_t busiest_then, idlest_then;
+	uint64_t predicted_max_load, predicted_min_load;
 	uint32_t moves; /* moves that were tried: entries in moves_out */
 	uint32_t moved; /* moves that succeeded */
 	/*
@@ -88,8 +89,8 @@ struct peal_balance_report {
 /**
  * Moves actors between the workers of a kernel, to even out the load.
  *
- * The call samples every `look_us` which actor's handler each worker runs. Two
- * kinds of moves follow. Each actor moves at most once.
+ * The call samples every `sample_interval_us` which actor's handler each worker
+ * runs. Two kinds of moves follow. Each actor moves at most once.
  *
  * First the call moves actors to their links. The target is the worker at
  * which links deliver most of the actor's messages. On any other worker, these
@@ -110,9 +111,9 @@ struct peal_balance_report {
  * - actors that a handler has spawned
  * - members of a pool
  * - actors with a mailbox_limit
- * - actors that share ports (ports_of), or have a link at a port of their own
+ * - actors with share_ports_with, or with a link at a port of their own
  *
- * Thread-safe. Blocks for `watch_ms`, and then until the workers have made the
+ * Thread-safe. Blocks for `sample_ms`, and then until the workers have made the
  * moves.
  *
  * @param kernel     a running kernel with mailboxes.

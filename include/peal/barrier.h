@@ -6,12 +6,13 @@
  * Barriers across devices: workers of several devices wait for each other.
  *
  * The host sets a barrier up. Handlers then use it without the host, by
- * peal_arrive and peal_await (peal/device/phase.h). The host takes part itself
- * if the barrier has host participants.
+ * peal_barrier_arrive_lanes and peal_barrier_wait_lanes
+ * (peal/device/barrier.h). The host takes part itself if the barrier has host
+ * participants.
  *
  *	peal_barrier_create(runtime, devices, 2, 1, NULL, &barrier);
  *	number = peal_barrier_join(barrier, kernel, worker);	each worker
- *	...			handlers call peal_arrive and peal_await(number)
+ *	...			handlers arrive at `number` and wait
  *	peal_kernel_drain(kernel, SECOND);			each kernel
  *	peal_barrier_destroy(barrier);
  *	peal_kernel_destroy(kernel);				each kernel
@@ -86,13 +87,14 @@ int peal_barrier_create(struct peal_runtime *runtime, const int *devices,
  * The worker keeps its place until the barrier is destroyed. The join counts
  * toward the worker's max_barriers until the kernel ends.
  *
- * Thread-safe. Blocks until the worker has answered, at most PEAL_ANSWER_MS.
+ * Thread-safe. Waits at most PEAL_CONTROL_TIMEOUT_MS for the worker.
  *
  * @param barrier a barrier.
  * @param kernel a running kernel on one of the barrier's devices.
  * @param worker the worker's index in the kernel.
- * @return the barrier's number for peal_arrive and peal_await in handlers of
- *     this worker, from 0, or a negative error code:
+ * @return the barrier's number for peal_barrier_arrive_lanes and
+ *     peal_barrier_wait_lanes in handlers of this worker, from 0, or a negative
+ *     error code:
  * @retval PEAL_EINVAL  an argument is NULL, or the kernel belongs to another
  *     runtime.
  * @retval PEAL_ENOENT  the kernel has no such worker, or its device is not one

@@ -5,12 +5,12 @@
 /*
  * Buffers: memory of a device or of the host, with its owner recorded.
  *
- * peal_buffer_create makes a buffer. peal_buffer_whole, peal_buffer_range and
- * peal_buffer_view return ranges of it. Other calls take ranges, so no caller
- * has to name the owner of an address. Each call checks that the range lies
- * inside its buffer. peal_buffer_write, peal_buffer_read and peal_buffer_fill
- * access the bytes. peal_buffer_address returns an address for handlers.
- * peal_buffer_destroy frees the buffer.
+ * peal_buffer_create makes a buffer. peal_buffer_full_range, peal_buffer_range
+ * and peal_buffer_view return ranges of it. Other calls take ranges, so no
+ * caller has to name the owner of an address. Each call checks that the range
+ * lies inside its buffer. peal_buffer_write, peal_buffer_read and
+ * peal_buffer_fill access the bytes. peal_buffer_address returns an address for
+ * handlers. peal_buffer_destroy frees the buffer.
  */
 
 #include <stdint.h>
@@ -175,7 +175,7 @@ int peal_buffer_address(struct peal_range range, int viewer,
  * @return the range; for NULL a range that every call rejects with
  *         PEAL_EINVAL.
  */
-struct peal_range peal_buffer_whole(struct peal_buffer *buffer);
+struct peal_range peal_buffer_full_range(struct peal_buffer *buffer);
 
 /**
  * Returns a range of a buffer by offset and size.
@@ -213,22 +213,22 @@ int peal_buffer_view(struct peal_buffer *buffer, uint32_t view,
 		     struct peal_range *range_out);
 
 /**
- * Returns a part of a range.
+ * Returns a slice of a range.
  *
  * Thread-safe. Does not block.
  *
  * @param range    a range of a buffer.
  * @param offset   bytes from the start of the range.
- * @param bytes    size of the part, 1 or more.
- * @param part_out the part, written on success.
+ * @param bytes    size of the slice, 1 or more.
+ * @param slice_out the slice, written on success.
  * @return 0, or a negative error code:
  * @retval PEAL_EFAULT  the part is not inside the range, or the range is not
  *                      inside its buffer.
  * @retval PEAL_EINVAL  a size is 0, the range has no buffer, or `part_out` is
  *                      NULL.
  */
-int peal_range_part(struct peal_range range, uint64_t offset, uint64_t bytes,
-		    struct peal_range *part_out);
+int peal_range_slice(struct peal_range range, uint64_t offset, uint64_t bytes,
+		     struct peal_range *slice_out);
 
 /**
  * Copies bytes from memory of the caller to a range.

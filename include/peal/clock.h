@@ -4,11 +4,11 @@
 
 /*
  * Converts times between the host's clock and the clocks of devices. The
- * common time of Peal is the host's CLOCK_MONOTONIC, in ns. Deadlines are
- * common times. A device has its own clock, with another start and another
+ * host time of Peal is the host's CLOCK_MONOTONIC, in ns. Deadlines are
+ * host times. A device has its own clock, with another start and another
  * rate (peal_clock_ns in handlers). peal_kernel_clock reads the relation of
  * both clocks. peal_clock_to_host or peal_clock_to_device then converts a
- * time. Handlers read the common time with peal_common_ns.
+ * time. Handlers read the host time with peal_host_time_ns.
  */
 
 #include <stdint.h>
@@ -34,13 +34,13 @@ struct peal_kernel;
  */
 
 /**
- * Returns the common time, which is the host's clock.
+ * Returns the host time: the time of the host's clock.
  *
  * Thread-safe, wait-free.
  *
  * @return CLOCK_MONOTONIC in ns.
  */
-uint64_t peal_clock_common_ns(void);
+uint64_t peal_clock_host_ns(void);
 
 /**
  * Reads the relation of a kernel's device clock to the host's clock.

@@ -5,19 +5,19 @@
 /*
  * Dead letters report the messages that a kernel could not deliver or handle.
  *
- * A worker counts each dead message and drops it. peal_dead_letters makes the
- * worker also send a letter about the message to a receiver. The receiver is an
- * endpoint, or an actor or a pool on any device. A letter begins with a struct
- * peal_dead_letter (peal/abi/message.h). The payload of the dead message
- * follows.
+ * A worker counts each dead message and drops it. peal_dead_letter_connect
+ * makes the worker also send a letter about the message to a receiver. The
+ * receiver is an endpoint, or an actor or a pool on any device. A letter begins
+ * with a struct peal_dead_letter (peal/abi/message.h). The payload of the dead
+ * message follows.
  *
- *	peal_dead_letters(kernel, peal_endpoint_address(host), NULL);
+ *	peal_dead_letter_connect(kernel, peal_endpoint_address(host), NULL);
  *	...
  *	peal_receive(host, buffer, sizeof(buffer), &got, SECOND);
  *	letter = got.dead_letter ? got.data : NULL;
  *	payload = letter + 1;
  *
- * A handler reads a letter by peal_dead_letter_in_hand.
+ * A handler reads a letter by peal_dead_letter_current.
  */
 
 #include <stddef.h>
@@ -44,7 +44,7 @@ struct peal_kernel;
  * - "down": the actor has ended by a failure (peal/monitor.h), or its
  *   supervisor has given up (peal/supervisor.h).
  * - "full": the actor's mailbox limit was reached (peal/actor.h).
- * - "duplicate": the actor already has the message (peal/device/once.h).
+ * - "duplicate": the actor already has the message (peal/device/dedup.h).
  * - "late": the message is a reply to an ask that was over.
  *
  * If an ask is dead, the asking actor gets an error as its answer at once
@@ -58,8 +58,8 @@ struct peal_kernel;
  * - messages that a handler emitted to a closed port ("closed"): peal_emit
  *   drops them, and peal_reserve returns PEAL_EPIPE
  * - replies to the host that came too late ("late")
- * - messages that a worker was writing to a mailbox when it died (mail_poisoned
- *   of struct peal_kernel_info)
+ * - messages that a worker was writing to a mailbox when it died
+ *   (mailbox_abandoned of struct peal_kernel_info)
  * - messages that a topic has overwritten
  */
 
@@ -70,9 +70,9 @@ struct peal_kernel;
  * worker's letters arrive in the order in which it found the messages dead.
  *
  * Letters delay no worker. If a link has no free slot, the worker drops the
- * letter and counts it as `lost` (struct peal_link_info). A dead letter that is
- * itself dead makes no further letter. One slot of each link stays free for the
- * END mark.
+ * letter and counts it as `dead_letters_dropped` (struct peal_link_info). A
+ * dead letter that is itself dead makes no further letter. One slot of each
+ * link stays free for the END mark.
  *
  * The links behave like all other links. The receiving kernel does not finish a
  * drain while the links exist and the sending kernel runs. This also holds for
@@ -85,7 +85,7 @@ struct peal_kernel;
  *
  * Thread-safe if `to` is not 0. If `to` is 0, no other call may use these links
  * at the same time. No thread may then receive from these links. Blocks until
- * the workers have answered. Each worker has at most PEAL_ANSWER_MS.
+ * the workers have answered. Each worker has at most PEAL_CONTROL_TIMEOUT_MS.
  *
  * @param kernel a kernel that runs or is suspended. If `to` is 0, it may have
  *     ended.
@@ -105,8 +105,8 @@ struct peal_kernel;
  *     capacity is 1, or the handler declares a message length.
  * @retval PEAL_EHUNG  a worker did not answer. If `to` is 0, call again.
  */
-int peal_dead_letters(struct peal_kernel *kernel, uint64_t to,
-		      const struct peal_link_options *options);
+int peal_dead_letter_connect(struct peal_kernel *kernel, uint64_t to,
+			     const struct peal_link_options *options);
 
 /**
  * Returns the address that sends the dead letters of a kernel.
@@ -121,7 +121,7 @@ int peal_dead_letters(struct peal_kernel *kernel, uint64_t to,
  * @param kernel a kernel.
  * @return the address; 0 if kernel is NULL.
  */
-uint64_t peal_dead_letters_address(const struct peal_kernel *kernel);
+uint64_t peal_dead_letter_address(const struct peal_kernel *kernel);
 
 /**
  * Sends the message of a dead letter once more.

@@ -34,11 +34,11 @@ extern "C" {
  * slot until its turn comes, and messages behind it wait. Expiry does not
  * change the order of other messages. The worker drops the expired message
  * with reason "expired". A dead letter goes to the receiver that
- * peal_dead_letters has set. An endpoint drops expired messages too, but sends
- * no dead letter.
+ * peal_dead_letter_connect has set. An endpoint drops expired messages too, but
+ * sends no dead letter.
  *
  * Counts. Links and topic subscribers count expired messages in `dead`, at
- * PEAL_REASON_EXPIRED. Mailboxes and pools count them in `mail_expired` of
+ * PEAL_REASON_EXPIRED. Mailboxes and pools count them in `mailbox_expired` of
  * struct peal_kernel_info.
  *
  * Accuracy. A worker knows a lower and an upper bound of the host's clock. A

@@ -8,9 +8,9 @@
  * A device is a GPU, or a device that CPU threads emulate. The runtime numbers
  * the devices of all backends together, from 0. Other calls take this index.
  *
- *	wish.size = sizeof(wish);
- *	wish.needs = PEAL_CAN_PEER;
- *	device = peal_device_select(runtime, &wish);
+ *	filter.size = sizeof(filter);
+ *	filter.capabilities = PEAL_CAN_PEER;
+ *	device = peal_device_select(runtime, &filter);
  *	peal_device_info(runtime, device, &info);
  *	peal_kernel_launch(runtime, device, ...);
  */
@@ -50,21 +50,22 @@ struct peal_device_info {
 	uint32_t compute_units; /* CPU cores or SMs that can run workers */
 	uint32_t max_lanes; /* largest number of lanes per worker */
 	int numa_node; /* NUMA node of the device; -1: not known */
-	uint32_t policies; /* bit (1 << enum peal_policy) for each publication
+	uint32_t policies; /* 1 << enum peal_slot_policy for each publication
 			    * policy that the device supports */
 	uint32_t max_cluster_workers; /* workers per cluster; 0: no clusters */
 	uint32_t capabilities; /* mask of enum peal_device_capability */
 };
 
 /** Requirements for a device. A field of 0 or NULL requires nothing. */
-struct peal_device_wish {
-	uint32_t size; /* sizeof(struct peal_device_wish) */
+struct peal_device_filter {
+	uint32_t size; /* sizeof(struct peal_device_filter) */
 	const char *backend; /* "host", "cuda" or "hip"; NULL: any */
 	uint64_t min_memory_bytes; /* free bytes of the heap */
 	uint32_t min_compute_units; /* CPU cores or SMs */
 	int peer_of; /* 1 + the index of a device with memory that the selected
 		      * device must access; 0: none */
-	uint32_t needs; /* mask of enum peal_device_capability: all of them */
+	uint32_t capabilities; /* mask of enum peal_device_capability: all of
+			        * them */
 };
 
 /**
@@ -100,15 +101,15 @@ int peal_device_info(struct peal_runtime *runtime, int device,
  * Thread-safe.
  *
  * @param runtime an open runtime.
- * @param wish the requirements; NULL: none, every device meets them.
+ * @param filter the requirements; NULL: none, every device meets them.
  * @return the device's index, or a negative error code:
  * @retval PEAL_ENODEV  no device meets the requirements. The error text names
- *     an unmet requirement per device. Or wish->peer_of names no device.
- * @retval PEAL_EINVAL  runtime is NULL, wish->size is wrong, or wish->needs has
+ *     an unmet requirement per device. Or filter->peer_of names no device.
+ * @retval PEAL_EINVAL  runtime is NULL, or filter->size or ->capabilities has
  *     an unknown bit.
  */
 int peal_device_select(struct peal_runtime *runtime,
-		       const struct peal_device_wish *wish);
+		       const struct peal_device_filter *filter);
 
 /**
  * Finds all devices that meet all requirements.
@@ -116,19 +117,19 @@ int peal_device_select(struct peal_runtime *runtime,
  * Thread-safe.
  *
  * @param runtime an open runtime.
- * @param wish the requirements; NULL: none, every device meets them.
+ * @param filter the requirements; NULL: none, every device meets them.
  * @param most the capacity of devices_out in indexes, at least 1.
  * @param devices_out receives the indexes of the first `most` such devices, in
  *     ascending order.
  * @return the number of such devices, which may exceed `most`, or a negative
  *     error code:
  * @retval PEAL_ENODEV  no device meets the requirements. The error text names
- *     an unmet requirement per device. Or wish->peer_of names no device.
+ *     an unmet requirement per device. Or filter->peer_of names no device.
  * @retval PEAL_EINVAL  as peal_device_select, or most is less than 1, or
  *     devices_out is NULL.
  */
 int peal_device_select_all(struct peal_runtime *runtime,
-			   const struct peal_device_wish *wish, int most,
+			   const struct peal_device_filter *filter, int most,
 			   int *devices_out);
 
 #ifdef __cplusplus

@@ -56,7 +56,7 @@ struct peal_received {
 	uint64_t from;
 	uint32_t input; /* from 0; peal_connect takes the lowest free one */
 	uint16_t type; /* the program's own number */
-	uint16_t refused; /* 1: the message is an error reply (peal_refuse) */
+	uint16_t error_reply; /* 1: error reply (peal_reply_error) */
 	/*
 	 * Number of the request that the message replies to; 0: no reply. A
 	 * requester receives replies for the caller, see peal/request.h.
@@ -153,7 +153,7 @@ int peal_send(struct peal_endpoint *endpoint, uint32_t port, uint16_t type,
  * gets the message from the link. For an actor of another worker, the message
  * goes through that worker's mailbox. That needs mailbox_slots in struct
  * peal_kernel_options. The link then counts the message as delivered, and the
- * kernel counts it as told.
+ * kernel counts it in mailbox_sends.
  *
  * In three cases the message becomes a dead letter of the link:
  *
@@ -253,8 +253,8 @@ int peal_send_end(struct peal_endpoint *endpoint, uint32_t port,
  * arrives, at most timeout_ns.
  *
  * @param endpoint     the receiver.
- * @param buffer       `room` bytes; the payload is copied there.
- * @param room         size of the buffer in bytes.
+ * @param buffer       `buffer_bytes` bytes; the payload is copied there.
+ * @param buffer_bytes size of the buffer in bytes.
  * @param received_out filled on success, and with PEAL_EMSGSIZE.
  * @param timeout_ns   ns to wait for a message; 0: not at all, -1: no limit.
  * @return 0, or a negative error code:
@@ -270,10 +270,11 @@ int peal_send_end(struct peal_endpoint *endpoint, uint32_t port,
  *                        its link came before. Other links may go on.
  * @retval PEAL_EPROTO    a sender broke the protocol, and its link is closed.
  *                        Other links may go on.
- * @retval PEAL_EINVAL    a pointer is NULL, except `buffer` with `room` 0.
+ * @retval PEAL_EINVAL    a pointer is NULL, except `buffer` for 0 bytes.
  */
-int peal_receive(struct peal_endpoint *endpoint, void *buffer, uint64_t room,
-		 struct peal_received *received_out, int64_t timeout_ns);
+int peal_receive(struct peal_endpoint *endpoint, void *buffer,
+		 uint64_t buffer_bytes, struct peal_received *received_out,
+		 int64_t timeout_ns);
 
 /**
  * Receives a message in place, without a copy.

@@ -57,8 +57,8 @@ struct peal_event_info {
 	 * Time of the record by the host's CLOCK_MONOTONIC, in ns. 0: the
 	 * worker did not know the host's clock.
 	 */
-	uint64_t common_ns;
-	uint64_t uncertainty_ns; /* error bound of common_ns, +/- ns */
+	uint64_t host_ns;
+	uint64_t uncertainty_ns; /* error bound of host_ns, +/- ns */
 };
 
 /**

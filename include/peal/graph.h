@@ -32,7 +32,7 @@ struct peal_runtime;
  *
  * The host sends one message to each device to begin a run. Each device
  * reports the end of the run to the host. In between, a resident actor on each
- * device, the conductor, starts the nodes. Conductors exchange messages by
+ * device, the scheduler, starts the nodes. Schedulers exchange messages by
  * links, also between devices.
  *
  * A device starts its nodes in the order in which they became ready. Tasks of
@@ -238,7 +238,7 @@ int peal_graph_add_edge(struct peal_graph *graph, uint32_t before,
  * Begins a run without waiting for its end.
  *
  * peal_graph_wait reports the end. A graph without nodes begins nothing.
- * The first run launches one kernel for the conductor on each device. It also
+ * The first run launches one kernel for the scheduler on each device. It also
  * launches one kernel for tasks on each device that has tasks. Then it
  * connects the links. If this fails, the caller can call again.
  *
@@ -252,7 +252,7 @@ int peal_graph_add_edge(struct peal_graph *graph, uint32_t before,
  * @return as peal_kernel_launch, peal_pool_create, peal_actor_spawn and
  *         peal_connect, and:
  * @retval PEAL_EINVAL   the edges form a cycle (the text names a node of it).
- * @retval PEAL_ENOSPC   a conductor needs more than PEAL_GRAPH_PORTS ports, or
+ * @retval PEAL_ENOSPC   a scheduler needs more than PEAL_GRAPH_PORTS ports, or
  *                       a device has more than PEAL_GRAPH_TASKS_MAX tasks.
  *                       Each device of the graph needs a port. So does each
  *                       task handler and each receiver.
@@ -284,7 +284,7 @@ int peal_graph_start(struct peal_graph *graph);
  * @retval PEAL_ETIMEDOUT the run goes on. The text names the devices that have
  *                        not ended it.
  * @retval PEAL_EABORTED  a kernel of the graph has ended, a task returned
- *                        PEAL_EABORTED, or a conductor got an invalid message.
+ *                        PEAL_EABORTED, or a scheduler got an invalid message.
  *                        The graph can only be destroyed.
  * @retval PEAL_ENOMEM    the host has no memory for the results. Call again.
  * @retval PEAL_EDRIVER   the results could not be copied to the host. Call
@@ -332,7 +332,7 @@ int peal_graph_node_info(struct peal_graph *graph, uint32_t node,
  * The runtime stops the graph's kernels and aborts them after 2 s.
  *
  * No other call on the graph may run at the same time. Blocks until the
- * kernels have ended, after an abort at most PEAL_ANSWER_MS for each kernel.
+ * kernels have ended: after an abort up to PEAL_CONTROL_TIMEOUT_MS each.
  *
  * @param graph a graph. NULL does nothing.
  * @return 0, or a negative error code:

@@ -59,19 +59,19 @@ struct peal_kernel_options {
 	 * for timers, and one per worker for monitors. Links and timers wait
 	 * while only a quarter is free. That quarter serves handlers that tell
 	 * more messages than they receive. If such handlers need more slots,
-	 * they stall, and peal/stuck.h reports the stall.
+	 * they stall, and peal/stall.h reports the stall.
 	 */
 	uint32_t mailbox_slots;
 	uint32_t mailbox_message_bytes; /* payload (default 48, up to 4080; with
 					 * policy atom16 3064, atom8 1016) */
-	uint32_t end_with_inputs; /* 1: end when all inputs have ended */
+	uint32_t drain_when_inputs_end; /* 1: end when all inputs have ended */
 	uint64_t arena_bytes; /* for actors' states (default 1 MiB, to 2^40) */
 	uint64_t lease_ns; /* the kernel fails if the host is silent for so long
 			    * (default: the runtime's; 10 ms or more) */
 	uint64_t epoch_ns; /* return after this time and launch again, for GPUs
 			    * that limit run times (default 0: never) */
 	const char *name; /* for texts (default: the program's name); copied */
-	uint32_t mailbox_policy; /* enum peal_policy (default: the backend's) */
+	uint32_t mailbox_policy; /* enum peal_slot_policy (0: the backend's) */
 	uint32_t max_pools; /* (default 1, 1..64) */
 	/*
 	 * Workers per cluster: 2, 4 or 8; a divisor of `workers` (default 0: no
@@ -85,7 +85,7 @@ struct peal_kernel_options {
 				 * as many as fit (default 32 KiB). Rounded up
 				 * to 128; at most 1 MiB and a block's limit */
 	uint32_t max_supervisors; /* (default 0, 0..65535), peal/supervisor.h */
-	uint32_t timers; /* most pending timers per worker (default 0, 0..2^20).
+	uint32_t max_timers; /* pending timers per worker (default 0, 0..2^20).
 			  * Needs mailboxes; see peal/device/timer.h */
 	/*
 	 * Most monitors at a time (default 0, 0..2^20), see peal/monitor.h.
@@ -93,14 +93,13 @@ struct peal_kernel_options {
 	 * monitors, an actor without a supervisor ends when its handler fails.
 	 */
 	uint32_t max_monitors;
-	uint32_t asks; /* most open asks per worker (default 0, 0..65535). Each
-			* takes a mailbox slot and some 200 bytes. Needs
-			* mailboxes; see peal/device/ask.h */
-	uint32_t max_limits; /* actors with a mailbox_limit at a time (default
+	uint32_t max_asks; /* open asks per worker (default 0, 0..65535), some
+			 * 200 bytes each. Needs mailboxes: device/ask.h */
+	uint32_t max_mailbox_limits; /* actors with a mailbox_limit (default
 			      * 0, 0..8191), 64 bytes each. Needs mailboxes */
 	/*
 	 * Budget of a handler for one message (default 0: no limit). Beyond the
-	 * budget, peal_step of peal/device/budget.h returns PEAL_EBUDGET. The
+	 * budget, peal_budget_check (device/budget.h) returns PEAL_EBUDGET. The
 	 * handler returns that error, and its message becomes a dead letter.
 	 */
 	uint64_t max_steps;
@@ -110,29 +109,28 @@ struct peal_kernel_options {
 	 * some 80 bytes and a state each. See peal/device/spawn.h. A kernel has
 	 * at most 2^24 actor slots, including max_actors.
 	 */
-	uint32_t spawn_rooms;
-	uint32_t spawn_state_bytes; /* largest state of these actors (default:
-				     * the largest of the program) */
+	uint32_t max_spawned_actors;
+	uint32_t spawned_state_bytes; /* their state (default: the largest) */
 	/*
 	 * 1: each worker has a second mailbox, as large, for messages of high
 	 * priority. These messages come by peal_tell_high, or by high-priority
 	 * links for an actor of another worker. Both mailboxes share
 	 * mailbox_slots. Needs mailboxes. 0: mailboxes ignore the priority.
 	 */
-	uint32_t high_mailboxes;
+	uint32_t priority_mailboxes;
 	/*
 	 * Slots per mailbox for messages from other kernels while all of
 	 * mailbox_slots are in use. Such messages come by forwarding links
-	 * (peal/migrate.h, peal/proxy.h), which need at least n slots, n as
+	 * (peal/migration.h, peal/proxy.h), which need at least n slots, n as
 	 * above. Default: mailbox_slots, or the rest of 2^20 if less. The sum
-	 * mailbox_slots + passage_slots + asks is at most 2^20.
+	 * mailbox_slots + forward_slots + max_asks is at most 2^20.
 	 *
 	 * K kernels that fill each other's mailboxes may deadlock. They do not
-	 * if passage_slots of each exceed half the sum of mailbox_slots over
+	 * if forward_slots of each exceed half the sum of mailbox_slots over
 	 * any K - 2 of them. Two kernels need only n. The default serves three
 	 * kernels of equal size.
 	 */
-	uint32_t passage_slots;
+	uint32_t forward_slots;
 };
 
 /**
@@ -162,7 +160,7 @@ struct peal_timer_counts {
  *
  * At the kernel's end, and at any moment except for changes in progress:
  *
- *	asked = answered + refused + timed_out + failed + stopped + open
+ *	asked = answered + error_replies + timed_out + failed + stopped + open
  *
  * The worker counts the outcome when the handler of the answer has returned, or
  * when the answer is dead.
@@ -170,7 +168,7 @@ struct peal_timer_counts {
 struct peal_ask_counts {
 	uint64_t asked; /* by peal_ask */
 	uint64_t answered; /* by a reply */
-	uint64_t refused; /* by the asked actor */
+	uint64_t error_replies; /* by the asked actor */
 	uint64_t timed_out;
 	uint64_t failed; /* the request was a dead letter */
 	uint64_t stopped; /* were open when the kernel stopped or failed */
@@ -182,7 +180,7 @@ struct peal_ask_counts {
 /**
  * A kernel and the sums over its workers.
  *
- * handled, emitted, mail_done and mail_dead of a busy worker are up to 96
+ * handled, emitted, mailbox_done and mailbox_dead of a busy worker are up to 96
  * messages late. The counters of links are never late.
  */
 struct peal_kernel_info {
@@ -196,32 +194,33 @@ struct peal_kernel_info {
 	uint64_t handled; /* messages that a handler has returned from */
 	uint64_t failed; /* handler runs that returned an error */
 	uint64_t emitted; /* messages sent through ports */
-	uint64_t told; /* messages put into mailboxes and pools */
-	uint64_t mail_done, mail_dead; /* of told: taken off, handled or not; of
-					* mail_done: dead */
+	uint64_t mailbox_sends; /* messages put into mailboxes and pools */
+	uint64_t mailbox_done, mailbox_dead; /* of mailbox_sends: taken; of
+					* mailbox_done: dead */
 	uint64_t memory_bytes; /* of the kernel itself, without links */
-	uint64_t mail_poisoned; /* of mail_dead: a worker died in a tell */
+	uint64_t mailbox_abandoned; /* of mailbox_dead: a worker died */
 	uint32_t cluster_workers; /* per cluster; 0: no clusters */
 	uint32_t cluster_bytes; /* of cluster memory per worker */
 	struct peal_timer_counts timers;
-	uint64_t mail_expired; /* of mail_dead: the deadline had passed */
+	uint64_t mailbox_expired; /* of mailbox_dead: the deadline had passed */
 	uint64_t spawned; /* actors that handlers have spawned */
 	uint64_t retired; /* of spawned: ended, by a handler or the host */
 	struct peal_ask_counts asks;
-	uint64_t mail_full; /* of mail_dead: above the actor's limit; a dropped
+	uint64_t mailbox_dropped; /* of mailbox_dead: above the limit; a dropped
 			     * oldest message counts when its worker finds it */
 	uint64_t inits, exits; /* hook runs; not in handled, but in failed if
 				* they fail */
-	uint64_t mail_duplicate; /* of mail_dead: duplicates, not in failed; see
-				  * peal/device/once.h */
+	uint64_t mailbox_duplicates; /* of mailbox_dead, not in failed; see
+				  * peal/device/dedup.h */
 };
 
 /** A worker. */
 struct peal_worker_info {
 	uint64_t phase; /* enum peal_worker_phase of <peal/abi/control.h> */
-	uint64_t beat; /* changes while the worker's loop runs */
+	uint64_t heartbeat; /* changes while the worker's loop runs */
 	/* as in struct peal_kernel_info */
-	uint64_t handled, emitted, told, mail_done, mail_dead, failed;
+	uint64_t handled, emitted, mailbox_sends, mailbox_done, mailbox_dead,
+		failed;
 	uint64_t idle_turns; /* loop turns without a message */
 	int64_t actor; /* number (low half of the address) of the running actor;
 			* -1: none */
@@ -229,7 +228,8 @@ struct peal_worker_info {
 			       * <peal/abi/control.h>; -1: none */
 	int64_t blocked_actor; /* number of that port's actor; -1: none */
 	int result; /* PEAL_E... of a failed worker, else 0 */
-	uint64_t silent_ns; /* since the watchdog saw `beat` change */
+	uint64_t since_heartbeat_ns; /* since the watchdog saw `heartbeat`
+				      * change */
 	struct peal_timer_counts timers;
 	struct peal_ask_counts asks;
 };
@@ -237,8 +237,8 @@ struct peal_worker_info {
 /**
  * Launches a program on a device and waits until every worker has checked in.
  *
- * Thread-safe. Waits at most 5 s for the workers, or PEAL_ANSWER_MS if that is
- * more. Loading or compiling the program takes additional time.
+ * Thread-safe. Waits at most 5 s for the workers, or PEAL_CONTROL_TIMEOUT_MS if
+ * that is more. Loading or compiling the program takes additional time.
  *
  * @param runtime    an open runtime.
  * @param device     device index.
@@ -319,8 +319,8 @@ int peal_kernel_drain(struct peal_kernel *kernel, int64_t timeout_ns);
  *
  * Messages in the inputs become dead with reason "stopped". peal_link_info
  * says how many, and from which sequence number on. Mailboxes and pools lose
- * their messages: told - mail_done of struct peal_kernel_info. Pending timers
- * count as timers.stopped, and open asks as asks.stopped.
+ * their messages: mailbox_sends - mailbox_done of struct peal_kernel_info.
+ * Pending timers count as timers.stopped, and open asks as asks.stopped.
  *
  * Thread-safe. Blocks until the running handlers have returned.
  *
@@ -336,7 +336,7 @@ int peal_kernel_stop(struct peal_kernel *kernel, int64_t timeout_ns);
 /**
  * Ends the kernel as peal_kernel_stop, and tells handlers to return early.
  *
- * For the handlers, peal_step returns PEAL_EABORTED then, and peal_aborting 1.
+ * In handlers, peal_budget_check then returns PEAL_EABORTED, peal_aborting 1.
  * Thread-safe. Blocks as peal_kernel_stop.
  *
  * @param kernel     a kernel in any state.
@@ -360,7 +360,7 @@ int peal_kernel_wait(struct peal_kernel *kernel, int64_t timeout_ns);
  *
  * Other kernels must first take the messages that this kernel has forwarded for
  * migrated actors or by proxies. The call waits for that, at most
- * PEAL_ANSWER_MS. No other call on the kernel may run at the same time.
+ * PEAL_CONTROL_TIMEOUT_MS. No other call on the kernel may run meanwhile.
  *
  * @param kernel a kernel; NULL does nothing.
  * @return 0, or a negative error code:

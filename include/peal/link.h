@@ -49,7 +49,7 @@ struct peal_link_options {
 	 * and the payloads lie in a slab.
 	 */
 	uint32_t slot_bytes;
-	uint32_t policy; /* enum peal_policy (0: the backend's default) */
+	uint32_t policy; /* enum peal_slot_policy (0: the backend's default) */
 	/*
 	 * Bytes of the slab, for payloads that exceed a slot (up to 1 TiB). The
 	 * slab must hold `emits` + 1 messages of the largest size, at least
@@ -79,7 +79,7 @@ struct peal_link_info {
 	uint64_t from, to; /* addresses of sender and receiver */
 	uint32_t from_port;
 	enum peal_route route;
-	char why[160]; /* the reason for this route */
+	char route_reason[160]; /* the reason for this route */
 	uint32_t capacity, slot_bytes, policy;
 	/*
 	 * 1: the slots lie in shared memory of a cluster of workers, see
@@ -93,13 +93,14 @@ struct peal_link_info {
 	uint64_t dead[PEAL_REASON_COUNT]; /* by enum peal_reason */
 	uint64_t queued; /* neither delivered nor dead yet */
 	uint64_t staged; /* messages that the stager has copied */
-	uint64_t full; /* times that the sender found no free slot or slab */
+	uint64_t full_count; /* times that the sender found no free slot or
+			      * slab */
 	/*
 	 * Dead letters that the sender dropped because the link was full.
 	 * `accepted` does not include these. See peal/dead_letter.h.
 	 */
-	uint64_t lost;
-	uint64_t switches; /* completed link handovers */
+	uint64_t dead_letters_dropped;
+	uint64_t handovers; /* completed link handovers */
 	/*
 	 * Messages that no handler will handle, because the receiver has
 	 * stopped or the link is corrupt. Their sequence numbers begin at
@@ -118,8 +119,8 @@ struct peal_link_info {
  * The runtime owns the link until peal_link_destroy or the runtime's end.
  *
  * Thread-safe. Blocks until the workers at both ends have answered; each has at
- * most PEAL_ANSWER_MS. The call also blocks while the runtime probes a pair of
- * devices for the first time, as peal_topology_pair does.
+ * most PEAL_CONTROL_TIMEOUT_MS. The call also blocks while the runtime probes a
+ * pair of devices for the first time, as peal_topology_pair does.
  *
  * @param runtime an open runtime.
  * @param from the address of an actor, of an endpoint, or of the dead letters
@@ -158,9 +159,9 @@ int peal_connect(struct peal_runtime *runtime, uint64_t from, uint32_t port,
  * empties the old ring. No message is lost or reordered.
  *
  * Thread-safe. Blocks until both workers have answered; each has at most
- * PEAL_ANSWER_MS. Then blocks until the receiver has emptied the old ring.
- * The receiver's kernel must make progress meanwhile. So another thread must
- * serve the endpoints on which this kernel depends.
+ * PEAL_CONTROL_TIMEOUT_MS. Then blocks until the receiver has emptied the old
+ * ring. The receiver's kernel must make progress meanwhile. So another thread
+ * must serve the endpoints on which this kernel depends.
  *
  * @param link a link between running kernels.
  * @param route one route that the pair can take.
@@ -218,13 +219,14 @@ int peal_link_list(struct peal_runtime *runtime, struct peal_link **links_out,
  *
  * Not thread-safe: no other call on this link may run at the same time. Nor may
  * a thread send or receive at an endpoint of the link. Blocks until the workers
- * at both ends have answered; each has at most PEAL_ANSWER_MS.
+ * at both ends have answered; each has at most PEAL_CONTROL_TIMEOUT_MS.
  *
  * @param link a link; NULL: the call does nothing.
  * @return 0, or a negative error code:
  * @retval PEAL_EHUNG  a worker did not answer. The link still exists.
  * @retval PEAL_EBUSY  the link is a forwarding link between two kernels
- *     (peal/migrate.h). The runtime removes the link with one of these kernels.
+ *     (peal/migration.h). The runtime removes the link with one of these
+ *     kernels.
  */
 int peal_link_destroy(struct peal_link *link);
 

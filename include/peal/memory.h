@@ -47,7 +47,7 @@ int peal_memory_alloc(struct peal_runtime *runtime, int device, uint64_t bytes,
 		      uint64_t *address_out);
 
 /**
- * Frees memory of peal_memory_alloc or peal_queue_place.
+ * Frees memory of peal_memory_alloc or peal_device_queue_create.
  *
  * The caller makes sure that no handler uses the memory any longer.
  *
@@ -74,7 +74,7 @@ struct peal_memory_info {
 	uint64_t largest_bytes; /* bytes of the largest free piece */
 	uint64_t limit_bytes; /* set by peal_memory_limit; 0: no limit */
 	uint64_t buffer_bytes; /* bytes of all buffers there */
-	uint64_t room_bytes; /* bytes of the largest buffer that fits now */
+	uint64_t largest_buffer_bytes; /* that fits now */
 	uint32_t n_buffers; /* number of buffers there */
 };
 

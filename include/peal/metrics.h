@@ -36,14 +36,14 @@ struct peal_runtime;
 #define PEAL_METRICS_DEVICES 64
 
 /** Source and destination of a copy. */
-enum peal_copy_way {
+enum peal_copy_kind {
 	PEAL_COPY_LOCAL = 0, /* within one device */
 	PEAL_COPY_DEVICES = 1, /* device to device, directly */
 	PEAL_COPY_STAGED = 2, /* device to device, through host buffers */
 	PEAL_COPY_FROM_HOST = 3, /* host memory to device */
 	PEAL_COPY_TO_HOST = 4, /* device to host memory */
 	PEAL_COPY_HOST = 5, /* within host memory */
-	PEAL_COPY_WAYS = 6
+	PEAL_COPY_KINDS = 6
 };
 
 /**
@@ -102,7 +102,7 @@ struct peal_device_metrics {
 	 * interval.
 	 */
 	/* messages, as in struct peal_kernel_info */
-	uint64_t handled, failed, emitted, told;
+	uint64_t handled, failed, emitted, mailbox_sends;
 	struct peal_traffic sent; /* accepted by links from its actors */
 	struct peal_traffic received; /* delivered by links to its actors */
 	uint64_t samples; /* each is one look at one worker */
@@ -113,8 +113,8 @@ struct peal_device_metrics {
 	 * and has no other work, sampled.
 	 */
 	uint64_t blocked_ns;
-	struct peal_copy_counts read[PEAL_COPY_WAYS]; /* from its memory */
-	struct peal_copy_counts written[PEAL_COPY_WAYS]; /* to its memory */
+	struct peal_copy_counts read[PEAL_COPY_KINDS]; /* from its memory */
+	struct peal_copy_counts written[PEAL_COPY_KINDS]; /* to its memory */
 };
 
 /** A snapshot, or the difference of two snapshots. About 33 KiB. */
@@ -133,7 +133,7 @@ struct peal_metrics {
 	uint64_t compute_ns; /* busy_ns of all devices, sampled */
 	uint64_t transfer_ns; /* ns of all copies */
 	uint64_t sync_ns; /* ns of all waits */
-	struct peal_copy_counts copies[PEAL_COPY_WAYS]; /* each copy once */
+	struct peal_copy_counts copies[PEAL_COPY_KINDS]; /* each copy once */
 	struct peal_wait_counts waits[PEAL_WAIT_KINDS];
 	struct peal_traffic host_sent, host_received; /* by endpoints */
 	struct peal_device_metrics total; /* all devices together */
@@ -210,14 +210,14 @@ double peal_metrics_imbalance(const struct peal_metrics *metrics);
 uint64_t peal_metrics_bandwidth(const struct peal_copy_counts *counts);
 
 /**
- * Returns the name of a way: "local", "devices", "staged", "from host", ...
+ * Returns the name of a kind: "local", "devices", "staged", "from host", ...
  *
  * Thread-safe, wait-free.
  *
- * @param way enum peal_copy_way.
+ * @param kind enum peal_copy_kind.
  * @return a static string; "?" for any other number.
  */
-const char *peal_copy_way_name(uint32_t way);
+const char *peal_copy_kind_name(uint32_t kind);
 
 /**
  * Returns the name of a kind of wait: "kernel", "copy", "collective", ...

@@ -17,7 +17,7 @@
  *	if (got.down && down.reason == PEAL_DOWN_FAILED) ...
  *
  * Handlers set monitors by peal_monitor_set. Handlers read down messages by
- * peal_down_in_hand (peal/device/monitor.h).
+ * peal_down_current (peal/device/monitor.h).
  */
 
 #include <stdint.h>
@@ -55,7 +55,7 @@ struct peal_kernel;
  *   max_monitors monitors.
  * - A down message to an actor waits for a free slot in the mailbox of that
  *   actor's worker. Nothing else waits for a down message. struct
- *   peal_kernel_info counts the down message as `told`.
+ *   peal_kernel_info counts the down message as `mailbox_sends`.
  * - If the owner is an actor, a down message comes last. The owner first gets
  *   all messages that the failed actor told it.
  * - An endpoint receives its down messages before the messages of its links.
@@ -63,15 +63,15 @@ struct peal_kernel;
  *   messages that are due. A kernel that is stopped does not.
  * - The monitors of an owner end with the owner.
  *
- * Bonds. Two bonded actors end together. If one of them ends by a failure, the
- * runtime treats the other as if its own handler had failed. The other actor
- * restarts if it has a supervisor. Otherwise that actor ends, with reason
- * PEAL_DOWN_BOUND. The other actor's own bonds then have the same effect. The
- * retirement of an actor does not end the actors bonded to it.
+ * Bindings. Two bound actors end together. If one of them ends by a failure,
+ * the runtime treats the other as if its own handler had failed. The other
+ * actor restarts if it has a supervisor. Otherwise that actor ends, with reason
+ * PEAL_DOWN_BOUND. The other actor's own bindings then have the same effect.
+ * The retirement of an actor does not end the actors bound to it.
  *
  * Cost. A worker that ends an actor or sets a monitor scans all monitors. The
  * scan covers at most the largest number that was ever set at one time. A
- * worker learns of a bond's end on another worker at its next look at the
+ * worker learns of a binding's end on another worker at its next look at the
  * control words. Each worker takes such a look about every 64 turns.
  */
 
@@ -96,7 +96,7 @@ struct peal_monitor_options {
  * has monitors, peal_receive waits even if all its links have ended. If the
  * kernel ends, each monitor of an endpoint reports PEAL_DOWN_KERNEL.
  *
- * Thread-safe. Blocks until a worker has answered, at most PEAL_ANSWER_MS.
+ * Thread-safe. Waits at most PEAL_CONTROL_TIMEOUT_MS for a worker.
  *
  * @param kernel the actor's kernel, which runs or is suspended.
  * @param owner the address of an endpoint, or of another actor of the kernel.
@@ -125,10 +125,10 @@ int peal_monitor(struct peal_kernel *kernel, uint64_t owner, uint64_t actor,
 /**
  * Removes a monitor that the host or a handler has set.
  *
- * Thread-safe. Blocks until a worker has answered, at most PEAL_ANSWER_MS.
+ * Thread-safe. Waits at most PEAL_CONTROL_TIMEOUT_MS for a worker.
  *
  * @param kernel the monitored actor's kernel.
- * @param monitor the value from peal_monitor, peal_bond or peal_monitor_set.
+ * @param monitor from peal_monitor, peal_actor_bind or peal_monitor_set.
  * @return 0: the monitor sends no message. Or a negative error code:
  * @retval PEAL_ENOENT  the monitor is over: it has sent its message or is about
  *     to send it. Or it was removed, or there is no such monitor.
@@ -141,7 +141,7 @@ int peal_monitor(struct peal_kernel *kernel, uint64_t owner, uint64_t actor,
 int peal_unmonitor(struct peal_kernel *kernel, uint64_t monitor);
 
 /**
- * Bonds two actors, so that a failure of one ends or restarts the other.
+ * Binds two actors, so that a failure of one ends or restarts the other.
  *
  * The call sets two monitors with PEAL_MONITOR_BINDS, one on each actor. If one
  * actor shall get a down message instead of ending, use peal_monitor twice.
@@ -149,12 +149,12 @@ int peal_unmonitor(struct peal_kernel *kernel, uint64_t monitor);
  * with PEAL_MONITOR_BINDS.
  *
  * Thread-safe. Blocks until the workers have answered. Each worker has at most
- * PEAL_ANSWER_MS.
+ * PEAL_CONTROL_TIMEOUT_MS.
  *
  * @param kernel the kernel of both actors, with mailboxes.
  * @param a the address of an actor.
  * @param b the address of another actor.
- * @param bond_out receives the two monitors, for peal_unmonitor; NULL: not
+ * @param monitors_out receives the two monitors, for peal_unmonitor; NULL: not
  *     wanted.
  * @return as peal_monitor, and:
  * @retval PEAL_ENOENT  one of the actors is retired.
@@ -162,8 +162,8 @@ int peal_unmonitor(struct peal_kernel *kernel, uint64_t monitor);
  * @retval PEAL_EHUNG  a worker did not answer. One of the monitors may be set.
  *     After any other error neither is set.
  */
-int peal_bond(struct peal_kernel *kernel, uint64_t a, uint64_t b,
-	      uint64_t bond_out[2]);
+int peal_actor_bind(struct peal_kernel *kernel, uint64_t a, uint64_t b,
+		    uint64_t monitors_out[2]);
 
 #ifdef __cplusplus
 }

@@ -26,14 +26,14 @@ struct peal_runtime;
 /*
  * An address has at most one name. A name belongs to at most one actor, pool,
  * endpoint or topic of the runtime. Only the host knows names: handlers and
- * messages use addresses. The texts of peal_stuck contain names. The options
+ * messages use addresses. peal_stall_report reports names. The options
  * of kernels, endpoints and topics have another `name`, for error texts only.
  *
  * A name becomes free when its actor is retired. A name also becomes free when
  * its pool, endpoint, topic or kernel is destroyed. A later actor in the same
  * actor slot does not inherit the name.
  *
- * A migrated actor keeps its name (peal/migrate.h). All former addresses of
+ * A migrated actor keeps its name (peal/migration.h). All former addresses of
  * the actor have the name, and the name leads to the newest address. The actor
  * loses its name when the runtime destroys a kernel in which the actor once
  * lived.

@@ -192,8 +192,8 @@ int peal_partition_find(const struct peal_partition *partition,
 			uint64_t *index_out);
 
 /** The memory of a whole array and of its parts. */
-struct peal_parts {
-	uint32_t size; /* sizeof(struct peal_parts) */
+struct peal_partition_memory {
+	uint32_t size; /* sizeof(struct peal_partition_memory) */
 	uint32_t element_bytes; /* bytes of an element, 1 or more */
 	const struct peal_partition *partition; /* not NULL */
 	int whole_device; /* device index, or PEAL_HOST_MEMORY */
@@ -221,7 +221,7 @@ struct peal_parts {
  * Thread-safe. Blocks until all copies have ended.
  *
  * @param runtime an open runtime.
- * @param parts   the partition and the memory. All memory stays allocated
+ * @param memory  the partition and the memory. All memory stays allocated
  *                during the call.
  * @return 0, or a negative error code:
  * @retval PEAL_EINVAL  a pointer is NULL, `size` or `element_bytes` is wrong,
@@ -232,7 +232,8 @@ struct peal_parts {
  * @retval PEAL_ENOMEM  no host memory to pack elements or to stage a copy.
  * @retval PEAL_EDRIVER a driver call failed.
  */
-int peal_scatter(struct peal_runtime *runtime, const struct peal_parts *parts);
+int peal_scatter(struct peal_runtime *runtime,
+		 const struct peal_partition_memory *memory);
 
 /**
  * Copies the elements of all parts to the whole array.
@@ -242,10 +243,11 @@ int peal_scatter(struct peal_runtime *runtime, const struct peal_parts *parts);
  * Thread-safe. Blocks until all copies have ended.
  *
  * @param runtime an open runtime.
- * @param parts   as peal_scatter.
+ * @param memory  as peal_scatter.
  * @return as peal_scatter.
  */
-int peal_gather(struct peal_runtime *runtime, const struct peal_parts *parts);
+int peal_gather(struct peal_runtime *runtime,
+		const struct peal_partition_memory *memory);
 
 #ifdef __cplusplus
 }

@@ -96,8 +96,8 @@ struct peal_pipeline_info {
 	uint64_t pulled, pulled_bytes; /* batches that the host has pulled */
 	uint64_t dead; /* batches, over all links, that no stage handled, or
 			* that a handler failed on */
-	uint64_t inside; /* batches in links and in handlers now */
-	uint64_t inside_most; /* the maximum of `inside` */
+	uint64_t in_flight; /* batches in links and in handlers now */
+	uint64_t in_flight_max; /* the maximum of `in_flight` */
 	uint64_t memory_bytes; /* of kernels and links, on all devices and the
 				* host; constant */
 	int closed; /* 1: the pipeline accepts no more batches */
@@ -111,8 +111,8 @@ struct peal_pipeline_info {
  *
  *	busy_ns / handled		mean time in the handler
  *	busy_ns / worker_ns		share of time in the handler
- *	stay_ns / (delivered + dead)	mean time from a link's acceptance of a
- *					batch to the end of its handler
+ *	residence_ns / (delivered + dead)	mean time from acceptance of
+ *					a batch to the end of its handler
  */
 struct peal_pipeline_stage_info {
 	char name[96];
@@ -122,13 +122,13 @@ struct peal_pipeline_stage_info {
 	uint64_t delivered, delivered_bytes; /* from these links */
 	uint64_t dead; /* batches of these links, for any reason */
 	uint64_t queued; /* batches in these links and in handlers now */
-	uint64_t full; /* times that the sender found such a link full */
+	uint64_t full_count; /* times that the sender found such a link full */
 	uint64_t handled, failed; /* as in struct peal_kernel_info */
 	uint64_t samples; /* each is one look at one worker */
 	uint64_t worker_ns, busy_ns; /* all time; time in the handler */
 	uint64_t blocked_ns; /* time with a batch that the next link has no free
 			      * slot for */
-	uint64_t stay_ns; /* sum over batches: time in the links to the stage
+	uint64_t residence_ns; /* sum over batches: time in links to the stage
 			   * and in its handler */
 };
 
@@ -220,8 +220,8 @@ int peal_pipeline_commit(struct peal_pipeline *pipeline, uint16_t type);
  * batch, at most timeout_ns.
  *
  * @param pipeline     a pipeline.
- * @param buffer       receives the batch; `room` bytes.
- * @param room         bytes of the buffer.
+ * @param buffer       receives the batch; `buffer_bytes` bytes.
+ * @param buffer_bytes bytes of the buffer.
  * @param received_out filled on success. Its `sequence` counts the batches that
  *                     were pulled before.
  * @param timeout_ns   ns to wait for a batch; 0: do not wait; negative: no
@@ -240,8 +240,8 @@ int peal_pipeline_commit(struct peal_pipeline *pipeline, uint16_t type);
  * @retval PEAL_EINVAL     a pointer is NULL.
  */
 int peal_pipeline_pull(struct peal_pipeline *pipeline, void *buffer,
-		       uint64_t room, struct peal_received *received_out,
-		       int64_t timeout_ns);
+		       uint64_t buffer_bytes,
+		       struct peal_received *received_out, int64_t timeout_ns);
 
 /**
  * Returns the next batch in place, without a copy.
@@ -385,7 +385,7 @@ struct peal_link *peal_pipeline_link(struct peal_pipeline *pipeline,
  * Stops a pipeline in any state and frees it; batches inside are lost.
  *
  * No other call on the pipeline may run at the same time. The call waits 1 s
- * for the kernels, and then aborts each one and waits up to PEAL_ANSWER_MS.
+ * for the kernels. Then it aborts each and waits up to PEAL_CONTROL_TIMEOUT_MS.
  *
  * @param pipeline a pipeline; NULL does nothing.
  * @return 0, or a negative error code:

@@ -50,10 +50,10 @@ struct peal_runtime;
  * fills up too. Handlers that tell their own pool can deadlock. To prevent
  * this, the capacity must hold all messages that these handlers keep in flight.
  *
- * Counters. struct peal_kernel_info counts a message in a pool as `told`. After
- * the handler the message also counts as `mail_done`. A link counts a message
- * as delivered when the pool has the message. If a member handles a message
- * directly, only the link counts the message.
+ * Counters. struct peal_kernel_info counts a message in a pool as
+ * `mailbox_sends`. After the handler the message also counts as `mailbox_done`.
+ * A link counts a message as delivered when the pool has the message. If a
+ * member handles a message directly, only the link counts the message.
  *
  * End. A kernel ends by itself only when its pools are empty.
  *
@@ -75,7 +75,7 @@ struct peal_pool_options {
 	 * policy atom16, or 1016 with policy atom8.
 	 */
 	uint32_t message_bytes;
-	uint32_t policy; /* enum peal_policy (0: the backend's default) */
+	uint32_t policy; /* enum peal_slot_policy (0: the backend's default) */
 };
 
 /**
@@ -85,7 +85,7 @@ struct peal_pool_options {
 struct peal_pool_info {
 	uint32_t capacity; /* messages in the queue of each worker */
 	uint32_t message_bytes; /* bytes of the largest payload */
-	uint32_t policy; /* enum peal_policy, never PEAL_POLICY_DEFAULT */
+	uint32_t policy; /* enum peal_slot_policy, never PEAL_POLICY_DEFAULT */
 	uint32_t members; /* actors that serve the pool now */
 	uint64_t memory_bytes; /* bytes on the kernel's device */
 };
@@ -98,7 +98,7 @@ struct peal_pool_info {
  * peal_kernel_destroy frees the pools of its kernel.
  *
  * Thread-safe. Blocks until every worker has answered; each has at most
- * PEAL_ANSWER_MS. A worker answers between two messages.
+ * PEAL_CONTROL_TIMEOUT_MS. A worker answers between two messages.
  *
  * @param kernel a kernel that runs or is suspended. Its program must define
  *     PEAL_USES_POOLS as 1 before it includes <peal/device/kernel.h>.
@@ -126,7 +126,7 @@ int peal_pool_create(struct peal_kernel *kernel,
  * A worker can have one member of each pool.
  *
  * Thread-safe. Blocks until the actor's worker has answered, at most
- * PEAL_ANSWER_MS.
+ * PEAL_CONTROL_TIMEOUT_MS.
  *
  * @param runtime an open runtime.
  * @param pool the address of a pool.
@@ -153,7 +153,7 @@ int peal_pool_join(struct peal_runtime *runtime, uint64_t pool, uint64_t actor);
  * members.
  *
  * Thread-safe. Blocks until the actor's worker has answered, at most
- * PEAL_ANSWER_MS.
+ * PEAL_CONTROL_TIMEOUT_MS.
  *
  * @param runtime an open runtime.
  * @param pool the address of a pool.
@@ -170,10 +170,10 @@ int peal_pool_leave(struct peal_runtime *runtime, uint64_t pool,
  * Ends a pool and frees it.
  *
  * Messages in the pool become dead letters with reason "no-actor".
- * struct peal_kernel_info counts these as `told`, `mail_done` and `mail_dead`.
+ * They count as `mailbox_sends`, `mailbox_done` and `mailbox_dead`.
  *
  * Thread-safe. Blocks until every worker has answered; each has at most
- * PEAL_ANSWER_MS.
+ * PEAL_CONTROL_TIMEOUT_MS.
  *
  * @param runtime an open runtime.
  * @param pool the address of a pool.

@@ -17,8 +17,8 @@
  * The proxy's worker takes each message from its mailbox and forwards it.
  * Messages from one sender to one proxy stay in order, even if the actor
  * migrates. All proxies of a worker that lead to one kernel share a forwarding
- * link (peal/migrate.h). If a handler sends many messages to few actors, a link
- * from its port costs less (peal/link.h).
+ * link (peal/migration.h). If a handler sends many messages to few actors, a
+ * link from its port costs less (peal/link.h).
  */
 
 #include <stdint.h>
@@ -62,18 +62,18 @@ struct peal_proxy_options {
  * A worker's first proxy for a kernel creates the forwarding link. The link
  * takes one of max_ports of the worker. The link also takes one of max_inputs
  * of a worker of the other kernel. The link's capacity in messages is at least
- * mailbox_slots + passage_slots of `kernel`.
+ * mailbox_slots + forward_slots of `kernel`.
  *
  * A message of high priority continues with normal priority behind a proxy. An
  * ask to a proxy fails with PEAL_ENOENT, because asks stay within a kernel. A
- * handler may pass a request of the host to a proxy by peal_delegate. The actor
- * behind the proxy then replies through its own ports. The requester listens to
- * these ports (peal_requester_listen). The actor's mailbox_limit holds for
- * forwarded messages, too. The actor's mailbox_full selects the message that is
- * dropped with reason "full".
+ * handler may pass a request of the host to a proxy by peal_request_forward.
+ * The actor behind the proxy then replies through its own ports. The requester
+ * listens to these ports (peal_requester_listen). The actor's mailbox_limit
+ * holds for forwarded messages, too. The actor's mailbox_overflow selects the
+ * message that is dropped with reason "full".
  *
  * Thread-safe. Blocks until the workers of both kernels have answered. Each
- * worker has at most PEAL_ANSWER_MS.
+ * worker has at most PEAL_CONTROL_TIMEOUT_MS.
  *
  * @param kernel the kernel with the handlers that send to the proxy.
  * @param address an address of an actor: its current one, a former one, or a
@@ -88,7 +88,7 @@ struct peal_proxy_options {
  *     actors.
  * @retval PEAL_ENOSPC  max_actors, max_ports or max_inputs is exhausted. The
  *     error text says which.
- * @retval PEAL_ENOTSUP  one of the kernels has no mailboxes. Or passage_slots
+ * @retval PEAL_ENOTSUP  one of the kernels has no mailboxes. Or forward_slots
  *     of the other kernel is less than one of its handlers may tell.
  * @retval PEAL_ESTOPPED  one of the kernels has ended, or its drain or stop has
  *     begun.
@@ -109,7 +109,7 @@ int peal_proxy_create(struct peal_kernel *kernel, uint64_t address,
  * destroyed. peal_kernel_destroy also destroys the proxies of its kernel.
  *
  * Thread-safe. Blocks until the proxy's worker has answered, at most
- * PEAL_ANSWER_MS.
+ * PEAL_CONTROL_TIMEOUT_MS.
  *
  * @param runtime an open runtime.
  * @param address the address of a proxy.

@@ -19,7 +19,7 @@ extern "C" {
  * those of links and mailboxes. The caller states the numbers of producers and
  * consumers, and peal_queue_create chooses the cheapest algorithm.
  * queues/README.md compares the costs. For messages of one type,
- * peal/queue_of.h adds type checks by the compiler.
+ * peal/typed_queue.h adds type checks by the compiler.
  *
  *	peal_queue_create(&options, &queue);
  *	peal_queue_open(queue, PEAL_QUEUE_PRODUCER, &producer);
@@ -82,14 +82,14 @@ enum peal_queue_role { PEAL_QUEUE_PRODUCER = 0, PEAL_QUEUE_CONSUMER = 1 };
 struct peal_queue_options {
 	uint32_t size; /* sizeof(struct peal_queue_options) */
 	uint32_t kind; /* enum peal_queue_kind (default PEAL_QUEUE_ANY) */
-	uint32_t producers; /* most open producers (default 1, 1..64) */
-	uint32_t consumers; /* most open consumers (default 1, 1..64) */
+	uint32_t max_producers; /* most open producers (default 1, 1..64) */
+	uint32_t max_consumers; /* most open consumers (default 1, 1..64) */
 	/*
-	 * Slots: a power of two (default 1024, 1..2^20), at least `producers`.
-	 * A work queue of 64 slots or more needs at least 2 * producers.
+	 * Slots: a power of two (default 1024, 1..2^20), >= max_producers.
+	 * A work queue of 64 slots or more needs at least 2 * max_producers.
 	 */
 	uint32_t capacity;
-	uint32_t policy; /* enum peal_policy (default PEAL_POLICY_SEQUENCE) */
+	uint32_t policy; /* enum peal_slot_policy (0: PEAL_POLICY_SEQUENCE) */
 	/*
 	 * Bytes of the largest message (default 48). A link takes up to 256
 	 * MiB. The other kinds take up to 4080, with policy atom16 3064, with
@@ -257,9 +257,9 @@ int peal_queue_push_bulk(struct peal_queue_end *end, const void *data,
  * until a producer pushes a message or the stream ends, at most timeout_ns.
  *
  * @param end        a consumer.
- * @param buffer     receives the message; `room` bytes. May be NULL if `room`
+ * @param buffer     receives the message. May be NULL if `buffer_bytes`
  *                   is 0.
- * @param room       bytes of the buffer. A work queue and a topic require at
+ * @param buffer_bytes bytes of the buffer. A work queue and a topic require at
  *                   least message_bytes, for shorter messages too.
  * @param length_out receives the bytes of the message; may be NULL.
  * @param timeout_ns ns to wait for a message; 0: do not wait; negative: no
@@ -277,8 +277,9 @@ int peal_queue_push_bulk(struct peal_queue_end *end, const void *data,
  * @retval PEAL_EINVAL     end is NULL or no consumer, or buffer is NULL.
  * @retval PEAL_EBUSY      as peal_queue_push.
  */
-int peal_queue_pop(struct peal_queue_end *end, void *buffer, uint64_t room,
-		   uint64_t *length_out, int64_t timeout_ns);
+int peal_queue_pop(struct peal_queue_end *end, void *buffer,
+		   uint64_t buffer_bytes, uint64_t *length_out,
+		   int64_t timeout_ns);
 
 /**
  * Pops the messages that are available, up to n.

@@ -17,15 +17,15 @@ struct peal_runtime;
  * Requests from the host to actors and pools, and their replies.
  * A request carries a number. Its reply carries the same number.
  * Handlers reply with the calls of peal/device/request.h.
- * Typical sequence: peal_requester_open, then peal_requester_listen once for
+ * Typical sequence: peal_requester_create, then peal_requester_listen once for
  * each port that sends replies. Then peal_request as often as needed, and
- * peal_requester_close.
+ * peal_requester_destroy.
  *
- *	peal_requester_open(runtime, actor, NULL, &requester);
+ *	peal_requester_create(runtime, actor, NULL, &requester);
  *	peal_requester_listen(requester, actor, 0);
  *	peal_request(requester, 0, &n, sizeof(n), &twice, sizeof(twice), NULL,
  *		     SECOND);
- *	peal_requester_close(requester);
+ *	peal_requester_destroy(requester);
  */
 
 /**
@@ -61,7 +61,7 @@ struct peal_requester_options {
 	 * deadline. Each of these requests needs PEAL_DEADLINE_BYTES more in
 	 * mailboxes and pools.
 	 * Requests without a time limit have no deadline. Neither have those
-	 * of peal_request_begin and peal_request_begin_to.
+	 * of peal_request_start and peal_request_start_to.
 	 * 0: no request has a deadline.
 	 */
 	uint32_t deadlines;
@@ -69,56 +69,56 @@ struct peal_requester_options {
 			   * most 47 bytes */
 };
 
-/** Counts since peal_requester_open: asked = replied + refused + given_up +
- * out. */
+/** Counts since peal_requester_create: asked = replied + error_replies +
+ * cancelled + in_flight. */
 struct peal_requester_info {
 	uint64_t asked; /* requests that the link has accepted */
 	uint64_t replied; /* requests with a reply that a caller received */
-	uint64_t refused; /* requests that ended with a refusal */
+	uint64_t error_replies; /* requests that ended with an error reply */
 	/*
 	 * Requests that the caller cancelled or stopped waiting for. Also those
 	 * with a reply that cannot arrive, or that the host cannot store.
 	 */
-	uint64_t given_up;
-	uint64_t out; /* all other requests, answered or not */
+	uint64_t cancelled;
+	uint64_t in_flight; /* all other requests, answered or not */
 	uint64_t late; /* received messages without a request that waits for
 			* them; dropped */
 };
 
 /**
- * Opens a requester and connects it to an actor or a pool.
+ * Creates a requester and connects it to an actor or a pool.
  *
  * Messages of the new link are PEAL_REQUEST_BYTES longer than message_bytes.
  * With option deadlines they are PEAL_DEADLINE_BYTES longer again. A pool must
  * take messages of that length.
  *
  * Thread-safe. Blocks until the receiver's worker has answered, at most
- * PEAL_ANSWER_MS.
+ * PEAL_CONTROL_TIMEOUT_MS.
  *
  * @param runtime       an open runtime.
  * @param to            address of an actor or a pool.
  * @param options       NULL for all defaults.
  * @param requester_out the requester. The caller frees it with
- *                      peal_requester_close.
+ *                      peal_requester_destroy.
  * @return as peal_connect, and:
  * @retval PEAL_EINVAL an option is out of range (the text names it), or an
  *                     argument is NULL.
  * @retval PEAL_ENOMEM the host is out of memory.
  */
-int peal_requester_open(struct peal_runtime *runtime, uint64_t to,
-			const struct peal_requester_options *options,
-			struct peal_requester **requester_out);
+int peal_requester_create(struct peal_runtime *runtime, uint64_t to,
+			  const struct peal_requester_options *options,
+			  struct peal_requester **requester_out);
 
 /**
  * Connects a port of an actor to the requester, for replies.
  *
  * Call it for each actor that replies: the receiver or each member of the pool.
- * Call it also for each actor that a handler delegates requests to.
- * Actors that share ports reply by the port of their owner (ports_of in struct
- * peal_actor_options).
+ * Call it also for each actor that a handler forwards requests to.
+ * Actors that share ports reply by the port of their owner (share_ports_with in
+ * struct peal_actor_options).
  *
  * No other call on the requester may run at the same time. Blocks until the
- * actor's worker has answered, at most PEAL_ANSWER_MS.
+ * actor's worker has answered, at most PEAL_CONTROL_TIMEOUT_MS.
  *
  * @param requester a requester.
  * @param from      address of the actor that replies.
@@ -133,12 +133,12 @@ int peal_requester_listen(struct peal_requester *requester, uint64_t from,
 /**
  * Sends a request and waits for its reply.
  *
- * If the handler refuses the request, the call returns the error of
- * peal_refuse. reply_out->refused is then 1. A handler that fails sends no
- * reply, so the call times out.
+ * If the handler replies with an error, the call returns the code of
+ * peal_reply_error. reply_out->error_reply is then 1. A handler that fails
+ * sends no reply, so the call times out.
  *
  * After an error the buffer is unchanged. reply_out is written only if a reply
- * or a refusal arrived. After an error reply_out->data is then NULL.
+ * or an error reply arrived. After an error reply_out->data is then NULL.
  *
  * Thread-safe. Blocks for timeout_ns at most.
  *
@@ -146,8 +146,8 @@ int peal_requester_listen(struct peal_requester *requester, uint64_t from,
  * @param type       the message type, defined by the program.
  * @param data       `bytes` bytes; NULL if `bytes` is 0.
  * @param bytes      payload bytes, 0 .. message_bytes.
- * @param buffer     memory for the reply's payload; NULL if `room` is 0.
- * @param room       size of the buffer in bytes.
+ * @param buffer     memory for the reply; NULL if `buffer_bytes` is 0.
+ * @param buffer_bytes size of the buffer in bytes.
  * @param reply_out  the reply, with its data in the buffer. NULL: not wanted.
  * @param timeout_ns ns, for sending and for the reply; 0: returns at once,
  *                   -1: no limit.
@@ -164,17 +164,18 @@ int peal_requester_listen(struct peal_requester *requester, uint64_t from,
  * @retval PEAL_EPROTO    an end of a link broke the protocol. Only one of
  *                        several waiting threads gets this error.
  * @retval PEAL_ENOSPC    the mailbox limit of an actor dropped the request.
- *                        reply_out->refused is then 1.
+ *                        reply_out->error_reply is then 1.
  * @retval PEAL_EHANDLER  the handler refused the request with a value that is
- *                        no error code. Refusals with PEAL_EAGAIN,
+ *                        no error code. Error replies with PEAL_EAGAIN,
  *                        PEAL_ETIMEDOUT, PEAL_EMSGSIZE or PEAL_EBUSY also
  *                        become PEAL_EHANDLER.
  * @retval PEAL_ENOMEM    the host has no memory for the reply.
  * @retval PEAL_EINVAL    requester, data or buffer is NULL.
  */
 int peal_request(struct peal_requester *requester, uint16_t type,
-		 const void *data, uint64_t bytes, void *buffer, uint64_t room,
-		 struct peal_received *reply_out, int64_t timeout_ns);
+		 const void *data, uint64_t bytes, void *buffer,
+		 uint64_t buffer_bytes, struct peal_received *reply_out,
+		 int64_t timeout_ns);
 
 /**
  * Sends a request without waiting for its reply.
@@ -203,7 +204,7 @@ int peal_request(struct peal_requester *requester, uint16_t type,
  * @retval PEAL_EPROTO    an end of the link broke the protocol.
  * @retval PEAL_EINVAL    requester, data or request_out is NULL.
  */
-int peal_request_begin(struct peal_requester *requester, uint16_t type,
+int peal_request_start(struct peal_requester *requester, uint16_t type,
 		       const void *data, uint64_t bytes, int64_t timeout_ns,
 		       uint64_t *request_out);
 
@@ -226,8 +227,8 @@ int peal_request_begin(struct peal_requester *requester, uint16_t type,
  * @param type       the message type, defined by the program.
  * @param data       `bytes` bytes; NULL if `bytes` is 0.
  * @param bytes      payload bytes, 0 .. message_bytes.
- * @param buffer     memory for the reply's payload; NULL if `room` is 0.
- * @param room       size of the buffer in bytes.
+ * @param buffer     memory for the reply; NULL if `buffer_bytes` is 0.
+ * @param buffer_bytes size of the buffer in bytes.
  * @param reply_out  the reply, with its data in the buffer. NULL: not wanted.
  * @param timeout_ns ns, for sending and for the reply; 0: returns at once,
  *                   -1: no limit.
@@ -239,7 +240,7 @@ int peal_request_begin(struct peal_requester *requester, uint16_t type,
  */
 int peal_request_to(struct peal_requester *requester, uint64_t to,
 		    uint16_t type, const void *data, uint64_t bytes,
-		    void *buffer, uint64_t room,
+		    void *buffer, uint64_t buffer_bytes,
 		    struct peal_received *reply_out, int64_t timeout_ns);
 
 /**
@@ -247,9 +248,9 @@ int peal_request_to(struct peal_requester *requester, uint64_t to,
  * its reply.
  *
  * The request is delivered as in peal_request_to. Otherwise the call is like
- * peal_request_begin.
+ * peal_request_start.
  *
- * Thread-safe. Blocks as peal_request_begin.
+ * Thread-safe. Blocks as peal_request_start.
  *
  * @param requester   a requester that listens to the port of the reply.
  * @param to          address of an actor or a pool of that kernel.
@@ -258,11 +259,11 @@ int peal_request_to(struct peal_requester *requester, uint64_t to,
  * @param bytes       payload bytes, 0 .. message_bytes.
  * @param timeout_ns  ns, for sending; 0: does not wait, -1: no limit.
  * @param request_out the request's number; never 0.
- * @return as peal_request_begin, and:
+ * @return as peal_request_start, and:
  * @retval PEAL_EMSGSIZE as peal_request_to.
  * @retval PEAL_ENOENT   the receiver's kernel has no such address.
  */
-int peal_request_begin_to(struct peal_requester *requester, uint64_t to,
+int peal_request_start_to(struct peal_requester *requester, uint64_t to,
 			  uint16_t type, const void *data, uint64_t bytes,
 			  int64_t timeout_ns, uint64_t *request_out);
 
@@ -271,14 +272,14 @@ int peal_request_begin_to(struct peal_requester *requester, uint64_t to,
  *
  * After PEAL_EAGAIN, PEAL_ETIMEDOUT and PEAL_EMSGSIZE the request stays in
  * flight, and the caller can wait again. After 0, PEAL_ESTOPPED, PEAL_EPROTO,
- * PEAL_ENOMEM and a refusal the request is over.
+ * PEAL_ENOMEM and an error reply the request is over.
  *
  * Thread-safe. Blocks for timeout_ns at most.
  *
  * @param requester  the requester that sent the request.
  * @param request    the request's number.
- * @param buffer     memory for the reply's payload; NULL if `room` is 0.
- * @param room       size of the buffer in bytes.
+ * @param buffer     memory for the reply; NULL if `buffer_bytes` is 0.
+ * @param buffer_bytes size of the buffer in bytes.
  * @param reply_out  the reply, with its data in the buffer. NULL: not wanted.
  * @param timeout_ns ns; 0: returns at once, -1: no limit.
  * @return as peal_request, and:
@@ -291,7 +292,7 @@ int peal_request_begin_to(struct peal_requester *requester, uint64_t to,
  * @retval PEAL_EINVAL    requester or buffer is NULL.
  */
 int peal_request_wait(struct peal_requester *requester, uint64_t request,
-		      void *buffer, uint64_t room,
+		      void *buffer, uint64_t buffer_bytes,
 		      struct peal_received *reply_out, int64_t timeout_ns);
 
 /**
@@ -324,21 +325,21 @@ int peal_requester_info(struct peal_requester *requester,
 			struct peal_requester_info *info_out);
 
 /**
- * Closes a requester and frees it, with the requests in flight.
+ * Destroys a requester and frees it, with the requests in flight.
  *
  * The runtime destroys the requester's links. Messages that actors then emit at
  * the ports of these links are dropped, until the ports have a link again.
  *
  * No other call on the requester may begin at the same time. Blocks until the
- * workers of its links have answered, at most PEAL_ANSWER_MS for each link.
+ * workers of its links have answered: at most PEAL_CONTROL_TIMEOUT_MS per link.
  *
  * @param requester a requester. NULL does nothing.
  * @return 0, or a negative error code:
  * @retval PEAL_EBUSY a thread is in a call that sends or waits.
  * @retval PEAL_EHUNG a worker did not answer. The requester stays, and the
- *                    caller can close it again.
+ *                    caller can destroy it again.
  */
-int peal_requester_close(struct peal_requester *requester);
+int peal_requester_destroy(struct peal_requester *requester);
 
 #ifdef __cplusplus
 }

@@ -53,9 +53,9 @@ struct peal_backend_info {
 };
 
 /**
- * The number of objects in a runtime. Requesters, groups, executors and graphs
- * contain kernels, links or endpoints. n_kernels, n_links and n_endpoints
- * include these.
+ * The number of objects in a runtime. Requesters, communicators, executors and
+ * graphs contain kernels, links or endpoints. n_kernels, n_links and
+ * n_endpoints include these.
  */
 struct peal_runtime_info {
 	uint32_t n_devices, n_kernels, n_links, n_endpoints, n_barriers;
@@ -63,11 +63,11 @@ struct peal_runtime_info {
 	uint64_t link_bytes; /* bytes of all links, on all devices */
 	uint32_t n_topics;
 	uint32_t n_requesters; /* each has links and an endpoint */
-	uint32_t n_groups; /* each has kernels, links and an endpoint */
+	uint32_t n_communicators; /* each has kernels, links and an endpoint */
 	uint32_t n_events;
 	uint32_t n_buffers; /* not in n_memories */
 	uint32_t n_executors; /* each has kernels, links and an endpoint */
-	uint32_t n_process_sets; /* process groups, struct peal_processes */
+	uint32_t n_process_groups; /* struct peal_process_group */
 	/* Each graph has kernels, links and an endpoint after its first run. */
 	uint32_t n_graphs;
 };

@@ -44,7 +44,7 @@ struct peal_kernel;
  *
  * A worker learns of a failure of its own actors at once. A worker learns of a
  * failure on another worker at its next look at the control words. Each worker
- * takes such a look about every 64 turns (`beat` of struct peal_worker_info).
+ * takes a look about every 64 turns (struct peal_worker_info.heartbeat).
  *
  * Giving up. The limit of restarts within a period follows the supervisors of
  * Erlang/OTP. An actor that is spawned with a supervisor that has given up gets
@@ -59,7 +59,7 @@ struct peal_kernel;
 /** A supervisor of actors of one kernel. */
 struct peal_supervisor;
 
-/** As `restarts`: the supervisor gives up at the first failure. */
+/** As `max_restarts`: exhausted at the first failure. */
 #define PEAL_RESTARTS_NONE UINT32_MAX
 
 /** Options of a supervisor. A field of 0 takes its default. */
@@ -71,7 +71,7 @@ struct peal_supervisor_options {
 	 * (default 3, 1..PEAL_RESTARTS_MAX, or PEAL_RESTARTS_NONE). At one more
 	 * failure the supervisor gives up, with all actors below it.
 	 */
-	uint32_t restarts;
+	uint32_t max_restarts;
 	uint32_t reserved; /* 0 */
 	uint64_t period_ns; /* ns of the device's clock (default 5 s) */
 	/*
@@ -86,7 +86,7 @@ struct peal_supervisor_options {
 /** The state and the counters of a supervisor. */
 struct peal_supervisor_info {
 	uint32_t members; /* actors and supervisors directly below it */
-	uint32_t given_up; /* 1: it has given up; 0: it has not */
+	uint32_t exhausted; /* 1: out of restarts; 0: it is not */
 	/*
 	 * Counted failures: of its own actors, and of supervisors directly
 	 * below it that gave up. The failure of an actor that is due for a
@@ -113,10 +113,10 @@ struct peal_supervisor_info {
  * max_supervisors. With max_supervisors above 0, the launch reserves 32 bytes
  * more for each of max_actors. The runtime also keeps a copy of each member's
  * init bytes, rounded up to a multiple of 16. Actors of one
- * peal_actor_spawn_many with init_step 0 share a copy.
+ * peal_actor_spawn_many with init_stride 0 share a copy.
  *
  * Thread-safe. Blocks until all workers have answered. Each worker has at most
- * PEAL_ANSWER_MS.
+ * PEAL_CONTROL_TIMEOUT_MS.
  *
  * @param kernel a kernel that runs or is suspended, launched with
  *     max_supervisors.
@@ -156,7 +156,7 @@ int peal_supervisor_destroy(struct peal_supervisor *supervisor);
  * then count failures from zero. If a supervisor above has given up, restart
  * that supervisor instead.
  *
- * Thread-safe. Blocks until a worker has answered, at most PEAL_ANSWER_MS.
+ * Thread-safe. Waits at most PEAL_CONTROL_TIMEOUT_MS for a worker.
  *
  * @param supervisor a supervisor.
  * @return 0, or a negative error code:
@@ -172,7 +172,7 @@ int peal_supervisor_restart(struct peal_supervisor *supervisor);
  *
  * The call also works after the kernel has ended.
  *
- * Thread-safe. Blocks until a worker has answered, at most PEAL_ANSWER_MS.
+ * Thread-safe. Waits at most PEAL_CONTROL_TIMEOUT_MS for a worker.
  *
  * @param supervisor a supervisor.
  * @param info_out filled on success.

@@ -37,8 +37,8 @@ struct peal_topic_options {
 	 * PEAL_POLICY_ATOM16, 1016 for PEAL_POLICY_ATOM8.
 	 */
 	uint32_t message_bytes;
-	uint32_t policy; /* enum peal_policy (0: the device's default) */
-	uint32_t subscribers; /* most at a time (default 8, 1..256) */
+	uint32_t policy; /* enum peal_slot_policy (0: the device's default) */
+	uint32_t max_subscribers; /* most at a time (default 8, 1..256) */
 	/*
 	 * 0: the publisher waits for the slowest subscriber. 1: the publisher
 	 * never waits, and overwrites the oldest messages. A slow subscriber
@@ -169,8 +169,8 @@ int peal_topic_destroy(struct peal_runtime *runtime, uint64_t topic);
  * @retval PEAL_EBUSY    a subscriber (the text names it) has not reached the
  *                       end of an earlier publisher's messages.
  * @retval PEAL_ESTOPPED the actor's kernel has ended.
- * @retval PEAL_EHUNG    a worker did not answer within PEAL_ANSWER_MS. The
- *                       actor may still become the publisher. Undo it by
+ * @retval PEAL_EHUNG    a worker did not answer within PEAL_CONTROL_TIMEOUT_MS.
+ *                       The actor may still become the publisher. Undo it by
  *                       peal_unpublish.
  */
 int peal_publish(struct peal_runtime *runtime, uint64_t from, uint32_t port,
@@ -192,8 +192,8 @@ int peal_publish(struct peal_runtime *runtime, uint64_t from, uint32_t port,
  * @retval PEAL_ENOENT  there is no such topic, or it has no publisher.
  * @retval PEAL_EBUSY   the publisher's kernel has ended, and a subscriber's
  *                      worker has no free slot for the notice. Call again.
- * @retval PEAL_EHUNG   a worker did not answer within PEAL_ANSWER_MS. The
- *                      publisher stays. Call again.
+ * @retval PEAL_EHUNG   a worker did not answer within PEAL_CONTROL_TIMEOUT_MS.
+ *                      The publisher stays. Call again.
  * @retval PEAL_EINVAL  `runtime` is NULL.
  */
 int peal_unpublish(struct peal_runtime *runtime, uint64_t topic);
@@ -214,14 +214,14 @@ int peal_unpublish(struct peal_runtime *runtime, uint64_t topic);
  * @retval PEAL_ENOENT   there is no such topic or actor.
  * @retval PEAL_EEXIST   the actor subscribes to the topic already.
  * @retval PEAL_ENOPEER  the actor is on another device.
- * @retval PEAL_ENOSPC   the topic has all its `subscribers`, or the worker has
- *                       all its max_inputs.
+ * @retval PEAL_ENOSPC   the topic has all its `max_subscribers`, or the worker
+ *                       has all its max_inputs.
  * @retval PEAL_EINVAL   `actor` is an endpoint or a pool.
  * @retval PEAL_EINVAL   the actor's handler takes messages of another size
  *                       than the publisher's handler emits.
  * @retval PEAL_EINVAL   `flags` has unknown bits, or `runtime` is NULL.
  * @retval PEAL_ESTOPPED the actor's kernel has ended.
- * @retval PEAL_EHUNG    the worker did not answer within PEAL_ANSWER_MS. The
+ * @retval PEAL_EHUNG    no answer within PEAL_CONTROL_TIMEOUT_MS. The
  *                       actor still counts as a subscriber, and the worker may
  *                       join later. Undo it by peal_unsubscribe.
  */
@@ -243,8 +243,8 @@ int peal_subscribe(struct peal_runtime *runtime, uint64_t topic, uint64_t actor,
  * @return 0, or a negative error code:
  * @retval PEAL_ENOENT  there is no such topic, or the actor does not
  *                      subscribe.
- * @retval PEAL_EHUNG   a worker did not answer within PEAL_ANSWER_MS. The
- *                      subscription stays. Call again.
+ * @retval PEAL_EHUNG   a worker did not answer within PEAL_CONTROL_TIMEOUT_MS.
+ *                      The subscription stays. Call again.
  * @retval PEAL_EINVAL  `runtime` is NULL.
  */
 int peal_unsubscribe(struct peal_runtime *runtime, uint64_t topic,

@@ -55,7 +55,7 @@ struct peal_pair_info {
 	int atomics; /* 1: native read-modify-write works across devices */
 	uint64_t latency_ns; /* one way, half a round trip; 0: not measured */
 	uint64_t bandwidth_bytes_per_s; /* 0: not measured */
-	char why[160]; /* reason of the verdict or the route */
+	char reason[160]; /* reason of the verdict or the route */
 };
 
 /**

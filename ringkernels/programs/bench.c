@@ -641,9 +641,9 @@ static PEAL_DEV int phases(struct peal_worker *w)
 		if (look)
 			peal_store_relaxed_sys(phase_word(start, start->self),
 					       start->seed + i);
-		result = peal_arrive(w, 0);
+		result = peal_barrier_arrive_lanes(w, 0);
 		if (!result)
-			result = peal_await(w, 0, -1);
+			result = peal_barrier_wait_lanes(w, 0, -1);
 		if (look)
 			r->wrong += phases_look(start, start->seed + i);
 		if (i == start->warm && peal_is_leader(w))
@@ -690,13 +690,13 @@ static PEAL_DEV int hub15(struct peal_worker *w)
 
 /* ---- faults -------------------------------------------------------------- */
 
-/* Runs until peal_step returns a value other than 0. */
+/* Runs until peal_budget_check returns a value other than 0. */
 static PEAL_DEV int endless(struct peal_worker *w)
 {
 	int over;
 
 	do
-		over = peal_step(w);
+		over = peal_budget_check(w);
 	while (!over);
 	return over;
 }

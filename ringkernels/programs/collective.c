@@ -49,7 +49,7 @@
 
 #include "ringkernels/collective_ring.h"
 #include "ringkernels/collective_tree.h"
-#include "ringkernels/each_number.h"
+#include "ringkernels/fixed_port_handlers.h"
 
 /* ---- exchange and tree --------------------------------------------------- */
 
@@ -273,12 +273,12 @@ static PEAL_DEV int ring(struct peal_worker *w)
 	{                                                                      \
 		return exchange(w);                                            \
 	}
-EACH_NUMBER_TO_16(EXCHANGE, )
+EACH_PORT_COUNT_TO_16(EXCHANGE, )
 
 #define EXCHANGE_OF(X, n)                                                      \
 	X(exchange_##n, sizeof(struct exchange), PEAL_LIMITS(n, 2, 1, 0, 0))
 #define HANDLERS(X)                                                            \
 	X(ring, sizeof(struct member),                                         \
 	  PEAL_LIMITS(2, PEAL_RING_WINDOW, 1, 0, 0))                           \
-	EACH_NUMBER_TO_16(EXCHANGE_OF, X)
+	EACH_PORT_COUNT_TO_16(EXCHANGE_OF, X)
 PEAL_PROGRAM(peal_collective, HANDLERS);

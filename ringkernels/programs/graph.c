@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conductors of graphs, one on each device (peal/abi/graph.h).
+ * Schedulers of graphs, one on each device (peal/abi/graph.h).
  *
  * 1. Two queues hold numbers of nodes: nodes that can start, and nodes that
  *    have ended. Each node enters each queue once.
  * 2. A step sends one message, or counts down one node.
- * 3. A message to the conductor executes up to STEPS steps. If more steps
- *    remain, the conductor tells itself to continue.
+ * 3. A message to the scheduler executes up to STEPS steps. If more steps
+ *    remain, the scheduler tells itself to continue.
  * 4. The leader decides on a step and stores it. All lanes send it.
  */
 #include <peal/device/kernel.h>
 
 #include <peal/abi/graph.h>
 
-#include "ringkernels/each_number.h"
+#include "ringkernels/fixed_port_handlers.h"
 
 #define SENDS 8 /* most messages sent per received message */
 #define STEPS 64 /* most steps per received message */
 
 enum { NOTHING, SEND_TASK, SEND_MESSAGE, SEND_COUNT, SEND_DONE, COUNTED };
 
-struct conductor {
+struct scheduler {
 	struct peal_graph_init init; /* written by the host */
 	uint32_t run; /* number of the present run; 0: none yet */
 	uint32_t n_ready, ready_taken; /* counts of this run */
@@ -36,7 +36,7 @@ struct conductor {
 
 /* ---- the leader's part --------------------------------------------------- */
 
-static PEAL_DEV struct peal_graph_node *node_at(const struct conductor *c,
+static PEAL_DEV struct peal_graph_node *node_at(const struct scheduler *c,
 						uint32_t i)
 {
 	return (struct peal_graph_node *)(uintptr_t)c->init.nodes + i;
@@ -48,7 +48,7 @@ static PEAL_DEV uint32_t *queue(uint64_t address)
 }
 
 /* Ends a node and queues it, so that its successors are counted down. */
-static PEAL_DEV void end_node(struct conductor *c, uint32_t i, uint32_t state)
+static PEAL_DEV void end_node(struct scheduler *c, uint32_t i, uint32_t state)
 {
 	struct peal_graph_node *n = node_at(c, i);
 
@@ -58,7 +58,7 @@ static PEAL_DEV void end_node(struct conductor *c, uint32_t i, uint32_t state)
 }
 
 /* Counts down one predecessor of a node. Queues the node after the last one. */
-static PEAL_DEV void count_at(struct conductor *c, uint32_t i, int32_t result)
+static PEAL_DEV void count_at(struct scheduler *c, uint32_t i, int32_t result)
 {
 	struct peal_graph_node *n = node_at(c, i);
 
@@ -69,10 +69,10 @@ static PEAL_DEV void count_at(struct conductor *c, uint32_t i, int32_t result)
 }
 
 /*
- * Resets the conductor for a new run. The first message of the run comes from
- * the host or from another conductor.
+ * Resets the scheduler for a new run. The first message of the run comes from
+ * the host or from another scheduler.
  */
-static PEAL_DEV void enter(struct conductor *c, uint32_t run)
+static PEAL_DEV void enter(struct scheduler *c, uint32_t run)
 {
 	if (c->run == run)
 		return;
@@ -83,7 +83,7 @@ static PEAL_DEV void enter(struct conductor *c, uint32_t run)
 }
 
 /* Follows the next edge of the ended node, or ends with this node. */
-static PEAL_DEV uint32_t follow_edge(struct conductor *c)
+static PEAL_DEV uint32_t follow_edge(struct scheduler *c)
 {
 	uint32_t i = queue(c->init.over)[c->over_taken];
 	const struct peal_graph_node *n = node_at(c, i);
@@ -110,7 +110,7 @@ static PEAL_DEV uint32_t follow_edge(struct conductor *c)
 }
 
 /* Makes the next task of a node: a piece of its elements. */
-static PEAL_DEV uint32_t cut_task(struct conductor *c, uint32_t i)
+static PEAL_DEV uint32_t cut_task(struct scheduler *c, uint32_t i)
 {
 	const struct peal_graph_node *n = node_at(c, i);
 	struct peal_task *t = &c->task;
@@ -128,7 +128,7 @@ static PEAL_DEV uint32_t cut_task(struct conductor *c, uint32_t i)
 }
 
 /* Starts a node, or continues with its next message. */
-static PEAL_DEV uint32_t begin_node(struct conductor *c)
+static PEAL_DEV uint32_t begin_node(struct scheduler *c)
 {
 	uint32_t i = queue(c->init.ready)[c->ready_taken];
 	struct peal_graph_node *n = node_at(c, i);
@@ -159,7 +159,7 @@ static PEAL_DEV uint32_t begin_node(struct conductor *c)
 	return SEND_TASK;
 }
 
-static PEAL_DEV uint32_t next_step(struct conductor *c)
+static PEAL_DEV uint32_t next_step(struct scheduler *c)
 {
 	if (c->over_taken < c->n_over)
 		return follow_edge(c);
@@ -176,7 +176,7 @@ static PEAL_DEV uint32_t next_step(struct conductor *c)
 }
 
 /* Handles the report of a task. */
-static PEAL_DEV int take_report(struct conductor *c,
+static PEAL_DEV int take_report(struct scheduler *c,
 				const struct peal_task_done *done)
 {
 	struct peal_graph_node *n;
@@ -197,7 +197,7 @@ static PEAL_DEV int take_report(struct conductor *c,
 }
 
 /* Handles a received message. */
-static PEAL_DEV int take(struct peal_worker *w, struct conductor *c)
+static PEAL_DEV int take(struct peal_worker *w, struct scheduler *c)
 {
 	const struct peal_graph_step *s =
 		(const struct peal_graph_step *)peal_data(w);
@@ -234,7 +234,7 @@ static PEAL_DEV int take(struct peal_worker *w, struct conductor *c)
 /* ---- all lanes ----------------------------------------------------------- */
 
 /* Sends the present step. Returns 1 for a message, 0 for none, or an error. */
-static PEAL_DEV int send_step(struct peal_worker *w, struct conductor *c)
+static PEAL_DEV int send_step(struct peal_worker *w, struct scheduler *c)
 {
 	int result = 0;
 
@@ -267,7 +267,7 @@ static PEAL_DEV int send_step(struct peal_worker *w, struct conductor *c)
  * Reports to the host that the run has failed. The reason is an invalid
  * message, a failed send, or the end of the kernel that runs the tasks.
  */
-static PEAL_DEV int say_broken(struct peal_worker *w, struct conductor *c,
+static PEAL_DEV int say_broken(struct peal_worker *w, struct scheduler *c,
 			       int result)
 {
 	struct peal_graph_step word;
@@ -280,9 +280,9 @@ static PEAL_DEV int say_broken(struct peal_worker *w, struct conductor *c,
 	return result;
 }
 
-static PEAL_DEV PEAL_NOINLINE int conduct(struct peal_worker *w)
+static PEAL_DEV PEAL_NOINLINE int schedule(struct peal_worker *w)
 {
-	struct conductor *c = (struct conductor *)peal_state(w);
+	struct scheduler *c = (struct scheduler *)peal_state(w);
 	uint32_t sent = 0, i;
 	int result = 0;
 
@@ -314,13 +314,14 @@ static PEAL_DEV PEAL_NOINLINE int conduct(struct peal_worker *w)
 }
 
 #define CONDUCT(X, n)                                                          \
-	static PEAL_DEV int conduct_##n(struct peal_worker *w)                 \
+	static PEAL_DEV int schedule_##n(struct peal_worker *w)                \
 	{                                                                      \
-		return conduct(w);                                             \
+		return schedule(w);                                            \
 	}
-EACH_NUMBER_TO_24(CONDUCT, )
+EACH_PORT_COUNT_TO_24(CONDUCT, )
 
 #define CONDUCTOR_OF(X, n)                                                     \
-	X(conduct_##n, sizeof(struct conductor), PEAL_LIMITS(n, SENDS, 1, 0, 0))
-#define HANDLERS(X) EACH_NUMBER_TO_24(CONDUCTOR_OF, X)
+	X(schedule_##n, sizeof(struct scheduler),                              \
+	  PEAL_LIMITS(n, SENDS, 1, 0, 0))
+#define HANDLERS(X) EACH_PORT_COUNT_TO_24(CONDUCTOR_OF, X)
 PEAL_PROGRAM(peal_graph, HANDLERS);

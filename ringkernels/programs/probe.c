@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <peal/abi/probe.h>
 #include <peal/abi/program.h>
-#include <peal/device/host.h>
-#include <peal/device/slot.h>
+#include <peal/device/impl/base/host_support.h>
+#include <peal/device/impl/queue/slot.h>
 
-#include "ringkernels/bare_program.h"
+#include "ringkernels/no_loop_program.h"
 
 /*
  * The two kernels of the probe: a writer and a reader on two devices. The
@@ -514,4 +514,4 @@ static PEAL_DEV int run(const struct peal_kernel_params *raw, uint32_t worker,
 	return 0;
 }
 
-PEALI_BARE_PROGRAM(peal_probe);
+PEALI_NO_LOOP_PROGRAM(peal_probe);

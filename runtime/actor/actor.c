@@ -3,6 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <peal/abi/supervisor.h>
+
 #include "runtime/actor/initial_state.h"
 #include "runtime/actor/mailbox_limit.h"
 #include "runtime/actor/migrate.h"
@@ -31,7 +33,8 @@ struct crew {
 	struct peal_kernel *kernel;
 	const struct peal_handler_info *handler;
 	const struct peal_actor_options *options;
-	struct peali_rooms rooms; /* of the slots; take_rooms sets `worker` */
+	struct peali_actor_slots
+		slots; /* of the slots; take_slots sets `worker` */
 	uint32_t n; /* actors, at least 1 */
 	uint32_t *index; /* n indexes of kernel->actors */
 	int written; /* 1: the host writes the states; 0: the workers do */
@@ -39,7 +42,8 @@ struct crew {
 	uint32_t n_runs;
 	/* initial states for restarts; NULL: no supervisor, or zeros */
 	struct peali_inits *inits;
-	struct peal_control_care *care; /* n_runs; NULL: no supervisor */
+	struct peal_control_supervise
+		*supervision; /* n_runs; NULL: no supervisor */
 	struct peal_control_spawn *spawn; /* n_runs control messages */
 	uint32_t *worker; /* n_runs workers that receive the messages */
 };
@@ -47,24 +51,24 @@ struct crew {
 static void free_crew(struct crew *c)
 {
 	free(c->index);
-	free(c->care);
+	free(c->supervision);
 	free(c->spawn);
 	free(c->worker);
 }
 
 /*
  * Frees the slots of the first n actors. The reverse order lets
- * peali_rooms_give shrink the used part of the kernel's tables.
+ * peali_actor_slots_give shrink the used part of the kernel's tables.
  */
-static void give_rooms(struct crew *c, uint32_t n)
+static void give_slots(struct crew *c, uint32_t n)
 {
 	while (n-- > 0) {
-		struct peali_rooms rooms =
-			peali_rooms_of(c->kernel, c->rooms.handler,
-				       &c->kernel->actors[c->index[n]]);
+		struct peali_actor_slots slots =
+			peali_actor_slots_of(c->kernel, c->slots.handler,
+					     &c->kernel->actors[c->index[n]]);
 
 		peali_limit_give(c->kernel, c->index[n]);
-		peali_rooms_give(&rooms, c->index[n]);
+		peali_actor_slots_give(&slots, c->index[n]);
 	}
 }
 
@@ -72,15 +76,15 @@ static void give_rooms(struct crew *c, uint32_t n)
  * Takes a slot for a single actor. Tries `workers` workers in turn, from worker
  * `first` on. Returns 0, or the error of the last worker.
  */
-static int take_room(struct crew *c, uint32_t first, uint32_t workers)
+static int take_slot(struct crew *c, uint32_t first, uint32_t workers)
 {
 	uint32_t turn;
 	int result = 0;
 
 	for (turn = 0; turn < workers; turn++) {
-		c->rooms.worker = (first + turn) % c->kernel->params.n_workers;
-		result = peali_rooms_take(&c->rooms, 1, c->index,
-					  "peal_actor_spawn");
+		c->slots.worker = (first + turn) % c->kernel->params.n_workers;
+		result = peali_actor_slots_take(&c->slots, 1, c->index,
+						"peal_actor_spawn");
 		if (!result)
 			break;
 	}
@@ -91,7 +95,7 @@ static int take_room(struct crew *c, uint32_t first, uint32_t workers)
  * Takes slots for all actors, or none. The actors go to the worker of the
  * options. Without one, each worker gets an equal share.
  */
-static int take_rooms(struct crew *c)
+static int take_slots(struct crew *c)
 {
 	struct peal_kernel *k = c->kernel;
 	uint32_t workers = c->options->worker ? 1 : k->params.n_workers;
@@ -101,14 +105,14 @@ static int take_rooms(struct crew *c)
 	int result;
 
 	if (c->n == 1)
-		return take_room(c, first, workers);
+		return take_slot(c, first, workers);
 	for (turn = 0; turn < workers; turn++) {
 		share = c->n / workers + (turn < c->n % workers);
-		c->rooms.worker = (first + turn) % k->params.n_workers;
-		result = peali_rooms_take(&c->rooms, share, c->index + taken,
-					  "peal_actor_spawn");
+		c->slots.worker = (first + turn) % k->params.n_workers;
+		result = peali_actor_slots_take(
+			&c->slots, share, c->index + taken, "peal_actor_spawn");
 		if (result) {
-			give_rooms(c, taken);
+			give_slots(c, taken);
 			return result;
 		}
 		taken += share;
@@ -125,11 +129,11 @@ static int follows(const struct crew *c, uint32_t at)
 {
 	const struct peali_actor *a = &c->kernel->actors[c->index[at - 1]];
 	const struct peali_actor *b = &c->kernel->actors[c->index[at]];
-	uint64_t ports = c->rooms.ports_of ? 0 : c->handler->ports;
+	uint64_t ports = c->slots.share_ports_with ? 0 : c->handler->ports;
 
 	return c->index[at] == c->index[at - 1] + 1 && a->worker == b->worker &&
 	       a->generation == b->generation &&
-	       a->state_offset + peali_room_step(c->handler) ==
+	       a->state_offset + peali_state_stride(c->handler) ==
 		       b->state_offset &&
 	       (!a->limit || a->limit + 1 == b->limit) &&
 	       a->port_base + ports == b->port_base;
@@ -138,7 +142,7 @@ static int follows(const struct crew *c, uint32_t at)
 /* Returns the length of the run that starts at actor `at`. */
 static uint32_t run_of(const struct crew *c, uint32_t at)
 {
-	uint64_t step = peali_room_step(c->handler);
+	uint64_t step = peali_state_stride(c->handler);
 	uint64_t most = c->written ? RUN_WRITTEN_BYTES : RUN_BYTES;
 	uint32_t n = 1;
 
@@ -153,7 +157,7 @@ static int write_states(const struct crew *c, uint32_t at, uint32_t n)
 {
 	const struct peal_actor_options *o = c->options;
 	struct peal_kernel *k = c->kernel;
-	uint64_t step = peali_room_step(c->handler);
+	uint64_t step = peali_state_stride(c->handler);
 	uint8_t *image = calloc(n, step);
 	uint32_t i;
 	int result;
@@ -164,16 +168,16 @@ static int write_states(const struct crew *c, uint32_t at, uint32_t n)
 				  c->handler->state_bytes);
 	for (i = 0; i < n && o->init_bytes; i++)
 		memcpy(image + i * step,
-		       (const uint8_t *)o->init + (at + i) * o->init_step,
+		       (const uint8_t *)o->init + (at + i) * o->init_stride,
 		       o->init_bytes);
-	result = peali_area_write(k->rt, &k->own,
-				  k->actors[c->index[at]].state_offset, image,
-				  n * step);
+	result = peali_block_write(k->rt, &k->own,
+				   k->actors[c->index[at]].state_offset, image,
+				   n * step);
 	free(image);
 	return result;
 }
 
-/* Fills the control messages of a run: SPAWN, and CARE with a supervisor. */
+/* Fills the control messages of a run: SPAWN, and SUPERVISE. */
 static void plan_run(struct crew *c, uint32_t at, uint32_t n)
 {
 	struct peal_control_spawn *spawn = &c->spawn[c->n_runs];
@@ -184,24 +188,26 @@ static void plan_run(struct crew *c, uint32_t at, uint32_t n)
 	spawn->actor = peali_actor_number(k, c->index[at]);
 	spawn->count = n;
 	spawn->entry.state =
-		peali_area_view(k->rt, k->device, &k->own) + a->state_offset;
-	spawn->entry.place =
-		PEAL_PLACE(spawn->actor, a->worker,
-			   a->limit << PEAL_LIMIT_SHIFT | c->rooms.handler);
+		peali_block_view(k->rt, k->device, &k->own) + a->state_offset;
+	spawn->entry.location =
+		PEAL_ENTRY(spawn->actor, a->worker,
+			   a->limit << PEAL_LIMIT_SHIFT | c->slots.handler);
 	if (a->limit)
 		spawn->limit = PEAL_SPAWN_LIMIT(c->options->mailbox_limit,
-						c->options->mailbox_full);
+						c->options->mailbox_overflow);
 	if (h->hooks)
-		spawn->entry.place |= PEAL_PLACE_MARK | PEAL_PLACE_HOOK;
+		spawn->entry.location |= PEAL_ENTRY_RESTART_PENDING |
+					 PEAL_ENTRY_HOOK;
 	spawn->entry.state_bytes = h->state_bytes;
 	spawn->entry.ports = h->ports;
 	spawn->entry.emits = h->emits;
 	spawn->entry.tells = h->tells;
 	spawn->entry.port_base = (uint16_t)a->port_base;
-	if (c->rooms.ports_of)
-		spawn->entry.shares = PEAL_SHARES | (c->rooms.ports_of - 1);
-	spawn->port_step = c->rooms.ports_of ? 0 : h->ports;
-	spawn->state_step = (uint32_t)peali_room_step(h);
+	if (c->slots.share_ports_with)
+		spawn->entry.shares = PEAL_SHARES_PORTS |
+				      (c->slots.share_ports_with - 1);
+	spawn->port_step = c->slots.share_ports_with ? 0 : h->ports;
+	spawn->state_step = (uint32_t)peali_state_stride(h);
 	spawn->init_bytes = PEAL_CONTROL_WRITTEN;
 	if (!c->written) {
 		spawn->init_bytes = (uint32_t)c->options->init_bytes;
@@ -209,11 +215,11 @@ static void plan_run(struct crew *c, uint32_t at, uint32_t n)
 			memcpy(spawn->init, c->options->init,
 			       spawn->init_bytes);
 	}
-	if (c->care) {
-		c->care[c->n_runs] = peali_supervisor_care(
+	if (c->supervision) {
+		c->supervision[c->n_runs] = peali_supervision_message(
 			c->options->supervisor, c->inits, c->options, at);
-		c->care[c->n_runs].actor = spawn->actor;
-		c->care[c->n_runs].count = n;
+		c->supervision[c->n_runs].actor = spawn->actor;
+		c->supervision[c->n_runs].count = n;
 	}
 	c->worker[c->n_runs++] = a->worker;
 }
@@ -228,8 +234,9 @@ static int plan_runs(struct crew *c)
 	c->spawn = calloc(runs, sizeof(*c->spawn));
 	c->worker = calloc(runs, sizeof(*c->worker));
 	if (c->options->supervisor)
-		c->care = calloc(runs, sizeof(*c->care));
-	if (!c->spawn || !c->worker || (c->options->supervisor && !c->care))
+		c->supervision = calloc(runs, sizeof(*c->supervision));
+	if (!c->spawn || !c->worker ||
+	    (c->options->supervisor && !c->supervision))
 		return peali_fail(PEAL_ENOMEM, "peal_actor_spawn",
 				  "no memory to make %u actors", c->n);
 	for (at = 0; at < c->n; at += n) {
@@ -251,19 +258,20 @@ static void enrol(struct crew *c, uint64_t *addresses_out)
 	uint32_t i;
 
 	for (i = 0; i < c->n; i++) {
-		k->actors[c->index[i]].handler = c->rooms.handler;
+		k->actors[c->index[i]].handler = c->slots.handler;
 		k->actors[c->index[i]].mailbox_limit =
 			c->options->mailbox_limit;
-		k->actors[c->index[i]].mailbox_full = c->options->mailbox_full;
+		k->actors[c->index[i]].mailbox_overflow =
+			c->options->mailbox_overflow;
 		k->actors[c->index[i]].pinned = c->options->worker != 0;
 		addresses_out[i] = k->params.address |
 				   peali_actor_number(k, c->index[i]);
 	}
 	if (c->options->supervisor)
-		peali_supervisor_enrol(c->options->supervisor, c->inits,
-				       c->index, c->n);
-	if (c->rooms.ports_of)
-		k->actors[c->rooms.ports_of - 1].n_links += c->n;
+		peali_supervisor_add_member(c->options->supervisor, c->inits,
+					    c->index, c->n);
+	if (c->slots.share_ports_with)
+		k->actors[c->slots.share_ports_with - 1].n_links += c->n;
 	k->n_actors += c->n;
 	if (!c->options->worker)
 		k->next_worker += c->n;
@@ -286,7 +294,7 @@ static int plan_crew(struct crew *c)
 
 static int spawn_crew(struct crew *c, uint64_t *addresses_out)
 {
-	int result = take_rooms(c);
+	int result = take_slots(c);
 
 	if (result)
 		return result;
@@ -294,11 +302,12 @@ static int spawn_crew(struct crew *c, uint64_t *addresses_out)
 		peali_limits_take(c->kernel, c->index, c->n);
 	result = plan_crew(c);
 	c->told = !result;
-	if (!result && c->care)
+	if (!result && c->supervision)
 		result = peali_kernel_tell_all(c->kernel, c->worker,
-					       PEAL_CONTROL_CARE, c->care,
-					       sizeof(*c->care), c->n_runs,
-					       "peal_actor_spawn");
+					       PEAL_CONTROL_SUPERVISE,
+					       c->supervision,
+					       sizeof(*c->supervision),
+					       c->n_runs, "peal_actor_spawn");
 	if (!result)
 		result = peali_kernel_tell_all(c->kernel, c->worker,
 					       PEAL_CONTROL_SPAWN, c->spawn,
@@ -307,7 +316,7 @@ static int spawn_crew(struct crew *c, uint64_t *addresses_out)
 	if (!result)
 		enrol(c, addresses_out);
 	else if (!c->told || peali_kernel_ended(c->kernel))
-		give_rooms(c, c->n);
+		give_slots(c, c->n);
 	/* else a worker may still make the actors: the slots stay taken */
 	return result;
 }
@@ -333,57 +342,62 @@ static int check_options(const struct peal_kernel *k, uint32_t handler,
 			"%llu init bytes for '%s', whose state has %u",
 			(unsigned long long)o->init_bytes, h->name,
 			h->state_bytes);
-	if (o->init_step && o->init_step < o->init_bytes)
-		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  "init_step is %llu and init_bytes %llu: the "
-				  "inits would overlap",
-				  (unsigned long long)o->init_step,
-				  (unsigned long long)o->init_bytes);
+	if (o->init_stride && o->init_stride < o->init_bytes)
+		return peali_fail(
+			PEAL_EINVAL, "peal_actor_spawn",
+			"init_stride is %llu and init_bytes %llu: the "
+			"inits would overlap",
+			(unsigned long long)o->init_stride,
+			(unsigned long long)o->init_bytes);
 	return 0;
 }
 
 /*
- * Finds the owner of the ports that the new actors share (option ports_of).
+ * Finds the owner of the ports that new actors share (option share_ports_with).
  * Sets o->worker to the owner's worker, or fails if o->worker names another
  * worker.
  */
 static int find_owner(struct crew *c, struct peal_actor_options *o)
 {
 	struct peal_kernel *k = c->kernel;
-	uint64_t address = peali_address_lives(k->rt, o->ports_of);
+	uint64_t address = peali_address_resolve(k->rt, o->share_ports_with);
 	uint32_t index = PEAL_ACTOR_INDEX(address);
 	const struct peali_actor *a;
 
-	if (!o->ports_of)
+	if (!o->share_ports_with)
 		return 0;
 	if (peali_kernel_of(k->rt, address) != k)
-		return peali_fail(PEAL_ENOENT, "peal_actor_spawn",
-				  "`ports_of`: kernel '%s' has no actor with "
-				  "the address %#llx",
-				  k->name, (unsigned long long)o->ports_of);
+		return peali_fail(
+			PEAL_ENOENT, "peal_actor_spawn",
+			"`share_ports_with`: kernel '%s' has no actor with "
+			"the address %#llx",
+			k->name, (unsigned long long)o->share_ports_with);
 	a = &k->actors[index];
-	if (peali_is_spawned(k, o->ports_of))
-		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  "`ports_of`: actor %u of kernel '%s' was "
-				  "made by a handler: such have no ports of "
-				  "their own",
-				  index, k->name);
-	if (a->ports_of)
-		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  "`ports_of`: actor %u of kernel '%s' has no "
-				  "ports of its own: it shares those of actor "
-				  "%u",
-				  index, k->name, a->ports_of - 1);
+	if (peali_is_spawned(k, o->share_ports_with))
+		return peali_fail(
+			PEAL_EINVAL, "peal_actor_spawn",
+			"`share_ports_with`: actor %u of kernel '%s' was "
+			"made by a handler: such have no ports of "
+			"their own",
+			index, k->name);
+	if (a->share_ports_with)
+		return peali_fail(
+			PEAL_EINVAL, "peal_actor_spawn",
+			"`share_ports_with`: actor %u of kernel '%s' has no "
+			"ports of its own: it shares those of actor "
+			"%u",
+			index, k->name, a->share_ports_with - 1);
 	if (o->worker && o->worker - 1 != a->worker)
-		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  "`ports_of`: actor %u of kernel '%s' is of "
-				  "worker %u, not of %u",
-				  index, k->name, a->worker, o->worker - 1);
+		return peali_fail(
+			PEAL_EINVAL, "peal_actor_spawn",
+			"`share_ports_with`: actor %u of kernel '%s' is of "
+			"worker %u, not of %u",
+			index, k->name, a->worker, o->worker - 1);
 	o->worker = 1 + a->worker;
-	c->rooms.ports_of = 1 + index;
-	return peali_sharing_check(c->handler,
-				   &k->program->handlers[a->handler],
-				   "peal_actor_spawn");
+	c->slots.share_ports_with = 1 + index;
+	return peali_schedule_check(c->handler,
+				    &k->program->handlers[a->handler],
+				    "peal_actor_spawn");
 }
 
 /* Spawns n actors of a checked handler. The caller holds rt->lock. */
@@ -395,13 +409,13 @@ static int spawn(struct peal_kernel *k, uint32_t handler,
 	int result;
 
 	c.handler = &k->program->handlers[handler];
-	c.rooms.kernel = k;
-	c.rooms.handler = handler;
+	c.slots.kernel = k;
+	c.slots.handler = handler;
 	result = find_owner(&c, o);
 	if (result)
 		return result;
-	c.written = o->init_step || o->init_bytes > PEAL_CONTROL_INIT ||
-		    peali_room_step(c.handler) > RUN_BYTES;
+	c.written = o->init_stride || o->init_bytes > PEAL_CONTROL_INIT ||
+		    peali_state_stride(c.handler) > RUN_BYTES;
 	c.index = calloc(n, sizeof(*c.index));
 	if (!c.index)
 		result = peali_fail(PEAL_ENOMEM, "peal_actor_spawn",
@@ -436,11 +450,12 @@ int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 				  "one name, '%s', for %u actors: "
 				  "peal_name_set",
 				  o.name, n);
-	if (o.init_step > (SIZE_MAX - o.init_bytes) / n)
-		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  "init_step %llu for %u actors: no memory is "
-				  "so large",
-				  (unsigned long long)o.init_step, n);
+	if (o.init_stride > (SIZE_MAX - o.init_bytes) / n)
+		return peali_fail(
+			PEAL_EINVAL, "peal_actor_spawn",
+			"init_stride %llu for %u actors: no memory is "
+			"so large",
+			(unsigned long long)o.init_stride, n);
 	pthread_mutex_lock(&k->rt->lock);
 	if (o.name)
 		result = peali_name_check(k->rt, o.name, "peal_actor_spawn");
@@ -478,7 +493,7 @@ static int read_state(struct peal_runtime *rt, uint64_t address,
 	const struct peali_actor *a;
 	int failed;
 
-	address = peali_address_lives(rt, address);
+	address = peali_address_resolve(rt, address);
 	k = peali_kernel_of(rt, address);
 	if (!k)
 		return peali_fail(PEAL_ENOENT, "peal_actor_state",
@@ -496,7 +511,7 @@ static int read_state(struct peal_runtime *rt, uint64_t address,
 				  k->program->handlers[a->handler].state_bytes);
 	if (!bytes)
 		return 0;
-	return peali_area_read(rt, &k->own, a->state_offset, state_out, bytes);
+	return peali_block_read(rt, &k->own, a->state_offset, state_out, bytes);
 }
 
 int peal_actor_state(struct peal_runtime *rt, uint64_t address, void *state_out,

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include <peal/balance.h>
+#include <peal/migration.h>
 #include "runtime/actor/balance.h"
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
@@ -57,20 +58,21 @@ static int complete(struct peal_balance_options *o)
 {
 	int result;
 
-	o->watch_ms = o->watch_ms ? o->watch_ms : 100;
-	o->look_us = o->look_us ? o->look_us : 100;
-	o->moves = o->moves ? o->moves : 32;
+	o->sample_ms = o->sample_ms ? o->sample_ms : 100;
+	o->sample_interval_us = o->sample_interval_us ? o->sample_interval_us :
+							100;
+	o->max_moves = o->max_moves ? o->max_moves : 32;
 	o->tolerance = o->tolerance ? o->tolerance : 20;
-	result = check_range("watch_ms", o->watch_ms, 60000);
+	result = check_range("sample_ms", o->sample_ms, 60000);
 	if (!result)
-		result = check_range("look_us", o->look_us,
-				     o->watch_ms < 10000 ? o->watch_ms * 100 :
-							   1000000);
+		result = check_range(
+			"sample_interval_us", o->sample_interval_us,
+			o->sample_ms < 10000 ? o->sample_ms * 100 : 1000000);
 	if (!result)
-		result = check_range("moves", o->moves, 4096);
+		result = check_range("max_moves", o->max_moves, 4096);
 	if (!result)
 		result = check_range("tolerance", o->tolerance, 1000);
-	return result ? result : check_range("only_look", o->only_look, 1);
+	return result ? result : check_range("dry_run", o->dry_run, 1);
 }
 
 static int check_kernel(struct peal_kernel *k)
@@ -94,18 +96,18 @@ static int check_kernel(struct peal_kernel *k)
 static void look(struct watch *w)
 {
 	struct peal_kernel *k = w->kernel;
-	uint64_t hand;
+	uint64_t inflight;
 	uint32_t i, index;
 
 	for (i = 0; i < k->params.n_workers; i++) {
-		hand = peal_load_relaxed_sys(&k->status[i].hand);
-		index = PEAL_ACTOR_INDEX(PEAL_HAND_ACTOR(hand));
-		if (!hand || index >= k->params.max_actors)
+		inflight = peal_load_relaxed_sys(&k->status[i].inflight);
+		index = PEAL_ACTOR_INDEX(PEAL_INFLIGHT_ACTOR(inflight));
+		if (!inflight || index >= k->params.max_actors)
 			continue;
 		w->load[i]++;
 		w->looks[index]++;
 	}
-	w->report->looks++;
+	w->report->samples++;
 }
 
 /*
@@ -130,15 +132,16 @@ static int list_links(struct watch *w, struct arrival **out, uint32_t *n_out)
 				  "no memory to watch %u links", n);
 	for (link = k->rt->links; link; link = link->next) {
 		if (link->from.kernel == k && !link->from.dead_letters &&
-		    !link->from.passage &&
+		    !link->from.fwd_link &&
 		    link->from.actor < k->params.max_actors)
 			w->tied[link->from.actor] = 1;
-		if (link->to.kernel != k || link->to.pool || link->to.passage ||
-		    link->to.actor >= k->params.first_room)
+		if (link->to.kernel != k || link->to.pool ||
+		    link->to.fwd_link ||
+		    link->to.actor >= k->params.first_actor_slot)
 			continue;
 		a = &(*out)[(*n_out)++];
 		a->id = link->id;
-		a->index = peali_actor_lives(k, link->to.actor);
+		a->index = peali_actor_resolve(k, link->to.actor);
 		a->worker = link->to.worker;
 		a->messages = peal_load_relaxed_sys(&link->counts->accepted);
 	}
@@ -182,8 +185,9 @@ static void take_off(struct watch *w, struct arrival *before, uint32_t n)
 
 static void look_until(struct watch *w, uint64_t until)
 {
-	struct timespec pause = { w->o->look_us / 1000000,
-				  (long)(w->o->look_us % 1000000) * 1000 };
+	struct timespec pause = { w->o->sample_interval_us / 1000000,
+				  (long)(w->o->sample_interval_us % 1000000) *
+					  1000 };
 
 	do {
 		look(w);
@@ -203,7 +207,7 @@ static int watch(struct watch *w)
 	pthread_mutex_unlock(&rt->lock);
 	if (result)
 		return result;
-	look_until(w, peali_deadline((int64_t)w->o->watch_ms * 1000000));
+	look_until(w, peali_deadline((int64_t)w->o->sample_ms * 1000000));
 	pthread_mutex_lock(&rt->lock);
 	result = list_links(w, &w->arrivals, &w->n_arrivals);
 	pthread_mutex_unlock(&rt->lock);
@@ -221,7 +225,7 @@ static int is_free(const struct watch *w, uint32_t index)
 	const struct peal_kernel *k = w->kernel;
 	const struct peali_actor *a = &k->actors[index];
 
-	return !a->pinned && !a->pool && !a->limit && !a->ports_of &&
+	return !a->pinned && !a->pool && !a->limit && !a->share_ports_with &&
 	       !w->tied[index] && !peali_is_spawned(k, index);
 }
 
@@ -262,7 +266,7 @@ static void list_actors(struct watch *w)
 	const struct peal_kernel *k = w->kernel;
 	uint32_t i, at = 0;
 
-	for (i = 0; i < k->params.first_room; i++) {
+	for (i = 0; i < k->params.first_actor_slot; i++) {
 		struct peali_balance_actor a = { .index = i };
 
 		if (k->actors[i].handler == PEAL_NO_HANDLER ||
@@ -302,11 +306,11 @@ static void plan(struct watch *w)
 	pthread_mutex_unlock(&w->kernel->rt->lock);
 	for (i = 0; i < w->kernel->params.n_workers; i++)
 		r->load += w->load[i];
-	extremes(w, &r->busiest, &r->idlest);
+	extremes(w, &r->max_load, &r->min_load);
 	peali_balance_plan(w->actors, w->n, w->load,
 			   w->kernel->params.n_workers, w->o->tolerance,
-			   w->o->moves);
-	extremes(w, &r->busiest_then, &r->idlest_then);
+			   w->o->max_moves);
+	extremes(w, &r->predicted_max_load, &r->predicted_min_load);
 }
 
 /* ---- moving -------------------------------------------------------------- */
@@ -320,8 +324,8 @@ static int is_fatal(int result)
 
 static int move(struct watch *w, const struct peali_balance_actor *a)
 {
-	struct peal_migrate_options o = { .size = sizeof(o),
-					  .worker = 1 + a->to };
+	struct peal_migration_options o = { .size = sizeof(o),
+					    .worker = 1 + a->to };
 	struct peal_kernel *k = w->kernel;
 	struct peal_balance_move m = { .from = a->worker,
 				       .to = a->to,
@@ -330,12 +334,12 @@ static int move(struct watch *w, const struct peali_balance_actor *a)
 	if (a->home == a->to)
 		m.traffic = a->traffic;
 	m.actor = k->params.address | peali_actor_number(k, a->index);
-	if (!w->o->only_look)
+	if (!w->o->dry_run)
 		m.result = peal_actor_migrate(k->rt, m.actor, &o, &m.actor);
 	if (w->o->moves_out)
 		w->o->moves_out[w->report->moves] = m;
 	w->report->moves++;
-	w->report->moved += !w->o->only_look && !m.result;
+	w->report->moved += !w->o->dry_run && !m.result;
 	return m.result;
 }
 

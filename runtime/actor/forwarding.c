@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Crossings and forwarding links between kernels.
+ * Forwarding entries and forwarding links between kernels.
  *
- * A crossing maps an address to an address in another kernel. Migrated actors
- * and proxies (proxy.c) have crossings. A forwarding link (passage) goes from
- * one worker to another kernel. It carries the messages for all addresses of
- * that worker that lead to that kernel. Its ends belong to the kernels, not to
- * actors. include/peal/device/away.h explains how workers use it.
+ * A forwarding entry maps an address to an address in another kernel. Migrated
+ * actors and proxies (proxy.c) have one. A forwarding link goes from one worker
+ * to another kernel. It carries the messages for all addresses of that worker
+ * that lead to that kernel. Its ends belong to the kernels, not to actors.
+ * include/peal/device/impl/loop/actor_forward.h explains how workers use it.
  */
 #include "runtime/actor/forwarding.h"
 
@@ -30,25 +30,25 @@
 
 /* ---- forwarding links ---------------------------------------------------- */
 
-struct peal_link *peali_passage_find(const struct peal_kernel *from,
-				     uint32_t worker,
-				     const struct peal_kernel *to)
+struct peal_link *peali_fwd_link_find(const struct peal_kernel *from,
+				      uint32_t worker,
+				      const struct peal_kernel *to)
 {
 	struct peal_link *link;
 
 	for (link = from->rt->links; link; link = link->next)
-		if (link->from.passage && link->from.kernel == from &&
+		if (link->from.fwd_link && link->from.kernel == from &&
 		    link->from.worker == worker && link->to.kernel == to)
 			break;
 	return link;
 }
 
-static void set_end(struct peali_end *end, struct peal_kernel *k,
+static void set_end(struct peali_link_end *end, struct peal_kernel *k,
 		    uint32_t worker)
 {
-	end->address = k->params.address | PEAL_PASSAGE_ACTOR;
+	end->address = k->params.address | PEAL_FWD_LINK_ACTOR;
 	end->kernel = k;
-	end->passage = 1;
+	end->fwd_link = 1;
 	end->worker = worker;
 	end->device = k->device;
 }
@@ -56,7 +56,7 @@ static void set_end(struct peali_end *end, struct peal_kernel *k,
 /*
  * Sets the sizes of a forwarding link. Its message size is the larger
  * mailbox_message_bytes of both kernels. One slot holds a message, whatever the
- * policy. The capacity covers mailbox_slots and passage_slots of the sending
+ * policy. The capacity covers mailbox_slots and forward_slots of the sending
  * kernel, so that no message waits for a free slot.
  */
 static void set_sizes(struct peal_link *like)
@@ -69,32 +69,32 @@ static void set_sizes(struct peal_link *like)
 			from->mailbox_message_bytes :
 			to->mailbox_message_bytes;
 	like->spec.capacity = from->mailbox_slots;
-	while (like->spec.capacity < from->mailbox_slots + from->passage_slots)
+	while (like->spec.capacity < from->mailbox_slots + from->forward_slots)
 		like->spec.capacity *= 2;
 	like->spec.message_bytes = bytes;
 	bytes += (uint32_t)sizeof(struct peal_header);
 	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;
 	     policy++) {
-		uint32_t slot = peali_policy_slot(policy, bytes);
+		uint32_t slot = peali_publication_slot(policy, bytes);
 
 		if (slot > like->spec.slot_bytes)
 			like->spec.slot_bytes = slot;
-		if (peali_policy_slot_max(policy) < most)
-			most = peali_policy_slot_max(policy);
+		if (peali_publication_slot_max(policy) < most)
+			most = peali_publication_slot_max(policy);
 	}
 	if (like->spec.slot_bytes > most) /* longer messages are dead */
 		like->spec.slot_bytes = most;
 }
 
-int peali_passage_make(struct peal_kernel *from, uint32_t worker,
-		       struct peal_kernel *to, uint32_t to_worker,
-		       struct peal_link **link_out, const char *call)
+int peali_fwd_link_make(struct peal_kernel *from, uint32_t worker,
+			struct peal_kernel *to, uint32_t to_worker,
+			struct peal_link **link_out, const char *call)
 {
 	struct peal_link like;
 	int64_t port;
 	int result;
 
-	*link_out = peali_passage_find(from, worker, to);
+	*link_out = peali_fwd_link_find(from, worker, to);
 	if (*link_out)
 		return 0;
 	port = peali_port_take(from, worker);
@@ -118,7 +118,7 @@ int peali_passage_make(struct peal_kernel *from, uint32_t worker,
 	return result;
 }
 
-int peali_kernel_passes_on(struct peal_kernel *k, const char *call)
+int peali_kernel_can_forward(struct peal_kernel *k, const char *call)
 {
 	if (peali_kernel_ended(k))
 		return peali_fail(PEAL_ESTOPPED, call, "kernel '%s' has ended",
@@ -149,8 +149,8 @@ static uint32_t most_tells(const struct peal_program *program)
 	return most;
 }
 
-int peali_passage_check(struct peal_kernel *from, struct peal_kernel *to,
-			const char *call)
+int peali_fwd_link_check(struct peal_kernel *from, struct peal_kernel *to,
+			 const char *call)
 {
 	int result;
 
@@ -159,15 +159,15 @@ int peali_passage_check(struct peal_kernel *from, struct peal_kernel *to,
 				  "kernel '%s' is of another runtime than "
 				  "kernel '%s'",
 				  to->name, from->name);
-	result = peali_kernel_passes_on(from, call);
+	result = peali_kernel_can_forward(from, call);
 	if (!result)
-		result = peali_kernel_passes_on(to, call);
-	if (result || to->passage_slots >= most_tells(to->program))
+		result = peali_kernel_can_forward(to, call);
+	if (result || to->forward_slots >= most_tells(to->program))
 		return result;
 	return peali_fail(PEAL_ENOTSUP, call,
-			  "kernel '%s' has passage_slots %u, too few for "
+			  "kernel '%s' has forward_slots %u, too few for "
 			  "handlers that tell up to %u messages",
-			  to->name, to->passage_slots, most_tells(to->program));
+			  to->name, to->forward_slots, most_tells(to->program));
 }
 
 /*
@@ -180,12 +180,13 @@ static int settle(struct peal_kernel *k)
 	struct peal_kernel *from;
 	uint32_t i = 0, index;
 
-	while (i < rt->n_crossings) {
-		const struct peali_crossing *c = &rt->crossings[i];
+	while (i < rt->n_fwd_entries) {
+		const struct peali_fwd_entry *c = &rt->fwd_entries[i];
 
 		from = peali_kernel_of(rt, c->from);
 		index = PEAL_ACTOR_INDEX(c->from);
-		if (!c->passage || (from != k && c->passage->to.kernel != k)) {
+		if (!c->fwd_link ||
+		    (from != k && c->fwd_link->to.kernel != k)) {
 			i++;
 			continue;
 		}
@@ -194,7 +195,7 @@ static int settle(struct peal_kernel *k)
 			return PEAL_EHUNG;
 		if (from->actors[index].moving) { /* the state was not copied */
 			from->actors[index].moving = 0;
-			peali_crossing_remove(rt, &rt->crossings[i]);
+			peali_fwd_entry_remove(rt, &rt->fwd_entries[i]);
 		}
 	}
 	return 0;
@@ -202,17 +203,18 @@ static int settle(struct peal_kernel *k)
 
 /*
  * Waits until the receivers have taken all messages on the kernel's forwarding
- * links. Returns 0, or PEAL_EBUSY after rt->answer_ms.
+ * links. Returns 0, or PEAL_EBUSY after rt->control_timeout_ms.
  */
 static int await_taken(struct peal_kernel *k)
 {
-	uint64_t deadline = peali_deadline((int64_t)k->rt->answer_ms * 1000000);
+	uint64_t deadline =
+		peali_deadline((int64_t)k->rt->control_timeout_ms * 1000000);
 	struct peal_link_info info;
 	struct peal_link *link;
 	uint32_t turns = 0;
 
 	for (link = k->rt->links; link; link = link->next) {
-		if (!link->from.passage || link->from.kernel != k)
+		if (!link->from.fwd_link || link->from.kernel != k)
 			continue;
 		while (!peal_link_info(link, &info) && info.queued) {
 			if (peali_late(deadline))
@@ -241,30 +243,30 @@ static int tell_lead(struct peal_kernel *from, uint64_t address,
 	static const char call[] = "peal_kernel_destroy";
 	uint32_t worker = from->actors[PEAL_ACTOR_INDEX(address)].worker;
 	struct peal_control_leave lead = { (uint32_t)address, (uint32_t)now,
-					   PEAL_CONTROL_BACK, 0 };
-	struct peal_link *passage;
+					   PEAL_REDIRECT_LOCAL, 0 };
+	struct peal_link *fwd_link;
 	int result = 0;
 
 	if (to != from && !peali_kernel_ended(to)) {
-		result = peali_passage_make(
+		result = peali_fwd_link_make(
 			from, worker, to,
-			to->actors[PEAL_ACTOR_INDEX(now)].worker, &passage,
+			to->actors[PEAL_ACTOR_INDEX(now)].worker, &fwd_link,
 			call);
 		if (!result)
-			lead.port = passage->from.index;
+			lead.port = fwd_link->from.index;
 	} else if (to != from) {
 		result = PEAL_ESTOPPED;
 	}
 	return result ? result :
-			peali_kernel_tell(from, worker, PEAL_CONTROL_LEAD,
+			peali_kernel_tell(from, worker, PEAL_CONTROL_REDIRECT,
 					  &lead, sizeof(lead), call);
 }
 
 /*
- * Redirects a crossing past the ended kernel `k` if the actor has left `k`.
+ * Redirects an entry past the ended kernel `k` if the actor has left `k`.
  * Returns 0, or PEAL_EHUNG if a worker does not answer.
  */
-static int lead_past(struct peal_kernel *k, struct peali_crossing *c)
+static int lead_past(struct peal_kernel *k, struct peali_fwd_entry *c)
 {
 	struct peal_runtime *rt = k->rt;
 	struct peal_kernel *from = peali_kernel_of(rt, c->from), *to;
@@ -292,12 +294,12 @@ static int lead_past(struct peal_kernel *k, struct peali_crossing *c)
 		1 + PEAL_ACTOR_INDEX(now);
 	from->actors[PEAL_ACTOR_INDEX(now)].moved_from =
 		1 + PEAL_ACTOR_INDEX(c->from);
-	/* peali_passages_end removes all crossings from `k` */
-	c->from = k->params.address | PEAL_PASSAGE_ACTOR;
+	/* peali_fwd_links_end removes all entries from `k` */
+	c->from = k->params.address | PEAL_FWD_LINK_ACTOR;
 	return 0;
 }
 
-int peali_passages_end(struct peal_kernel *k)
+int peali_fwd_links_end(struct peal_kernel *k)
 {
 	struct peal_link *link, *next;
 	uint32_t i;
@@ -305,14 +307,14 @@ int peali_passages_end(struct peal_kernel *k)
 
 	if (!result)
 		result = await_taken(k);
-	for (i = 0; !result && i < k->rt->n_crossings; i++)
-		if (!((k->rt->crossings[i].to ^ k->params.address) >> 32))
-			result = lead_past(k, &k->rt->crossings[i]);
+	for (i = 0; !result && i < k->rt->n_fwd_entries; i++)
+		if (!((k->rt->fwd_entries[i].to ^ k->params.address) >> 32))
+			result = lead_past(k, &k->rt->fwd_entries[i]);
 	if (result)
 		return result;
 	for (link = k->rt->links; link; link = next) {
 		next = link->next;
-		if (!link->from.passage ||
+		if (!link->from.fwd_link ||
 		    (link->from.kernel != k && link->to.kernel != k))
 			continue;
 		result = peali_link_take_down(link, "peal_kernel_destroy");
@@ -320,12 +322,12 @@ int peali_passages_end(struct peal_kernel *k)
 			return result;
 	}
 	/*
-	 * Remove the crossings from `k`: its addresses now lead nowhere. An
+	 * Remove the entries from `k`: its addresses now lead nowhere. An
 	 * actor that has left `k` has no former address there any more.
 	 */
-	for (i = 0; i < k->rt->n_crossings;)
-		if (!((k->rt->crossings[i].from ^ k->params.address) >> 32))
-			peali_crossing_remove(k->rt, &k->rt->crossings[i]);
+	for (i = 0; i < k->rt->n_fwd_entries;)
+		if (!((k->rt->fwd_entries[i].from ^ k->params.address) >> 32))
+			peali_fwd_entry_remove(k->rt, &k->rt->fwd_entries[i]);
 		else
 			i++;
 	return 0;

@@ -15,7 +15,7 @@
  * alike. */
 static uint64_t inits_step(const struct peal_actor_options *o, uint32_t n)
 {
-	return n > 1 && o->init_step ? (o->init_bytes + 15) / 16 * 16 : 0;
+	return n > 1 && o->init_stride ? (o->init_bytes + 15) / 16 * 16 : 0;
 }
 
 static int write_inits(struct peal_kernel *k, struct peali_inits *inits,
@@ -33,11 +33,12 @@ static int write_inits(struct peal_kernel *k, struct peali_inits *inits,
 				  "no memory for what %u actors begin with", n);
 	for (i = 0; i < (inits->step ? n : 1); i++)
 		memcpy(image + i * inits->step,
-		       (const uint8_t *)o->init + i * o->init_step,
+		       (const uint8_t *)o->init + i * o->init_stride,
 		       o->init_bytes);
-	result = peali_area_alloc(k->rt, k->device, bytes, &inits->area);
+	result = peali_block_alloc(k->rt, k->device, bytes, &inits->block);
 	if (!result)
-		result = peali_area_write(k->rt, &inits->area, 0, image, bytes);
+		result = peali_block_write(k->rt, &inits->block, 0, image,
+					   bytes);
 	free(image);
 	return result;
 }
@@ -72,7 +73,7 @@ int peali_inits_carry(const struct peal_kernel *from, uint32_t index,
 		      struct peal_kernel *k, struct peali_inits **inits_out,
 		      const char *call)
 {
-	const struct peali_ward *ward = &from->wards[index];
+	const struct peali_supervised *ward = &from->supervised[index];
 	struct peal_actor_options o = { .size = sizeof(o) };
 	void *image;
 	int result;
@@ -84,8 +85,8 @@ int peali_inits_carry(const struct peal_kernel *from, uint32_t index,
 	if (!image)
 		return peali_fail(PEAL_ENOMEM, call,
 				  "no memory for what an actor begins with");
-	result = peali_area_read(k->rt, &ward->inits->area, ward->init_offset,
-				 image, ward->inits->bytes);
+	result = peali_block_read(k->rt, &ward->inits->block, ward->init_offset,
+				  image, ward->inits->bytes);
 	o.init = image;
 	o.init_bytes = ward->inits->bytes;
 	if (!result)
@@ -103,6 +104,6 @@ void peali_inits_free(struct peal_kernel *k, struct peali_inits *inits)
 	while (*p != inits)
 		p = &(*p)->next;
 	*p = inits->next;
-	peali_area_free(k->rt, &inits->area);
+	peali_block_free(k->rt, &inits->block);
 	free(inits);
 }

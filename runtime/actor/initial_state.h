@@ -10,7 +10,7 @@
 /** Initial states of the supervised actors of one call. */
 struct peali_inits {
 	struct peali_inits *next;
-	struct peali_area area;
+	struct peali_block block;
 	uint64_t bytes; /* of each; the rest of a state is 0 */
 	uint64_t step; /* bytes from one state to the next; 0: all are equal */
 	uint32_t actors; /* that still use this; at 0 it is freed */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Limits of mailboxes: reserves limits for actors and reads their counters. The
- * workers enforce the limits (include/peal/device/limit.h).
+ * workers enforce the limits (include/peal/device/impl/worker/limit.h).
  */
 #include "runtime/actor/mailbox_limit.h"
 
@@ -22,24 +22,25 @@
 
 int peali_limits_plan(const struct peal_kernel_options *o)
 {
-	if (!o->max_limits || o->mailbox_slots)
+	if (!o->max_mailbox_limits || o->mailbox_slots)
 		return 0;
-	return peali_fail(PEAL_EINVAL, "peal_kernel_launch",
-			  "option max_limits is %u and mailbox_slots is 0: "
-			  "limits are of mailboxes",
-			  o->max_limits);
+	return peali_fail(
+		PEAL_EINVAL, "peal_kernel_launch",
+		"option max_mailbox_limits is %u and mailbox_slots is 0: "
+		"limits are of mailboxes",
+		o->max_mailbox_limits);
 }
 
 int peali_limits_open(struct peal_kernel *k)
 {
 	uint32_t i;
 
-	if (!k->params.max_limits)
+	if (!k->params.max_mailbox_limits)
 		return 0;
-	k->free_limits = calloc(k->params.max_limits, sizeof(uint32_t));
+	k->free_limits = calloc(k->params.max_mailbox_limits, sizeof(uint32_t));
 	if (!k->free_limits)
 		return PEAL_ENOMEM;
-	k->n_free_limits = k->params.max_limits;
+	k->n_free_limits = k->params.max_mailbox_limits;
 	for (i = 0; i < k->n_free_limits; i++) /* lowest numbers first */
 		k->free_limits[i] = k->n_free_limits - i;
 	return 0;
@@ -49,16 +50,17 @@ int peali_limits_open(struct peal_kernel *k)
 
 static int check_values(const struct peal_actor_options *o)
 {
-	if (o->mailbox_full > PEAL_FULL_DROP_OLDEST)
-		return peali_fail(PEAL_EINVAL, SPAWN,
-				  "option mailbox_full is %u: it must be of "
-				  "enum peal_mailbox_full",
-				  o->mailbox_full);
-	if (!o->mailbox_limit != !o->mailbox_full)
+	if (o->mailbox_overflow > PEAL_OVERFLOW_DROP_OLDEST)
 		return peali_fail(
 			PEAL_EINVAL, SPAWN,
-			"option mailbox_limit is %u and mailbox_full is %u: %s",
-			o->mailbox_limit, o->mailbox_full,
+			"option mailbox_overflow is %u: it must be of "
+			"enum peal_mailbox_overflow",
+			o->mailbox_overflow);
+	if (!o->mailbox_limit != !o->mailbox_overflow)
+		return peali_fail(
+			PEAL_EINVAL, SPAWN,
+			"option mailbox_limit is %u and mailbox_overflow is %u: %s",
+			o->mailbox_limit, o->mailbox_overflow,
 			o->mailbox_limit ?
 				"say what becomes of a message too many" :
 				"without a limit a mailbox is never full");
@@ -76,19 +78,21 @@ int peali_limits_check(const struct peal_kernel *k,
 
 	if (result || !o->mailbox_limit)
 		return result;
-	if (!k->params.max_limits)
-		return peali_fail(PEAL_ENOTSUP, SPAWN,
-				  "option mailbox_limit is %u, and kernel '%s' "
-				  "was launched without limits: say max_limits "
-				  "in struct peal_kernel_options",
-				  o->mailbox_limit, k->name);
+	if (!k->params.max_mailbox_limits)
+		return peali_fail(
+			PEAL_ENOTSUP, SPAWN,
+			"option mailbox_limit is %u, and kernel '%s' "
+			"was launched without limits: say max_mailbox_limits "
+			"in struct peal_kernel_options",
+			o->mailbox_limit, k->name);
 	if (n > k->n_free_limits)
-		return peali_fail(PEAL_ENOSPC, SPAWN,
-				  "%u actors with a limit: of the %u that "
-				  "kernel '%s' can have (max_limits) %u are "
-				  "left",
-				  n, k->params.max_limits, k->name,
-				  k->n_free_limits);
+		return peali_fail(
+			PEAL_ENOSPC, SPAWN,
+			"%u actors with a limit: of the %u that "
+			"kernel '%s' can have (max_mailbox_limits) %u are "
+			"left",
+			n, k->params.max_mailbox_limits, k->name,
+			k->n_free_limits);
 	return 0;
 }
 
@@ -120,7 +124,8 @@ static uint32_t who_can_tell(const struct peal_kernel *k, uint32_t worker)
 	uint32_t i, n = k->params.n_workers;
 
 	for (i = 0; i < n; i++)
-		if (!peal_load_relaxed_sys(&k->status[(worker + i) % n].hand))
+		if (!peal_load_relaxed_sys(
+			    &k->status[(worker + i) % n].inflight))
 			return (worker + i) % n;
 	return worker;
 }
@@ -132,7 +137,7 @@ static uint32_t who_can_tell(const struct peal_kernel *k, uint32_t worker)
 static int read_report(struct peal_kernel *k, const struct peali_actor *a,
 		       struct peal_limit_report *out)
 {
-	uint64_t own = peali_area_view(k->rt, k->device, &k->own);
+	uint64_t own = peali_block_view(k->rt, k->device, &k->own);
 	struct peal_control_limit c = { a->limit - 1, 0, 0 };
 	struct peal_limit_record r;
 	int result;
@@ -146,10 +151,10 @@ static int read_report(struct peal_kernel *k, const struct peali_actor *a,
 		if (result != PEAL_ESTOPPED)
 			return result;
 	}
-	result = peali_area_read(k->rt, &k->own,
-				 k->params.limits - own +
-					 (a->limit - 1) * sizeof(r),
-				 &r, sizeof(r));
+	result = peali_block_read(k->rt, &k->own,
+				  k->params.limits - own +
+					  (a->limit - 1) * sizeof(r),
+				  &r, sizeof(r));
 	out->waiting = PEAL_LIMIT_WAITING(r.word);
 	out->most = r.most;
 	out->dropped = r.dropped;
@@ -209,9 +214,10 @@ int peal_actor_mailbox(struct peal_runtime *rt, uint64_t address,
 	if (!result) {
 		memset(info_out, 0, sizeof(*info_out));
 		info_out->limit = a->mailbox_limit;
-		info_out->full = (enum peal_mailbox_full)a->mailbox_full;
+		info_out->overflow =
+			(enum peal_mailbox_overflow)a->mailbox_overflow;
 		info_out->waiting = report.waiting;
-		info_out->most = report.most;
+		info_out->max_waiting = report.most;
 		info_out->dropped = report.dropped;
 		info_out->refused = report.refused;
 	}

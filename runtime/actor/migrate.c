@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Migration of actors: reserves the new entry, tells both workers and resolves
- * addresses. The file include/peal/device/migrate.h explains how messages
- * follow the actor.
+ * addresses. The file include/peal/device/impl/worker/migrate.h explains how
+ * messages follow the actor.
  */
-#include "runtime/actor/migrate.h"
-
 #include <string.h>
+
+#include <peal/abi/supervisor.h>
+#include <peal/migration.h>
+#include "runtime/actor/migrate.h"
 
 #include "p2p/peer.h"
 #include "runtime/actor/forwarding.h"
@@ -33,7 +35,7 @@ struct move {
 	uint32_t index, next; /* the actor's entry, its new entry */
 	const struct peal_handler_info *handler;
 	struct peal_supervisor *supervisor; /* in another kernel, or NULL */
-	struct peali_rooms rooms; /* resources for the new entry */
+	struct peali_actor_slots slots; /* resources for the new entry */
 };
 
 /* ---- addresses ----------------------------------------------------------- */
@@ -59,37 +61,39 @@ static void record(const struct move *m)
 	m->to->n_actors += away;
 	peali_name_follow(k->rt, peali_actor_address(k, m->index),
 			  peali_actor_address(m->to, m->next));
-	if (a->ports_of)
-		k->actors[a->ports_of - 1].n_links--;
-	if (next->ports_of)
-		m->to->actors[next->ports_of - 1].n_links++;
+	if (a->share_ports_with)
+		k->actors[a->share_ports_with - 1].n_links--;
+	if (next->share_ports_with)
+		m->to->actors[next->share_ports_with - 1].n_links++;
 	if (away)
-		peali_supervisor_strike(k, m->index);
-	if (!k->wards || away)
+		peali_supervisor_remove_member(k, m->index);
+	if (!k->supervised || away)
 		return;
-	k->wards[m->next] = k->wards[m->index];
-	memset(&k->wards[m->index], 0, sizeof(k->wards[m->index]));
+	k->supervised[m->next] = k->supervised[m->index];
+	memset(&k->supervised[m->index], 0, sizeof(k->supervised[m->index]));
 }
 
 /* ---- checks -------------------------------------------------------------- */
 
-int peali_sharing_check(const struct peal_handler_info *h,
-			const struct peal_handler_info *owner, const char *call)
+int peali_schedule_check(const struct peal_handler_info *h,
+			 const struct peal_handler_info *owner,
+			 const char *call)
 {
 	if (h->ports > owner->ports || h->emits > owner->emits)
-		return peali_fail(PEAL_EINVAL, call,
-				  "`ports_of`: '%s' has %u ports and emits %u, "
-				  "'%s' has %u and emits %u: it shares no more "
-				  "than there is",
-				  h->name, h->ports, h->emits, owner->name,
-				  owner->ports, owner->emits);
+		return peali_fail(
+			PEAL_EINVAL, call,
+			"`share_ports_with`: '%s' has %u ports and emits %u, "
+			"'%s' has %u and emits %u: it shares no more "
+			"than there is",
+			h->name, h->ports, h->emits, owner->name, owner->ports,
+			owner->emits);
 	if (h->output_bytes != owner->output_bytes)
-		return peali_fail(PEAL_EINVAL, call,
-				  "`ports_of`: '%s' emits messages of %llu "
-				  "bytes and '%s' of %llu",
-				  h->name, (unsigned long long)h->output_bytes,
-				  owner->name,
-				  (unsigned long long)owner->output_bytes);
+		return peali_fail(
+			PEAL_EINVAL, call,
+			"`share_ports_with`: '%s' emits messages of %llu "
+			"bytes and '%s' of %llu",
+			h->name, (unsigned long long)h->output_bytes,
+			owner->name, (unsigned long long)owner->output_bytes);
 	return 0;
 }
 
@@ -107,12 +111,12 @@ static int check_ports(const struct move *m)
 
 	for (link = k->rt->links; link; link = link->next)
 		if (link->from.kernel == k && !link->from.dead_letters &&
-		    !link->from.passage && link->from.actor == m->index)
+		    !link->from.fwd_link && link->from.actor == m->index)
 			return peali_fail(
 				PEAL_EBUSY, CALL,
 				"link %llu comes from port %u of actor %u of "
 				"kernel '%s', and a port does not move: let it "
-				"share ports (ports_of), or destroy the link",
+				"share ports (share_ports_with), or destroy the link",
 				(unsigned long long)link->id, link->from_port,
 				m->index, k->name);
 	for (i = 0; i < m->handler->ports; i++) {
@@ -124,10 +128,10 @@ static int check_ports(const struct move *m)
 					  "does not move: peal_unpublish first",
 					  i, m->index, k->name, topic);
 	}
-	for (i = 0; k->actors[m->index].n_links && i < k->n_rooms; i++)
+	for (i = 0; k->actors[m->index].n_links && i < k->n_entries; i++)
 		if (k->actors[i].handler != PEAL_NO_HANDLER &&
 		    !k->actors[i].moved_to &&
-		    k->actors[i].ports_of == 1 + m->index)
+		    k->actors[i].share_ports_with == 1 + m->index)
 			return peali_fail(PEAL_EBUSY, CALL,
 					  "actor %u of kernel '%s' shares the "
 					  "ports of actor %u, which do not "
@@ -144,7 +148,7 @@ static int check_actor(const struct move *m)
 	if (peali_is_spawned(k, m->index))
 		return peali_fail(PEAL_ENOTSUP, CALL,
 				  "actor %u of kernel '%s' was made by a "
-				  "handler, whose worker has its room: only "
+				  "handler, whose worker has its slot: only "
 				  "those move that the host has made",
 				  m->index, k->name);
 	if (a->pool)
@@ -159,7 +163,7 @@ static int check_actor(const struct move *m)
 				  "(mailbox_limit), which counts what waits at "
 				  "its worker: only those move that have none",
 				  m->index, k->name);
-	return a->ports_of || !m->handler->ports ? 0 : check_ports(m);
+	return a->share_ports_with || !m->handler->ports ? 0 : check_ports(m);
 }
 
 /*
@@ -167,38 +171,42 @@ static int check_actor(const struct move *m)
  * *worker is the requested worker plus 1, or 0. On success it becomes the
  * owner's worker plus 1.
  */
-static int find_owner(struct move *m, uint64_t ports_of, uint32_t *worker)
+static int find_owner(struct move *m, uint64_t share_ports_with,
+		      uint32_t *worker)
 {
 	struct peal_kernel *k = m->to;
-	uint64_t address = peali_address_lives(k->rt, ports_of);
+	uint64_t address = peali_address_resolve(k->rt, share_ports_with);
 	uint32_t index = PEAL_ACTOR_INDEX(address);
 	const struct peali_actor *owner = &k->actors[index];
 	int itself = k == m->kernel && index == m->index;
 
 	if (peali_kernel_of(k->rt, address) != k)
-		return peali_fail(PEAL_ENOENT, CALL,
-				  "`ports_of`: kernel '%s' has no actor with "
-				  "the address %#llx",
-				  k->name, (unsigned long long)ports_of);
-	if (owner->ports_of || itself)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "`ports_of`: actor %u of kernel '%s' %s",
-				  index, k->name,
-				  itself ? "is the one that moves" :
-					   "has no ports of its own");
+		return peali_fail(
+			PEAL_ENOENT, CALL,
+			"`share_ports_with`: kernel '%s' has no actor with "
+			"the address %#llx",
+			k->name, (unsigned long long)share_ports_with);
+	if (owner->share_ports_with || itself)
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"`share_ports_with`: actor %u of kernel '%s' %s", index,
+			k->name,
+			itself ? "is the one that moves" :
+				 "has no ports of its own");
 	if (*worker && *worker - 1 != owner->worker)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "`ports_of`: actor %u of kernel '%s' is of "
-				  "worker %u, not of %u",
-				  index, k->name, owner->worker, *worker - 1);
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"`share_ports_with`: actor %u of kernel '%s' is of "
+			"worker %u, not of %u",
+			index, k->name, owner->worker, *worker - 1);
 	*worker = 1 + owner->worker;
-	m->rooms.ports_of = 1 + index;
-	return peali_sharing_check(m->handler,
-				   &k->program->handlers[owner->handler], CALL);
+	m->slots.share_ports_with = 1 + index;
+	return peali_schedule_check(
+		m->handler, &k->program->handlers[owner->handler], CALL);
 }
 
-/* Chooses the new worker and fills in `m->rooms`. */
-static int choose(struct move *m, const struct peal_migrate_options *o)
+/* Chooses the new worker and fills in `m->slots`. */
+static int choose(struct move *m, const struct peal_migration_options *o)
 {
 	struct peal_kernel *k = m->kernel, *to = m->to;
 	const struct peali_actor *a = &k->actors[m->index];
@@ -209,14 +217,14 @@ static int choose(struct move *m, const struct peal_migrate_options *o)
 		return peali_fail(PEAL_ENOENT, CALL,
 				  "no worker %u in kernel '%s': it has %u",
 				  worker - 1, to->name, to->params.n_workers);
-	if (o->ports_of)
-		result = find_owner(m, o->ports_of, &worker);
-	else if (a->ports_of && m->handler->ports)
+	if (o->share_ports_with)
+		result = find_owner(m, o->share_ports_with, &worker);
+	else if (a->share_ports_with && m->handler->ports)
 		result = peali_fail(PEAL_EINVAL, CALL,
 				    "actor %u of kernel '%s' shares the ports "
 				    "of actor %u, which stay: name an actor of "
-				    "its new worker as `ports_of`",
-				    m->index, k->name, a->ports_of - 1);
+				    "its new worker as `share_ports_with`",
+				    m->index, k->name, a->share_ports_with - 1);
 	if (result)
 		return result;
 	if (!worker)
@@ -230,10 +238,10 @@ static int choose(struct move *m, const struct peal_migrate_options *o)
 				  k->params.n_workers > 1 ?
 					  "" :
 					  ", and there is no other");
-	m->rooms.kernel = to;
-	m->rooms.handler = a->handler;
-	m->rooms.worker = worker - 1;
-	m->rooms.moved = to == k;
+	m->slots.kernel = to;
+	m->slots.handler = a->handler;
+	m->slots.worker = worker - 1;
+	m->slots.moved = to == k;
 	return 0;
 }
 
@@ -261,22 +269,23 @@ static int tell_next(const struct move *m)
 	spawn.actor = peali_actor_number(k, m->next);
 	spawn.count = 1;
 	spawn.entry.state =
-		peali_area_view(k->rt, k->device, &k->own) + state_offset(m);
-	spawn.entry.place =
-		PEAL_PLACE(spawn.actor, m->rooms.worker, m->rooms.handler) |
-		PEAL_PLACE_ARRIVES;
+		peali_block_view(k->rt, k->device, &k->own) + state_offset(m);
+	spawn.entry.location =
+		PEAL_ENTRY(spawn.actor, m->slots.worker, m->slots.handler) |
+		PEAL_ENTRY_ARRIVAL_FLAGS;
 	if (k != m->kernel) /* there the supervisor's member is this entry */
-		spawn.entry.place &= ~(uint64_t)PEAL_PLACE_CAME;
+		spawn.entry.location &= ~(uint64_t)PEAL_ENTRY_MIGRATED_IN;
 	spawn.entry.state_bytes = h->state_bytes;
 	spawn.entry.ports = h->ports;
 	spawn.entry.emits = h->emits;
 	spawn.entry.tells = h->tells;
 	spawn.entry.port_base = (uint16_t)next->port_base;
-	spawn.port_step = m->rooms.ports_of ? 0 : h->ports;
-	if (m->rooms.ports_of)
-		spawn.entry.shares = PEAL_SHARES | (m->rooms.ports_of - 1);
+	spawn.port_step = m->slots.share_ports_with ? 0 : h->ports;
+	if (m->slots.share_ports_with)
+		spawn.entry.shares = PEAL_SHARES_PORTS |
+				     (m->slots.share_ports_with - 1);
 	spawn.init_bytes = PEAL_CONTROL_WRITTEN;
-	return peali_kernel_tell(k, m->rooms.worker, PEAL_CONTROL_SPAWN, &spawn,
+	return peali_kernel_tell(k, m->slots.worker, PEAL_CONTROL_SPAWN, &spawn,
 				 sizeof(spawn), CALL);
 }
 
@@ -294,13 +303,13 @@ static void take_back(const struct move *m)
 	memset(&spawn, 0, sizeof(spawn));
 	spawn.actor = peali_actor_number(k, m->next);
 	spawn.count = 1;
-	spawn.entry.place =
-		PEAL_PLACE(spawn.actor, m->rooms.worker, PEAL_NO_HANDLER);
-	result = peali_kernel_tell(k, m->rooms.worker, PEAL_CONTROL_RETIRE,
+	spawn.entry.location =
+		PEAL_ENTRY(spawn.actor, m->slots.worker, PEAL_NO_HANDLER);
+	result = peali_kernel_tell(k, m->slots.worker, PEAL_CONTROL_RETIRE,
 				   &spawn, sizeof(spawn), CALL);
-	peali_supervisor_strike(k, m->next);
+	peali_supervisor_remove_member(k, m->next);
 	if (!result || peali_kernel_ended(k))
-		peali_rooms_give(&m->rooms, m->next);
+		peali_actor_slots_give(&m->slots, m->next);
 	peali_fail(failed.code, CALL, "%s", failed.text);
 }
 
@@ -369,26 +378,26 @@ static int bring(const struct move *m, int anew, const char *call)
 	uint64_t at = k->actors[m->index].state_offset;
 	uint64_t to_at = to->actors[m->next].state_offset;
 	struct peali_place from = {
-		k->device, peali_area_view(k->rt, k->device, &k->own) + at
+		k->device, peali_block_view(k->rt, k->device, &k->own) + at
 	};
 	struct peali_place into = {
 		to->device,
-		peali_area_view(to->rt, to->device, &to->own) + to_at
+		peali_block_view(to->rt, to->device, &to->own) + to_at
 	};
 	struct peal_control_move arrive = { 0, 0 };
 	int result = 0;
 
 	if (m->handler->state_bytes)
-		result = peali_copy_now(k->rt->peers, into, from,
-					m->handler->state_bytes);
+		result = peali_copy_sync_one(k->rt->peers, into, from,
+					     m->handler->state_bytes);
 	if (result)
 		return result; /* a later call releases and copies again */
-	peali_crossing_from(k->rt, peali_actor_address(k, m->index))->passage =
+	peali_fwd_entry_from(k->rt, peali_actor_address(k, m->index))->fwd_link =
 		NULL;
 	record(m);
 	arrive.actor = peali_actor_number(to, m->next);
 	arrive.next = (uint32_t)anew;
-	return peali_kernel_tell(to, m->rooms.worker, PEAL_CONTROL_ARRIVE,
+	return peali_kernel_tell(to, m->slots.worker, PEAL_CONTROL_ARRIVE,
 				 &arrive, sizeof(arrive), call);
 }
 
@@ -396,7 +405,7 @@ static int bring(const struct move *m, int anew, const char *call)
  * Makes the former worker release the actor for another kernel. PEAL_EHANDLER
  * as the answer means that the actor must restart there.
  */
-static int tell_leave(const struct move *m, const struct peal_link *passage,
+static int tell_leave(const struct move *m, const struct peal_link *fwd_link,
 		      const char *call)
 {
 	struct peal_kernel *k = m->kernel;
@@ -406,7 +415,7 @@ static int tell_leave(const struct move *m, const struct peal_link *passage,
 
 	leave.actor = peali_actor_number(k, m->index);
 	leave.to = peali_actor_number(m->to, m->next);
-	leave.port = passage->from.index;
+	leave.port = fwd_link->from.index;
 	a->moving = PEALI_ELSEWHERE;
 	result = peali_kernel_tell(k, a->worker, PEAL_CONTROL_LEAVE, &leave,
 				   sizeof(leave), call);
@@ -416,98 +425,99 @@ static int tell_leave(const struct move *m, const struct peal_link *passage,
 	if (result == PEAL_EHUNG)
 		return result;
 	a->moving = 0;
-	peali_crossing_remove(
+	peali_fwd_entry_remove(
 		k->rt,
-		peali_crossing_from(k->rt, peali_actor_address(k, m->index)));
+		peali_fwd_entry_from(k->rt, peali_actor_address(k, m->index)));
 	take_back(m);
 	return result;
 }
 
 /*
- * Prepares the forwarding link and the crossing. Then moves the actor to the
+ * Prepares the forwarding link and entry. Then moves the actor to the
  * other kernel.
  */
 static int leave(const struct move *m)
 {
 	struct peal_kernel *k = m->kernel;
-	struct peali_crossing c = { .from = peali_actor_address(k, m->index),
-				    .to = peali_actor_address(m->to, m->next) };
-	int result = peali_passage_make(k, k->actors[m->index].worker, m->to,
-					m->rooms.worker, &c.passage, CALL);
+	struct peali_fwd_entry c = { .from = peali_actor_address(k, m->index),
+				     .to = peali_actor_address(m->to,
+							       m->next) };
+	int result = peali_fwd_link_make(k, k->actors[m->index].worker, m->to,
+					 m->slots.worker, &c.fwd_link, CALL);
 
 	if (!result)
-		result = peali_crossing_add(k->rt, &c, CALL);
+		result = peali_fwd_entry_add(k->rt, &c, CALL);
 	if (result) {
 		take_back(m);
 		return result;
 	}
-	return tell_leave(m, c.passage, CALL);
+	return tell_leave(m, c.fwd_link, CALL);
 }
 
 int peali_move_settle(struct peal_kernel *k, uint32_t index, const char *call)
 {
 	struct peali_actor *a = &k->actors[index];
 	struct move m = { .kernel = k, .to = k, .index = index };
-	const struct peali_crossing *c = NULL;
+	const struct peali_fwd_entry *c = NULL;
 
 	if (!a->moving)
 		return 0;
 	if (a->moving == PEALI_ELSEWHERE) {
-		c = peali_crossing_from(k->rt, peali_actor_address(k, index));
-		m.to = c->passage->to.kernel;
+		c = peali_fwd_entry_from(k->rt, peali_actor_address(k, index));
+		m.to = c->fwd_link->to.kernel;
 	}
 	m.next = c ? PEAL_ACTOR_INDEX(c->to) : a->moving - 1;
 	m.handler = &k->program->handlers[a->handler];
-	m.rooms.kernel = m.to;
-	m.rooms.handler = a->handler;
-	m.rooms.worker = m.to->actors[m.next].worker;
-	m.rooms.ports_of = m.to->actors[m.next].ports_of;
-	m.rooms.moved = !c;
-	return c ? tell_leave(&m, c->passage, call) : tell_move(&m, call);
+	m.slots.kernel = m.to;
+	m.slots.handler = a->handler;
+	m.slots.worker = m.to->actors[m.next].worker;
+	m.slots.share_ports_with = m.to->actors[m.next].share_ports_with;
+	m.slots.moved = !c;
+	return c ? tell_leave(&m, c->fwd_link, call) : tell_move(&m, call);
 }
 
 /* Tells the new worker the actor's supervisor. This precedes the entry. */
-static int tell_care(const struct move *m)
+static int send_supervision(const struct move *m)
 {
 	struct peal_actor_options o = { .size = sizeof(o) };
 	struct peal_kernel *to = m->to;
 	struct peali_inits *inits = NULL;
-	struct peal_control_care care;
+	struct peal_control_supervise care;
 	int result = peali_inits_carry(m->kernel, m->index, to, &inits, CALL);
 
 	if (result)
 		return result;
 	o.init_bytes = inits ? inits->bytes : 0;
-	care = peali_supervisor_care(m->supervisor, inits, &o, 0);
+	care = peali_supervision_message(m->supervisor, inits, &o, 0);
 	care.actor = peali_actor_number(to, m->next);
 	care.count = 1;
-	peali_supervisor_enrol(m->supervisor, inits, &m->next, 1);
-	result = peali_kernel_tell(to, m->rooms.worker, PEAL_CONTROL_CARE,
+	peali_supervisor_add_member(m->supervisor, inits, &m->next, 1);
+	result = peali_kernel_tell(to, m->slots.worker, PEAL_CONTROL_SUPERVISE,
 				   &care, sizeof(care), CALL);
 	if (result)
-		peali_supervisor_strike(to, m->next);
+		peali_supervisor_remove_member(to, m->next);
 	return result;
 }
 
 static int move_on(struct move *m)
 {
-	int result = peali_rooms_take(&m->rooms, 1, &m->next, CALL);
+	int result = peali_actor_slots_take(&m->slots, 1, &m->next, CALL);
 
 	if (result)
 		return result;
-	result = m->supervisor ? tell_care(m) : 0;
+	result = m->supervisor ? send_supervision(m) : 0;
 	if (result) {
 		/* a hung worker may still read the message: keep the entry */
 		if (result != PEAL_EHUNG || peali_kernel_ended(m->to))
-			peali_rooms_give(&m->rooms, m->next);
+			peali_actor_slots_give(&m->slots, m->next);
 		return result;
 	}
 	result = tell_next(m);
 	if (!result)
 		return m->to == m->kernel ? tell_move(m, CALL) : leave(m);
-	peali_supervisor_strike(m->to, m->next);
+	peali_supervisor_remove_member(m->to, m->next);
 	if (peali_kernel_ended(m->to))
-		peali_rooms_give(&m->rooms, m->next);
+		peali_actor_slots_give(&m->slots, m->next);
 	/* a hung worker may still create the entry: never reuse it */
 	return result;
 }
@@ -519,7 +529,7 @@ static int move_on(struct move *m)
 static int check_supervisor(const struct move *m)
 {
 	const struct peal_kernel *k = m->kernel;
-	int has = k->wards && k->wards[m->index].supervisor;
+	int has = k->supervised && k->supervised[m->index].supervisor;
 
 	if (has && !m->supervisor)
 		return peali_fail(PEAL_EINVAL, CALL,
@@ -549,7 +559,7 @@ static int check_other(const struct move *m)
 				  m->index, k->name);
 	if (to == k)
 		return 0;
-	result = peali_passage_check(k, to, CALL);
+	result = peali_fwd_link_check(k, to, CALL);
 	if (result)
 		return result;
 	if (to->program != k->program)
@@ -571,7 +581,7 @@ static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t *address)
 	uint64_t given = *address;
 	struct peal_kernel *k;
 
-	*address = peali_address_lives(rt, given);
+	*address = peali_address_resolve(rt, given);
 	k = peali_kernel_of(rt, *address);
 	if (!k) /* no such actor, or a handler has ended it */
 		peali_fail(PEAL_ENOENT, CALL,
@@ -583,7 +593,8 @@ static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t *address)
 
 /* Migrates an actor. The caller holds the runtime's lock. */
 static int migrate(struct peal_runtime *rt, uint64_t address,
-		   const struct peal_migrate_options *o, uint64_t *address_out)
+		   const struct peal_migration_options *o,
+		   uint64_t *address_out)
 {
 	struct peal_kernel *k = home_of(rt, &address);
 	struct move m = { .kernel = NULL };
@@ -591,7 +602,7 @@ static int migrate(struct peal_runtime *rt, uint64_t address,
 
 	if (!k)
 		return PEAL_ENOENT;
-	result = peali_kernel_passes_on(k, CALL);
+	result = peali_kernel_can_forward(k, CALL);
 	if (!result)
 		result = peali_move_settle(k, PEAL_ACTOR_INDEX(address), CALL);
 	m.kernel = result ? k : home_of(rt, &address);
@@ -611,15 +622,15 @@ static int migrate(struct peal_runtime *rt, uint64_t address,
 	if (!result)
 		result = move_on(&m);
 	if (address_out)
-		*address_out = peali_address_lives(rt, address);
+		*address_out = peali_address_resolve(rt, address);
 	return result;
 }
 
 int peal_actor_migrate(struct peal_runtime *rt, uint64_t address,
-		       const struct peal_migrate_options *options,
+		       const struct peal_migration_options *options,
 		       uint64_t *address_out)
 {
-	struct peal_migrate_options o;
+	struct peal_migration_options o;
 	int result;
 
 	if (!rt)

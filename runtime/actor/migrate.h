@@ -11,8 +11,8 @@
 int peali_move_settle(struct peal_kernel *kernel, uint32_t index,
 		      const char *call);
 /* Checks that a handler can send by the ports of another handler's actor. */
-int peali_sharing_check(const struct peal_handler_info *handler,
-			const struct peal_handler_info *owner,
-			const char *call);
+int peali_schedule_check(const struct peal_handler_info *handler,
+			 const struct peal_handler_info *owner,
+			 const char *call);
 
 #endif

@@ -4,10 +4,12 @@
  * Workers detect the end of actors and notify the owners
  * (include/peal/device/monitor.h).
  */
-#include "runtime/actor/monitor.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include <peal/abi/monitor.h>
+#include <peal/monitor.h>
+#include "runtime/actor/monitor.h"
 
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
@@ -103,7 +105,7 @@ void peali_monitors_close(struct peal_kernel *k)
 static uint32_t worker_of(struct peal_kernel *k, uint64_t actor)
 {
 	return peali_kernel_of(k->rt, actor) == k ?
-		       k->actors[peali_actor_lives(k, PEAL_ACTOR_INDEX(actor))]
+		       k->actors[peali_actor_resolve(k, PEAL_ACTOR_INDEX(actor))]
 			       .worker :
 		       0;
 }
@@ -115,12 +117,12 @@ static int ask(struct peal_kernel *k, uint64_t actor,
 	const uint64_t *said;
 	int result;
 
-	c->report = peali_area_view(k->rt, k->device, &k->shared) +
+	c->report = peali_block_view(k->rt, k->device, &k->shared) +
 		    k->report_offset;
 	result = peali_kernel_tell(k, worker_of(k, actor), PEAL_CONTROL_MONITOR,
 				   c, sizeof(*c), call);
-	said = (const uint64_t *)(uintptr_t)(peali_area_view(k->rt, PEALI_HOST,
-							     &k->shared) +
+	said = (const uint64_t *)(uintptr_t)(peali_block_view(k->rt, PEALI_HOST,
+							      &k->shared) +
 					     k->report_offset);
 	if (!result && handle_out)
 		*handle_out = peal_load_relaxed_sys(said);
@@ -197,8 +199,8 @@ static int check_owner(struct peal_kernel *k, uint64_t owner, uint64_t actor,
 				  of ? "another kernel's actor" :
 				       "neither an actor nor an endpoint",
 				  k->name);
-	if (peali_address_lives(k->rt, owner) ==
-	    peali_address_lives(k->rt, actor))
+	if (peali_address_resolve(k->rt, owner) ==
+	    peali_address_resolve(k->rt, actor))
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "actor %u of kernel '%s' cannot monitor "
 				  "itself",
@@ -325,30 +327,30 @@ int peal_monitor(struct peal_kernel *k, uint64_t owner, uint64_t actor,
 	return result;
 }
 
-int peal_bond(struct peal_kernel *k, uint64_t a, uint64_t b,
-	      uint64_t bond_out[2])
+int peal_actor_bind(struct peal_kernel *k, uint64_t a, uint64_t b,
+		    uint64_t monitors_out[2])
 {
 	struct peal_monitor_options o = { .size = sizeof(o),
 					  .flags = PEAL_MONITOR_BINDS };
 	uint64_t bond[2] = { 0, 0 };
-	int result = check_kernel(k, "peal_bond");
+	int result = check_kernel(k, "peal_actor_bind");
 
 	if (result)
 		return result;
 	pthread_mutex_lock(&k->rt->lock);
 	if (peali_endpoint_of(k->rt, b))
-		result = peali_fail(PEAL_EINVAL, "peal_bond",
+		result = peali_fail(PEAL_EINVAL, "peal_actor_bind",
 				    "b is an endpoint: actors are bound");
 	if (!result)
 		result = set(k, a, b, &o, &bond[0]);
 	if (!result) {
 		result = set(k, b, a, &o, &bond[1]);
 		if (result)
-			take_off(k, bond[0], "peal_bond");
+			take_off(k, bond[0], "peal_actor_bind");
 	}
 	pthread_mutex_unlock(&k->rt->lock);
-	if (!result && bond_out)
-		memcpy(bond_out, bond, sizeof(bond));
+	if (!result && monitors_out)
+		memcpy(monitors_out, bond, sizeof(bond));
 	return result;
 }
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pools: creates and destroys them, and manages their members. */
-#include "runtime/actor/pool.h"
-
 #include <stdlib.h>
 #include <string.h>
+
+#include <peal/pool.h>
+#include "runtime/actor/pool.h"
 
 #include "queues/publication.h"
 #include "queues/work.h"
@@ -34,7 +35,7 @@ void peali_pools_free(struct peal_kernel *k)
 	uint32_t i;
 
 	for (i = 0; k->pools && i < k->params.max_pools; i++) {
-		peali_area_free(k->rt, &k->pools[i].area);
+		peali_block_free(k->rt, &k->pools[i].block);
 		free(k->pools[i].members);
 	}
 	free(k->pools);
@@ -51,7 +52,7 @@ static int no_such_pool(uint64_t address, const char *call)
 /*
  * Returns the bytes of a worker's message buffer. A slot's content follows it.
  */
-static uint64_t message_room(const struct peali_pool *p)
+static uint64_t message_space(const struct peali_pool *p)
 {
 	return peali_whole_lines(p->spec.message_bytes);
 }
@@ -80,8 +81,8 @@ static int plan(struct peal_kernel *k, const struct peal_pool_options *o,
 	p->worker_offset = peali_whole_lines(
 		peali_work_set_bytes(&p->spec, k->params.n_workers));
 	p->worker_bytes =
-		message_room(p) + peali_whole_lines(peali_policy_stage(
-					  p->spec.policy, p->spec.slot_bytes));
+		message_space(p) + peali_whole_lines(peali_publication_stage(
+					   p->spec.policy, p->spec.slot_bytes));
 	return 0;
 }
 
@@ -95,25 +96,25 @@ static int write_headers(struct peal_kernel *k, const struct peali_pool *p)
 
 	peali_work_set_header(&set, &p->spec, k->params.n_workers);
 	peali_work_header(&shard, &p->spec);
-	result = peali_area_write(k->rt, &p->area, 0, &set, sizeof(set));
+	result = peali_block_write(k->rt, &p->block, 0, &set, sizeof(set));
 	for (i = 0; i < k->params.n_workers && !result; i++)
-		result = peali_area_write(k->rt, &p->area,
-					  set.shards_offset +
-						  i * set.shard_bytes,
-					  &shard, sizeof(shard));
+		result = peali_block_write(k->rt, &p->block,
+					   set.shards_offset +
+						   i * set.shard_bytes,
+					   &shard, sizeof(shard));
 	return result;
 }
 
 static int tell_worker(struct peal_kernel *k, const struct peali_pool *p,
 		       uint32_t worker, uint16_t type, const char *call)
 {
-	uint64_t base = peali_area_view(k->rt, k->device, &p->area);
+	uint64_t base = peali_block_view(k->rt, k->device, &p->block);
 	struct peal_pool_view view;
 
 	memset(&view, 0, sizeof(view));
 	view.set = base;
 	view.message = base + p->worker_offset + worker * p->worker_bytes;
-	view.stage = view.message + message_room(p);
+	view.stage = view.message + message_space(p);
 	view.index = (uint32_t)(p - k->pools);
 	view.actor = peali_actor_number(k, p->actor);
 	if (p->members[worker])
@@ -159,14 +160,14 @@ static int take_down(struct peal_kernel *k, struct peali_pool *p,
 	peali_name_forget(k->rt,
 			  k->params.address | peali_actor_number(k, p->actor));
 	peali_entry_give(k, p->actor);
-	peali_area_free(k->rt, &p->area);
+	peali_block_free(k->rt, &p->block);
 	p->used = p->ending = 0;
 	return 0;
 }
 
 /* Finds a free pool and takes a free entry for its address. */
-static int find_room(struct peal_kernel *k, struct peali_pool **pool_out,
-		     uint32_t *actor_out)
+static int find_free_pool(struct peal_kernel *k, struct peali_pool **pool_out,
+			  uint32_t *actor_out)
 {
 	int64_t actor;
 	uint32_t i;
@@ -186,7 +187,7 @@ static int find_room(struct peal_kernel *k, struct peali_pool **pool_out,
 			PEAL_ENOSPC, CREATE,
 			"all %u of max_actors are used in kernel '%s', and a "
 			"pool takes one: launch it with a larger max_actors",
-			k->params.first_room, k->name);
+			k->params.first_actor_slot, k->name);
 	*pool_out = &k->pools[i];
 	*actor_out = (uint32_t)actor;
 	return 0;
@@ -206,14 +207,14 @@ static int make(struct peal_kernel *k, const struct peal_pool_options *o,
 		return peali_fail(PEAL_ENOMEM, CREATE,
 				  "no memory for the members of %u workers",
 				  k->params.n_workers);
-	result = peali_area_alloc(k->rt, k->device,
-				  p->worker_offset +
-					  k->params.n_workers * p->worker_bytes,
-				  &p->area);
+	result = peali_block_alloc(k->rt, k->device,
+				   p->worker_offset + k->params.n_workers *
+							      p->worker_bytes,
+				   &p->block);
 	if (!result)
 		result = write_headers(k, p);
 	if (result)
-		peali_area_free(k->rt, &p->area);
+		peali_block_free(k->rt, &p->block);
 	return result;
 }
 
@@ -222,7 +223,7 @@ static int create(struct peal_kernel *k, const struct peal_pool_options *o,
 {
 	struct peali_pool *p = NULL;
 	uint32_t actor = 0;
-	int result = find_room(k, &p, &actor);
+	int result = find_free_pool(k, &p, &actor);
 
 	if (result)
 		return result;
@@ -293,8 +294,8 @@ static int check_types(struct peal_kernel *k, const struct peali_pool *p,
 	for (link = k->rt->links; link; link = link->next) {
 		if (link->to.pool != p || !link->from.kernel)
 			continue;
-		result = peali_handlers_agree(peali_end_handler(&link->from), h,
-					      JOIN);
+		result = peali_handlers_agree(
+			peali_link_end_handler(&link->from), h, JOIN);
 		if (!result && link->from.dead_letters)
 			result = peali_handler_takes_dead_letters(h, JOIN);
 		if (result)
@@ -331,7 +332,7 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	struct peali_actor *a;
 	int result;
 
-	actor = peali_address_lives(rt, actor);
+	actor = peali_address_resolve(rt, actor);
 	if (!p)
 		return no_such_pool(pool, JOIN);
 	result = peali_pool_open(p, JOIN);
@@ -358,7 +359,7 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 				  "actor %u of kernel '%s' is a member of a "
 				  "pool already",
 				  PEAL_ACTOR_INDEX(actor), k->name);
-	if (k->wards && k->wards[PEAL_ACTOR_INDEX(actor)].supervisor)
+	if (k->supervised && k->supervised[PEAL_ACTOR_INDEX(actor)].supervisor)
 		return peali_fail(PEAL_EINVAL, JOIN,
 				  "actor %u of kernel '%s' has a supervisor, "
 				  "and a pool would not wait until it begins "
@@ -404,7 +405,7 @@ static int leave(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	struct peali_actor *a;
 	int result = 0;
 
-	actor = peali_address_lives(rt, actor);
+	actor = peali_address_resolve(rt, actor);
 	if (!p)
 		return no_such_pool(pool, LEAVE);
 	if (peali_kernel_of(rt, actor) != k ||
@@ -485,7 +486,7 @@ int peal_pool_info(struct peal_runtime *rt, uint64_t pool,
 		info_out->message_bytes = p->spec.message_bytes;
 		info_out->policy = p->spec.policy;
 		info_out->members = p->n_members;
-		info_out->memory_bytes = p->area.bytes;
+		info_out->memory_bytes = p->block.bytes;
 	} else {
 		result = no_such_pool(pool, "peal_pool_info");
 	}

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Proxies: addresses in one kernel that lead to actors or pools of other
- * kernels. On the host a proxy is a crossing. On the device its entry is like
- * that of an actor that has migrated to another kernel
- * (include/peal/device/away.h).
+ * kernels. On the host a proxy is a forwarding entry. On the device it is like
+ * the entry of an actor that has migrated to another kernel
+ * (include/peal/device/impl/loop/actor_forward.h).
  */
 #include <string.h>
+
+#include <peal/proxy.h>
 
 #include "runtime/actor/forwarding.h"
 #include "runtime/actor/retire.h"
@@ -46,7 +48,7 @@ static uint32_t choose_worker(const struct peal_kernel *k,
 	uint32_t i;
 
 	for (i = 0; i < k->params.n_workers; i++)
-		if (peali_passage_find(k, i, to))
+		if (peali_fwd_link_find(k, i, to))
 			return i;
 	return 0;
 }
@@ -62,8 +64,8 @@ static int tell_proxy(struct peal_kernel *k, uint32_t index, uint64_t address,
 	spawn.count = 1;
 	spawn.entry.state = (uint32_t)address;
 	spawn.entry.port_base = (uint16_t)port;
-	spawn.entry.place = PEAL_PLACE_TO(PEAL_PLACE(spawn.actor, worker, 0),
-					  PEAL_PLACE_ELSEWHERE);
+	spawn.entry.location = PEAL_ENTRY_FORWARD_TO(
+		PEAL_ENTRY(spawn.actor, worker, 0), PEAL_ENTRY_OTHER_KERNEL);
 	spawn.init_bytes = PEAL_CONTROL_WRITTEN;
 	return peali_kernel_tell(k, worker, PEAL_CONTROL_SPAWN, &spawn,
 				 sizeof(spawn), CREATE);
@@ -74,15 +76,15 @@ static void give_up(struct peal_kernel *k, uint64_t from)
 {
 	struct peal_error_info failed = *peal_last_error();
 
-	peali_crossing_end(k->rt, from);
+	peali_fwd_entry_end(k->rt, from);
 	peali_fail(failed.code, CREATE, "%s", failed.text);
 }
 
 /* Creates an entry that leads to `address` over a forwarding link. */
-static int make(struct peal_kernel *k, struct peal_link *passage,
+static int make(struct peal_kernel *k, struct peal_link *fwd_link,
 		uint64_t address, uint64_t *address_out)
 {
-	struct peali_crossing c = { .to = address, .proxy = 1 };
+	struct peali_fwd_entry c = { .to = address, .proxy = 1 };
 	int64_t index = peali_entry_take(k);
 	struct peali_actor *a;
 	int result;
@@ -91,19 +93,19 @@ static int make(struct peal_kernel *k, struct peal_link *passage,
 		return peali_fail(PEAL_ENOSPC, CREATE,
 				  "all %u of max_actors are used in kernel "
 				  "'%s', and a proxy takes one",
-				  k->params.first_room, k->name);
+				  k->params.first_actor_slot, k->name);
 	c.from = k->params.address | peali_actor_number(k, (uint32_t)index);
-	result = peali_crossing_add(k->rt, &c, CREATE);
+	result = peali_fwd_entry_add(k->rt, &c, CREATE);
 	if (result) {
 		peali_entry_give(k, (uint32_t)index);
 		return result;
 	}
 	a = &k->actors[index];
 	a->handler = PEALI_PROXY_HANDLER;
-	a->worker = passage->from.worker;
+	a->worker = fwd_link->from.worker;
 	a->moved_to = PEALI_ELSEWHERE;
 	k->n_moved++;
-	result = tell_proxy(k, (uint32_t)index, address, passage->from.index);
+	result = tell_proxy(k, (uint32_t)index, address, fwd_link->from.index);
 	if (!result)
 		*address_out = c.from;
 	else if (result != PEAL_EHUNG) /* a hung worker may still create it */
@@ -114,9 +116,9 @@ static int make(struct peal_kernel *k, struct peal_link *passage,
 static int create(struct peal_kernel *k, uint64_t given, uint32_t worker,
 		  uint64_t *address_out)
 {
-	uint64_t address = peali_address_lives(k->rt, given);
+	uint64_t address = peali_address_resolve(k->rt, given);
 	struct peal_kernel *to = home_of(k->rt, address);
-	struct peal_link *passage;
+	struct peal_link *fwd_link;
 	int result;
 
 	if (!to)
@@ -131,7 +133,7 @@ static int create(struct peal_kernel *k, uint64_t given, uint32_t worker,
 				  "handlers tell it by its own number, %u",
 				  (unsigned long long)address, k->name,
 				  (uint32_t)address);
-	result = peali_passage_check(k, to, CREATE);
+	result = peali_fwd_link_check(k, to, CREATE);
 	if (result)
 		return result;
 	if (worker > k->params.n_workers)
@@ -139,9 +141,9 @@ static int create(struct peal_kernel *k, uint64_t given, uint32_t worker,
 				  "no worker %u in kernel '%s': it has %u",
 				  worker - 1, k->name, k->params.n_workers);
 	worker = worker ? worker - 1 : choose_worker(k, to);
-	result = peali_passage_make(k, worker, to, arrives_at(to, address),
-				    &passage, CREATE);
-	return result ? result : make(k, passage, address, address_out);
+	result = peali_fwd_link_make(k, worker, to, arrives_at(to, address),
+				     &fwd_link, CREATE);
+	return result ? result : make(k, fwd_link, address, address_out);
 }
 
 int peal_proxy_create(struct peal_kernel *k, uint64_t address,
@@ -164,15 +166,15 @@ int peal_proxy_create(struct peal_kernel *k, uint64_t address,
 
 int peal_proxy_destroy(struct peal_runtime *rt, uint64_t address)
 {
-	const struct peali_crossing *c;
+	const struct peali_fwd_entry *c;
 	int result;
 
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, "peal_proxy_destroy",
 				  "runtime is NULL");
 	pthread_mutex_lock(&rt->lock);
-	c = peali_crossing_from(rt, address);
-	result = c && c->proxy ? peali_crossing_end(rt, address) :
+	c = peali_fwd_entry_from(rt, address);
+	result = c && c->proxy ? peali_fwd_entry_end(rt, address) :
 				 peali_fail(PEAL_ENOENT, "peal_proxy_destroy",
 					    "%#llx is no proxy's address",
 					    (unsigned long long)address);

@@ -53,7 +53,7 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 				  peali_kernel_of(k->rt, address) ?
 					  ", which is another kernel's" :
 					  "");
-	index = peali_actor_lives(k, PEAL_ACTOR_INDEX(address));
+	index = peali_actor_resolve(k, PEAL_ACTOR_INDEX(address));
 	a = &k->actors[index];
 	if (a->pool == LEAVING)
 		return peali_fail(PEAL_EINVAL, "peal_actor_retire",
@@ -67,7 +67,7 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 	/* links do not hold an actor that a handler has made */
 	held = peali_is_spawned(k, address) ?
 		       0 :
-		       links_of(k->rt, peali_address_lives(k->rt, address));
+		       links_of(k->rt, peali_address_resolve(k->rt, address));
 	if (held)
 		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
 				  "%u links or actors that share its ports "
@@ -79,7 +79,8 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 
 static void set_pool(struct peal_kernel *k, uint64_t address, uint32_t pool)
 {
-	k->actors[peali_actor_lives(k, PEAL_ACTOR_INDEX(address))].pool = pool;
+	k->actors[peali_actor_resolve(k, PEAL_ACTOR_INDEX(address))].pool =
+		pool;
 }
 
 /* Marks the actors as LEAVING. Marks no actor if one of them must not be
@@ -133,11 +134,12 @@ static int say_exits_wait(const struct peal_kernel *k)
 }
 
 /* Tells the workers to end the actors. While exit hooks have to run first, the
- * call repeats the messages, at most for answer_ms. */
+ * call repeats the messages, at most for control_timeout_ms. */
 static int tell_runs(struct peal_kernel *k, const uint32_t *worker,
 		     struct peal_control_spawn *spawn, uint32_t runs)
 {
-	uint64_t deadline = peali_deadline((int64_t)k->rt->answer_ms * 1000000);
+	uint64_t deadline =
+		peali_deadline((int64_t)k->rt->control_timeout_ms * 1000000);
 	uint32_t turns = 0, i;
 	int result;
 
@@ -173,7 +175,7 @@ static int tell_ends(struct peal_kernel *k, const uint64_t *addresses,
 			k->actors[PEAL_ACTOR_INDEX(addresses[at])].worker;
 		spawn[runs].actor = (uint32_t)addresses[at];
 		spawn[runs].count = run;
-		spawn[runs].entry.place = PEAL_PLACE(
+		spawn[runs].entry.location = PEAL_ENTRY(
 			addresses[at], worker[runs], PEAL_NO_HANDLER);
 	}
 	result = spawn && worker ? tell_runs(k, worker, spawn, runs) :
@@ -232,14 +234,14 @@ static int tell_former_ends(struct peal_kernel *k, const uint64_t *living,
 }
 
 /* Frees an entry and all host records of it. */
-static void strike_entry(struct peal_kernel *k, uint32_t index)
+static void remove_entry(struct peal_kernel *k, uint32_t index)
 {
 	struct peali_actor *a = &k->actors[index];
-	struct peali_rooms rooms = peali_rooms_of(k, a->handler, a);
+	struct peali_actor_slots slots = peali_actor_slots_of(k, a->handler, a);
 
-	if (a->ports_of && !a->moved_to)
-		k->actors[a->ports_of - 1].n_links--;
-	peali_supervisor_strike(k, index);
+	if (a->share_ports_with && !a->moved_to)
+		k->actors[a->share_ports_with - 1].n_links--;
+	peali_supervisor_remove_member(k, index);
 	peali_limit_give(k, index);
 	k->n_moved -= a->moved_to != 0;
 	a->pool = a->moved_to = a->moved_from = a->bare = 0;
@@ -248,7 +250,7 @@ static void strike_entry(struct peal_kernel *k, uint32_t index)
 	if (a->handler == PEALI_PROXY_HANDLER)
 		peali_entry_give(k, index);
 	else
-		peali_rooms_give(&rooms, index);
+		peali_actor_slots_give(&slots, index);
 }
 
 /* Frees the entries of the retired actors. The last actor comes first, so that
@@ -267,41 +269,41 @@ static void strike(struct peal_kernel *k, const uint64_t *living, uint32_t n)
 		     former && former != PEALI_ELSEWHERE;) {
 			index = former - 1;
 			former = k->actors[index].moved_from;
-			strike_entry(k, index);
+			remove_entry(k, index);
 		}
 	}
 }
 
-int peali_crossing_end(struct peal_runtime *rt, uint64_t address)
+int peali_fwd_entry_end(struct peal_runtime *rt, uint64_t address)
 {
 	struct peal_kernel *k = peali_kernel_of(rt, address);
-	struct peali_crossing *c = peali_crossing_from(rt, address);
+	struct peali_fwd_entry *c = peali_fwd_entry_from(rt, address);
 	int result = peali_kernel_ended(k) ? 0 : tell_ends(k, &address, 1);
 
 	if (result)
 		return result;
 	if (c)
-		peali_crossing_remove(rt, c);
-	strike_entry(k, PEAL_ACTOR_INDEX(address));
+		peali_fwd_entry_remove(rt, c);
+	remove_entry(k, PEAL_ACTOR_INDEX(address));
 	return 0;
 }
 
 /* Ends the entries of other kernels that led to the actors. Also ends all
  * entries before them. */
-static int end_crossings(struct peal_runtime *rt, const uint64_t *living,
-			 uint32_t n)
+static int end_fwd_entries(struct peal_runtime *rt, const uint64_t *living,
+			   uint32_t n)
 {
 	uint64_t address, before;
 	int crossed, result = 0;
 	uint32_t i;
 
-	for (i = 0; rt->n_crossings && i < n; i++) {
+	for (i = 0; rt->n_fwd_entries && i < n; i++) {
 		crossed = 0;
 		for (address = living[i]; address && !result;
 		     address = before) {
 			before = peali_address_before(rt, address);
 			if (crossed)
-				result = peali_crossing_end(rt, address);
+				result = peali_fwd_entry_end(rt, address);
 			else if (before && (before ^ address) >> 32)
 				crossed = 1;
 		}
@@ -322,11 +324,12 @@ static int end_proxies(struct peal_runtime *rt)
 	uint32_t i = 0;
 	int result = 0;
 
-	while (i < rt->n_crossings && !result) {
-		const struct peali_crossing *c = &rt->crossings[i];
+	while (i < rt->n_fwd_entries && !result) {
+		const struct peali_fwd_entry *c = &rt->fwd_entries[i];
 
-		if (c->proxy && is_leaving(rt, peali_address_lives(rt, c->to)))
-			result = peali_crossing_end(rt, c->from);
+		if (c->proxy &&
+		    is_leaving(rt, peali_address_resolve(rt, c->to)))
+			result = peali_fwd_entry_end(rt, c->from);
 		else
 			i++;
 	}
@@ -344,7 +347,7 @@ static int end_marked(struct peal_kernel *k, const uint64_t *living, uint32_t n)
 	if (!result)
 		result = end_proxies(k->rt);
 	if (!result)
-		result = end_crossings(k->rt, living, n);
+		result = end_fwd_entries(k->rt, living, n);
 	for (i = 0; result && i < n; i++)
 		set_pool(k, living[i], 0);
 	if (!result)
@@ -373,7 +376,7 @@ static int retire_there(struct peal_runtime *rt, const uint64_t *addresses,
 	living = calloc(n, sizeof(*living));
 	for (i = 0; i < n; i++) {
 		if (living)
-			living[i] = peali_address_lives(rt, addresses[i]);
+			living[i] = peali_address_resolve(rt, addresses[i]);
 		else
 			set_pool(k, addresses[i], 0);
 	}
@@ -386,18 +389,18 @@ static int retire_there(struct peal_runtime *rt, const uint64_t *addresses,
 
 /* Finds the newest address of an actor. First asks a worker again that has not
  * answered whether the actor has left its kernel. */
-static int find_living(struct peal_runtime *rt, uint64_t address,
-		       uint64_t *living_out)
+static int find_resolved(struct peal_runtime *rt, uint64_t address,
+			 uint64_t *living_out)
 {
 	struct peal_kernel *k;
 	int result = 0;
 
-	address = peali_address_lives(rt, address);
+	address = peali_address_resolve(rt, address);
 	k = peali_kernel_of(rt, address);
 	if (k && k->actors[PEAL_ACTOR_INDEX(address)].moving == PEALI_ELSEWHERE)
 		result = peali_move_settle(k, PEAL_ACTOR_INDEX(address),
 					   "peal_actor_retire");
-	*living_out = peali_address_lives(rt, address);
+	*living_out = peali_address_resolve(rt, address);
 	return result;
 }
 
@@ -408,14 +411,14 @@ int peali_actors_retire(struct peal_runtime *rt, const uint64_t *addresses,
 	uint32_t i;
 	int result = 0;
 
-	if (!rt->n_crossings)
+	if (!rt->n_fwd_entries)
 		return retire_there(rt, addresses, n);
 	living = calloc(n, sizeof(*living));
 	if (!living)
 		return peali_fail(PEAL_ENOMEM, "peal_actor_retire",
 				  "no memory to end %u actors", n);
 	for (i = 0; i < n && !result; i++)
-		result = find_living(rt, addresses[i], &living[i]);
+		result = find_resolved(rt, addresses[i], &living[i]);
 	if (!result)
 		result = retire_there(rt, living, n);
 	free(living);

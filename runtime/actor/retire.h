@@ -10,6 +10,6 @@
 int peali_actors_retire(struct peal_runtime *rt, const uint64_t *addresses,
 			uint32_t n);
 /* Ends an address that leads to another kernel. */
-int peali_crossing_end(struct peal_runtime *rt, uint64_t address);
+int peali_fwd_entry_end(struct peal_runtime *rt, uint64_t address);
 
 #endif

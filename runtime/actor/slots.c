@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Actor slots of a kernel. A slot consists of a table entry, a state in the
- * arena and ports of a worker. See struct peali_rooms.
+ * arena and ports of a worker. See struct peali_actor_slots.
  *
  * 1. An actor gets the slot of a retired actor, if one fits. Free slots are in
  *    lists by handler, worker and port sharing. The search takes the same time
@@ -43,12 +43,12 @@ static uint32_t n_lists(const struct peal_kernel *k)
 	return k->program->n_handlers * k->params.n_workers * 2 + 1;
 }
 
-static uint32_t *list_of(const struct peali_rooms *r)
+static uint32_t *list_of(const struct peali_actor_slots *r)
 {
 	const struct peal_kernel *k = r->kernel;
 
 	return &k->retired[(r->handler * k->params.n_workers + r->worker) * 2 +
-			   (r->ports_of != 0)];
+			   (r->share_ports_with != 0)];
 }
 
 static uint32_t *list_of_bare(const struct peal_kernel *k)
@@ -56,7 +56,7 @@ static uint32_t *list_of_bare(const struct peal_kernel *k)
 	return &k->retired[n_lists(k) - 1];
 }
 
-int peali_rooms_open(struct peal_kernel *k)
+int peali_actor_slots_open(struct peal_kernel *k)
 {
 	uint32_t i;
 
@@ -71,23 +71,23 @@ int peali_rooms_open(struct peal_kernel *k)
 	return 0;
 }
 
-void peali_rooms_close(struct peal_kernel *k)
+void peali_actor_slots_close(struct peal_kernel *k)
 {
 	free(k->actors);
 	free(k->retired);
 	free(k->spans);
 }
 
-uint64_t peali_room_step(const struct peal_handler_info *h)
+uint64_t peali_state_stride(const struct peal_handler_info *h)
 {
 	return ((uint64_t)h->state_bytes + 15) / 16 * 16;
 }
 
 /* Returns the arena bytes that a slot takes. A migrated actor takes 0. */
-static uint64_t step_of(const struct peali_rooms *r)
+static uint64_t step_of(const struct peali_actor_slots *r)
 {
 	return r->moved ? 0 :
-			  peali_room_step(
+			  peali_state_stride(
 				  &r->kernel->program->handlers[r->handler]);
 }
 
@@ -203,8 +203,8 @@ static void sort_bare(struct peal_kernel *k)
 	for (i = 0; i < n; i++)
 		index[i] = pop(k, list);
 	qsort(index, n, sizeof(*index), by_index);
-	for (; n && index[n - 1] + 1 == k->n_rooms; n--)
-		k->n_rooms--;
+	for (; n && index[n - 1] + 1 == k->n_entries; n--)
+		k->n_entries--;
 	while (n-- > 0)
 		push(k, list, index[n]);
 	free(index);
@@ -238,7 +238,7 @@ static void dissolve(struct peal_kernel *k)
 			add_span(k, ARENA,
 				 k->actors[index].state_offset -
 					 k->arena_offset,
-				 peali_room_step(h));
+				 peali_state_stride(h));
 			if (!(i & 1))
 				add_span(k, worker, k->actors[index].port_base,
 					 h->ports);
@@ -316,21 +316,21 @@ enum lack { LACK_NOTHING, LACK_ENTRIES, LACK_BYTES, LACK_PORTS };
 
 /* Returns the resource that n more slots would exhaust. *left_out receives its
  * free amount. */
-static enum lack what_lacks(const struct peali_rooms *r, uint32_t n,
+static enum lack what_lacks(const struct peali_actor_slots *r, uint32_t n,
 			    uint64_t *left_out)
 {
 	const struct peal_kernel *k = r->kernel;
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
 	uint64_t step = step_of(r);
 
-	*left_out = k->params.first_room - k->n_rooms +
+	*left_out = k->params.first_actor_slot - k->n_entries +
 		    count(k, *list_of_bare(k), n);
 	if (n > *left_out)
 		return LACK_ENTRIES;
 	if (step && n > pieces(k, ARENA, step, k->arena_bytes - k->arena_used,
 			       left_out))
 		return LACK_BYTES;
-	if (!r->ports_of && h->ports &&
+	if (!r->share_ports_with && h->ports &&
 	    n > pieces(k, r->worker, h->ports,
 		       PEAL_PORTS_FIRST + k->params.max_ports -
 			       k->workers[r->worker].n_ports,
@@ -339,12 +339,12 @@ static enum lack what_lacks(const struct peali_rooms *r, uint32_t n,
 	return LACK_NOTHING;
 }
 
-static int say_lack(const struct peali_rooms *r, uint32_t n, enum lack lack,
-		    uint64_t left, const char *call)
+static int say_lack(const struct peali_actor_slots *r, uint32_t n,
+		    enum lack lack, uint64_t left, const char *call)
 {
 	const struct peal_kernel *k = r->kernel;
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
-	unsigned long long step = peali_room_step(h);
+	unsigned long long step = peali_state_stride(h);
 
 	switch (lack) {
 	case LACK_NOTHING:
@@ -354,7 +354,7 @@ static int say_lack(const struct peali_rooms *r, uint32_t n, enum lack lack,
 			return peali_fail(PEAL_ENOSPC, call,
 					  "all %u of max_actors are used in "
 					  "kernel '%s'",
-					  k->params.first_room, k->name);
+					  k->params.first_actor_slot, k->name);
 		return peali_fail(PEAL_ENOSPC, call,
 				  "%u more actors on worker %u and %llu of "
 				  "max_actors are left in kernel '%s'",
@@ -373,7 +373,7 @@ static int say_lack(const struct peali_rooms *r, uint32_t n, enum lack lack,
 	return peali_fail(PEAL_ENOSPC, call,
 			  "'%s' has %u ports, and for %u actors %llu of "
 			  "max_ports are left on worker %u of kernel '%s': "
-			  "option ports_of shares one's",
+			  "option share_ports_with shares one's",
 			  h->name, h->ports, n, (unsigned long long)left,
 			  r->worker, k->name);
 }
@@ -382,10 +382,10 @@ static uint32_t take_entry(struct peal_kernel *k)
 {
 	uint32_t *bare = list_of_bare(k);
 
-	return *bare ? pop(k, bare) : k->n_rooms++;
+	return *bare ? pop(k, bare) : k->n_entries++;
 }
 
-static uint32_t take_fresh(const struct peali_rooms *r)
+static uint32_t take_fresh(const struct peali_actor_slots *r)
 {
 	struct peal_kernel *k = r->kernel;
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
@@ -399,7 +399,7 @@ static uint32_t take_fresh(const struct peali_rooms *r)
 		k->arena_used += step;
 	}
 	a->state_offset = k->arena_offset + (uint64_t)at;
-	if (r->ports_of)
+	if (r->share_ports_with)
 		return index;
 	at = h->ports ? take_ports(k, r->worker, h->ports) : -1;
 	if (at < 0) {
@@ -412,17 +412,18 @@ static uint32_t take_fresh(const struct peali_rooms *r)
 
 /* ---- interface ----------------------------------------------------------- */
 
-struct peali_rooms peali_rooms_of(struct peal_kernel *k, uint32_t handler,
-				  const struct peali_actor *a)
+struct peali_actor_slots peali_actor_slots_of(struct peal_kernel *k,
+					      uint32_t handler,
+					      const struct peali_actor *a)
 {
-	struct peali_rooms rooms = { k, handler, a->worker, a->ports_of,
-				     a->bare };
+	struct peali_actor_slots slots = { k, handler, a->worker,
+					   a->share_ports_with, a->bare };
 
-	return rooms;
+	return slots;
 }
 
-int peali_rooms_take(const struct peali_rooms *r, uint32_t n,
-		     uint32_t *index_out, const char *call)
+int peali_actor_slots_take(const struct peali_actor_slots *r, uint32_t n,
+			   uint32_t *index_out, const char *call)
 {
 	struct peal_kernel *k = r->kernel;
 	uint32_t reused = r->moved ? 0 : count(k, *list_of(r), n), i;
@@ -442,25 +443,26 @@ int peali_rooms_take(const struct peali_rooms *r, uint32_t n,
 		index_out[i] = i < reused ? pop(k, list_of(r)) : take_fresh(r);
 		a = &k->actors[index_out[i]];
 		a->worker = r->worker;
-		a->ports_of = r->ports_of;
-		if (r->ports_of)
-			a->port_base = k->actors[r->ports_of - 1].port_base;
+		a->share_ports_with = r->share_ports_with;
+		if (r->share_ports_with)
+			a->port_base =
+				k->actors[r->share_ports_with - 1].port_base;
 	}
 	return 0;
 }
 
 /* Returns 1 if the slot's entry, state and ports are all the last used ones. */
-static int is_last(const struct peali_rooms *r, uint32_t index)
+static int is_last(const struct peali_actor_slots *r, uint32_t index)
 {
 	const struct peal_kernel *k = r->kernel;
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
 	const struct peali_actor *a = &k->actors[index];
 	uint64_t step = step_of(r);
 
-	return index + 1 == k->n_rooms &&
+	return index + 1 == k->n_entries &&
 	       (!step ||
 		a->state_offset + step == k->arena_offset + k->arena_used) &&
-	       (r->ports_of || !h->ports ||
+	       (r->share_ports_with || !h->ports ||
 		a->port_base + h->ports == k->workers[r->worker].n_ports);
 }
 
@@ -482,23 +484,23 @@ static void give_ports(struct peal_kernel *k, uint32_t worker, uint64_t at,
 	merge_spans(k);
 }
 
-void peali_rooms_give(const struct peali_rooms *r, uint32_t index)
+void peali_actor_slots_give(const struct peali_actor_slots *r, uint32_t index)
 {
 	struct peal_kernel *k = r->kernel;
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
 
 	vacate(k, index);
 	if (!is_last(r, index)) {
-		if (r->moved && !r->ports_of && h->ports)
+		if (r->moved && !r->share_ports_with && h->ports)
 			give_ports(k, r->worker, k->actors[index].port_base,
 				   h->ports);
 		push(k, r->moved ? list_of_bare(k) : list_of(r), index);
 		return;
 	}
 	k->actors[index].next = 0;
-	k->n_rooms--;
+	k->n_entries--;
 	k->arena_used -= step_of(r);
-	if (!r->ports_of)
+	if (!r->share_ports_with)
 		k->workers[r->worker].n_ports -= h->ports;
 }
 
@@ -519,9 +521,9 @@ void peali_port_give(struct peal_kernel *k, uint32_t worker, uint32_t port)
 
 int64_t peali_entry_take(struct peal_kernel *k)
 {
-	if (!*list_of_bare(k) && k->n_rooms == k->params.first_room)
+	if (!*list_of_bare(k) && k->n_entries == k->params.first_actor_slot)
 		dissolve(k);
-	if (!*list_of_bare(k) && k->n_rooms == k->params.first_room)
+	if (!*list_of_bare(k) && k->n_entries == k->params.first_actor_slot)
 		return -1;
 	return take_entry(k);
 }
@@ -529,10 +531,10 @@ int64_t peali_entry_take(struct peal_kernel *k)
 void peali_entry_give(struct peal_kernel *k, uint32_t index)
 {
 	vacate(k, index);
-	if (index + 1 != k->n_rooms) {
+	if (index + 1 != k->n_entries) {
 		push(k, list_of_bare(k), index);
 		return;
 	}
 	k->actors[index].next = 0;
-	k->n_rooms--;
+	k->n_entries--;
 }

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host's side of supervisors: creation, members and counts. The workers
- * restart actors: include/peal/device/supervise.h. */
-#include "runtime/actor/supervisor.h"
-
+ * restart actors: include/peal/device/impl/loop/supervision.h. */
 #include <stdlib.h>
 #include <string.h>
+
+#include <peal/abi/supervisor.h>
+#include <peal/supervisor.h>
+#include "runtime/actor/supervisor.h"
 
 #include "runtime/actor/initial_state.h"
 #include "runtime/base/error.h"
@@ -37,8 +39,8 @@ int peali_supervisors_open(struct peal_kernel *k)
 	if (!n)
 		return 0;
 	k->supervisors = calloc(n, sizeof(*k->supervisors));
-	k->wards = calloc(k->params.max_actors, sizeof(*k->wards));
-	return k->supervisors && k->wards ? 0 : PEAL_ENOMEM;
+	k->supervised = calloc(k->params.max_actors, sizeof(*k->supervised));
+	return k->supervisors && k->supervised ? 0 : PEAL_ENOMEM;
 }
 
 void peali_supervisors_close(struct peal_kernel *k)
@@ -48,7 +50,7 @@ void peali_supervisors_close(struct peal_kernel *k)
 		peali_inits_free(k, k->inits);
 	}
 	free(k->supervisors);
-	free(k->wards);
+	free(k->supervised);
 }
 
 /* ---- members ------------------------------------------------------------- */
@@ -72,35 +74,35 @@ int peali_supervisor_check(const struct peal_supervisor *s,
 	return 0;
 }
 
-struct peal_control_care
-peali_supervisor_care(const struct peal_supervisor *s,
-		      const struct peali_inits *inits,
-		      const struct peal_actor_options *o, uint32_t at)
+struct peal_control_supervise
+peali_supervision_message(const struct peal_supervisor *s,
+			  const struct peali_inits *inits,
+			  const struct peal_actor_options *o, uint32_t at)
 {
-	struct peal_control_care care;
+	struct peal_control_supervise care;
 
 	memset(&care, 0, sizeof(care));
 	care.member = PEAL_MEMBER(index_of(s), s->next_order + at);
 	if (!inits)
 		return care;
-	care.init = peali_area_view(s->kernel->rt, s->kernel->device,
-				    &inits->area) +
+	care.init = peali_block_view(s->kernel->rt, s->kernel->device,
+				     &inits->block) +
 		    at * inits->step;
 	care.init_bytes = (uint32_t)o->init_bytes;
-	care.init_step = (uint32_t)inits->step;
+	care.init_stride = (uint32_t)inits->step;
 	return care;
 }
 
-void peali_supervisor_enrol(struct peal_supervisor *s,
-			    struct peali_inits *inits, const uint32_t *index,
-			    uint32_t n)
+void peali_supervisor_add_member(struct peal_supervisor *s,
+				 struct peali_inits *inits,
+				 const uint32_t *index, uint32_t n)
 {
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		s->kernel->wards[index[i]].supervisor = s;
-		s->kernel->wards[index[i]].inits = inits;
-		s->kernel->wards[index[i]].init_offset =
+		s->kernel->supervised[index[i]].supervisor = s;
+		s->kernel->supervised[index[i]].inits = inits;
+		s->kernel->supervised[index[i]].init_offset =
 			inits ? i * inits->step : 0;
 	}
 	if (inits)
@@ -109,9 +111,10 @@ void peali_supervisor_enrol(struct peal_supervisor *s,
 	s->next_order += n;
 }
 
-void peali_supervisor_strike(struct peal_kernel *k, uint32_t index)
+void peali_supervisor_remove_member(struct peal_kernel *k, uint32_t index)
 {
-	struct peali_ward *ward = k->wards ? &k->wards[index] : NULL;
+	struct peali_supervised *ward = k->supervised ? &k->supervised[index] :
+							NULL;
 
 	if (!ward || !ward->supervisor)
 		return;
@@ -137,15 +140,16 @@ static int check_options(const struct peal_kernel *k,
 				  "option strategy is %u: it must be one of "
 				  "enum peal_strategy, 0 to %u",
 				  o->strategy, PEAL_REST_FOR_ONE);
-	if (!o->restarts)
-		o->restarts = RESTARTS_DEFAULT;
-	else if (o->restarts == PEAL_RESTARTS_NONE)
-		o->restarts = 0;
-	else if (o->restarts > PEAL_RESTARTS_MAX)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option restarts is %u: it must be 1 to %u, "
-				  "or PEAL_RESTARTS_NONE",
-				  o->restarts, PEAL_RESTARTS_MAX);
+	if (!o->max_restarts)
+		o->max_restarts = RESTARTS_DEFAULT;
+	else if (o->max_restarts == PEAL_RESTARTS_NONE)
+		o->max_restarts = 0;
+	else if (o->max_restarts > PEAL_RESTARTS_MAX)
+		return peali_fail(
+			PEAL_EINVAL, CREATE,
+			"option max_restarts is %u: it must be 1 to %u, "
+			"or PEAL_RESTARTS_NONE",
+			o->max_restarts, PEAL_RESTARTS_MAX);
 	if (o->reserved)
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "option reserved is %u: it must be 0",
@@ -196,16 +200,16 @@ static int tell_made(struct peal_kernel *k, uint32_t index,
 
 	memset(&c, 0, sizeof(c));
 	c.index = index;
-	c.wish = PEAL_SUPERVISOR_MAKE;
+	c.action = PEAL_SUPERVISOR_MAKE;
 	c.strategy = o->strategy;
-	c.restarts = o->restarts;
+	c.restarts = o->max_restarts;
 	c.period_ns = o->period_ns;
 	if (o->parent)
 		c.member =
 			PEAL_MEMBER(index_of(o->parent), o->parent->next_order);
 	result = peali_kernel_tell(k, 0, PEAL_CONTROL_SUPERVISOR, &c, sizeof(c),
 				   CREATE);
-	c.wish = PEAL_SUPERVISOR_THERE;
+	c.action = PEAL_SUPERVISOR_ANNOUNCE;
 	for (i = 1; i < k->params.n_workers && !result; i++)
 		result = peali_kernel_tell(k, i, PEAL_CONTROL_SUPERVISOR, &c,
 					   sizeof(c), CREATE);
@@ -294,7 +298,7 @@ int peal_supervisor_restart(struct peal_supervisor *s)
 	pthread_mutex_lock(&rt->lock);
 	memset(&c, 0, sizeof(c));
 	c.index = index_of(s);
-	c.wish = PEAL_SUPERVISOR_RESTART;
+	c.action = PEAL_SUPERVISOR_RESTART;
 	result = peali_kernel_tell(s->kernel, 0, PEAL_CONTROL_SUPERVISOR, &c,
 				   sizeof(c), "peal_supervisor_restart");
 	pthread_mutex_unlock(&rt->lock);
@@ -309,13 +313,13 @@ static int read_report(struct peal_supervisor *s,
 	struct peal_kernel *k = s->kernel;
 	struct peal_control_supervisor c;
 	struct peal_supervisor_record record;
-	uint64_t own = peali_area_view(k->rt, k->device, &k->own);
+	uint64_t own = peali_block_view(k->rt, k->device, &k->own);
 	int result;
 
 	if (!peali_kernel_ended(k)) {
 		memset(&c, 0, sizeof(c));
 		c.index = index_of(s);
-		c.wish = PEAL_SUPERVISOR_REPORT;
+		c.action = PEAL_SUPERVISOR_REPORT;
 		c.report = peali_report_view(k);
 		result = peali_kernel_tell(k, 0, PEAL_CONTROL_SUPERVISOR, &c,
 					   sizeof(c), "peal_supervisor_info");
@@ -323,13 +327,13 @@ static int read_report(struct peal_supervisor *s,
 		if (result != PEAL_ESTOPPED)
 			return result;
 	}
-	result = peali_area_read(k->rt, &k->own,
-				 k->params.supervisors - own +
-					 index_of(s) * sizeof(record),
-				 &record, sizeof(record));
+	result = peali_block_read(k->rt, &k->own,
+				  k->params.supervisors - own +
+					  index_of(s) * sizeof(record),
+				  &record, sizeof(record));
 	out->failures = record.failures;
 	out->restarted = record.restarted;
-	out->given_up = record.given_up;
+	out->exhausted = record.given_up;
 	out->last = record.last;
 	return result;
 }
@@ -351,7 +355,7 @@ int peal_supervisor_info(struct peal_supervisor *s,
 	if (!result) {
 		memset(info_out, 0, sizeof(*info_out));
 		info_out->members = s->n_members;
-		info_out->given_up = (uint32_t)report.given_up;
+		info_out->exhausted = (uint32_t)report.exhausted;
 		info_out->failures = report.failures;
 		info_out->restarted = report.restarted;
 		if (report.last)

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Waits for reports of several kernels. See reports.h. */
+/* Waits for reports of several kernels. See collect_reports.h. */
 #include "runtime/base/collect_reports.h"
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 #include <peal/errors.h>
 
 #define LOOK_NS 20000000LL /* ns between two checks for ended kernels */
 
-int peali_reports_await(const struct peali_reports *r, int64_t timeout_ns,
-			uint64_t began)
+int peali_reports_collect(const struct peali_reports *r, int64_t timeout_ns,
+			  uint64_t began)
 {
 	int64_t left = timeout_ns;
 	int result, ended;

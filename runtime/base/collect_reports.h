@@ -25,7 +25,7 @@ struct peali_reports {
  * peal_clock_ns. timeout_ns below 0: no limit. Returns 0, PEAL_ETIMEDOUT of
  * late(), or an error of take() or ended().
  */
-int peali_reports_await(const struct peali_reports *reports, int64_t timeout_ns,
-			uint64_t began);
+int peali_reports_collect(const struct peali_reports *reports,
+			  int64_t timeout_ns, uint64_t began);
 
 #endif

@@ -7,25 +7,27 @@
 
 #include "runtime/base/error.h"
 
-/* Typed access to the environment variables of settings.h. */
+/* Typed access to the environment variables of env.h. */
 
 #define CALL "settings"
 
 struct setting {
 	const char *name;
-	enum peali_setting_type type;
+	enum peali_env_type type;
 	uint64_t lowest, highest;
 	const char *choices; /* separated by | */
 	const char *value; /* the default */
 	const char *help;
 };
 
-#define PEALI_SETTING_ROW(name, type, low, high, choices, value, help)         \
-	{ "PEAL_" #name, PEALI_SETTING_TYPE_##type, low, high, choices, value, \
-	  help },
-static const struct setting table[PEALI_SETTING_COUNT] = { PEALI_SETTINGS(
-	PEALI_SETTING_ROW) };
-#undef PEALI_SETTING_ROW
+#define PEALI_ENV_ROW(name, type, low, high, choices, value, help)               \
+	{                                                                        \
+		"PEAL_" #name, PEALI_ENV_TYPE_##type, low, high, choices, value, \
+		help                                                             \
+	},
+static const struct setting table[PEALI_ENV_COUNT] = { PEALI_ENV_TABLE(
+	PEALI_ENV_ROW) };
+#undef PEALI_ENV_ROW
 
 /* Returns the variable's value, or NULL if it is not set or empty. */
 static const char *environment(const struct setting *s)
@@ -61,25 +63,25 @@ static void write_allowed(const struct setting *s, char *out, size_t out_bytes)
 	char low[24], high[24];
 
 	switch (s->type) {
-	case PEALI_SETTING_TYPE_NUMBER:
+	case PEALI_ENV_TYPE_NUMBER:
 		snprintf(out, out_bytes, "a number from %llu to %llu",
 			 (unsigned long long)s->lowest,
 			 (unsigned long long)s->highest);
 		return;
-	case PEALI_SETTING_TYPE_BYTES:
+	case PEALI_ENV_TYPE_BYTES:
 		write_bytes(s->lowest, low, sizeof(low));
 		write_bytes(s->highest, high, sizeof(high));
 		snprintf(out, out_bytes,
 			 "bytes from %s to %s, with K, M, G or T behind them",
 			 low, high);
 		return;
-	case PEALI_SETTING_TYPE_CHOICE:
+	case PEALI_ENV_TYPE_CHOICE:
 		snprintf(out, out_bytes, "%s", s->choices);
 		return;
-	case PEALI_SETTING_TYPE_PATH:
+	case PEALI_ENV_TYPE_PATH:
 		snprintf(out, out_bytes, "an absolute path");
 		return;
-	case PEALI_SETTING_TYPE_TEXT:
+	case PEALI_ENV_TYPE_TEXT:
 		break;
 	}
 	snprintf(out, out_bytes, "text");
@@ -101,9 +103,9 @@ static int wrong_type(const struct setting *s)
 			  s->name);
 }
 
-static const struct setting *lookup(enum peali_setting setting)
+static const struct setting *lookup(enum peali_env setting)
 {
-	if ((unsigned)setting < PEALI_SETTING_COUNT)
+	if ((unsigned)setting < PEALI_ENV_COUNT)
 		return &table[setting];
 	peali_fail(PEAL_EINVAL, CALL, "there is no setting %d", (int)setting);
 	return NULL;
@@ -138,7 +140,7 @@ static int read_number(const struct setting *s, const char *text, uint64_t *out)
 	if (at == text)
 		return refuse(s, text);
 	shift = unit_shift(at);
-	if (shift < 0 || (shift && s->type != PEALI_SETTING_TYPE_BYTES))
+	if (shift < 0 || (shift && s->type != PEALI_ENV_TYPE_BYTES))
 		return refuse(s, text);
 	if (value > UINT64_MAX >> shift)
 		return refuse(s, text);
@@ -194,7 +196,7 @@ static int read_path(const struct setting *s, char *out, size_t bytes)
 		return refuse(s, text);
 	if (text)
 		return write_path(s->name, out, bytes, text, "");
-	if (s != &table[PEALI_SETTING_CACHE_DIR])
+	if (s != &table[PEALI_ENV_CACHE_DIR])
 		return write_path(s->name, out, bytes, "", "");
 	folder = getenv("XDG_CACHE_HOME");
 	if (folder && *folder == '/')
@@ -208,56 +210,54 @@ static int read_path(const struct setting *s, char *out, size_t bytes)
 			  s->name);
 }
 
-int peali_setting_given(enum peali_setting setting)
+int peali_env_given(enum peali_env setting)
 {
 	const struct setting *s = lookup(setting);
 
 	return s && environment(s);
 }
 
-int peali_setting_number(enum peali_setting setting, uint64_t *value_out)
+int peali_env_number(enum peali_env setting, uint64_t *value_out)
 {
 	const struct setting *s = lookup(setting);
 
 	if (!s)
 		return PEAL_EINVAL;
-	if (s->type != PEALI_SETTING_TYPE_NUMBER &&
-	    s->type != PEALI_SETTING_TYPE_BYTES)
+	if (s->type != PEALI_ENV_TYPE_NUMBER && s->type != PEALI_ENV_TYPE_BYTES)
 		return wrong_type(s);
 	return read_number(s, in_force(s), value_out);
 }
 
-int peali_setting_choice(enum peali_setting setting, int *index_out)
+int peali_env_choice(enum peali_env setting, int *index_out)
 {
 	const struct setting *s = lookup(setting);
 
 	if (!s)
 		return PEAL_EINVAL;
-	if (s->type != PEALI_SETTING_TYPE_CHOICE)
+	if (s->type != PEALI_ENV_TYPE_CHOICE)
 		return wrong_type(s);
 	return read_choice(s, in_force(s), index_out);
 }
 
-int peali_setting_text(enum peali_setting setting, const char **text_out)
+int peali_env_text(enum peali_env setting, const char **text_out)
 {
 	const struct setting *s = lookup(setting);
 
 	if (!s)
 		return PEAL_EINVAL;
-	if (s->type != PEALI_SETTING_TYPE_TEXT)
+	if (s->type != PEALI_ENV_TYPE_TEXT)
 		return wrong_type(s);
 	*text_out = in_force(s);
 	return 0;
 }
 
-int peali_setting_path(enum peali_setting setting, char *path_out,
-		       size_t path_bytes)
+int peali_env_path(enum peali_env setting, char *path_out, size_t path_bytes)
 {
 	const struct setting *s = lookup(setting);
 
 	if (!s)
 		return PEAL_EINVAL;
-	if (s->type != PEALI_SETTING_TYPE_PATH)
+	if (s->type != PEALI_ENV_TYPE_PATH)
 		return wrong_type(s);
 	return read_path(s, path_out, path_bytes);
 }
@@ -270,25 +270,25 @@ static int check(const struct setting *s)
 	int index;
 
 	switch (s->type) {
-	case PEALI_SETTING_TYPE_NUMBER:
-	case PEALI_SETTING_TYPE_BYTES:
+	case PEALI_ENV_TYPE_NUMBER:
+	case PEALI_ENV_TYPE_BYTES:
 		return read_number(s, in_force(s), &number);
-	case PEALI_SETTING_TYPE_CHOICE:
+	case PEALI_ENV_TYPE_CHOICE:
 		return read_choice(s, in_force(s), &index);
-	case PEALI_SETTING_TYPE_PATH:
+	case PEALI_ENV_TYPE_PATH:
 		/* A missing home folder only disables the cache: no error. */
 		return environment(s) ? read_path(s, path, sizeof(path)) : 0;
-	case PEALI_SETTING_TYPE_TEXT:
+	case PEALI_ENV_TYPE_TEXT:
 		break;
 	}
 	return 0;
 }
 
-int peali_settings_check(void)
+int peali_env_check(void)
 {
 	int i, r;
 
-	for (i = 0; i < PEALI_SETTING_COUNT; i++) {
+	for (i = 0; i < PEALI_ENV_COUNT; i++) {
 		r = check(&table[i]);
 		if (r < 0)
 			return r;
@@ -296,8 +296,7 @@ int peali_settings_check(void)
 	return 0;
 }
 
-int peali_setting_show(enum peali_setting setting,
-		       struct peali_setting_view *out)
+int peali_env_show(enum peali_env setting, struct peali_env_view *out)
 {
 	const struct setting *s = lookup(setting);
 	char path[4096];
@@ -306,7 +305,7 @@ int peali_setting_show(enum peali_setting setting,
 	if (!s)
 		return PEAL_EINVAL;
 	text = in_force(s);
-	if (s->type == PEALI_SETTING_TYPE_PATH && !environment(s))
+	if (s->type == PEALI_ENV_TYPE_PATH && !environment(s))
 		text = read_path(s, path, sizeof(path)) < 0 ? "" : path;
 	out->name = s->name;
 	out->help = s->help;

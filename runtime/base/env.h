@@ -22,7 +22,7 @@
  * The variable is PEAL_NAME. An empty variable counts as not set. Values are
  * not cached: each getter reads the environment again.
  */
-#define PEALI_SETTINGS(X)                                                       \
+#define PEALI_ENV_TABLE(X)                                                      \
 	X(BACKENDS, TEXT, 0, 0, "", PEALI_BACKENDS_DEFAULT,                     \
 	  "which backends are used; the host's only where there is no GPU, or " \
 	  "with PEAL_HOST_DEVICES")                                             \
@@ -34,7 +34,7 @@
 	X(HOST_CLOCKS, TEXT, 0, 0, "", "",                                      \
 	  "what their clocks differ by from the host's, in seconds ahead and "  \
 	  "millionths faster, as in 0:7200:50,1:-86400")                        \
-	X(HOST_LACKS, TEXT, 0, 0, "", "",                                       \
+	X(HOST_DISABLE, TEXT, 0, 0, "", "",                                     \
 	  "what they cannot do, as in 0:unified+atomics,1:cooperative")         \
 	X(HOST_MEMORY, BYTES, 1ULL << 20, 1ULL << 40, "", "4G",                 \
 	  "heap of each emulated device, and of host memory; virtual")          \
@@ -53,38 +53,38 @@
 	  "log on stderr: 0 nothing, 1 problems, 2 decisions, 3 all")           \
 	X(LEASE_MS, NUMBER, 10, 3600000, "", "5000",                            \
 	  "a kernel ends itself when its host was silent for so long")          \
-	X(ANSWER_MS, NUMBER, 10, 3600000, "", "5000",                           \
+	X(CONTROL_TIMEOUT_MS, NUMBER, 10, 3600000, "", "5000",                  \
 	  "a worker that has not answered a call for so long is named as "      \
 	  "hung; a launch waits as long for its workers, 5 s at least")         \
 	X(PROBE, CHOICE, 0, 0, "cache|fresh|off", "cache",                      \
-	  "proof of peer access: cache uses the proofs on disk, fresh proves "  \
-	  "again, off proves nothing and so uses no peer access")               \
+	  "probe of peer access: cache uses verdicts on disk, fresh probes "    \
+	  "again, off probes none and so uses no peer access")                  \
 	X(RANK, NUMBER, 0, 63, "", "0",                                         \
-	  "which process of a set this one is; `peal spawn` sets it")           \
+	  "which process of a group this one is; `peal spawn` sets it")         \
 	X(RANKS, NUMBER, 1, 64, "", "1",                                        \
-	  "how many processes that set has; `peal spawn` sets it")              \
+	  "how many processes that group has; `peal spawn` sets it")            \
 	X(RENDEZVOUS, PATH, 0, 0, "", "",                                       \
 	  "the file by which they find each other; `peal spawn` sets it")       \
 	X(SIM_SEED, NUMBER, 0, UINT64_MAX, "", "1",                             \
 	  "which run the simulator makes; only in builds for it")               \
 	X(COMMAND, PATH, 0, 0, "", "",                                          \
-	  "the command `peal`, which proves pairs of GPUs in a process of its " \
+	  "the command `peal`, which probes pairs of GPUs in a process of its " \
 	  "own; else the installed one")                                        \
 	X(CACHE_DIR, PATH, 0, 0, "", "",                                        \
-	  "where proofs of pairs and programs compiled at run time are kept; "  \
+	  "where verdicts of pairs and compiled programs are kept; "            \
 	  "else $XDG_CACHE_HOME/peal or ~/.cache/peal")
 
-#define PEALI_SETTING_ENUM(name, type, low, high, choices, value, help)        \
-	PEALI_SETTING_##name,
-enum peali_setting { PEALI_SETTINGS(PEALI_SETTING_ENUM) PEALI_SETTING_COUNT };
-#undef PEALI_SETTING_ENUM
+#define PEALI_ENV_ENUM(name, type, low, high, choices, value, help)            \
+	PEALI_ENV_##name,
+enum peali_env { PEALI_ENV_TABLE(PEALI_ENV_ENUM) PEALI_ENV_COUNT };
+#undef PEALI_ENV_ENUM
 
-enum peali_setting_type {
-	PEALI_SETTING_TYPE_NUMBER,
-	PEALI_SETTING_TYPE_BYTES, /* a number, with K, M, G or T behind it */
-	PEALI_SETTING_TYPE_CHOICE,
-	PEALI_SETTING_TYPE_TEXT,
-	PEALI_SETTING_TYPE_PATH
+enum peali_env_type {
+	PEALI_ENV_TYPE_NUMBER,
+	PEALI_ENV_TYPE_BYTES, /* a number, with K, M, G or T behind it */
+	PEALI_ENV_TYPE_CHOICE,
+	PEALI_ENV_TYPE_TEXT,
+	PEALI_ENV_TYPE_PATH
 };
 
 /** Values of PEAL_HOST_PIN. */
@@ -94,7 +94,7 @@ enum peali_pin { PEALI_PIN_AUTO, PEALI_PIN_ON, PEALI_PIN_OFF };
 enum peali_probe { PEALI_PROBE_CACHE, PEALI_PROBE_FRESH, PEALI_PROBE_OFF };
 
 /** A setting as `peal info` shows it. */
-struct peali_setting_view {
+struct peali_env_view {
 	const char *name; /* "PEAL_LOG" */
 	const char *help;
 	const char *origin; /* "default" or "environment" */
@@ -107,29 +107,27 @@ struct peali_setting_view {
  * Describes a setting. Returns 0, or PEAL_EINVAL with a recorded text if the
  * value in force is not allowed. The description is filled in both cases.
  */
-int peali_setting_show(enum peali_setting setting,
-		       struct peali_setting_view *out);
+int peali_env_show(enum peali_env setting, struct peali_env_view *out);
 
 /* Returns 1 if the environment sets the variable, else 0. */
-int peali_setting_given(enum peali_setting setting);
+int peali_env_given(enum peali_env setting);
 
 /*
  * Returns PEAL_EINVAL if some setting has a value that is not allowed, else 0.
  */
-int peali_settings_check(void);
+int peali_env_check(void);
 
 /*
  * Typed getters. Each returns 0, or PEAL_EINVAL. The error text names the
  * variable, its value and the allowed values. A setting of another type is
  * PEAL_EINVAL as well.
  */
-int peali_setting_number(enum peali_setting setting, uint64_t *value_out);
+int peali_env_number(enum peali_env setting, uint64_t *value_out);
 /* Returns the index of the value among the setting's choices. */
-int peali_setting_choice(enum peali_setting setting, int *index_out);
+int peali_env_choice(enum peali_env setting, int *index_out);
 /* Returns the environment's own storage, valid until the variable changes. */
-int peali_setting_text(enum peali_setting setting, const char **text_out);
+int peali_env_text(enum peali_env setting, const char **text_out);
 /* Returns an absolute path. The path need not exist. */
-int peali_setting_path(enum peali_setting setting, char *path_out,
-		       size_t path_bytes);
+int peali_env_path(enum peali_env setting, char *path_out, size_t path_bytes);
 
 #endif

@@ -3,12 +3,12 @@
 
 #include <time.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 
 /* of the calling thread: of a worker's device, or the host's */
-static _Thread_local struct peali_host_clock here;
+static _Thread_local struct peali_clock_skew here;
 
-void peali_clock_shift(struct peali_host_clock clock)
+void peali_clock_skew_set(struct peali_clock_skew clock)
 {
 	here = clock;
 }

@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 
 /*
  * Idle turns, counted in bell->steps. While the caller spins, a step is one

@@ -10,7 +10,7 @@ int peali_log_wanted(int level)
 {
 	uint64_t wanted = 0;
 
-	return !peali_setting_number(PEALI_SETTING_LOG, &wanted) &&
+	return !peali_env_number(PEALI_ENV_LOG, &wanted) &&
 	       level <= (int)wanted;
 }
 

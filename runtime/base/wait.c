@@ -54,8 +54,8 @@ void peali_poll_pause(uint32_t *turns)
 	}
 }
 
-void peali_patience_begin(struct peali_patience *wait, struct peal_bell *bell,
-			  int silent, int64_t timeout_ns)
+void peali_bell_wait_begin(struct peali_bell_wait *wait, struct peal_bell *bell,
+			   int silent, int64_t timeout_ns)
 {
 	wait->bell = bell;
 	wait->silent = silent;
@@ -67,7 +67,7 @@ void peali_patience_begin(struct peali_patience *wait, struct peal_bell *bell,
 	wait->waited = 0;
 }
 
-int peali_patience_turn(struct peali_patience *wait)
+int peali_bell_wait_turn(struct peali_bell_wait *wait)
 {
 	uint64_t now;
 
@@ -93,7 +93,7 @@ int peali_patience_turn(struct peali_patience *wait)
 	return 0;
 }
 
-void peali_patience_end(struct peali_patience *wait)
+void peali_bell_wait_end(struct peali_bell_wait *wait)
 {
 	if (wait->waited)
 		peal_bell_reset(wait->bell);

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 #include <peal/errors.h>
 
 /* How host threads wait: the clock, deadlines, bells and polling. */
@@ -34,7 +34,7 @@ void peali_poll_pause(uint32_t *turns);
 #define PEALI_SILENT_US 1000
 
 /* State of a wait at a bell, with the timeout of a public call. */
-struct peali_patience {
+struct peali_bell_wait {
 	struct peal_bell *bell;
 	uint32_t most_us; /* longest duration of one sleep, us */
 	/* 1: the other side does not ring, so sleeps are short at first */
@@ -50,16 +50,16 @@ struct peali_patience {
 /*
  * Begins a wait. The caller checks its condition, takes a turn, and checks
  * again. A turn that announces sleep returns before it sleeps, for one last
- * check. The calling thread owns the bell until peali_patience_end.
+ * check. The calling thread owns the bell until peali_bell_wait_end.
  */
-void peali_patience_begin(struct peali_patience *wait, struct peal_bell *bell,
-			  int silent, int64_t timeout_ns);
+void peali_bell_wait_begin(struct peali_bell_wait *wait, struct peal_bell *bell,
+			   int silent, int64_t timeout_ns);
 /*
  * Takes one turn. Returns 0: check again. PEAL_EAGAIN (timeout 0) or
  * PEAL_ETIMEDOUT: stop waiting.
  */
-int peali_patience_turn(struct peali_patience *wait);
-void peali_patience_end(struct peali_patience *wait);
+int peali_bell_wait_turn(struct peali_bell_wait *wait);
+void peali_bell_wait_end(struct peali_bell_wait *wait);
 
 /*
  * Copies options of a caller, which may use an older version of the struct. The

@@ -23,7 +23,7 @@ extern const struct peali_command peali_command_run;
 extern const struct peali_command peali_command_bench;
 extern const struct peali_command peali_command_spawn;
 extern const struct peali_command peali_command_doctor;
-extern const struct peali_command peali_command_prove;
+extern const struct peali_command peali_command_probe;
 
 /** argp options of a sub-command that has only --json; `input` is an int. */
 extern const struct argp_option peali_json_options[];

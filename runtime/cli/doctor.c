@@ -37,16 +37,16 @@ void peali_doctor_add(struct peali_doctor *doctor, const char *check,
 		peali_row_null(row, "fix", "nothing to do");
 }
 
-static void check_settings(struct peali_doctor *doctor)
+static void check_env(struct peali_doctor *doctor)
 {
-	if (peali_settings_check() < 0)
+	if (peali_env_check() < 0)
 		peali_doctor_add(doctor, "settings", PEALI_HEALTH_FAIL,
 				 "set it to what is allowed, or unset it", "%s",
 				 peal_last_error()->text);
 	else
 		peali_doctor_add(doctor, "settings", PEALI_HEALTH_PASS, NULL,
 				 "all %d are valid; peal info lists them",
-				 PEALI_SETTING_COUNT);
+				 PEALI_ENV_COUNT);
 }
 
 /* Returns 1 if the folder, or its nearest existing parent, is writable. */
@@ -70,8 +70,7 @@ static void check_cache(struct peali_doctor *doctor)
 	char path[4096];
 	char shown[4096];
 
-	if (peali_setting_path(PEALI_SETTING_CACHE_DIR, path, sizeof(path)) <
-	    0) {
+	if (peali_env_path(PEALI_ENV_CACHE_DIR, path, sizeof(path)) < 0) {
 		peali_doctor_add(doctor, "cache folder", PEALI_HEALTH_WARN, fix,
 				 "%s", peal_last_error()->text);
 		return;
@@ -82,7 +81,7 @@ static void check_cache(struct peali_doctor *doctor)
 				 NULL, "%.300s", shown);
 	else
 		peali_doctor_add(doctor, "cache folder", PEALI_HEALTH_WARN, fix,
-				 "%.300s cannot be written: every run proves "
+				 "%.300s cannot be written: every run probes "
 				 "each pair anew",
 				 shown);
 }
@@ -109,14 +108,14 @@ static const char *verdict_fix(enum peal_verdict verdict)
 	case PEAL_VERDICT_OK:
 		return NULL;
 	case PEAL_VERDICT_UNKNOWN:
-		return "PEAL_PROBE=fresh proves it";
+		return "PEAL_PROBE=fresh probes it";
 	case PEAL_VERDICT_NO_ACCESS:
 		return "use a pair with NVLink or under one PCIe switch "
 		       "(emulated devices: PEAL_HOST_LINKS)";
 	case PEAL_VERDICT_SLOW:
 		return "nothing, if the route in use is fast enough";
 	case PEAL_VERDICT_FAULTED:
-		return "mend what the text names; if it names an access, "
+		return "fix what the text names; if it names an access, "
 		       "switch off PCIe ACS and the IOMMU, or forbid the pair";
 	default:
 		return "switch off PCIe ACS and the IOMMU (emulated devices: "
@@ -157,11 +156,11 @@ static void check_pairs(struct peali_doctor *doctor,
 				 verdict_fix(info.verdict),
 				 "%d to %d: %s; messages go %s: %s", i / n,
 				 i % n, peal_verdict_name(info.verdict),
-				 peal_route_name(info.route), info.why);
+				 peal_route_name(info.route), info.reason);
 	}
 	if (n_ok || n < 2)
 		peali_doctor_add(doctor, "pairs", PEALI_HEALTH_PASS, NULL,
-				 "%d of %d ordered pairs proved to carry data "
+				 "%d of %d ordered pairs carry data "
 				 "right",
 				 n_ok, n * (n - 1));
 }
@@ -172,7 +171,7 @@ static void check_runtime(struct peali_doctor *doctor)
 
 	if (peal_runtime_open(NULL, &runtime) < 0) {
 		peali_doctor_add(doctor, "runtime", PEALI_HEALTH_FAIL,
-				 "mend what the text names", "%s",
+				 "fix what the text names", "%s",
 				 peal_last_error()->text);
 		peali_doctor_gpu(doctor, NULL);
 		return;
@@ -243,7 +242,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	errno = 0;
 	pid = strtol(argument, &end, 10);
 	if (errno || *end || end == argument || pid < 1 || pid > INT_MAX)
-		argp_error(state, "--stuck '%s': give the number of a process",
+		argp_error(state, "--stall '%s': give the number of a process",
 			   argument);
 	arguments->pid = (int)pid;
 	return 0;
@@ -252,8 +251,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 static void parse_arguments(int argc, char **argv, struct arguments *arguments)
 {
 	static const struct argp_option options[] = {
-		{ "stuck", 's', "PID", 0,
-		  "say what does not go on in that process, and why", 0 },
+		{ "stall", 's', "PID", 0,
+		  "list the causes of a stall in that process", 0 },
 		{ 0 },
 	};
 	static const struct argp common = { .options = peali_json_options,
@@ -265,7 +264,7 @@ static void parse_arguments(int argc, char **argv, struct arguments *arguments)
 		.children = children,
 		.doc = "Checks what Peal needs of the machine: PASS, WARN, "
 		       "FAIL or WAIVED each, with the cause and what to do. "
-		       "Exit status 1 if any check fails, or anything is stuck.",
+		       "Exit status 1 if any check fails, or there is a stall.",
 	};
 
 	argp_parse(&argp, argc, argv, 0, NULL, arguments);
@@ -279,10 +278,10 @@ static int doctor_run(int argc, char **argv)
 
 	parse_arguments(argc, argv, &arguments);
 	if (arguments.pid)
-		return peali_doctor_stuck(arguments.pid, arguments.json);
+		return peali_doctor_stall(arguments.pid, arguments.json);
 	doctor.rows = json_array();
 	peali_doctor_machine(&doctor);
-	check_settings(&doctor);
+	check_env(&doctor);
 	check_cache(&doctor);
 	check_runtime(&doctor);
 	if (arguments.json) {

@@ -37,7 +37,7 @@ void peali_doctor_machine(struct peali_doctor *doctor);
  *
  * @return PEALI_EXIT_FAILED if anything is stalled, else PEALI_EXIT_OK.
  */
-int peali_doctor_stuck(int pid, int json);
+int peali_doctor_stall(int pid, int json);
 
 /**
  * Reads the first line of a system file, without its newline.

@@ -333,7 +333,7 @@ static void fleet_open(struct fleet *fleet, struct peal_runtime *runtime,
 		    strcmp(gpu->info.backend, backend) != 0)
 			continue;
 		gpu->number = i;
-		gpu->n_facts = peali_device_facts(runtime, i, gpu->facts,
+		gpu->n_facts = peali_driver_facts(runtime, i, gpu->facts,
 						  PEALI_FACTS_MAX);
 		fleet->n++;
 	}

@@ -183,7 +183,7 @@ static void check_io_uring(struct peali_doctor *doctor)
 				    "allow io_uring in the container's seccomp "
 				    "profile (docker: --security-opt "
 				    "seccomp=unconfined)",
-		"%s%s%s: the router waits by it", strerror(-result),
+		"%s%s%s: the stager waits by it", strerror(-result),
 		disabled[0] ? ", kernel.io_uring_disabled is " : "", disabled);
 }
 

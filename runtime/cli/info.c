@@ -157,10 +157,10 @@ static json_t *setting_rows(void)
 {
 	json_t *rows = json_array();
 
-	for (int i = 0; i < PEALI_SETTING_COUNT; i++) {
-		struct peali_setting_view view = { 0 };
+	for (int i = 0; i < PEALI_ENV_COUNT; i++) {
+		struct peali_env_view view = { 0 };
 		json_t *row = peali_row_append(rows);
-		int result = peali_setting_show((enum peali_setting)i, &view);
+		int result = peali_env_show((enum peali_env)i, &view);
 
 		peali_row_text(row, "name", "%s", view.name ? view.name : "");
 		peali_row_text(row, "value", "%s", view.value);

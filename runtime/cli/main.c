@@ -16,7 +16,7 @@ static const struct peali_command *const commands[] = {
 	&peali_command_info,  &peali_command_topo,
 	&peali_command_run,   &peali_command_bench,
 	&peali_command_spawn, &peali_command_doctor,
-	&peali_command_prove, NULL,
+	&peali_command_probe, NULL,
 };
 
 /* Result of the parser: the sub-command and the index of its arguments. */
@@ -43,14 +43,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (!found->command)
 			argp_error(state,
 				   "there is no command '%s'; there are info, "
-				   "topo, run, bench, spawn, doctor and prove",
+				   "topo, run, bench, spawn, doctor and probe",
 				   argument);
 		found->at = state->next - 1;
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_NO_ARGS:
 		argp_error(state, "a command is missing; there are info, topo, "
-				  "run, bench, spawn, doctor and prove");
+				  "run, bench, spawn, doctor and probe");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

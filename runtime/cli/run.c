@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `peal run`: the arguments, and the order of set-up and shutdown. */
-#include "runtime/cli/run.h"
-
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+#include <peal/metrics.h>
+#include "runtime/cli/run.h"
 
 #include "runtime/cli/command.h"
 

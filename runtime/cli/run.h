@@ -19,7 +19,9 @@
 #include <stdio.h>
 
 #include <peal/abi/stage.h>
+#include <peal/metrics.h>
 #include <peal/peal.h>
+#include <peal/pipeline.h>
 
 #include "runtime/cli/format.h"
 #include "runtime/cli/histogram.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The sender and the receiver of `peal run`: input to messages to output. */
-#include "runtime/cli/run.h"
-
 #include <errno.h>
 #include <string.h>
+
+#include <peal/pipeline.h>
+#include "runtime/cli/run.h"
 
 /* The output is flushed after this time without a new item. */
 #define DRY_NS INT64_C(5000000)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernels and links of `peal run`: set-up, shutdown, counters. */
-#include "runtime/cli/run.h"
-
 #include <stdio.h>
 #include <string.h>
+
+#include <peal/metrics.h>
+#include <peal/pipeline.h>
+#include "runtime/cli/run.h"
 
 /* Target bytes of a link with large items: more only adds latency. */
 #define LINK_BYTES (4u << 20)

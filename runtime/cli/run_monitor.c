@@ -49,7 +49,7 @@ static uint64_t queued_most(const struct peal_link_info *info)
 	uint64_t rings = info->route == PEAL_ROUTE_STAGED ? 2 : 1;
 
 	/* After a link hand-over the old ring may still hold messages. */
-	if (info->switches)
+	if (info->handovers)
 		rings *= 2;
 	return rings * ((uint64_t)info->capacity + QUEUED_BESIDES);
 }

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The report of `peal run --profile`: stages, devices and totals. */
+
+#include <peal/metrics.h>
+#include <peal/pipeline.h>
 #include "runtime/cli/run.h"
 
 static const struct peali_column stage_columns[] = {
@@ -9,10 +12,10 @@ static const struct peali_column stage_columns[] = {
 	{ "blocked_percent", "blocked [%]", 1 },
 	{ "samples", "samples", 0 },
 	{ "handler_ns_mean", "in handler, mean [ns]", 0 },
-	{ "stay_ns_mean", "waits and is handled, mean [ns]", 0 },
+	{ "residence_ns_mean", "waits and is handled, mean [ns]", 0 },
 	{ "delivered", "items", 0 },
 	{ "delivered_bytes", "bytes", PEALI_AS_BYTES },
-	{ "full", "found full", 0 },
+	{ "full_count", "found full", 0 },
 	{ NULL, NULL, 0 },
 };
 
@@ -72,12 +75,12 @@ static void stage_row(json_t *rows, const struct peali_run_node *node)
 	add_share(row, "blocked_percent", s->blocked_ns, s->worker_ns);
 	peali_row_uint(row, "samples", s->samples);
 	add_mean(row, "handler_ns_mean", s->busy_ns, s->handled, s->samples);
-	add_mean(row, "stay_ns_mean", s->stay_ns, s->delivered + s->dead,
-		 s->samples);
+	add_mean(row, "residence_ns_mean", s->residence_ns,
+		 s->delivered + s->dead, s->samples);
 	peali_row_uint(row, "accepted", s->accepted);
 	peali_row_uint(row, "delivered", s->delivered);
 	peali_row_uint(row, "delivered_bytes", s->delivered_bytes);
-	peali_row_uint(row, "full", s->full);
+	peali_row_uint(row, "full_count", s->full_count);
 }
 
 static void device_row(json_t *rows, const struct peal_device_metrics *d)
@@ -85,7 +88,7 @@ static void device_row(json_t *rows, const struct peal_device_metrics *d)
 	json_t *row = peali_row_append(rows);
 	uint64_t copied = 0;
 
-	for (int way = 0; way < PEAL_COPY_WAYS; way++)
+	for (int way = 0; way < PEAL_COPY_KINDS; way++)
 		copied += d->written[way].bytes;
 	peali_row_uint(row, "device", (uint64_t)d->device);
 	add_share(row, "busy_percent", d->busy_ns, d->worker_ns);

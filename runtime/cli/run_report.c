@@ -76,7 +76,7 @@ static void link_row(json_t *rows, const struct peali_run_link *link)
 	peali_row_text(row, "from", "%s", link->from);
 	peali_row_text(row, "to", "%s", link->to);
 	peali_row_text(row, "route", "%s", peal_route_name(info->route));
-	peali_row_text(row, "why", "%s", info->why);
+	peali_row_text(row, "why", "%s", info->route_reason);
 	peali_row_uint(row, "capacity", info->capacity);
 	peali_row_uint(row, "slot_bytes", info->slot_bytes);
 	peali_row_uint(row, "slab_bytes", info->slab_bytes);
@@ -91,9 +91,9 @@ static void link_row(json_t *rows, const struct peali_run_link *link)
 				       info->dead[reason]);
 	json_object_set_new(row, "dead_by_reason", reasons);
 	peali_row_uint(row, "queued", info->queued);
-	peali_row_uint(row, "full", info->full);
+	peali_row_uint(row, "full_count", info->full_count);
 	peali_row_uint(row, "staged", info->staged);
-	peali_row_uint(row, "switches", info->switches);
+	peali_row_uint(row, "handovers", info->handovers);
 }
 
 /*

@@ -57,7 +57,7 @@ int peali_verify_init(struct peali_verify *verify,
 		computes |= domain != PEALI_ON_BODY;
 	}
 	pthread_mutex_init(&verify->mutex, NULL);
-	pthread_cond_init(&verify->room, NULL);
+	pthread_cond_init(&verify->space, NULL);
 	verify->bytes = aligned_alloc(16, verify->size);
 	for (int i = 0; computes && i < 2; i++)
 		verify->scratch[i] = aligned_alloc(16, body ? body : 16);
@@ -77,7 +77,7 @@ void peali_verify_fini(struct peali_verify *verify)
 	free(verify->scratch[1]);
 	verify->bytes = NULL;
 	verify->scratch[0] = verify->scratch[1] = NULL;
-	pthread_cond_destroy(&verify->room);
+	pthread_cond_destroy(&verify->space);
 	pthread_mutex_destroy(&verify->mutex);
 	verify->pipeline = NULL;
 }
@@ -88,7 +88,7 @@ static struct record *record_at(struct peali_verify *verify, uint64_t at)
 	return (struct record *)(void *)(verify->bytes + at % verify->size);
 }
 
-static int has_room(struct peali_verify *verify, uint64_t needed)
+static int has_space(struct peali_verify *verify, uint64_t needed)
 {
 	uint64_t tail =
 		atomic_load_explicit(&verify->tail, memory_order_relaxed);
@@ -99,7 +99,7 @@ static int has_room(struct peali_verify *verify, uint64_t needed)
 }
 
 /* Sleeps until the receiver has removed a record, at most WAIT_NS. */
-static void wait_for_room(struct peali_verify *verify, uint64_t needed)
+static void wait_for_space(struct peali_verify *verify, uint64_t needed)
 {
 	struct timespec until;
 
@@ -109,8 +109,8 @@ static void wait_for_room(struct peali_verify *verify, uint64_t needed)
 	until.tv_nsec %= 1000000000;
 	pthread_mutex_lock(&verify->mutex);
 	atomic_store(&verify->waiting, 1);
-	if (!has_room(verify, needed))
-		pthread_cond_timedwait(&verify->room, &verify->mutex, &until);
+	if (!has_space(verify, needed))
+		pthread_cond_timedwait(&verify->space, &verify->mutex, &until);
 	atomic_store(&verify->waiting, 0);
 	pthread_mutex_unlock(&verify->mutex);
 }
@@ -123,10 +123,10 @@ struct peal_item *peali_verify_reserve(struct peali_verify *verify,
 	uint64_t left = verify->size - tail % verify->size;
 	uint64_t gap = left < verify->stride ? left : 0;
 
-	while (!has_room(verify, gap + verify->stride)) {
+	while (!has_space(verify, gap + verify->stride)) {
 		if (atomic_load_explicit(halt, memory_order_relaxed))
 			return NULL;
-		wait_for_room(verify, gap + verify->stride);
+		wait_for_space(verify, gap + verify->stride);
 	}
 	if (gap)
 		record_at(verify, tail)->bytes = 0;
@@ -182,7 +182,7 @@ static void forget(struct peali_verify *verify)
 	if (!atomic_load(&verify->waiting))
 		return;
 	pthread_mutex_lock(&verify->mutex);
-	pthread_cond_signal(&verify->room);
+	pthread_cond_signal(&verify->space);
 	pthread_mutex_unlock(&verify->mutex);
 }
 

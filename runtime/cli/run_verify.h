@@ -34,7 +34,7 @@ struct peali_verify {
 	atomic_ullong head; /* written by the receiver */
 	atomic_int waiting; /* 1: the sender sleeps */
 	pthread_mutex_t mutex;
-	pthread_cond_t room;
+	pthread_cond_t space;
 	/* receiver */
 	unsigned char *scratch[2]; /* results of stages, used alternately */
 	int floats; /* 1: bodies are compared as floats */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `peal spawn`: starts one program several times, as the processes of a set
- * (peal/process.h). It forwards signals to them and waits for all of them.
+ * (peal/process_group.h). It forwards signals to them and waits for all of
+ * them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -20,7 +21,7 @@
 #include "runtime/cli/output.h"
 #include "runtime/cli/spawn.h"
 
-#define PROCESSES_MAX 64 /* of a set, see peal/process.h */
+#define PROCESS_GROUP_MAX 64 /* of a set, see peal/process_group.h */
 #define NOT_EXECUTABLE 126
 #define NOT_FOUND 127
 #define GRACE_MS 2000
@@ -50,7 +51,7 @@ struct spawn {
 	sigset_t before; /* signal mask of the processes */
 	uint64_t start_ns, kill_ns; /* kill_ns: time of SIGKILL; 0: not set */
 	int first_failed; /* rank of the first failed process; -1: none */
-	struct process process[PROCESSES_MAX];
+	struct process process[PROCESS_GROUP_MAX];
 };
 
 /* ---- arguments ----------------------------------------------------------- */
@@ -98,7 +99,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	switch (key) {
 	case 'n':
 		s->n = (int)parse_number(argument, "--processes", 1,
-					 PROCESSES_MAX, state);
+					 PROCESS_GROUP_MAX, state);
 		return 0;
 	case 'r':
 		s->given = argument;
@@ -437,8 +438,8 @@ static int until_kill(struct spawn *s)
 
 static void watch(struct spawn *s)
 {
-	struct pollfd fds[1 + 2 * PROCESSES_MAX];
-	struct peali_labelled *of[1 + 2 * PROCESSES_MAX];
+	struct pollfd fds[1 + 2 * PROCESS_GROUP_MAX];
+	struct peali_labelled *of[1 + 2 * PROCESS_GROUP_MAX];
 	nfds_t n, i;
 	int rank, k;
 
@@ -559,7 +560,7 @@ static int run_spawn(int argc, char **argv)
 		.parser = parse,
 		.args_doc = "-- PROGRAM [ARGUMENT...]",
 		.doc = "Starts a program as N processes that find each other "
-		       "(peal/process.h) by PEAL_RANK, PEAL_RANKS and "
+		       "(peal/process_group.h) by PEAL_RANK, PEAL_RANKS and "
 		       "PEAL_RENDEZVOUS, which it sets. Signals are handed on, "
 		       "standard input is rank 0's. When one fails, the others "
 		       "are told to end.\vExit status: that of the first "
@@ -576,7 +577,7 @@ static int run_spawn(int argc, char **argv)
 	}
 	s->grace_ms = GRACE_MS;
 	s->first_failed = s->signals = -1;
-	for (rank = 0; rank < PROCESSES_MAX; rank++)
+	for (rank = 0; rank < PROCESS_GROUP_MAX; rank++)
 		s->process[rank].output[0].from =
 			s->process[rank].output[1].from = -1;
 	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, s);

@@ -29,7 +29,7 @@ static void look_at_device(struct overlay *overlay,
 {
 	struct device *d = &overlay->device[i];
 	struct peali_fact facts[PEALI_FACTS_MAX];
-	int n = peali_device_facts(runtime, i, facts, PEALI_FACTS_MAX);
+	int n = peali_driver_facts(runtime, i, facts, PEALI_FACTS_MAX);
 
 	d->smi = -1;
 	if (peal_device_info(runtime, i, &d->info) < 0)
@@ -166,7 +166,7 @@ static json_t *pair_row(json_t *rows, const struct peal_pair_info *info)
 			       info->bandwidth_bytes_per_s);
 	else
 		peali_row_null(row, "bandwidth_bytes_per_s", "not measured");
-	peali_row_text(row, "why", "%s", info->why);
+	peali_row_text(row, "why", "%s", info->reason);
 	return row;
 }
 
@@ -276,11 +276,11 @@ static void print_legend(const json_t *pairs)
 	peali_table_print(stdout, "Pairs", columns, pairs);
 	printf("\nRoutes: local = one device; peer = written straight into the "
 	       "other's mapped memory;\nmapped-host = ring in host memory that "
-	       "both map; staged = the router copies.\nVerdicts are of the "
+	       "both map; staged = the stager copies.\nVerdicts are of the "
 	       "probe, which sends data and compares: ok; no-access;\n"
 	       "wrong-data, never-visible, faulted, slow = not trusted, not "
-	       "used.\n- = not measured. Cached = proved by an earlier run; "
-	       "PEAL_PROBE=fresh proves again.\n");
+	       "used.\n- = not measured. Cached = probed by an earlier run; "
+	       "PEAL_PROBE=fresh probes again.\n");
 }
 
 static void print_devices(const json_t *devices)

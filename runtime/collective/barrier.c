@@ -3,12 +3,12 @@
  * Barriers across devices: allocates their memory, joins workers, and arrives
  * and waits for host participants. peal/abi/barrier.h explains the algorithm.
  */
-#include "runtime/collective/barrier.h"
-
 #include <stdlib.h>
 #include <string.h>
 
-#include <peal/device/barrier.h>
+#include <peal/barrier.h>
+#include <peal/device/impl/queue/barrier_signal.h>
+#include "runtime/collective/barrier.h"
 #include "p2p/peer.h"
 #include "p2p/probe.h"
 #include "runtime/base/error.h"
@@ -28,8 +28,8 @@ struct participant {
 	int device; /* PEALI_HOST: the host */
 	struct peal_kernel *kernel; /* NULL: no worker yet, or the host */
 	uint32_t worker;
-	struct peali_area array; /* words that this participant polls */
-	struct peali_area own; /* addresses of all arrays, then the state */
+	struct peali_block array; /* words that this participant polls */
+	struct peali_block own; /* addresses of all arrays, then the state */
 	struct peal_barrier_view view; /* of a host participant */
 	struct peal_bell *bell; /* of a host participant */
 };
@@ -39,7 +39,7 @@ struct peal_barrier {
 	struct peal_barrier *next;
 	uint32_t n;
 	struct participant *participants;
-	struct peali_area shared; /* abort word, observer's array, bells */
+	struct peali_block shared; /* abort word, observer's array, bells */
 	uint64_t *abort; /* host view */
 	uint64_t *bells; /* host view: one address per participant */
 	int peers; /* 1: arrays in device memory, peer access is held */
@@ -68,8 +68,8 @@ static int all_peers(struct peal_barrier *b)
 	for (i = 0; i < b->n_devices; i++)
 		for (j = 0; j < b->n_devices; j++)
 			if (i != j &&
-			    (peali_probe_prove(b->rt->peers, b->devices[i],
-					       b->devices[j], &pair) ||
+			    (peali_probe_verify(b->rt->peers, b->devices[i],
+						b->devices[j], &pair) ||
 			     pair.route != PEAL_ROUTE_PEER))
 				return 0;
 	return 1;
@@ -116,12 +116,12 @@ static int make_shared(struct peal_barrier *b)
 	uint64_t bytes =
 		PEAL_SHARED_LINE + array_bytes(b) + b->n * sizeof(uint64_t);
 	uint8_t *at;
-	int result = peali_area_alloc(b->rt, PEALI_HOST, bytes, &b->shared);
+	int result = peali_block_alloc(b->rt, PEALI_HOST, bytes, &b->shared);
 
 	if (result)
 		return result;
-	at = (uint8_t *)(uintptr_t)peali_area_view(b->rt, PEALI_HOST,
-						   &b->shared);
+	at = (uint8_t *)(uintptr_t)peali_block_view(b->rt, PEALI_HOST,
+						    &b->shared);
 	b->abort = (uint64_t *)(void *)at;
 	b->bells = (uint64_t *)(void *)(at + PEAL_SHARED_LINE + array_bytes(b));
 	return 0;
@@ -138,12 +138,12 @@ static int make_arrays(struct peal_barrier *b)
 	for (i = 0; i < b->n && !result; i++) {
 		struct participant *p = &b->participants[i];
 
-		result = peali_area_alloc(b->rt,
-					  b->peers ? p->device : PEALI_HOST,
-					  array_bytes(b), &p->array);
+		result = peali_block_alloc(b->rt,
+					   b->peers ? p->device : PEALI_HOST,
+					   array_bytes(b), &p->array);
 		if (!result)
-			result = peali_area_alloc(b->rt, p->device, own,
-						  &p->own);
+			result = peali_block_alloc(b->rt, p->device, own,
+						   &p->own);
 	}
 	return result;
 }
@@ -154,14 +154,14 @@ static int make_view(struct peal_barrier *b, uint32_t i,
 {
 	struct participant *p = &b->participants[i];
 	uint64_t table[PEAL_BARRIER_PARTICIPANTS_MAX];
-	uint64_t shared = peali_area_view(b->rt, p->device, &b->shared);
+	uint64_t shared = peali_block_view(b->rt, p->device, &b->shared);
 	uint32_t j;
 
 	for (j = 0; j < b->n; j++)
-		table[j] = peali_area_view(b->rt, p->device,
-					   &b->participants[j].array);
+		table[j] = peali_block_view(b->rt, p->device,
+					    &b->participants[j].array);
 	memset(view, 0, sizeof(*view));
-	view->arrays = peali_area_view(b->rt, p->device, &p->own);
+	view->arrays = peali_block_view(b->rt, p->device, &p->own);
 	view->state = view->arrays + b->n * sizeof(uint64_t);
 	view->abort = shared;
 	view->observer = shared + PEAL_SHARED_LINE;
@@ -169,8 +169,8 @@ static int make_view(struct peal_barrier *b, uint32_t i,
 		view->bells = shared + PEAL_SHARED_LINE + array_bytes(b);
 	view->participants = b->n;
 	view->self = i;
-	return peali_area_write(b->rt, &p->own, 0, table,
-				b->n * sizeof(uint64_t));
+	return peali_block_write(b->rt, &p->own, 0, table,
+				 b->n * sizeof(uint64_t));
 }
 
 /* ---- create, destroy ----------------------------------------------------- */
@@ -180,11 +180,11 @@ static void free_barrier(struct peal_barrier *b)
 	uint32_t i;
 
 	for (i = 0; b->participants && i < b->n; i++) {
-		peali_area_free(b->rt, &b->participants[i].array);
-		peali_area_free(b->rt, &b->participants[i].own);
+		peali_block_free(b->rt, &b->participants[i].array);
+		peali_block_free(b->rt, &b->participants[i].own);
 		free(b->participants[i].bell);
 	}
-	peali_area_free(b->rt, &b->shared);
+	peali_block_free(b->rt, &b->shared);
 	if (b->peers)
 		hold_pairs(b, n_pairs(b), 0);
 	free(b->participants);
@@ -503,7 +503,7 @@ int peal_barrier_wait(struct peal_barrier *b, uint32_t participant,
 	}
 	peal_bell_reset(p->bell);
 	if (began)
-		peali_meter_waited(b->rt, PEAL_WAIT_BARRIER, began);
+		peali_counters_waited(b->rt, PEAL_WAIT_BARRIER, began);
 	if (result == PEAL_ETIMEDOUT)
 		return peali_fail(result, "peal_barrier_wait",
 				  "not all %u participants arrived in time",

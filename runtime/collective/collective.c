@@ -34,14 +34,14 @@ static int refuse(const char *what, uint32_t value, uint32_t least,
 			  value, least, most);
 }
 
-static int check(const struct peal_group *g, const struct peal_collective *c)
+static int check(const struct peal_comm *g, const struct peal_collective *c)
 {
 	if (!c->kind || c->kind >= PEAL_COLLECTIVE_KINDS)
 		return refuse("kind", c->kind, 1, PEAL_COLLECTIVE_KINDS - 1);
 	if (c->algorithm >= PEAL_ALGORITHMS)
 		return refuse("algorithm", c->algorithm, 0,
 			      PEAL_ALGORITHMS - 1);
-	if (c->kind == PEAL_GROUP_BARRIER)
+	if (c->kind == PEAL_COMM_BARRIER)
 		return 0;
 	if (!c->element || c->element >= PEAL_ELEMENTS)
 		return refuse("element", c->element, 1, PEAL_ELEMENTS - 1);
@@ -71,7 +71,7 @@ struct span {
 };
 
 /* Returns the bytes of a rank's part, and its byte offset in the whole. */
-static uint64_t part_bytes(const struct peal_group *g,
+static uint64_t part_bytes(const struct peal_comm *g,
 			   const struct peal_collective *c, uint32_t rank,
 			   uint64_t *offset_out)
 {
@@ -81,7 +81,7 @@ static uint64_t part_bytes(const struct peal_group *g,
 	return length * bytes;
 }
 
-static struct span in_of(const struct peal_group *g,
+static struct span in_of(const struct peal_comm *g,
 			 const struct peal_collective *c, uint32_t rank)
 {
 	struct span s = { 0, c->count * peal_element_bytes(c->element) };
@@ -97,7 +97,7 @@ static struct span in_of(const struct peal_group *g,
 	return s;
 }
 
-static struct span out_of(const struct peal_group *g,
+static struct span out_of(const struct peal_comm *g,
 			  const struct peal_collective *c, uint32_t rank)
 {
 	struct span s = { 0, c->count * peal_element_bytes(c->element) };
@@ -113,8 +113,8 @@ static struct span out_of(const struct peal_group *g,
 	return s;
 }
 
-static int keep(struct peal_group *g, const struct peal_collective *c,
-		struct peali_group_member *m, const char *what, struct span s,
+static int keep(struct peal_comm *g, const struct peal_collective *c,
+		struct peali_comm_member *m, const char *what, struct span s,
 		struct peali_range *kept)
 {
 	struct peali_place place = { m->device, s.address };
@@ -136,9 +136,9 @@ static int overlap(const struct peali_range *a, const struct peali_range *b)
 }
 
 /* Returns 1 if `in` and `out` of a member begin at the same element. */
-static int is_in_place(const struct peal_group *g,
+static int is_in_place(const struct peal_comm *g,
 		       const struct peal_collective *c,
-		       const struct peali_group_member *m)
+		       const struct peali_comm_member *m)
 {
 	uint64_t offset, in = m->in.place.address, out = m->out.place.address;
 
@@ -152,10 +152,10 @@ static int is_in_place(const struct peal_group *g,
 	return in == out;
 }
 
-static int check_overlaps(const struct peal_group *g,
+static int check_overlaps(const struct peal_comm *g,
 			  const struct peal_collective *c)
 {
-	const struct peali_group_member *a, *b, *end = g->members + g->n;
+	const struct peali_comm_member *a, *b, *end = g->members + g->n;
 
 	for (a = g->members; a < end; a++)
 		for (b = g->members; b < end; b++)
@@ -174,7 +174,7 @@ static int check_overlaps(const struct peal_group *g,
 	return 0;
 }
 
-void peali_collective_let_go(struct peal_group *g)
+void peali_collective_let_go(struct peal_comm *g)
 {
 	uint32_t i;
 
@@ -184,15 +184,15 @@ void peali_collective_let_go(struct peal_group *g)
 	}
 }
 
-static int keep_all(struct peal_group *g, const struct peal_collective *c)
+static int keep_all(struct peal_comm *g, const struct peal_collective *c)
 {
 	uint32_t i;
 	int result = 0;
 
 	for (i = 0; i < g->n && !result; i++) {
-		struct peali_group_member *m = &g->members[i];
+		struct peali_comm_member *m = &g->members[i];
 
-		if (!peali_group_is_here(g, i))
+		if (!peali_comm_is_here(g, i))
 			continue;
 		result = keep(g, c, m, "in", in_of(g, c, m->rank), &m->in);
 		if (!result)
@@ -206,8 +206,8 @@ static int keep_all(struct peal_group *g, const struct peal_collective *c)
  * Copies the member's own share of the result from `in` to `out`. Does nothing
  * if the collective works in place, or reduces values of several members.
  */
-static int copy_own(struct peal_group *g, const struct peal_collective *c,
-		    const struct peali_group_member *m)
+static int copy_own(struct peal_comm *g, const struct peal_collective *c,
+		    const struct peali_comm_member *m)
 {
 	struct peali_place from = { m->device, 0 }, to = from;
 	struct span in = in_of(g, c, m->rank), out = out_of(g, c, m->rank);
@@ -224,18 +224,18 @@ static int copy_own(struct peal_group *g, const struct peal_collective *c,
 		from.address += offset;
 	else
 		bytes = out.bytes;
-	return peali_copy_now(g->rt->peers, to, from, bytes);
+	return peali_copy_sync_one(g->rt->peers, to, from, bytes);
 }
 
 /* ---- start --------------------------------------------------------------- */
 
-static int check_members(struct peal_group *g, const char *call)
+static int check_members(struct peal_comm *g, const char *call)
 {
 	struct peal_kernel_info info;
 	uint32_t i;
 
 	for (i = 0; i < g->n; i++) {
-		struct peali_group_member *m = &g->members[i];
+		struct peali_comm_member *m = &g->members[i];
 
 		if (!m->kernel || !peali_kernel_ended(m->kernel))
 			continue;
@@ -247,16 +247,16 @@ static int check_members(struct peal_group *g, const char *call)
 				  m->rank, m->device,
 				  peal_error_text(info.result));
 	}
-	return peali_group_check_processes(g, call);
+	return peali_comm_check_processes(g, call);
 }
 
 /* Returns the bytes of the longest message of an exchange or a tree. */
-static uint64_t message_bytes(const struct peal_group *g,
+static uint64_t message_bytes(const struct peal_comm *g,
 			      const struct peal_collective *c)
 {
 	uint64_t offset;
 
-	if (c->kind == PEAL_GROUP_BARRIER)
+	if (c->kind == PEAL_COMM_BARRIER)
 		return 0;
 	if (c->kind == PEAL_ALL_REDUCE || c->kind == PEAL_REDUCE ||
 	    c->kind == PEAL_BROADCAST)
@@ -268,7 +268,7 @@ static uint64_t message_bytes(const struct peal_group *g,
  * Chooses the algorithm: the caller's, or the default for the size. A barrier
  * uses a tree or an exchange. Returns 0, PEAL_EINVAL or PEAL_EMSGSIZE.
  */
-static int choose(const struct peal_group *g, const struct peal_collective *c,
+static int choose(const struct peal_comm *g, const struct peal_collective *c,
 		  uint32_t *algorithm_out)
 {
 	uint64_t bytes = message_bytes(g, c);
@@ -278,7 +278,7 @@ static int choose(const struct peal_group *g, const struct peal_collective *c,
 		return peali_fail(PEAL_EINVAL, START,
 				  "a tree carries no parts of elements: say "
 				  "another algorithm, or 0");
-	if (c->kind == PEAL_GROUP_BARRIER && algorithm != PEAL_ALGORITHM_TREE)
+	if (c->kind == PEAL_COMM_BARRIER && algorithm != PEAL_ALGORITHM_TREE)
 		algorithm = PEAL_ALGORITHM_EXCHANGE;
 	if (!algorithm)
 		algorithm = bytes <= PEAL_EXCHANGE_BYTES ?
@@ -294,7 +294,7 @@ static int choose(const struct peal_group *g, const struct peal_collective *c,
 	return 0;
 }
 
-static void write_plan(struct peal_group *g, const struct peal_collective *c)
+static void write_plan(struct peal_comm *g, const struct peal_collective *c)
 {
 	struct peal_collective_plan *p = g->plan;
 	uint32_t i;
@@ -302,9 +302,9 @@ static void write_plan(struct peal_group *g, const struct peal_collective *c)
 	p->sequence++;
 	g->differs = 0;
 	p->kind = c->kind;
-	p->element = c->kind == PEAL_GROUP_BARRIER ? PEAL_I32 : c->element;
+	p->element = c->kind == PEAL_COMM_BARRIER ? PEAL_I32 : c->element;
 	p->reduction = c->reduction;
-	p->count = c->kind == PEAL_GROUP_BARRIER ? 0 : c->count;
+	p->count = c->kind == PEAL_COMM_BARRIER ? 0 : c->count;
 	p->slice = g->slice_bytes / peal_element_bytes(p->element);
 	p->members = g->n;
 	p->channels = g->channels;
@@ -313,10 +313,10 @@ static void write_plan(struct peal_group *g, const struct peal_collective *c)
 	p->processes = g->set != NULL;
 	p->ranks = g->ranks;
 	for (i = 0; i < g->n; i++) {
-		struct peali_group_member *m = &g->members[i];
+		struct peali_comm_member *m = &g->members[i];
 
 		p->rank[i] = m->rank;
-		if (!peali_group_is_here(g, i))
+		if (!peali_comm_is_here(g, i))
 			continue;
 		p->in[i] = p->count ? in_of(g, c, m->rank).address : 0;
 		p->out[i] = p->count ? out_of(g, c, m->rank).address : 0;
@@ -329,7 +329,7 @@ static void write_plan(struct peal_group *g, const struct peal_collective *c)
  * free slot, because a group runs one collective at a time. So a failed send
  * means that the member has ended.
  */
-static int tell_members(struct peal_group *g)
+static int tell_members(struct peal_comm *g)
 {
 	int by_ring = g->algorithm == PEAL_ALGORITHM_RING;
 	uint32_t first = by_ring && !g->set ? 0 : g->channels;
@@ -337,10 +337,10 @@ static int tell_members(struct peal_group *g)
 	uint32_t place, channel;
 
 	for (place = 0; place < g->n; place++)
-		for (channel = peali_group_is_here(g, place) ? first : end;
+		for (channel = peali_comm_is_here(g, place) ? first : end;
 		     channel < end; channel++) {
 			int result = peal_send(
-				g->host, peali_group_port(g, place, channel),
+				g->host, peali_comm_port(g, place, channel),
 				PEAL_MEMBER_BEGIN, NULL, 0, 0);
 
 			if (result)
@@ -353,17 +353,17 @@ static int tell_members(struct peal_group *g)
 	return 0;
 }
 
-static int begin(struct peal_group *g, const struct peal_collective *c)
+static int begin(struct peal_comm *g, const struct peal_collective *c)
 {
 	uint32_t i;
 	int result = choose(g, c, &g->algorithm);
 
-	if (!result && c->kind != PEAL_GROUP_BARRIER)
+	if (!result && c->kind != PEAL_COMM_BARRIER)
 		result = keep_all(g, c);
 	if (!result)
 		result = check_members(g, START);
 	/* a group of processes has to agree first, and then calls copy_late */
-	for (i = 0; i < g->n && !result && c->kind != PEAL_GROUP_BARRIER &&
+	for (i = 0; i < g->n && !result && c->kind != PEAL_COMM_BARRIER &&
 		    (!g->set || g->n == 1);
 	     i++)
 		result = copy_own(g, c, &g->members[i]);
@@ -382,7 +382,7 @@ static int begin(struct peal_group *g, const struct peal_collective *c)
 	return result;
 }
 
-int peal_collective_start(struct peal_group *g,
+int peal_collective_start(struct peal_comm *g,
 			  const struct peal_collective *collective)
 {
 	struct peal_collective c;
@@ -404,7 +404,7 @@ int peal_collective_start(struct peal_group *g,
 				  "to come: call peal_collective_wait",
 				  g->waits_for);
 	/* a group of processes first compares the calls of all members */
-	if (!c.count && c.kind != PEAL_GROUP_BARRIER && !g->set) {
+	if (!c.count && c.kind != PEAL_COMM_BARRIER && !g->set) {
 		atomic_fetch_add(&g->ended, 1);
 		return 0;
 	}
@@ -419,7 +419,7 @@ int peal_collective_start(struct peal_group *g,
  */
 static int take(void *group, int64_t timeout_ns)
 {
-	struct peal_group *g = group;
+	struct peal_comm *g = group;
 	struct peal_member_done done;
 	struct peal_received got;
 	int result =
@@ -451,27 +451,27 @@ static int take(void *group, int64_t timeout_ns)
  * Returns 1 if a member has not finished the collective. In a group of
  * processes: if another process has not called the collective yet.
  */
-static int is_late(const struct peal_group *g, uint32_t place)
+static int is_late(const struct peal_comm *g, uint32_t place)
 {
 	uint64_t all = g->algorithm == PEAL_ALGORITHM_RING ?
 			       UINT64_MAX >> (64 - g->channels) :
 			       1;
 
-	return g->set ? place != g->own && !peali_group_was_called(g, place) :
+	return g->set ? place != g->own && !peali_comm_was_called(g, place) :
 			g->members[place].done != all;
 }
 
 /* Returns PEAL_ETIMEDOUT, and names the late members that fit the text. */
 static int say_late(void *group, int64_t timeout_ns)
 {
-	const struct peal_group *g = group;
+	const struct peal_comm *g = group;
 	const char *what = g->set ? "not called by" : "not yet:";
 	char text[160] = "";
 	size_t at = 0;
 	uint32_t i;
 
 	for (i = 0; i < g->n && at < sizeof(text); i++) {
-		const struct peali_group_member *m = &g->members[i];
+		const struct peali_comm_member *m = &g->members[i];
 
 		if (!is_late(g, i))
 			continue;
@@ -494,7 +494,7 @@ static int ended(void *group)
 }
 
 /* Calls copy_own in a group of processes, after the collective itself. */
-static int copy_late(struct peal_group *g)
+static int copy_late(struct peal_comm *g)
 {
 	const struct peal_collective_plan *p = g->plan;
 	struct peal_collective c = { .kind = p->kind,
@@ -504,31 +504,30 @@ static int copy_late(struct peal_group *g)
 				     .in = p->in,
 				     .out = p->out };
 
-	return p->kind == PEAL_GROUP_BARRIER ?
+	return p->kind == PEAL_COMM_BARRIER ?
 		       0 :
 		       copy_own(g, &c, &g->members[g->own]);
 }
 
-static int wait_for_all(struct peal_group *g, int64_t timeout_ns,
-			uint64_t began)
+static int wait_for_all(struct peal_comm *g, int64_t timeout_ns, uint64_t began)
 {
 	const struct peali_reports reports = { g, &g->waits_for, take, ended,
 					       say_late };
-	int result = peali_reports_await(&reports, timeout_ns, began);
+	int result = peali_reports_collect(&reports, timeout_ns, began);
 
 	if (result)
 		return result;
 	result = g->set && !g->differs ? copy_late(g) : 0;
 	peali_collective_let_go(g);
 	if (g->differs)
-		return peali_group_differs(g, WAIT);
+		return peali_comm_differs(g, WAIT);
 	if (result)
 		return result;
 	atomic_fetch_add(&g->ended, 1);
 	return 0;
 }
 
-int peal_collective_wait(struct peal_group *g, int64_t timeout_ns)
+int peal_collective_wait(struct peal_comm *g, int64_t timeout_ns)
 {
 	uint64_t began = peal_clock_ns();
 	int result;
@@ -539,11 +538,11 @@ int peal_collective_wait(struct peal_group *g, int64_t timeout_ns)
 		return 0;
 	result = wait_for_all(g, timeout_ns, began);
 	if (timeout_ns)
-		peali_meter_waited(g->rt, PEAL_WAIT_COLLECTIVE, began);
+		peali_counters_waited(g->rt, PEAL_WAIT_COLLECTIVE, began);
 	return result;
 }
 
-int peal_collective_run(struct peal_group *g,
+int peal_collective_run(struct peal_comm *g,
 			const struct peal_collective *collective,
 			int64_t timeout_ns)
 {

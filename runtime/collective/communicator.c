@@ -16,7 +16,7 @@
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/control.h"
 
-#define CALL "peal_group_create"
+#define CALL "peal_comm_create"
 #define SLICE_BYTES (256u << 10)
 #define SLICE_BYTES_MAX (16u << 20)
 #define MAIL_SLOTS 256 /* groups of processes: a channel tells the next */
@@ -30,7 +30,7 @@ static uint32_t worth(struct peal_runtime *rt, int from, int to)
 {
 	struct peal_pair_info pair;
 
-	if (peali_probe_prove(rt->peers, from, to, &pair))
+	if (peali_probe_verify(rt->peers, from, to, &pair))
 		return 0;
 	if (pair.route == PEAL_ROUTE_PEER)
 		return strcmp(pair.kind, "nvlink") ? 3 : 4;
@@ -50,7 +50,7 @@ static uint32_t worth(struct peal_runtime *rt, int from, int to)
  *
  * `way` has the worth of each pair. `best` has (n - 1) << (n - 1) entries.
  */
-static void best_ring(uint32_t n, uint32_t way[PEAL_GROUP_MAX][PEAL_GROUP_MAX],
+static void best_ring(uint32_t n, uint32_t way[PEAL_COMM_MAX][PEAL_COMM_MAX],
 		      uint8_t *best, uint32_t *ring_out)
 {
 	uint32_t others = n - 1, sets = 1u << others, set, i, j, at;
@@ -94,10 +94,10 @@ static void best_ring(uint32_t n, uint32_t way[PEAL_GROUP_MAX][PEAL_GROUP_MAX],
 	}
 }
 
-static int lay_ring(struct peal_group *g, const int *devices)
+static int lay_ring(struct peal_comm *g, const int *devices)
 {
-	uint32_t way[PEAL_GROUP_MAX][PEAL_GROUP_MAX] = { { 0 } };
-	uint32_t ring[PEAL_GROUP_MAX] = { 0 }, i, j;
+	uint32_t way[PEAL_COMM_MAX][PEAL_COMM_MAX] = { { 0 } };
+	uint32_t ring[PEAL_COMM_MAX] = { 0 }, i, j;
 	uint8_t *best;
 
 	if (g->n > 1) {
@@ -124,7 +124,7 @@ static int lay_ring(struct peal_group *g, const int *devices)
 
 /* ---- kernels and links --------------------------------------------------- */
 
-static int launch(struct peal_group *g, struct peali_group_member *m)
+static int launch(struct peal_comm *g, struct peali_comm_member *m)
 {
 	struct peal_device_info device;
 	struct peal_kernel_options o = { .size = sizeof(o),
@@ -147,37 +147,37 @@ static int launch(struct peal_group *g, struct peali_group_member *m)
 				  &m->kernel);
 }
 
-int peali_group_launch(struct peal_group *g, const char *call)
+int peali_comm_launch(struct peal_comm *g, const char *call)
 {
 	uint32_t ends = g->n * (g->channels + 1), i;
 	struct peal_endpoint_options o = { .size = sizeof(o),
 					   .max_ports = ends,
 					   .max_inputs = ends,
 					   .name = "group" };
-	int result = peali_area_alloc(g->rt, PEALI_HOST, sizeof(*g->plan),
-				      &g->plan_area);
+	int result = peali_block_alloc(g->rt, PEALI_HOST, sizeof(*g->plan),
+				       &g->plan_block);
 
 	if (result)
 		return result;
-	g->plan = (struct peal_collective_plan *)(uintptr_t)peali_area_view(
-		g->rt, PEALI_HOST, &g->plan_area);
+	g->plan = (struct peal_collective_plan *)(uintptr_t)peali_block_view(
+		g->rt, PEALI_HOST, &g->plan_block);
 	g->max_links = 2 * ends + g->n * (g->channels + g->n);
 	g->links = calloc(g->max_links, sizeof(*g->links));
 	if (!g->links)
 		return peali_fail(PEAL_ENOMEM, call, "no memory for a group");
 	result = peal_endpoint_create(g->rt, &o, &g->host);
 	for (i = 0; i < g->n && !result; i++)
-		if (peali_group_is_here(g, i))
+		if (peali_comm_is_here(g, i))
 			result = launch(g, &g->members[i]);
 	return result;
 }
 
-int peali_group_spawn(struct peal_group *g, uint32_t place, uint32_t channel,
-		      uint64_t next, uint64_t *address_out)
+int peali_comm_spawn(struct peal_comm *g, uint32_t place, uint32_t channel,
+		     uint64_t next, uint64_t *address_out)
 {
-	struct peali_group_member *m = &g->members[place];
+	struct peali_comm_member *m = &g->members[place];
 	struct peal_member_init init = {
-		.plan = peali_area_view(g->rt, m->device, &g->plan_area),
+		.plan = peali_block_view(g->rt, m->device, &g->plan_block),
 		.place = place,
 		.channel = channel % g->channels,
 		.members = g->n,
@@ -197,7 +197,7 @@ int peali_group_spawn(struct peal_group *g, uint32_t place, uint32_t channel,
 				address_out);
 }
 
-struct peal_link_options peali_group_link(uint32_t capacity, uint64_t bytes)
+struct peal_link_options peali_comm_link(uint32_t capacity, uint64_t bytes)
 {
 	struct peal_link_options o = { .size = sizeof(o),
 				       .capacity = capacity,
@@ -208,7 +208,7 @@ struct peal_link_options peali_group_link(uint32_t capacity, uint64_t bytes)
 	return o;
 }
 
-void peali_group_own(struct peal_group *g, struct peal_link *link)
+void peali_comm_own(struct peal_comm *g, struct peal_link *link)
 {
 	struct peal_link_info info;
 
@@ -217,20 +217,20 @@ void peali_group_own(struct peal_group *g, struct peal_link *link)
 	g->links[g->n_links++] = link;
 }
 
-static int connect_two(struct peal_group *g, uint64_t from, uint32_t port,
+static int connect_two(struct peal_comm *g, uint64_t from, uint32_t port,
 		       uint64_t to, uint32_t capacity, uint64_t bytes)
 {
-	struct peal_link_options o = peali_group_link(capacity, bytes);
+	struct peal_link_options o = peali_comm_link(capacity, bytes);
 	struct peal_link *link;
 	int result = peal_connect(g->rt, from, port, to, &o, &link);
 
 	if (!result)
-		peali_group_own(g, link);
+		peali_comm_own(g, link);
 	return result;
 }
 
-int peali_group_connect_host(struct peal_group *g, uint32_t place,
-			     uint32_t channel, uint64_t actor)
+int peali_comm_connect_host(struct peal_comm *g, uint32_t place,
+			    uint32_t channel, uint64_t actor)
 {
 	uint64_t host = peal_endpoint_address(g->host);
 	uint32_t last = channel < g->channels ? 1 : g->n - 1;
@@ -238,7 +238,7 @@ int peali_group_connect_host(struct peal_group *g, uint32_t place,
 
 	if (!g->set || channel == g->channels)
 		result = connect_two(g, host,
-				     peali_group_port(g, place, channel), actor,
+				     peali_comm_port(g, place, channel), actor,
 				     4, 16);
 	return result ? result :
 			connect_two(g, actor, last, host, 8,
@@ -246,17 +246,17 @@ int peali_group_connect_host(struct peal_group *g, uint32_t place,
 }
 
 /* Spawns and connects the actors of one channel of the ring. */
-static int connect_ring(struct peal_group *g, uint32_t channel)
+static int connect_ring(struct peal_comm *g, uint32_t channel)
 {
-	uint64_t actor[PEAL_GROUP_MAX];
+	uint64_t actor[PEAL_COMM_MAX];
 	uint32_t i;
 	int result = 0;
 
 	for (i = 0; i < g->n && !result; i++) {
-		result = peali_group_spawn(g, i, channel, 0, &actor[i]);
+		result = peali_comm_spawn(g, i, channel, 0, &actor[i]);
 		if (!result)
-			result = peali_group_connect_host(g, i, channel,
-							  actor[i]);
+			result = peali_comm_connect_host(g, i, channel,
+							 actor[i]);
 	}
 	for (i = 0; i < g->n && !result; i++) {
 		result = connect_two(g, actor[i], 0, actor[(i + 1) % g->n],
@@ -268,17 +268,17 @@ static int connect_ring(struct peal_group *g, uint32_t channel)
 	return result;
 }
 
-static int connect_exchange(struct peal_group *g)
+static int connect_exchange(struct peal_comm *g)
 {
-	uint64_t actor[PEAL_GROUP_MAX];
+	uint64_t actor[PEAL_COMM_MAX];
 	uint32_t i, j;
 	int result = 0;
 
 	for (i = 0; i < g->n && !result; i++) {
-		result = peali_group_spawn(g, i, g->channels, 0, &actor[i]);
+		result = peali_comm_spawn(g, i, g->channels, 0, &actor[i]);
 		if (!result)
-			result = peali_group_connect_host(g, i, g->channels,
-							  actor[i]);
+			result = peali_comm_connect_host(g, i, g->channels,
+							 actor[i]);
 	}
 	for (i = 0; i < g->n && !result; i++)
 		for (j = 0; j < g->n && !result; j++)
@@ -290,24 +290,24 @@ static int connect_exchange(struct peal_group *g)
 	return result;
 }
 
-static int start_members(struct peal_group *g)
+static int start_members(struct peal_comm *g)
 {
 	uint32_t i;
-	int result = peali_group_launch(g, CALL);
+	int result = peali_comm_launch(g, CALL);
 
 	for (i = 0; i < g->channels && !result; i++)
 		result = connect_ring(g, i);
 	return result ? result : connect_exchange(g);
 }
 
-struct peal_group *peali_group_next(struct peal_group *g)
+struct peal_comm *peali_comm_next(struct peal_comm *g)
 {
 	return g->next;
 }
 
 /* ---- create, destroy ----------------------------------------------------- */
 
-static int check_options(const struct peal_group_options *o, const char *call)
+static int check_options(const struct peal_comm_options *o, const char *call)
 {
 	if (o->channels > PEALI_CHANNELS_MAX)
 		return peali_fail(PEAL_EINVAL, call,
@@ -323,10 +323,10 @@ static int check_options(const struct peal_group_options *o, const char *call)
 static int check_devices(struct peal_runtime *rt, const int *devices,
 			 uint32_t n)
 {
-	if (!n || n > PEAL_GROUP_MAX)
+	if (!n || n > PEAL_COMM_MAX)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "%u devices: a group has 1 to %u", n,
-				  PEAL_GROUP_MAX);
+				  PEAL_COMM_MAX);
 	return peali_devices_check_ranks(&rt->devices, devices, n, "a group",
 					 CALL);
 }
@@ -335,14 +335,14 @@ static int check_devices(struct peal_runtime *rt, const int *devices,
  * Ends the kernels and links of a group, also of a half made one, and frees it.
  * After an error such as PEAL_EHUNG the group still exists.
  */
-static int take_down(struct peal_group *g)
+static int take_down(struct peal_comm *g)
 {
 	uint64_t deadline = peali_deadline(g->rt->stop_ns);
 	uint32_t i;
 	int result = 0;
 
 	if (g->set)
-		peali_group_take_leave(g, deadline);
+		peali_comm_leave(g, deadline);
 	for (i = 0; i < g->n; i++)
 		if (g->members[i].kernel)
 			peal_kernel_stop(g->members[i].kernel, 0);
@@ -356,7 +356,7 @@ static int take_down(struct peal_group *g)
 	while (g->n_links)
 		peal_link_destroy(g->links[--g->n_links]);
 	if (g->set)
-		result = peali_group_close_links(g);
+		result = peali_comm_close_links(g);
 	for (i = 0; i < g->n; i++)
 		if (!result && g->members[i].kernel) {
 			result = peal_kernel_destroy(g->members[i].kernel);
@@ -366,14 +366,14 @@ static int take_down(struct peal_group *g)
 	if (result)
 		return result;
 	peal_endpoint_destroy(g->host);
-	peali_area_free(g->rt, &g->plan_area);
+	peali_block_free(g->rt, &g->plan_block);
 	free(g->links);
 	free(g->members);
 	free(g);
 	return 0;
 }
 
-static void enlist(struct peal_group *g)
+static void enlist(struct peal_comm *g)
 {
 	pthread_mutex_lock(&g->rt->lock);
 	g->next = g->rt->groups;
@@ -381,9 +381,9 @@ static void enlist(struct peal_group *g)
 	pthread_mutex_unlock(&g->rt->lock);
 }
 
-static void strike(struct peal_group *g)
+static void strike(struct peal_comm *g)
 {
-	struct peal_group **at;
+	struct peal_comm **at;
 
 	pthread_mutex_lock(&g->rt->lock);
 	for (at = &g->rt->groups; *at && *at != g; at = &(*at)->next)
@@ -393,12 +393,12 @@ static void strike(struct peal_group *g)
 	pthread_mutex_unlock(&g->rt->lock);
 }
 
-struct peal_group *peali_group_new(struct peal_runtime *rt, uint32_t n,
-				   const struct peal_group_options *options,
-				   const char *call)
+struct peal_comm *peali_comm_new(struct peal_runtime *rt, uint32_t n,
+				 const struct peal_comm_options *options,
+				 const char *call)
 {
-	struct peal_group_options o;
-	struct peal_group *g;
+	struct peal_comm_options o;
+	struct peal_comm *g;
 
 	if (peali_options_copy(&o, sizeof(o), options, call) ||
 	    check_options(&o, call))
@@ -419,14 +419,14 @@ struct peal_group *peali_group_new(struct peal_runtime *rt, uint32_t n,
 	return g;
 }
 
-int peali_group_made(struct peal_group *g, int result, const char *call,
-		     struct peal_group **group_out)
+int peali_comm_made(struct peal_comm *g, int result, const char *call,
+		    struct peal_comm **comm_out)
 {
 	struct peal_error_info failed = *peal_last_error();
 
 	if (!result) {
 		enlist(g);
-		*group_out = g;
+		*comm_out = g;
 		return 0;
 	}
 	if (take_down(g))
@@ -434,28 +434,28 @@ int peali_group_made(struct peal_group *g, int result, const char *call,
 	return peali_fail(failed.code, call, "%s", failed.text);
 }
 
-int peal_group_create(struct peal_runtime *rt, const int *devices, uint32_t n,
-		      const struct peal_group_options *options,
-		      struct peal_group **group_out)
+int peal_comm_create(struct peal_runtime *rt, const int *devices, uint32_t n,
+		     const struct peal_comm_options *options,
+		     struct peal_comm **comm_out)
 {
-	struct peal_group *g;
+	struct peal_comm *g;
 	int result;
 
-	if (!rt || !devices || !group_out)
+	if (!rt || !devices || !comm_out)
 		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
 	result = check_devices(rt, devices, n);
 	if (result)
 		return result;
-	g = peali_group_new(rt, n, options, CALL);
+	g = peali_comm_new(rt, n, options, CALL);
 	if (!g)
 		return peal_last_error()->code;
 	result = lay_ring(g, devices);
 	if (!result && n > 1)
 		result = start_members(g);
-	return peali_group_made(g, result, CALL, group_out);
+	return peali_comm_made(g, result, CALL, comm_out);
 }
 
-int peal_group_destroy(struct peal_group *g)
+int peal_comm_destroy(struct peal_comm *g)
 {
 	int result;
 
@@ -470,14 +470,14 @@ int peal_group_destroy(struct peal_group *g)
 
 /* ---- info ---------------------------------------------------------------- */
 
-int peal_group_info(struct peal_group *g, struct peal_group_info *info_out)
+int peal_comm_info(struct peal_comm *g, struct peal_comm_info *info_out)
 {
 	struct peal_link_info link;
 	struct peal_kernel_info kernel;
 	uint32_t i;
 
 	if (!g || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_group_info",
+		return peali_fail(PEAL_EINVAL, "peal_comm_info",
 				  "an argument is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->members = g->n;

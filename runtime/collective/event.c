@@ -27,7 +27,7 @@
 struct watcher {
 	int device;
 	int holds; /* 1: holds the recorder's access to its memory */
-	struct peali_area area; /* its cell */
+	struct peali_block block; /* its cell */
 };
 
 struct peal_event {
@@ -37,8 +37,8 @@ struct peal_event {
 	int device; /* the recorder's */
 	uint32_t n; /* watchers */
 	struct watcher *watchers;
-	struct peali_area record; /* struct peal_event_record, on the device */
-	struct peali_area host; /* the host's cell */
+	struct peali_block record; /* struct peal_event_record, on the device */
+	struct peali_block host; /* the host's cell */
 	struct peal_event_cell *cell; /* host view of `host` */
 };
 
@@ -57,7 +57,7 @@ static int make_cell(struct peal_event *e, struct watcher *w)
 {
 	struct peali_peers *peers = e->rt->peers;
 	struct peal_pair_info pair;
-	int result = peali_probe_prove(peers, e->device, w->device, &pair);
+	int result = peali_probe_verify(peers, e->device, w->device, &pair);
 
 	if (!result && pair.route == PEAL_ROUTE_PEER) {
 		result = peali_peer_hold(peers, e->device, w->device);
@@ -65,12 +65,12 @@ static int make_cell(struct peal_event *e, struct watcher *w)
 			return result;
 		w->holds = 1;
 	}
-	result = peali_area_alloc(e->rt, w->holds ? w->device : PEALI_HOST,
-				  sizeof(struct peal_event_cell), &w->area);
+	result = peali_block_alloc(e->rt, w->holds ? w->device : PEALI_HOST,
+				   sizeof(struct peal_event_cell), &w->block);
 	if (result)
 		return result;
-	if (peali_area_view(e->rt, e->device, &w->area) &&
-	    peali_area_view(e->rt, w->device, &w->area))
+	if (peali_block_view(e->rt, e->device, &w->block) &&
+	    peali_block_view(e->rt, w->device, &w->block))
 		return 0;
 	return peali_fail(PEAL_ENOPEER, CALL,
 			  "devices %d and %d have no memory in common: name "
@@ -82,24 +82,24 @@ static int make_record(struct peal_event *e)
 {
 	struct peal_event_record r;
 	uint32_t i;
-	int result =
-		peali_area_alloc(e->rt, PEALI_HOST, sizeof(*e->cell), &e->host);
+	int result = peali_block_alloc(e->rt, PEALI_HOST, sizeof(*e->cell),
+				       &e->host);
 
 	if (!result)
-		result = peali_area_alloc(e->rt, e->device, sizeof(r),
-					  &e->record);
+		result = peali_block_alloc(e->rt, e->device, sizeof(r),
+					   &e->record);
 	if (result)
 		return result;
-	e->cell = (struct peal_event_cell *)(uintptr_t)peali_area_view(
+	e->cell = (struct peal_event_cell *)(uintptr_t)peali_block_view(
 		e->rt, PEALI_HOST, &e->host);
 	memset(&r, 0, sizeof(r));
-	r.cell[0] = peali_area_view(e->rt, e->device, &e->host);
-	r.cell[1] = peali_area_view(e->rt, e->device, &e->record);
+	r.cell[0] = peali_block_view(e->rt, e->device, &e->host);
+	r.cell[1] = peali_block_view(e->rt, e->device, &e->record);
 	for (i = 0; i < e->n; i++)
-		r.cell[2 + i] =
-			peali_area_view(e->rt, e->device, &e->watchers[i].area);
+		r.cell[2 + i] = peali_block_view(e->rt, e->device,
+						 &e->watchers[i].block);
 	r.n_cells = 2 + e->n;
-	return peali_area_write(e->rt, &e->record, 0, &r, sizeof(r));
+	return peali_block_write(e->rt, &e->record, 0, &r, sizeof(r));
 }
 
 static void free_event(struct peal_event *e)
@@ -107,13 +107,13 @@ static void free_event(struct peal_event *e)
 	uint32_t i;
 
 	for (i = 0; i < e->n; i++) {
-		peali_area_free(e->rt, &e->watchers[i].area);
+		peali_block_free(e->rt, &e->watchers[i].block);
 		if (e->watchers[i].holds)
 			peali_peer_release(e->rt->peers, e->device,
 					   e->watchers[i].device);
 	}
-	peali_area_free(e->rt, &e->record);
-	peali_area_free(e->rt, &e->host);
+	peali_block_free(e->rt, &e->record);
+	peali_block_free(e->rt, &e->host);
 	free(e->watchers);
 	free(e);
 }
@@ -226,13 +226,13 @@ int peal_event_address(const struct peal_event *e, int device,
 		return peali_fail(PEAL_EINVAL, "peal_event_address",
 				  "an argument is NULL");
 	if (device == e->device) {
-		*address_out = peali_area_view(e->rt, device, &e->record);
+		*address_out = peali_block_view(e->rt, device, &e->record);
 		return 0;
 	}
 	for (i = 0; i < e->n; i++) {
 		if (e->watchers[i].device == device) {
-			*address_out = peali_area_view(e->rt, device,
-						       &e->watchers[i].area);
+			*address_out = peali_block_view(e->rt, device,
+							&e->watchers[i].block);
 			return 0;
 		}
 		if (at < sizeof(text))
@@ -247,16 +247,16 @@ int peal_event_address(const struct peal_event *e, int device,
 int peal_event_wait(struct peal_event *e, uint64_t count, int64_t timeout_ns)
 {
 	PEAL_ALIGNED(PEAL_SHARED_LINE) struct peal_bell bell = { 0 };
-	struct peali_patience wait;
+	struct peali_bell_wait wait;
 	int result = 0;
 
 	if (!e)
 		return peali_fail(PEAL_EINVAL, "peal_event_wait",
 				  "event is NULL");
-	peali_patience_begin(&wait, &bell, 1, timeout_ns); /* never rung */
+	peali_bell_wait_begin(&wait, &bell, 1, timeout_ns); /* never rung */
 	while (peal_event_count((uintptr_t)e->cell) < count && !result)
-		result = peali_patience_turn(&wait);
-	peali_patience_end(&wait);
+		result = peali_bell_wait_turn(&wait);
+	peali_bell_wait_end(&wait);
 	if (result && peal_event_count((uintptr_t)e->cell) >= count)
 		result = 0; /* recorded after the last check of the loop */
 	if (result != PEAL_ETIMEDOUT)
@@ -279,7 +279,7 @@ static int read_cell(const struct peal_event_cell *c,
 	out->count = peal_event_count((uintptr_t)c);
 	/* A27: pair with R27 in peali_event_write. */
 	out->device_ns = peal_load_acquire_sys(&c->device_ns);
-	out->common_ns = peal_load_acquire_sys(&c->common_ns);
+	out->host_ns = peal_load_acquire_sys(&c->host_ns);
 	out->uncertainty_ns = peal_load_acquire_sys(&c->uncertainty_ns);
 	return peal_load_relaxed_sys(&c->begun) == out->count ? 0 : PEAL_EAGAIN;
 }
@@ -300,7 +300,7 @@ int peal_event_info(const struct peal_event *e,
 	info.device = e->device;
 	info.watchers = e->n;
 	for (i = 0; i < e->n; i++)
-		info.in_host_memory += e->watchers[i].area.owner == PEALI_HOST;
+		info.in_host_memory += e->watchers[i].block.owner == PEALI_HOST;
 	while (read_cell(e->cell, &info)) {
 		if (++looks == LOOKS)
 			return peali_fail(PEAL_EAGAIN, "peal_event_info",
@@ -329,14 +329,14 @@ int peal_event_elapsed(const struct peal_event_info *earlier,
 				  earlier->count ? later->name : earlier->name);
 	ns = (int64_t)(later->device_ns - earlier->device_ns);
 	if (earlier->device != later->device) {
-		if (!earlier->common_ns || !later->common_ns)
+		if (!earlier->host_ns || !later->host_ns)
 			return peali_fail(PEAL_EAGAIN, call,
 					  "the worker that recorded event '%s' "
 					  "did not know the host's clock: "
 					  "record it again",
-					  earlier->common_ns ? later->name :
-							       earlier->name);
-		ns = (int64_t)(later->common_ns - earlier->common_ns);
+					  earlier->host_ns ? later->name :
+							     earlier->name);
+		ns = (int64_t)(later->host_ns - earlier->host_ns);
 		uncertainty = later->uncertainty_ns + earlier->uncertainty_ns;
 	}
 	*ns_out = ns;

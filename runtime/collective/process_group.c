@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Communicators (struct peal_group) of processes: creates them, checks the
+ * Communicators (struct peal_comm) of processes: creates them, checks the
  * other processes and closes the links.
  */
 #include <stdio.h>
@@ -15,8 +15,8 @@
 #include "runtime/link/link.h"
 #include "runtime/link/remote.h"
 
-#define CALL "peal_process_group_create"
-#define NAME_MAX 40 /* bytes with the final 0; offer names append a suffix */
+#define CALL "peal_comm_create_group"
+#define NAME_MAX 40 /* bytes with the final 0; export names append a suffix */
 #define CREATE_NS 30000000000LL
 #define EXCHANGE_SLOTS 8
 #define LOOK_US 100
@@ -24,15 +24,15 @@
 
 /* ---- members ------------------------------------------------------------- */
 
-static int check_ranks(struct peal_processes *set, const uint32_t *ranks,
+static int check_ranks(struct peal_process_group *set, const uint32_t *ranks,
 		       uint32_t n, uint32_t *own_out)
 {
 	uint32_t i, j, own = n;
 
-	if (!n || n > PEAL_GROUP_MAX)
+	if (!n || n > PEAL_COMM_MAX)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "%u processes: a group has 1 to %u", n,
-				  PEAL_GROUP_MAX);
+				  PEAL_COMM_MAX);
 	for (i = 0; i < n; i++) {
 		if (ranks[i] >= set->plan.ranks)
 			return peali_fail(PEAL_ENOENT, CALL,
@@ -55,7 +55,7 @@ static int check_ranks(struct peal_processes *set, const uint32_t *ranks,
 	return 0;
 }
 
-static int check_here(struct peal_processes *set, const uint32_t *ranks,
+static int check_here(struct peal_process_group *set, const uint32_t *ranks,
 		      uint32_t n)
 {
 	uint32_t i;
@@ -66,7 +66,7 @@ static int check_here(struct peal_processes *set, const uint32_t *ranks,
 		const struct peali_peer *p = &set->peers[ranks[i]];
 
 		if (p->state != PEAL_PROCESS_SELF &&
-		    p->state != PEAL_PROCESS_HERE)
+		    p->state != PEAL_PROCESS_ALIVE)
 			result = peali_peer_gone(p, CALL);
 	}
 	pthread_mutex_unlock(&set->lock);
@@ -87,9 +87,9 @@ static uint64_t hash_ranks(const uint32_t *ranks, uint32_t n)
 	return h;
 }
 
-static int check_name(struct peal_processes *set, const char *name)
+static int check_name(struct peal_process_group *set, const char *name)
 {
-	const struct peal_group *g;
+	const struct peal_comm *g;
 
 	pthread_mutex_lock(&set->rt->lock);
 	for (g = set->rt->groups; g; g = g->next)
@@ -102,7 +102,7 @@ static int check_name(struct peal_processes *set, const char *name)
 		   0;
 }
 
-static void place_members(struct peal_group *g, const uint32_t *ranks,
+static void place_members(struct peal_comm *g, const uint32_t *ranks,
 			  int device)
 {
 	uint32_t i;
@@ -126,63 +126,63 @@ struct actors {
 	uint64_t address[PEALI_CHANNELS_MAX + 1];
 };
 
-static void offer_name(const struct peal_group *g, uint32_t channel,
-		       char name[PEAL_PROCESS_NAME])
+static void export_name(const struct peal_comm *g, uint32_t channel,
+			char name[PEAL_PROCESS_NAME_BYTES])
 {
 	if (channel < g->channels)
-		snprintf(name, PEAL_PROCESS_NAME, "%.39s/%u", g->name,
+		snprintf(name, PEAL_PROCESS_NAME_BYTES, "%.39s/%u", g->name,
 			 channel % 100);
 	else
-		snprintf(name, PEAL_PROCESS_NAME, "%.39s/x", g->name);
+		snprintf(name, PEAL_PROCESS_NAME_BYTES, "%.39s/x", g->name);
 }
 
 /*
  * Spawns the actors. The last channel comes first, because each actor needs the
  * address of the next one.
  */
-static int make_actors(struct peal_group *g, struct actors *a)
+static int make_actors(struct peal_comm *g, struct actors *a)
 {
 	uint64_t next = 0;
 	uint32_t c;
 	int result = 0;
 
 	for (c = g->channels; c-- && !result; next = a->address[c]) {
-		result = peali_group_spawn(g, g->own, c, next, &a->address[c]);
+		result = peali_comm_spawn(g, g->own, c, next, &a->address[c]);
 		if (!result)
-			result = peali_group_connect_host(g, g->own, c,
-							  a->address[c]);
+			result = peali_comm_connect_host(g, g->own, c,
+							 a->address[c]);
 	}
 	c = g->channels;
 	if (!result)
-		result = peali_group_spawn(g, g->own, c, next, &a->address[c]);
+		result = peali_comm_spawn(g, g->own, c, next, &a->address[c]);
 	return result ? result :
-			peali_group_connect_host(g, g->own, c, a->address[c]);
+			peali_comm_connect_host(g, g->own, c, a->address[c]);
 }
 
-static int offer(struct peal_group *g, const struct actors *a)
+static int offer(struct peal_comm *g, const struct actors *a)
 {
-	char name[PEAL_PROCESS_NAME];
+	char name[PEAL_PROCESS_NAME_BYTES];
 	uint32_t c;
 	int result = 0;
 
 	for (c = 0; c <= g->channels && !result; c++) {
-		offer_name(g, c, name);
-		result = peal_process_offer(g->set, name, a->address[c]);
-		g->n_offered += !result;
+		export_name(g, c, name);
+		result = peal_process_export(g->set, name, a->address[c]);
+		g->n_exported += !result;
 	}
 	return result;
 }
 
 /*
- * Withdraws the offers, when all members have connected or the creation failed.
+ * Removes the exports, when all members have connected or the creation failed.
  */
-static void withdraw(struct peal_group *g)
+static void withdraw(struct peal_comm *g)
 {
-	char name[PEAL_PROCESS_NAME];
+	char name[PEAL_PROCESS_NAME_BYTES];
 
-	while (g->n_offered) {
-		offer_name(g, --g->n_offered, name);
-		peal_process_withdraw(g->set, name);
+	while (g->n_exported) {
+		export_name(g, --g->n_exported, name);
+		peal_process_unexport(g->set, name);
 	}
 }
 
@@ -196,9 +196,9 @@ static int64_t left(uint64_t deadline)
 }
 
 /* Checks that the processes of all members are in the process group. */
-static int check_members(const struct peal_group *g)
+static int check_members(const struct peal_comm *g)
 {
-	uint32_t ranks[PEAL_GROUP_MAX], i;
+	uint32_t ranks[PEAL_COMM_MAX], i;
 
 	for (i = 0; i < g->n; i++)
 		ranks[i] = g->members[i].process;
@@ -210,16 +210,16 @@ static int check_members(const struct peal_group *g)
  * processes every LOOK_NS. Without the check this call could wait for a member
  * that itself waits for an ended process.
  */
-static int connect_to(struct peal_group *g, uint32_t place, uint32_t channel,
+static int connect_to(struct peal_comm *g, uint32_t place, uint32_t channel,
 		      uint64_t from, uint32_t port, struct peal_link_options o,
 		      uint64_t deadline, struct peal_link **link_out)
 {
 	uint32_t process = g->members[place].process;
-	char name[PEAL_PROCESS_NAME];
+	char name[PEAL_PROCESS_NAME_BYTES];
 	int64_t rest;
 	int result;
 
-	offer_name(g, channel, name);
+	export_name(g, channel, name);
 	do {
 		rest = left(deadline);
 		if (rest < 0 || rest > LOOK_NS)
@@ -235,15 +235,15 @@ static int connect_to(struct peal_group *g, uint32_t place, uint32_t channel,
 				  "rank %u of the set does not make group '%s'",
 				  process, g->name);
 	if (!result)
-		peali_group_own(g, *link_out);
+		peali_comm_own(g, *link_out);
 	return result;
 }
 
-static int connect_exchanges(struct peal_group *g, uint64_t from,
+static int connect_exchanges(struct peal_comm *g, uint64_t from,
 			     uint64_t deadline)
 {
 	struct peal_link_options o =
-		peali_group_link(EXCHANGE_SLOTS, PEALI_EXCHANGE_MESSAGE_BYTES);
+		peali_comm_link(EXCHANGE_SLOTS, PEALI_EXCHANGE_MESSAGE_BYTES);
 	uint32_t i;
 	int result = 0;
 
@@ -255,11 +255,11 @@ static int connect_exchanges(struct peal_group *g, uint64_t from,
 	return result;
 }
 
-static int connect_rings(struct peal_group *g, const struct actors *a,
+static int connect_rings(struct peal_comm *g, const struct actors *a,
 			 uint64_t deadline)
 {
 	struct peal_link_options o =
-		peali_group_link(PEALI_RING_SLOTS, peali_ring_message_bytes(g));
+		peali_comm_link(PEALI_RING_SLOTS, peali_ring_message_bytes(g));
 	uint32_t next = (g->own + 1) % g->n, c;
 	struct peal_link *link;
 	int result = 0;
@@ -273,10 +273,10 @@ static int connect_rings(struct peal_group *g, const struct actors *a,
 /*
  * Runs a barrier of the members. The barrier fails if their arguments differ.
  */
-static int meet(struct peal_group *g, uint64_t deadline)
+static int meet(struct peal_comm *g, uint64_t deadline)
 {
 	struct peal_collective c = { .size = sizeof(c),
-				     .kind = PEAL_GROUP_BARRIER };
+				     .kind = PEAL_COMM_BARRIER };
 
 	return peal_collective_run(g, &c, left(deadline));
 }
@@ -287,13 +287,13 @@ static int meet(struct peal_group *g, uint64_t deadline)
  * 1. Offer the actors. Connect the exchanges. By a barrier the members check
  *    that they create the same communicator.
  * 2. Connect the rings. After a second barrier all members have their links, so
- *    the offers are not needed any more.
- * 3. Withdraw the offers. After a third barrier the name may be used again.
+ *    the exports are not needed any more.
+ * 3. Remove the exports. After a third barrier the name may be used again.
  */
-static int make(struct peal_group *g, uint64_t deadline)
+static int make(struct peal_comm *g, uint64_t deadline)
 {
 	struct actors a;
-	int result = peali_group_launch(g, CALL);
+	int result = peali_comm_launch(g, CALL);
 
 	if (!result)
 		result = make_actors(g, &a);
@@ -313,12 +313,12 @@ static int make(struct peal_group *g, uint64_t deadline)
 	return meet(g, deadline);
 }
 
-static int check_arguments(struct peal_processes *set, const char *name,
-			   struct peal_group **group_out)
+static int check_arguments(struct peal_process_group *set, const char *name,
+			   struct peal_comm **comm_out)
 {
 	size_t n = name ? strnlen(name, NAME_MAX) : 0;
 
-	if (!set || !group_out)
+	if (!set || !comm_out)
 		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
 	if (!n || n >= NAME_MAX)
 		return peali_fail(PEAL_EINVAL, CALL, "a name has 1 to %d bytes",
@@ -326,20 +326,20 @@ static int check_arguments(struct peal_processes *set, const char *name,
 	return 0;
 }
 
-int peal_process_group_create(struct peal_processes *set, const char *name,
-			      const uint32_t *ranks, uint32_t n, int device,
-			      const struct peal_group_options *options,
-			      int64_t timeout_ns, struct peal_group **group_out)
+int peal_comm_create_group(struct peal_process_group *set, const char *name,
+			   const uint32_t *ranks, uint32_t n, int device,
+			   const struct peal_comm_options *options,
+			   int64_t timeout_ns, struct peal_comm **comm_out)
 {
 	uint64_t deadline = peali_deadline(timeout_ns ? timeout_ns : CREATE_NS);
-	uint32_t all[PEAL_PROCESSES_MAX], i, own = 0;
+	uint32_t all[PEAL_PROCESS_GROUP_MAX], i, own = 0;
 	struct peal_error_info failed;
-	struct peal_group *g;
-	int result = check_arguments(set, name, group_out);
+	struct peal_comm *g;
+	int result = check_arguments(set, name, comm_out);
 
 	if (result)
 		return result;
-	for (i = 0; i < PEAL_PROCESSES_MAX; i++)
+	for (i = 0; i < PEAL_PROCESS_GROUP_MAX; i++)
 		all[i] = i;
 	if (!ranks) {
 		ranks = all;
@@ -355,7 +355,7 @@ int peal_process_group_create(struct peal_processes *set, const char *name,
 		result = check_here(set, ranks, n);
 	if (result)
 		return result;
-	g = peali_group_new(set->rt, n, options, CALL);
+	g = peali_comm_new(set->rt, n, options, CALL);
 	if (!g)
 		return peal_last_error()->code;
 	g->set = set;
@@ -368,14 +368,14 @@ int peal_process_group_create(struct peal_processes *set, const char *name,
 	atomic_store(&g->ended, 0); /* without the three barriers */
 	if (result)
 		peali_fail(failed.code, failed.call, "%s", failed.text);
-	return peali_group_made(g, result, CALL, group_out);
+	return peali_comm_made(g, result, CALL, comm_out);
 }
 
 /* ---- checks of other processes ------------------------------------------- */
 
-int peali_group_check_unused(struct peal_processes *set, const char *call)
+int peali_group_check_unused(struct peal_process_group *set, const char *call)
 {
-	const struct peal_group *g;
+	const struct peal_comm *g;
 
 	for (g = set->rt->groups; g && g->set != set; g = g->next)
 		;
@@ -383,11 +383,11 @@ int peali_group_check_unused(struct peal_processes *set, const char *call)
 		return 0;
 	return peali_fail(PEAL_EBUSY, call,
 			  "group '%s' has links of this set: call "
-			  "peal_group_destroy before",
+			  "peal_comm_destroy before",
 			  g->name);
 }
 
-int peali_group_was_called(const struct peal_group *g, uint32_t place)
+int peali_comm_was_called(const struct peal_comm *g, uint32_t place)
 {
 	const struct peal_collective_plan *p = g->plan;
 
@@ -401,26 +401,26 @@ int peali_group_was_called(const struct peal_group *g, uint32_t place)
  * collective needs. Returns g->n if there is none. A process that has left
  * because of another process is the last choice.
  */
-static uint32_t find_gone(const struct peal_group *g)
+static uint32_t find_gone(const struct peal_comm *g)
 {
 	uint32_t i, gone = g->n;
 
 	for (i = 0; i < g->n; i++) {
 		const struct peal_link *link = g->members[i].exchange;
-		int error = link ? peali_far_error(link) : 0;
+		int error = link ? peali_remote_error(link) : 0;
 
 		/* a process that leaves after its call is not needed */
 		if (!error || (error == PEAL_ESTOPPED && g->waits_for &&
-			       peali_group_was_called(g, i)))
+			       peali_comm_was_called(g, i)))
 			continue;
-		if (!peali_far_blames(link))
+		if (!peali_remote_blames(link))
 			return i;
 		gone = i;
 	}
 	return gone;
 }
 
-int peali_group_check_processes(struct peal_group *g, const char *call)
+int peali_comm_check_processes(struct peal_comm *g, const char *call)
 {
 	uint32_t i = find_gone(g);
 	const struct peal_link *link;
@@ -429,8 +429,8 @@ int peali_group_check_processes(struct peal_group *g, const char *call)
 	if (i == g->n)
 		return 0;
 	link = g->members[i].exchange;
-	error = peali_far_error(link);
-	peali_far_why(link, g->why);
+	error = peali_remote_error(link);
+	peali_remote_why(link, g->why);
 	return peali_fail(error, call,
 			  "%s (rank %u of group '%s'); the group can only be "
 			  "destroyed",
@@ -468,7 +468,7 @@ static void describe(const struct peal_member_call *c, char *text, size_t size)
 		 c->channels, slice_bytes(c));
 }
 
-int peali_group_differs(const struct peal_group *g, const char *call)
+int peali_comm_differs(const struct peal_comm *g, const char *call)
 {
 	const struct peal_member_call *all =
 		g->plan->called[g->plan->sequence & 1];
@@ -484,7 +484,7 @@ int peali_group_differs(const struct peal_group *g, const char *call)
 				  "rank %u makes group '%s' of other "
 				  "processes, or in another order",
 				  i, g->name);
-	if (!strcmp(call, "peal_process_group_create"))
+	if (!strcmp(call, "peal_comm_create_group"))
 		return peali_fail(
 			PEAL_EINVAL, call,
 			"rank %u makes group '%s' with other options: "
@@ -504,14 +504,14 @@ int peali_group_differs(const struct peal_group *g, const char *call)
 /* ---- destruction --------------------------------------------------------- */
 
 /* Returns whether other processes have yet to take messages of this process. */
-static int is_awaited(const struct peal_group *g)
+static int is_awaited(const struct peal_comm *g)
 {
 	struct peal_link_info info;
 	uint32_t i;
 
 	for (i = 0; i < g->n_links; i++)
-		if (peali_far_sends(g->links[i]) &&
-		    !peali_far_error(g->links[i]) &&
+		if (peali_remote_sends(g->links[i]) &&
+		    !peali_remote_error(g->links[i]) &&
 		    !peal_link_info(g->links[i], &info) && info.queued)
 			return 1;
 	return 0;
@@ -521,15 +521,15 @@ static int is_awaited(const struct peal_group *g)
  * Returns whether a link leads from the member here to another process, or
  * back.
  */
-static int is_of(const struct peal_group *g, const struct peal_link *link)
+static int is_of(const struct peal_comm *g, const struct peal_link *link)
 {
 	const struct peal_kernel *kernel = g->members[g->own].kernel;
 
-	return kernel && link->far &&
+	return kernel && link->remote &&
 	       (link->from.kernel == kernel || link->to.kernel == kernel);
 }
 
-void peali_group_take_leave(struct peal_group *g, uint64_t deadline)
+void peali_comm_leave(struct peal_comm *g, uint64_t deadline)
 {
 	int error = g->waits_for ? PEAL_EABORTED : PEAL_ESTOPPED;
 	struct peal_link *link;
@@ -539,11 +539,11 @@ void peali_group_take_leave(struct peal_group *g, uint64_t deadline)
 	pthread_mutex_lock(&g->rt->lock);
 	for (link = g->rt->links; link; link = link->next)
 		if (is_of(g, link))
-			peali_far_tell_why(link, error, g->why);
+			peali_remote_tell_why(link, error, g->why);
 	pthread_mutex_unlock(&g->rt->lock);
 }
 
-int peali_group_close_links(struct peal_group *g)
+int peali_comm_close_links(struct peal_comm *g)
 {
 	struct peal_link *link;
 	int result = 0;
@@ -554,8 +554,8 @@ int peali_group_close_links(struct peal_group *g)
 		     link = link->next)
 			;
 		if (link)
-			result = peali_link_take_down(link,
-						      "peal_group_destroy");
+			result =
+				peali_link_take_down(link, "peal_comm_destroy");
 	} while (link && !result);
 	pthread_mutex_unlock(&g->rt->lock);
 	return result;

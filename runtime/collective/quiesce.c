@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waits until devices have no messages in flight. */
-#include <peal/event.h>
-
 #include <stdio.h>
+
+#include <peal/event.h>
+#include <peal/topic.h>
 
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
@@ -64,17 +65,17 @@ static int is_open(const struct look *l, const struct peal_link *link)
 
 static uint64_t link_done(const struct peal_link *link)
 {
-	return peali_counts_done(peali_far_receiver_counts(link)) +
-	       peal_load_acquire_sys(&peali_far_sender_counts(link)->closed);
+	return peali_counts_done(peali_remote_receiver_counts(link)) +
+	       peal_load_acquire_sys(&peali_remote_sender_counts(link)->closed);
 }
 
-static uint64_t mail_done(const struct peal_kernel *k)
+static uint64_t mailbox_done(const struct peal_kernel *k)
 {
 	uint64_t n = 0;
 	uint32_t i;
 
 	for (i = 0; i < k->params.n_workers; i++)
-		n += peal_load_acquire_sys(&k->status[i].mail_done);
+		n += peal_load_acquire_sys(&k->status[i].mailbox_done);
 	return n;
 }
 
@@ -84,7 +85,7 @@ static uint64_t mail_told(const struct peal_kernel *k)
 	uint32_t i;
 
 	for (i = 0; i < k->params.n_workers; i++)
-		n += peal_load_relaxed_sys(&k->status[i].told);
+		n += peal_load_relaxed_sys(&k->status[i].mailbox_sends);
 	return n;
 }
 
@@ -118,7 +119,7 @@ static void read_done(struct look *l)
 	l->done = l->n_done = 0;
 	for (k = l->rt->kernels; k; k = k->next)
 		if (is_meant(l, k)) {
-			l->done += mail_done(k);
+			l->done += mailbox_done(k);
 			l->n_done++;
 		}
 	for (link = l->rt->links; link; link = link->next)
@@ -145,7 +146,7 @@ static void read_given(struct look *l)
 			n = mail_told(k);
 			l->given += n;
 			l->n_given++;
-			if (n != mail_done(k) && !l->busy[0])
+			if (n != mailbox_done(k) && !l->busy[0])
 				snprintf(l->busy, sizeof(l->busy),
 					 "messages in mailboxes and pools of "
 					 "kernel '%s' on device %d",
@@ -154,8 +155,8 @@ static void read_given(struct look *l)
 	for (link = l->rt->links; link; link = link->next)
 		if (is_open(l, link)) {
 			n = peal_load_acquire_sys(
-				&peali_far_sender_counts(link)->accepted);
-			if (peali_far_lags(link) && n < link_done(link))
+				&peali_remote_sender_counts(link)->accepted);
+			if (peali_remote_lags(link) && n < link_done(link))
 				n = link_done(link);
 			l->given += n;
 			l->n_given++;
@@ -165,7 +166,7 @@ static void read_given(struct look *l)
 					 "on device %d%s",
 					 (unsigned long long)link->id,
 					 link->to.kernel->name, link->to.device,
-					 peali_far_error(link) ?
+					 peali_remote_error(link) ?
 						 ", whose sender is gone: "
 						 "destroy it" :
 						 "");

@@ -140,17 +140,17 @@ void peali_buffers_close(struct peal_runtime *rt,
  * Also returns the device's free memory, with zeros after an error. The caller
  * holds the lock.
  */
-static uint64_t room_of(struct peal_runtime *rt, int device,
-			struct peali_room *room)
+static uint64_t space_of(struct peal_runtime *rt, int device,
+			 struct peali_heap_usage *usage)
 {
 	const struct account *a = account_of(rt, device);
 	uint64_t left = UINT64_MAX;
 
-	if (peali_devices_room(&rt->devices, device, room) < 0)
-		memset(room, 0, sizeof(*room));
+	if (peali_devices_usage(&rt->devices, device, usage) < 0)
+		memset(usage, 0, sizeof(*usage));
 	if (a->limit)
 		left = a->limit > a->bytes ? a->limit - a->bytes : 0;
-	return room->fits < left ? room->fits : left;
+	return usage->fits < left ? usage->fits : left;
 }
 
 int peal_memory_info(struct peal_runtime *runtime, int device,
@@ -159,7 +159,7 @@ int peal_memory_info(struct peal_runtime *runtime, int device,
 	const char *call = "peal_memory_info";
 	struct peal_memory_info info = { 0 };
 	const struct account *a;
-	struct peali_room room;
+	struct peali_heap_usage usage;
 	int r;
 
 	if (!runtime || !info_out)
@@ -168,15 +168,15 @@ int peal_memory_info(struct peal_runtime *runtime, int device,
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&runtime->buffers->lock);
-	info.room_bytes = room_of(runtime, device, &room);
+	info.largest_buffer_bytes = space_of(runtime, device, &usage);
 	a = account_of(runtime, device);
 	info.limit_bytes = a->limit;
 	info.buffer_bytes = a->bytes;
 	info.n_buffers = a->n_buffers;
 	pthread_mutex_unlock(&runtime->buffers->lock);
-	info.total_bytes = room.total;
-	info.free_bytes = room.free;
-	info.largest_bytes = room.largest;
+	info.total_bytes = usage.total;
+	info.free_bytes = usage.free;
+	info.largest_bytes = usage.largest;
 	*info_out = info;
 	return 0;
 }
@@ -216,10 +216,10 @@ append(char *text, size_t size, size_t *used, const char *format, ...)
  * Lists the other devices, and the host, with enough memory for a buffer. The
  * caller holds the lock.
  */
-static void say_rooms(struct peal_runtime *rt, const struct peal_buffer *b,
+static void list_free(struct peal_runtime *rt, const struct peal_buffer *b,
 		      char *text, size_t size)
 {
-	struct peali_room room;
+	struct peali_heap_usage usage;
 	uint64_t bytes;
 	size_t used = 0;
 	int i, n = 0;
@@ -228,7 +228,7 @@ static void say_rooms(struct peal_runtime *rt, const struct peal_buffer *b,
 	for (i = PEALI_HOST; i < rt->devices.n; i++) {
 		if (i == b->owner)
 			continue;
-		bytes = room_of(rt, i, &room);
+		bytes = space_of(rt, i, &usage);
 		if (bytes < b->bytes)
 			continue;
 		if (i == PEALI_HOST)
@@ -247,15 +247,15 @@ static void say_rooms(struct peal_runtime *rt, const struct peal_buffer *b,
  * Reports that a buffer does not fit, with the free memory. Returns `code`. The
  * caller holds the lock.
  */
-static int no_room(struct peal_runtime *rt, const struct peal_buffer *b,
-		   int code)
+static int no_space(struct peal_runtime *rt, const struct peal_buffer *b,
+		    int code)
 {
 	const struct account *a = account_of(rt, b->owner);
 	char place[24], rooms[96], limit[64] = "";
-	struct peali_room room;
+	struct peali_heap_usage usage;
 
-	room_of(rt, b->owner, &room);
-	say_rooms(rt, b, rooms, sizeof(rooms));
+	space_of(rt, b->owner, &usage);
+	list_free(rt, b, rooms, sizeof(rooms));
 	if (code == PEAL_ENOSPC)
 		snprintf(limit, sizeof(limit),
 			 "of its limit %llu buffers have "
@@ -264,11 +264,11 @@ static int no_room(struct peal_runtime *rt, const struct peal_buffer *b,
 			 (unsigned long long)a->bytes);
 	return peali_fail(code, "peal_buffer_create",
 			  "%llu bytes on %s: %s%llu are free, the largest "
-			  "piece has %llu; room there is on: %s",
+			  "piece has %llu; it fits on: %s",
 			  (unsigned long long)b->bytes,
 			  place_name(b->owner, place), limit,
-			  (unsigned long long)room.free,
-			  (unsigned long long)room.largest, rooms);
+			  (unsigned long long)usage.free,
+			  (unsigned long long)usage.largest, rooms);
 }
 
 /* ---- create, destroy ----------------------------------------------------- */
@@ -370,10 +370,10 @@ static int take(struct peal_runtime *rt, struct peal_buffer *b)
 	int r;
 
 	if (a->limit && (a->bytes > a->limit || b->bytes > a->limit - a->bytes))
-		return no_room(rt, b, PEAL_ENOSPC);
+		return no_space(rt, b, PEAL_ENOSPC);
 	r = peali_buffer_alloc(rt->peers, b->owner, b->bytes, &b->address);
 	if (r < 0)
-		return r == PEAL_ENOMEM ? no_room(rt, b, r) : r;
+		return r == PEAL_ENOMEM ? no_space(rt, b, r) : r;
 	a->bytes += b->bytes;
 	a->n_buffers++;
 	b->previous = buffers->last;
@@ -515,7 +515,7 @@ int peali_range_place(struct peal_range range, const char *call,
 	return 0;
 }
 
-struct peal_range peal_buffer_whole(struct peal_buffer *buffer)
+struct peal_range peal_buffer_full_range(struct peal_buffer *buffer)
 {
 	struct peal_range range = { buffer, 0, buffer ? buffer->bytes : 0 };
 
@@ -558,21 +558,21 @@ int peal_buffer_view(struct peal_buffer *buffer, uint32_t view,
 	return 0;
 }
 
-int peal_range_part(struct peal_range range, uint64_t offset, uint64_t bytes,
-		    struct peal_range *part_out)
+int peal_range_slice(struct peal_range range, uint64_t offset, uint64_t bytes,
+		     struct peal_range *slice_out)
 {
-	const char *call = "peal_range_part";
+	const char *call = "peal_range_slice";
 	int r = check_range(range, call);
 
-	if (!r && !part_out)
-		r = peali_fail(PEAL_EINVAL, call, "part_out is NULL");
+	if (!r && !slice_out)
+		r = peali_fail(PEAL_EINVAL, call, "slice_out is NULL");
 	if (!r)
 		r = check_inside(call, offset, bytes, "range", range.bytes);
 	if (r < 0)
 		return r;
-	part_out->buffer = range.buffer;
-	part_out->offset = range.offset + offset;
-	part_out->bytes = bytes;
+	slice_out->buffer = range.buffer;
+	slice_out->offset = range.offset + offset;
+	slice_out->bytes = bytes;
 	return 0;
 }
 
@@ -634,10 +634,12 @@ int peal_buffer_address(struct peal_range range, int viewer,
 static int move(struct peal_range range, void *memory, int write,
 		const char *call)
 {
-	const struct peali_order order = { .call = call };
-	struct peali_move move = { { PEALI_HOST, (uint64_t)(uintptr_t)memory },
-				   { PEALI_HOST, (uint64_t)(uintptr_t)memory },
-				   range.bytes };
+	const struct peali_copy_params order = { .call = call };
+	struct peali_copy_op move = {
+		{ PEALI_HOST, (uint64_t)(uintptr_t)memory },
+		{ PEALI_HOST, (uint64_t)(uintptr_t)memory },
+		range.bytes
+	};
 	struct peal_runtime *rt;
 	int r = peali_range_place(range, call, &rt,
 				  write ? &move.to : &move.from);
@@ -645,7 +647,7 @@ static int move(struct peal_range range, void *memory, int write,
 	if (!r && !memory)
 		r = peali_fail(PEAL_EINVAL, call, "%s is NULL",
 			       write ? "from" : "to");
-	return r < 0 ? r : peali_move_now(rt->peers, &move, 1, &order, NULL);
+	return r < 0 ? r : peali_copy_sync(rt->peers, &move, 1, &order, NULL);
 }
 
 int peal_buffer_write(struct peal_range to, const void *from)

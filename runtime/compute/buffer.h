@@ -2,6 +2,7 @@
 #ifndef PEALI_COMPUTE_BUFFER_H
 #define PEALI_COMPUTE_BUFFER_H
 
+#include <peal/buffer.h>
 #include "runtime/runtime.h"
 
 /* Buffers. */

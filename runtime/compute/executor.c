@@ -34,7 +34,7 @@ static int check_devices(struct peal_runtime *rt, const int *devices,
 					 "an executor", CREATE);
 }
 
-static int launch(struct peal_executor *e, struct peali_station *s,
+static int launch(struct peal_executor *e, struct peali_executor_device *s,
 		  const struct peal_executor_options *options)
 {
 	struct peali_task_kernel what = { e->program, s->device,
@@ -47,9 +47,9 @@ static int launch(struct peal_executor *e, struct peali_station *s,
 		return result;
 	s->workers = what.workers;
 	s->window = 2 * s->workers;
-	s->flight = calloc(s->window, sizeof(*s->flight));
+	s->chunks = calloc(s->window, sizeof(*s->chunks));
 	s->owner = calloc(s->workers, sizeof(*s->owner));
-	return s->flight && s->owner ? 0 :
+	return s->chunks && s->owner ? 0 :
 				       peali_fail(PEAL_ENOMEM, CREATE,
 						  "no memory for an executor");
 }
@@ -64,12 +64,13 @@ static int start(struct peal_executor *e, const int *devices,
 	int result = 0;
 
 	for (i = 0; i < e->program->n_handlers; i++)
-		e->skills[i].is_task = peali_is_task(&e->program->handlers[i]);
+		e->handlers[i].is_task =
+			peali_is_task(&e->program->handlers[i]);
 	for (i = 0; i < e->n && !result; i++) {
-		e->stations[i].device = devices[i];
-		result = launch(e, &e->stations[i], options);
-		o.max_inputs += e->stations[i].workers;
-		windows += e->stations[i].window;
+		e->devices[i].device = devices[i];
+		result = launch(e, &e->devices[i], options);
+		o.max_inputs += e->devices[i].workers;
+		windows += e->devices[i].window;
 	}
 	if (result)
 		return result;
@@ -88,14 +89,14 @@ static void free_all(struct peal_executor *e)
 {
 	uint32_t i;
 
-	for (i = 0; e->stations && i < e->n; i++) {
-		free(e->stations[i].flight);
-		free(e->stations[i].owner);
+	for (i = 0; e->devices && i < e->n; i++) {
+		free(e->devices[i].chunks);
+		free(e->devices[i].owner);
 	}
 	free(e->back);
 	free(e->links);
-	free(e->skills);
-	free(e->stations);
+	free(e->handlers);
+	free(e->devices);
 	free(e);
 }
 
@@ -110,11 +111,11 @@ static int stop_all(struct peal_executor *e)
 	int result = 0;
 
 	for (i = 0; i < e->n; i++)
-		if (e->stations[i].kernel)
-			peal_kernel_stop(e->stations[i].kernel, 0);
+		if (e->devices[i].kernel)
+			peal_kernel_stop(e->devices[i].kernel, 0);
 	for (i = 0; i < e->n; i++)
-		if (e->stations[i].kernel &&
-		    peali_kernel_end(e->stations[i].kernel, deadline))
+		if (e->devices[i].kernel &&
+		    peali_kernel_end(e->devices[i].kernel, deadline))
 			result = PEAL_EHUNG;
 	return result;
 }
@@ -131,13 +132,13 @@ static int take_down(struct peal_executor *e)
 	for (i = 0; i < e->n && !result; i++)
 		for (k = 0; k < PEAL_TASK_ARGUMENTS; k++)
 			peali_range_let_go(e->rt->peers,
-					   &e->stations[i].kept[k]);
+					   &e->devices[i].kept[k]);
 	while (!result && e->n_links)
 		peal_link_destroy(e->links[--e->n_links]);
 	for (i = 0; i < e->n && !result; i++) {
-		result = peal_kernel_destroy(e->stations[i].kernel);
+		result = peal_kernel_destroy(e->devices[i].kernel);
 		if (!result)
-			e->stations[i].kernel = NULL;
+			e->devices[i].kernel = NULL;
 	}
 	if (result)
 		return result;
@@ -210,9 +211,9 @@ int peal_executor_create(struct peal_runtime *rt, const int *devices,
 				  "no memory for an executor");
 	e->rt = rt;
 	e->program = program;
-	e->stations = calloc(n, sizeof(*e->stations));
-	e->skills = calloc(program->n_handlers, sizeof(*e->skills));
-	if (!e->stations || !e->skills) {
+	e->devices = calloc(n, sizeof(*e->devices));
+	e->handlers = calloc(program->n_handlers, sizeof(*e->handlers));
+	if (!e->devices || !e->handlers) {
 		free_all(e);
 		return peali_fail(PEAL_ENOMEM, CREATE,
 				  "no memory for an executor");
@@ -230,10 +231,10 @@ int peal_executor_create(struct peal_runtime *rt, const int *devices,
 	return 0;
 }
 
-int peal_execute_launch(struct peal_runtime *rt, const int *devices, uint32_t n,
-			const struct peal_program *program,
-			const struct peal_executor_options *options,
-			const struct peal_job *job, int64_t timeout_ns)
+int peal_executor_run_once(struct peal_runtime *rt, const int *devices,
+			   uint32_t n, const struct peal_program *program,
+			   const struct peal_executor_options *options,
+			   const struct peal_job *job, int64_t timeout_ns)
 {
 	struct peal_error_info failed;
 	struct peal_executor *e = NULL;
@@ -242,10 +243,10 @@ int peal_execute_launch(struct peal_runtime *rt, const int *devices, uint32_t n,
 
 	if (result)
 		return result;
-	result = peal_execute(e, job, timeout_ns);
+	result = peal_executor_run(e, job, timeout_ns);
 	failed = *peal_last_error();
 	ended = peal_executor_destroy(e);
 	if (!result || ended)
 		return ended;
-	return peali_fail(result, "peal_execute_launch", "%s", failed.text);
+	return peali_fail(result, "peal_executor_run_once", "%s", failed.text);
 }

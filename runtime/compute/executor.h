@@ -2,29 +2,29 @@
 #ifndef PEALI_EXECUTOR_H
 #define PEALI_EXECUTOR_H
 
-#include <peal/execute.h>
+#include <peal/executor.h>
 #include "p2p/peer.h"
 #include "runtime/runtime.h"
 
 /*
  * Internals of executors, shared by these files:
  *
- *	execute.c	creates and destroys executors
- *	execute_skill.c	prepares a handler on all devices
- *	execute_job.c	runs jobs
- *	execute_share.c	chooses the device and the size of the next task
+ *	executor.c	creates and destroys executors
+ *	executor_prepare.c	prepares a handler on all devices
+ *	executor_run.c	runs jobs
+ *	schedule.c	chooses the device and the size of the next task
  *
  * One thread at a time uses an executor, except for `cancelled`.
  */
 
 /** A task in flight, or elements that have yet to be assigned. */
-struct peali_flight {
+struct peali_chunk {
 	uint64_t first, count; /* adjacent elements; count 0: none */
 	uint64_t at; /* index of `first` in the device's arguments */
 };
 
 /** A device of an executor. */
-struct peali_station {
+struct peali_executor_device {
 	int device;
 	uint32_t workers; /* workers that run tasks */
 	uint32_t window; /* most tasks in flight */
@@ -33,22 +33,22 @@ struct peali_station {
 			  * of all task actors; 0: none yet */
 	int is_linked; /* 1: the host has a link to it */
 	int result; /* error of its kernel or of a send; 0: it is live */
-	struct peali_flight *flight; /* by task slot: `window` of them */
+	struct peali_chunk *chunks; /* by task slot: `window` of them */
 	uint32_t in_flight; /* tasks */
 	uint64_t out; /* elements in flight */
 	uint64_t most; /* most elements in flight, and of a static part;
 			* UINT64_MAX: no limit */
-	/* static sharing: the device's part */
+	/* static schedule: the device's part */
 	uint64_t extents; /* extents that were begun */
-	struct peali_flight rest; /* rest of the extent begun last */
+	struct peali_chunk rest; /* rest of the extent begun last */
 	uint64_t length; /* elements of the part */
 	/* memory of the arguments, not to be freed during the job */
 	struct peali_range kept[PEAL_TASK_ARGUMENTS];
-	struct peal_execute_share share;
+	struct peal_executor_part share;
 };
 
 /** A handler of the program, and the measured speed of each device. */
-struct peali_skill {
+struct peali_executor_handler {
 	int is_task; /* 1: a task handler */
 	int ready; /* 1: all live devices have its pool, and are measured */
 	uint64_t pool[PEAL_PARTS_MAX]; /* by rank: pool address; 0: none */
@@ -67,29 +67,29 @@ struct peal_executor {
 	struct peal_executor *next; /* runtime's list, under rt->lock */
 	const struct peal_program *program;
 	uint32_t n; /* devices */
-	struct peali_station *stations; /* n */
-	struct peali_skill *skills; /* one for each handler */
+	struct peali_executor_device *devices; /* n */
+	struct peali_executor_handler *handlers; /* one for each handler */
 	struct peal_endpoint *host; /* port i leads to the device of rank i */
 	struct peal_link **links;
 	uint32_t n_links, max_links;
 	uint16_t empty; /* number of the latest tasks without elements */
 	/* the current job, or the last one */
 	uint32_t number; /* 0: no job yet */
-	int goes_on; /* 1: peal_execute_wait has not reported its end */
+	int goes_on; /* 1: peal_executor_wait has not reported its end */
 	struct peal_job job; /* The caller owns the memory of its pointers.
-			      * They are valid in peal_execute_start alone. */
-	uint32_t sharing; /* enum peal_sharing, never the default */
+			      * They are valid in peal_executor_start alone. */
+	uint32_t schedule; /* enum peal_schedule, never the default */
 	int only; /* rank of the device with the whole job; -1: all share */
 	int packed; /* 1: each device has only the elements of its part */
-	struct peal_argument argument[PEAL_TASK_ARGUMENTS];
+	struct peal_job_argument argument[PEAL_TASK_ARGUMENTS];
 	uint64_t address[PEAL_TASK_ARGUMENTS][PEAL_PARTS_MAX]; /* by rank */
-	struct peal_partition partition; /* static sharing */
+	struct peal_partition partition; /* static schedule */
 	struct peal_task task; /* fields that all tasks of the job share */
-	struct peali_skill *skill; /* the job's handler */
+	struct peali_executor_handler *handler; /* the job's handler */
 	uint64_t element_bytes; /* bytes of an element, all arguments */
 	uint64_t fresh; /* dynamic, guided: first element never assigned */
 	uint64_t handed; /* elements that are done or in flight */
-	struct peali_flight *back; /* elements to assign to another device */
+	struct peali_chunk *back; /* elements to assign to another device */
 	uint32_t n_back;
 	uint64_t began_ns, ended_ns, threshold; /* threshold: elements */
 	int result; /* error that ends the job early; 0: none */
@@ -97,33 +97,34 @@ struct peal_executor {
 	_Atomic int cancelled;
 };
 
-/* ---- execute_skill.c ----------------------------------------------------- */
+/* ---- executor_prepare.c -------------------------------------------------- */
 
 /*
  * Makes pools and actors of a handler on all live devices. Then measures the
  * round trip of tasks without elements. Returns 0, PEAL_EHUNG, or an error of
  * peal_pool_create or peal_actor_spawn.
  */
-int peali_skill_prepare(struct peal_executor *executor, uint32_t handler);
+int peali_executor_prepare(struct peal_executor *executor, uint32_t handler);
 
-/* ---- execute_share.c ----------------------------------------------------- */
+/* ---- schedule.c ----------------------------------------------------- */
 
 /* Returns the elements per ns of all workers of a device; 0: not known yet. */
-double peali_station_speed(const struct peal_executor *executor, uint32_t rank);
+double peali_executor_speed(const struct peal_executor *executor,
+			    uint32_t rank);
 /*
  * Returns the break-even number of elements. For it, the fastest device alone
  * takes as long as all devices together. *fastest_out is the fastest device.
  * Returns 0 if there is no such number, or if a speed is not known yet. Then
  * *fastest_out does not change.
  */
-uint64_t peali_share_threshold(const struct peal_executor *executor,
-			       uint32_t *fastest_out);
+uint64_t peali_schedule_threshold(const struct peal_executor *executor,
+				  uint32_t *fastest_out);
 /*
  * Chooses the next task and its device. Returns 1, or 0 if no device is to get
  * a task now.
  */
-int peali_share_next(struct peal_executor *executor, uint32_t *rank_out,
-		     struct peali_flight *flight_out);
+int peali_schedule_next(struct peal_executor *executor, uint32_t *rank_out,
+			struct peali_chunk *chunk_out);
 
 struct peal_executor *peali_executor_next(struct peal_executor *executor);
 

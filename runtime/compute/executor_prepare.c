@@ -11,7 +11,7 @@
 #include "runtime/compute/executor.h"
 #include "runtime/compute/task.h"
 
-#define START "peal_execute_start"
+#define START "peal_executor_start"
 #define TURNS 9 /* measurements; their median is used */
 #define PART_NS 100000000LL /* ns of one receive in a longer wait */
 
@@ -25,10 +25,10 @@ static uint32_t places(uint32_t window)
 	return peali_power_of_two(2 * window);
 }
 
-static int prepare_station(struct peal_executor *e, uint32_t rank,
-			   const char *handler, uint64_t *pool_out)
+static int prepare_device(struct peal_executor *e, uint32_t rank,
+			  const char *handler, uint64_t *pool_out)
 {
-	struct peali_station *s = &e->stations[rank];
+	struct peali_executor_device *s = &e->devices[rank];
 	const struct peali_task_reports reports = {
 		peal_endpoint_address(e->host), places(s->window), s->owner,
 		e->links, &e->n_links
@@ -58,7 +58,7 @@ static int prepare_station(struct peal_executor *e, uint32_t rank,
 /* Waits for reports of n tasks without elements. Returns 0 or PEAL_EHUNG. */
 static int take_empty(struct peal_executor *e, uint32_t n)
 {
-	uint64_t until = peali_now_ns() + e->rt->answer_ms * 1000000u;
+	uint64_t until = peali_now_ns() + e->rt->control_timeout_ms * 1000000u;
 	struct peal_task_done done;
 	struct peal_received got;
 	int result;
@@ -78,26 +78,27 @@ static int take_empty(struct peal_executor *e, uint32_t n)
 	return 0;
 }
 
-static int send_empty(struct peal_executor *e, const struct peali_skill *skill,
-		      uint32_t rank)
+static int send_empty(struct peal_executor *e,
+		      const struct peali_executor_handler *h, uint32_t rank)
 {
 	struct peal_task none = { .slot = e->empty, .rank = (uint16_t)rank };
-	int result = peal_send_to(e->host, rank, skill->pool[rank], 0, &none,
+	int result = peal_send_to(e->host, rank, h->pool[rank], 0, &none,
 				  offsetof(struct peal_task, parameter), 0);
 
 	if (result != PEAL_EAGAIN)
 		return result;
 	return peali_fail(PEAL_EHUNG, START,
 			  "device %d has not taken tasks of no elements",
-			  e->stations[rank].device);
+			  e->devices[rank].device);
 }
 
 /*
  * Measures the round trip of a task without elements, in ns. Rank e->n stands
  * for all live devices at the same time.
  */
-static int time_empty(struct peal_executor *e, const struct peali_skill *skill,
-		      uint32_t rank, uint64_t *ns_out)
+static int time_empty(struct peal_executor *e,
+		      const struct peali_executor_handler *h, uint32_t rank,
+		      uint64_t *ns_out)
 {
 	uint64_t began = peali_now_ns();
 	uint32_t first = rank < e->n ? rank : 0, sent = 0, i;
@@ -106,8 +107,8 @@ static int time_empty(struct peal_executor *e, const struct peali_skill *skill,
 
 	e->empty++;
 	for (i = first; i < end && !result; i++)
-		if (!e->stations[i].result) {
-			result = send_empty(e, skill, i);
+		if (!e->devices[i].result) {
+			result = send_empty(e, h, i);
 			sent += !result;
 		}
 	if (!result)
@@ -123,41 +124,41 @@ static int by_size(const void *a, const void *b)
 	return (*x > *y) - (*x < *y);
 }
 
-static int measure(struct peal_executor *e, struct peali_skill *skill)
+static int measure(struct peal_executor *e, struct peali_executor_handler *h)
 {
 	uint64_t ns[TURNS];
 	uint32_t rank, i;
 	int result = 0;
 
 	for (rank = 0; rank <= e->n; rank++) {
-		if (rank < e->n && e->stations[rank].result)
+		if (rank < e->n && e->devices[rank].result)
 			continue;
 		for (i = 0; i < TURNS && !result; i++)
-			result = time_empty(e, skill, rank, &ns[i]);
+			result = time_empty(e, h, rank, &ns[i]);
 		if (result)
 			return result;
 		qsort(ns, TURNS, sizeof(ns[0]), by_size);
 		if (rank < e->n)
-			skill->empty_ns[rank] = ns[TURNS / 2];
+			h->empty_ns[rank] = ns[TURNS / 2];
 		else
-			skill->empty_all_ns = ns[TURNS / 2];
+			h->empty_all_ns = ns[TURNS / 2];
 	}
 	return 0;
 }
 
-int peali_skill_prepare(struct peal_executor *e, uint32_t handler)
+int peali_executor_prepare(struct peal_executor *e, uint32_t handler)
 {
-	struct peali_skill *skill = &e->skills[handler];
+	struct peali_executor_handler *h = &e->handlers[handler];
 	uint32_t i;
 	int result = 0;
 
 	for (i = 0; i < e->n && !result; i++)
-		if (!skill->pool[i] && !e->stations[i].result)
-			result = prepare_station(
+		if (!h->pool[i] && !e->devices[i].result)
+			result = prepare_device(
 				e, i, e->program->handlers[handler].name,
-				&skill->pool[i]);
+				&h->pool[i]);
 	if (!result)
-		result = measure(e, skill);
-	skill->ready = !result;
+		result = measure(e, h);
+	h->ready = !result;
 	return result;
 }

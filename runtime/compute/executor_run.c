@@ -9,8 +9,8 @@
 #include "runtime/compute/executor.h"
 #include "runtime/kernel/control.h"
 
-#define START "peal_execute_start"
-#define WAIT "peal_execute_wait"
+#define START "peal_executor_start"
+#define WAIT "peal_executor_wait"
 #define LOOK_NS 20000000LL /* ns without report until kernels are checked */
 
 /* ---- check a job --------------------------------------------------------- */
@@ -32,7 +32,7 @@ static int check_arguments(const struct peal_job *j)
 	if (j->n_arguments && !j->arguments)
 		return peali_fail(PEAL_EINVAL, START, "arguments is NULL");
 	for (i = 0; i < j->n_arguments; i++) {
-		const struct peal_argument *a = &j->arguments[i];
+		const struct peal_job_argument *a = &j->arguments[i];
 
 		if (!a->address)
 			return peali_fail(PEAL_EINVAL, START,
@@ -55,8 +55,8 @@ static int check_arguments(const struct peal_job *j)
 
 static int check(const struct peal_executor *e, const struct peal_job *j)
 {
-	if (j->sharing >= PEAL_SHARINGS)
-		return refuse("sharing", j->sharing, PEAL_SHARINGS - 1);
+	if (j->schedule >= PEAL_SCHEDULE_COUNT)
+		return refuse("schedule", j->schedule, PEAL_SCHEDULE_COUNT - 1);
 	if (j->parameter_bytes > PEAL_TASK_PARAMETERS)
 		return refuse("parameter_bytes", j->parameter_bytes,
 			      PEAL_TASK_PARAMETERS);
@@ -66,9 +66,9 @@ static int check(const struct peal_executor *e, const struct peal_job *j)
 		return refuse("repeatable", j->repeatable, 1);
 	if (j->reserved)
 		return refuse("reserved", j->reserved, 0);
-	if ((j->partition || j->weights) && j->sharing > PEAL_SHARING_STATIC)
+	if ((j->partition || j->weights) && j->schedule > PEAL_SCHEDULE_STATIC)
 		return peali_fail(PEAL_EINVAL, START,
-				  "%s is for static sharing",
+				  "%s is for static schedules",
 				  j->partition ? "a partition" : "weights");
 	if (j->partition && j->weights)
 		return peali_fail(PEAL_EINVAL, START,
@@ -93,7 +93,7 @@ static int find_handler(const struct peal_executor *e, const struct peal_job *j)
 	if (!j->handler)
 		return peali_fail(PEAL_EINVAL, START, "handler is NULL");
 	handler = peal_program_handler(e->program, j->handler);
-	if (handler < 0 || e->skills[handler].is_task)
+	if (handler < 0 || e->handlers[handler].is_task)
 		return handler;
 	return peali_fail(PEAL_ENOTSUP, START,
 			  "'%s' does no tasks: peal/device/task.h says how a "
@@ -115,7 +115,7 @@ static int set_limits(struct peal_executor *e, const struct peal_job *j)
 	uint32_t i;
 
 	for (i = 0; i < e->n; i++) {
-		struct peali_station *s = &e->stations[i];
+		struct peali_executor_device *s = &e->devices[i];
 
 		s->most = UINT64_MAX;
 		if (!j->limits || !e->element_bytes)
@@ -144,9 +144,8 @@ static int set_weights(struct peal_executor *e, const struct peal_job *j)
 
 	for (i = 0; i < e->n; i++) {
 		weight[i] = j->weights ? j->weights[i] : 1;
-		most[i] = e->stations[i].most;
-		if (e->stations[i].result ||
-		    (e->only >= 0 && (int)i != e->only))
+		most[i] = e->devices[i].most;
+		if (e->devices[i].result || (e->only >= 0 && (int)i != e->only))
 			weight[i] = 0;
 	}
 	return peal_partition_weighted(j->count, weight, most, e->n,
@@ -156,7 +155,7 @@ static int set_weights(struct peal_executor *e, const struct peal_job *j)
 static int check_part(const struct peal_executor *e, uint32_t rank,
 		      uint64_t length)
 {
-	const struct peali_station *s = &e->stations[rank];
+	const struct peali_executor_device *s = &e->devices[rank];
 
 	if (length && s->result)
 		return peali_fail(PEAL_EABORTED, START,
@@ -179,17 +178,17 @@ static int set_parts(struct peal_executor *e, const struct peal_job *j)
 	int result = 0;
 
 	e->packed = j->partition != NULL;
-	if (e->sharing == PEAL_SHARING_STATIC && j->partition)
+	if (e->schedule == PEAL_SCHEDULE_STATIC && j->partition)
 		e->partition = *j->partition;
-	else if (e->sharing == PEAL_SHARING_STATIC)
+	else if (e->schedule == PEAL_SCHEDULE_STATIC)
 		result = set_weights(e, j);
 	for (i = 0; i < e->n && !result; i++) {
-		struct peali_station *s = &e->stations[i];
+		struct peali_executor_device *s = &e->devices[i];
 
 		s->extents = 0;
 		memset(&s->rest, 0, sizeof(s->rest));
 		s->length = 0;
-		if (e->sharing != PEAL_SHARING_STATIC)
+		if (e->schedule != PEAL_SCHEDULE_STATIC)
 			continue;
 		s->length = peal_partition_length(&e->partition, i);
 		result = check_part(e, i, s->length);
@@ -198,31 +197,31 @@ static int set_parts(struct peal_executor *e, const struct peal_job *j)
 }
 
 /*
- * Sets the sharing of the job. With default sharing, a small job goes to the
+ * Sets the schedule of the job. By default, a small job goes to the
  * fastest device. Returns PEAL_EABORTED if the kernels of all devices have
  * ended.
  */
-static int set_sharing(struct peal_executor *e, const struct peal_job *j)
+static int set_schedule(struct peal_executor *e, const struct peal_job *j)
 {
 	uint32_t live = 0, fastest = 0, i;
 
 	for (i = 0; i < e->n; i++)
-		live += !e->stations[i].result;
+		live += !e->devices[i].result;
 	if (!live)
 		return peali_fail(PEAL_EABORTED, START,
 				  "all devices of the executor have ended: it "
 				  "can only be destroyed");
 	e->only = -1;
-	e->sharing = j->sharing;
-	e->threshold = peali_share_threshold(e, &fastest);
-	if (e->sharing)
+	e->schedule = j->schedule;
+	e->threshold = peali_schedule_threshold(e, &fastest);
+	if (e->schedule)
 		return 0;
-	e->sharing = PEAL_SHARING_DYNAMIC;
+	e->schedule = PEAL_SCHEDULE_DYNAMIC;
 	if (j->partition || j->weights)
-		e->sharing = PEAL_SHARING_STATIC;
+		e->schedule = PEAL_SCHEDULE_STATIC;
 	else if (j->count < e->threshold &&
-		 j->count <= e->stations[fastest].most) {
-		e->sharing = PEAL_SHARING_STATIC;
+		 j->count <= e->devices[fastest].most) {
+		e->schedule = PEAL_SCHEDULE_STATIC;
 		e->only = (int)fastest;
 	}
 	return 0;
@@ -237,14 +236,14 @@ static void let_go(struct peal_executor *e)
 	for (i = 0; i < e->n; i++)
 		for (k = 0; k < PEAL_TASK_ARGUMENTS; k++)
 			peali_range_let_go(e->rt->peers,
-					   &e->stations[i].kept[k]);
+					   &e->devices[i].kept[k]);
 }
 
 static int keep_argument(struct peal_executor *e, uint32_t rank, uint32_t k,
 			 uint64_t elements)
 {
-	const struct peal_argument *a = &e->argument[k];
-	struct peali_station *s = &e->stations[rank];
+	const struct peal_job_argument *a = &e->argument[k];
+	struct peali_executor_device *s = &e->devices[rank];
 	struct peali_place place = { s->device, a->address[rank] };
 	struct peal_error_info failed;
 	int result = peali_range_keep(e->rt->peers, place,
@@ -269,7 +268,7 @@ static int keep_all(struct peal_executor *e)
 	int result = 0;
 
 	for (i = 0; e->job.count && i < e->n && !result; i++) {
-		const struct peali_station *s = &e->stations[i];
+		const struct peali_executor_device *s = &e->devices[i];
 
 		/* all devices, even if one does the job: it may end */
 		if (s->result || (e->packed && !s->length))
@@ -309,14 +308,14 @@ static void begin(struct peal_executor *e, const struct peal_job *j)
 	e->why[0] = 0;
 	atomic_store(&e->cancelled, 0);
 	for (i = 0; i < e->n; i++) {
-		struct peali_station *s = &e->stations[i];
+		struct peali_executor_device *s = &e->devices[i];
 
 		memset(&s->share, 0, sizeof(s->share));
 		s->in_flight = 0;
 		s->out = 0;
-		memset(s->flight, 0, s->window * sizeof(*s->flight));
-		e->skill->elements[i] /= 2;
-		e->skill->busy_ns[i] /= 2;
+		memset(s->chunks, 0, s->window * sizeof(*s->chunks));
+		e->handler->elements[i] /= 2;
+		e->handler->busy_ns[i] /= 2;
 	}
 	e->began_ns = e->ended_ns = peal_clock_ns();
 	e->goes_on = 1;
@@ -324,7 +323,7 @@ static void begin(struct peal_executor *e, const struct peal_job *j)
 
 static void hand_out(struct peal_executor *e);
 
-int peal_execute_start(struct peal_executor *e, const struct peal_job *job)
+int peal_executor_start(struct peal_executor *e, const struct peal_job *job)
 {
 	struct peal_job j;
 	uint32_t i;
@@ -343,11 +342,11 @@ int peal_execute_start(struct peal_executor *e, const struct peal_job *job)
 	if (e->goes_on)
 		return peali_fail(PEAL_EBUSY, START,
 				  "the job before has not been waited for to "
-				  "its end: call peal_execute_wait");
+				  "its end: call peal_executor_wait");
 	look_at_ends(e);
-	e->skill = &e->skills[handler];
-	if (!e->skill->ready)
-		result = peali_skill_prepare(e, (uint32_t)handler);
+	e->handler = &e->handlers[handler];
+	if (!e->handler->ready)
+		result = peali_executor_prepare(e, (uint32_t)handler);
 	if (result)
 		return result;
 	j.grain = j.grain ? j.grain : 1;
@@ -359,7 +358,7 @@ int peal_execute_start(struct peal_executor *e, const struct peal_job *job)
 	}
 	result = set_limits(e, &j);
 	if (!result)
-		result = set_sharing(e, &j);
+		result = set_schedule(e, &j);
 	if (!result)
 		result = set_parts(e, &j);
 	if (!result)
@@ -373,40 +372,40 @@ int peal_execute_start(struct peal_executor *e, const struct peal_job *job)
 
 /* ---- assign tasks -------------------------------------------------------- */
 
-static uint32_t free_slot(const struct peali_station *s)
+static uint32_t free_slot(const struct peali_executor_device *s)
 {
 	uint32_t i = 0;
 
-	while (s->flight[i].count)
+	while (s->chunks[i].count)
 		i++;
 	return i;
 }
 
 /* Sends a task to a device. Returns 0, or the error of the send. */
 static int send(struct peal_executor *e, uint32_t rank,
-		const struct peali_flight *flight)
+		const struct peali_chunk *chunk)
 {
-	struct peali_station *s = &e->stations[rank];
+	struct peali_executor_device *s = &e->devices[rank];
 	struct peal_task *t = &e->task;
 	uint32_t slot = free_slot(s), k;
 	int result;
 
-	t->first = flight->first;
-	t->count = flight->count;
+	t->first = chunk->first;
+	t->count = chunk->count;
 	t->slot = (uint16_t)slot;
 	t->rank = (uint16_t)rank;
 	for (k = 0; k < t->n_arguments; k++)
 		t->argument[k] = e->address[k][rank] +
-				 flight->at * e->argument[k].element_bytes;
+				 chunk->at * e->argument[k].element_bytes;
 	result = peal_send_to(
-		e->host, rank, e->skill->pool[rank], 0, t,
+		e->host, rank, e->handler->pool[rank], 0, t,
 		offsetof(struct peal_task, parameter) + t->parameter_bytes, 0);
 	if (result)
 		return result;
-	s->flight[slot] = *flight;
+	s->chunks[slot] = *chunk;
 	s->in_flight++;
-	s->out += flight->count;
-	e->handed += flight->count;
+	s->out += chunk->count;
+	e->handed += chunk->count;
 	if (!s->share.tasks && !s->share.first_ns)
 		s->share.first_ns = peal_clock_ns() - e->began_ns;
 	return 0;
@@ -425,18 +424,17 @@ static void end_early(struct peal_executor *e, int result, const char *why)
  * Queues elements for another device. The job is not packed, so each device has
  * all elements of the arguments.
  */
-static void give_back(struct peal_executor *e,
-		      const struct peali_flight *flight)
+static void give_back(struct peal_executor *e, const struct peali_chunk *chunk)
 {
-	if (flight->count)
-		e->back[e->n_back++] = *flight;
+	if (chunk->count)
+		e->back[e->n_back++] = *chunk;
 }
 
 /*
  * Assigns no more tasks to a device. Other devices get the rest of its extent,
  * unless the job is packed: then no other device has these elements.
  */
-static void leave_out(struct peal_executor *e, struct peali_station *s,
+static void leave_out(struct peal_executor *e, struct peali_executor_device *s,
 		      int result)
 {
 	s->result = result;
@@ -448,7 +446,7 @@ static void leave_out(struct peal_executor *e, struct peali_station *s,
 
 static void hand_out(struct peal_executor *e)
 {
-	struct peali_flight flight;
+	struct peali_chunk chunk;
 	uint32_t rank;
 	char why[160];
 
@@ -460,37 +458,38 @@ static void hand_out(struct peal_executor *e)
 			 (unsigned long long)e->job.count);
 		end_early(e, PEAL_ECANCELED, why);
 	}
-	while (!e->result && peali_share_next(e, &rank, &flight)) {
-		int result = send(e, rank, &flight);
+	while (!e->result && peali_schedule_next(e, &rank, &chunk)) {
+		int result = send(e, rank, &chunk);
 
 		if (!result)
 			continue;
 		/* its tasks in flight are handled when its kernel has ended */
-		leave_out(e, &e->stations[rank], result);
+		leave_out(e, &e->devices[rank], result);
 		if (e->packed) {
 			snprintf(
 				why, sizeof(why),
 				"device %d has ended: %s; its part is not done",
-				e->stations[rank].device,
+				e->devices[rank].device,
 				peal_error_text(result));
 			end_early(e, PEAL_EABORTED, why);
 		} else {
-			give_back(e, &flight);
+			give_back(e, &chunk);
 		}
 	}
 }
 
 /* ---- reports and ended kernels ------------------------------------------- */
 
-static void say_failed(struct peal_executor *e, const struct peali_station *s,
-		       const struct peali_flight *flight, int result)
+static void say_failed(struct peal_executor *e,
+		       const struct peali_executor_device *s,
+		       const struct peali_chunk *chunk, int result)
 {
 	char why[160];
 
 	snprintf(why, sizeof(why),
 		 "the task of elements %llu to %llu on device %d: %s",
-		 (unsigned long long)flight->first,
-		 (unsigned long long)(flight->first + flight->count - 1),
+		 (unsigned long long)chunk->first,
+		 (unsigned long long)(chunk->first + chunk->count - 1),
 		 s->device, peal_error_text(result));
 	if (result >= 0 || result == PEAL_ETIMEDOUT)
 		result = PEAL_EHANDLER;
@@ -500,30 +499,30 @@ static void say_failed(struct peal_executor *e, const struct peali_station *s,
 static void task_done(struct peal_executor *e,
 		      const struct peal_task_done *done)
 {
-	struct peali_station *s = &e->stations[done->rank];
-	struct peali_flight flight = s->flight[done->slot];
+	struct peali_executor_device *s = &e->devices[done->rank];
+	struct peali_chunk chunk = s->chunks[done->slot];
 
-	s->flight[done->slot].count = 0;
+	s->chunks[done->slot].count = 0;
 	s->in_flight--;
-	s->out -= flight.count;
+	s->out -= chunk.count;
 	s->share.busy_ns += done->busy_ns;
 	s->share.last_ns = peal_clock_ns() - e->began_ns;
 	e->ended_ns = peal_clock_ns();
 	if (done->result) {
-		e->handed -= flight.count;
+		e->handed -= chunk.count;
 		if (done->result == PEAL_EABORTED && e->job.repeatable &&
 		    !e->packed) { /* its kernel is about to end */
 			leave_out(e, s, PEAL_EABORTED);
-			give_back(e, &flight);
+			give_back(e, &chunk);
 		} else {
-			say_failed(e, s, &flight, done->result);
+			say_failed(e, s, &chunk, done->result);
 		}
 		return;
 	}
 	s->share.tasks++;
-	s->share.elements += flight.count;
-	e->skill->elements[done->rank] += (double)flight.count;
-	e->skill->busy_ns[done->rank] += (double)done->busy_ns + 1;
+	s->share.elements += chunk.count;
+	e->handler->elements[done->rank] += (double)chunk.count;
+	e->handler->busy_ns[done->rank] += (double)done->busy_ns + 1;
 }
 
 /* Waits up to timeout_ns for the report of a task and handles it. */
@@ -537,8 +536,8 @@ static int take(struct peal_executor *e, int64_t timeout_ns)
 	if (result)
 		return result;
 	if (got.length != sizeof(done) || done.job != e->number ||
-	    done.rank >= e->n || done.slot >= e->stations[done.rank].window ||
-	    !e->stations[done.rank].flight[done.slot].count)
+	    done.rank >= e->n || done.slot >= e->devices[done.rank].window ||
+	    !e->devices[done.rank].chunks[done.slot].count)
 		return 0; /* the report of an earlier job */
 	task_done(e, &done);
 	return 0;
@@ -549,15 +548,15 @@ static int take(struct peal_executor *e, int64_t timeout_ns)
  * devices repeat its tasks if the job allows that. Else the tasks are lost, and
  * the job ends early.
  */
-static void lose_all(struct peal_executor *e, struct peali_station *s)
+static void lose_all(struct peal_executor *e, struct peali_executor_device *s)
 {
 	int repeats = e->job.repeatable && !e->packed;
-	struct peali_flight first = { 0 };
+	struct peali_chunk first = { 0 };
 	uint32_t i, lost = 0;
 	char why[160];
 
 	for (i = 0; i < s->window; i++) {
-		struct peali_flight *f = &s->flight[i];
+		struct peali_chunk *f = &s->chunks[i];
 
 		if (!f->count)
 			continue;
@@ -592,7 +591,7 @@ static void look_at_ends(struct peal_executor *e)
 	uint32_t i, live = 0;
 
 	for (i = 0; i < e->n; i++) {
-		struct peali_station *s = &e->stations[i];
+		struct peali_executor_device *s = &e->devices[i];
 
 		if (!peali_kernel_ended(s->kernel)) {
 			live += !s->result;
@@ -624,7 +623,7 @@ static int is_over(const struct peal_executor *e)
 	uint32_t i;
 
 	for (i = 0; i < e->n; i++)
-		if (e->stations[i].in_flight)
+		if (e->devices[i].in_flight)
 			return 0;
 	return e->result || e->handed == e->job.count;
 }
@@ -637,11 +636,11 @@ static int say_late(const struct peal_executor *e, int64_t timeout_ns)
 	uint32_t i;
 
 	for (i = 0; i < e->n && at < sizeof(text); i++)
-		if (e->stations[i].in_flight)
+		if (e->devices[i].in_flight)
 			at += (size_t)snprintf(text + at, sizeof(text) - at,
 					       "%s%d (%u)", at ? ", " : "",
-					       e->stations[i].device,
-					       e->stations[i].in_flight);
+					       e->devices[i].device,
+					       e->devices[i].in_flight);
 	return peali_fail(PEAL_ETIMEDOUT, WAIT,
 			  "after %lld ns not yet: devices that have tasks: %s",
 			  (long long)timeout_ns, text);
@@ -654,7 +653,7 @@ static int finish(struct peal_executor *e)
 	return e->result ? peali_fail(e->result, WAIT, "%s", e->why) : 0;
 }
 
-int peal_execute_wait(struct peal_executor *e, int64_t timeout_ns)
+int peal_executor_wait(struct peal_executor *e, int64_t timeout_ns)
 {
 	uint64_t began = peal_clock_ns();
 	int64_t left = timeout_ns;
@@ -683,23 +682,23 @@ int peal_execute_wait(struct peal_executor *e, int64_t timeout_ns)
 	}
 }
 
-int peal_execute(struct peal_executor *e, const struct peal_job *job,
-		 int64_t timeout_ns)
+int peal_executor_run(struct peal_executor *e, const struct peal_job *job,
+		      int64_t timeout_ns)
 {
-	int result = peal_execute_start(e, job);
+	int result = peal_executor_start(e, job);
 
 	if (result)
 		return result;
-	result = peal_execute_wait(e, timeout_ns);
+	result = peal_executor_wait(e, timeout_ns);
 	if (result == PEAL_ETIMEDOUT)
-		peal_execute_cancel(e);
+		peal_executor_cancel(e);
 	return result;
 }
 
-int peal_execute_cancel(struct peal_executor *e)
+int peal_executor_cancel(struct peal_executor *e)
 {
 	if (!e)
-		return peali_fail(PEAL_EINVAL, "peal_execute_cancel",
+		return peali_fail(PEAL_EINVAL, "peal_executor_cancel",
 				  "the executor is NULL");
 	atomic_store(&e->cancelled, 1);
 	return 0;
@@ -707,40 +706,40 @@ int peal_execute_cancel(struct peal_executor *e)
 
 /* ---- report -------------------------------------------------------------- */
 
-int peal_execute_report(struct peal_executor *e,
-			struct peal_execute_report *report_out)
+int peal_executor_report(struct peal_executor *e,
+			 struct peal_executor_report *report_out)
 {
-	struct peal_execute_report *r = report_out;
+	struct peal_executor_report *r = report_out;
 	uint64_t busy = 0, most = 0;
 	uint32_t i, took = 0;
 
 	if (!e || !report_out)
-		return peali_fail(PEAL_EINVAL, "peal_execute_report",
+		return peali_fail(PEAL_EINVAL, "peal_executor_report",
 				  "an argument is NULL");
 	if (!e->number)
-		return peali_fail(PEAL_ENOENT, "peal_execute_report",
+		return peali_fail(PEAL_ENOENT, "peal_executor_report",
 				  "the executor has had no job yet");
 	memset(r, 0, sizeof(*r));
 	r->devices = e->n;
 	r->ns = e->ended_ns - e->began_ns;
 	r->threshold = e->threshold;
-	r->empty_all_ns = e->skill->empty_all_ns;
+	r->empty_all_ns = e->handler->empty_all_ns;
 	for (i = 0; i < e->n; i++) {
-		struct peal_execute_share *share = &r->share[i];
+		struct peal_executor_part *share = &r->part[i];
 
-		*share = e->stations[i].share;
-		share->device = e->stations[i].device;
-		share->result = e->stations[i].result;
+		*share = e->devices[i].share;
+		share->device = e->devices[i].device;
+		share->result = e->devices[i].result;
 		r->tasks += share->tasks;
 		r->elements += share->elements;
-		r->took_part += share->tasks > 0;
+		r->n_active += share->tasks > 0;
 		busy += share->busy_ns;
 		took += share->busy_ns > 0;
 		most = share->busy_ns > most ? share->busy_ns : most;
-		if (e->skill->empty_ns[i] &&
+		if (e->handler->empty_ns[i] &&
 		    (!r->empty_one_ns ||
-		     e->skill->empty_ns[i] < r->empty_one_ns))
-			r->empty_one_ns = e->skill->empty_ns[i];
+		     e->handler->empty_ns[i] < r->empty_one_ns))
+			r->empty_one_ns = e->handler->empty_ns[i];
 	}
 	r->imbalance = busy ? (double)most * took / (double)busy : 1;
 	return 0;

@@ -37,11 +37,11 @@ static void free_all(struct peal_graph *g)
 {
 	uint32_t i;
 
-	for (i = 0; g->places && i < g->n; i++) {
-		free(g->places[i].pool);
-		free(g->places[i].port);
+	for (i = 0; g->devices && i < g->n; i++) {
+		free(g->devices[i].pool);
+		free(g->devices[i].port);
 	}
-	free(g->places);
+	free(g->devices);
 	free(g->nodes);
 	free(g->edges);
 	free(g);
@@ -114,9 +114,9 @@ int peal_graph_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 	if (result)
 		return result;
 	g = calloc(1, sizeof(*g));
-	full = g && (g->places = calloc(n, sizeof(*g->places)));
+	full = g && (g->devices = calloc(n, sizeof(*g->devices)));
 	for (i = 0; full && i < n; i++) {
-		struct peali_graph_place *p = &g->places[i];
+		struct peali_graph_device *p = &g->devices[i];
 
 		p->device = devices[i];
 		p->pool = calloc(program->n_handlers, sizeof(*p->pool));
@@ -155,7 +155,7 @@ int peal_graph_destroy(struct peal_graph *g)
 	if (!g)
 		return 0;
 	strike(g);
-	result = peali_graph_unmake(g);
+	result = peali_graph_teardown(g);
 	if (result) {
 		enlist(g);
 		return result;
@@ -168,8 +168,8 @@ int peal_graph_destroy(struct peal_graph *g)
 
 /* ---- nodes --------------------------------------------------------------- */
 
-static int check_room(const struct peal_graph *g, uint32_t have, uint32_t most,
-		      const char *what, const char *call)
+static int check_capacity(const struct peal_graph *g, uint32_t have,
+			  uint32_t most, const char *what, const char *call)
 {
 	if (g->run || g->made)
 		return peali_fail(PEAL_EBUSY, call,
@@ -207,8 +207,8 @@ static int new_node(struct peal_graph *g, uint32_t rank, uint32_t kind,
 		    const char *call, struct peali_graph_node **node_out)
 {
 	void *nodes;
-	int result =
-		check_room(g, g->n_nodes, PEAL_GRAPH_NODES_MAX, "nodes", call);
+	int result = check_capacity(g, g->n_nodes, PEAL_GRAPH_NODES_MAX,
+				    "nodes", call);
 
 	if (!result && rank >= g->n)
 		result = peali_fail(PEAL_EINVAL, call,
@@ -279,7 +279,8 @@ static int find_handler(const struct peal_graph *g, const char *name,
 static int set_argument(struct peal_graph *g, struct peali_graph_node *node,
 			uint32_t k, const struct peal_graph_argument *a)
 {
-	struct peali_place place = { g->places[node->rank].device, a->address };
+	struct peali_place place = { g->devices[node->rank].device,
+				     a->address };
 	uint64_t each = a->element_bytes, count = node->image.count;
 	int result;
 
@@ -349,7 +350,7 @@ int peal_graph_add_message(struct peal_graph *g,
 {
 	struct peali_graph_node *node = NULL;
 	struct peal_graph_message m;
-	struct peali_end end;
+	struct peali_link_end end;
 	int result;
 
 	if (!g || !message)
@@ -369,7 +370,7 @@ int peal_graph_add_message(struct peal_graph *g,
 	if (m.bytes && !m.data)
 		return peali_fail(PEAL_EINVAL, MESSAGE, "data is NULL");
 	pthread_mutex_lock(&g->rt->lock);
-	result = peali_end_resolve(g->rt, m.to, "to", &end, MESSAGE);
+	result = peali_link_end_resolve(g->rt, m.to, "to", &end, MESSAGE);
 	pthread_mutex_unlock(&g->rt->lock);
 	if (result)
 		return result;
@@ -391,7 +392,8 @@ int peal_graph_add_edge(struct peal_graph *g, uint32_t before, uint32_t after)
 
 	if (!g)
 		return peali_fail(PEAL_EINVAL, EDGE, "graph is NULL");
-	result = check_room(g, g->n_edges, PEAL_GRAPH_EDGES_MAX, "edges", EDGE);
+	result = check_capacity(g, g->n_edges, PEAL_GRAPH_EDGES_MAX, "edges",
+				EDGE);
 	if (result)
 		return result;
 	if (before >= g->n_nodes || after >= g->n_nodes)
@@ -421,9 +423,9 @@ static int check_kernels(struct peal_graph *g, const char *call)
 	uint32_t i;
 
 	for (i = 0; i < g->n; i++) {
-		const struct peali_graph_place *p = &g->places[i];
+		const struct peali_graph_device *p = &g->devices[i];
 		struct peal_kernel *ended =
-			peali_kernel_ended(p->conductor) ? p->conductor :
+			peali_kernel_ended(p->scheduler) ? p->scheduler :
 			p->tasks && peali_kernel_ended(p->tasks) ? p->tasks :
 								   NULL;
 
@@ -451,14 +453,14 @@ static int say_lost(const struct peal_graph *g, const char *call)
 static int make(struct peal_graph *g)
 {
 	struct peal_error_info failed;
-	int result = peali_graph_unmake(g); /* remains of a failed try */
+	int result = peali_graph_teardown(g); /* remains of a failed try */
 
 	if (!result)
-		result = peali_graph_make(g, START);
+		result = peali_graph_build(g, START);
 	if (!result)
 		return 0;
 	failed = *peal_last_error();
-	peali_graph_unmake(g);
+	peali_graph_teardown(g);
 	return peali_fail(result, START, "%s", failed.text);
 }
 
@@ -489,7 +491,7 @@ int peal_graph_start(struct peal_graph *g)
 		return result;
 	begin.run = g->run = g->run == UINT32_MAX ? 1 : g->run + 1;
 	for (i = 0; i < g->n && !result; i++) {
-		g->places[i].ended = 0;
+		g->devices[i].ended = 0;
 		result = peal_send(g->host, i, PEAL_GRAPH_BEGIN, &begin,
 				   sizeof(begin), 0);
 		g->waits_for += !result;
@@ -516,7 +518,7 @@ static int take(void *graph, int64_t timeout_ns)
 	if (result)
 		return result == PEAL_ETIMEDOUT ? PEAL_EAGAIN : result;
 	if (got.length != sizeof(done) || done.run != g->run ||
-	    done.node >= g->n || g->places[done.node].ended)
+	    done.node >= g->n || g->devices[done.node].ended)
 		return peali_fail(PEAL_EPROTO, WAIT,
 				  "a device says what nobody has asked for");
 	if (done.result == PEAL_EABORTED)
@@ -525,15 +527,15 @@ static int take(void *graph, int64_t timeout_ns)
 			"a handler of graph '%s' says that its kernel "
 			"on device %d is being aborted; the graph can "
 			"only be destroyed",
-			g->name, g->places[done.node].device);
+			g->name, g->devices[done.node].device);
 	if (done.result)
 		return peali_fail(PEAL_EABORTED, WAIT,
-				  "the conductor of graph '%s' on device %d "
+				  "the scheduler of graph '%s' on device %d "
 				  "got what makes no sense: %s; it can only be "
 				  "destroyed",
-				  g->name, g->places[done.node].device,
+				  g->name, g->devices[done.node].device,
 				  peal_error_text(done.result));
-	g->places[done.node].ended = 1;
+	g->devices[done.node].ended = 1;
 	g->waits_for--;
 	return 0;
 }
@@ -546,10 +548,10 @@ static int say_late(void *graph, int64_t timeout_ns)
 	uint32_t i;
 
 	for (i = 0; i < g->n && at < sizeof(text); i++)
-		if (!g->places[i].ended)
+		if (!g->devices[i].ended)
 			at += (size_t)snprintf(text + at, sizeof(text) - at,
 					       "%s%d", at ? ", " : "",
-					       g->places[i].device);
+					       g->devices[i].device);
 	return peali_fail(PEAL_ETIMEDOUT, WAIT,
 			  "after %lld ns graph '%s' goes on, on devices %s",
 			  (long long)timeout_ns, g->name, text);
@@ -561,14 +563,14 @@ static int ended(void *graph)
 }
 
 /* Copies the nodes of a device to `out`, in their state after the run. */
-static int read_back(struct peal_graph *g, struct peali_graph_place *p,
+static int read_back(struct peal_graph *g, struct peali_graph_device *p,
 		     struct peal_graph_node *out)
 {
 	struct peali_place there = { p->device, p->memory },
 			   here = { PEAL_HOST_MEMORY, (uintptr_t)out };
 
-	return peali_copy_now(g->rt->peers, here, there,
-			      p->n_nodes * sizeof(*out));
+	return peali_copy_sync_one(g->rt->peers, here, there,
+				   p->n_nodes * sizeof(*out));
 }
 
 /*
@@ -588,7 +590,7 @@ static int collect(struct peal_graph *g)
 	int result = 0;
 
 	for (i = 0; i < g->n && !result; i++) {
-		struct peali_graph_place *p = &g->places[i];
+		struct peali_graph_device *p = &g->devices[i];
 		struct peal_graph_node *all;
 
 		if (!p->n_nodes)
@@ -638,7 +640,7 @@ static int say_failed(const struct peal_graph *g)
 		"%s; %u nodes behind those that did were not done",
 		(uint32_t)(first - g->nodes), g->name,
 		g->program->handlers[first->handler].name,
-		g->places[first->rank].device,
+		g->devices[first->rank].device,
 		peal_error_text(first->image.result), skipped);
 }
 
@@ -647,7 +649,7 @@ static int wait_for_all(struct peal_graph *g, int64_t timeout_ns,
 {
 	const struct peali_reports reports = { g, &g->waits_for, take, ended,
 					       say_late };
-	int result = peali_reports_await(&reports, timeout_ns, began);
+	int result = peali_reports_collect(&reports, timeout_ns, began);
 
 	g->lost = result && result != PEAL_ETIMEDOUT;
 	if (result)
@@ -670,7 +672,7 @@ int peal_graph_wait(struct peal_graph *g, int64_t timeout_ns)
 		return 0;
 	result = wait_for_all(g, timeout_ns, began);
 	if (timeout_ns)
-		peali_meter_waited(g->rt, PEAL_WAIT_GRAPH, began);
+		peali_counters_waited(g->rt, PEAL_WAIT_GRAPH, began);
 	return result;
 }
 
@@ -702,7 +704,7 @@ int peal_graph_node_info(struct peal_graph *g, uint32_t i,
 				  "a run goes on: call peal_graph_wait");
 	node = &g->nodes[i];
 	memset(info_out, 0, sizeof(*info_out));
-	info_out->device = g->places[node->rank].device;
+	info_out->device = g->devices[node->rank].device;
 	info_out->kind = node->image.kind;
 	info_out->state = node->image.state;
 	info_out->result = node->image.result;

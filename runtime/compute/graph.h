@@ -8,7 +8,7 @@
 
 /*
  * Internals of graphs. graph.c adds nodes, runs graphs and reads the results.
- * graph_make.c makes kernels, links and tables on the devices. One thread at a
+ * graph_build.c makes kernels, links and tables on the devices. One thread at a
  * time uses a graph.
  */
 
@@ -19,7 +19,7 @@ struct peali_graph_node {
 	uint32_t handler; /* of a task: index in the program */
 	uint64_t to; /* of a message: address of the receiver */
 	uint32_t waits; /* number of nodes that it waits for */
-	struct peal_graph_node image; /* graph_make.c sets port and edges */
+	struct peal_graph_node image; /* graph_build.c sets port and edges */
 	/* memory of a task's arguments, not to be freed */
 	struct peali_range kept[PEAL_TASK_ARGUMENTS];
 };
@@ -29,19 +29,19 @@ struct peali_graph_edge {
 };
 
 /** A device of a graph. */
-struct peali_graph_place {
+struct peali_graph_device {
 	int device;
 	uint32_t workers; /* workers that run tasks; 0: no tasks */
 	uint32_t n_nodes, n_edges, n_tasks; /* its nodes, edges from them,
 						* pieces of its tasks */
 	struct peal_kernel *tasks; /* kernel that runs tasks; NULL: no tasks */
-	struct peal_kernel *conductor; /* kernel of the conductor */
-	uint64_t address; /* of the conductor */
+	struct peal_kernel *scheduler; /* kernel of the scheduler */
+	uint64_t address; /* of the scheduler */
 	uint64_t *owner; /* by worker: address of the actor that owns the port
 			  * of all task actors; 0: none yet */
 	uint64_t *pool; /* by handler: address of the pool; 0: none */
-	uint32_t *port; /* by handler: conductor's port to the pool; 0: none */
-	uint32_t n_ports; /* of the conductor */
+	uint32_t *port; /* by handler: scheduler's port to the pool; 0: none */
+	uint32_t n_ports; /* of the scheduler */
 	struct peal_graph_node *image; /* its n_nodes nodes before a run */
 	/* tables in the device's memory: address (0: none) and size */
 	uint64_t memory, memory_bytes;
@@ -54,7 +54,7 @@ struct peal_graph {
 	const struct peal_program *program;
 	char name[32];
 	uint32_t n, workers, lanes; /* n: devices; workers, lanes 0: default */
-	struct peali_graph_place *places; /* n */
+	struct peali_graph_device *devices; /* n */
 	struct peali_graph_node *nodes;
 	struct peali_graph_edge *edges;
 	uint32_t n_nodes, max_nodes, n_edges, max_edges;
@@ -70,14 +70,14 @@ struct peal_graph {
 
 /*
  * Makes kernels, pools, links and tables on all devices. After an error the
- * caller removes them by peali_graph_unmake.
+ * caller removes them by peali_graph_teardown.
  */
-int peali_graph_make(struct peal_graph *graph, const char *call);
+int peali_graph_build(struct peal_graph *graph, const char *call);
 /*
- * Ends the kernels and frees everything that peali_graph_make has made. Returns
- * 0, or an error such as PEAL_EHUNG: then the kernels stay.
+ * Ends the kernels and frees everything that peali_graph_build has made.
+ * Returns 0, or an error such as PEAL_EHUNG: then the kernels stay.
  */
-int peali_graph_unmake(struct peal_graph *graph);
+int peali_graph_teardown(struct peal_graph *graph);
 /* Writes all nodes to their devices, in their state before a run. */
 int peali_graph_reset(struct peal_graph *graph);
 

@@ -12,7 +12,7 @@
 #include "runtime/compute/task.h"
 #include "runtime/kernel/control.h"
 
-#define TASK_SLOTS 64 /* of a pool; of a link for reports to a conductor */
+#define TASK_SLOTS 64 /* of a pool; of a link for reports to a scheduler */
 #define MAIL_SLOTS 16
 
 extern const struct peal_program peal_program_peal_graph;
@@ -100,11 +100,11 @@ static void number_nodes(struct peal_graph *g)
 	uint32_t i;
 
 	for (i = 0; i < g->n; i++)
-		g->places[i].n_nodes = g->places[i].n_edges =
-			g->places[i].n_tasks = 0;
+		g->devices[i].n_nodes = g->devices[i].n_edges =
+			g->devices[i].n_tasks = 0;
 	for (i = 0; i < g->n_nodes; i++) {
 		struct peali_graph_node *node = &g->nodes[i];
-		struct peali_graph_place *p = &g->places[node->rank];
+		struct peali_graph_device *p = &g->devices[node->rank];
 
 		node->number = p->n_nodes++;
 		p->n_edges += node->image.n_edges;
@@ -118,12 +118,12 @@ static int check_tasks(const struct peal_graph *g, const char *call)
 	uint32_t i;
 
 	for (i = 0; i < g->n; i++)
-		if (g->places[i].n_tasks > PEAL_GRAPH_TASKS_MAX)
+		if (g->devices[i].n_tasks > PEAL_GRAPH_TASKS_MAX)
 			return peali_fail(PEAL_ENOSPC, call,
 					  "device %d has %u tasks, all pieces "
 					  "counted: at most %u",
-					  g->places[i].device,
-					  g->places[i].n_tasks,
+					  g->devices[i].device,
+					  g->devices[i].n_tasks,
 					  PEAL_GRAPH_TASKS_MAX);
 	return 0;
 }
@@ -163,8 +163,8 @@ static uint32_t find_port(const struct peal_graph *g, uint32_t i)
 }
 
 /*
- * Numbers the ports of each conductor. Port 0 leads to the host, the next ports
- * lead to the other conductors. The ports to pools and receivers follow, in the
+ * Numbers the ports of each scheduler. Port 0 leads to the host, the next ports
+ * lead to the other schedulers. The ports to pools and receivers follow, in the
  * order of the nodes.
  */
 static int number_ports(struct peal_graph *g, const char *call)
@@ -172,13 +172,13 @@ static int number_ports(struct peal_graph *g, const char *call)
 	uint32_t i;
 
 	for (i = 0; i < g->n; i++) {
-		memset(g->places[i].port, 0,
+		memset(g->devices[i].port, 0,
 		       g->program->n_handlers * sizeof(uint32_t));
-		g->places[i].n_ports = g->n;
+		g->devices[i].n_ports = g->n;
 	}
 	for (i = 0; i < g->n_nodes; i++) {
 		struct peali_graph_node *node = &g->nodes[i];
-		struct peali_graph_place *p = &g->places[node->rank];
+		struct peali_graph_device *p = &g->devices[node->rank];
 		uint32_t *port = node->image.kind == PEAL_GRAPH_TASK ?
 					 &p->port[node->handler] :
 					 NULL;
@@ -190,7 +190,7 @@ static int number_ports(struct peal_graph *g, const char *call)
 			*port = node->image.port;
 	}
 	for (i = 0; i < g->n; i++) {
-		struct peali_graph_place *p = &g->places[i];
+		struct peali_graph_device *p = &g->devices[i];
 
 		if (p->n_ports > PEAL_GRAPH_PORTS)
 			return peali_fail(PEAL_ENOSPC, call,
@@ -205,7 +205,7 @@ static int number_ports(struct peal_graph *g, const char *call)
 
 /* ---- kernels ------------------------------------------------------------- */
 
-static int launch_tasks(struct peal_graph *g, struct peali_graph_place *p,
+static int launch_tasks(struct peal_graph *g, struct peali_graph_device *p,
 			const char *call)
 {
 	struct peali_task_kernel what = { g->program, p->device, g->workers,
@@ -223,7 +223,7 @@ static int launch_tasks(struct peal_graph *g, struct peali_graph_place *p,
 		       peali_fail(PEAL_ENOMEM, call, "no memory for a graph");
 }
 
-static int launch_conductor(struct peal_graph *g, struct peali_graph_place *p)
+static int launch_scheduler(struct peal_graph *g, struct peali_graph_device *p)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .max_inputs = p->workers + g->n + 2,
@@ -239,15 +239,15 @@ static int launch_conductor(struct peal_graph *g, struct peali_graph_place *p)
 	if (!device.emulated)
 		o.lanes = device.max_lanes < 32 ? device.max_lanes : 32;
 	return peal_kernel_launch(g->rt, p->device, &peal_program_peal_graph,
-				  &o, &p->conductor);
+				  &o, &p->scheduler);
 }
 
 /* Returns the addresses of a device's tables, which lie in p->memory. */
 static struct peal_graph_init tables(const struct peal_graph *g,
-				     const struct peali_graph_place *p)
+				     const struct peali_graph_device *p)
 {
 	struct peal_graph_init init = { .n_nodes = p->n_nodes,
-					.rank = (uint32_t)(p - g->places) };
+					.rank = (uint32_t)(p - g->devices) };
 
 	init.nodes = p->memory;
 	init.edges = init.nodes + p->n_nodes * sizeof(struct peal_graph_node);
@@ -257,24 +257,25 @@ static struct peal_graph_init tables(const struct peal_graph *g,
 }
 
 static int copy_in(const struct peal_graph *g,
-		   const struct peali_graph_place *p, uint64_t to,
+		   const struct peali_graph_device *p, uint64_t to,
 		   const void *from, uint64_t bytes)
 {
 	struct peali_place there = { p->device, to },
 			   here = { PEAL_HOST_MEMORY, (uintptr_t)from };
 
-	return bytes ? peali_copy_now(g->rt->peers, there, here, bytes) : 0;
+	return bytes ? peali_copy_sync_one(g->rt->peers, there, here, bytes) :
+		       0;
 }
 
 /*
  * Makes the images of a device's nodes in host memory. Writes its edges to the
  * device. peali_graph_reset writes the images to the device.
  */
-static int fill_tables(struct peal_graph *g, struct peali_graph_place *p,
+static int fill_tables(struct peal_graph *g, struct peali_graph_device *p,
 		       const char *call)
 {
 	struct peal_graph_edge *edges = calloc(p->n_edges + 1, sizeof(*edges));
-	uint32_t rank = (uint32_t)(p - g->places), i, k, at = 0;
+	uint32_t rank = (uint32_t)(p - g->devices), i, k, at = 0;
 	int result;
 
 	p->image = calloc(p->n_nodes + 1, sizeof(*p->image));
@@ -305,7 +306,7 @@ static int fill_tables(struct peal_graph *g, struct peali_graph_place *p,
 	return result;
 }
 
-static int make_conductor(struct peal_graph *g, struct peali_graph_place *p,
+static int make_scheduler(struct peal_graph *g, struct peali_graph_device *p,
 			  const char *call)
 {
 	struct peal_graph_init init;
@@ -325,8 +326,8 @@ static int make_conductor(struct peal_graph *g, struct peali_graph_place *p,
 	if (result)
 		return result;
 	init = tables(g, p);
-	snprintf(handler, sizeof(handler), "conduct_%u", p->n_ports);
-	return peal_actor_spawn(p->conductor, handler, &o, &p->address);
+	snprintf(handler, sizeof(handler), "schedule_%u", p->n_ports);
+	return peal_actor_spawn(p->scheduler, handler, &o, &p->address);
 }
 
 /* ---- links --------------------------------------------------------------- */
@@ -354,11 +355,11 @@ static int connect_two(struct peal_graph *g, uint64_t from, uint32_t port,
 	return result;
 }
 
-static int make_pools(struct peal_graph *g, struct peali_graph_place *p)
+static int make_pools(struct peal_graph *g, struct peali_graph_device *p)
 {
 	/*
 	 * If a pool is full, tasks wait in the link to the pool. If a link for
-	 * reports is full, the worker waits for the conductor. The conductor
+	 * reports is full, the worker waits for the scheduler. The scheduler
 	 * never waits for a free slot, so it always takes reports.
 	 */
 	uint32_t few = p->workers > TASK_SLOTS / 2 ?
@@ -395,9 +396,9 @@ static uint32_t count_edges(const struct peal_graph *g, uint32_t from,
 	return n;
 }
 
-static int connect_conductor(struct peal_graph *g, uint32_t rank)
+static int connect_scheduler(struct peal_graph *g, uint32_t rank)
 {
-	struct peali_graph_place *p = &g->places[rank];
+	struct peali_graph_device *p = &g->devices[rank];
 	uint64_t host = peal_endpoint_address(g->host);
 	uint32_t i;
 	int result = connect_two(g, host, rank, p->address, 4,
@@ -410,7 +411,7 @@ static int connect_conductor(struct peal_graph *g, uint32_t rank)
 		if (i != rank)
 			result = connect_two(g, p->address,
 					     i < rank ? 1 + i : i,
-					     g->places[i].address,
+					     g->devices[i].address,
 					     slots(count_edges(g, rank, i)),
 					     sizeof(struct peal_graph_step));
 	return result ? result : make_pools(g, p);
@@ -438,7 +439,7 @@ static int connect_receivers(struct peal_graph *g)
 		const struct peali_graph_node *node = &g->nodes[i];
 
 		if (node->image.kind == PEAL_GRAPH_MESSAGE && !find_port(g, i))
-			result = connect_two(g, g->places[node->rank].address,
+			result = connect_two(g, g->devices[node->rank].address,
 					     node->image.port, node->to,
 					     slots(count_messages(g, node)),
 					     PEAL_TASK_PARAMETERS);
@@ -457,14 +458,14 @@ static int make_room(struct peal_graph *g, const char *call)
 	uint32_t links = g->n_nodes + g->n * (g->n + 3), i;
 
 	for (i = 0; i < g->n; i++)
-		links += g->places[i].workers + g->program->n_handlers;
+		links += g->devices[i].workers + g->program->n_handlers;
 	g->links = calloc(links, sizeof(*g->links));
 	if (!g->links)
 		return peali_fail(PEAL_ENOMEM, call, "no memory for a graph");
 	return peal_endpoint_create(g->rt, &o, &g->host);
 }
 
-int peali_graph_make(struct peal_graph *g, const char *call)
+int peali_graph_build(struct peal_graph *g, const char *call)
 {
 	uint32_t i;
 	int result = lay_out(g, call);
@@ -472,19 +473,19 @@ int peali_graph_make(struct peal_graph *g, const char *call)
 	if (!result)
 		result = number_ports(g, call);
 	/*
-	 * Conductors last: a device with a resident kernel cannot load another
-	 * program. The first launch has already loaded the conductors' program.
+	 * Schedulers last: a device with a resident kernel cannot load another
+	 * program. The first launch has already loaded the schedulers' program.
 	 */
 	for (i = 0; i < g->n && !result; i++)
-		result = launch_tasks(g, &g->places[i], call);
+		result = launch_tasks(g, &g->devices[i], call);
 	for (i = 0; i < g->n && !result; i++)
-		result = launch_conductor(g, &g->places[i]);
+		result = launch_scheduler(g, &g->devices[i]);
 	if (!result)
 		result = make_room(g, call);
 	for (i = 0; i < g->n && !result; i++)
-		result = make_conductor(g, &g->places[i], call);
+		result = make_scheduler(g, &g->devices[i], call);
 	for (i = 0; i < g->n && !result; i++)
-		result = connect_conductor(g, i);
+		result = connect_scheduler(g, i);
 	if (!result)
 		result = connect_receivers(g);
 	g->made = !result;
@@ -497,7 +498,7 @@ int peali_graph_reset(struct peal_graph *g)
 	int result = 0;
 
 	for (i = 0; i < g->n && !result; i++) {
-		struct peali_graph_place *p = &g->places[i];
+		struct peali_graph_device *p = &g->devices[i];
 
 		result = copy_in(g, p, p->memory, p->image,
 				 p->n_nodes * sizeof(*p->image));
@@ -519,32 +520,32 @@ static int destroy(struct peal_kernel **k)
 	return result;
 }
 
-int peali_graph_unmake(struct peal_graph *g)
+int peali_graph_teardown(struct peal_graph *g)
 {
 	uint64_t deadline = peali_deadline(g->rt->stop_ns);
 	uint32_t i;
 	int result = 0;
 
 	for (i = 0; i < g->n; i++) {
-		struct peali_graph_place *p = &g->places[i];
+		struct peali_graph_device *p = &g->devices[i];
 
-		if (p->conductor)
-			peal_kernel_stop(p->conductor, 0);
+		if (p->scheduler)
+			peal_kernel_stop(p->scheduler, 0);
 		if (p->tasks)
 			peal_kernel_stop(p->tasks, 0);
 	}
 	for (i = 0; i < g->n; i++)
-		if (stop(g->places[i].conductor, deadline) ||
-		    stop(g->places[i].tasks, deadline))
+		if (stop(g->devices[i].scheduler, deadline) ||
+		    stop(g->devices[i].tasks, deadline))
 			result = PEAL_EHUNG;
 	if (result)
 		return result;
 	for (; g->n_links && !result; g->n_links -= !result)
 		result = peal_link_destroy(g->links[g->n_links - 1]);
 	for (i = 0; i < g->n && !result; i++) {
-		struct peali_graph_place *p = &g->places[i];
+		struct peali_graph_device *p = &g->devices[i];
 
-		result = destroy(&p->conductor);
+		result = destroy(&p->scheduler);
 		if (!result)
 			result = destroy(&p->tasks);
 		if (result)

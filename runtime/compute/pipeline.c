@@ -127,7 +127,7 @@ static int start_stage(struct peal_pipeline *p,
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = p->workers,
 					 .lanes = s->lanes,
-					 .end_with_inputs = 1,
+					 .drain_when_inputs_end = 1,
 					 .name = stage->name };
 	struct peal_actor_options actor = { .size = sizeof(actor),
 					    .init = s->init,
@@ -492,10 +492,11 @@ int peal_pipeline_info(struct peal_pipeline *p,
 		struct peal_link_info link;
 
 		result = peal_link_info(p->links[i], &link);
-		info.inside += link.queued;
+		info.in_flight += link.queued;
 		/* a staged link has two rings */
-		info.inside_most += (link.route == PEAL_ROUTE_STAGED ? 2 : 1) *
-				    (uint64_t)p->capacity;
+		info.in_flight_max +=
+			(link.route == PEAL_ROUTE_STAGED ? 2 : 1) *
+			(uint64_t)p->capacity;
 		info.dead += dead_of(&link);
 		info.memory_bytes += link.memory_bytes;
 		failed = i / p->workers;
@@ -519,7 +520,7 @@ int peal_pipeline_stage_info(struct peal_pipeline *p, uint32_t stage,
 {
 	struct peal_pipeline_stage_info info;
 	struct peal_kernel_info kernel;
-	struct peali_times times;
+	struct peali_busy_times times;
 	uint32_t i;
 	int result;
 
@@ -543,8 +544,8 @@ int peal_pipeline_stage_info(struct peal_pipeline *p, uint32_t stage,
 		info.delivered_bytes += link.delivered_bytes;
 		info.dead += dead_of(&link);
 		info.queued += link.queued;
-		info.full += link.full;
-		info.stay_ns += atomic_load(&l->stay.ns);
+		info.full_count += link.full_count;
+		info.residence_ns += atomic_load(&l->residence.ns);
 	}
 	if (result)
 		return result;
@@ -554,7 +555,7 @@ int peal_pipeline_stage_info(struct peal_pipeline *p, uint32_t stage,
 	info.lanes = kernel.lanes;
 	info.handled = kernel.handled;
 	info.failed = kernel.failed;
-	peali_meter_times(p->stages[stage].kernel, &times);
+	peali_counters_times(p->stages[stage].kernel, &times);
 	info.samples = times.samples;
 	info.worker_ns = times.worker_ns;
 	info.busy_ns = times.busy_ns;

@@ -7,7 +7,7 @@
 
 /*
  * Private structures of pipelines. pipeline.c creates and destroys pipelines.
- * pipeline_flow.c moves batches through them. One thread pushes and one thread
+ * pipeline_io.c moves batches through them. One thread pushes and one thread
  * pulls. Other threads only read the atomic fields.
  */
 

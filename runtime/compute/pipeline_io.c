@@ -455,21 +455,22 @@ int peal_pipeline_release(struct peal_pipeline *p)
 	return 0;
 }
 
-int peal_pipeline_pull(struct peal_pipeline *p, void *buffer, uint64_t room,
+int peal_pipeline_pull(struct peal_pipeline *p, void *buffer,
+		       uint64_t buffer_bytes,
 		       struct peal_received *received_out, int64_t timeout_ns)
 {
 	int result;
 
-	if (!p || !received_out || (!buffer && room))
+	if (!p || !received_out || (!buffer && buffer_bytes))
 		return peali_fail(PEAL_EINVAL, PULL, "an argument is NULL");
 	result = peal_pipeline_peek(p, received_out, timeout_ns);
 	if (result)
 		return result;
-	if (received_out->length > room)
+	if (received_out->length > buffer_bytes)
 		return peali_fail(PEAL_EMSGSIZE, PULL,
 				  "the batch has %llu bytes, the buffer %llu",
 				  (unsigned long long)received_out->length,
-				  (unsigned long long)room);
+				  (unsigned long long)buffer_bytes);
 	if (received_out->length)
 		memcpy(buffer, received_out->data, received_out->length);
 	received_out->data = buffer;

@@ -19,7 +19,7 @@
 /** The arguments and buffers of one call. */
 struct moving {
 	struct peal_runtime *rt;
-	struct peal_parts p;
+	struct peal_partition_memory p;
 	const char *call;
 	int gathers; /* 1: gather; 0: scatter */
 	uint8_t *piece; /* a piece of the whole, if the whole is not in host
@@ -162,7 +162,7 @@ static int move_short(struct moving *m)
 	return result;
 }
 
-static int check(struct moving *m, const struct peal_parts *parts)
+static int check(struct moving *m, const struct peal_partition_memory *parts)
 {
 	const struct peal_partition *p;
 	int result;
@@ -192,8 +192,9 @@ static int check(struct moving *m, const struct peal_parts *parts)
 	return 0;
 }
 
-static int move(struct peal_runtime *rt, const struct peal_parts *parts,
-		int gathers, const char *call)
+static int move(struct peal_runtime *rt,
+		const struct peal_partition_memory *parts, int gathers,
+		const char *call)
 {
 	struct moving m = { .rt = rt, .gathers = gathers, .call = call };
 	int result = check(&m, parts);
@@ -206,12 +207,14 @@ static int move(struct peal_runtime *rt, const struct peal_parts *parts,
 	return move_long(&m);
 }
 
-int peal_scatter(struct peal_runtime *rt, const struct peal_parts *parts)
+int peal_scatter(struct peal_runtime *rt,
+		 const struct peal_partition_memory *parts)
 {
 	return move(rt, parts, 0, "peal_scatter");
 }
 
-int peal_gather(struct peal_runtime *rt, const struct peal_parts *parts)
+int peal_gather(struct peal_runtime *rt,
+		const struct peal_partition_memory *parts)
 {
 	return move(rt, parts, 1, "peal_gather");
 }

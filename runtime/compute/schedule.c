@@ -27,19 +27,18 @@ static uint64_t at_least(uint64_t a, uint64_t b)
 	return a > b ? a : b;
 }
 
-double peali_station_speed(const struct peal_executor *e, uint32_t rank)
+double peali_executor_speed(const struct peal_executor *e, uint32_t rank)
 {
-	const struct peali_skill *skill = e->skill;
+	const struct peali_executor_handler *h = e->handler;
 
-	return skill->busy_ns[rank] > 0 ?
-		       skill->elements[rank] / skill->busy_ns[rank] *
-			       e->stations[rank].workers :
-		       0;
+	return h->busy_ns[rank] > 0 ? h->elements[rank] / h->busy_ns[rank] *
+					      e->devices[rank].workers :
+				      0;
 }
 
-static int has_room(const struct peal_executor *e, uint32_t rank)
+static int has_space(const struct peal_executor *e, uint32_t rank)
 {
-	const struct peali_station *s = &e->stations[rank];
+	const struct peali_executor_device *s = &e->devices[rank];
 
 	return !s->result && s->in_flight < s->window && s->out < s->most;
 }
@@ -47,24 +46,24 @@ static int has_room(const struct peal_executor *e, uint32_t rank)
 /* Returns the fewest elements of a task for a device. */
 static uint64_t least(const struct peal_executor *e, uint32_t rank)
 {
-	const struct peali_station *s = &e->stations[rank];
-	double ns = LEAST_TIMES * (double)e->skill->empty_ns[rank], n;
+	const struct peali_executor_device *s = &e->devices[rank];
+	double ns = LEAST_TIMES * (double)e->handler->empty_ns[rank], n;
 
-	n = peali_station_speed(e, rank) / s->workers *
+	n = peali_executor_speed(e, rank) / s->workers *
 	    (ns > LEAST_NS ? ns : LEAST_NS);
 	return at_most(at_least(e->job.grain, (uint64_t)n), s->most);
 }
 
-uint64_t peali_share_threshold(const struct peal_executor *e,
-			       uint32_t *fastest_out)
+uint64_t peali_schedule_threshold(const struct peal_executor *e,
+				  uint32_t *fastest_out)
 {
 	double all = 0, most = 0, more, speed;
 	uint32_t i, fastest = 0;
 
 	for (i = 0; i < e->n; i++) {
-		if (e->stations[i].result)
+		if (e->devices[i].result)
 			continue;
-		speed = peali_station_speed(e, i);
+		speed = peali_executor_speed(e, i);
 		if (speed <= 0)
 			return 0;
 		all += speed;
@@ -73,8 +72,8 @@ uint64_t peali_share_threshold(const struct peal_executor *e,
 			fastest = i;
 		}
 	}
-	more = (double)e->skill->empty_all_ns -
-	       (double)e->skill->empty_ns[fastest];
+	more = (double)e->handler->empty_all_ns -
+	       (double)e->handler->empty_ns[fastest];
 	if (more <= 0 || all <= most)
 		return 0;
 	*fastest_out = fastest;
@@ -93,9 +92,9 @@ static uint64_t left(const struct peal_executor *e)
  * Takes up to n adjacent elements. Elements that came back from a device go
  * first.
  */
-static void take(struct peal_executor *e, uint64_t n, struct peali_flight *out)
+static void take(struct peal_executor *e, uint64_t n, struct peali_chunk *out)
 {
-	struct peali_flight *back = e->n_back ? &e->back[e->n_back - 1] : 0;
+	struct peali_chunk *back = e->n_back ? &e->back[e->n_back - 1] : 0;
 
 	if (!back) {
 		out->count = at_most(n, e->job.count - e->fresh);
@@ -116,9 +115,9 @@ static void take(struct peal_executor *e, uint64_t n, struct peali_flight *out)
  * elements are left.
  */
 static int give(struct peal_executor *e, uint32_t rank, uint64_t n,
-		struct peali_flight *out)
+		struct peali_chunk *out)
 {
-	const struct peali_station *s = &e->stations[rank];
+	const struct peali_executor_device *s = &e->devices[rank];
 
 	take(e, at_most(n, s->most - s->out), out);
 	return out->count > 0;
@@ -129,7 +128,7 @@ static int give(struct peal_executor *e, uint32_t rank, uint64_t n,
 /* Begins the next extent of a device's part once the last one is assigned. */
 static void next_extent(struct peal_executor *e, uint32_t rank)
 {
-	struct peali_station *s = &e->stations[rank];
+	struct peali_executor_device *s = &e->devices[rank];
 	struct peal_extent extent;
 
 	if (s->rest.count ||
@@ -147,9 +146,9 @@ static void next_extent(struct peal_executor *e, uint32_t rank)
  * another device. Returns 1, or 0 if there are none.
  */
 static int give_part(struct peal_executor *e, uint32_t rank,
-		     struct peali_flight *out)
+		     struct peali_chunk *out)
 {
-	struct peali_station *s = &e->stations[rank];
+	struct peali_executor_device *s = &e->devices[rank];
 	uint64_t pieces = (e->only < 0 ? PIECES : 1) * (uint64_t)s->workers;
 	uint64_t n =
 		at_least((s->length + pieces - 1) / pieces, least(e, rank));
@@ -166,12 +165,12 @@ static int give_part(struct peal_executor *e, uint32_t rank,
 }
 
 static int next_static(struct peal_executor *e, uint32_t *rank_out,
-		       struct peali_flight *out)
+		       struct peali_chunk *out)
 {
 	uint32_t i;
 
 	for (i = 0; i < e->n; i++)
-		if (has_room(e, i) && give_part(e, i, out)) {
+		if (has_space(e, i) && give_part(e, i, out)) {
 			*rank_out = i;
 			return 1;
 		}
@@ -181,18 +180,18 @@ static int next_static(struct peal_executor *e, uint32_t *rank_out,
 /* ---- guided -------------------------------------------------------------- */
 
 static int next_guided(struct peal_executor *e, uint32_t *rank_out,
-		       struct peali_flight *out)
+		       struct peali_chunk *out)
 {
 	uint64_t workers = 0;
 	uint32_t i;
 
 	for (i = 0; i < e->n; i++)
-		if (!e->stations[i].result)
-			workers += e->stations[i].workers;
+		if (!e->devices[i].result)
+			workers += e->devices[i].workers;
 	for (i = 0; i < e->n; i++) {
 		/* only a free worker gets a task */
-		if (!has_room(e, i) ||
-		    e->stations[i].in_flight >= e->stations[i].workers)
+		if (!has_space(e, i) ||
+		    e->devices[i].in_flight >= e->devices[i].workers)
 			continue;
 		*rank_out = i;
 		return give(e, i,
@@ -210,16 +209,16 @@ static int next_guided(struct peal_executor *e, uint32_t *rank_out,
  * Returns 0 if there is no such device.
  */
 static int give_probe(struct peal_executor *e, uint32_t *rank_out,
-		      struct peali_flight *out)
+		      struct peali_chunk *out)
 {
 	uint64_t workers = 0;
 	uint32_t i;
 
 	for (i = 0; i < e->n; i++)
-		workers += e->stations[i].workers;
+		workers += e->devices[i].workers;
 	for (i = 0; i < e->n; i++) {
-		if (!has_room(e, i) || e->stations[i].in_flight ||
-		    peali_station_speed(e, i) > 0)
+		if (!has_space(e, i) || e->devices[i].in_flight ||
+		    peali_executor_speed(e, i) > 0)
 			continue;
 		*rank_out = i;
 		return give(e, i,
@@ -251,15 +250,15 @@ static int earliest(const struct peal_executor *e, uint32_t *rank_out)
 	uint32_t i;
 
 	for (i = 0; i < e->n; i++) {
-		speed = peali_station_speed(e, i);
-		if (e->stations[i].result || speed <= 0)
+		speed = peali_executor_speed(e, i);
+		if (e->devices[i].result || speed <= 0)
 			continue;
 		all += speed;
-		out += e->stations[i].out;
-		ns = ((double)e->stations[i].out +
+		out += e->devices[i].out;
+		ns = ((double)e->devices[i].out +
 		      (double)at_most(least(e, i), left(e))) /
 		     speed;
-		if (!has_room(e, i)) {
+		if (!has_space(e, i)) {
 			waiting = waits && waiting < ns ? waiting : ns;
 			waits = 1;
 		} else if (!found || ns < best) {
@@ -273,7 +272,7 @@ static int earliest(const struct peal_executor *e, uint32_t *rank_out)
 }
 
 static int next_dynamic(struct peal_executor *e, uint32_t *rank_out,
-			struct peali_flight *out)
+			struct peali_chunk *out)
 {
 	double all = 0, share;
 	uint32_t i;
@@ -283,22 +282,22 @@ static int next_dynamic(struct peal_executor *e, uint32_t *rank_out,
 	if (!earliest(e, rank_out))
 		return 0;
 	for (i = 0; i < e->n; i++)
-		if (!e->stations[i].result)
-			all += peali_station_speed(e, i);
-	share = (double)left(e) * peali_station_speed(e, *rank_out) / all / 2 /
-		e->stations[*rank_out].workers;
+		if (!e->devices[i].result)
+			all += peali_executor_speed(e, i);
+	share = (double)left(e) * peali_executor_speed(e, *rank_out) / all / 2 /
+		e->devices[*rank_out].workers;
 	return give(e, *rank_out,
 		    at_least((uint64_t)share, least(e, *rank_out)), out);
 }
 
-int peali_share_next(struct peal_executor *e, uint32_t *rank_out,
-		     struct peali_flight *flight_out)
+int peali_schedule_next(struct peal_executor *e, uint32_t *rank_out,
+			struct peali_chunk *chunk_out)
 {
 	if (!left(e))
 		return 0;
-	if (e->sharing == PEAL_SHARING_STATIC)
-		return next_static(e, rank_out, flight_out);
-	if (e->sharing == PEAL_SHARING_GUIDED)
-		return next_guided(e, rank_out, flight_out);
-	return next_dynamic(e, rank_out, flight_out);
+	if (e->schedule == PEAL_SCHEDULE_STATIC)
+		return next_static(e, rank_out, chunk_out);
+	if (e->schedule == PEAL_SCHEDULE_GUIDED)
+		return next_guided(e, rank_out, chunk_out);
+	return next_dynamic(e, rank_out, chunk_out);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels with workers that run tasks, and the pools that give them tasks. */
+
+#include <peal/pool.h>
 #include "runtime/compute/task.h"
 
 #include "runtime/base/error.h"
@@ -62,7 +64,7 @@ static int add_member(struct peal_kernel *k, const char *handler,
 {
 	struct peal_actor_options o = { .size = sizeof(o),
 					.worker = 1 + worker,
-					.ports_of = r->owner[worker] };
+					.share_ports_with = r->owner[worker] };
 	struct peal_link_options link = { .size = sizeof(link),
 					  .capacity = r->capacity,
 					  .message_bytes = sizeof(

@@ -71,7 +71,7 @@ static int check_overlaps(struct side *side, uint32_t n, const char *call)
 
 /* Resolves the two ranges of a copy. */
 static int place(struct peal_runtime *rt, const struct peal_transfer *transfer,
-		 uint32_t i, const char *call, struct peali_move *out)
+		 uint32_t i, const char *call, struct peali_copy_op *out)
 {
 	struct peal_runtime *to_rt, *from_rt;
 	int r = peali_range_place(transfer->to, call, &to_rt, &out->to);
@@ -97,7 +97,7 @@ static int place(struct peal_runtime *rt, const struct peal_transfer *transfer,
 
 static int place_all(struct peal_runtime *rt,
 		     const struct peal_transfer *transfers, uint32_t n,
-		     const char *call, struct peali_move *moves)
+		     const char *call, struct peali_copy_op *moves)
 {
 	struct side few[2 * FEW] = { 0 };
 	struct side *side = n > FEW ? calloc(n, 2 * sizeof(*side)) : few;
@@ -149,10 +149,11 @@ static int check_options(const struct peal_transfer_options *o,
 static int prepare(struct peal_runtime *rt,
 		   const struct peal_transfer *transfers, uint32_t n,
 		   const struct peal_transfer_options *options,
-		   struct peali_order *order, struct peali_move **moves_out)
+		   struct peali_copy_params *order,
+		   struct peali_copy_op **moves_out)
 {
 	struct peal_transfer_options o;
-	struct peali_move *moves;
+	struct peali_copy_op *moves;
 	int r;
 
 	if (!rt || !transfers || !n)
@@ -188,13 +189,13 @@ int peal_transfer_run(struct peal_runtime *runtime,
 		      const struct peal_transfer_options *options,
 		      struct peal_copy_result *result_out)
 {
-	struct peali_order order = { .call = "peal_transfer_run" };
-	struct peali_move *moves = NULL;
+	struct peali_copy_params order = { .call = "peal_transfer_run" };
+	struct peali_copy_op *moves = NULL;
 	int r = prepare(runtime, transfers, n, options, &order, &moves);
 
 	if (!r)
-		r = peali_move_now(runtime->peers, moves, n, &order,
-				   result_out);
+		r = peali_copy_sync(runtime->peers, moves, n, &order,
+				    result_out);
 	free(moves);
 	return r;
 }
@@ -204,16 +205,16 @@ int peal_transfer_start(struct peal_runtime *runtime,
 			const struct peal_transfer_options *options,
 			struct peal_copy **copy_out)
 {
-	struct peali_order order = { .call = "peal_transfer_start" };
-	struct peali_move *moves = NULL;
+	struct peali_copy_params order = { .call = "peal_transfer_start" };
+	struct peali_copy_op *moves = NULL;
 	int r;
 
 	if (!copy_out)
 		return peali_fail(PEAL_EINVAL, order.call, "copy_out is NULL");
 	r = prepare(runtime, transfers, n, options, &order, &moves);
 	if (!r)
-		r = peali_move_begin(runtime->peers, moves, n, &order,
-				     copy_out);
+		r = peali_copy_submit(runtime->peers, moves, n, &order,
+				      copy_out);
 	free(moves);
 	return r;
 }

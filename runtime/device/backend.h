@@ -52,7 +52,7 @@ struct peali_place {
 };
 
 /** One copy: destination, source and size. */
-struct peali_move {
+struct peali_copy_op {
 	struct peali_place to, from;
 	uint64_t bytes;
 };
@@ -118,11 +118,11 @@ struct peali_backend_ops {
 	int (*facts)(struct peali_backend *backend, int device,
 		     struct peali_fact *out, int most);
 	/*
-	 * Bit (1 << enum peal_policy) for each supported policy, and the
+	 * Bit (1 << enum peal_slot_policy) for each supported policy, and the
 	 * default policy. (resident)
 	 */
 	uint32_t (*policies)(struct peali_backend *backend);
-	enum peal_policy (*default_policy)(struct peali_backend *backend);
+	enum peal_slot_policy (*default_policy)(struct peali_backend *backend);
 
 	/* Allocates from a heap that open has made. (resident) */
 	int (*alloc)(struct peali_backend *backend, enum peali_memory_kind kind,
@@ -133,8 +133,8 @@ struct peali_backend_ops {
 	 * Returns the free space of a device's heap or of host memory.
 	 * (resident)
 	 */
-	int (*room)(struct peali_backend *backend, int device,
-		    struct peali_room *out);
+	int (*usage)(struct peali_backend *backend, int device,
+		     struct peali_heap_usage *out);
 	/*
 	 * Returns the address at which `viewer` sees the memory, or 0 if it
 	 * does not. The host sees host memory only. A device sees its own
@@ -225,7 +225,7 @@ struct peali_backend_ops {
 		    struct peali_place from, uint64_t bytes); /* (resident) */
 	/* Copies several moves in any order, with one wait for all of them. */
 	int (*copy_all)(struct peali_backend *backend,
-			const struct peali_move *moves,
+			const struct peali_copy_op *moves,
 			uint32_t n); /* (resident) */
 
 	/*

@@ -63,12 +63,12 @@ int peal_device_info(struct peal_runtime *rt, int device,
 	return result ? result : peali_device_describe(rt, device, info_out);
 }
 
-int peali_device_facts(struct peal_runtime *rt, int device,
+int peali_driver_facts(struct peal_runtime *rt, int device,
 		       struct peali_fact *out, int most)
 {
 	struct peali_device *d;
 	int result =
-		peali_devices_check(&rt->devices, device, "peali_device_facts");
+		peali_devices_check(&rt->devices, device, "peali_driver_facts");
 
 	if (result)
 		return result;

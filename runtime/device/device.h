@@ -30,7 +30,7 @@ int peali_device_describe(struct peal_runtime *rt, int device,
  * @param most   capacity of out; PEALI_FACTS_MAX is enough for all facts.
  * @return number of facts in out, or PEAL_ENODEV.
  */
-int peali_device_facts(struct peal_runtime *rt, int device,
+int peali_driver_facts(struct peal_runtime *rt, int device,
 		       struct peali_fact *out, int most);
 
 #endif

@@ -62,8 +62,8 @@ int peali_devices_same_backend(const struct peali_devices *devices, int a,
 }
 
 /* Appends to the out-of-memory error the device with the most free memory. */
-static int say_where_room_is(const struct peali_devices *devices, int device,
-			     uint64_t bytes)
+static int say_where_space_is(const struct peali_devices *devices, int device,
+			      uint64_t bytes)
 {
 	const struct peal_error_info failed = *peal_last_error();
 	uint64_t most = 0, left;
@@ -98,15 +98,16 @@ int peali_devices_alloc(const struct peali_devices *devices, int device,
 							   PEALI_MEMORY_DEVICE,
 				    local_of(devices, device), bytes, out);
 
-	return r == PEAL_ENOMEM ? say_where_room_is(devices, device, bytes) : r;
+	return r == PEAL_ENOMEM ? say_where_space_is(devices, device, bytes) :
+				  r;
 }
 
-int peali_devices_room(const struct peali_devices *devices, int device,
-		       struct peali_room *out)
+int peali_devices_usage(const struct peali_devices *devices, int device,
+			struct peali_heap_usage *out)
 {
 	struct peali_backend *backend = device_of(devices, device)->backend;
 
-	return backend->ops->room(backend, local_of(devices, device), out);
+	return backend->ops->usage(backend, local_of(devices, device), out);
 }
 
 void peali_devices_free(const struct peali_devices *devices, int device,

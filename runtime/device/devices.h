@@ -53,8 +53,8 @@ int peali_devices_alloc(const struct peali_devices *devices, int device,
 			uint64_t bytes, struct peali_memory *out);
 
 /** Returns the free space of a device, or of host memory (PEALI_HOST). */
-int peali_devices_room(const struct peali_devices *devices, int device,
-		       struct peali_room *out);
+int peali_devices_usage(const struct peali_devices *devices, int device,
+			struct peali_heap_usage *out);
 
 void peali_devices_free(const struct peali_devices *devices, int device,
 			const struct peali_memory *memory);
@@ -67,7 +67,7 @@ uint64_t peali_devices_view(const struct peali_devices *devices, int viewer,
 			    int owner, const struct peali_memory *memory);
 
 /**
- * Returns bit (1 << enum peal_policy) for each policy that a device or the host
+ * Returns 1 << enum peal_slot_policy for each policy that a device or the host
  * supports.
  */
 uint32_t peali_devices_policies(const struct peali_devices *devices,

@@ -195,7 +195,7 @@ int peali_elf_open(struct peali_elf *elf, const void *begin, uint64_t bytes,
  * Returns the bytes from the symbol's address to the end of its section. 0: no
  * section with bytes in the file defines the symbol.
  */
-static uint64_t room_of(const struct peali_elf *elf, const Elf64_Sym *symbol)
+static uint64_t space_of(const struct peali_elf *elf, const Elf64_Sym *symbol)
 {
 	Elf64_Shdr section;
 
@@ -224,7 +224,7 @@ int peali_elf_next(const struct peali_elf *elf, uint32_t type,
 		out->symbol = symbol_at(elf, &table, at->index++);
 		out->name = (const char *)elf->begin + names.sh_offset +
 			    out->symbol.st_name;
-		out->room = room_of(elf, &out->symbol);
+		out->bytes = space_of(elf, &out->symbol);
 		return 1;
 	}
 	return 0;

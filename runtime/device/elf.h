@@ -45,7 +45,7 @@ struct peali_elf_symbol {
 	 * file does not define the symbol, or its section has no bytes in the
 	 * file.
 	 */
-	uint64_t room;
+	uint64_t bytes;
 };
 
 /*

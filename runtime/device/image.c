@@ -120,7 +120,7 @@ static int check_cubin(const struct peali_image *image, const char *entry,
 				  name, cubin_number(&elf), elf.head.e_flags);
 	if (!peali_elf_find(&elf, SHT_SYMTAB, entry, &symbol) ||
 	    ELF64_ST_TYPE(symbol.symbol.st_info) != STT_FUNC ||
-	    !symbol.symbol.st_size || symbol.symbol.st_size > symbol.room)
+	    !symbol.symbol.st_size || symbol.symbol.st_size > symbol.bytes)
 		return peali_fail(PEAL_EPROGRAM, call,
 				  "%s: the cubin has no function %s", name,
 				  entry);
@@ -165,10 +165,10 @@ static int check_hsaco(const struct peali_image *image, const char *entry,
 	snprintf(descriptor_name, sizeof(descriptor_name), "%s.kd", entry);
 	if (!peali_elf_find(&elf, SHT_DYNSYM, entry, &code) ||
 	    ELF64_ST_TYPE(code.symbol.st_info) != STT_FUNC ||
-	    !code.symbol.st_size || code.symbol.st_size > code.room ||
+	    !code.symbol.st_size || code.symbol.st_size > code.bytes ||
 	    !peali_elf_find(&elf, SHT_DYNSYM, descriptor_name, &descriptor) ||
 	    descriptor.symbol.st_size != DESCRIPTOR_BYTES ||
-	    descriptor.room < DESCRIPTOR_BYTES)
+	    descriptor.bytes < DESCRIPTOR_BYTES)
 		return peali_fail(PEAL_EPROGRAM, call,
 				  "%s: the code object has no kernel %s", name,
 				  entry);

@@ -9,8 +9,8 @@
 #include "runtime/device/devices.h"
 #include "runtime/runtime.h"
 
-int peali_area_alloc(struct peal_runtime *rt, int owner, uint64_t bytes,
-		     struct peali_area *out)
+int peali_block_alloc(struct peal_runtime *rt, int owner, uint64_t bytes,
+		      struct peali_block *out)
 {
 	int result;
 
@@ -22,48 +22,48 @@ int peali_area_alloc(struct peal_runtime *rt, int owner, uint64_t bytes,
 	return result;
 }
 
-void peali_area_free(struct peal_runtime *rt, struct peali_area *area)
+void peali_block_free(struct peal_runtime *rt, struct peali_block *block)
 {
-	if (area->bytes)
-		peali_devices_free(&rt->devices, area->owner, &area->memory);
-	area->bytes = 0;
+	if (block->bytes)
+		peali_devices_free(&rt->devices, block->owner, &block->memory);
+	block->bytes = 0;
 }
 
-uint64_t peali_area_view(const struct peal_runtime *rt, int viewer,
-			 const struct peali_area *area)
+uint64_t peali_block_view(const struct peal_runtime *rt, int viewer,
+			  const struct peali_block *block)
 {
-	if (!area->bytes)
+	if (!block->bytes)
 		return 0;
-	return peali_devices_view(&rt->devices, viewer, area->owner,
-				  &area->memory);
+	return peali_devices_view(&rt->devices, viewer, block->owner,
+				  &block->memory);
 }
 
-/* Returns the device and the address of an area's byte, for a copy. */
-static struct peali_place area_place(const struct peal_runtime *rt,
-				     const struct peali_area *area,
-				     uint64_t offset)
+/* Returns the device and the address of a block's byte, for a copy. */
+static struct peali_place block_place(const struct peal_runtime *rt,
+				      const struct peali_block *block,
+				      uint64_t offset)
 {
 	struct peali_place place;
 
-	place.device = area->owner;
-	place.address = peali_area_view(rt, area->owner, area) + offset;
+	place.device = block->owner;
+	place.address = peali_block_view(rt, block->owner, block) + offset;
 	return place;
 }
 
-int peali_area_write(struct peal_runtime *rt, const struct peali_area *area,
-		     uint64_t offset, const void *from, uint64_t bytes)
+int peali_block_write(struct peal_runtime *rt, const struct peali_block *block,
+		      uint64_t offset, const void *from, uint64_t bytes)
 {
 	struct peali_place host = { PEALI_HOST, (uint64_t)(uintptr_t)from };
 
-	return peali_devices_copy(&rt->devices, area_place(rt, area, offset),
+	return peali_devices_copy(&rt->devices, block_place(rt, block, offset),
 				  host, bytes);
 }
 
-int peali_area_read(struct peal_runtime *rt, const struct peali_area *area,
-		    uint64_t offset, void *to, uint64_t bytes)
+int peali_block_read(struct peal_runtime *rt, const struct peali_block *block,
+		     uint64_t offset, void *to, uint64_t bytes)
 {
 	struct peali_place host = { PEALI_HOST, (uint64_t)(uintptr_t)to };
 
 	return peali_devices_copy(&rt->devices, host,
-				  area_place(rt, area, offset), bytes);
+				  block_place(rt, block, offset), bytes);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks the seal of a program file. See seal.h. */
+/* Checks the digest of a program file. See program_digest.h. */
 #include "runtime/device/program_digest.h"
 
 #include <stdint.h>
@@ -8,9 +8,9 @@
 
 #define BLOCK_BYTES 64
 #define DIGEST_WORDS 8
-/* Bytes of the seal's line: the word, the digits and the newline. */
-#define WORD_BYTES (sizeof(PEALI_SEAL_WORD) - 1)
-#define SEAL_BYTES (WORD_BYTES + DIGEST_WORDS * 8 + 1)
+/* Bytes of the digest's line: the word, the digits and the newline. */
+#define WORD_BYTES (sizeof(PEALI_DIGEST_WORD) - 1)
+#define DIGEST_LINE_BYTES (WORD_BYTES + DIGEST_WORDS * 8 + 1)
 
 /* ---- SHA-256, as in FIPS 180-4 ------------------------------------------- */
 
@@ -94,23 +94,23 @@ static void sha256(const unsigned char *bytes, size_t n,
 		take_block(digest, last + i);
 }
 
-/* ---- the seal ------------------------------------------------------------ */
+/* ---- the digest line ----------------------------------------------------- */
 
-int peali_seal_check(const unsigned char *bytes, size_t n)
+int peali_digest_check(const unsigned char *bytes, size_t n)
 {
 	uint32_t digest[DIGEST_WORDS];
-	char line[SEAL_BYTES + 1];
+	char line[DIGEST_LINE_BYTES + 1];
 	int i, at = (int)WORD_BYTES;
 
-	if (n < SEAL_BYTES ||
-	    memcmp(bytes + n - SEAL_BYTES, PEALI_SEAL_WORD, WORD_BYTES) != 0)
+	if (n < DIGEST_LINE_BYTES || memcmp(bytes + n - DIGEST_LINE_BYTES,
+					    PEALI_DIGEST_WORD, WORD_BYTES) != 0)
 		return 0;
-	n -= SEAL_BYTES;
+	n -= DIGEST_LINE_BYTES;
 	sha256(bytes, n, digest);
-	memcpy(line, PEALI_SEAL_WORD, WORD_BYTES);
+	memcpy(line, PEALI_DIGEST_WORD, WORD_BYTES);
 	for (i = 0; i < DIGEST_WORDS; i++)
 		at += snprintf(line + at, sizeof(line) - (size_t)at, "%08x",
 			       digest[i]);
 	line[at] = '\n';
-	return memcmp(bytes + n, line, SEAL_BYTES) ? -1 : 1;
+	return memcmp(bytes + n, line, DIGEST_LINE_BYTES) ? -1 : 1;
 }

@@ -5,18 +5,18 @@
 #include <stddef.h>
 
 /*
- * The seal of a program file detects damage before the file is loaded. The
+ * The digest of a program file detects damage before the file is loaded. The
  * loader of the system crashes on a damaged file.
  *
- * The seal is the last line of the file. It has the word "peal-sha256:" and the
- * SHA-256 of all bytes before the line. The build appends it (PealSeal.cmake).
- * A seal is no signature: anyone with write access to the file can make one.
+ * The digest is the last line. It has the word "peal-sha256:" and the SHA-256
+ * of all bytes before the line. The build appends it (PealDigest.cmake). A
+ * digest is no signature: anyone with write access to the file can make one.
  */
 
-#define PEALI_SEAL_WORD "peal-sha256:"
+#define PEALI_DIGEST_WORD "peal-sha256:"
 
-/* Checks the seal of the n bytes of a file. Returns 1 if the seal matches and 0
- * if there is none. Returns -1 if the bytes before the seal have changed. */
-int peali_seal_check(const unsigned char *bytes, size_t n);
+/* Checks the digest of the n bytes of a file. Returns 1 if it matches and 0
+ * if there is none. Returns -1 if the bytes before the digest have changed. */
+int peali_digest_check(const unsigned char *bytes, size_t n);
 
 #endif

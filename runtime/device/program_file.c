@@ -85,7 +85,7 @@ static int find_program(const struct peali_elf *elf, const char *path,
 				  "one",
 				  path, n, names);
 	if (out->symbol.st_size != sizeof(struct peal_program) ||
-	    out->room < sizeof(struct peal_program))
+	    out->bytes < sizeof(struct peal_program))
 		return peali_fail(PEAL_EPROGRAM, CALL,
 				  "%s: its program was compiled with other "
 				  "headers (its struct has %llu bytes, not "
@@ -95,18 +95,18 @@ static int find_program(const struct peali_elf *elf, const char *path,
 	return 0;
 }
 
-static int check_seal(const unsigned char *bytes, size_t n, const char *path)
+static int check_digest(const unsigned char *bytes, size_t n, const char *path)
 {
-	int seal = peali_seal_check(bytes, n);
+	int digest = peali_digest_check(bytes, n);
 
-	if (seal > 0)
+	if (digest > 0)
 		return 0;
 	return peali_fail(PEAL_EPROGRAM, CALL,
-			  seal ? "%s: it is not as it was built: damaged, or "
-				 "changed since: build it again" :
-				 "%s: it has no seal at its end: cut off, "
-				 "stripped, or not built by "
-				 "peal_add_program(... MODULE ...)",
+			  digest ? "%s: it is not as it was built: damaged, or "
+				   "changed since: build it again" :
+				   "%s: it has no digest at its end: cut off, "
+				   "stripped, or not built by "
+				   "peal_add_program(... MODULE ...)",
 			  path);
 }
 
@@ -142,7 +142,7 @@ static int check_file(const char *path, char **symbol_out)
 	if (!result)
 		result = find_program(&elf, path, &symbol);
 	if (!result)
-		result = check_seal(bytes, n, path);
+		result = check_digest(bytes, n, path);
 	if (!result) {
 		*symbol_out = strdup(symbol.name);
 		if (!*symbol_out)

@@ -19,20 +19,20 @@
  * the largest free block of its subtree. First fit, the search for neighbours
  * and the search for an address take O(log n) each.
  */
-struct peali_space_block {
+struct peali_suballoc_block {
 	uint64_t offset, bytes;
 	uint64_t asked; /* bytes that the caller asked for; 0: free */
 	uint64_t free_max; /* largest free block in this subtree */
 	uint64_t priority;
-	struct peali_space_block *left, *right;
+	struct peali_suballoc_block *left, *right;
 };
 
-static uint64_t free_max_of(const struct peali_space_block *b)
+static uint64_t free_max_of(const struct peali_suballoc_block *b)
 {
 	return b ? b->free_max : 0;
 }
 
-static void update(struct peali_space_block *b)
+static void update(struct peali_suballoc_block *b)
 {
 	uint64_t most = b->asked ? 0 : b->bytes;
 
@@ -44,9 +44,9 @@ static void update(struct peali_space_block *b)
 }
 
 /* Moves blocks below `offset` into *low, all others into *high. */
-static void split(struct peali_space_block *b, uint64_t offset,
-		  struct peali_space_block **low,
-		  struct peali_space_block **high)
+static void split(struct peali_suballoc_block *b, uint64_t offset,
+		  struct peali_suballoc_block **low,
+		  struct peali_suballoc_block **high)
 {
 	if (!b) {
 		*low = *high = NULL;
@@ -62,8 +62,8 @@ static void split(struct peali_space_block *b, uint64_t offset,
 }
 
 /* Joins two trees. All blocks of `low` lie below those of `high`. */
-static struct peali_space_block *merge(struct peali_space_block *low,
-				       struct peali_space_block *high)
+static struct peali_suballoc_block *merge(struct peali_suballoc_block *low,
+					  struct peali_suballoc_block *high)
 {
 	if (!low || !high)
 		return low ? low : high;
@@ -77,9 +77,9 @@ static struct peali_space_block *merge(struct peali_space_block *low,
 	return high;
 }
 
-static void insert(struct peali_space *space, struct peali_space_block *b)
+static void insert(struct peali_suballoc *space, struct peali_suballoc_block *b)
 {
-	struct peali_space_block *low, *high;
+	struct peali_suballoc_block *low, *high;
 
 	b->left = b->right = NULL;
 	update(b);
@@ -87,9 +87,10 @@ static void insert(struct peali_space *space, struct peali_space_block *b)
 	space->root = merge(merge(low, b), high);
 }
 
-static void take_out(struct peali_space *space, struct peali_space_block *b)
+static void take_out(struct peali_suballoc *space,
+		     struct peali_suballoc_block *b)
 {
-	struct peali_space_block *low, *self, *high;
+	struct peali_suballoc_block *low, *self, *high;
 
 	split(space->root, b->offset, &low, &high);
 	split(high, b->offset + 1, &self, &high);
@@ -97,10 +98,10 @@ static void take_out(struct peali_space *space, struct peali_space_block *b)
 }
 
 /* Returns the block that holds `offset`. Every offset has a block. */
-static struct peali_space_block *block_at(const struct peali_space *space,
-					  uint64_t offset)
+static struct peali_suballoc_block *block_at(const struct peali_suballoc *space,
+					     uint64_t offset)
 {
-	struct peali_space_block *b = space->root, *found = NULL;
+	struct peali_suballoc_block *b = space->root, *found = NULL;
 
 	while (b) {
 		if (b->offset <= offset) {
@@ -113,9 +114,9 @@ static struct peali_space_block *block_at(const struct peali_space *space,
 	return found;
 }
 
-static struct peali_space_block *new_block(struct peali_space *space)
+static struct peali_suballoc_block *new_block(struct peali_suballoc *space)
 {
-	struct peali_space_block *b = calloc(1, sizeof(*b));
+	struct peali_suballoc_block *b = calloc(1, sizeof(*b));
 	uint64_t z = (space->random += 0x9e3779b97f4a7c15ULL);
 
 	if (!b)
@@ -126,7 +127,7 @@ static struct peali_space_block *new_block(struct peali_space *space)
 	return b;
 }
 
-static int fits(const struct peali_space_block *b, uint64_t bytes,
+static int fits(const struct peali_suballoc_block *b, uint64_t bytes,
 		uint64_t align)
 {
 	uint64_t start = peali_round_up(b->offset, align);
@@ -135,10 +136,10 @@ static int fits(const struct peali_space_block *b, uint64_t bytes,
 }
 
 /* Returns the first free block by address that fits an aligned piece. */
-static struct peali_space_block *first_fit(struct peali_space_block *b,
-					   uint64_t bytes, uint64_t align)
+static struct peali_suballoc_block *first_fit(struct peali_suballoc_block *b,
+					      uint64_t bytes, uint64_t align)
 {
-	struct peali_space_block *found;
+	struct peali_suballoc_block *found;
 
 	if (free_max_of(b) < bytes)
 		return NULL;
@@ -150,7 +151,7 @@ static struct peali_space_block *first_fit(struct peali_space_block *b,
 	return first_fit(b->right, bytes, align);
 }
 
-static void free_tree(struct peali_space_block *b)
+static void free_tree(struct peali_suballoc_block *b)
 {
 	if (!b)
 		return;
@@ -159,8 +160,8 @@ static void free_tree(struct peali_space_block *b)
 	free(b);
 }
 
-int peali_space_open(struct peali_space *space, const char *name, uint64_t base,
-		     uint64_t bytes)
+int peali_suballoc_open(struct peali_suballoc *space, const char *name,
+			uint64_t base, uint64_t bytes)
 {
 	memset(space, 0, sizeof(*space));
 	snprintf(space->name, sizeof(space->name), "%s", name);
@@ -175,19 +176,19 @@ int peali_space_open(struct peali_space *space, const char *name, uint64_t base,
 	return 0;
 }
 
-void peali_space_close(struct peali_space *space)
+void peali_suballoc_close(struct peali_suballoc *space)
 {
 	free_tree(space->root);
 	memset(space, 0, sizeof(*space));
 }
 
 /* Cuts [offset, +bytes) out of the free block b. The rest stays free. */
-static int carve(struct peali_space *space, struct peali_space_block *b,
+static int carve(struct peali_suballoc *space, struct peali_suballoc_block *b,
 		 uint64_t offset, uint64_t bytes, uint64_t asked)
 {
 	uint64_t before = offset - b->offset;
 	uint64_t after = b->bytes - before - bytes;
-	struct peali_space_block *low = NULL, *high = NULL;
+	struct peali_suballoc_block *low = NULL, *high = NULL;
 
 	if (before && !(low = new_block(space)))
 		return PEAL_ENOMEM;
@@ -213,12 +214,12 @@ static int carve(struct peali_space *space, struct peali_space_block *b,
 	return 0;
 }
 
-int peali_space_alloc(struct peali_space *space, uint64_t bytes,
-		      struct peali_piece *out)
+int peali_suballoc_take(struct peali_suballoc *space, uint64_t bytes,
+			struct peali_piece *out)
 {
-	uint64_t align = bytes >= PEALI_SPACE_PAGE ? PEALI_SPACE_PAGE :
-						     PEALI_SPACE_ALIGN;
-	struct peali_space_block *b = NULL;
+	uint64_t align = bytes >= PEALI_SUBALLOC_PAGE ? PEALI_SUBALLOC_PAGE :
+							PEALI_SUBALLOC_ALIGN;
+	struct peali_suballoc_block *b = NULL;
 	uint64_t rounded, offset;
 
 	if (!bytes)
@@ -227,14 +228,15 @@ int peali_space_alloc(struct peali_space *space, uint64_t bytes,
 				  space->name);
 	rounded = bytes > space->bytes ?
 			  bytes :
-			  peali_round_up(bytes, PEALI_SPACE_ALIGN);
+			  peali_round_up(bytes, PEALI_SUBALLOC_ALIGN);
 	/*
 	 * A block with spare bytes for any alignment fits for certain. Search
 	 * for such a block first.
 	 */
 	if (rounded <= space->bytes)
-		b = first_fit(space->root, rounded + align - PEALI_SPACE_ALIGN,
-			      PEALI_SPACE_ALIGN);
+		b = first_fit(space->root,
+			      rounded + align - PEALI_SUBALLOC_ALIGN,
+			      PEALI_SUBALLOC_ALIGN);
 	if (!b && rounded <= space->bytes)
 		b = first_fit(space->root, rounded, align);
 	if (!b)
@@ -262,8 +264,9 @@ int peali_space_alloc(struct peali_space *space, uint64_t bytes,
 }
 
 /* Merges the free neighbour n into the free block b. */
-static void swallow(struct peali_space *space, struct peali_space_block *b,
-		    struct peali_space_block *n)
+static void swallow(struct peali_suballoc *space,
+		    struct peali_suballoc_block *b,
+		    struct peali_suballoc_block *n)
 {
 	take_out(space, n);
 	if (n->offset < b->offset)
@@ -272,10 +275,10 @@ static void swallow(struct peali_space *space, struct peali_space_block *b,
 	free(n);
 }
 
-int peali_space_find(const struct peali_space *space, uint64_t offset,
-		     uint64_t bytes, struct peali_piece *out)
+int peali_suballoc_find(const struct peali_suballoc *space, uint64_t offset,
+			uint64_t bytes, struct peali_piece *out)
 {
-	const struct peali_space_block *b = block_at(space, offset);
+	const struct peali_suballoc_block *b = block_at(space, offset);
 	uint64_t inside;
 
 	if (!b || !b->asked)
@@ -295,11 +298,11 @@ none:
 			  (unsigned long long)bytes);
 }
 
-int peali_space_free(struct peali_space *space, uint64_t offset,
-		     struct peali_piece *out)
+int peali_suballoc_give(struct peali_suballoc *space, uint64_t offset,
+			struct peali_piece *out)
 {
-	struct peali_space_block *b = block_at(space, offset);
-	struct peali_space_block *low = NULL, *high = NULL;
+	struct peali_suballoc_block *b = block_at(space, offset);
+	struct peali_suballoc_block *low = NULL, *high = NULL;
 
 	if (!b || !b->asked || b->offset != offset)
 		return peali_fail(PEAL_EFAULT, CALL,
@@ -322,24 +325,25 @@ int peali_space_free(struct peali_space *space, uint64_t offset,
 	return 0;
 }
 
-uint64_t peali_space_largest(const struct peali_space *space)
+uint64_t peali_suballoc_largest(const struct peali_suballoc *space)
 {
 	return free_max_of(space->root);
 }
 
 /* Returns the largest allocation that fits a free block of the subtree. */
-static uint64_t fits_of(const struct peali_space_block *b)
+static uint64_t fits_of(const struct peali_suballoc_block *b)
 {
 	uint64_t most = 0, below, page;
 
 	if (!b)
 		return 0;
 	if (!b->asked) {
-		most = b->bytes < PEALI_SPACE_PAGE ?
+		most = b->bytes < PEALI_SUBALLOC_PAGE ?
 			       b->bytes :
-			       PEALI_SPACE_PAGE - PEALI_SPACE_ALIGN;
-		page = peali_round_up(b->offset, PEALI_SPACE_PAGE) - b->offset;
-		if (b->bytes >= page + PEALI_SPACE_PAGE)
+			       PEALI_SUBALLOC_PAGE - PEALI_SUBALLOC_ALIGN;
+		page = peali_round_up(b->offset, PEALI_SUBALLOC_PAGE) -
+		       b->offset;
+		if (b->bytes >= page + PEALI_SUBALLOC_PAGE)
 			most = b->bytes - page;
 	}
 	below = fits_of(b->left);
@@ -348,10 +352,11 @@ static uint64_t fits_of(const struct peali_space_block *b)
 	return below > most ? below : most;
 }
 
-void peali_space_room(const struct peali_space *space, struct peali_room *out)
+void peali_suballoc_usage(const struct peali_suballoc *space,
+			  struct peali_heap_usage *out)
 {
 	out->total = space->bytes;
 	out->free = space->bytes - space->used;
-	out->largest = peali_space_largest(space);
+	out->largest = peali_suballoc_largest(space);
 	out->fits = fits_of(space->root);
 }

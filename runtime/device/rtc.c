@@ -100,8 +100,7 @@ static int path_of(const struct job *job, char path[PATH_BYTES + 256])
 {
 	char folder[PATH_BYTES];
 
-	if (peali_setting_path(PEALI_SETTING_CACHE_DIR, folder,
-			       sizeof(folder)) < 0)
+	if (peali_env_path(PEALI_ENV_CACHE_DIR, folder, sizeof(folder)) < 0)
 		return -1;
 	snprintf(path, PATH_BYTES + 256, "%s/images/%.120s-%s-%016" PRIx64,
 		 folder, job->program->name, job->target, job->key);

@@ -14,7 +14,7 @@
 #include "runtime/ipc/process.h"
 #include "runtime/ipc/rendezvous.h"
 
-#define CALL "peal_processes_join"
+#define CALL "peal_process_group_join"
 #define HELLO_NS 2000000000ULL /* limit for the HELLO of a new connection */
 #define SEND_NS 1000000000ULL /* timeout of a send */
 #define LOOK_MS 20 /* ms between two checks for ended processes */
@@ -54,7 +54,7 @@ static int ms_left(uint64_t deadline, int most)
 
 /* ---- rendezvous file ----------------------------------------------------- */
 
-static int late_for_file(const struct peal_processes *set)
+static int late_for_file(const struct peal_process_group *set)
 {
 	return peali_fail(
 		PEAL_ETIMEDOUT, CALL,
@@ -64,7 +64,7 @@ static int late_for_file(const struct peal_processes *set)
 }
 
 /* Reports the missing ranks. */
-static int late_for(const struct peal_processes *set,
+static int late_for(const struct peal_process_group *set,
 		    const struct peali_rendezvous *r)
 {
 	char names[80] = "";
@@ -90,7 +90,7 @@ static int listen_at(const char *id, uint32_t rank)
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	if (fd >= 0 && !bind(fd, (const struct sockaddr *)&at, bytes) &&
-	    !listen(fd, PEAL_PROCESSES_MAX))
+	    !listen(fd, PEAL_PROCESS_GROUP_MAX))
 		return fd;
 	peali_fail_driver(PEAL_EDRIVER, errno, CALL,
 			  "no socket @%s to be found at: %s", at.sun_path + 1,
@@ -104,7 +104,7 @@ static int listen_at(const char *id, uint32_t rank)
  * Adds this process to the file and opens its listening socket. Waits only for
  * the file of rank 0.
  */
-static int enter(struct peal_processes *set, uint64_t deadline,
+static int enter(struct peal_process_group *set, uint64_t deadline,
 		 struct peali_rendezvous *r, int *listener)
 {
 	int result = PEAL_EAGAIN;
@@ -126,7 +126,7 @@ static int enter(struct peal_processes *set, uint64_t deadline,
 }
 
 /* Waits until all processes are in the file. */
-static int await_all(struct peal_processes *set, uint64_t deadline,
+static int await_all(struct peal_process_group *set, uint64_t deadline,
 		     struct peali_rendezvous *r)
 {
 	int result = r->here == r->ranks ? 0 : PEAL_EAGAIN;
@@ -144,7 +144,7 @@ static int await_all(struct peal_processes *set, uint64_t deadline,
 
 /* ---- hello --------------------------------------------------------------- */
 
-static struct peali_record hello(const struct peal_processes *set,
+static struct peali_record hello(const struct peal_process_group *set,
 				 const struct peali_rendezvous *r)
 {
 	struct peali_record h = peali_record(PEALI_RECORD_HELLO);
@@ -187,8 +187,9 @@ static int is_hello(const struct peali_record *h, ssize_t bytes,
 }
 
 /* Stores a connection that both processes have checked. */
-static void keep(struct peal_processes *set, const struct peali_rendezvous *r,
-		 const struct peali_record *h, int fd)
+static void keep(struct peal_process_group *set,
+		 const struct peali_rendezvous *r, const struct peali_record *h,
+		 int fd)
 {
 	uint32_t rank = h->rank;
 	struct peali_peer *p = &set->peers[rank];
@@ -210,7 +211,7 @@ static void keep(struct peal_processes *set, const struct peali_rendezvous *r,
 			  "no pidfd of rank %u (pid %d): its end is told by "
 			  "its connection",
 			  rank, p->member.pid);
-	p->state = PEAL_PROCESS_HERE;
+	p->state = PEAL_PROCESS_ALIVE;
 }
 
 /* Reports why a rank cannot be reached: it has ended, or `why`. */
@@ -227,7 +228,7 @@ static int cannot_meet(const struct peali_rendezvous *r, uint32_t rank,
 }
 
 /* Connects to a lower rank. That rank answers when it accepts. */
-static int call_on(struct peal_processes *set, uint64_t deadline,
+static int call_on(struct peal_process_group *set, uint64_t deadline,
 		   const struct peali_rendezvous *r, uint32_t rank)
 {
 	struct peali_record mine = hello(set, r), h;
@@ -277,7 +278,7 @@ refused:
  * Checks a new connection. Keeps it if it comes from a higher rank of the
  * group, or else closes it.
  */
-static void welcome(struct peal_processes *set, uint64_t deadline,
+static void welcome(struct peal_process_group *set, uint64_t deadline,
 		    const struct peali_rendezvous *r, int fd)
 {
 	struct peali_record mine = hello(set, r), h;
@@ -306,7 +307,7 @@ static void welcome(struct peal_processes *set, uint64_t deadline,
 }
 
 /* Waits until all higher ranks have connected. */
-static int receive_all(struct peal_processes *set, uint64_t deadline,
+static int receive_all(struct peal_process_group *set, uint64_t deadline,
 		       const struct peali_rendezvous *r, int listener)
 {
 	struct pollfd p = { .fd = listener, .events = POLLIN };
@@ -339,13 +340,13 @@ static int receive_all(struct peal_processes *set, uint64_t deadline,
 /* ---- meeting ------------------------------------------------------------- */
 
 /* Meets in a process group of one process. */
-static int meet_oneself(struct peal_processes *set)
+static int meet_oneself(struct peal_process_group *set)
 {
 	set->peers[0].member = peali_member_self();
 	return peali_rendezvous_id(set->id);
 }
 
-int peali_processes_meet(struct peal_processes *set, uint64_t deadline)
+int peali_processes_bootstrap(struct peal_process_group *set, uint64_t deadline)
 {
 	struct peali_rendezvous r;
 	int listener = -1, result;
@@ -373,7 +374,7 @@ int peali_processes_meet(struct peal_processes *set, uint64_t deadline)
 	return result;
 }
 
-void peali_peers_close(struct peal_processes *set)
+void peali_peers_close(struct peal_process_group *set)
 {
 	uint32_t rank;
 

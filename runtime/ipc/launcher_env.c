@@ -12,7 +12,7 @@
 #include "runtime/base/error.h"
 #include "runtime/ipc/rendezvous.h"
 
-#define CALL "peal_processes_join"
+#define CALL "peal_process_group_join"
 
 /* Pairs of variables with rank and ranks, and variables that name the job. The
  * first pair with a value counts. */
@@ -64,7 +64,7 @@ static int given(const char *name)
 
 /* Makes the path of the rendezvous file from the name of the job. Returns
  * PEAL_EINVAL if no variable names the job. */
-static int path_of_job(const struct source *s, struct peali_set_plan *out)
+static int path_of_job(const struct source *s, struct peali_launcher_env *out)
 {
 	const char *folder = getenv("XDG_RUNTIME_DIR");
 	const char *step = getenv("SLURM_STEP_ID");
@@ -94,13 +94,13 @@ static int path_of_job(const struct source *s, struct peali_set_plan *out)
 	return 0;
 }
 
-static int check(const struct peali_set_plan *plan)
+static int check(const struct peali_launcher_env *plan)
 {
-	if (plan->ranks < 1 || plan->ranks > PEAL_PROCESSES_MAX)
+	if (plan->ranks < 1 || plan->ranks > PEAL_PROCESS_GROUP_MAX)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "%u processes (by %s): there may be 1 to %d",
 				  plan->ranks, plan->source,
-				  PEAL_PROCESSES_MAX);
+				  PEAL_PROCESS_GROUP_MAX);
 	if (plan->rank >= plan->ranks)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "rank %u (by %s): of %u processes it must be "
@@ -109,7 +109,7 @@ static int check(const struct peali_set_plan *plan)
 	return 0;
 }
 
-static int rank_of_environment(struct peali_set_plan *out,
+static int rank_of_environment(struct peali_launcher_env *out,
 			       const struct source **source_out)
 {
 	const struct source *s;
@@ -132,8 +132,8 @@ static int rank_of_environment(struct peali_set_plan *out,
 	return result;
 }
 
-int peali_set_plan(const struct peal_processes_options *o,
-		   struct peali_set_plan *out)
+int peali_launcher_env(const struct peal_process_group_options *o,
+		       struct peali_launcher_env *out)
 {
 	const struct source *source = NULL;
 	const char *path = o->rendezvous;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Process groups: joins and leaves them, lists offers and reports states. */
+/* Process groups: joins and leaves them, lists exports and reports states. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,15 +9,15 @@
 #include "runtime/ipc/process.h"
 #include "runtime/ipc/rendezvous.h"
 
-#define JOIN "peal_processes_join"
-#define LEAVE "peal_processes_leave"
+#define JOIN "peal_process_group_join"
+#define LEAVE "peal_process_group_leave"
 #define JOIN_NS 30000000000LL
-#define OFFERS_MAX 1024
+#define EXPORTS_MAX 1024
 #define CLEAR_NS 1000000000LL /* ns that a shutdown waits for the peers */
 
 const char *peal_process_state_name(enum peal_process_state state)
 {
-	static const char *const names[] = { "self", "here", "left", "dead",
+	static const char *const names[] = { "self", "alive", "left", "dead",
 					     "lost" };
 	size_t i = (size_t)state;
 
@@ -31,9 +31,9 @@ int peal_process_rank_of(uint64_t address)
 
 /* ---- joining ------------------------------------------------------------- */
 
-static void free_set(struct peal_processes *set)
+static void free_set(struct peal_process_group *set)
 {
-	struct peali_offer *offer;
+	struct peali_export *offer;
 	struct peali_job *job;
 
 	while (set->jobs) { /* jobs posted after the end of the job thread */
@@ -53,10 +53,10 @@ static void free_set(struct peal_processes *set)
 	free(set);
 }
 
-static struct peal_processes *new_set(struct peal_runtime *rt,
-				      const struct peali_set_plan *plan)
+static struct peal_process_group *new_set(struct peal_runtime *rt,
+					  const struct peali_launcher_env *plan)
 {
-	struct peal_processes *set = calloc(1, sizeof(*set));
+	struct peal_process_group *set = calloc(1, sizeof(*set));
 	uint32_t rank;
 
 	if (!set)
@@ -67,7 +67,7 @@ static struct peal_processes *new_set(struct peal_runtime *rt,
 	set->event_fd = -1;
 	pthread_mutex_init(&set->lock, NULL);
 	peali_cond_init(&set->changed);
-	for (rank = 0; rank < PEAL_PROCESSES_MAX; rank++) {
+	for (rank = 0; rank < PEAL_PROCESS_GROUP_MAX; rank++) {
 		struct peali_peer *p = &set->peers[rank];
 
 		p->set = set;
@@ -77,32 +77,32 @@ static struct peal_processes *new_set(struct peal_runtime *rt,
 	return set;
 }
 
-int peal_processes_join(struct peal_runtime *rt,
-			const struct peal_processes_options *options,
-			struct peal_processes **set_out)
+int peal_process_group_join(struct peal_runtime *rt,
+			    const struct peal_process_group_options *options,
+			    struct peal_process_group **group_out)
 {
-	struct peal_processes_options o;
-	struct peali_set_plan plan;
-	struct peal_processes *set;
+	struct peal_process_group_options o;
+	struct peali_launcher_env plan;
+	struct peal_process_group *set;
 	int result;
 
-	if (!rt || !set_out)
+	if (!rt || !group_out)
 		return peali_fail(PEAL_EINVAL, JOIN, "an argument is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, JOIN);
 	if (!result)
-		result = peali_set_plan(&o, &plan);
+		result = peali_launcher_env(&o, &plan);
 	if (result)
 		return result;
 	set = new_set(rt, &plan);
 	if (!set)
 		return peali_fail(PEAL_ENOMEM, JOIN, "no memory for a set");
 	peali_windows_open(set);
-	result = peali_processes_meet(
+	result = peali_processes_bootstrap(
 		set, peali_deadline(o.timeout_ns ? o.timeout_ns : JOIN_NS));
 	if (!result)
-		result = peali_serve_start(set);
+		result = peali_service_start(set);
 	if (result) {
-		peali_serve_stop(set);
+		peali_service_stop(set);
 		free_set(set);
 		return result;
 	}
@@ -110,7 +110,7 @@ int peal_processes_join(struct peal_runtime *rt,
 	set->next = rt->sets;
 	rt->sets = set;
 	pthread_mutex_unlock(&rt->lock);
-	*set_out = set;
+	*group_out = set;
 	return 0;
 }
 
@@ -120,7 +120,7 @@ int peal_processes_join(struct peal_runtime *rt,
  * Accepts no more links. Waits until the job thread has finished its current
  * job.
  */
-static void accept_no_more(struct peal_processes *set)
+static void accept_no_more(struct peal_process_group *set)
 {
 	uint64_t worked;
 
@@ -136,17 +136,17 @@ static void accept_no_more(struct peal_processes *set)
  * Counts the peers that do not know yet that this process leaves. The caller
  * holds set->lock.
  */
-static uint32_t unheard(const struct peal_processes *set)
+static uint32_t unheard(const struct peal_process_group *set)
 {
 	uint32_t rank, n = 0;
 
 	for (rank = 0; rank < set->plan.ranks; rank++)
-		n += set->peers[rank].state == PEAL_PROCESS_HERE &&
+		n += set->peers[rank].state == PEAL_PROCESS_ALIVE &&
 		     !set->peers[rank].heard;
 	return n;
 }
 
-static void say_goodbye(struct peal_processes *set, int64_t timeout_ns)
+static void say_goodbye(struct peal_process_group *set, int64_t timeout_ns)
 {
 	struct peali_record leave = peali_record(PEALI_RECORD_LEAVE);
 	uint64_t deadline = peali_deadline(timeout_ns);
@@ -170,9 +170,9 @@ static void say_goodbye(struct peal_processes *set, int64_t timeout_ns)
 	pthread_mutex_unlock(&set->lock);
 }
 
-int peal_processes_leave(struct peal_processes *set, int64_t timeout_ns)
+int peal_process_group_leave(struct peal_process_group *set, int64_t timeout_ns)
 {
-	struct peal_processes **p;
+	struct peal_process_group **p;
 	int result;
 
 	if (!set)
@@ -193,7 +193,7 @@ int peal_processes_leave(struct peal_processes *set, int64_t timeout_ns)
 		return result;
 	}
 	say_goodbye(set, timeout_ns);
-	peali_serve_stop(set);
+	peali_service_stop(set);
 	pthread_mutex_lock(&set->rt->lock);
 	for (p = &set->rt->sets; *p != set; p = &(*p)->next)
 		;
@@ -203,15 +203,15 @@ int peal_processes_leave(struct peal_processes *set, int64_t timeout_ns)
 	return 0;
 }
 
-void peali_processes_clear(struct peal_runtime *rt)
+void peali_process_groups_clear(struct peal_runtime *rt)
 {
-	while (rt->sets && !peal_processes_leave(rt->sets, CLEAR_NS))
+	while (rt->sets && !peal_process_group_leave(rt->sets, CLEAR_NS))
 		;
 }
 
-uint32_t peali_processes_count(const struct peal_runtime *rt)
+uint32_t peali_process_groups_count(const struct peal_runtime *rt)
 {
-	const struct peal_processes *set;
+	const struct peal_process_group *set;
 	uint32_t n = 0;
 
 	for (set = rt->sets; set; set = set->next)
@@ -223,43 +223,44 @@ uint32_t peali_processes_count(const struct peal_runtime *rt)
 
 static uint32_t count_links(const struct peali_peer *p)
 {
-	const struct peali_far *far;
+	const struct peali_remote_link *remote;
 	uint32_t n = 0;
 
-	for (far = p->links; far; far = far->next)
+	for (remote = p->links; remote; remote = remote->next)
 		n++;
 	return n;
 }
 
-int peal_processes_info(struct peal_processes *set,
-			struct peal_processes_info *info_out)
+int peal_process_group_info(struct peal_process_group *set,
+			    struct peal_process_group_info *info_out)
 {
 	uint32_t rank;
 
 	if (!set || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_processes_info",
+		return peali_fail(PEAL_EINVAL, "peal_process_group_info",
 				  "an argument is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->rank = set->plan.rank;
 	info_out->ranks = set->plan.ranks;
 	memcpy(info_out->id, set->id, sizeof(set->id));
-	memcpy(info_out->source, set->plan.source, sizeof(info_out->source));
+	memcpy(info_out->rank_source, set->plan.source,
+	       sizeof(info_out->rank_source));
 	pthread_mutex_lock(&set->lock);
-	info_out->n_offers = set->n_offers;
+	info_out->n_exports = set->n_exports;
 	for (rank = 0; rank < set->plan.ranks; rank++) {
 		const struct peali_peer *p = &set->peers[rank];
 
-		info_out->here += p->state == PEAL_PROCESS_HERE;
-		info_out->left += p->state == PEAL_PROCESS_LEFT;
-		info_out->dead += p->state == PEAL_PROCESS_DEAD;
-		info_out->lost += p->state == PEAL_PROCESS_LOST;
+		info_out->n_alive += p->state == PEAL_PROCESS_ALIVE;
+		info_out->n_left += p->state == PEAL_PROCESS_LEFT;
+		info_out->n_dead += p->state == PEAL_PROCESS_DEAD;
+		info_out->n_lost += p->state == PEAL_PROCESS_LOST;
 		info_out->n_links += count_links(p);
 	}
 	pthread_mutex_unlock(&set->lock);
 	return 0;
 }
 
-int peal_process_info(struct peal_processes *set, uint32_t rank,
+int peal_process_info(struct peal_process_group *set, uint32_t rank,
 		      struct peal_process_info *info_out)
 {
 	const struct peali_peer *p;
@@ -280,103 +281,103 @@ int peal_process_info(struct peal_processes *set, uint32_t rank,
 	info_out->state = p->state;
 	info_out->n_links = count_links(p);
 	info_out->gone_ns = p->gone_ns;
-	memcpy(info_out->why, p->why, sizeof(info_out->why));
+	memcpy(info_out->reason, p->why, sizeof(info_out->reason));
 	pthread_mutex_unlock(&set->lock);
 	return 0;
 }
 
-/* ---- offers -------------------------------------------------------------- */
+/* ---- exports ------------------------------------------------------------- */
 
 static int check_name(const char *name, const char *call)
 {
-	size_t n = name ? strnlen(name, PEAL_PROCESS_NAME) : 0;
+	size_t n = name ? strnlen(name, PEAL_PROCESS_NAME_BYTES) : 0;
 
-	if (n && n < PEAL_PROCESS_NAME)
+	if (n && n < PEAL_PROCESS_NAME_BYTES)
 		return 0;
 	return peali_fail(PEAL_EINVAL, call,
 			  name ? "a name has 1 to %d bytes" :
 				 "name is NULL: it has 1 to %d bytes",
-			  PEAL_PROCESS_NAME - 1);
+			  PEAL_PROCESS_NAME_BYTES - 1);
 }
 
-static struct peali_offer **find_offer(struct peal_processes *set,
-				       const char *name)
+static struct peali_export **find_export(struct peal_process_group *set,
+					 const char *name)
 {
-	struct peali_offer **p;
+	struct peali_export **p;
 
 	for (p = &set->offers; *p && strcmp((*p)->name, name); p = &(*p)->next)
 		;
 	return p;
 }
 
-/* Adds an offer to the list. The caller holds set->lock. */
-static int add_offer(struct peal_processes *set, const char *name,
-		     uint64_t address)
+/* Adds an export to the list. The caller holds set->lock. */
+static int add_export(struct peal_process_group *set, const char *name,
+		      uint64_t address)
 {
-	struct peali_offer *offer;
+	struct peali_export *offer;
 
-	if (*find_offer(set, name))
-		return peali_fail(PEAL_EEXIST, "peal_process_offer",
-				  "'%s' is offered already", name);
-	if (set->n_offers >= OFFERS_MAX)
-		return peali_fail(PEAL_ENOSPC, "peal_process_offer",
-				  "there are %d offers already", OFFERS_MAX);
+	if (*find_export(set, name))
+		return peali_fail(PEAL_EEXIST, "peal_process_export",
+				  "'%s' is exported already", name);
+	if (set->n_exports >= EXPORTS_MAX)
+		return peali_fail(PEAL_ENOSPC, "peal_process_export",
+				  "there are %d exports already", EXPORTS_MAX);
 	offer = calloc(1, sizeof(*offer));
 	if (!offer)
-		return peali_fail(PEAL_ENOMEM, "peal_process_offer",
-				  "no memory for an offer");
+		return peali_fail(PEAL_ENOMEM, "peal_process_export",
+				  "no memory for an export");
 	strcpy(offer->name, name);
 	offer->address = address;
 	offer->next = set->offers;
 	set->offers = offer;
-	set->n_offers++;
+	set->n_exports++;
 	return 0;
 }
 
-int peal_process_offer(struct peal_processes *set, const char *name,
-		       uint64_t address)
+int peal_process_export(struct peal_process_group *set, const char *name,
+			uint64_t address)
 {
 	int result;
 
 	if (!set)
-		return peali_fail(PEAL_EINVAL, "peal_process_offer",
+		return peali_fail(PEAL_EINVAL, "peal_process_export",
 				  "set is NULL");
-	result = check_name(name, "peal_process_offer");
+	result = check_name(name, "peal_process_export");
 	if (result)
 		return result;
 	pthread_mutex_lock(&set->rt->lock);
 	result = set->rt->hooks->check_receiver(set->rt, address,
-						"peal_process_offer");
+						"peal_process_export");
 	pthread_mutex_unlock(&set->rt->lock);
 	if (result)
 		return result;
 	pthread_mutex_lock(&set->lock);
-	result = add_offer(set, name, address);
+	result = add_export(set, name, address);
 	pthread_mutex_unlock(&set->lock);
 	return result;
 }
 
-int peal_process_withdraw(struct peal_processes *set, const char *name)
+int peal_process_unexport(struct peal_process_group *set, const char *name)
 {
-	struct peali_offer **p, *offer;
+	struct peali_export **p, *offer;
 	int result;
 
 	if (!set)
-		return peali_fail(PEAL_EINVAL, "peal_process_withdraw",
+		return peali_fail(PEAL_EINVAL, "peal_process_unexport",
 				  "set is NULL");
-	result = check_name(name, "peal_process_withdraw");
+	result = check_name(name, "peal_process_unexport");
 	if (result)
 		return result;
 	pthread_mutex_lock(&set->lock);
-	p = find_offer(set, name);
+	p = find_export(set, name);
 	offer = *p;
 	if (offer) {
 		*p = offer->next;
-		set->n_offers--;
+		set->n_exports--;
 	}
 	pthread_mutex_unlock(&set->lock);
 	free(offer);
 	return offer ? 0 :
-		       peali_fail(PEAL_ENOENT, "peal_process_withdraw",
-				  "'%s' is not offered", name);
+		       peali_fail(PEAL_ENOENT, "peal_process_unexport",
+				  "'%s' is not exported", name);
 }

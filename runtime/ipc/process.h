@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#include <peal/process.h>
+#include <peal/process_group.h>
 #include "p2p/peer_internal.h"
 #include "queues/ring.h"
 #include "runtime/device/memory_block.h"
@@ -16,12 +16,12 @@
 /*
  * Private structures of process groups.
  *
- * A set (struct peal_processes) is a process group as one of its processes sees
- * it. A peer is another process of the group.
+ * A set (struct peal_process_group) is a process group as one of its processes
+ * sees it. A peer is another process of the group.
  *
  * Locks: the runtime's lock comes before set->lock. A thread with set->lock
  * takes no other lock. The lock guards the states of peers, their lists of
- * links, offers, pending questions, jobs and the parts of windows.
+ * links, exports, pending questions, jobs and the parts of windows.
  *
  * Each set has two threads:
  *
@@ -67,7 +67,7 @@ struct peali_record {
 	uint32_t policies; /* mask of the sender's end */
 	uint32_t emits; /* most messages of one handler run */
 	uint32_t handler_bytes; /* declared by the sender's handler; 0: none */
-	char name[PEAL_PROCESS_NAME]; /* of CONNECT: the offer; of WINDOW: the
+	char name[PEAL_PROCESS_NAME_BYTES]; /* CONNECT: the export; WINDOW: the
 				       * backend */
 	char text[256]; /* of REFUSE, CLOSE: reason; of ACCEPT: why it is
 			 * staged; of WINDOW: UUID of the device */
@@ -93,7 +93,7 @@ PEAL_STATIC_ASSERT(sizeof(struct peali_record) == 480, "record size");
 
 /* ---- the set ------------------------------------------------------------- */
 
-struct peali_far;
+struct peali_remote_link;
 
 /* Maximum number of devices with a window in a process. */
 #define PEALI_WINDOWS_MAX 64
@@ -103,7 +103,8 @@ struct peali_shared {
 	struct peali_backend *backend; /* NULL: no window */
 	struct peali_window *window;
 	uint64_t bytes;
-	struct peali_space space; /* own window: free bytes; under set->lock */
+	struct peali_suballoc space; /* own window: free bytes; under
+				      * set->lock */
 	int fd; /* own window: for the peers; -1 once all have it */
 	uint64_t viewers; /* peer's window: mask of devices here that see it */
 };
@@ -125,7 +126,7 @@ struct peali_orphan {
 
 /** A process of the group; also this process itself. */
 struct peali_peer {
-	struct peal_processes *set;
+	struct peal_process_group *set;
 	uint32_t rank;
 	struct peali_member member;
 	int fd; /* socket; -1: this process */
@@ -140,7 +141,7 @@ struct peali_peer {
 	uint64_t broken_ns; /* ns at the end of its connection; 0: open. For the
 			     * reader thread only */
 	uint32_t n_jobs; /* its records that wait for the job thread */
-	struct peali_far *links;
+	struct peali_remote_link *links;
 	int over; /* 1: it and its kernels write to no window any more */
 	int hung; /* 1: a worker here may still write to its windows */
 	uint32_t n_windows; /* number stated by its HELLO */
@@ -148,9 +149,9 @@ struct peali_peer {
 				       * after the meeting; NULL: none */
 };
 
-struct peali_offer {
-	struct peali_offer *next;
-	char name[PEAL_PROCESS_NAME];
+struct peali_export {
+	struct peali_export *next;
+	char name[PEAL_PROCESS_NAME_BYTES];
 	uint64_t address;
 };
 
@@ -175,16 +176,16 @@ struct peali_job {
 	struct peali_record record;
 };
 
-struct peal_processes {
+struct peal_process_group {
 	struct peal_runtime *rt;
-	struct peal_processes *next; /* in the runtime's list */
-	struct peali_set_plan plan;
+	struct peal_process_group *next; /* in the runtime's list */
+	struct peali_launcher_env plan;
 	char id[PEALI_SET_ID + 1];
 	pthread_mutex_t lock;
 	pthread_cond_t changed; /* signals answers, jobs and ends of peers */
-	struct peali_peer peers[PEAL_PROCESSES_MAX];
-	struct peali_offer *offers;
-	uint32_t n_offers;
+	struct peali_peer peers[PEAL_PROCESS_GROUP_MAX];
+	struct peali_export *offers;
+	uint32_t n_exports;
 	struct peali_question *questions;
 	struct peali_job *jobs, **last_job;
 	int working; /* 1: the job thread runs a job */
@@ -208,8 +209,9 @@ struct peal_processes {
  * PEAL_E... The caller closes the connections in both cases
  * (peali_peers_close).
  */
-int peali_processes_meet(struct peal_processes *set, uint64_t deadline);
-void peali_peers_close(struct peal_processes *set);
+int peali_processes_bootstrap(struct peal_process_group *set,
+			      uint64_t deadline);
+void peali_peers_close(struct peal_process_group *set);
 /* Returns a record with the fields that are common to all records. */
 struct peali_record peali_record(enum peali_record_type type);
 /*
@@ -221,9 +223,9 @@ void peali_record_text(const struct peali_record *record, char *text,
 
 /* ---- serving ------------------------------------------------------------- */
 
-int peali_serve_start(struct peal_processes *set);
+int peali_service_start(struct peal_process_group *set);
 /* Ends both threads. The job thread first does all pending jobs. */
-void peali_serve_stop(struct peal_processes *set);
+void peali_service_stop(struct peal_process_group *set);
 /*
  * Sends a record at once, with a descriptor or -1. Returns 0, PEAL_EPIPE or
  * PEAL_ETIMEDOUT.
@@ -263,10 +265,10 @@ int peali_peer_gone(const struct peali_peer *peer, const char *call);
  * window while a kernel is resident. A missing window is no error: links of
  * that device are staged.
  */
-void peali_windows_open(struct peal_processes *set);
+void peali_windows_open(struct peal_process_group *set);
 /* Exchanges windows with all peers. Returns 0 or PEAL_E... */
-int peali_windows_swap(struct peal_processes *set, uint64_t deadline);
-void peali_windows_close(struct peal_processes *set);
+int peali_windows_swap(struct peal_process_group *set, uint64_t deadline);
+void peali_windows_close(struct peal_process_group *set);
 /*
  * Returns a mask with a bit for each device of the peer. A set bit means that
  * `device` of this process sees the window of that device.
@@ -277,22 +279,22 @@ uint64_t peali_windows_seen(const struct peali_peer *peer, int device);
  * 0 if it does not see the part, or if there is no such part. `device` is 1 +
  * the peer's device index.
  */
-uint64_t peali_window_far(const struct peali_peer *peer, uint32_t device,
-			  int viewer, uint64_t offset, uint64_t bytes);
-int peali_has_window(const struct peal_processes *set, int device);
+uint64_t peali_window_remote(const struct peali_peer *peer, uint32_t device,
+			     int viewer, uint64_t offset, uint64_t bytes);
+int peali_has_window(const struct peal_process_group *set, int device);
 /* Returns the first word of a part, or 0 if it cannot be read. */
-uint64_t peali_part_word(const struct peal_processes *set,
+uint64_t peali_part_word(const struct peal_process_group *set,
 			 const struct peali_part *part);
 /*
  * Allocates a zeroed part of a device's own window. Takes set->lock. Returns 0,
  * PEAL_ENOMEM or PEAL_ENOTSUP.
  */
-int peali_part_take(struct peal_processes *set, int device, uint64_t bytes,
+int peali_part_take(struct peal_process_group *set, int device, uint64_t bytes,
 		    struct peali_part *out);
 /* Frees a part that no peer uses. The caller holds set->lock. */
-void peali_part_give(struct peal_processes *set, struct peali_part *part);
+void peali_part_give(struct peal_process_group *set, struct peali_part *part);
 /* Returns the address at which the window's own device sees the part. */
-uint64_t peali_part_address(const struct peal_processes *set,
+uint64_t peali_part_address(const struct peal_process_group *set,
 			    const struct peali_part *part);
 /*
  * Keeps a part after the end of its link here, because the peer may still write
@@ -315,8 +317,9 @@ void peali_parts_freed(struct peali_peer *peer);
 /* ---- links --------------------------------------------------------------- */
 
 /** A link with one end in another process. */
-struct peali_far {
-	struct peali_far *next; /* in the peer's list; under set->lock */
+struct peali_remote_link {
+	struct peali_remote_link *next; /* in the peer's list; under
+					 * set->lock */
 	struct peali_peer *peer;
 	struct peal_link *link;
 	uint64_t number;
@@ -326,7 +329,7 @@ struct peali_far {
 	int windows; /* 1: ring and credit lie in windows of the devices, and
 		      * the shared memory has only the counts */
 	struct peali_part part; /* of an own window: ring or credit */
-	struct peali_area header; /* with windows: the ring's header */
+	struct peali_block header; /* with windows: the ring's header */
 	uint64_t ring_at, credit_at; /* addresses for the device of the end
 				      * here */
 	int promised; /* 1: the sender's process learns of `part` */
@@ -347,33 +350,36 @@ struct peali_far {
 /*
  * Returns the bytes of the shared memory. With windows it has only the counts.
  */
-uint64_t peali_far_shared_bytes(const struct peali_ring_spec *spec,
-				int windows);
+uint64_t peali_remote_shared_bytes(const struct peali_ring_spec *spec,
+				   int windows);
 /* Returns the bytes of a ring in the receiver's window: slots and slab. */
-uint64_t peali_far_slot_bytes(const struct peali_ring_spec *spec);
+uint64_t peali_remote_slot_bytes(const struct peali_ring_spec *spec);
 /*
- * Creates the sealed shared memory for far->spec. Returns its descriptor or
+ * Creates the sealed shared memory for remote->spec. Returns its descriptor or
  * PEAL_E...
  */
-int peali_far_make_memory(const struct peali_far *far);
+int peali_remote_make_memory(const struct peali_remote_link *remote);
 /*
  * Checks that a descriptor is sealed shared memory of the right size. The peer
  * cannot truncate such memory. Returns 0 or PEAL_EPROTO.
  */
-int peali_far_check_memory(const struct peali_far *far, uint32_t rank, int fd);
-int peali_far_map(struct peali_far *far, int fd, uint64_t link_id,
-		  const char *call);
+int peali_remote_check_memory(const struct peali_remote_link *remote,
+			      uint32_t rank, int fd);
+int peali_remote_map(struct peali_remote_link *remote, int fd, uint64_t link_id,
+		     const char *call);
 /*
  * With windows: creates the ring's header in memory of `device`. Before the
- * call far->ring_at is the address of the slots, after it that of the header.
+ * call remote->ring_at is the address of the slots, after it that of the
+ * header.
  */
-int peali_far_make_header(struct peali_far *far, struct peal_runtime *rt,
-			  uint64_t link_id, int device);
+int peali_remote_make_header(struct peali_remote_link *remote,
+			     struct peal_runtime *rt, uint64_t link_id,
+			     int device);
 /*
- * Leaves all sets of processes, for peal_runtime_shutdown. Their links must be
+ * Leaves all process groups, for peal_runtime_shutdown. Their links must be
  * gone.
  */
-void peali_processes_clear(struct peal_runtime *rt);
-uint32_t peali_processes_count(const struct peal_runtime *rt);
+void peali_process_groups_clear(struct peal_runtime *rt);
+uint32_t peali_process_groups_count(const struct peal_runtime *rt);
 
 #endif

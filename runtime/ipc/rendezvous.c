@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +16,7 @@
 
 #include "runtime/base/error.h"
 
-#define CALL "peal_processes_join"
+#define CALL "peal_process_group_join"
 #define BYTES_MAX 16384 /* a larger file is rejected */
 
 /* ---- processes ----------------------------------------------------------- */
@@ -66,7 +67,7 @@ int peali_member_lives(const struct peali_member *m)
 
 /* ---- the text ------------------------------------------------------------ */
 
-static int damaged(const struct peali_set_plan *plan, int line,
+static int damaged(const struct peali_launcher_env *plan, int line,
 		   const char *what)
 {
 	return peali_fail(
@@ -77,7 +78,7 @@ static int damaged(const struct peali_set_plan *plan, int line,
 }
 
 /* Parses the first line. Returns 0 or PEAL_EPROTO. */
-static int parse_head(const struct peali_set_plan *plan, const char *line,
+static int parse_head(const struct peali_launcher_env *plan, const char *line,
 		      struct peali_rendezvous *out)
 {
 	unsigned version = 0, ranks = 0, uid = 0;
@@ -106,7 +107,7 @@ static int parse_head(const struct peali_set_plan *plan, const char *line,
 	return 0;
 }
 
-static int parse_member(const struct peali_set_plan *plan, int number,
+static int parse_member(const struct peali_launcher_env *plan, int number,
 			const char *line, struct peali_rendezvous *out)
 {
 	unsigned rank = 0, again = 0;
@@ -129,7 +130,7 @@ static int parse_member(const struct peali_set_plan *plan, int number,
 }
 
 /* Parses a whole file. Each line must end with a newline. */
-static int parse(const struct peali_set_plan *plan, char *text,
+static int parse(const struct peali_launcher_env *plan, char *text,
 		 struct peali_rendezvous *out)
 {
 	char *line = text, *end;
@@ -163,7 +164,8 @@ static int print_member(char *text, size_t bytes, const char *id, uint32_t rank,
 
 /* ---- the file ------------------------------------------------------------ */
 
-static int system_failed(const struct peali_set_plan *plan, const char *what)
+static int system_failed(const struct peali_launcher_env *plan,
+			 const char *what)
 {
 	return peali_fail_driver(PEAL_EDRIVER, errno, CALL,
 				 "rendezvous file %.100s: %s: %s", plan->path,
@@ -172,7 +174,7 @@ static int system_failed(const struct peali_set_plan *plan, const char *what)
 
 /* Checks that no other user can write the file. Returns 0, PEAL_EPERM or
  * PEAL_EDRIVER. */
-static int check_owner(const struct peali_set_plan *plan, int fd)
+static int check_owner(const struct peali_launcher_env *plan, int fd)
 {
 	struct stat is;
 
@@ -198,7 +200,8 @@ static int check_owner(const struct peali_set_plan *plan, int fd)
 
 /* Opens the file and checks its owner. Returns PEAL_ENOENT, without an error
  * text, if there is no file. The caller closes *fd_out. */
-static int open_file(const struct peali_set_plan *plan, int flags, int *fd_out)
+static int open_file(const struct peali_launcher_env *plan, int flags,
+		     int *fd_out)
 {
 	int fd, result;
 
@@ -224,7 +227,7 @@ static int open_file(const struct peali_set_plan *plan, int flags, int *fd_out)
 
 /* Reads and parses an open file. Without the file lock, the last line may be
  * incomplete. */
-static int read_file(const struct peali_set_plan *plan, int fd,
+static int read_file(const struct peali_launcher_env *plan, int fd,
 		     struct peali_rendezvous *out)
 {
 	char text[BYTES_MAX + 1];
@@ -248,7 +251,7 @@ static int read_file(const struct peali_set_plan *plan, int fd,
 
 /* Takes the file lock. Other processes hold the lock only briefly. Returns 0,
  * PEAL_ETIMEDOUT after about 5 s, or PEAL_EDRIVER. */
-static int lock_file(const struct peali_set_plan *plan, int fd)
+static int lock_file(const struct peali_launcher_env *plan, int fd)
 {
 	int tries;
 
@@ -265,7 +268,7 @@ static int lock_file(const struct peali_set_plan *plan, int fd)
 }
 
 /* Fails with PEAL_EEXIST: rank 0 of the run that made the file has ended. */
-static int stale(const struct peali_set_plan *plan,
+static int stale(const struct peali_launcher_env *plan,
 		 const struct peali_rendezvous *r)
 {
 	return peali_fail(PEAL_EEXIST, CALL,
@@ -276,7 +279,7 @@ static int stale(const struct peali_set_plan *plan,
 
 /* Describes the file that rank 0 has found at its path, in the error text.
  * Returns PEAL_EAGAIN if the file is gone, else an error. */
-static int name_other(const struct peali_set_plan *plan)
+static int name_other(const struct peali_launcher_env *plan)
 {
 	struct peali_rendezvous r;
 	int fd = -1, result = open_file(plan, O_RDONLY, &fd);
@@ -297,16 +300,44 @@ static int name_other(const struct peali_set_plan *plan)
 			  plan->path, r.member[0].pid);
 }
 
+/* Writes the text to a new file. Returns 0 or PEAL_EDRIVER. */
+static int fill(const struct peali_launcher_env *plan, int fd, const char *text,
+		size_t bytes)
+{
+	return write(fd, text, bytes) == (ssize_t)bytes ?
+		       0 :
+		       system_failed(plan, "write");
+}
+
 /*
- * Writes the file under a temporary name, then links it to its path. No process
- * ever sees an incomplete file. Returns PEAL_EEXIST, without an error text, if
- * the path exists.
+ * Writes a file without a name, then links it to the path. A process that dies
+ * here leaves no other file. Returns 1 if the system has no such files.
  */
-static int publish(const struct peali_set_plan *plan, const char *text,
-		   size_t bytes)
+static int publish_unnamed(const struct peali_launcher_env *plan,
+			   const char *text, size_t bytes)
+{
+	char folder[4096], link[64];
+	int fd, result;
+
+	snprintf(folder, sizeof(folder), "%s", plan->path);
+	fd = open(dirname(folder), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return 1;
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	result = fill(plan, fd, text, bytes);
+	if (!result &&
+	    linkat(AT_FDCWD, link, AT_FDCWD, plan->path, AT_SYMLINK_FOLLOW))
+		result = errno == EEXIST ? PEAL_EEXIST : 1;
+	close(fd);
+	return result;
+}
+
+/* Writes the file under a temporary name, then links it to its path. */
+static int publish_named(const struct peali_launcher_env *plan,
+			 const char *text, size_t bytes)
 {
 	char name[4096 + 32];
-	int fd, result = 0;
+	int fd, result;
 
 	snprintf(name, sizeof(name), "%s.%d.new", plan->path, (int)getpid());
 	unlink(name);
@@ -314,14 +345,27 @@ static int publish(const struct peali_set_plan *plan, const char *text,
 		  0600);
 	if (fd < 0)
 		return system_failed(plan, "cannot be made");
-	if (write(fd, text, bytes) != (ssize_t)bytes)
-		result = system_failed(plan, "write");
+	result = fill(plan, fd, text, bytes);
 	close(fd);
 	if (!result && link(name, plan->path))
 		result = errno == EEXIST ? PEAL_EEXIST :
 					   system_failed(plan, "link");
 	unlink(name);
 	return result;
+}
+
+/*
+ * Publishes the file. No process ever sees an incomplete file. Returns
+ * PEAL_EEXIST, without an error text, if the path exists.
+ */
+static int publish(const struct peali_launcher_env *plan, const char *text,
+		   size_t bytes)
+{
+	int result = 1;
+
+	if (!access("/proc/self/fd", X_OK))
+		result = publish_unnamed(plan, text, bytes);
+	return result == 1 ? publish_named(plan, text, bytes) : result;
 }
 
 int peali_rendezvous_id(char out[PEALI_SET_ID + 1])
@@ -337,7 +381,7 @@ int peali_rendezvous_id(char out[PEALI_SET_ID + 1])
 	return 0;
 }
 
-int peali_rendezvous_begin(const struct peali_set_plan *plan,
+int peali_rendezvous_begin(const struct peali_launcher_env *plan,
 			   struct peali_rendezvous *out)
 {
 	struct peali_rendezvous r;
@@ -368,7 +412,7 @@ int peali_rendezvous_begin(const struct peali_set_plan *plan,
 }
 
 /* Appends the caller's line. The caller holds the file lock. */
-static int add_member(const struct peali_set_plan *plan, int fd,
+static int add_member(const struct peali_launcher_env *plan, int fd,
 		      struct peali_rendezvous *r)
 {
 	struct peali_member self = peali_member_self();
@@ -394,7 +438,7 @@ static int add_member(const struct peali_set_plan *plan, int fd,
 	return 0;
 }
 
-int peali_rendezvous_enter(const struct peali_set_plan *plan,
+int peali_rendezvous_enter(const struct peali_launcher_env *plan,
 			   struct peali_rendezvous *out)
 {
 	struct peali_rendezvous r;
@@ -433,7 +477,7 @@ static int check_lives(const struct peali_rendezvous *r)
 	return 0;
 }
 
-int peali_rendezvous_look(const struct peali_set_plan *plan,
+int peali_rendezvous_look(const struct peali_launcher_env *plan,
 			  struct peali_rendezvous *rendezvous)
 {
 	struct peali_rendezvous r;
@@ -464,7 +508,7 @@ int peali_rendezvous_look(const struct peali_set_plan *plan,
 	return r.here == r.ranks ? 0 : PEAL_EAGAIN;
 }
 
-void peali_rendezvous_end(const struct peali_set_plan *plan,
+void peali_rendezvous_end(const struct peali_launcher_env *plan,
 			  const struct peali_rendezvous *rendezvous)
 {
 	struct peali_rendezvous r;

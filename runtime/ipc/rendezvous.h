@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-#include <peal/process.h>
+#include <peal/process_group.h>
 
 /*
  * The rendezvous file, by which the processes of a group find each other.
@@ -38,11 +38,11 @@ struct peali_rendezvous {
 	char id[PEALI_SET_ID + 1];
 	uint32_t ranks, here; /* processes of the group; joined processes */
 	uint32_t uid; /* effective user id of rank 0 */
-	struct peali_member member[PEAL_PROCESSES_MAX];
+	struct peali_member member[PEAL_PROCESS_GROUP_MAX];
 };
 
 /* The arguments of a join. */
-struct peali_set_plan {
+struct peali_launcher_env {
 	uint32_t rank, ranks;
 	char source[32]; /* origin of rank and ranks: "options" or a variable */
 	char path[4096]; /* of the file; empty in a group of one process */
@@ -50,8 +50,8 @@ struct peali_set_plan {
 
 /* Takes rank, ranks and path from the options or the environment. Returns 0 or
  * PEAL_EINVAL. */
-int peali_set_plan(const struct peal_processes_options *options,
-		   struct peali_set_plan *out);
+int peali_launcher_env(const struct peal_process_group_options *options,
+		       struct peali_launcher_env *out);
 
 /* Returns the calling process. */
 struct peali_member peali_member_self(void);
@@ -63,23 +63,23 @@ int peali_member_lives(const struct peali_member *member);
  * the caller's line. Returns PEAL_EEXIST if there is a file: the error text
  * describes it.
  */
-int peali_rendezvous_begin(const struct peali_set_plan *plan,
+int peali_rendezvous_begin(const struct peali_launcher_env *plan,
 			   struct peali_rendezvous *out);
 /* Reads the file and appends the caller's line, as a rank other than 0. Returns
  * PEAL_EAGAIN if there is no file yet. On success *out is the whole content. */
-int peali_rendezvous_enter(const struct peali_set_plan *plan,
+int peali_rendezvous_enter(const struct peali_launcher_env *plan,
 			   struct peali_rendezvous *out);
 /*
  * Reads the file again. Returns 0 if all processes have joined, else
  * PEAL_EAGAIN. Returns PEAL_EDIED if a joined process has ended, and
  * PEAL_ENOENT if the file was removed.
  */
-int peali_rendezvous_look(const struct peali_set_plan *plan,
+int peali_rendezvous_look(const struct peali_launcher_env *plan,
 			  struct peali_rendezvous *rendezvous);
 /* Makes a random id. Returns 0 or PEAL_EDRIVER. */
 int peali_rendezvous_id(char out[PEALI_SET_ID + 1]);
 /* Removes the file, as rank 0, if it still belongs to the group. */
-void peali_rendezvous_end(const struct peali_set_plan *plan,
+void peali_rendezvous_end(const struct peali_launcher_env *plan,
 			  const struct peali_rendezvous *rendezvous);
 
 #endif

@@ -81,7 +81,7 @@ void peali_peer_answer(struct peali_peer *p, const struct peali_record *record,
 static void post(struct peali_peer *p, const struct peali_record *record,
 		 int answer)
 {
-	struct peal_processes *set = p->set;
+	struct peal_process_group *set = p->set;
 	struct peali_job *job = calloc(1, sizeof(*job));
 
 	if (!job)
@@ -97,7 +97,7 @@ static void post(struct peali_peer *p, const struct peali_record *record,
 
 void peali_peer_post(struct peali_peer *p, const struct peali_record *record)
 {
-	if (p->state == PEAL_PROCESS_HERE)
+	if (p->state == PEAL_PROCESS_ALIVE)
 		post(p, record, 0);
 }
 
@@ -112,9 +112,9 @@ __attribute__((format(printf, 4, 5))) static void
 gone(struct peali_peer *p, enum peal_process_state state, int error,
      const char *format, ...)
 {
-	struct peal_processes *set = p->set;
+	struct peal_process_group *set = p->set;
 	struct peali_question *q;
-	struct peali_far *far;
+	struct peali_remote_link *remote;
 	va_list arguments;
 	int n;
 
@@ -127,8 +127,8 @@ gone(struct peali_peer *p, enum peal_process_state state, int error,
 	p->gone_ns = peali_now_ns();
 	p->error = error;
 	p->state = state;
-	for (far = p->links; far; far = far->next)
-		set->rt->hooks->link_closed(far, error);
+	for (remote = p->links; remote; remote = remote->next)
+		set->rt->hooks->link_closed(remote, error);
 	for (q = set->questions; q; q = q->next)
 		if (q->peer == p && !q->answered) {
 			q->error = error;
@@ -198,7 +198,7 @@ static int ms_to_end(const struct peali_peer *p)
 static void take_answer(struct peali_peer *p, const struct peali_record *r,
 			int fd)
 {
-	struct peal_processes *set = p->set;
+	struct peal_process_group *set = p->set;
 	struct peali_question *q;
 
 	pthread_mutex_lock(&set->lock);
@@ -226,14 +226,16 @@ static void take_close(struct peali_peer *p, const struct peali_record *r)
 	int error = r->error == PEAL_EPROTO || r->error == PEAL_EABORTED ?
 			    r->error :
 			    PEAL_ESTOPPED;
-	struct peali_far *far;
+	struct peali_remote_link *remote;
 
 	pthread_mutex_lock(&p->set->lock);
-	for (far = p->links; far; far = far->next)
-		if (far->number == r->number && far->sends != (int)r->sender) {
-			far->told = 1; /* the peer needs no CLOSE in return */
-			peali_record_text(r, far->why, sizeof(far->why));
-			p->set->rt->hooks->link_closed(far, error);
+	for (remote = p->links; remote; remote = remote->next)
+		if (remote->number == r->number &&
+		    remote->sends != (int)r->sender) {
+			remote->told =
+				1; /* the peer needs no CLOSE in return */
+			peali_record_text(r, remote->why, sizeof(remote->why));
+			p->set->rt->hooks->link_closed(remote, error);
 			break;
 		}
 	pthread_mutex_unlock(&p->set->lock);
@@ -378,7 +380,7 @@ static int read_one(struct peali_peer *p)
 	if (!wrong)
 		wrong = take(p, &r, fd);
 	if (!wrong)
-		return p->state == PEAL_PROCESS_HERE ? 1 : -1;
+		return p->state == PEAL_PROCESS_ALIVE ? 1 : -1;
 	if (fd >= 0)
 		close(fd);
 	gone(p, PEAL_PROCESS_LOST, PEAL_EPROTO, "%s", wrong);
@@ -395,15 +397,15 @@ static void look_at_peer(struct peali_peer *p, int ended)
 	/* read all records of an ended process before reporting its death */
 	for (i = 0; (i < BURST || ended) && result > 0; i++)
 		result = read_one(p);
-	if (ended && p->state == PEAL_PROCESS_HERE)
+	if (ended && p->state == PEAL_PROCESS_ALIVE)
 		died(p);
 }
 
 static void *read_all(void *argument)
 {
-	struct peal_processes *set = argument;
-	struct pollfd fds[1 + 2 * PEAL_PROCESSES_MAX];
-	struct peali_peer *of[1 + 2 * PEAL_PROCESSES_MAX];
+	struct peal_process_group *set = argument;
+	struct pollfd fds[1 + 2 * PEAL_PROCESS_GROUP_MAX];
+	struct peali_peer *of[1 + 2 * PEAL_PROCESS_GROUP_MAX];
 	nfds_t n, i;
 	uint32_t rank;
 	int wait_ms, ms;
@@ -417,7 +419,7 @@ static void *read_all(void *argument)
 		for (rank = 0; rank < set->plan.ranks; rank++) {
 			struct peali_peer *p = &set->peers[rank];
 
-			if (p->state != PEAL_PROCESS_HERE)
+			if (p->state != PEAL_PROCESS_ALIVE)
 				continue;
 			ms = ms_to_end(p);
 			if (!ms) {
@@ -457,7 +459,7 @@ static void do_job(struct peali_job *job, int here)
 
 static void *work(void *argument)
 {
-	struct peal_processes *set = argument;
+	struct peal_process_group *set = argument;
 	struct peali_job *job;
 	int here;
 
@@ -475,7 +477,7 @@ static void *work(void *argument)
 		if (!set->jobs)
 			set->last_job = &set->jobs;
 		set->working = 1;
-		here = job->peer->state == PEAL_PROCESS_HERE;
+		here = job->peer->state == PEAL_PROCESS_ALIVE;
 		pthread_mutex_unlock(&set->lock);
 		do_job(job, here);
 		pthread_mutex_lock(&set->lock);
@@ -491,12 +493,12 @@ static void *work(void *argument)
 
 /* ---- start, stop --------------------------------------------------------- */
 
-int peali_serve_start(struct peal_processes *set)
+int peali_service_start(struct peal_process_group *set)
 {
 	set->event_fd = eventfd(0, EFD_CLOEXEC);
 	if (set->event_fd < 0)
 		return peali_fail_driver(PEAL_EDRIVER, errno,
-					 "peal_processes_join",
+					 "peal_process_group_join",
 					 "no eventfd: %s", strerror(errno));
 	set->reading_started =
 		!pthread_create(&set->reading, NULL, read_all, set);
@@ -504,11 +506,11 @@ int peali_serve_start(struct peal_processes *set)
 			       !pthread_create(&set->worker, NULL, work, set);
 	if (set->working_started)
 		return 0;
-	return peali_fail(PEAL_EDRIVER, "peal_processes_join",
+	return peali_fail(PEAL_EDRIVER, "peal_process_group_join",
 			  "a thread of the set does not start");
 }
 
-void peali_serve_stop(struct peal_processes *set)
+void peali_service_stop(struct peal_process_group *set)
 {
 	pthread_mutex_lock(&set->lock);
 	atomic_store(&set->quit, 1);

@@ -34,7 +34,8 @@ static uint64_t credit_offset(const struct peali_ring_spec *spec)
 			      PEAL_SHARED_LINE);
 }
 
-uint64_t peali_far_shared_bytes(const struct peali_ring_spec *spec, int windows)
+uint64_t peali_remote_shared_bytes(const struct peali_ring_spec *spec,
+				   int windows)
 {
 	return windows ? page() :
 			 peali_round_up(credit_offset(spec) +
@@ -43,7 +44,7 @@ uint64_t peali_far_shared_bytes(const struct peali_ring_spec *spec, int windows)
 					page());
 }
 
-uint64_t peali_far_slot_bytes(const struct peali_ring_spec *spec)
+uint64_t peali_remote_slot_bytes(const struct peali_ring_spec *spec)
 {
 	return peali_ring_bytes(spec) - sizeof(struct peal_ring);
 }
@@ -53,10 +54,11 @@ uint64_t peali_far_slot_bytes(const struct peali_ring_spec *spec)
  * the ring's header. So each process reads sizes and offsets that the other
  * process cannot change.
  */
-int peali_far_map(struct peali_far *far, int fd, uint64_t link_id,
-		  const char *call)
+int peali_remote_map(struct peali_remote_link *remote, int fd, uint64_t link_id,
+		     const char *call)
 {
-	uint64_t bytes = peali_far_shared_bytes(&far->spec, far->windows);
+	uint64_t bytes =
+		peali_remote_shared_bytes(&remote->spec, remote->windows);
 	uint8_t *base, *shared;
 
 	base = mmap(NULL, page() + bytes, PROT_READ | PROT_WRITE,
@@ -66,8 +68,8 @@ int peali_far_map(struct peali_far *far, int fd, uint64_t link_id,
 					 "no room for %llu bytes: %s",
 					 (unsigned long long)bytes,
 					 strerror(errno));
-	far->base = base;
-	far->bytes = page() + bytes;
+	remote->base = base;
+	remote->bytes = page() + bytes;
 	shared = base + page();
 	if (mmap(shared, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 		 fd, 0) != shared)
@@ -75,22 +77,25 @@ int peali_far_map(struct peali_far *far, int fd, uint64_t link_id,
 					 "%llu shared bytes are not mapped: %s",
 					 (unsigned long long)bytes,
 					 strerror(errno));
-	if (far->windows) {
-		far->counts = (struct peal_link_counts *)(void *)shared;
+	if (remote->windows) {
+		remote->counts = (struct peal_link_counts *)(void *)shared;
 		return 0;
 	}
-	far->ring =
+	remote->ring =
 		(struct peal_ring *)(void *)(shared - sizeof(struct peal_ring));
-	peali_ring_header(far->ring, &far->spec, link_id);
-	far->credit = (struct peal_credit *)(void *)(shared +
-						     credit_offset(&far->spec));
-	far->counts = (struct peal_link_counts *)(void *)(far->credit + 1);
+	peali_ring_header(remote->ring, &remote->spec, link_id);
+	remote->credit =
+		(struct peal_credit *)(void *)(shared +
+					       credit_offset(&remote->spec));
+	remote->counts =
+		(struct peal_link_counts *)(void *)(remote->credit + 1);
 	return 0;
 }
 
-int peali_far_make_memory(const struct peali_far *far)
+int peali_remote_make_memory(const struct peali_remote_link *remote)
 {
-	uint64_t bytes = peali_far_shared_bytes(&far->spec, far->windows);
+	uint64_t bytes =
+		peali_remote_shared_bytes(&remote->spec, remote->windows);
 	int fd = memfd_create("peal link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd >= 0 && !ftruncate(fd, (off_t)bytes) &&
@@ -104,9 +109,11 @@ int peali_far_make_memory(const struct peali_far *far)
 	return PEAL_ENOMEM;
 }
 
-int peali_far_check_memory(const struct peali_far *far, uint32_t rank, int fd)
+int peali_remote_check_memory(const struct peali_remote_link *remote,
+			      uint32_t rank, int fd)
 {
-	uint64_t bytes = peali_far_shared_bytes(&far->spec, far->windows);
+	uint64_t bytes =
+		peali_remote_shared_bytes(&remote->spec, remote->windows);
 	struct stat is;
 	int seals = fcntl(fd, F_GET_SEALS);
 
@@ -123,19 +130,22 @@ int peali_far_check_memory(const struct peali_far *far, uint32_t rank, int fd)
  * Creates a private header with the sizes and with offsets to slots and slab,
  * as the end's device sees them.
  */
-int peali_far_make_header(struct peali_far *far, struct peal_runtime *rt,
-			  uint64_t link_id, int device)
+int peali_remote_make_header(struct peali_remote_link *remote,
+			     struct peal_runtime *rt, uint64_t link_id,
+			     int device)
 {
 	struct peal_ring header;
 	uint64_t at;
-	int result = peali_area_alloc(rt, device, sizeof(header), &far->header);
+	int result =
+		peali_block_alloc(rt, device, sizeof(header), &remote->header);
 
 	if (result)
 		return result;
-	at = peali_area_view(rt, device, &far->header);
-	peali_ring_header(&header, &far->spec, link_id);
-	header.slab_offset += far->ring_at - at - header.slots_offset;
-	header.slots_offset = far->ring_at - at;
-	far->ring_at = at;
-	return peali_area_write(rt, &far->header, 0, &header, sizeof(header));
+	at = peali_block_view(rt, device, &remote->header);
+	peali_ring_header(&header, &remote->spec, link_id);
+	header.slab_offset += remote->ring_at - at - header.slots_offset;
+	header.slots_offset = remote->ring_at - at;
+	remote->ring_at = at;
+	return peali_block_write(rt, &remote->header, 0, &header,
+				 sizeof(header));
 }

@@ -24,12 +24,12 @@
 #include "runtime/device/range_alloc.h"
 #include "runtime/ipc/process.h"
 
-#define CALL "peal_processes_join"
+#define CALL "peal_process_group_join"
 #define LOOK_MS 20 /* ms of one wait for a record */
 
 /* ---- own windows --------------------------------------------------------- */
 
-static int open_one(struct peal_processes *set, int device, uint64_t bytes)
+static int open_one(struct peal_process_group *set, int device, uint64_t bytes)
 {
 	const struct peali_device *d = &set->rt->devices.device[device];
 	struct peali_shared *s = &set->windows[device];
@@ -43,7 +43,7 @@ static int open_one(struct peal_processes *set, int device, uint64_t bytes)
 		return result;
 	s->backend = d->backend;
 	snprintf(name, sizeof(name), "window of device %d", device);
-	result = peali_space_open(&s->space, name, 0, s->bytes);
+	result = peali_suballoc_open(&s->space, name, 0, s->bytes);
 	if (!result) {
 		set->n_windows++;
 		return 0;
@@ -54,15 +54,15 @@ static int open_one(struct peal_processes *set, int device, uint64_t bytes)
 	return result;
 }
 
-void peali_windows_open(struct peal_processes *set)
+void peali_windows_open(struct peal_process_group *set)
 {
 	const struct peali_devices *devices = &set->rt->devices;
 	uint64_t bytes = 0;
 	int i;
 
 	strcpy(set->why_no_window, "it is the host's or has no descriptors");
-	if (peali_setting_number(PEALI_SETTING_PROCESS_MEMORY, &bytes) ||
-	    !bytes || set->plan.ranks == 1) {
+	if (peali_env_number(PEALI_ENV_PROCESS_MEMORY, &bytes) || !bytes ||
+	    set->plan.ranks == 1) {
 		strcpy(set->why_no_window, "PEAL_PROCESS_MEMORY is 0");
 		return;
 	}
@@ -93,8 +93,8 @@ static int ended(const struct peali_peer *p)
 }
 
 /* Sends the next own window, from device *at on, to a peer. */
-static int send_one(struct peal_processes *set, struct peali_peer *p, int *at,
-		    uint64_t deadline)
+static int send_one(struct peal_process_group *set, struct peali_peer *p,
+		    int *at, uint64_t deadline)
 {
 	struct peali_record r = peali_record(PEALI_RECORD_WINDOW);
 	const struct peali_shared *s;
@@ -167,7 +167,7 @@ static void find_viewers(struct peal_runtime *rt, struct peali_shared *s,
 						  s->window))
 			continue;
 		if (i == home ||
-		    (!peali_probe_prove(rt->peers, i, home, &pair) &&
+		    (!peali_probe_verify(rt->peers, i, home, &pair) &&
 		     pair.route == PEAL_ROUTE_PEER))
 			s->viewers |= 1ULL << i;
 	}
@@ -241,7 +241,7 @@ static int await_one(struct peali_peer *p, uint64_t deadline)
  * Exchanges windows with a peer, one each in turn. So few descriptors are in
  * flight.
  */
-static int swap_with(struct peal_processes *set, struct peali_peer *p,
+static int swap_with(struct peal_process_group *set, struct peali_peer *p,
 		     uint64_t deadline)
 {
 	uint32_t i;
@@ -257,7 +257,7 @@ static int swap_with(struct peal_processes *set, struct peali_peer *p,
 }
 
 /* Works in rounds. In each round a process has another partner, or none. */
-int peali_windows_swap(struct peal_processes *set, uint64_t deadline)
+int peali_windows_swap(struct peal_process_group *set, uint64_t deadline)
 {
 	uint32_t n = set->plan.ranks, round, i;
 	int result = 0;
@@ -283,14 +283,14 @@ static void close_all(struct peali_shared *all)
 	for (i = 0; all && i < PEALI_WINDOWS_MAX; i++) {
 		if (!all[i].backend)
 			continue;
-		peali_space_close(&all[i].space);
+		peali_suballoc_close(&all[i].space);
 		all[i].backend->ops->window_close(all[i].backend,
 						  all[i].window);
 	}
 	free(all);
 }
 
-void peali_windows_close(struct peal_processes *set)
+void peali_windows_close(struct peal_process_group *set)
 {
 	struct peali_orphan *orphan;
 	uint32_t rank, i;
@@ -338,8 +338,8 @@ uint64_t peali_windows_seen(const struct peali_peer *p, int device)
 	return seen;
 }
 
-uint64_t peali_window_far(const struct peali_peer *p, uint32_t device,
-			  int viewer, uint64_t offset, uint64_t bytes)
+uint64_t peali_window_remote(const struct peali_peer *p, uint32_t device,
+			     int viewer, uint64_t offset, uint64_t bytes)
 {
 	uint64_t at = view(p, device - 1, viewer);
 
@@ -352,13 +352,13 @@ uint64_t peali_window_far(const struct peali_peer *p, uint32_t device,
 
 /* ---- parts --------------------------------------------------------------- */
 
-int peali_has_window(const struct peal_processes *set, int device)
+int peali_has_window(const struct peal_process_group *set, int device)
 {
 	return set->windows && device >= 0 && device < PEALI_WINDOWS_MAX &&
 	       set->windows[device].backend;
 }
 
-uint64_t peali_part_word(const struct peal_processes *set,
+uint64_t peali_part_word(const struct peal_process_group *set,
 			 const struct peali_part *part)
 {
 	const struct peali_shared *s = &set->windows[part->device];
@@ -370,7 +370,7 @@ uint64_t peali_part_word(const struct peal_processes *set,
 	return word;
 }
 
-int peali_part_take(struct peal_processes *set, int device, uint64_t bytes,
+int peali_part_take(struct peal_process_group *set, int device, uint64_t bytes,
 		    struct peali_part *out)
 {
 	struct peali_shared *s;
@@ -382,7 +382,7 @@ int peali_part_take(struct peal_processes *set, int device, uint64_t bytes,
 		return peali_fail(PEAL_ENOTSUP, CALL, "%s", set->why_no_window);
 	s = &set->windows[device];
 	pthread_mutex_lock(&set->lock);
-	result = peali_space_alloc(&s->space, bytes, &piece);
+	result = peali_suballoc_take(&s->space, bytes, &piece);
 	pthread_mutex_unlock(&set->lock);
 	if (result)
 		return result;
@@ -401,17 +401,17 @@ int peali_part_take(struct peal_processes *set, int device, uint64_t bytes,
 	return result;
 }
 
-void peali_part_give(struct peal_processes *set, struct peali_part *part)
+void peali_part_give(struct peal_process_group *set, struct peali_part *part)
 {
 	struct peali_piece piece;
 
 	if (part->bytes)
-		peali_space_free(&set->windows[part->device].space,
-				 part->offset, &piece);
+		peali_suballoc_give(&set->windows[part->device].space,
+				    part->offset, &piece);
 	part->bytes = 0;
 }
 
-uint64_t peali_part_address(const struct peal_processes *set,
+uint64_t peali_part_address(const struct peal_process_group *set,
 			    const struct peali_part *part)
 {
 	const struct peali_shared *s = &set->windows[part->device];
@@ -425,7 +425,7 @@ uint64_t peali_part_address(const struct peal_processes *set,
 void peali_part_abandon(struct peali_peer *p, uint64_t number, int sends,
 			struct peali_part *part)
 {
-	struct peal_processes *set = p->set;
+	struct peal_process_group *set = p->set;
 	struct peali_orphan *orphan;
 
 	if (!part->bytes)
@@ -463,11 +463,11 @@ static void give_orphans(struct peali_peer *p, uint64_t number, int sends)
 
 void peali_part_freed(struct peali_peer *p, uint64_t number, int sends)
 {
-	struct peali_far *far;
+	struct peali_remote_link *remote;
 
-	for (far = p->links; far; far = far->next)
-		if (far->number == number && far->sends == sends)
-			far->freed = 1;
+	for (remote = p->links; remote; remote = remote->next)
+		if (remote->number == number && remote->sends == sends)
+			remote->freed = 1;
 	if (number)
 		give_orphans(p, number, sends);
 }

@@ -24,28 +24,30 @@ int peali_is_spawned(const struct peal_kernel *k, uint64_t address)
 {
 	uint32_t index = PEAL_ACTOR_INDEX(address);
 
-	return index >= k->params.first_room && index < k->params.max_actors;
+	return index >= k->params.first_actor_slot &&
+	       index < k->params.max_actors;
 }
 
 struct peali_actor peali_actor_look(const struct peal_kernel *k, uint32_t index)
 {
-	uint32_t at = index - k->params.first_room;
+	uint32_t at = index - k->params.first_actor_slot;
 	struct peali_actor a;
 	uint64_t room;
 
 	if (!peali_is_spawned(k, index))
 		return k->actors[index];
-	room = peal_load_relaxed_sys(&k->rooms[at]);
+	room = peal_load_relaxed_sys(&k->spawn_slots[at]);
 	memset(&a, 0, sizeof(a));
-	a.handler = PEAL_ROOM_HANDLER(room) == PEAL_ROOM_FREE ?
+	a.handler = PEAL_ACTOR_SLOT_HANDLER(room) == PEAL_ACTOR_SLOT_FREE ?
 			    PEAL_NO_HANDLER :
-			    PEAL_ROOM_HANDLER(room);
-	a.worker = at / k->params.spawn_rooms;
-	a.generation = PEAL_ROOM_GENERATION(room);
-	a.ports_of = PEAL_ROOM_PORTS_OF(room);
-	if (a.ports_of)
-		a.port_base = k->actors[a.ports_of - 1].port_base;
-	a.state_offset = k->rooms_offset + at * k->params.room_step;
+			    PEAL_ACTOR_SLOT_HANDLER(room);
+	a.worker = at / k->params.max_spawned_actors;
+	a.generation = PEAL_ACTOR_SLOT_GENERATION(room);
+	a.share_ports_with = PEAL_ACTOR_SLOT_PORTS_OF(room);
+	if (a.share_ports_with)
+		a.port_base = k->actors[a.share_ports_with - 1].port_base;
+	a.state_offset =
+		k->spawn_states_offset + at * k->params.slot_state_step;
 	return a;
 }
 
@@ -105,56 +107,59 @@ int peali_pool_open(const struct peali_pool *pool, const char *call)
 			  "answered yet: call peal_pool_destroy again");
 }
 
-struct peali_crossing *peali_crossing_from(const struct peal_runtime *rt,
+struct peali_fwd_entry *peali_fwd_entry_from(const struct peal_runtime *rt,
+					     uint64_t address)
+{
+	uint32_t i;
+
+	for (i = 0; i < rt->n_fwd_entries; i++)
+		if (rt->fwd_entries[i].from == address)
+			return &rt->fwd_entries[i];
+	return NULL;
+}
+
+struct peali_fwd_entry *peali_fwd_entry_to(const struct peal_runtime *rt,
 					   uint64_t address)
 {
 	uint32_t i;
 
-	for (i = 0; i < rt->n_crossings; i++)
-		if (rt->crossings[i].from == address)
-			return &rt->crossings[i];
+	for (i = 0; i < rt->n_fwd_entries; i++)
+		if (rt->fwd_entries[i].to == address &&
+		    !rt->fwd_entries[i].proxy)
+			return &rt->fwd_entries[i];
 	return NULL;
 }
 
-struct peali_crossing *peali_crossing_to(const struct peal_runtime *rt,
-					 uint64_t address)
+int peali_fwd_entry_add(struct peal_runtime *rt,
+			const struct peali_fwd_entry *crossing,
+			const char *call)
 {
-	uint32_t i;
+	struct peali_fwd_entry *more;
 
-	for (i = 0; i < rt->n_crossings; i++)
-		if (rt->crossings[i].to == address && !rt->crossings[i].proxy)
-			return &rt->crossings[i];
-	return NULL;
-}
+	if (rt->n_fwd_entries == rt->max_fwd_entries) {
+		uint32_t max = rt->max_fwd_entries ? 2 * rt->max_fwd_entries :
+						     16;
 
-int peali_crossing_add(struct peal_runtime *rt,
-		       const struct peali_crossing *crossing, const char *call)
-{
-	struct peali_crossing *more;
-
-	if (rt->n_crossings == rt->max_crossings) {
-		uint32_t max = rt->max_crossings ? 2 * rt->max_crossings : 16;
-
-		more = realloc(rt->crossings, max * sizeof(*more));
+		more = realloc(rt->fwd_entries, max * sizeof(*more));
 		if (!more)
 			return peali_fail(PEAL_ENOMEM, call,
 					  "no memory for %u addresses that "
 					  "lead to other kernels",
 					  max);
-		rt->crossings = more;
-		rt->max_crossings = max;
+		rt->fwd_entries = more;
+		rt->max_fwd_entries = max;
 	}
-	rt->crossings[rt->n_crossings++] = *crossing;
+	rt->fwd_entries[rt->n_fwd_entries++] = *crossing;
 	return 0;
 }
 
-void peali_crossing_remove(struct peal_runtime *rt,
-			   struct peali_crossing *crossing)
+void peali_fwd_entry_remove(struct peal_runtime *rt,
+			    struct peali_fwd_entry *crossing)
 {
-	*crossing = rt->crossings[--rt->n_crossings];
+	*crossing = rt->fwd_entries[--rt->n_fwd_entries];
 }
 
-uint32_t peali_actor_lives(const struct peal_kernel *k, uint32_t index)
+uint32_t peali_actor_resolve(const struct peal_kernel *k, uint32_t index)
 {
 	while (k->actors[index].moved_to &&
 	       k->actors[index].moved_to != PEALI_ELSEWHERE)
@@ -173,7 +178,7 @@ uint64_t peali_address_next(struct peal_runtime *rt, uint64_t address)
 	uint32_t next = k ? k->actors[PEAL_ACTOR_INDEX(address)].moved_to : 0;
 
 	if (next == PEALI_ELSEWHERE)
-		return peali_crossing_from(rt, address)->to;
+		return peali_fwd_entry_from(rt, address)->to;
 	return next ? peali_actor_address(k, next - 1) : 0;
 }
 
@@ -181,15 +186,16 @@ uint64_t peali_address_before(struct peal_runtime *rt, uint64_t address)
 {
 	const struct peal_kernel *k = peali_kernel_of(rt, address);
 	uint32_t was = k ? k->actors[PEAL_ACTOR_INDEX(address)].moved_from : 0;
-	const struct peali_crossing *c;
+	const struct peali_fwd_entry *c;
 
 	if (was != PEALI_ELSEWHERE)
 		return was ? peali_actor_address(k, was - 1) : 0;
-	c = peali_crossing_to(rt, address); /* NULL: that kernel is destroyed */
+	c = peali_fwd_entry_to(rt,
+			       address); /* NULL: that kernel is destroyed */
 	return c ? c->from : 0;
 }
 
-uint64_t peali_address_lives(struct peal_runtime *rt, uint64_t address)
+uint64_t peali_address_resolve(struct peal_runtime *rt, uint64_t address)
 {
 	uint64_t next;
 

@@ -33,9 +33,9 @@ uint32_t peali_actor_number(const struct peal_kernel *kernel, uint32_t index);
 /* Returns the address of an entry. */
 uint64_t peali_actor_address(const struct peal_kernel *kernel, uint32_t index);
 /* Returns the newest entry of an actor in this kernel. */
-uint32_t peali_actor_lives(const struct peal_kernel *kernel, uint32_t index);
+uint32_t peali_actor_resolve(const struct peal_kernel *kernel, uint32_t index);
 /* Returns the newest address of an actor; any other address unchanged. */
-uint64_t peali_address_lives(struct peal_runtime *rt, uint64_t address);
+uint64_t peali_address_resolve(struct peal_runtime *rt, uint64_t address);
 /* Return an actor's first address, and the address after this one or 0. */
 uint64_t peali_address_first(struct peal_runtime *rt, uint64_t address);
 uint64_t peali_address_next(struct peal_runtime *rt, uint64_t address);
@@ -54,22 +54,23 @@ struct peali_pool *peali_pool_at(struct peal_runtime *rt, uint64_t address,
 int peali_pool_open(const struct peali_pool *pool, const char *call);
 
 /** An address that leads to another kernel. */
-struct peali_crossing {
+struct peali_fwd_entry {
 	uint64_t from, to;
-	struct peal_link *passage; /* of an unfinished migration; NULL: none */
+	struct peal_link *fwd_link; /* of an unfinished migration; NULL: none */
 	int proxy; /* 1: a proxy */
 };
 
-/* Return the crossing from an address, and the migration to an address. NULL:
+/* Return the entry from an address, and the migration to an address. NULL:
  * there is none. */
-struct peali_crossing *peali_crossing_from(const struct peal_runtime *rt,
+struct peali_fwd_entry *peali_fwd_entry_from(const struct peal_runtime *rt,
+					     uint64_t address);
+struct peali_fwd_entry *peali_fwd_entry_to(const struct peal_runtime *rt,
 					   uint64_t address);
-struct peali_crossing *peali_crossing_to(const struct peal_runtime *rt,
-					 uint64_t address);
-/* Add a crossing, or return PEAL_ENOMEM, and remove one. */
-int peali_crossing_add(struct peal_runtime *rt,
-		       const struct peali_crossing *crossing, const char *call);
-void peali_crossing_remove(struct peal_runtime *rt,
-			   struct peali_crossing *crossing);
+/* Add an entry, or return PEAL_ENOMEM, and remove one. */
+int peali_fwd_entry_add(struct peal_runtime *rt,
+			const struct peali_fwd_entry *crossing,
+			const char *call);
+void peali_fwd_entry_remove(struct peal_runtime *rt,
+			    struct peali_fwd_entry *crossing);
 
 #endif

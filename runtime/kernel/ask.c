@@ -24,20 +24,22 @@ _Static_assert(sizeof(struct peal_ask_counts) ==
 int peali_asks_plan(struct peal_kernel *k, const struct peal_kernel_options *o,
 		    struct peali_mailbox_spec *box)
 {
-	if (!o->asks)
+	if (!o->max_asks)
 		return 0;
 	if (!o->mailbox_slots)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "option asks is %u and mailbox_slots is 0: "
-				  "asks and their answers go by mailboxes",
-				  o->asks);
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"option max_asks is %u and mailbox_slots is 0: "
+			"asks and their answers go by mailboxes",
+			o->max_asks);
 	if (box->message_bytes < PEAL_REQUEST_BYTES + ERROR_BYTES)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "option asks is %u and mailbox_message_bytes "
-				  "is %u: an answer needs at least %u",
-				  o->asks, box->message_bytes,
-				  (unsigned)(PEAL_REQUEST_BYTES + ERROR_BYTES));
-	k->params.max_asks = o->asks;
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"option max_asks is %u and mailbox_message_bytes "
+			"is %u: an answer needs at least %u",
+			o->max_asks, box->message_bytes,
+			(unsigned)(PEAL_REQUEST_BYTES + ERROR_BYTES));
+	k->params.max_asks = o->max_asks;
 	return 0;
 }
 

@@ -93,7 +93,7 @@ void peali_clock_learn(struct peali_clock *clock,
 	c->high = later(c->high, raw.high);
 }
 
-uint64_t peal_clock_common_ns(void)
+uint64_t peal_clock_host_ns(void)
 {
 	return peali_now_ns();
 }
@@ -145,7 +145,7 @@ void peali_clock_fini(struct peali_clock *clock)
 static int contact(const struct peal_worker_status *s,
 		   struct peali_clock_contact *out)
 {
-	/* A7: pairs with R7 in peali_clock_look. */
+	/* A7: pairs with R7 in peali_clock_poll. */
 	out->seen = peal_load_acquire_sys(&s->clock_seen);
 	out->first = peal_load_relaxed_sys(&s->clock_first);
 	/* acquire: the host reads its own clock afterwards */
@@ -164,7 +164,7 @@ static void publish(struct peal_kernel_control *to, const struct peal_clock *c)
 
 	peal_store_relaxed_sys(&to->clock_turn, turn + 1);
 	/*
-	 * R9: pair with A9 in peali_clock_look. A worker that reads a new word
+	 * R9: pair with A9 in peali_clock_poll. A worker that reads a new word
 	 * also sees that the turn has changed.
 	 */
 	peal_store_release_sys(&to->clock_at, c->at);

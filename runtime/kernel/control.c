@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <peal/device/producer.h>
+#include <peal/device/link_producer.h>
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
@@ -123,16 +123,17 @@ static int tell_failed(struct peal_kernel *k, uint32_t worker, uint16_t type,
 		return peali_fail(result, call, "kernel '%s' has ended",
 				  k->name);
 	if (result == PEAL_EHUNG) {
-		actor = peal_load_relaxed_sys(&k->status[worker].hand);
+		actor = peal_load_relaxed_sys(&k->status[worker].inflight);
 		return peali_fail(
 			result, call,
 			"worker %u of kernel '%s' did not answer in "
 			"%llu ms: %s %lld",
-			worker, k->name, (unsigned long long)k->rt->answer_ms,
+			worker, k->name,
+			(unsigned long long)k->rt->control_timeout_ms,
 			actor ? "it is in the handler of actor" :
 				"it runs no handler, beat",
 			(long long)(actor ? PEAL_ACTOR_INDEX(actor - 1) :
-					    k->status[worker].beat));
+					    k->status[worker].heartbeat));
 	}
 	return peali_fail(result, call,
 			  "worker %u of kernel '%s' refused control message %u",
@@ -141,7 +142,7 @@ static int tell_failed(struct peal_kernel *k, uint32_t worker, uint16_t type,
 
 static uint64_t answer_deadline(const struct peal_kernel *k)
 {
-	return peali_deadline((int64_t)k->rt->answer_ms * 1000000);
+	return peali_deadline((int64_t)k->rt->control_timeout_ms * 1000000);
 }
 
 int peali_kernel_tell_all(struct peal_kernel *k, const uint32_t *worker,
@@ -174,12 +175,13 @@ int peali_kernel_tell_all(struct peal_kernel *k, const uint32_t *worker,
 
 uint64_t peali_report_view(const struct peal_kernel *k)
 {
-	return peali_area_view(k->rt, k->device, &k->shared) + k->report_offset;
+	return peali_block_view(k->rt, k->device, &k->shared) +
+	       k->report_offset;
 }
 
 void peali_report_read(const struct peal_kernel *k, void *out, size_t bytes)
 {
-	const uint8_t *host = (const uint8_t *)(uintptr_t)peali_area_view(
+	const uint8_t *host = (const uint8_t *)(uintptr_t)peali_block_view(
 		k->rt, PEALI_HOST, &k->shared);
 
 	memcpy(out, host + k->report_offset, bytes);
@@ -270,7 +272,7 @@ static int await_end(struct peal_kernel *k, int64_t timeout_ns)
 			peali_poll_pause(&turns);
 	}
 	if (began)
-		peali_meter_waited(k->rt, PEAL_WAIT_KERNEL, began);
+		peali_counters_waited(k->rt, PEAL_WAIT_KERNEL, began);
 	if (late)
 		return PEAL_ETIMEDOUT;
 	take_end(k);
@@ -304,7 +306,7 @@ static const char *what_blocks(uint64_t blocked, char text[48])
 
 	if (port == PEAL_BLOCKED_MAIL)
 		return "mailboxes or pools have no room";
-	if (port == PEAL_BLOCKED_AWAY)
+	if (port == PEAL_BLOCKED_FORWARD)
 		return "way to another kernel, where it lives, has no room";
 	if (port == PEAL_BLOCKED_TIMER || port == PEAL_BLOCKED_DOWN)
 		return "own mailbox or pool has no room";
@@ -360,8 +362,8 @@ static int name_timers(struct peal_kernel *k, int code, const char *call)
  * Reports the handler that worker `i` runs. Returns 1 with a text, or 0 if the
  * worker runs no handler.
  */
-static int name_hand(struct peal_kernel *k, uint32_t i, int code,
-		     const char *call)
+static int name_inflight(struct peal_kernel *k, uint32_t i, int code,
+			 const char *call)
 {
 	char text[256];
 	int has;
@@ -410,7 +412,7 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 
 		if (phase_of(k, i) >= PEAL_WORKER_STOPPED)
 			continue;
-		if (name_hand(k, i, code, call))
+		if (name_inflight(k, i, code, call))
 			return code;
 		/* a port without a link has no further cause */
 		if (waited_ns >= WHY_NS && !(blocked >> 16 & 1))
@@ -606,7 +608,8 @@ int peali_kernel_end(struct peal_kernel *k, uint64_t deadline)
 	peal_kernel_stop(k, now < deadline ? (int64_t)(deadline - now) : 0);
 	if (peali_kernel_ended(k))
 		return 0;
-	return peal_kernel_abort(k, (int64_t)k->rt->answer_ms * 1000000);
+	return peal_kernel_abort(k,
+				 (int64_t)k->rt->control_timeout_ms * 1000000);
 }
 
 /* ---- info ---------------------------------------------------------------- */
@@ -635,16 +638,19 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 	for (i = 0; i < k->params.n_workers; i++) {
 		const struct peal_worker_status *s = &k->status[i];
 
-		/* read before `told`, so that mail_done never exceeds told */
-		info_out->mail_done += peal_load_acquire_sys(&s->mail_done);
-		info_out->mail_dead += peal_load_relaxed_sys(&s->mail_dead);
-		info_out->mail_poisoned +=
-			peal_load_relaxed_sys(&s->mail_poisoned);
-		info_out->mail_expired +=
-			peal_load_relaxed_sys(&s->mail_expired);
-		info_out->mail_full += peal_load_relaxed_sys(&s->mail_full);
-		info_out->mail_duplicate +=
-			peal_load_relaxed_sys(&s->mail_duplicate);
+		/* read before mailbox_sends: mailbox_done never exceeds it */
+		info_out->mailbox_done +=
+			peal_load_acquire_sys(&s->mailbox_done);
+		info_out->mailbox_dead +=
+			peal_load_relaxed_sys(&s->mailbox_dead);
+		info_out->mailbox_abandoned +=
+			peal_load_relaxed_sys(&s->mailbox_abandoned);
+		info_out->mailbox_expired +=
+			peal_load_relaxed_sys(&s->mailbox_expired);
+		info_out->mailbox_dropped +=
+			peal_load_relaxed_sys(&s->mailbox_dropped);
+		info_out->mailbox_duplicates +=
+			peal_load_relaxed_sys(&s->mailbox_duplicates);
 		info_out->handled += peal_load_relaxed_sys(&s->handled);
 		info_out->failed += peal_load_relaxed_sys(&s->failed);
 		info_out->inits += peal_load_relaxed_sys(&s->inits);
@@ -654,7 +660,8 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 		peali_asks_add(k, i, &info_out->asks);
 	}
 	for (i = 0; i < k->params.n_workers; i++)
-		info_out->told += peal_load_relaxed_sys(&k->status[i].told);
+		info_out->mailbox_sends +=
+			peal_load_relaxed_sys(&k->status[i].mailbox_sends);
 	return 0;
 }
 
@@ -662,7 +669,7 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 		     struct peal_worker_info *info_out)
 {
 	const struct peal_worker_status *s;
-	uint64_t moved, blocked, hand;
+	uint64_t moved, blocked, inflight;
 
 	if (!k || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_worker_info",
@@ -674,16 +681,17 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 	s = &k->status[worker];
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->phase = peal_load_acquire_sys(&s->phase);
-	info_out->beat = peal_load_relaxed_sys(&s->beat);
+	info_out->heartbeat = peal_load_relaxed_sys(&s->heartbeat);
 	info_out->handled = peal_load_relaxed_sys(&s->handled);
 	info_out->emitted = peal_load_relaxed_sys(&s->emitted);
-	info_out->told = peal_load_relaxed_sys(&s->told);
-	info_out->mail_done = peal_load_relaxed_sys(&s->mail_done);
-	info_out->mail_dead = peal_load_relaxed_sys(&s->mail_dead);
+	info_out->mailbox_sends = peal_load_relaxed_sys(&s->mailbox_sends);
+	info_out->mailbox_done = peal_load_relaxed_sys(&s->mailbox_done);
+	info_out->mailbox_dead = peal_load_relaxed_sys(&s->mailbox_dead);
 	info_out->failed = peal_load_relaxed_sys(&s->failed);
 	info_out->idle_turns = peal_load_relaxed_sys(&s->idle_turns);
-	hand = peal_load_relaxed_sys(&s->hand);
-	info_out->actor = hand ? (int64_t)PEAL_HAND_ACTOR(hand) : -1;
+	inflight = peal_load_relaxed_sys(&s->inflight);
+	info_out->actor = inflight ? (int64_t)PEAL_INFLIGHT_ACTOR(inflight) :
+				     -1;
 	blocked = peal_load_relaxed_sys(&s->blocked);
 	info_out->blocked_port = (int64_t)(blocked & 0xffff) - 1;
 	info_out->blocked_actor = blocked ? (int64_t)(blocked >> 32) : -1;
@@ -692,6 +700,6 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 	peali_asks_add(k, worker, &info_out->asks);
 	moved = atomic_load(&k->workers[worker].beat_moved_ns);
 	if (moved && info_out->phase < PEAL_WORKER_STOPPED)
-		info_out->silent_ns = peali_now_ns() - moved;
+		info_out->since_heartbeat_ns = peali_now_ns() - moved;
 	return 0;
 }

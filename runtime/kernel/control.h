@@ -34,7 +34,7 @@ int peali_kernel_post_number(struct peal_kernel *kernel, uint32_t worker,
 			     uint64_t *number_out);
 /* Continues to reclaim mailbox slots that dead workers hold. Never waits. The
  * caller holds rt->lock. */
-void peali_kernel_mend(struct peal_kernel *kernel);
+void peali_kernel_reclaim(struct peal_kernel *kernel);
 /* Returns the address of a worker's bell. */
 uint64_t peali_kernel_bell(const struct peal_kernel *kernel, uint32_t worker);
 /* Returns the state of a kernel. *result_out is the first failure or 0. */

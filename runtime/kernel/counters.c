@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counts and samples the work of a runtime. See meter.h. */
+/* Counts and samples the work of a runtime. See counters.h. */
 #include "runtime/kernel/counters.h"
 
 #include "runtime/base/error.h"
@@ -12,9 +12,9 @@
 
 static _Atomic uint64_t n_runtimes;
 
-int peali_meter_open(struct peal_runtime *rt)
+int peali_counters_open(struct peal_runtime *rt)
 {
-	struct peali_meter *m = calloc(1, sizeof(*m));
+	struct peali_counters *m = calloc(1, sizeof(*m));
 
 	if (m)
 		m->kept = calloc((size_t)rt->devices.n + 1, sizeof(*m->kept));
@@ -28,23 +28,24 @@ int peali_meter_open(struct peal_runtime *rt)
 	m->n_devices = rt->devices.n;
 	m->runtime = atomic_fetch_add(&n_runtimes, 1) + 1;
 	m->opened_ns = peali_now_ns();
-	rt->meter = m;
+	rt->counters = m;
 	return 0;
 }
 
-void peali_meter_close(struct peal_runtime *rt)
+void peali_counters_close(struct peal_runtime *rt)
 {
-	if (!rt->meter)
+	if (!rt->counters)
 		return;
-	pthread_mutex_destroy(&rt->meter->lock);
-	free(rt->meter->kept);
-	free(rt->meter);
-	rt->meter = NULL;
+	pthread_mutex_destroy(&rt->counters->lock);
+	free(rt->counters->kept);
+	free(rt->counters);
+	rt->counters = NULL;
 }
 
 /* ---- samples ------------------------------------------------------------- */
 
-void peali_times_add(struct peali_times *to, const struct peali_times *more)
+void peali_times_add(struct peali_busy_times *to,
+		     const struct peali_busy_times *more)
 {
 	to->samples += more->samples;
 	to->worker_ns += more->worker_ns;
@@ -52,10 +53,10 @@ void peali_times_add(struct peali_times *to, const struct peali_times *more)
 	to->blocked_ns += more->blocked_ns;
 }
 
-void peali_meter_look(struct peal_kernel *k, uint64_t ns)
+void peali_counters_sample(struct peal_kernel *k, uint64_t ns)
 {
-	struct peali_meter *m = k->rt->meter;
-	struct peali_times seen = { 0 };
+	struct peali_counters *m = k->rt->counters;
+	struct peali_busy_times seen = { 0 };
 	uint32_t i;
 
 	for (i = 0; i < k->params.n_workers; i++) {
@@ -66,7 +67,7 @@ void peali_meter_look(struct peal_kernel *k, uint64_t ns)
 			continue;
 		seen.samples++;
 		seen.worker_ns += ns;
-		if (peal_load_relaxed_sys(&s->hand))
+		if (peal_load_relaxed_sys(&s->inflight))
 			seen.busy_ns += ns;
 		else if (peal_load_relaxed_sys(&s->blocked))
 			seen.blocked_ns += ns;
@@ -77,11 +78,11 @@ void peali_meter_look(struct peal_kernel *k, uint64_t ns)
 	pthread_mutex_unlock(&m->lock);
 }
 
-void peali_meter_times(struct peal_kernel *k, struct peali_times *out)
+void peali_counters_times(struct peal_kernel *k, struct peali_busy_times *out)
 {
-	pthread_mutex_lock(&k->rt->meter->lock);
+	pthread_mutex_lock(&k->rt->counters->lock);
 	*out = k->times;
-	pthread_mutex_unlock(&k->rt->meter->lock);
+	pthread_mutex_unlock(&k->rt->counters->lock);
 }
 
 /* ---- counts -------------------------------------------------------------- */
@@ -96,18 +97,19 @@ void peali_kept_add_kernel(struct peali_kept *to, const struct peal_kernel *k)
 		to->handled += peal_load_relaxed_sys(&s->handled);
 		to->failed += peal_load_relaxed_sys(&s->failed);
 		to->emitted += peal_load_relaxed_sys(&s->emitted);
-		to->told += peal_load_relaxed_sys(&s->told);
+		to->told += peal_load_relaxed_sys(&s->mailbox_sends);
 	}
 }
 
-void peali_meter_keep_kernel(const struct peal_kernel *k)
+void peali_counters_keep_kernel(const struct peal_kernel *k)
 {
-	peali_kept_add_kernel(&k->rt->meter->kept[k->device], k);
+	peali_kept_add_kernel(&k->rt->counters->kept[k->device], k);
 }
 
-void peali_meter_waited(struct peal_runtime *rt, enum peal_wait_kind kind,
-			uint64_t began_ns)
+void peali_counters_waited(struct peal_runtime *rt, enum peal_wait_kind kind,
+			   uint64_t began_ns)
 {
-	atomic_fetch_add(&rt->meter->waits[kind], 1);
-	atomic_fetch_add(&rt->meter->wait_ns[kind], peali_now_ns() - began_ns);
+	atomic_fetch_add(&rt->counters->waits[kind], 1);
+	atomic_fetch_add(&rt->counters->wait_ns[kind],
+			 peali_now_ns() - began_ns);
 }

@@ -7,7 +7,7 @@
 #include "runtime/kernel/device_spawned.h"
 
 #include <string.h>
-#include <peal/device/ask_table.h>
+#include <peal/device/impl/worker/ask_table.h>
 #include <peal/device/atomic.h>
 
 #include "runtime/base/error.h"
@@ -16,9 +16,9 @@
 
 #define CALL "peal_kernel_launch"
 
-static uint64_t rooms_of(const struct peal_kernel *k)
+static uint64_t n_spawn_slots(const struct peal_kernel *k)
 {
-	return (uint64_t)k->params.n_workers * k->params.spawn_rooms;
+	return (uint64_t)k->params.n_workers * k->params.max_spawned_actors;
 }
 
 static uint32_t largest_state(const struct peal_program *program)
@@ -34,23 +34,24 @@ static uint32_t largest_state(const struct peal_program *program)
 int peali_spawned_check(struct peal_kernel_options *o,
 			const struct peal_program *program)
 {
-	uint64_t all = o->max_actors + (uint64_t)o->workers * o->spawn_rooms;
+	uint64_t all =
+		o->max_actors + (uint64_t)o->workers * o->max_spawned_actors;
 
 	if (all > 1ULL << PEAL_ACTOR_BITS)
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"options max_actors, %u, and max_spawned_actors, %u "
+			"for each of %u workers, come to %llu "
+			"actors: a kernel has at most %u",
+			o->max_actors, o->max_spawned_actors, o->workers,
+			(unsigned long long)all, 1u << PEAL_ACTOR_BITS);
+	if (o->spawned_state_bytes && !o->max_spawned_actors)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "options max_actors, %u, and spawn_rooms, %u "
-				  "for each of %u workers, come to %llu "
-				  "actors: a kernel has at most %u",
-				  o->max_actors, o->spawn_rooms, o->workers,
-				  (unsigned long long)all,
-				  1u << PEAL_ACTOR_BITS);
-	if (o->spawn_state_bytes && !o->spawn_rooms)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "option spawn_state_bytes is %u, and there "
-				  "are no spawn_rooms with such a state",
-				  o->spawn_state_bytes);
-	if (o->spawn_rooms && !o->spawn_state_bytes)
-		o->spawn_state_bytes = largest_state(program);
+				  "option spawned_state_bytes is %u, and there "
+				  "are no max_spawned_actors with such a state",
+				  o->spawned_state_bytes);
+	if (o->max_spawned_actors && !o->spawned_state_bytes)
+		o->spawned_state_bytes = largest_state(program);
 	return 0;
 }
 
@@ -63,31 +64,33 @@ void peali_spawned_plan(struct peal_kernel *k,
 	p->n_handlers = k->program->n_handlers;
 	for (i = 0; i < p->n_handlers; i++)
 		p->hooks |= k->program->handlers[i].hooks;
-	p->first_room = o->max_actors;
-	p->spawn_rooms = o->spawn_rooms;
-	p->spawn_state_bytes = o->spawn_state_bytes;
-	p->room_step = ((uint64_t)o->spawn_state_bytes + 15) / 16 * 16;
-	p->max_actors = o->max_actors + (uint32_t)rooms_of(k);
+	p->first_actor_slot = o->max_actors;
+	p->max_spawned_actors = o->max_spawned_actors;
+	p->spawned_state_bytes = o->spawned_state_bytes;
+	p->slot_state_step = ((uint64_t)o->spawned_state_bytes + 15) / 16 * 16;
+	p->max_actors = o->max_actors + (uint32_t)n_spawn_slots(k);
 }
 
 uint64_t peali_spawned_words(const struct peal_kernel_params *p)
 {
-	return (uint64_t)p->n_workers * p->spawn_rooms * sizeof(uint64_t);
+	return (uint64_t)p->n_workers * p->max_spawned_actors *
+	       sizeof(uint64_t);
 }
 
 uint64_t peali_spawned_states(const struct peal_kernel_params *p)
 {
-	return (uint64_t)p->n_workers * p->spawn_rooms * p->room_step;
+	return (uint64_t)p->n_workers * p->max_spawned_actors *
+	       p->slot_state_step;
 }
 
 void peali_spawned_open(struct peal_kernel *k, uint64_t *rooms)
 {
 	uint64_t i;
 
-	k->rooms = rooms;
-	for (i = 0; i < rooms_of(k); i++)
-		peal_store_relaxed_sys(&rooms[i],
-				       PEAL_ROOM(0, PEAL_ROOM_FREE, 0));
+	k->spawn_slots = rooms;
+	for (i = 0; i < n_spawn_slots(k); i++)
+		peal_store_relaxed_sys(
+			&rooms[i], PEAL_ACTOR_SLOT(0, PEAL_ACTOR_SLOT_FREE, 0));
 }
 
 void peali_spawned_handlers(const struct peal_kernel *k,

@@ -2,7 +2,7 @@
 #ifndef PEALI_KERNEL_KERNEL_H
 #define PEALI_KERNEL_KERNEL_H
 
-#include <peal/device/link.h>
+#include <peal/device/impl/queue/link.h>
 
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/busy_times.h"
@@ -16,7 +16,7 @@ struct peali_inits;
 struct peali_launch;
 struct peali_monitor;
 struct peali_span;
-struct peali_ward;
+struct peali_supervised;
 
 /** The host's side of one worker. */
 struct peali_worker {
@@ -25,10 +25,11 @@ struct peali_worker {
 	uint32_t n_ports; /* end of the used ports, from PEAL_PORTS_FIRST */
 	uint32_t n_barriers;
 	uint8_t *input_used; /* max_inputs flags */
-	struct peali_space cluster; /* its part of the cluster's memory */
-	uint64_t mend_number; /* message number of mend_step; 0: not sent */
+	struct peali_suballoc cluster; /* its part of the cluster's memory */
+	uint64_t reclaim_number; /* message number of reclaim_step; 0: not
+				  * sent */
 	uint64_t beat_seen; /* the watchdog's latest value */
-	struct peali_progress progress; /* of `status.hand` */
+	struct peali_progress progress; /* of `status.inflight` */
 	_Atomic uint64_t beat_moved_ns; /* when beat_seen changed */
 };
 
@@ -40,8 +41,8 @@ struct peal_kernel {
 	int device;
 	const struct peal_program *program;
 	struct peal_kernel_params params; /* the host's copy */
-	struct peali_area shared; /* host memory: words that both sides read */
-	struct peali_area own; /* device memory: everything else */
+	struct peali_block shared; /* host memory: words that both sides read */
+	struct peali_block own; /* device memory: everything else */
 	struct peal_kernel_control *control;
 	struct peal_worker_status *status;
 	struct peal_timer_status *timers; /* for max_timers > 0 */
@@ -54,23 +55,26 @@ struct peal_kernel {
 	_Atomic uint32_t n_actors; /* live actors made by the host */
 	uint32_t n_moved; /* former entries of live actors, and proxies */
 	struct peal_supervisor *supervisors; /* max_supervisors */
-	struct peali_ward *wards; /* max_actors, if there are supervisors */
+	struct peali_supervised
+		*supervised; /* max_actors, if there are supervisors */
 	struct peali_inits *inits; /* initial states of supervised actors */
 	uint64_t report_offset; /* in `shared`: reports of workers */
 	struct peali_monitor *monitors; /* max_monitors; for endpoints */
 	struct peal_down_slot *down_slots; /* max_monitors; in `shared` */
 	uint32_t *free_limits; /* stack of 1 + the index of free limits */
 	uint32_t n_free_limits;
-	uint64_t *boards; /* refusal tables, in `shared`; NULL: no limits */
+	uint64_t *reject_tables; /* in `shared`; NULL: no limits */
 	uint32_t mailbox_message_bytes;
 	uint32_t mailbox_slots; /* for all messages of the kernel together */
-	uint32_t passage_slots; /* further slots, for forwarding links only */
+	uint32_t forward_slots; /* further slots, for forwarding links only */
 	uint32_t next_worker; /* gets the next actor, modulo n_workers */
 	uint64_t arena_offset, arena_bytes, arena_used;
-	uint64_t *rooms; /* words about handlers' actors: see spawned.c */
-	uint64_t rooms_offset; /* of the states of these actors */
-	uint32_t n_rooms; /* used part of `actors`, without handlers' actors */
-	uint32_t *retired; /* lists of free slots: see `room.c` */
+	uint64_t *spawn_slots; /* words about handlers' actors: see
+			        * device_spawned.c */
+	uint64_t spawn_states_offset; /* of the states of these actors */
+	uint32_t n_entries; /* used part of `actors`, without handlers'
+			     * actors */
+	uint32_t *retired; /* lists of free slots: see `slots.c` */
 	struct peali_span *spans; /* free ranges of the arena and of ports */
 	uint32_t n_spans, max_spans;
 	uint32_t arena_span; /* span of the latest arena bytes */
@@ -81,10 +85,11 @@ struct peal_kernel {
 	_Atomic int draining, stopping;
 	_Atomic int reaped; /* 1: all neighbours know that it has ended */
 	uint32_t n_barrier_joins; /* of barriers that exist; by rt->lock */
-	uint32_t mend_step; /* the reclaim step, enum peal_mend; 0: none */
-	uint32_t n_mended; /* dead workers that were reclaimed */
+	uint32_t reclaim_step; /* the reclaim step, enum peal_reclaim_step; 0:
+			        * none */
+	uint32_t n_reclaimed; /* dead workers that were reclaimed */
 	struct peali_clock clock; /* of the device */
-	struct peali_times times;
+	struct peali_busy_times times;
 };
 
 #endif

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of names of addresses. See name_table.h. */
-#include "runtime/kernel/name_table.h"
-
 #include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include <peal/name.h>
+#include "runtime/kernel/name_table.h"
 
 #include "runtime/base/error.h"
 #include "runtime/kernel/address.h"

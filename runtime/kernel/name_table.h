@@ -2,6 +2,8 @@
 #ifndef PEALI_NAME_TABLE_H
 #define PEALI_NAME_TABLE_H
 
+#include <peal/name.h>
+
 #include "runtime/runtime.h"
 
 /*

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options of a kernel: defaults and ranges. kernel.c checks the limits of the
+ * Options of a kernel: defaults and ranges. launch.c checks the limits of the
  * device. Files of single features, such as timer.c, check further rules.
  */
+
+#include <peal/abi/monitor.h>
 #include "runtime/kernel/options.h"
 
 #include "queues/mailbox.h"
@@ -37,14 +39,14 @@ static const struct option options[] = {
 	OPTION(max_barriers, 4, 1, 256),
 	OPTION(max_pools, 1, 1, 64),
 	OPTION(max_supervisors, 0, 0, 65535),
-	OPTION(timers, 0, 0, 1 << 20),
-	OPTION(asks, 0, 0, 65535),
+	OPTION(max_timers, 0, 0, 1 << 20),
+	OPTION(max_asks, 0, 0, 65535),
 	OPTION(max_monitors, 0, 0, 1 << PEAL_MONITOR_BITS),
-	OPTION(max_limits, 0, 0, PEAL_LIMITS_MAX),
-	OPTION(high_mailboxes, 0, 0, 1),
+	OPTION(max_mailbox_limits, 0, 0, PEAL_LIMITS_MAX),
+	OPTION(priority_mailboxes, 0, 0, 1),
 	OPTION(mailbox_message_bytes, 48, 0, UINT32_MAX), /* queues/mailbox.h */
-	OPTION(spawn_rooms, 0, 0, 1 << 24),
-	OPTION(spawn_state_bytes, 0, 0, UINT32_MAX), /* spawned.c */
+	OPTION(max_spawned_actors, 0, 0, 1 << 24),
+	OPTION(spawned_state_bytes, 0, 0, UINT32_MAX), /* device_spawned.c */
 	OPTION(arena_bytes, 1 << 20, 1, 1ULL << 40),
 	OPTION(cluster_bytes, 32 << 10, 0, UINT32_MAX), /* check_cluster */
 };
@@ -111,10 +113,10 @@ static int check_cluster(struct peal_kernel_options *o)
 /* Returns PEAL_EINVAL if an option needs mailboxes and there are none. */
 static int check_mailboxes(const struct peal_kernel_options *o)
 {
-	const char *name = o->high_mailboxes ? "high_mailboxes" :
-					       "passage_slots";
-	uint32_t value = o->high_mailboxes ? o->high_mailboxes :
-					     o->passage_slots;
+	const char *name = o->priority_mailboxes ? "priority_mailboxes" :
+						   "forward_slots";
+	uint32_t value = o->priority_mailboxes ? o->priority_mailboxes :
+						 o->forward_slots;
 
 	if (!value || o->mailbox_slots)
 		return 0;
@@ -125,19 +127,19 @@ static int check_mailboxes(const struct peal_kernel_options *o)
 }
 
 /*
- * Sets the default of passage_slots: mailbox_slots, or less if mailbox_slots
+ * Sets the default of forward_slots: mailbox_slots, or less if mailbox_slots
  * and asks leave fewer slots of a mailbox.
  */
-static void complete_passages(struct peal_kernel_options *o)
+static void complete_forward_slots(struct peal_kernel_options *o)
 {
-	uint64_t used =
-		(uint64_t)o->mailbox_slots + (o->asks ? o->asks + 1ULL : 0);
+	uint64_t used = (uint64_t)o->mailbox_slots +
+			(o->max_asks ? o->max_asks + 1ULL : 0);
 	uint64_t left = used < PEALI_MAILBOX_SLOTS_MAX ?
 				PEALI_MAILBOX_SLOTS_MAX - used :
 				0;
 
-	if (!o->passage_slots)
-		o->passage_slots = o->mailbox_slots < left ? o->mailbox_slots :
+	if (!o->forward_slots)
+		o->forward_slots = o->mailbox_slots < left ? o->mailbox_slots :
 							     (uint32_t)left;
 }
 
@@ -161,6 +163,6 @@ int peali_kernel_options_complete(struct peal_kernel_options *o,
 		result = peali_spawned_check(o, program);
 	if (!result)
 		result = check_mailboxes(o);
-	complete_passages(o);
+	complete_forward_slots(o);
 	return result ? result : check_cluster(o);
 }

@@ -9,11 +9,12 @@
  * the middle of a put. So the host sends three steps to all live workers. A
  * step begins when all live workers have answered the step before.
  *
- * 1. PEAL_MEND_NOTE: each worker notes the number of tickets of its mailboxes.
- * 2. PEAL_MEND_PASS: the answers show that live workers have written the slots
- *    of all noted tickets.
- * 3. PEAL_MEND_POISON: each worker gives up noted tickets without a tag. These
- *    tickets belong to the dead worker.
+ * 1. PEAL_RECLAIM_SNAPSHOT: each worker notes the number of tickets of its
+ *    mailboxes.
+ * 2. PEAL_RECLAIM_FENCE: the answers show that live workers have written the
+ *    slots of all noted tickets.
+ * 3. PEAL_RECLAIM_ABANDON: each worker gives up noted tickets without a tag.
+ *    These tickets belong to the dead worker.
  *
  * The status of a worker tells that it is dead, never a timeout. The host waits
  * for a worker that is slow or in a long handler.
@@ -51,37 +52,39 @@ static uint32_t count_dead(const struct peal_kernel *k)
 static int has_done(struct peal_kernel *k, uint32_t worker)
 {
 	struct peali_worker *w = &k->workers[worker];
-	struct peal_control_mend mend = { k->mend_step, 0 };
+	struct peal_control_reclaim mend = { k->reclaim_step, 0 };
 
 	if (phase_of(k, worker) >= PEAL_WORKER_STOPPED)
 		return 1;
-	if (!w->mend_number &&
-	    peali_kernel_post_number(k, worker, PEAL_CONTROL_MEND, &mend,
-				     sizeof(mend), &w->mend_number))
+	if (!w->reclaim_number &&
+	    peali_kernel_post_number(k, worker, PEAL_CONTROL_RECLAIM, &mend,
+				     sizeof(mend), &w->reclaim_number))
 		return 0; /* the control link is full */
 	/* A5: pairs with R5 in peali_control: all its puts are published. */
 	return peal_load_acquire_sys(&k->status[worker].control_done) >=
-	       w->mend_number;
+	       w->reclaim_number;
 }
 
-void peali_kernel_mend(struct peal_kernel *k)
+void peali_kernel_reclaim(struct peal_kernel *k)
 {
 	uint32_t i, done = 0, dead;
 
 	if (!k->params.mailboxes || k->stopping || peali_kernel_ended(k))
 		return;
-	if (!k->mend_step) {
+	if (!k->reclaim_step) {
 		dead = count_dead(k);
-		if (dead == k->n_mended)
+		if (dead == k->n_reclaimed)
 			return;
-		k->n_mended = dead;
-		k->mend_step = PEAL_MEND_NOTE;
+		k->n_reclaimed = dead;
+		k->reclaim_step = PEAL_RECLAIM_SNAPSHOT;
 	}
 	for (i = 0; i < k->params.n_workers; i++)
 		done += (uint32_t)has_done(k, i);
 	if (done < k->params.n_workers)
 		return;
 	for (i = 0; i < k->params.n_workers; i++)
-		k->workers[i].mend_number = 0;
-	k->mend_step = k->mend_step == PEAL_MEND_POISON ? 0 : k->mend_step + 1;
+		k->workers[i].reclaim_number = 0;
+	k->reclaim_step = k->reclaim_step == PEAL_RECLAIM_ABANDON ?
+				  0 :
+				  k->reclaim_step + 1;
 }

@@ -25,17 +25,18 @@ struct peali_actor {
 	 * PEALI_ELSEWHERE. Else 0. */
 	uint32_t moving;
 	union {
-		uint32_t ports_of; /* 1 + the owner's entry; 0: own ports */
-		uint32_t next; /* in a list of free slots: see `room.c` */
+		uint32_t share_ports_with; /* 1 + the owner's entry; 0: own
+					    * ports */
+		uint32_t next; /* in a list of free slots: see `slots.c` */
 	};
 	uint64_t state_offset; /* in the kernel's device memory */
 	uint32_t limit; /* 1 + the index of its limit; 0: none */
-	uint32_t mailbox_limit, mailbox_full; /* as in its options */
+	uint32_t mailbox_limit, mailbox_overflow; /* as in its options */
 	uint32_t pinned; /* 1: the options named its worker */
 	uint32_t bare; /* 1: the state belongs to a former entry's slot */
 };
 
-/* As moved_to, moved_from or moving: in another kernel. See cross.c. */
+/* As moved_to, moved_from or moving: in another kernel. See forwarding.c. */
 #define PEALI_ELSEWHERE UINT32_MAX
 
 /* Values of `handler` for entries without an actor: pools, and proxies for
@@ -51,7 +52,7 @@ struct peali_pool {
 	uint32_t n_members;
 	uint32_t *members; /* per worker: 1 + its member's entry; 0: none */
 	struct peali_work_spec spec; /* of each worker's shard */
-	struct peali_area area; /* the set, then private memory per worker */
+	struct peali_block block; /* the set, then private memory per worker */
 	uint64_t worker_offset, worker_bytes; /* of the private memory */
 };
 

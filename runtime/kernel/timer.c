@@ -16,12 +16,13 @@ _Static_assert(sizeof(struct peal_timer_counts) ==
 int peali_timers_plan(struct peal_kernel *k,
 		      const struct peal_kernel_options *o)
 {
-	if (o->timers && !o->mailbox_slots)
-		return peali_fail(PEAL_EINVAL, "peal_kernel_launch",
-				  "option timers is %u and mailbox_slots is 0: "
-				  "timers put their messages into mailboxes",
-				  o->timers);
-	k->params.max_timers = o->timers;
+	if (o->max_timers && !o->mailbox_slots)
+		return peali_fail(
+			PEAL_EINVAL, "peal_kernel_launch",
+			"option max_timers is %u and mailbox_slots is 0: "
+			"timers put their messages into mailboxes",
+			o->max_timers);
+	k->params.max_timers = o->max_timers;
 	if (k->params.max_asks) /* each ask has a timer */
 		k->params.max_timers += k->params.max_asks + 1;
 	k->params.timer_bytes = (k->mailbox_message_bytes + 15) / 16 * 16;

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Kernels: computes their memory layout, launches and destroys them. */
+/* Kernels: computes their memory layout, and launches them. */
+#include "runtime/launch/launch.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <peal/device/producer.h>
-#include <peal/device/worker.h>
+#include <peal/abi/monitor.h>
+#include <peal/abi/supervisor.h>
+#include <peal/device/impl/worker/worker.h>
+#include <peal/device/link_producer.h>
 #include "p2p/probe.h"
 #include "queues/mailbox.h"
 #include "queues/ring.h"
@@ -49,21 +53,22 @@ struct mail_plan {
 	struct peali_admission_spec admission; /* one for all mailboxes */
 };
 
-/* Offsets in the two areas of a kernel, in bytes. */
+/* Offsets in the two memory blocks of a kernel, in bytes. */
 struct kernel_layout {
 	/* k->shared: host memory */
 	uint64_t control, status, bells, rings, ring_stride, credits, counts;
 	uint64_t timers, asks; /* counters of timers and asks */
 	uint64_t downs; /* down messages for endpoints */
-	uint64_t rooms; /* PEAL_ROOM words: actor slots for handlers */
-	uint64_t boards; /* addresses of the requesters' boards */
+	uint64_t spawn_slots; /* PEAL_ACTOR_SLOT words: actor slots for
+			       * handlers */
+	uint64_t reject_tables; /* addresses of the reject tables */
 	uint64_t stages; /* of the host's ends of the control rings */
 	uint64_t shared_bytes;
 	/* k->own: device memory, except for `report` in k->shared */
 	uint64_t params, workers, worker_stride, actors, admission, mailboxes;
 	uint64_t mailbox_stride, worker_stages, cluster_home, arena, own_bytes;
-	uint64_t supervisors, care, report, monitors, handlers, room_states,
-		limits;
+	uint64_t supervisors, supervision, report, monitors, handlers,
+		slot_states, limits;
 	/* the control rings */
 	struct peali_ring_spec spec;
 	uint64_t stage_bytes;
@@ -116,11 +121,11 @@ static void lay_out(struct kernel_layout *at,
 		at->shared_bytes += n * sizeof(struct peal_ask_status);
 	at->downs = at->shared_bytes;
 	at->shared_bytes += p->max_monitors * sizeof(struct peal_down_slot);
-	at->rooms = at->shared_bytes;
+	at->spawn_slots = at->shared_bytes;
 	at->shared_bytes += peali_spawned_words(p);
-	at->boards = at->shared_bytes;
-	if (p->max_limits)
-		at->shared_bytes += PEAL_BOARDS_MAX * sizeof(uint64_t);
+	at->reject_tables = at->shared_bytes;
+	if (p->max_mailbox_limits)
+		at->shared_bytes += PEAL_REJECT_TABLES_MAX * sizeof(uint64_t);
 
 	at->params = 0;
 	at->workers = peali_whole_lines(sizeof(struct peal_kernel_params));
@@ -134,15 +139,16 @@ static void lay_out(struct kernel_layout *at,
 		at->mailboxes += sizeof(struct peal_admission);
 	at->mailbox_stride = p->mailbox_stride;
 	at->worker_stages =
-		at->mailboxes + (n + p->high_boxes) * at->mailbox_stride;
+		at->mailboxes + (n + p->priority_boxes) * at->mailbox_stride;
 	at->supervisors =
 		peali_whole_lines(at->worker_stages + n * at->stage_bytes);
-	at->care = at->supervisors +
-		   p->max_supervisors * sizeof(struct peal_supervisor_record);
-	at->monitors = at->care;
+	at->supervision =
+		at->supervisors +
+		p->max_supervisors * sizeof(struct peal_supervisor_record);
+	at->monitors = at->supervision;
 	if (p->max_supervisors)
-		at->monitors += peali_whole_lines(p->max_actors *
-						  sizeof(struct peal_care));
+		at->monitors += peali_whole_lines(
+			p->max_actors * sizeof(struct peal_supervision));
 	at->handlers = at->monitors;
 	if (p->max_monitors)
 		at->handlers += peali_whole_lines(
@@ -152,22 +158,22 @@ static void lay_out(struct kernel_layout *at,
 		     peali_whole_lines(p->n_handlers *
 				       sizeof(struct peal_handler_entry));
 	at->cluster_home = at->limits +
-			   peali_whole_lines(p->max_limits *
+			   peali_whole_lines(p->max_mailbox_limits *
 					     sizeof(struct peal_limit_record));
 	at->arena = at->cluster_home;
 	if (p->epoch_ns)
 		at->arena += n * p->cluster_bytes;
-	at->room_states = at->arena + peali_whole_lines(arena_bytes);
+	at->slot_states = at->arena + peali_whole_lines(arena_bytes);
 	at->own_bytes =
-		at->room_states + peali_whole_lines(peali_spawned_states(p));
+		at->slot_states + peali_whole_lines(peali_spawned_states(p));
 }
 
 /* Makes a control ring: the worker's view of it, and the host's producer. */
 static void make_control(struct peal_kernel *k, const struct kernel_layout *at,
 			 uint32_t worker, struct peal_link_view *worker_view)
 {
-	uint64_t host = peali_area_view(k->rt, PEALI_HOST, &k->shared);
-	uint64_t device = peali_area_view(k->rt, k->device, &k->shared);
+	uint64_t host = peali_block_view(k->rt, PEALI_HOST, &k->shared);
+	uint64_t device = peali_block_view(k->rt, k->device, &k->shared);
 	uint64_t ring = at->rings + worker * at->ring_stride;
 	struct peal_link_view view;
 
@@ -181,7 +187,7 @@ static void make_control(struct peal_kernel *k, const struct kernel_layout *at,
 	view.counts =
 		device + at->counts + worker * sizeof(struct peal_link_counts);
 	if (at->stage_bytes)
-		view.stage = peali_area_view(k->rt, k->device, &k->own) +
+		view.stage = peali_block_view(k->rt, k->device, &k->own) +
 			     at->worker_stages + worker * at->stage_bytes;
 	*worker_view = view;
 	if (at->stage_bytes)
@@ -202,7 +208,7 @@ static void make_mailboxes(struct peal_kernel *k,
 	peali_admission_header(
 		(struct peal_admission *)(void *)(image + at->admission),
 		&mail->admission);
-	for (i = 0; i < k->params.n_workers + k->params.high_boxes; i++)
+	for (i = 0; i < k->params.n_workers + k->params.priority_boxes; i++)
 		peali_mailbox_header(
 			(struct peal_mailbox *)(void *)(image + at->mailboxes +
 							i * at->mailbox_stride),
@@ -234,23 +240,23 @@ static int write_image(struct peal_kernel *k, const struct kernel_layout *at,
 	actors = (struct peal_actor_entry *)(void *)(image + at->actors);
 	if (k->params.max_monitors)
 		((struct peal_monitors *)(void *)(image + at->monitors))->slots =
-			peali_area_view(k->rt, k->device, &k->shared) +
+			peali_block_view(k->rt, k->device, &k->shared) +
 			at->downs;
 	peali_spawned_handlers(
 		k, (struct peal_handler_entry *)(void *)(image + at->handlers));
 	for (i = 0; i < k->params.max_actors; i++)
-		actors[i].place = PEAL_PLACE(0, 0, PEAL_NO_HANDLER);
-	result = peali_area_write(k->rt, &k->own, 0, image, at->arena);
+		actors[i].location = PEAL_ENTRY(0, 0, PEAL_NO_HANDLER);
+	result = peali_block_write(k->rt, &k->own, 0, image, at->arena);
 	free(image);
 	return result;
 }
 
 static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 {
-	uint64_t shared = peali_area_view(k->rt, k->device, &k->shared);
-	uint64_t own = peali_area_view(k->rt, k->device, &k->own);
-	uint8_t *host = (uint8_t *)(uintptr_t)peali_area_view(k->rt, PEALI_HOST,
-							      &k->shared);
+	uint64_t shared = peali_block_view(k->rt, k->device, &k->shared);
+	uint64_t own = peali_block_view(k->rt, k->device, &k->own);
+	uint8_t *host = (uint8_t *)(uintptr_t)peali_block_view(
+		k->rt, PEALI_HOST, &k->shared);
 	struct peal_kernel_params *p = &k->params;
 
 	k->control = (struct peal_kernel_control *)(void *)(host + at->control);
@@ -273,19 +279,20 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 		p->cluster_bytes && p->epoch_ns ? own + at->cluster_home : 0;
 	if (p->max_supervisors) {
 		p->supervisors = own + at->supervisors;
-		p->care = own + at->care;
+		p->supervision = own + at->supervision;
 	}
 	p->monitors = p->max_monitors ? own + at->monitors : 0;
 	k->down_slots = (struct peal_down_slot *)(void *)(host + at->downs);
 	p->handlers = own + at->handlers;
-	p->rooms = shared + at->rooms;
-	p->room_states = own + at->room_states;
-	peali_spawned_open(k, (uint64_t *)(void *)(host + at->rooms));
-	k->rooms_offset = at->room_states;
-	if (p->max_limits) {
+	p->actor_slots = shared + at->spawn_slots;
+	p->slot_states = own + at->slot_states;
+	peali_spawned_open(k, (uint64_t *)(void *)(host + at->spawn_slots));
+	k->spawn_states_offset = at->slot_states;
+	if (p->max_mailbox_limits) {
 		p->limits = own + at->limits;
-		p->boards = shared + at->boards;
-		k->boards = (uint64_t *)(void *)(host + at->boards);
+		p->reject_tables = shared + at->reject_tables;
+		k->reject_tables =
+			(uint64_t *)(void *)(host + at->reject_tables);
 	}
 	k->report_offset = at->report;
 	k->arena_offset = at->arena;
@@ -300,18 +307,19 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 static int grow_box(struct peali_mailbox_spec *box,
 		    const struct peal_kernel_options *o)
 {
-	uint64_t most = (uint64_t)o->mailbox_slots + o->passage_slots +
-			(o->asks ? o->asks + 1ULL : 0);
+	uint64_t most = (uint64_t)o->mailbox_slots + o->forward_slots +
+			(o->max_asks ? o->max_asks + 1ULL : 0);
 	uint64_t slots = box->slots;
 
 	while (slots < most)
 		slots *= 2;
 	if (slots > PEALI_MAILBOX_SLOTS_MAX)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "mailbox_slots is %u, passage_slots %u and "
+				  "mailbox_slots is %u, forward_slots %u and "
 				  "asks %u: a mailbox has a slot for each of "
 				  "them, and one has at most 2^20",
-				  o->mailbox_slots, o->passage_slots, o->asks);
+				  o->mailbox_slots, o->forward_slots,
+				  o->max_asks);
 	box->slots = (uint32_t)slots;
 	return 0;
 }
@@ -331,10 +339,10 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		if (k->program->handlers[i].tells > admission->tells)
 			admission->tells = k->program->handlers[i].tells;
 	admission->slots = box->slots = o->mailbox_slots;
-	admission->passages = o->passage_slots;
+	admission->passages = o->forward_slots;
 	admission->n_workers = o->workers;
-	admission->others = (o->timers != 0) + (o->max_monitors != 0);
-	admission->boxes = 1 + (o->high_mailboxes != 0);
+	admission->others = (o->max_timers != 0) + (o->max_monitors != 0);
+	admission->boxes = 1 + (o->priority_mailboxes != 0);
 	box->message_bytes = o->mailbox_message_bytes;
 	box->n_workers = 1; /* leases come from the common admission */
 	box->policy = o->mailbox_policy;
@@ -351,9 +359,9 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		return result;
 	k->mailbox_message_bytes = box->message_bytes;
 	k->mailbox_slots = admission->slots;
-	k->passage_slots = admission->passages;
+	k->forward_slots = admission->passages;
 	k->params.mailbox_stride = peali_whole_lines(peali_mailbox_bytes(box));
-	k->params.high_boxes = o->high_mailboxes ? o->workers : 0;
+	k->params.priority_boxes = o->priority_mailboxes ? o->workers : 0;
 	return 0;
 }
 
@@ -380,11 +388,11 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 		return result;
 	lay_out(at, &k->params, o->arena_bytes);
 	k->arena_bytes = o->arena_bytes;
-	result = peali_area_alloc(k->rt, PEALI_HOST, at->shared_bytes,
-				  &k->shared);
+	result = peali_block_alloc(k->rt, PEALI_HOST, at->shared_bytes,
+				   &k->shared);
 	if (!result)
-		result = peali_area_alloc(k->rt, k->device, at->own_bytes,
-					  &k->own);
+		result = peali_block_alloc(k->rt, k->device, at->own_bytes,
+					   &k->own);
 	if (result)
 		return result;
 	set_addresses(k, at);
@@ -393,7 +401,7 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 
 /* ---- the object ---------------------------------------------------------- */
 
-static void free_kernel(struct peal_kernel *k)
+void peali_kernel_free(struct peal_kernel *k)
 {
 	uint32_t i;
 
@@ -402,15 +410,15 @@ static void free_kernel(struct peal_kernel *k)
 	peali_pools_free(k);
 	peali_supervisors_close(k);
 	peali_monitors_close(k);
-	peali_area_free(k->rt, &k->own);
-	peali_area_free(k->rt, &k->shared);
+	peali_block_free(k->rt, &k->own);
+	peali_block_free(k->rt, &k->shared);
 	for (i = 0; k->workers && i < k->params.n_workers; i++) {
 		free(k->workers[i].input_used);
-		peali_space_close(&k->workers[i].cluster);
+		peali_suballoc_close(&k->workers[i].cluster);
 	}
 	free(k->workers);
 	free(k->free_limits);
-	peali_rooms_close(k);
+	peali_actor_slots_close(k);
 	pthread_mutex_destroy(&k->call_lock);
 	pthread_mutex_destroy(&k->push_lock);
 	peali_clock_fini(&k->clock);
@@ -458,10 +466,10 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->params.max_steps = o->max_steps;
 	k->params.max_handler_ns = o->max_handler_ns;
 	peali_spawned_plan(k, o);
-	k->params.max_limits = o->max_limits;
+	k->params.max_mailbox_limits = o->max_mailbox_limits;
 	k->params.lease_ns = o->lease_ns;
 	k->params.epoch_ns = o->epoch_ns;
-	k->params.end_with_inputs = o->end_with_inputs != 0;
+	k->params.drain_when_inputs_end = o->drain_when_inputs_end != 0;
 	k->params.cluster_workers = o->cluster_workers;
 	k->params.cluster_bytes = o->cluster_bytes;
 	snprintf(k->name, sizeof(k->name), "%s", o->name);
@@ -474,14 +482,14 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 		k->workers[i].input_used = calloc(o->max_inputs, 1);
 		missing += !k->workers[i].input_used;
 		if (o->cluster_workers &&
-		    peali_space_open(&k->workers[i].cluster, "cluster", 0,
-				     o->cluster_bytes))
+		    peali_suballoc_open(&k->workers[i].cluster, "cluster", 0,
+					o->cluster_bytes))
 			missing++;
 	}
-	if (!k->workers || !k->pools || missing || peali_rooms_open(k) ||
+	if (!k->workers || !k->pools || missing || peali_actor_slots_open(k) ||
 	    peali_supervisors_open(k) || peali_monitors_open(k) ||
 	    peali_limits_open(k)) {
-		free_kernel(k);
+		peali_kernel_free(k);
 		return NULL;
 	}
 	return k;
@@ -494,21 +502,21 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
  * probe would have to fit beside resident kernels. A failed probe is a verdict,
  * not an error. The caller holds rt->launch_lock.
  */
-static void prove_pairs(struct peal_runtime *rt, int device)
+static void probe_pairs(struct peal_runtime *rt, int device)
 {
 	struct peali_backend *backend = rt->devices.device[device].backend;
-	int b, proved = 0;
+	int b, probed = 0;
 
 	if (backend->ops->rings)
 		return;
 	pthread_mutex_lock(&rt->lock);
 	for (b = 0; b < rt->n_backends; b++)
 		if (rt->backends[b] == backend) {
-			proved = rt->proved[b];
-			rt->proved[b] = 1;
+			probed = rt->probed[b];
+			rt->probed[b] = 1;
 		}
 	pthread_mutex_unlock(&rt->lock);
-	if (!proved)
+	if (!probed)
 		peali_probe_backend(rt->peers, backend);
 }
 
@@ -575,7 +583,7 @@ static int check_fit(struct peal_runtime *rt, int device,
 	int result;
 
 	pthread_mutex_lock(&rt->launch_lock);
-	prove_pairs(rt, device);
+	probe_pairs(rt, device);
 	result = load_programs(rt, device, program);
 	pthread_mutex_unlock(&rt->launch_lock);
 	if (!result && o->cluster_workers)
@@ -638,7 +646,7 @@ static int start(struct peal_kernel *k)
 	memset(&desc, 0, sizeof(desc));
 	desc.device = d->local;
 	desc.program = k->program;
-	desc.params = peali_area_view(k->rt, k->device, &k->own);
+	desc.params = peali_block_view(k->rt, k->device, &k->own);
 	desc.n_workers = k->params.n_workers;
 	desc.lanes = k->params.lanes;
 	desc.cluster_workers = k->params.cluster_workers;
@@ -674,8 +682,8 @@ static void enlist(struct peal_kernel *k)
 	pthread_mutex_lock(&rt->lock);
 	k->next = rt->kernels;
 	rt->kernels = k;
-	if (k->boards) {
-		peali_boards_show(k);
+	if (k->reject_tables) {
+		peali_reject_tables_show(k);
 		atomic_store(&rt->limited, 1);
 	}
 	pthread_mutex_unlock(&rt->lock);
@@ -716,81 +724,10 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 	if (result) {
 		peali_watchdog_forget(k);
 		if (!k->launch)
-			free_kernel(k);
+			peali_kernel_free(k);
 		return result;
 	}
 	enlist(k);
 	*kernel_out = k;
-	return 0;
-}
-
-/* ---- destroy ------------------------------------------------------------- */
-
-/*
- * Returns PEAL_EBUSY if the kernel runs, or if a link, topic or barrier names
- * it. The caller holds rt->lock.
- */
-static int in_use(struct peal_kernel *k)
-{
-	struct peal_link *link;
-
-	if (!peali_kernel_ended(k))
-		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
-				  "kernel '%s' still runs: stop or drain it",
-				  k->name);
-	for (link = k->rt->links; link; link = link->next)
-		if (!link->from.passage &&
-		    (link->from.kernel == k || link->to.kernel == k))
-			return peali_fail(
-				PEAL_EBUSY, "peal_kernel_destroy",
-				"link %llu names kernel '%s': destroy "
-				"the link first",
-				(unsigned long long)link->id, k->name);
-	if (peali_topic_names(k->rt, k))
-		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
-				  "an actor of kernel '%s' publishes or "
-				  "subscribes to a topic: peal_unpublish or "
-				  "peal_unsubscribe first",
-				  k->name);
-	if (k->n_barrier_joins)
-		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
-				  "a barrier names kernel '%s': destroy the "
-				  "barrier first",
-				  k->name);
-	return 0;
-}
-
-int peal_kernel_destroy(struct peal_kernel *k)
-{
-	struct peal_kernel **p;
-	struct peal_runtime *rt;
-	const struct peali_backend_ops *ops;
-	int result;
-
-	if (!k)
-		return 0;
-	rt = k->rt;
-	ops = rt->devices.device[k->device].backend->ops;
-	pthread_mutex_lock(&rt->lock);
-	result = in_use(k);
-	if (!result)
-		result = peali_passages_end(k);
-	/* other errors are of failed kernels, which have ended as well */
-	if (!result &&
-	    ops->launch_wait(k->launch, 1000000000) == PEAL_ETIMEDOUT)
-		result = PEAL_EBUSY;
-	if (!result) {
-		for (p = &rt->kernels; *p != k; p = &(*p)->next)
-			;
-		*p = k->next;
-		peali_meter_keep_kernel(k);
-		peali_name_forget_kernel(rt, k->params.address);
-	}
-	pthread_mutex_unlock(&rt->lock);
-	if (result)
-		return result;
-	peali_watchdog_forget(k);
-	ops->launch_free(k->launch);
-	free_kernel(k);
 	return 0;
 }

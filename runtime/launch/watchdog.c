@@ -54,7 +54,7 @@ static void look_at_worker(struct watched *w, uint32_t i, uint64_t now)
 {
 	struct peal_kernel *k = w->kernel;
 	struct peali_worker *worker = &k->workers[i];
-	uint64_t beat = peal_load_relaxed_sys(&k->status[i].beat);
+	uint64_t beat = peal_load_relaxed_sys(&k->status[i].heartbeat);
 	uint64_t phase = peal_load_relaxed_sys(&k->status[i].phase);
 	uint64_t moved = atomic_load(&worker->beat_moved_ns);
 
@@ -77,7 +77,7 @@ static void name_silent(struct watched *w, uint64_t now, int locked)
 	struct peal_kernel *k = w->kernel;
 	uint32_t i = w->silent - 1;
 	char text[256] = "runs a handler, or hangs";
-	struct peali_hand hand;
+	struct peali_inflight inflight;
 	uint64_t silence;
 
 	if (!w->silent || w->named)
@@ -86,8 +86,8 @@ static void name_silent(struct watched *w, uint64_t now, int locked)
 	if (!locked && silence < 2 * k->rt->silent_ns)
 		return;
 	w->named = 1;
-	if (locked && peali_hand_read(k, i, &hand))
-		peali_hand_text(&hand, k, text);
+	if (locked && peali_inflight_read(k, i, &inflight))
+		peali_inflight_text(&inflight, k, text);
 	else if (locked)
 		snprintf(text, sizeof(text), "runs no handler, in phase '%s'",
 			 peali_phase_name(
@@ -104,7 +104,7 @@ static void look_at_kernel(struct watched *w, uint64_t now)
 	uint32_t i;
 
 	peali_clock_tick(k);
-	peali_meter_look(k, now - w->looked_ns);
+	peali_counters_sample(k, now - w->looked_ns);
 	w->looked_ns = now;
 	for (i = 0; i < k->params.n_workers; i++)
 		look_at_worker(w, i, now);
@@ -123,13 +123,13 @@ static void look_at_links(struct peali_watchdog *d, uint64_t now)
 		name_silent(w, now, locked);
 	if (!locked)
 		return;
-	peali_hands_watch(d->rt, now);
+	peali_inflight_watch(d->rt, now);
 	peali_links_sample(d->rt, now);
 	for (w = d->list; w; w = w->next) {
 		if (!atomic_load(&w->kernel->reaped) &&
 		    peali_kernel_ended(w->kernel))
 			peali_links_reap(w->kernel);
-		peali_kernel_mend(w->kernel);
+		peali_kernel_reclaim(w->kernel);
 	}
 	peali_links_close_broken(d->rt);
 	pthread_mutex_unlock(&d->rt->lock);

@@ -32,12 +32,12 @@
  */
 const struct peal_handler_info *peali_link_taker(const struct peal_link *link)
 {
-	const struct peali_end *to = &link->to;
+	const struct peali_link_end *to = &link->to;
 	const struct peal_kernel *k = to->kernel;
 	uint32_t i;
 
 	if (!to->pool)
-		return k ? peali_end_handler(to) : NULL;
+		return k ? peali_link_end_handler(to) : NULL;
 	for (i = 0; i < k->params.n_workers; i++)
 		if (to->pool->members[i])
 			return &k->program->handlers
@@ -67,7 +67,7 @@ int peali_link_check_types(const struct peal_link *link, const char *call)
 {
 	const struct peal_handler_info *taker = peali_link_taker(link);
 	const struct peal_handler_info *emitter =
-		link->from.kernel ? peali_end_handler(&link->from) : NULL;
+		link->from.kernel ? peali_link_end_handler(&link->from) : NULL;
 	uint64_t out = emitter ? emitter->output_bytes : 0;
 	uint64_t in = taker ? taker->input_bytes : 0;
 	int result = peali_handlers_agree(emitter, taker, call);
@@ -98,7 +98,7 @@ int peali_link_check_types(const struct peal_link *link, const char *call)
 
 int peali_link_attach_input(struct peal_link *link, const char *call)
 {
-	struct peali_end *to = &link->to;
+	struct peali_link_end *to = &link->to;
 	struct peal_link_view view =
 		peali_link_receiver_view(link, &link->path);
 	int result;
@@ -112,14 +112,14 @@ int peali_link_attach_input(struct peal_link *link, const char *call)
 				   sizeof(view), call);
 	if (!result) {
 		to->kernel->workers[to->worker].input_used[to->index] = 1;
-		peali_end_add_links(to, 1);
+		peali_link_end_add_links(to, 1);
 	}
 	return result;
 }
 
 int peali_link_attach_port(struct peal_link *link, const char *call)
 {
-	struct peali_end *from = &link->from;
+	struct peali_link_end *from = &link->from;
 	struct peal_link_view view = peali_link_sender_view(link, &link->path);
 	int result;
 
@@ -131,48 +131,50 @@ int peali_link_attach_port(struct peal_link *link, const char *call)
 				   PEAL_CONTROL_ATTACH_PORT, &view,
 				   sizeof(view), call);
 	if (!result)
-		peali_end_add_links(from, 1);
+		peali_link_end_add_links(from, 1);
 	return result;
 }
 
 /* Makes the receiver release the ring. Returns 0 also if it has ended. */
 static int detach_input(struct peal_link *link, const char *call)
 {
-	struct peali_end *to = &link->to;
+	struct peali_link_end *to = &link->to;
 	int result;
 
-	/* peali_far_free tells the other process, which has its own mapping */
-	if (peali_end_is_far(to))
+	/* peali_remote_free tells the other process, which has its own
+	 * mapping */
+	if (peali_link_end_is_remote(to))
 		return 0;
 	if (to->endpoint) {
 		peali_endpoint_attach_input(to->endpoint, to->index, NULL);
 		return 0;
 	}
-	result = peali_end_tell(to, PEAL_CONTROL_DETACH_INPUT, call);
+	result = peali_link_end_tell(to, PEAL_CONTROL_DETACH_INPUT, call);
 	if (result)
 		return result;
 	to->kernel->workers[to->worker].input_used[to->index] = 0;
-	peali_end_add_links(to, -1);
+	peali_link_end_add_links(to, -1);
 	return 0;
 }
 
 /* Makes the sender release the ring. Returns 0 also if it has ended. */
 static int detach_port(struct peal_link *link, const char *call)
 {
-	struct peali_end *from = &link->from;
+	struct peali_link_end *from = &link->from;
 	int result;
 
-	/* peali_far_free tells the other process, which has its own mapping */
-	if (peali_end_is_far(from))
+	/* peali_remote_free tells the other process, which has its own
+	 * mapping */
+	if (peali_link_end_is_remote(from))
 		return 0;
 	if (from->endpoint) {
 		peali_endpoint_attach_port(from->endpoint, from->index, NULL);
 		return 0;
 	}
-	result = peali_end_tell(from, PEAL_CONTROL_CLOSE_PORT, call);
+	result = peali_link_end_tell(from, PEAL_CONTROL_CLOSE_PORT, call);
 	if (result)
 		return result;
-	peali_end_add_links(from, -1);
+	peali_link_end_add_links(from, -1);
 	return 0;
 }
 
@@ -226,10 +228,10 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 		uint64_t to, const struct peal_link_options *o)
 {
 	struct peal_runtime *rt = link->rt;
-	int result = peali_end_resolve_sender(rt, from, &link->from, CALL);
+	int result = peali_link_end_resolve_sender(rt, from, &link->from, CALL);
 
 	if (!result)
-		result = peali_end_resolve(rt, to, "to", &link->to, CALL);
+		result = peali_link_end_resolve(rt, to, "to", &link->to, CALL);
 	if (result)
 		return result;
 	if (link->to.pool)
@@ -256,9 +258,9 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 	link->require = o->require;
 	link->forbid = o->forbid;
 	link->priority = o->priority;
-	result = peali_end_port(rt, &link->from, port, CALL);
+	result = peali_link_end_port(rt, &link->from, port, CALL);
 	if (!result)
-		result = peali_end_input(&link->to, CALL);
+		result = peali_link_end_input(&link->to, CALL);
 	if (result)
 		return result;
 	link->spec.capacity = o->capacity;
@@ -277,7 +279,7 @@ static int build(struct peal_link *link)
 	struct peal_runtime *rt = link->rt;
 	enum peal_route route = PEAL_ROUTE_NONE;
 	const struct peal_handler_info *emitter =
-		link->from.kernel ? peali_end_handler(&link->from) : NULL;
+		link->from.kernel ? peali_link_end_handler(&link->from) : NULL;
 	uint32_t emits = emitter ? emitter->emits : 1;
 	int result;
 
@@ -291,15 +293,15 @@ static int build(struct peal_link *link)
 					    link->forbid, &route, link->why,
 					    CALL);
 	if (!result)
-		result = peali_area_alloc(rt, PEALI_HOST,
-					  sizeof(struct peal_link_counts),
-					  &link->counts_area);
+		result = peali_block_alloc(rt, PEALI_HOST,
+					   sizeof(struct peal_link_counts),
+					   &link->counts_block);
 	if (result)
 		return result;
-	link->counts = (struct peal_link_counts *)(uintptr_t)peali_area_view(
-		rt, PEALI_HOST, &link->counts_area);
+	link->counts = (struct peal_link_counts *)(uintptr_t)peali_block_view(
+		rt, PEALI_HOST, &link->counts_block);
 	link->counts->id = link->id;
-	result = peali_path_make(link, route, &link->path, CALL);
+	result = peali_route_path_make(link, route, &link->path, CALL);
 	if (!result)
 		result = peali_link_attach_input(link, CALL);
 	if (result)
@@ -312,10 +314,10 @@ static int build(struct peal_link *link)
 
 void peali_link_free(struct peal_link *link)
 {
-	peali_path_free(link, &link->old);
-	peali_path_free(link, &link->path);
-	peali_far_free(link); /* reports the counts, which are freed next */
-	peali_area_free(link->rt, &link->counts_area);
+	peali_route_path_free(link, &link->old);
+	peali_route_path_free(link, &link->path);
+	peali_remote_free(link); /* reports the counts, which are freed next */
+	peali_block_free(link->rt, &link->counts_block);
 	pthread_mutex_destroy(&link->path_lock);
 	free(link);
 }
@@ -382,7 +384,7 @@ int peali_link_make(const struct peal_link *like, struct peal_link **link_out,
 	link->to = like->to;
 	link->from_port = like->from_port;
 	link->spec = like->spec;
-	result = peali_end_input(&link->to, call);
+	result = peali_link_end_input(&link->to, call);
 	if (!result)
 		result = complete_specs(link);
 	if (!result)
@@ -452,9 +454,9 @@ int peal_link_destroy(struct peal_link *link)
 	if (!link)
 		return 0;
 	rt = link->rt;
-	if (link->from.passage)
+	if (link->from.fwd_link)
 		return peali_fail(PEAL_EBUSY, "peal_link_destroy",
-				  "link %llu is a passage, by which messages "
+				  "link %llu is a forwarding link: messages "
 				  "follow actors from kernel '%s' to '%s': it "
 				  "goes with one of these",
 				  (unsigned long long)link->id,

@@ -6,7 +6,7 @@
 
 #include <stdlib.h>
 #include <peal/abi/ask.h>
-#include <peal/abi/place.h>
+#include <peal/abi/actor_entry.h>
 
 #include "queues/publication.h"
 #include "runtime/base/error.h"
@@ -17,9 +17,9 @@
 #include "runtime/link/link.h"
 #include "runtime/runtime.h"
 
-#define CALL "peal_dead_letters"
+#define CALL "peal_dead_letter_connect"
 
-uint64_t peal_dead_letters_address(const struct peal_kernel *k)
+uint64_t peal_dead_letter_address(const struct peal_kernel *k)
 {
 	return k ? k->params.address | PEALI_ADDRESS_DEAD_LETTERS : 0;
 }
@@ -30,7 +30,7 @@ struct peal_kernel *peali_dead_letters_of(struct peal_runtime *rt,
 	struct peal_kernel *k;
 
 	for (k = rt->kernels; k; k = k->next)
-		if (peal_dead_letters_address(k) == address)
+		if (peal_dead_letter_address(k) == address)
 			break;
 	return k;
 }
@@ -70,8 +70,8 @@ static int from_all_workers(struct peal_kernel *k, uint64_t to,
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for %u links",
 				  n);
 	for (i = 0; i < n && !result; i++)
-		result = peal_connect(k->rt, peal_dead_letters_address(k), i,
-				      to, o, &links[i]);
+		result = peal_connect(k->rt, peal_dead_letter_address(k), i, to,
+				      o, &links[i]);
 	if (result)
 		for (i = 0; i < n && links[i]; i++)
 			peal_link_destroy(links[i]);
@@ -91,8 +91,8 @@ static uint64_t kept_of(const struct peal_kernel *k)
 						    request;
 }
 
-int peal_dead_letters(struct peal_kernel *k, uint64_t to,
-		      const struct peal_link_options *options)
+int peal_dead_letter_connect(struct peal_kernel *k, uint64_t to,
+			     const struct peal_link_options *options)
 {
 	struct peal_link_options o;
 	int result;
@@ -132,8 +132,9 @@ static uint64_t leave_out(const struct peal_dead_letter *letter,
 		memcpy(&number, letter + 1, sizeof(number));
 	if (!(number & PEAL_ASK_BIT))
 		return 0;
-	header->flags &= (uint16_t) ~(PEAL_FLAG_REQUEST | PEAL_FLAG_ANSWER |
-				      PEAL_FLAG_REFUSED | PEAL_FLAG_UNANSWERED);
+	header->flags &=
+		(uint16_t) ~(PEAL_FLAG_REQUEST | PEAL_FLAG_ANSWER |
+			     PEAL_FLAG_ERROR_REPLY | PEAL_FLAG_UNANSWERED);
 	return PEAL_REQUEST_BYTES;
 }
 
@@ -155,11 +156,12 @@ int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
 	data = (const uint8_t *)(letter + 1);
 	kept = bytes - sizeof(*letter);
 	if (letter->length != kept)
-		return peali_fail(PEAL_EMSGSIZE, call,
-				  "the letter has kept %llu of %llu bytes: "
-				  "option message_bytes of peal_dead_letters",
-				  (unsigned long long)kept,
-				  (unsigned long long)letter->length);
+		return peali_fail(
+			PEAL_EMSGSIZE, call,
+			"the letter has kept %llu of %llu bytes: "
+			"option message_bytes of peal_dead_letter_connect",
+			(unsigned long long)kept,
+			(unsigned long long)letter->length);
 	header.type = letter->type;
 	header.flags = letter->flags;
 	out = leave_out(letter, &header);

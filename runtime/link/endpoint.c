@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include <peal/device/clock.h>
-#include <peal/device/consumer.h>
-#include <peal/device/producer.h>
+#include <peal/device/link_consumer.h>
+#include <peal/device/link_producer.h>
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
@@ -62,14 +62,14 @@ void peali_endpoint_wake(struct peal_endpoint *e)
 }
 
 /* Begins a wait of a sender or a receiver at its bell. */
-static void wait_begin(struct peali_patience *wait,
+static void wait_begin(struct peali_bell_wait *wait,
 		       const struct peal_endpoint *e, struct peal_bell *bell,
 		       int64_t timeout_ns)
 {
-	peali_patience_begin(wait, bell,
-			     atomic_load_explicit(&e->silent,
-						  memory_order_relaxed),
-			     timeout_ns);
+	peali_bell_wait_begin(wait, bell,
+			      atomic_load_explicit(&e->silent,
+						   memory_order_relaxed),
+			      timeout_ns);
 }
 
 /* ---- sending ------------------------------------------------------------- */
@@ -91,9 +91,9 @@ static int send_failed(const struct peal_endpoint *e,
 	char why[200];
 
 	if (result == PEAL_EDIED ||
-	    (result != PEAL_EAGAIN && result == peali_far_error(link)))
+	    (result != PEAL_EAGAIN && result == peali_remote_error(link)))
 		return peali_fail(result, "peal_send", "port %u of '%s': %s",
-				  port, e->name, peali_far_why(link, why));
+				  port, e->name, peali_remote_why(link, why));
 	switch (result) {
 	case PEAL_EAGAIN:
 		return result;
@@ -129,13 +129,13 @@ static int closed(const struct peal_link *link)
 	int gone = atomic_load_explicit(&link->receiver_gone,
 					memory_order_relaxed);
 
-	if (PEAL_LIKELY(!gone && !link->far))
+	if (PEAL_LIKELY(!gone && !link->remote))
 		return 0;
 	if (peal_load_relaxed_sys(&link->counts->error))
 		return PEAL_EPROTO;
 	if (!gone)
 		return 0;
-	gone = peali_far_error(link);
+	gone = peali_remote_error(link);
 	return gone ? gone : PEAL_ESTOPPED;
 }
 
@@ -144,7 +144,7 @@ static int reserve(struct peal_endpoint *e, struct peali_endpoint_port *p,
 		   uint64_t bytes, int64_t timeout_ns, void **place_out)
 {
 	const struct peal_link *link = atomic_load(&p->link);
-	struct peali_patience wait;
+	struct peali_bell_wait wait;
 	int result;
 
 	wait_begin(&wait, e, e->send_bell, timeout_ns);
@@ -155,11 +155,11 @@ static int reserve(struct peal_endpoint *e, struct peali_endpoint_port *p,
 						   place_out);
 		if (result != PEAL_EAGAIN)
 			break;
-		result = peali_patience_turn(&wait);
+		result = peali_bell_wait_turn(&wait);
 		if (result)
 			break;
 	}
-	peali_patience_end(&wait);
+	peali_bell_wait_end(&wait);
 	return result;
 }
 
@@ -392,7 +392,7 @@ int peali_endpoint_send(struct peal_endpoint *e, uint32_t port,
 int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 {
 	struct peali_endpoint_port *p = NULL;
-	struct peali_patience wait;
+	struct peali_bell_wait wait;
 	int result = check_port(e, port, &p);
 
 	if (result)
@@ -406,11 +406,11 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 						     PEAL_KIND_END);
 		if (result != PEAL_EAGAIN)
 			break;
-		result = peali_patience_turn(&wait);
+		result = peali_bell_wait_turn(&wait);
 		if (result)
 			break;
 	}
-	peali_patience_end(&wait);
+	peali_bell_wait_end(&wait);
 	return result ? send_failed(e, p, port, 0, result) : 0;
 }
 
@@ -450,7 +450,7 @@ static int look(struct peali_endpoint_input *in, struct peal_link *link,
 	int result = peek(&in->consumer, m);
 
 	if (result == PEAL_EAGAIN && gone) {
-		result = peali_far_error(link);
+		result = peali_remote_error(link);
 		return result ? result : PEAL_ESTOPPED;
 	}
 	if (!result && m->kind == PEAL_KIND_END) {
@@ -462,7 +462,7 @@ static int look(struct peali_endpoint_input *in, struct peal_link *link,
 
 /* message.input of messages that come by no link */
 #define DOWN_INPUT UINT32_MAX /* down message of a monitor */
-#define BOARD_INPUT (UINT32_MAX - 1) /* refusal on a requester's board */
+#define REJECT_INPUT (UINT32_MAX - 1) /* refusal in a reject table */
 
 /* Puts a down message into e->message. Returns PEAL_EAGAIN if there is none. */
 static int look_for_downs(struct peal_endpoint *e)
@@ -479,7 +479,7 @@ static int look_for_downs(struct peal_endpoint *e)
 }
 
 /*
- * Checks the monitors, the board and all inputs once. Returns 0 with e->message
+ * Checks monitors, reject table and all inputs once. Returns 0 with e->message
  * set, PEAL_EAGAIN if no message has come, or an error. The low 16 bits of
  * `links` count links, the high bits count open ones.
  */
@@ -495,8 +495,8 @@ static int receive_round(struct peal_endpoint *e)
 			return 0;
 		links = 1u << 16; /* monitors count as an open link */
 	}
-	if (PEAL_UNLIKELY(e->board != NULL) &&
-	    peali_board_receive(e, BOARD_INPUT))
+	if (PEAL_UNLIKELY(e->reject_table != NULL) &&
+	    peali_reject_table_receive(e, REJECT_INPUT))
 		return 0;
 	for (i = 0; i < n; i++) {
 		uint32_t at = (e->cursor + i) % n;
@@ -548,7 +548,7 @@ static void settle(struct peal_endpoint *e)
 			peal_link_flush_credit(&e->inputs[i].consumer);
 }
 
-/* Returns a link that lost its far end with this error; NULL: none. */
+/* Returns a link that lost its remote end with this error; NULL: none. */
 static const struct peal_link *lost(const struct peal_endpoint *e, int error)
 {
 	uint32_t n = atomic_load(&e->n_inputs), i;
@@ -557,7 +557,7 @@ static const struct peal_link *lost(const struct peal_endpoint *e, int error)
 	for (i = 0; i < n; i++) {
 		link = atomic_load(&e->inputs[i].link);
 		if (link && e->inputs[i].done == error &&
-		    peali_far_error(link) == error)
+		    peali_remote_error(link) == error)
 			return link;
 	}
 	return NULL;
@@ -572,7 +572,7 @@ static int receive_failed(const struct peal_endpoint *e, int result)
 							      lost(e, result);
 	if (link)
 		return peali_fail(result, "peal_receive", "'%s': %s", e->name,
-				  peali_far_why(link, why));
+				  peali_remote_why(link, why));
 	switch (result) {
 	case PEAL_EAGAIN:
 	case PEAL_EEND:
@@ -602,7 +602,7 @@ static int receive_failed(const struct peal_endpoint *e, int result)
  */
 static int hold(struct peal_endpoint *e, int64_t timeout_ns, uint64_t *deadline)
 {
-	struct peali_patience wait;
+	struct peali_bell_wait wait;
 	int result;
 
 	if (e->peeked)
@@ -615,11 +615,11 @@ static int hold(struct peal_endpoint *e, int64_t timeout_ns, uint64_t *deadline)
 			break;
 		if (wait.turns == 0)
 			settle(e);
-		result = peali_patience_turn(&wait);
+		result = peali_bell_wait_turn(&wait);
 		if (result)
 			break;
 	}
-	peali_patience_end(&wait);
+	peali_bell_wait_end(&wait);
 	*deadline = wait.deadline;
 	if (PEAL_UNLIKELY(result))
 		return receive_failed(e, result);
@@ -637,12 +637,13 @@ static void describe(const struct peal_endpoint *e, struct peal_received *out)
 	out->sequence = e->message.sequence;
 	out->down = e->message.input == DOWN_INPUT;
 	out->from = out->down ? e->down.actor :
-		    e->message.input == BOARD_INPUT ?
+		    e->message.input == REJECT_INPUT ?
 				0 :
 				e->inputs[e->message.input].link->from.address;
 	out->input = e->message.input;
 	out->type = e->message.header.type;
-	out->refused = prefix && e->message.header.flags & PEAL_FLAG_REFUSED;
+	out->error_reply = prefix &&
+			   e->message.header.flags & PEAL_FLAG_ERROR_REPLY;
 	out->dead_letter = e->message.header.flags & PEAL_FLAG_DEAD_LETTER &&
 			   out->length >= sizeof(struct peal_dead_letter);
 }
@@ -676,7 +677,7 @@ int peal_receive_peek(struct peal_endpoint *e,
 static void released(struct peal_endpoint *e)
 {
 	e->peeked = 0;
-	if (PEAL_UNLIKELY(e->message.input >= BOARD_INPUT))
+	if (PEAL_UNLIKELY(e->message.input >= REJECT_INPUT))
 		return;
 	e->cursor = e->message.input;
 	if (++e->burst >= 32) {
@@ -690,7 +691,7 @@ int peal_receive_release(struct peal_endpoint *e)
 	if (!e || !e->peeked)
 		return peali_fail(PEAL_EINVAL, "peal_receive_release",
 				  "no message is held");
-	if (PEAL_LIKELY(e->message.input < BOARD_INPUT))
+	if (PEAL_LIKELY(e->message.input < REJECT_INPUT))
 		peal_link_release(&e->inputs[e->message.input].consumer,
 				  &e->message);
 	released(e);
@@ -701,30 +702,30 @@ void peali_endpoint_drop(struct peal_endpoint *e, uint32_t reason)
 {
 	if (!e->peeked)
 		return;
-	if (e->message.input < BOARD_INPUT)
+	if (e->message.input < REJECT_INPUT)
 		peal_link_release_dead(&e->inputs[e->message.input].consumer,
 				       reason);
 	released(e);
 }
 
-int peal_receive(struct peal_endpoint *e, void *buffer, uint64_t room,
+int peal_receive(struct peal_endpoint *e, void *buffer, uint64_t buffer_bytes,
 		 struct peal_received *received_out, int64_t timeout_ns)
 {
 	uint64_t deadline = 0;
 	int result;
 
-	if (!e || !received_out || (!buffer && room))
+	if (!e || !received_out || (!buffer && buffer_bytes))
 		return peali_fail(PEAL_EINVAL, "peal_receive",
 				  "an argument is NULL");
 	result = hold(e, timeout_ns, &deadline);
 	if (result)
 		return result;
 	describe(e, received_out);
-	if (received_out->length > room)
+	if (received_out->length > buffer_bytes)
 		return peali_fail(PEAL_EMSGSIZE, "peal_receive",
 				  "the message has %llu bytes, the buffer %llu",
 				  (unsigned long long)received_out->length,
-				  (unsigned long long)room);
+				  (unsigned long long)buffer_bytes);
 	if (received_out->length)
 		memcpy(buffer, received_out->data, received_out->length);
 	received_out->data = buffer;

@@ -2,13 +2,14 @@
 #ifndef PEALI_LINK_ENDPOINT_H
 #define PEALI_LINK_ENDPOINT_H
 
-#include <peal/device/link.h>
+#include <peal/abi/monitor.h>
+#include <peal/device/impl/queue/link.h>
 
 #include "runtime/runtime.h"
 
 /* Endpoints. */
 
-struct peali_board;
+struct peali_reject_table;
 struct peali_monitor;
 
 struct peal_endpoint *peali_endpoint_of(struct peal_runtime *rt,
@@ -52,7 +53,7 @@ struct peal_endpoint {
 	struct peali_monitor *monitors;
 	_Atomic uint32_t n_monitors;
 	struct peal_down down; /* the held message, if it is of a monitor */
-	struct peali_board *board; /* refusal table; NULL: none */
+	struct peali_reject_table *reject_table; /* NULL: none */
 	struct peali_refused refused; /* the held message, if it is a refusal */
 	int peeked; /* 1: a message is held */
 	struct peal_message message; /* the held message */

@@ -34,10 +34,11 @@ static uint32_t worker_of_pool(struct peal_kernel *k,
 	return worker;
 }
 
-int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
-		      const char *what, struct peali_end *out, const char *call)
+int peali_link_end_resolve(struct peal_runtime *rt, uint64_t address,
+			   const char *what, struct peali_link_end *out,
+			   const char *call)
 {
-	address = peali_address_lives(rt, address);
+	address = peali_address_resolve(rt, address);
 	memset(out, 0, sizeof(*out));
 	out->address = address;
 	out->device = PEALI_HOST;
@@ -68,13 +69,13 @@ int peali_end_resolve(struct peal_runtime *rt, uint64_t address,
 	return 0;
 }
 
-int peali_end_resolve_sender(struct peal_runtime *rt, uint64_t address,
-			     struct peali_end *out, const char *call)
+int peali_link_end_resolve_sender(struct peal_runtime *rt, uint64_t address,
+				  struct peali_link_end *out, const char *call)
 {
 	struct peal_kernel *k = peali_dead_letters_of(rt, address);
 
 	if (!k)
-		return peali_end_resolve(rt, address, "from", out, call);
+		return peali_link_end_resolve(rt, address, "from", out, call);
 	memset(out, 0, sizeof(*out));
 	out->address = address;
 	out->kernel = k;
@@ -86,21 +87,22 @@ int peali_end_resolve_sender(struct peal_runtime *rt, uint64_t address,
 	return 0;
 }
 
-const struct peal_handler_info *peali_end_handler(const struct peali_end *end)
+const struct peal_handler_info *
+peali_link_end_handler(const struct peali_link_end *end)
 {
 	const struct peal_kernel *k = end->kernel;
 
-	if (end->dead_letters || end->passage)
+	if (end->dead_letters || end->fwd_link)
 		return NULL;
 	return &k->program->handlers[k->actors[end->actor].handler];
 }
 
-int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
-		   uint32_t port, const char *call)
+int peali_link_end_port(struct peal_runtime *rt, struct peali_link_end *from,
+			uint32_t port, const char *call)
 {
 	uint32_t n = from->endpoint	? from->endpoint->max_ports :
 		     from->dead_letters ? from->kernel->params.n_workers :
-					  peali_end_handler(from)->ports;
+					  peali_link_end_handler(from)->ports;
 	const struct peal_link *link;
 	const char *topic;
 
@@ -112,13 +114,14 @@ int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
 	if (from->dead_letters) {
 		from->worker = port;
 		from->index = PEAL_PORT_DEAD_LETTERS;
-	} else if (from->kernel && from->kernel->actors[from->actor].ports_of) {
+	} else if (from->kernel &&
+		   from->kernel->actors[from->actor].share_ports_with) {
 		return peali_fail(
 			PEAL_EINVAL, call,
 			"actor %u of kernel '%s' shares the ports of actor %u: "
 			"connect those",
 			from->actor, from->kernel->name,
-			from->kernel->actors[from->actor].ports_of - 1);
+			from->kernel->actors[from->actor].share_ports_with - 1);
 	} else if (from->kernel) {
 		from->index += from->kernel->actors[from->actor].port_base;
 	}
@@ -138,7 +141,7 @@ int peali_end_port(struct peal_runtime *rt, struct peali_end *from,
 	return 0;
 }
 
-int peali_end_input(struct peali_end *to, const char *call)
+int peali_link_end_input(struct peali_link_end *to, const char *call)
 {
 	uint32_t n = to->kernel ? to->kernel->params.max_inputs :
 				  to->endpoint->max_inputs;
@@ -185,23 +188,24 @@ int peali_handler_takes_dead_letters(const struct peal_handler_info *taker,
 			  taker->name, taker->input_bytes);
 }
 
-void peali_end_add_links(const struct peali_end *end, int n)
+void peali_link_end_add_links(const struct peali_link_end *end, int n)
 {
-	if (end->kernel && !end->dead_letters && !end->passage)
+	if (end->kernel && !end->dead_letters && !end->fwd_link)
 		end->kernel->actors[end->actor].n_links += (uint32_t)n;
 }
 
-int peali_end_lives(const struct peali_end *end)
+int peali_link_end_is_live(const struct peali_link_end *end)
 {
 	return end->kernel && !peali_kernel_ended(end->kernel);
 }
 
-int peali_end_tell(const struct peali_end *end, uint16_t type, const char *call)
+int peali_link_end_tell(const struct peali_link_end *end, uint16_t type,
+			const char *call)
 {
 	struct peal_link_view view;
 	int result;
 
-	if (!peali_end_lives(end))
+	if (!peali_link_end_is_live(end))
 		return 0;
 	memset(&view, 0, sizeof(view));
 	view.index = end->index;
@@ -210,11 +214,12 @@ int peali_end_tell(const struct peali_end *end, uint16_t type, const char *call)
 	return result == PEAL_ESTOPPED ? 0 : result;
 }
 
-int peali_end_post(const struct peali_end *end, uint16_t type, uint64_t counts)
+int peali_link_end_post(const struct peali_link_end *end, uint16_t type,
+			uint64_t counts)
 {
 	struct peal_link_view view;
 
-	if (!peali_end_lives(end))
+	if (!peali_link_end_is_live(end))
 		return 0;
 	memset(&view, 0, sizeof(view));
 	view.index = end->index;

@@ -35,33 +35,33 @@ static int old_is_left(struct peal_link *link)
 {
 	uint64_t seals;
 
-	if (peal_load_acquire_sys(&link->counts->switches) >= link->n_switches)
+	if (peal_load_acquire_sys(&link->counts->switches) >= link->n_handovers)
 		return 1;
 	if (!peali_kernel_ended(link->to.kernel))
 		return 0;
 	seals = peal_load_acquire_sys(&link->counts->seals);
 	return peali_kernel_ended(link->from.kernel) ||
-	       seals >= link->n_switches;
+	       seals >= link->n_handovers;
 }
 
 /* Frees the old ring if both ends have left it. Returns 0, or PEAL_EBUSY if
  * they have not. */
 static int finish_old(struct peal_link *link)
 {
-	struct peali_path old;
+	struct peali_route_path old;
 
 	if (!link->old.n_segments)
 		return 0;
 	if (!old_is_left(link))
 		return PEAL_EBUSY;
 	pthread_mutex_lock(&link->path_lock);
-	if (link->old.stager)
+	if (link->old.staged)
 		atomic_fetch_add(&link->staged,
-				 peali_router_carried(link->old.stager));
+				 peali_stager_carried(link->old.staged));
 	old = link->old;
 	memset(&link->old, 0, sizeof(link->old));
 	pthread_mutex_unlock(&link->path_lock);
-	peali_path_free(link, &old);
+	peali_route_path_free(link, &old);
 	return 0;
 }
 
@@ -74,7 +74,7 @@ static int check(struct peal_link *link, enum peal_route route)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "%#x is not one route of enum peal_route",
 				  (unsigned)route);
-	if (link->far)
+	if (link->remote)
 		return peali_fail(PEAL_ENOTSUP, CALL,
 				  "an end of link %llu is in another process: "
 				  "it has no other route",
@@ -102,7 +102,8 @@ static int check_ends(struct peal_link *link)
 }
 
 /* Tells the receiver, then the sender. The caller holds rt->lock. */
-static int tell_ends(struct peal_link *link, const struct peali_path *next)
+static int tell_ends(struct peal_link *link,
+		     const struct peali_route_path *next)
 {
 	struct peal_link_view view = peali_link_receiver_view(link, next);
 	int result;
@@ -122,7 +123,7 @@ static int tell_ends(struct peal_link *link, const struct peali_path *next)
 static int begin(struct peal_link *link, enum peal_route route)
 {
 	enum peal_route chosen = PEAL_ROUTE_NONE;
-	struct peali_path next;
+	struct peali_route_path next;
 	char why[160];
 	int result = check_ends(link);
 
@@ -140,19 +141,19 @@ static int begin(struct peal_link *link, enum peal_route route)
 					    link->to.device, route, 0, &chosen,
 					    why, CALL);
 	if (!result)
-		result = peali_path_make(link, route, &next, CALL);
+		result = peali_route_path_make(link, route, &next, CALL);
 	if (result)
 		return result;
 	result = tell_ends(link, &next);
 	if (result && result != PEAL_EHUNG) {
-		peali_path_free(link, &next);
+		peali_route_path_free(link, &next);
 		return result;
 	}
 	/* after PEAL_EHUNG both rings stay: the workers may still switch */
 	pthread_mutex_lock(&link->path_lock);
 	link->old = link->path;
 	link->path = next;
-	link->n_switches++;
+	link->n_handovers++;
 	snprintf(link->why, sizeof(link->why), "handed over");
 	pthread_mutex_unlock(&link->path_lock);
 	return result;
@@ -163,7 +164,7 @@ static int begin(struct peal_link *link, enum peal_route route)
 static const char *who_has_ended(struct peal_link *link)
 {
 	if (peali_kernel_ended(link->from.kernel) &&
-	    peal_load_relaxed_sys(&link->counts->seals) < link->n_switches)
+	    peal_load_relaxed_sys(&link->counts->seals) < link->n_handovers)
 		return "sender";
 	return peali_kernel_ended(link->to.kernel) ? "receiver" : NULL;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reports which message a worker is handling, and for how long. */
-#include "runtime/link/inflight.h"
-
 #include <stdio.h>
 #include <string.h>
+
+#include <peal/name.h>
+#include "runtime/link/inflight.h"
 
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
@@ -31,7 +32,7 @@ static uint64_t still_for(const struct peali_progress *p, uint64_t done,
 	return p->moved_ns && p->done == done ? now - p->moved_ns : 0;
 }
 
-void peali_hands_watch(struct peal_runtime *rt, uint64_t now)
+void peali_inflight_watch(struct peal_runtime *rt, uint64_t now)
 {
 	struct peal_kernel *k;
 	struct peal_link *link;
@@ -51,13 +52,14 @@ void peali_hands_watch(struct peal_runtime *rt, uint64_t now)
 	for (k = rt->kernels; k; k = k->next)
 		for (i = 0; i < k->params.n_workers; i++)
 			watch(&k->workers[i].progress,
-			      peal_load_relaxed_sys(&k->status[i].hand), now);
+			      peal_load_relaxed_sys(&k->status[i].inflight),
+			      now);
 }
 
 /* ---- source of the message ----------------------------------------------- */
 
 static void from_link(const struct peal_kernel *k, uint32_t worker,
-		      uint32_t input, struct peali_hand *out, uint64_t now)
+		      uint32_t input, struct peali_inflight *out, uint64_t now)
 {
 	const struct peal_link *link;
 	uint64_t since;
@@ -76,7 +78,7 @@ static void from_link(const struct peal_kernel *k, uint32_t worker,
 }
 
 static void from_topic(const struct peal_kernel *k, uint32_t worker,
-		       uint32_t input, struct peali_hand *out, uint64_t now)
+		       uint32_t input, struct peali_inflight *out, uint64_t now)
 {
 	const struct peali_topic *t;
 	uint64_t since;
@@ -112,34 +114,34 @@ static const char *handler_of(const struct peal_kernel *k, uint32_t number)
 		       "?";
 }
 
-int peali_hand_read(struct peal_kernel *k, uint32_t worker,
-		    struct peali_hand *out)
+int peali_inflight_read(struct peal_kernel *k, uint32_t worker,
+			struct peali_inflight *out)
 {
 	uint64_t now = peali_now_ns();
 	uint32_t input;
 
 	memset(out, 0, sizeof(*out));
-	out->word = peal_load_relaxed_sys(&k->status[worker].hand);
+	out->word = peal_load_relaxed_sys(&k->status[worker].inflight);
 	if (!out->word)
 		return 0;
-	out->address = k->params.address | PEAL_HAND_ACTOR(out->word);
-	out->handler = handler_of(k, PEAL_HAND_ACTOR(out->word));
+	out->address = k->params.address | PEAL_INFLIGHT_ACTOR(out->word);
+	out->handler = handler_of(k, PEAL_INFLIGHT_ACTOR(out->word));
 	out->since_ns = still_for(&k->workers[worker].progress, out->word, now);
-	input = PEAL_HAND_INPUT(out->word);
+	input = PEAL_INFLIGHT_INPUT(out->word);
 	if (input < k->params.max_inputs) {
 		from_link(k, worker, input, out, now);
 		if (!out->link)
 			from_topic(k, worker, input, out, now);
 	} else {
 		input -= k->params.max_inputs;
-		out->pool = input >= PEAL_HAND_POOL;
-		out->message = PEAL_HAND_NUMBER(input);
+		out->pool = input >= PEAL_INFLIGHT_POOL;
+		out->message = PEAL_INFLIGHT_NUMBER(input);
 	}
 	return 1;
 }
 
-void peali_hand_text(const struct peali_hand *h, struct peal_kernel *k,
-		     char text[256])
+void peali_inflight_text(const struct peali_inflight *h, struct peal_kernel *k,
+			 char text[256])
 {
 	char name[PEAL_NAME_BYTES + 3], from[80] = "";
 
@@ -158,16 +160,17 @@ void peali_hand_text(const struct peali_hand *h, struct peal_kernel *k,
 		 from[0] ? from :
 		 h->pool ? "a message of a pool" :
 			   "a message of its mailbox",
-		 PEAL_HAND_TYPE(h->word),
+		 PEAL_INFLIGHT_TYPE(h->word),
 		 (unsigned long long)h->since_ns / 1000000);
 }
 
-int peali_hand_describe(struct peal_kernel *k, uint32_t worker, char text[256])
+int peali_inflight_describe(struct peal_kernel *k, uint32_t worker,
+			    char text[256])
 {
-	struct peali_hand hand;
+	struct peali_inflight inflight;
 
-	if (!peali_hand_read(k, worker, &hand))
+	if (!peali_inflight_read(k, worker, &inflight))
 		return 0;
-	peali_hand_text(&hand, k, text);
+	peali_inflight_text(&inflight, k, text);
 	return 1;
 }

@@ -5,12 +5,12 @@
 #include "runtime/runtime.h"
 
 /*
- * The message that a worker is handling, for error texts and peal_stuck. The
- * caller of these functions holds rt->lock.
+ * The message that a worker is handling, for error texts and peal_stall_report.
+ * The caller of these functions holds rt->lock.
  */
 
-struct peali_hand {
-	uint64_t word; /* PEAL_HAND; 0: the worker handles no message */
+struct peali_inflight {
+	uint64_t word; /* PEAL_INFLIGHT; 0: the worker handles no message */
 	uint64_t address; /* of the actor */
 	const char *handler; /* name of the handler */
 	uint64_t link; /* id of the message's link; 0: it came by none */
@@ -23,24 +23,24 @@ struct peali_hand {
 };
 
 /* Reads the message that a worker handles. Returns 1, or 0 if it has none. */
-int peali_hand_read(struct peal_kernel *kernel, uint32_t worker,
-		    struct peali_hand *out);
+int peali_inflight_read(struct peal_kernel *kernel, uint32_t worker,
+			struct peali_inflight *out);
 /*
  * Writes a text such as:
  *
  *	is in handler 'x' of actor 3, on message 7 of link 2, of type 1, for 20
  *	ms so far
  */
-void peali_hand_text(const struct peali_hand *hand, struct peal_kernel *kernel,
-		     char text[256]);
+void peali_inflight_text(const struct peali_inflight *inflight,
+			 struct peal_kernel *kernel, char text[256]);
 /* Both of these calls. Returns 1 with a text, or 0. */
-int peali_hand_describe(struct peal_kernel *kernel, uint32_t worker,
-			char text[256]);
+int peali_inflight_describe(struct peal_kernel *kernel, uint32_t worker,
+			    char text[256]);
 /*
  * Notes the messages that all workers handle, and the progress of links and
  * topics. The watchdog calls it at its ticks. The time between ticks limits the
  * accuracy of since_ns.
  */
-void peali_hands_watch(struct peal_runtime *rt, uint64_t now);
+void peali_inflight_watch(struct peal_runtime *rt, uint64_t now);
 
 #endif

@@ -17,28 +17,28 @@ void peali_links_sample(struct peal_runtime *rt, uint64_t now)
 		uint64_t done = peali_counts_done(link->counts);
 		uint64_t accepted =
 			peal_load_acquire_sys(&link->counts->accepted);
-		uint64_t since = link->stay.at_ns;
+		uint64_t since = link->residence.at_ns;
 
-		link->stay.at_ns = now;
+		link->residence.at_ns = now;
 		if (since && accepted > done)
-			atomic_fetch_add(&link->stay.ns,
+			atomic_fetch_add(&link->residence.ns,
 					 (accepted - done) * (now - since));
 	}
 }
 
 /* Returns the entry of a kernel's device; NULL: of the host. */
-static struct peali_kept *entry_of(const struct peali_meter *m,
+static struct peali_kept *entry_of(const struct peali_counters *m,
 				   struct peali_kept *kept,
 				   const struct peal_kernel *k)
 {
 	return &kept[k ? k->device : m->n_devices];
 }
 
-void peali_kept_add_link(const struct peali_meter *m, struct peali_kept *to,
+void peali_kept_add_link(const struct peali_counters *m, struct peali_kept *to,
 			 const struct peal_link *link)
 {
-	const struct peal_link_counts *in = peali_far_receiver_counts(link);
-	const struct peal_link_counts *out = peali_far_sender_counts(link);
+	const struct peal_link_counts *in = peali_remote_receiver_counts(link);
+	const struct peal_link_counts *out = peali_remote_sender_counts(link);
 	struct peali_kept *receiver = entry_of(m, to, link->to.kernel);
 	struct peali_kept *sender = entry_of(m, to, link->from.kernel);
 
@@ -46,13 +46,13 @@ void peali_kept_add_link(const struct peali_meter *m, struct peali_kept *to,
 	 * The receiver is read first, so that received never exceeds sent. The
 	 * counts of an end in another process belong to that process.
 	 */
-	if (!peali_end_is_far(&link->to)) {
+	if (!peali_link_end_is_remote(&link->to)) {
 		receiver->received.messages +=
 			peal_load_acquire_sys(&in->delivered);
 		receiver->received.bytes +=
 			peal_load_acquire_sys(&in->delivered_bytes);
 	}
-	if (!peali_end_is_far(&link->from)) {
+	if (!peali_link_end_is_remote(&link->from)) {
 		sender->sent.messages += peal_load_acquire_sys(&out->accepted);
 		sender->sent.bytes +=
 			peal_load_acquire_sys(&out->accepted_bytes);
@@ -61,5 +61,5 @@ void peali_kept_add_link(const struct peali_meter *m, struct peali_kept *to,
 
 void peali_link_keep(const struct peal_link *link)
 {
-	peali_kept_add_link(link->rt->meter, link->rt->meter->kept, link);
+	peali_kept_add_link(link->rt->counters, link->rt->counters->kept, link);
 }

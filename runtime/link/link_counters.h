@@ -4,7 +4,7 @@
 
 #include "runtime/runtime.h"
 
-struct peali_meter;
+struct peali_counters;
 struct peali_kept;
 
 /*
@@ -12,10 +12,10 @@ struct peali_kept;
  * runtime's lock, also for the other functions.
  */
 void peali_links_sample(struct peal_runtime *rt, uint64_t now);
-/* Adds the counts of a link to its sender's and its receiver's entry of `to`,
- * which has an entry for each device, then one for the host. */
-void peali_kept_add_link(const struct peali_meter *meter, struct peali_kept *to,
-			 const struct peal_link *link);
+/* Adds the counts of a link to the entries of its sender and its receiver. The
+ * table `to` has an entry for each device, then an entry for the host. */
+void peali_kept_add_link(const struct peali_counters *counters,
+			 struct peali_kept *to, const struct peal_link *link);
 /* Keeps the counts of a link that is about to be freed. */
 void peali_link_keep(const struct peal_link *link);
 

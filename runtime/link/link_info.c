@@ -70,9 +70,9 @@ static void read_counts(const struct peal_link_counts *c,
 	out->queued = out->accepted < done ? 0 : out->accepted - done;
 	out->accepted_bytes = peal_load_relaxed_sys(&sent->accepted_bytes);
 	out->delivered_bytes = peal_load_relaxed_sys(&c->delivered_bytes);
-	out->full = peal_load_relaxed_sys(&sent->full);
-	out->lost = peal_load_relaxed_sys(&sent->lost);
-	out->switches = peal_load_relaxed_sys(&c->switches);
+	out->full_count = peal_load_relaxed_sys(&sent->full);
+	out->dead_letters_dropped = peal_load_relaxed_sys(&sent->lost);
+	out->handovers = peal_load_relaxed_sys(&c->switches);
 	out->ended = (int)peal_load_relaxed_sys(&sent->ended);
 	out->error = -(int)peal_load_relaxed_sys(&c->error);
 	if (out->accepted < done) /* another writer has changed the counters */
@@ -85,7 +85,7 @@ static void read_counts(const struct peal_link_counts *c,
  */
 static int is_broken(const struct peal_link *link)
 {
-	const struct peal_link_counts *c = peali_far_receiver_counts(link);
+	const struct peal_link_counts *c = peali_remote_receiver_counts(link);
 
 	return peal_load_relaxed_sys(&c->error) ||
 	       atomic_load(&link->staged_error);
@@ -102,14 +102,14 @@ static void describe_path(struct peal_link *link, struct peal_link_info *out)
 {
 	pthread_mutex_lock(&link->path_lock);
 	out->route = link->path.route;
-	memcpy(out->why, link->why, sizeof(out->why));
+	memcpy(out->route_reason, link->why, sizeof(out->route_reason));
 	out->memory_bytes = peali_link_memory(link);
 	out->in_cluster = link->path.segment[0].cluster_place != 0;
 	out->staged = atomic_load(&link->staged);
-	if (link->path.stager)
-		out->staged += peali_router_carried(link->path.stager);
-	if (link->old.stager)
-		out->staged += peali_router_carried(link->old.stager);
+	if (link->path.staged)
+		out->staged += peali_stager_carried(link->path.staged);
+	if (link->old.staged)
+		out->staged += peali_stager_carried(link->old.staged);
 	pthread_mutex_unlock(&link->path_lock);
 }
 
@@ -133,9 +133,9 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 	info_out->priority = link->priority;
 	describe_path(link, info_out);
 	gone = receiver_is_gone(link);
-	read_counts(peali_far_receiver_counts(link),
-		    peali_far_sender_counts(link), peali_far_lags(link),
-		    peali_far_taken(link), info_out);
+	read_counts(peali_remote_receiver_counts(link),
+		    peali_remote_sender_counts(link), peali_remote_lags(link),
+		    peali_remote_taken(link), info_out);
 	if (!info_out->error)
 		info_out->error = atomic_load(&link->staged_error);
 	if (gone) {
@@ -147,7 +147,7 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 		info_out->queued = 0;
 	}
 	if (!info_out->error)
-		info_out->error = peali_far_error(link);
+		info_out->error = peali_remote_error(link);
 	return 0;
 }
 
@@ -182,9 +182,9 @@ static int tell_sender(struct peal_link *link)
 
 	if (atomic_load(&link->receiver_gone))
 		return 0;
-	if (peali_end_is_far(&link->from)) {
-		peali_far_tell(link,
-			       is_broken(link) ? PEAL_EPROTO : PEAL_ESTOPPED);
+	if (peali_link_end_is_remote(&link->from)) {
+		peali_remote_tell(link, is_broken(link) ? PEAL_EPROTO :
+							  PEAL_ESTOPPED);
 		atomic_store(&link->receiver_gone, 1);
 		return 0;
 	}
@@ -194,7 +194,7 @@ static int tell_sender(struct peal_link *link)
 		return 0;
 	}
 	/* the link stays, and the sender counts emitted messages as dead */
-	result = peali_end_post(
+	result = peali_link_end_post(
 		&link->from, PEAL_CONTROL_CLOSE_PORT,
 		peali_link_sender_view(link, &link->path).counts);
 	if (result)
@@ -204,9 +204,9 @@ static int tell_sender(struct peal_link *link)
 }
 
 /* Returns whether the stager has carried all messages of that path. */
-static int carried(struct peal_link *link, const struct peali_path *path)
+static int carried(struct peal_link *link, const struct peali_route_path *path)
 {
-	return !path->stager || peali_router_empty(link->rt, path->stager);
+	return !path->staged || peali_stager_empty(link->rt, path->staged);
 }
 
 /*
@@ -220,13 +220,15 @@ static int tell_receiver(struct peal_link *link)
 
 	if (atomic_load(&link->sender_gone))
 		return 0;
-	if ((peali_end_lives(&link->to) || peali_end_is_far(&link->to)) &&
+	if ((peali_link_end_is_live(&link->to) ||
+	     peali_link_end_is_remote(&link->to)) &&
 	    (!carried(link, &link->old) || !carried(link, &link->path)))
 		return PEAL_EAGAIN; /* the stager has messages left */
-	if (peali_end_is_far(&link->to))
-		peali_far_tell(link, PEAL_ESTOPPED);
-	if (peali_end_lives(&link->to)) {
-		result = peali_end_post(&link->to, PEAL_CONTROL_END_INPUT, 0);
+	if (peali_link_end_is_remote(&link->to))
+		peali_remote_tell(link, PEAL_ESTOPPED);
+	if (peali_link_end_is_live(&link->to)) {
+		result = peali_link_end_post(&link->to, PEAL_CONTROL_END_INPUT,
+					     0);
 		if (result)
 			return result;
 	}
@@ -259,15 +261,15 @@ void peali_links_close_broken(struct peal_runtime *rt)
 	struct peal_link *link;
 
 	for (link = rt->links; link; link = link->next) {
-		if (link->far && link->far->windows)
-			peali_far_publish(link);
+		if (link->remote && link->remote->windows)
+			peali_remote_publish(link);
 		if (is_broken(link))
 			tell_sender(link);
-		if (!peali_far_error(link))
+		if (!peali_remote_error(link))
 			continue;
-		if (peali_far_sends(link))
+		if (peali_remote_sends(link))
 			tell_sender(link);
-		else if (!peal_load_relaxed_sys(&link->far->counts->ended))
+		else if (!peal_load_relaxed_sys(&link->remote->counts->ended))
 			tell_receiver(link);
 	}
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Refusal tables of requesters (board.h): allocates them, publishes them to
- * kernels, and reads the refusals.
+ * Reject tables of requesters (reject_table.h): allocates them, publishes them
+ * to kernels, and reads the refusals.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,60 +14,61 @@
 #include "runtime/kernel/kernel.h"
 #include "runtime/link/endpoint.h"
 
-#define CALL "peal_requester_open"
+#define CALL "peal_requester_create"
 
 /* Publishes the address of a table to the workers of a kernel with limits. */
-static void show(const struct peal_kernel *k, const struct peali_board *b)
+static void show(const struct peal_kernel *k,
+		 const struct peali_reject_table *b)
 {
-	if (k->boards)
+	if (k->reject_tables)
 		/* R21: pairs with A21 in peali_nobody_answers. */
-		peal_store_release_sys(&k->boards[b->number - 1],
-				       peali_area_view(k->rt, k->device,
-						       &b->area));
+		peal_store_release_sys(&k->reject_tables[b->number - 1],
+				       peali_block_view(k->rt, k->device,
+							&b->block));
 }
 
-void peali_boards_show(struct peal_kernel *k)
+void peali_reject_tables_show(struct peal_kernel *k)
 {
 	uint32_t i;
 
-	for (i = 0; i < k->rt->n_boards; i++)
-		show(k, k->rt->boards[i]);
+	for (i = 0; i < k->rt->n_reject_tables; i++)
+		show(k, k->rt->reject_tables[i]);
 }
 
-static void free_board(struct peal_runtime *rt, struct peali_board *b)
+static void free_table(struct peal_runtime *rt, struct peali_reject_table *b)
 {
-	peali_area_free(rt, &b->area);
+	peali_block_free(rt, &b->block);
 	free(b->seen);
 	free(b);
 }
 
-void peali_boards_clear(struct peal_runtime *rt)
+void peali_reject_tables_clear(struct peal_runtime *rt)
 {
-	while (rt->n_boards)
-		free_board(rt, rt->boards[--rt->n_boards]);
-	free(rt->boards);
-	rt->boards = NULL;
+	while (rt->n_reject_tables)
+		free_table(rt, rt->reject_tables[--rt->n_reject_tables]);
+	free(rt->reject_tables);
+	rt->reject_tables = NULL;
 }
 
-static struct peali_board *make(struct peal_runtime *rt, uint32_t places)
+static struct peali_reject_table *make(struct peal_runtime *rt, uint32_t places)
 {
-	struct peali_board *b = calloc(1, sizeof(*b));
+	struct peali_reject_table *b = calloc(1, sizeof(*b));
 
 	if (!b)
 		return NULL;
 	b->places = places;
 	b->seen = calloc(places, sizeof(*b->seen));
 	if (!b->seen ||
-	    peali_area_alloc(rt, PEALI_HOST,
-			     sizeof(struct peal_board) +
-				     places * sizeof(struct peal_refusal),
-			     &b->area)) {
-		free_board(rt, b);
+	    peali_block_alloc(rt, PEALI_HOST,
+			      sizeof(struct peal_reject_table) +
+				      places * sizeof(struct peal_reject_entry),
+			      &b->block)) {
+		free_table(rt, b);
 		return NULL;
 	}
-	b->words = (struct peal_board *)(uintptr_t)peali_area_view(
-		rt, PEALI_HOST, &b->area);
-	memset(b->words, 0, b->area.bytes);
+	b->words = (struct peal_reject_table *)(uintptr_t)peali_block_view(
+		rt, PEALI_HOST, &b->block);
+	memset(b->words, 0, b->block.bytes);
 	b->words->places = places;
 	return b;
 }
@@ -76,41 +77,42 @@ static struct peali_board *make(struct peal_runtime *rt, uint32_t places)
  * Allocates one more table and publishes it to all kernels. The caller holds
  * rt->lock. NULL: no memory.
  */
-static struct peali_board *add(struct peal_runtime *rt, uint32_t places)
+static struct peali_reject_table *add(struct peal_runtime *rt, uint32_t places)
 {
-	struct peali_board *b;
+	struct peali_reject_table *b;
 	struct peal_kernel *k;
 
-	if (!rt->boards)
-		rt->boards =
-			calloc(PEAL_BOARDS_MAX, sizeof(struct peali_board *));
-	b = rt->boards ? make(rt, places) : NULL;
+	if (!rt->reject_tables)
+		rt->reject_tables = calloc(PEAL_REJECT_TABLES_MAX,
+					   sizeof(struct peali_reject_table *));
+	b = rt->reject_tables ? make(rt, places) : NULL;
 	if (!b)
 		return NULL;
-	rt->boards[rt->n_boards++] = b;
-	b->number = rt->n_boards;
+	rt->reject_tables[rt->n_reject_tables++] = b;
+	b->number = rt->n_reject_tables;
 	for (k = rt->kernels; k; k = k->next)
 		show(k, b);
 	return b;
 }
 
-int peali_board_take(struct peal_runtime *rt, uint32_t places,
-		     struct peali_board **out)
+int peali_reject_table_take(struct peal_runtime *rt, uint32_t places,
+			    struct peali_reject_table **out)
 {
-	struct peali_board *b = NULL;
+	struct peali_reject_table *b = NULL;
 	uint32_t i;
 
-	for (i = 0; i < rt->n_boards && !b; i++)
-		if (!rt->boards[i]->used && rt->boards[i]->places >= places)
-			b = rt->boards[i];
+	for (i = 0; i < rt->n_reject_tables && !b; i++)
+		if (!rt->reject_tables[i]->used &&
+		    rt->reject_tables[i]->places >= places)
+			b = rt->reject_tables[i];
 	*out = NULL;
-	if (!b && rt->n_boards == PEAL_BOARDS_MAX)
+	if (!b && rt->n_reject_tables == PEAL_REJECT_TABLES_MAX)
 		return 0;
 	if (!b)
 		b = add(rt, places);
 	if (!b)
 		return peali_fail(PEAL_ENOMEM, CALL,
-				  "no memory for a board of %u requests",
+				  "no memory for a table of %u requests",
 				  places);
 	b->used = 1;
 	b->at = b->places;
@@ -118,7 +120,7 @@ int peali_board_take(struct peal_runtime *rt, uint32_t places,
 	return 0;
 }
 
-void peali_board_give(struct peali_board *b)
+void peali_reject_table_give(struct peali_reject_table *b)
 {
 	if (b)
 		b->used = 0;
@@ -128,10 +130,10 @@ void peali_board_give(struct peali_board *b)
  * Finds a refusal that was not reported yet. Returns 1 and fills *out with the
  * request's number and error, or returns 0.
  */
-static int look(struct peali_board *b, struct peali_refused *out)
+static int look(struct peali_reject_table *b, struct peali_refused *out)
 {
-	const struct peal_refusal *refusal =
-		(const struct peal_refusal *)(const void *)(b->words + 1);
+	const struct peal_reject_entry *refusal =
+		(const struct peal_reject_entry *)(const void *)(b->words + 1);
 	/* A20: pairs with R20 in peali_nobody_answers. */
 	uint64_t latest = peal_load_acquire_sys(&b->words->latest), number;
 
@@ -154,13 +156,13 @@ static int look(struct peali_board *b, struct peali_refused *out)
 	return 0;
 }
 
-int peali_board_receive(struct peal_endpoint *e, uint32_t input)
+int peali_reject_table_receive(struct peal_endpoint *e, uint32_t input)
 {
 	if (!atomic_load_explicit(&e->rt->limited, memory_order_relaxed) ||
-	    !look(e->board, &e->refused))
+	    !look(e->reject_table, &e->refused))
 		return 0;
 	memset(&e->message, 0, sizeof(e->message));
-	e->message.header.flags = PEAL_FLAG_REQUEST | PEAL_FLAG_REFUSED;
+	e->message.header.flags = PEAL_FLAG_REQUEST | PEAL_FLAG_ERROR_REPLY;
 	e->message.data = &e->refused;
 	e->message.length = PEAL_REQUEST_BYTES + sizeof(e->refused.error);
 	e->message.kind = PEAL_KIND_DATA;

@@ -3,19 +3,19 @@
 #define PEAL_RUNTIME_REJECT_TABLE_H
 
 /*
- * Refusal tables (struct peal_board): a worker that drops a request of the host
- * reports the request there (include/peal/abi/limit.h). A requester has one
- * table while it is open. The next requester then reuses the table. The memory
- * stays until the runtime closes, because a worker may write to it late.
+ * Reject tables (struct peal_reject_table): a worker that drops a request of
+ * the host reports the request there (include/peal/abi/limit.h). A requester
+ * has one table while it is open. The next requester then reuses the table. The
+ * memory stays until the runtime closes, because a worker may write to it late.
  */
 
 #include "runtime/device/memory_block.h"
 #include "runtime/runtime.h"
 
-struct peali_board {
-	struct peali_area area; /* host memory */
-	struct peal_board *words; /* host view of the table */
-	uint32_t number; /* 1 + index in the `boards` of runtime and kernels */
+struct peali_reject_table {
+	struct peali_block block; /* host memory */
+	struct peal_reject_table *words; /* host view of the table */
+	uint32_t number; /* 1 + index in `reject_tables` */
 	uint32_t places; /* requests that fit */
 	int used; /* 1: a requester has the table; guarded by rt->lock */
 	uint64_t n_ids; /* requests of all requesters so far: numbers continue
@@ -28,21 +28,21 @@ struct peali_board {
 
 /*
  * Takes a free table with at least `places` places, or makes one. Sets *out to
- * NULL if no table fits and PEAL_BOARDS_MAX tables exist: the requester then
- * gets no refusals. The caller holds rt->lock. Returns 0 or PEAL_ENOMEM.
+ * NULL if no table fits and PEAL_REJECT_TABLES_MAX tables exist: the requester
+ * then gets no refusals. The caller holds rt->lock. Returns 0 or PEAL_ENOMEM.
  */
-int peali_board_take(struct peal_runtime *rt, uint32_t places,
-		     struct peali_board **out);
+int peali_reject_table_take(struct peal_runtime *rt, uint32_t places,
+			    struct peali_reject_table **out);
 /* Releases a table for the next requester. NULL: does nothing. */
-void peali_board_give(struct peali_board *board);
+void peali_reject_table_give(struct peali_reject_table *board);
 /* Publishes all tables to a new kernel. The caller holds rt->lock. */
-void peali_boards_show(struct peal_kernel *kernel);
+void peali_reject_tables_show(struct peal_kernel *kernel);
 /* Frees all tables; no worker may run any more. */
-void peali_boards_clear(struct peal_runtime *rt);
+void peali_reject_tables_clear(struct peal_runtime *rt);
 /*
  * Reports the next refusal in the endpoint's table as a message of `input`.
  * Returns 1 and fills endpoint->message, or returns 0. One thread at a time.
  */
-int peali_board_receive(struct peal_endpoint *endpoint, uint32_t input);
+int peali_reject_table_receive(struct peal_endpoint *endpoint, uint32_t input);
 
 #endif

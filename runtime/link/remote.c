@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Far links: links with one end in another process. This file has the views of
+ * Remote links have one end in another process. This file has the views of
  * the local end, the counters that both processes share, and the shutdown.
  */
 #include "runtime/link/remote.h"
@@ -16,58 +16,59 @@
 #include "runtime/link/endpoint.h"
 #include "runtime/link/link.h"
 
-int peali_far_direct(const struct peal_link *link)
+int peali_remote_direct(const struct peal_link *link)
 {
-	return link->far && !link->far->staged;
+	return link->remote && !link->remote->staged;
 }
 
-int peali_far_staged(const struct peal_link *link)
+int peali_remote_staged(const struct peal_link *link)
 {
-	return link->far && link->far->staged;
+	return link->remote && link->remote->staged;
 }
 
-int peali_far_sends(const struct peal_link *link)
+int peali_remote_sends(const struct peal_link *link)
 {
-	return link->far && link->far->sends;
+	return link->remote && link->remote->sends;
 }
 
-void peali_far_view(const struct peal_link *link, struct peal_link_view *out)
+void peali_remote_view(const struct peal_link *link, struct peal_link_view *out)
 {
-	const struct peali_far *far = link->far;
+	const struct peali_remote_link *remote = link->remote;
 
-	if (far->windows) { /* out->counts stays the link's own */
-		out->ring = far->ring_at;
-		out->credit = far->credit_at;
+	if (remote->windows) { /* out->counts stays the link's own */
+		out->ring = remote->ring_at;
+		out->credit = remote->credit_at;
 		return;
 	}
-	out->ring = (uint64_t)(uintptr_t)far->ring;
-	out->credit = (uint64_t)(uintptr_t)far->credit;
-	out->counts = (uint64_t)(uintptr_t)far->counts;
+	out->ring = (uint64_t)(uintptr_t)remote->ring;
+	out->credit = (uint64_t)(uintptr_t)remote->credit;
+	out->counts = (uint64_t)(uintptr_t)remote->counts;
 }
 
-uint64_t peali_far_stage_bytes(const struct peal_link *link)
+uint64_t peali_remote_stage_bytes(const struct peal_link *link)
 {
-	return peali_ring_stage_bytes(&link->far->spec);
+	return peali_ring_stage_bytes(&link->remote->spec);
 }
 
-uint64_t peali_far_memory(const struct peal_link *link)
+uint64_t peali_remote_memory(const struct peal_link *link)
 {
-	return link->far ? link->far->bytes + link->far->part.bytes +
-				   link->far->header.bytes :
-			   0;
-}
-
-const struct peal_link_counts *
-peali_far_sender_counts(const struct peal_link *link)
-{
-	return link->far && !link->far->sends ? link->far->counts :
-						link->counts;
+	return link->remote ? link->remote->bytes + link->remote->part.bytes +
+				      link->remote->header.bytes :
+			      0;
 }
 
 const struct peal_link_counts *
-peali_far_receiver_counts(const struct peal_link *link)
+peali_remote_sender_counts(const struct peal_link *link)
 {
-	return link->far && link->far->sends ? link->far->counts : link->counts;
+	return link->remote && !link->remote->sends ? link->remote->counts :
+						      link->counts;
+}
+
+const struct peal_link_counts *
+peali_remote_receiver_counts(const struct peal_link *link)
+{
+	return link->remote && link->remote->sends ? link->remote->counts :
+						     link->counts;
 }
 
 static void publish(uint64_t *to, const uint64_t *from)
@@ -104,73 +105,75 @@ static void publish_sender(struct peal_link_counts *to,
 	publish(&to->ended, &from->ended);
 }
 
-void peali_far_publish(struct peal_link *link)
+void peali_remote_publish(struct peal_link *link)
 {
-	struct peali_far *far = link->far;
+	struct peali_remote_link *remote = link->remote;
 
-	if (!far || (!far->staged && !far->windows))
+	if (!remote || (!remote->staged && !remote->windows))
 		return;
-	if (!far->sends)
-		publish_receiver(far->counts, link->counts);
-	else if (far->windows) /* if staged, the stager counts there itself */
-		publish_sender(far->counts, link->counts);
+	if (!remote->sends)
+		publish_receiver(remote->counts, link->counts);
+	else if (remote->windows) /* if staged, the stager counts there
+				   * itself */
+		publish_sender(remote->counts, link->counts);
 }
 
-uint64_t peali_far_taken(const struct peal_link *link)
+uint64_t peali_remote_taken(const struct peal_link *link)
 {
-	const struct peali_far *far = link->far;
+	const struct peali_remote_link *remote = link->remote;
 
-	if (!far || !far->windows || !far->sends || !peali_far_error(link))
+	if (!remote || !remote->windows || !remote->sends ||
+	    !peali_remote_error(link))
 		return 0;
-	return peali_part_word(far->peer->set, &far->part);
+	return peali_part_word(remote->peer->set, &remote->part);
 }
 
-int peali_far_lags(const struct peal_link *link)
+int peali_remote_lags(const struct peal_link *link)
 {
-	return link->far && link->far->windows && !link->far->sends;
+	return link->remote && link->remote->windows && !link->remote->sends;
 }
 
-int peali_far_error(const struct peal_link *link)
+int peali_remote_error(const struct peal_link *link)
 {
-	return link->far ? atomic_load_explicit(&link->far->error,
-						memory_order_acquire) :
-			   0;
+	return link->remote ? atomic_load_explicit(&link->remote->error,
+						   memory_order_acquire) :
+			      0;
 }
 
-const char *peali_far_why(const struct peal_link *link, char text[200])
+const char *peali_remote_why(const struct peal_link *link, char text[200])
 {
 	const char *what = "has closed its end of the link";
-	struct peali_peer *p = link->far->peer;
-	int error = peali_far_error(link);
+	struct peali_peer *p = link->remote->peer;
+	int error = peali_remote_error(link);
 
 	pthread_mutex_lock(&p->set->lock);
 	if (error == PEAL_EABORTED)
 		what = "has left in the middle";
 	else if (error == PEAL_EPROTO)
 		what = "has found the link broken";
-	if (p->state != PEAL_PROCESS_HERE && error != PEAL_EABORTED &&
-	    !*link->far->why)
+	if (p->state != PEAL_PROCESS_ALIVE && error != PEAL_EABORTED &&
+	    !*link->remote->why)
 		snprintf(text, 200, "%s", p->why);
 	else
 		snprintf(text, 200, "rank %u (pid %d) %s%s%s", p->rank,
-			 p->member.pid, what, *link->far->why ? ": " : "",
-			 link->far->why);
+			 p->member.pid, what, *link->remote->why ? ": " : "",
+			 link->remote->why);
 	pthread_mutex_unlock(&p->set->lock);
 	return text;
 }
 
-void peali_far_end(struct peali_far *far, int error)
+void peali_remote_end(struct peali_remote_link *remote, int error)
 {
-	struct peal_link *link = far->link;
+	struct peal_link *link = remote->link;
 
-	if (atomic_load(&far->error))
+	if (atomic_load(&remote->error))
 		return;
-	atomic_store_explicit(&far->error, error, memory_order_release);
+	atomic_store_explicit(&remote->error, error, memory_order_release);
 	/* the watchdog tells kernels: that takes rt->lock before set->lock */
-	if (far->sends && link->from.endpoint) {
+	if (remote->sends && link->from.endpoint) {
 		atomic_store(&link->receiver_gone, 1);
 		peali_endpoint_wake(link->from.endpoint);
-	} else if (!far->sends && link->to.endpoint) {
+	} else if (!remote->sends && link->to.endpoint) {
 		atomic_store(&link->sender_gone, 1);
 		peali_endpoint_wake(link->to.endpoint);
 	}
@@ -179,39 +182,39 @@ void peali_far_end(struct peali_far *far, int error)
 static void tell(struct peal_link *link, int error, const char *why)
 {
 	struct peali_record r = peali_record(PEALI_RECORD_CLOSE);
-	struct peali_far *far = link->far;
+	struct peali_remote_link *remote = link->remote;
 
 	snprintf(r.text, sizeof(r.text), "%s", why);
-	if (far->counts && link->counts) /* the peer reads them afterwards */
-		peali_far_publish(link);
-	pthread_mutex_lock(&far->peer->set->lock);
-	if (far->listed && !far->told) {
-		r.number = far->number;
-		r.sender = (uint32_t)far->sends;
+	if (remote->counts && link->counts) /* the peer reads them afterwards */
+		peali_remote_publish(link);
+	pthread_mutex_lock(&remote->peer->set->lock);
+	if (remote->listed && !remote->told) {
+		r.number = remote->number;
+		r.sender = (uint32_t)remote->sends;
 		r.error = error;
-		peali_peer_post(far->peer, &r);
-		far->told = 1;
+		peali_peer_post(remote->peer, &r);
+		remote->told = 1;
 	}
-	pthread_mutex_unlock(&far->peer->set->lock);
+	pthread_mutex_unlock(&remote->peer->set->lock);
 }
 
-void peali_far_tell(struct peal_link *link, int error)
+void peali_remote_tell(struct peal_link *link, int error)
 {
 	tell(link, error, "");
 }
 
-void peali_far_tell_why(struct peal_link *link, int error, const char *why)
+void peali_remote_tell_why(struct peal_link *link, int error, const char *why)
 {
 	tell(link, error, why);
 }
 
-int peali_far_blames(const struct peal_link *link)
+int peali_remote_blames(const struct peal_link *link)
 {
-	struct peal_processes *set = link->far->peer->set;
+	struct peal_process_group *set = link->remote->peer->set;
 	int blames;
 
 	pthread_mutex_lock(&set->lock);
-	blames = *link->far->why != 0;
+	blames = *link->remote->why != 0;
 	pthread_mutex_unlock(&set->lock);
 	return blames;
 }
@@ -221,57 +224,57 @@ int peali_far_blames(const struct peal_link *link)
  * link's part of this process's window, or abandons it if the peer may still
  * write there. The caller holds set->lock.
  */
-static void leave_windows(struct peali_far *far)
+static void leave_windows(struct peali_remote_link *remote)
 {
 	struct peali_record r = peali_record(PEALI_RECORD_FREED);
 
-	r.number = far->number;
-	r.sender = (uint32_t)far->sends;
-	peali_peer_post(far->peer, &r);
-	if (far->freed || (!far->sends && !far->promised))
-		peali_part_give(far->peer->set, &far->part);
+	r.number = remote->number;
+	r.sender = (uint32_t)remote->sends;
+	peali_peer_post(remote->peer, &r);
+	if (remote->freed || (!remote->sends && !remote->promised))
+		peali_part_give(remote->peer->set, &remote->part);
 	else
-		peali_part_abandon(far->peer, far->number, far->sends,
-				   &far->part);
+		peali_part_abandon(remote->peer, remote->number, remote->sends,
+				   &remote->part);
 }
 
-void peali_far_free(struct peal_link *link)
+void peali_remote_free(struct peal_link *link)
 {
-	struct peali_far *far = link->far, **p;
+	struct peali_remote_link *remote = link->remote, **p;
 
-	if (!far)
+	if (!remote)
 		return;
-	peali_far_tell(link, PEAL_ESTOPPED);
-	pthread_mutex_lock(&far->peer->set->lock);
-	if (far->listed) {
-		for (p = &far->peer->links; *p != far; p = &(*p)->next)
+	peali_remote_tell(link, PEAL_ESTOPPED);
+	pthread_mutex_lock(&remote->peer->set->lock);
+	if (remote->listed) {
+		for (p = &remote->peer->links; *p != remote; p = &(*p)->next)
 			;
-		*p = far->next;
+		*p = remote->next;
 	}
-	if (far->windows)
-		leave_windows(far);
-	pthread_mutex_unlock(&far->peer->set->lock);
-	peali_area_free(link->rt, &far->header);
-	if (far->base)
-		munmap(far->base, far->bytes);
-	free(far);
-	link->far = NULL;
+	if (remote->windows)
+		leave_windows(remote);
+	pthread_mutex_unlock(&remote->peer->set->lock);
+	peali_block_free(link->rt, &remote->header);
+	if (remote->base)
+		munmap(remote->base, remote->bytes);
+	free(remote);
+	link->remote = NULL;
 }
 
 /* ---- process groups ------------------------------------------------------ */
 
 /* Returns a link of the set, or NULL. The caller holds the runtime's lock. */
-static struct peal_link *any_link(const struct peal_processes *set)
+static struct peal_link *any_link(const struct peal_process_group *set)
 {
 	struct peal_link *link;
 
 	for (link = set->rt->links; link; link = link->next)
-		if (link->far && link->far->peer->set == set)
+		if (link->remote && link->remote->peer->set == set)
 			return link;
 	return NULL;
 }
 
-int peali_far_remove_links(struct peal_processes *set, const char *call)
+int peali_remote_links_remove(struct peal_process_group *set, const char *call)
 {
 	struct peal_link *link;
 	int result = 0;

@@ -51,8 +51,8 @@ static int local_spec(const struct peal_link *link, int device,
 	const struct peali_devices *devices = &link->rt->devices;
 	struct peali_backend *b;
 
-	*out = link->far->spec;
-	if (device == PEALI_HOST || !link->far->staged)
+	*out = link->remote->spec;
+	if (device == PEALI_HOST || !link->remote->staged)
 		return 0;
 	b = devices->device[device].backend;
 	out->policy = 0;
@@ -66,21 +66,21 @@ static int local_spec(const struct peal_link *link, int device,
 
 static void describe(struct peal_link *link, const char *why_staged)
 {
-	const struct peali_far *far = link->far;
+	const struct peali_remote_link *remote = link->remote;
 	const char *how = "";
 
-	if (far->windows)
+	if (remote->windows)
 		how = "; its device and this one see each other's windows";
-	else if (far->staged)
-		how = "; the router carries: ";
+	else if (remote->staged)
+		how = "; the stager copies: ";
 	snprintf(link->why, sizeof(link->why),
 		 "the other end is in the process of rank %u%s%s",
-		 far->peer->rank, how, far->staged ? why_staged : "");
+		 remote->peer->rank, how, remote->staged ? why_staged : "");
 }
 
 /* Fills in the end in the other process. */
-static void set_far_end(struct peali_end *end, const struct peali_peer *p,
-			uint64_t address)
+static void set_remote_end(struct peali_link_end *end,
+			   const struct peali_peer *p, uint64_t address)
 {
 	memset(end, 0, sizeof(*end));
 	end->address = (address & ((1ULL << 56) - 1)) |
@@ -90,62 +90,63 @@ static void set_far_end(struct peali_end *end, const struct peali_peer *p,
 
 /*
  * Completes the local specs, maps the shared memory and creates the path.
- * far->spec is complete already.
+ * remote->spec is complete already.
  */
 static int build(struct peal_link *link, int device, int fd,
 		 const char *why_staged)
 {
-	struct peali_far *far = link->far;
+	struct peali_remote_link *remote = link->remote;
 	int result;
 
-	link->from_port = far->sends ? link->from_port : 0;
-	result = far->sends ? local_spec(link, device, &link->spec) :
-			      local_spec(link, device, &link->last_spec);
-	if (far->sends)
-		link->last_spec = far->spec;
+	link->from_port = remote->sends ? link->from_port : 0;
+	result = remote->sends ? local_spec(link, device, &link->spec) :
+				 local_spec(link, device, &link->last_spec);
+	if (remote->sends)
+		link->last_spec = remote->spec;
 	else
-		link->spec = far->spec;
+		link->spec = remote->spec;
 	if (!result)
-		result = peali_far_map(far, fd, link->id, CALL);
-	if (!result && far->windows)
-		result = peali_far_make_header(link->far, link->rt, link->id,
-					       device);
+		result = peali_remote_map(remote, fd, link->id, CALL);
+	if (!result && remote->windows)
+		result = peali_remote_make_header(link->remote, link->rt,
+						  link->id, device);
 	if (result)
 		return result;
-	link->counts = far->counts;
-	if (far->staged || far->windows) {
-		result = peali_area_alloc(link->rt, PEALI_HOST,
-					  sizeof(struct peal_link_counts),
-					  &link->counts_area);
+	link->counts = remote->counts;
+	if (remote->staged || remote->windows) {
+		result = peali_block_alloc(link->rt, PEALI_HOST,
+					   sizeof(struct peal_link_counts),
+					   &link->counts_block);
 		if (result)
 			return result;
 		link->counts =
-			(struct peal_link_counts *)(uintptr_t)peali_area_view(
-				link->rt, PEALI_HOST, &link->counts_area);
+			(struct peal_link_counts *)(uintptr_t)peali_block_view(
+				link->rt, PEALI_HOST, &link->counts_block);
 	}
 	peal_store_relaxed_sys(&link->counts->id, link->id);
 	describe(link, why_staged);
-	return peali_path_make(link, PEAL_ROUTE_PROCESS, &link->path, CALL);
+	return peali_route_path_make(link, PEAL_ROUTE_PROCESS, &link->path,
+				     CALL);
 }
 
-static struct peal_link *new_far(struct peali_peer *p, uint64_t number,
-				 int sends)
+static struct peal_link *new_remote(struct peali_peer *p, uint64_t number,
+				    int sends)
 {
 	struct peal_link *link = peali_link_new(p->set->rt);
-	struct peali_far *far = calloc(1, sizeof(*far));
+	struct peali_remote_link *remote = calloc(1, sizeof(*remote));
 
-	if (!link || !far) {
-		free(far);
+	if (!link || !remote) {
+		free(remote);
 		if (link)
 			peali_link_free(link);
 		peali_fail(PEAL_ENOMEM, CALL, "no memory for a link");
 		return NULL;
 	}
-	far->peer = p;
-	far->link = link;
-	far->number = number;
-	far->sends = sends;
-	link->far = far;
+	remote->peer = p;
+	remote->link = link;
+	remote->number = number;
+	remote->sends = sends;
+	link->remote = remote;
 	link->id = p->set->rt->next_link;
 	return link;
 }
@@ -154,20 +155,21 @@ static struct peal_link *new_far(struct peali_peer *p, uint64_t number,
  * Adds the link to the peer's list. Fails if the peer is gone, this process
  * leaves, or the number is in use.
  */
-static int list(struct peali_far *far)
+static int list(struct peali_remote_link *remote)
 {
-	struct peali_peer *p = far->peer;
-	const struct peali_far *other;
+	struct peali_peer *p = remote->peer;
+	const struct peali_remote_link *other;
 	uint32_t n = 0;
 	int result = 0;
 
 	pthread_mutex_lock(&p->set->lock);
 	for (other = p->links; other && !result; other = other->next, n++)
-		if (other->number == far->number && other->sends == far->sends)
+		if (other->number == remote->number &&
+		    other->sends == remote->sends)
 			result = peali_fail(PEAL_EPROTO, CALL,
 					    "rank %u asks twice by one number",
 					    p->rank);
-	if (!result && p->state != PEAL_PROCESS_HERE)
+	if (!result && p->state != PEAL_PROCESS_ALIVE)
 		result = peali_peer_gone(p, CALL);
 	if (!result && p->set->leaving)
 		result = peali_fail(PEAL_ESTOPPED, CALL,
@@ -177,9 +179,9 @@ static int list(struct peali_far *far)
 				    "there are %d links with rank %u",
 				    LINKS_MAX, p->rank);
 	if (!result) {
-		far->next = p->links;
-		p->links = far;
-		far->listed = 1;
+		remote->next = p->links;
+		p->links = remote;
+		remote->listed = 1;
 	}
 	pthread_mutex_unlock(&p->set->lock);
 	return result;
@@ -187,10 +189,10 @@ static int list(struct peali_far *far)
 
 /* ---- the receiver's end -------------------------------------------------- */
 
-static int find_offer(struct peal_processes *set, const char *name,
-		      uint64_t *address_out)
+static int find_export(struct peal_process_group *set, const char *name,
+		       uint64_t *address_out)
 {
-	const struct peali_offer *offer;
+	const struct peali_export *offer;
 	int result = 0;
 
 	pthread_mutex_lock(&set->lock);
@@ -200,37 +202,39 @@ static int find_offer(struct peal_processes *set, const char *name,
 	if (offer)
 		*address_out = offer->address;
 	else
-		result = peali_fail(PEAL_ENOENT, CALL, "'%s' is not offered",
+		result = peali_fail(PEAL_ENOENT, CALL, "'%s' is not exported",
 				    name);
 	pthread_mutex_unlock(&set->lock);
 	return result;
 }
 
-static void set_spec(struct peali_far *far, const struct peali_record *r)
+static void set_spec(struct peali_remote_link *remote,
+		     const struct peali_record *r)
 {
-	far->spec.capacity = r->capacity;
-	far->spec.slot_bytes = r->slot_bytes;
-	far->spec.policy = r->policy;
-	far->spec.message_bytes = r->message_bytes;
-	far->spec.slab_bytes = r->slab_bytes;
+	remote->spec.capacity = r->capacity;
+	remote->spec.slot_bytes = r->slot_bytes;
+	remote->spec.policy = r->policy;
+	remote->spec.message_bytes = r->message_bytes;
+	remote->spec.slab_bytes = r->slab_bytes;
 }
 
 /*
- * Completes far->spec with sizes for both processes. `mask` has the possible
+ * Completes remote->spec with sizes for both processes. `mask` has the possible
  * policies, `policy` is the default.
  */
-static int plan_spec(struct peali_far *far, const struct peali_record *r,
-		     uint32_t mask, uint32_t policy)
+static int plan_spec(struct peali_remote_link *remote,
+		     const struct peali_record *r, uint32_t mask,
+		     uint32_t policy)
 {
 	int result;
 
-	set_spec(far, r);
+	set_spec(remote, r);
 	if (!mask)
 		return peali_fail(PEAL_ENOTSUP, CALL,
 				  "the processes share no policy");
-	result = peali_ring_spec_complete(&far->spec, mask, policy, CALL);
+	result = peali_ring_spec_complete(&remote->spec, mask, policy, CALL);
 	return result ? result :
-			peali_ring_spec_emits(&far->spec, r->emits, CALL);
+			peali_ring_spec_emits(&remote->spec, r->emits, CALL);
 }
 
 /*
@@ -240,40 +244,41 @@ static int plan_spec(struct peali_far *far, const struct peali_record *r,
 static int plan_windows(struct peal_link *link, const struct peali_record *r)
 {
 	const struct peali_devices *devices = &link->rt->devices;
-	struct peali_far *far = link->far;
+	struct peali_remote_link *remote = link->remote;
 	int device = link->to.device, result;
 	struct peali_backend *b;
 
-	if (!peali_has_window(far->peer->set, device))
+	if (!peali_has_window(remote->peer->set, device))
 		return peali_fail(PEAL_ENOTSUP, CALL,
 				  "the receiver's device has no window (%s)",
-				  far->peer->set->why_no_window);
-	far->credit_at = peali_window_far(far->peer, r->window_device, device,
-					  r->window_offset,
-					  sizeof(struct peal_credit));
-	if (!far->credit_at || !(r->window_seen >> device & 1))
+				  remote->peer->set->why_no_window);
+	remote->credit_at = peali_window_remote(remote->peer, r->window_device,
+						device, r->window_offset,
+						sizeof(struct peal_credit));
+	if (!remote->credit_at || !(r->window_seen >> device & 1))
 		return peali_fail(PEAL_ENOPEER, CALL, "%s",
 				  r->window_device ?
 					  "the devices do not see each other's "
-					  "windows, or it is not proved" :
+					  "windows, or it is not probed" :
 					  "the sender's device has no window");
 	b = devices->device[device].backend;
-	result = plan_spec(far, r,
+	result = plan_spec(remote, r,
 			   peali_devices_policies(devices, device) &
 				   r->window_policies,
 			   (uint32_t)b->ops->default_policy(b));
 	if (!result)
-		result = peali_part_take(far->peer->set, device,
-					 peali_far_slot_bytes(&far->spec),
-					 &far->part);
+		result = peali_part_take(remote->peer->set, device,
+					 peali_remote_slot_bytes(&remote->spec),
+					 &remote->part);
 	if (result == PEAL_ENOMEM)
 		return peali_fail(
 			result, CALL,
 			"no room in the window of rank %u's device %d "
 			"(PEAL_PROCESS_MEMORY)",
-			far->peer->set->plan.rank, device);
+			remote->peer->set->plan.rank, device);
 	if (!result)
-		far->ring_at = peali_part_address(far->peer->set, &far->part);
+		remote->ring_at =
+			peali_part_address(remote->peer->set, &remote->part);
 	return result;
 }
 
@@ -284,29 +289,31 @@ static int plan_windows(struct peal_link *link, const struct peali_record *r)
 static int plan_receiver(struct peal_link *link, uint64_t address,
 			 const struct peali_record *r, char why_staged[96])
 {
-	struct peali_far *far = link->far;
+	struct peali_remote_link *remote = link->remote;
 	struct peal_handler_info sender = { .name = "of the sender" };
 	int result;
 
-	result = peali_end_resolve(link->rt, address, "to", &link->to, CALL);
+	result = peali_link_end_resolve(link->rt, address, "to", &link->to,
+					CALL);
 	if (!result && link->to.pool)
 		result = peali_pool_open(link->to.pool, CALL);
 	if (!result)
-		result = peali_end_input(&link->to, CALL);
+		result = peali_link_end_input(&link->to, CALL);
 	if (result)
 		return result;
-	set_far_end(&link->from, far->peer, r->address);
-	far->staged = is_staged(link, link->to.device);
-	far->windows = !plan_windows(link, r);
-	if (far->windows) {
-		far->staged = 0;
+	set_remote_end(&link->from, remote->peer, r->address);
+	remote->staged = is_staged(link, link->to.device);
+	remote->windows = !plan_windows(link, r);
+	if (remote->windows) {
+		remote->staged = 0;
 	} else {
 		snprintf(why_staged, 96, "%.95s", peal_last_error()->text);
 		result = plan_spec(
-			far, r, policies(link, link->to.device) & r->policies,
+			remote, r,
+			policies(link, link->to.device) & r->policies,
 			(uint32_t)peali_host_backend.default_policy(NULL));
 	}
-	link->spec = far->spec;
+	link->spec = remote->spec;
 	sender.output_bytes = r->handler_bytes;
 	if (!result)
 		result = peali_handlers_agree(&sender, peali_link_taker(link),
@@ -327,18 +334,18 @@ static int accept_link(struct peali_peer *p, const struct peali_record *r,
 	int fd = -1, result;
 
 	pthread_mutex_lock(&rt->lock);
-	link = new_far(p, r->number, 0);
+	link = new_remote(p, r->number, 0);
 	result = link ? plan_receiver(link, address, r, why) : PEAL_ENOMEM;
 	if (!result) {
-		fd = peali_far_make_memory(link->far);
+		fd = peali_remote_make_memory(link->remote);
 		result = fd < 0 ? fd : build(link, link->to.device, fd, why);
 	}
 	if (!result)
-		result = list(link->far);
+		result = list(link->remote);
 	if (!result)
 		result = peali_link_attach_input(link, CALL);
 	if (!result) {
-		const struct peali_ring_spec *spec = &link->far->spec;
+		const struct peali_ring_spec *spec = &link->remote->spec;
 
 		answer->address = link->to.address;
 		answer->capacity = spec->capacity;
@@ -347,13 +354,13 @@ static int accept_link(struct peali_peer *p, const struct peali_record *r,
 		answer->message_bytes = spec->message_bytes;
 		answer->slab_bytes = spec->slab_bytes;
 		answer->memory_bytes =
-			peali_far_shared_bytes(spec, link->far->windows);
+			peali_remote_shared_bytes(spec, link->remote->windows);
 		snprintf(answer->text, sizeof(answer->text), "%s", why);
-		if (link->far->windows) {
+		if (link->remote->windows) {
 			answer->window_device = 1 + (uint32_t)link->to.device;
-			answer->window_offset = link->far->part.offset;
-			answer->window_bytes = link->far->part.bytes;
-			link->far->promised = 1;
+			answer->window_offset = link->remote->part.offset;
+			answer->window_bytes = link->remote->part.bytes;
+			link->remote->promised = 1;
 		}
 	}
 	if (link)
@@ -369,11 +376,11 @@ static int accept_link(struct peali_peer *p, const struct peali_record *r,
 	return result;
 }
 
-void peali_far_answer(struct peali_peer *p, const struct peali_record *r)
+void peali_remote_answer(struct peali_peer *p, const struct peali_record *r)
 {
 	struct peali_record answer = peali_record(PEALI_RECORD_ACCEPT);
 	uint64_t address = 0;
-	int fd, result = find_offer(p->set, r->name, &address);
+	int fd, result = find_export(p->set, r->name, &address);
 
 	answer.number = r->number;
 	fd = result ? result : accept_link(p, r, address, &answer);
@@ -398,15 +405,15 @@ struct wish {
 	uint64_t from;
 	uint32_t port;
 	const struct peal_link_options *options;
-	uint64_t deadline; /* end of the wait for the offer */
+	uint64_t deadline; /* end of the wait for the export */
 	struct peali_part *credit; /* in an own window; 0 bytes: none */
 };
 
 /* Resolves the sender's end. The caller holds the runtime's lock. */
-static int plan_sender(const struct wish *w, struct peali_end *from)
+static int plan_sender(const struct wish *w, struct peali_link_end *from)
 {
 	struct peal_runtime *rt = w->peer->set->rt;
-	int result = peali_end_resolve_sender(rt, w->from, from, CALL);
+	int result = peali_link_end_resolve_sender(rt, w->from, from, CALL);
 
 	if (result)
 		return result;
@@ -418,13 +425,13 @@ static int plan_sender(const struct wish *w, struct peali_end *from)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "`from` is a pool, which sends nothing: "
 				  "connect its members");
-	return peali_end_port(rt, from, w->port, CALL);
+	return peali_link_end_port(rt, from, w->port, CALL);
 }
 
-static int check_wish(const struct peal_processes *set, uint32_t rank,
+static int check_wish(const struct peal_process_group *set, uint32_t rank,
 		      const char *name, const struct peal_link_options *o)
 {
-	size_t n = name ? strnlen(name, PEAL_PROCESS_NAME) : 0;
+	size_t n = name ? strnlen(name, PEAL_PROCESS_NAME_BYTES) : 0;
 
 	if (rank >= set->plan.ranks || rank == set->plan.rank)
 		return peali_fail(
@@ -434,9 +441,9 @@ static int check_wish(const struct peal_processes *set, uint32_t rank,
 				"connects within it (%u processes)" :
 				"no rank %u: the set has %u processes",
 			rank, set->plan.ranks);
-	if (!n || n >= PEAL_PROCESS_NAME)
+	if (!n || n >= PEAL_PROCESS_NAME_BYTES)
 		return peali_fail(PEAL_EINVAL, CALL, "a name has 1 to %d bytes",
-				  PEAL_PROCESS_NAME - 1);
+				  PEAL_PROCESS_NAME_BYTES - 1);
 	if ((o->require && !(o->require & PEAL_ROUTE_PROCESS)) ||
 	    o->forbid & PEAL_ROUTE_PROCESS)
 		return peali_fail(PEAL_ENOPEER, CALL,
@@ -456,7 +463,7 @@ ask_for(const struct wish *w, const struct peal_link *like, uint64_t number)
 {
 	const struct peal_link_options *o = w->options;
 	const struct peal_handler_info *emitter =
-		like->from.kernel ? peali_end_handler(&like->from) : NULL;
+		like->from.kernel ? peali_link_end_handler(&like->from) : NULL;
 	struct peali_record r = peali_record(PEALI_RECORD_CONNECT);
 
 	r.number = number;
@@ -483,9 +490,9 @@ ask_for(const struct wish *w, const struct peal_link *like, uint64_t number)
 /* Waits for the answer to a CONNECT. The caller holds set->lock. */
 static int await_answer(struct peali_question *q)
 {
-	struct peal_processes *set = q->peer->set;
+	struct peal_process_group *set = q->peer->set;
 	uint64_t deadline =
-		peali_deadline((int64_t)set->rt->answer_ms * 2000000);
+		peali_deadline((int64_t)set->rt->control_timeout_ms * 2000000);
 	struct timespec t = { (time_t)(deadline / 1000000000),
 			      (long)(deadline % 1000000000) };
 
@@ -513,7 +520,7 @@ static void abandon(const struct wish *w, const struct peali_question *q)
 static int ask(const struct wish *w, const struct peal_link *like,
 	       struct peali_question *q)
 {
-	struct peal_processes *set = w->peer->set;
+	struct peal_process_group *set = w->peer->set;
 	struct peali_question **p;
 	struct peali_record r;
 	int asked, result = 0;
@@ -523,7 +530,7 @@ static int ask(const struct wish *w, const struct peal_link *like,
 	q->fd = -1;
 	pthread_mutex_lock(&set->lock);
 	q->number = ++set->next_number;
-	if (w->peer->state != PEAL_PROCESS_HERE)
+	if (w->peer->state != PEAL_PROCESS_ALIVE)
 		result = peali_peer_gone(w->peer, CALL);
 	q->next = set->questions;
 	set->questions = q;
@@ -573,9 +580,10 @@ static int check_answer(const struct wish *w, const struct peal_link *link,
 	uint32_t mask;
 	int wrong;
 
-	mask = link->far->windows ? peali_devices_policies(&link->rt->devices,
-							   link->from.device) :
-				    policies(link, link->from.device);
+	mask = link->remote->windows ?
+		       peali_devices_policies(&link->rt->devices,
+					      link->from.device) :
+		       policies(link, link->from.device);
 	wrong = (o->capacity && o->capacity != r->capacity) ||
 		(o->message_bytes && o->message_bytes != r->message_bytes) ||
 		(o->slot_bytes && o->slot_bytes != r->slot_bytes) ||
@@ -585,11 +593,11 @@ static int check_answer(const struct wish *w, const struct peal_link *link,
 	    peali_ring_spec_complete(&again, mask, 0, CALL) ||
 	    again.slab_bytes != spec.slab_bytes ||
 	    again.message_bytes != spec.message_bytes ||
-	    (uint32_t)r->address == PEAL_PASSAGE_ACTOR ||
+	    (uint32_t)r->address == PEAL_FWD_LINK_ACTOR ||
 	    r->memory_bytes !=
-		    peali_far_shared_bytes(&spec, link->far->windows) ||
-	    (link->far->windows &&
-	     r->window_bytes != peali_far_slot_bytes(&spec)))
+		    peali_remote_shared_bytes(&spec, link->remote->windows) ||
+	    (link->remote->windows &&
+	     r->window_bytes != peali_remote_slot_bytes(&spec)))
 		return peali_fail(PEAL_EPROTO, CALL,
 				  "rank %u (pid %d) accepts a link of other "
 				  "sizes than it was asked for",
@@ -601,28 +609,29 @@ static int check_answer(const struct wish *w, const struct peal_link *link,
 /*
  * Uses windows if the ACCEPT does. Resolves the addresses of ring and credit.
  */
-static int join_windows(const struct wish *w, struct peali_far *far, int device,
-			const struct peali_record *r)
+static int join_windows(const struct wish *w, struct peali_remote_link *remote,
+			int device, const struct peali_record *r)
 {
 	if (!r->window_device)
 		return 0;
-	far->ring_at = peali_window_far(w->peer, r->window_device, device,
-					r->window_offset, r->window_bytes);
+	remote->ring_at = peali_window_remote(w->peer, r->window_device, device,
+					      r->window_offset,
+					      r->window_bytes);
 	if (w->credit->bytes && w->credit->device != device)
 		return peali_fail(
 			PEAL_EAGAIN, CALL,
 			"the sender has moved to device %d meanwhile: "
 			"connect it again",
 			device);
-	if (!w->credit->bytes || !far->ring_at)
+	if (!w->credit->bytes || !remote->ring_at)
 		return peali_fail(PEAL_EPROTO, CALL,
 				  "rank %u (pid %d) accepts a link by a window "
 				  "that there is not",
 				  w->peer->rank, w->peer->member.pid);
-	far->windows = 1;
-	far->staged = 0;
-	far->part = *w->credit;
-	far->credit_at = peali_part_address(w->peer->set, &far->part);
+	remote->windows = 1;
+	remote->staged = 0;
+	remote->part = *w->credit;
+	remote->credit_at = peali_part_address(w->peer->set, &remote->part);
 	w->credit->bytes = 0; /* the link owns the part now */
 	return 0;
 }
@@ -639,25 +648,25 @@ static int join_link(const struct wish *w, struct peali_question *q,
 
 	peali_record_text(r, why, sizeof(why));
 	pthread_mutex_lock(&rt->lock);
-	link = new_far(w->peer, q->number, 1);
+	link = new_remote(w->peer, q->number, 1);
 	result = link ? plan_sender(w, &link->from) : PEAL_ENOMEM;
 	if (!result) {
 		link->from_port = w->port;
-		set_far_end(&link->to, w->peer, r->address);
-		link->far->staged = is_staged(link, link->from.device);
-		result = join_windows(w, link->far, link->from.device, r);
+		set_remote_end(&link->to, w->peer, r->address);
+		link->remote->staged = is_staged(link, link->from.device);
+		result = join_windows(w, link->remote, link->from.device, r);
 	}
 	if (!result)
-		result = check_answer(w, link, r, &link->far->spec);
+		result = check_answer(w, link, r, &link->remote->spec);
 	if (!result)
-		result =
-			peali_far_check_memory(link->far, w->peer->rank, q->fd);
+		result = peali_remote_check_memory(link->remote, w->peer->rank,
+						   q->fd);
 	if (!result)
 		result = build(link, link->from.device, q->fd, why);
 	if (!result)
 		result = peali_link_check_types(link, CALL);
 	if (!result)
-		result = list(link->far);
+		result = list(link->remote);
 	if (!result)
 		result = peali_link_attach_port(link, CALL);
 	if (link)
@@ -696,7 +705,7 @@ void peali_decline(struct peali_peer *p, uint64_t number, int freed)
  */
 static void take_credit(const struct wish *w, int device)
 {
-	struct peal_processes *set = w->peer->set;
+	struct peal_process_group *set = w->peer->set;
 
 	if (w->credit->bytes && w->credit->device == device)
 		return;
@@ -707,7 +716,7 @@ static void take_credit(const struct wish *w, int device)
 }
 
 /*
- * Tries to connect once. Sets *again to 1 if the peer does not offer the name.
+ * Tries to connect once. Sets *again to 1 if the peer does not export the name.
  */
 static int try(const struct wish *w, struct peal_link **link_out, int *again)
 {
@@ -748,7 +757,7 @@ static int try(const struct wish *w, struct peal_link **link_out, int *again)
 	return result;
 }
 
-int peal_process_connect(struct peal_processes *set, uint32_t rank,
+int peal_process_connect(struct peal_process_group *set, uint32_t rank,
 			 const char *name, uint64_t from, uint32_t port,
 			 const struct peal_link_options *options,
 			 int64_t timeout_ns, struct peal_link **link_out)

@@ -73,11 +73,11 @@ static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
 		routes |= PEAL_ROUTE_LOCAL;
 	/* the probe takes time: skip it if the peer route is not wanted */
 	if (from == to || (wanted & PEAL_ROUTE_PEER)) {
-		result = peali_probe_prove(rt->peers, from, to, &pair);
+		result = peali_probe_verify(rt->peers, from, to, &pair);
 		if (result)
 			return 0;
 		*best = pair.route;
-		snprintf(why, 160, "%s", pair.why);
+		snprintf(why, 160, "%s", pair.reason);
 		return routes | (uint32_t)pair.route;
 	}
 	*best = best_of(routes);
@@ -158,7 +158,8 @@ static int ring_header(struct peal_link *link,
 
 	peali_ring_header(&header, spec, link->id);
 	header.cluster_place = s->cluster_place;
-	return peali_area_write(link->rt, &s->ring, 0, &header, sizeof(header));
+	return peali_block_write(link->rt, &s->ring, 0, &header,
+				 sizeof(header));
 }
 
 /*
@@ -173,15 +174,15 @@ static void place_in_cluster(const struct peal_link *link,
 	struct peal_kernel *k = link->to.kernel;
 	uint32_t n = k ? k->params.cluster_workers : 0;
 	uint64_t bytes = (uint64_t)spec->capacity * spec->slot_bytes;
-	struct peali_space *space;
+	struct peali_suballoc *space;
 	struct peali_piece piece;
 
 	if (!n || link->from.kernel != k ||
 	    link->from.worker / n != link->to.worker / n)
 		return;
 	space = &k->workers[link->to.worker].cluster;
-	if (peali_space_largest(space) < bytes ||
-	    peali_space_alloc(space, bytes, &piece))
+	if (peali_suballoc_largest(space) < bytes ||
+	    peali_suballoc_take(space, bytes, &piece))
 		return;
 	s->cluster = space;
 	s->cluster_place =
@@ -217,18 +218,19 @@ static int make_segment(struct peal_link *link,
 	s->mirror = mirror != 0;
 	if (ring_owner == consumer)
 		place_in_cluster(link, spec, s);
-	result = peali_area_alloc(rt, ring_owner, peali_ring_bytes(spec),
-				  &s->ring);
+	result = peali_block_alloc(rt, ring_owner, peali_ring_bytes(spec),
+				   &s->ring);
 	if (!result)
-		result = peali_area_alloc(rt, credit_owner,
-					  sizeof(struct peal_credit),
-					  &s->credit);
+		result = peali_block_alloc(rt, credit_owner,
+					   sizeof(struct peal_credit),
+					   &s->credit);
 	if (!result && stage)
-		result = peali_area_alloc(rt, producer, stage,
-					  &s->stage_producer);
+		result = peali_block_alloc(rt, producer, stage,
+					   &s->stage_producer);
 	if (!result && stage)
-		result = peali_area_alloc(rt, consumer, mirror ? mirror : stage,
-					  &s->stage_consumer);
+		result = peali_block_alloc(rt, consumer,
+					   mirror ? mirror : stage,
+					   &s->stage_consumer);
 	if (!result)
 		result = ring_header(link, spec, s);
 	return result;
@@ -239,12 +241,13 @@ static void free_segment(struct peal_runtime *rt, struct peali_segment *s)
 	struct peali_piece piece;
 
 	if (s->cluster_place)
-		peali_space_free(s->cluster,
-				 PEAL_CLUSTER_OFFSET(s->cluster_place), &piece);
-	peali_area_free(rt, &s->ring);
-	peali_area_free(rt, &s->credit);
-	peali_area_free(rt, &s->stage_producer);
-	peali_area_free(rt, &s->stage_consumer);
+		peali_suballoc_give(s->cluster,
+				    PEAL_CLUSTER_OFFSET(s->cluster_place),
+				    &piece);
+	peali_block_free(rt, &s->ring);
+	peali_block_free(rt, &s->credit);
+	peali_block_free(rt, &s->stage_producer);
+	peali_block_free(rt, &s->stage_consumer);
 }
 
 /* Holds both directions: messages go one way, credit the other way. */
@@ -277,21 +280,23 @@ static void release_peers(struct peal_link *link)
  * 2. If its device does not see the shared ring, the path is staged. Then the
  *    stager uses that stage, and the device needs a local ring.
  */
-static int make_far_segments(struct peal_link *link, struct peali_path *path)
+static int make_remote_segments(struct peal_link *link,
+				struct peali_route_path *path)
 {
 	struct peali_segment *s = path->segment;
-	uint64_t stage = peali_far_stage_bytes(link);
-	int sends = peali_far_sends(link), staged = peali_far_staged(link);
+	uint64_t stage = peali_remote_stage_bytes(link);
+	int sends = peali_remote_sends(link),
+	    staged = peali_remote_staged(link);
 	int device = sends ? link->from.device : link->to.device;
 	int at = staged ? PEALI_HOST : device, result = 0;
 
 	path->n_segments = staged ? 2 : 1;
 	if (stage && sends)
-		result = peali_area_alloc(link->rt, at, stage,
-					  &s[staged].stage_producer);
+		result = peali_block_alloc(link->rt, at, stage,
+					   &s[staged].stage_producer);
 	else if (stage)
-		result = peali_area_alloc(link->rt, at, stage,
-					  &s[0].stage_consumer);
+		result = peali_block_alloc(link->rt, at, stage,
+					   &s[0].stage_consumer);
 	if (result || !staged)
 		return result;
 	return sends ? make_segment(link, &link->spec, PEALI_HOST, PEALI_HOST,
@@ -300,7 +305,7 @@ static int make_far_segments(struct peal_link *link, struct peali_path *path)
 				    PEALI_HOST, PEALI_HOST, device, &s[1]);
 }
 
-static int make_segments(struct peal_link *link, struct peali_path *path)
+static int make_segments(struct peal_link *link, struct peali_route_path *path)
 {
 	int from = link->from.device, to = link->to.device;
 	int result;
@@ -312,7 +317,7 @@ static int make_segments(struct peal_link *link, struct peali_path *path)
 		return make_segment(link, &link->spec, to, from, from, to,
 				    &path->segment[0]);
 	case PEAL_ROUTE_PROCESS:
-		return make_far_segments(link, path);
+		return make_remote_segments(link, path);
 	case PEAL_ROUTE_STAGED:
 		path->n_segments = 2;
 		result = make_segment(link, &link->spec, PEALI_HOST, PEALI_HOST,
@@ -329,12 +334,13 @@ static int make_segments(struct peal_link *link, struct peali_path *path)
 	}
 }
 
-void peali_path_free(struct peal_link *link, struct peali_path *path)
+void peali_route_path_free(struct peal_link *link,
+			   struct peali_route_path *path)
 {
 	uint32_t i;
 
-	if (path->stager)
-		peali_router_remove(link, path);
+	if (path->staged)
+		peali_stager_remove(link, path);
 	for (i = 0; i < 2; i++)
 		free_segment(link->rt, &path->segment[i]);
 	if (path->held)
@@ -342,8 +348,8 @@ void peali_path_free(struct peal_link *link, struct peali_path *path)
 	memset(path, 0, sizeof(*path));
 }
 
-int peali_path_make(struct peal_link *link, enum peal_route route,
-		    struct peali_path *out, const char *call)
+int peali_route_path_make(struct peal_link *link, enum peal_route route,
+			  struct peali_route_path *out, const char *call)
 {
 	int result = 0;
 
@@ -355,18 +361,19 @@ int peali_path_make(struct peal_link *link, enum peal_route route,
 	}
 	if (!result)
 		result = make_segments(link, out);
-	if (!result && (route == PEAL_ROUTE_STAGED || peali_far_staged(link)))
-		result = peali_router_add(link, out, call);
+	if (!result &&
+	    (route == PEAL_ROUTE_STAGED || peali_remote_staged(link)))
+		result = peali_stager_add(link, out, call);
 	if (result)
-		peali_path_free(link, out);
+		peali_route_path_free(link, out);
 	return result;
 }
 
 /* ---- views --------------------------------------------------------------- */
 
-uint64_t peali_end_bell(const struct peali_end *end, int receiving)
+uint64_t peali_link_end_bell(const struct peali_link_end *end, int receiving)
 {
-	if (peali_end_is_far(end))
+	if (peali_link_end_is_remote(end))
 		return 0;
 	if (end->kernel)
 		return peali_kernel_bell(end->kernel, end->worker);
@@ -376,30 +383,30 @@ uint64_t peali_end_bell(const struct peali_end *end, int receiving)
 
 /* Returns the bell that an end rings, or 0 if it cannot ring. */
 static uint64_t bell_for(const struct peal_link *link,
-			 const struct peali_path *path,
-			 const struct peali_end *end,
-			 const struct peali_end *other)
+			 const struct peali_route_path *path,
+			 const struct peali_link_end *end,
+			 const struct peali_link_end *other)
 {
 	if (!peali_devices_ring(&link->rt->devices, end->device))
 		return 0;
-	if (path->stager)
-		return peali_router_bell(link->rt);
-	return peali_end_bell(other, other == &link->to);
+	if (path->staged)
+		return peali_stager_bell(link->rt);
+	return peali_link_end_bell(other, other == &link->to);
 }
 
 static struct peal_link_view view_of(const struct peal_link *link,
 				     const struct peali_segment *s,
-				     const struct peali_end *end)
+				     const struct peali_link_end *end)
 {
 	struct peal_link_view view;
 
 	memset(&view, 0, sizeof(view));
-	view.ring = peali_area_view(link->rt, end->device, &s->ring);
-	view.credit = peali_area_view(link->rt, end->device, &s->credit);
+	view.ring = peali_block_view(link->rt, end->device, &s->ring);
+	view.credit = peali_block_view(link->rt, end->device, &s->credit);
 	view.counts =
-		peali_area_view(link->rt, end->device, &link->counts_area);
-	if (peali_far_direct(link))
-		peali_far_view(link, &view);
+		peali_block_view(link->rt, end->device, &link->counts_block);
+	if (peali_remote_direct(link))
+		peali_remote_view(link, &view);
 	view.message_bytes = (uint32_t)link->spec.message_bytes;
 	if (!link->to.endpoint) /* the actor as connected: slots are reused */
 		view.actor = (uint32_t)link->to.address;
@@ -407,26 +414,28 @@ static struct peal_link_view view_of(const struct peal_link *link,
 	return view;
 }
 
-struct peal_link_view peali_link_sender_view(const struct peal_link *link,
-					     const struct peali_path *path)
+struct peal_link_view
+peali_link_sender_view(const struct peal_link *link,
+		       const struct peali_route_path *path)
 {
 	const struct peali_segment *s = &path->segment[0];
 	struct peal_link_view view = view_of(link, s, &link->from);
 
-	view.stage = peali_area_view(link->rt, link->from.device,
-				     &s->stage_producer);
+	view.stage = peali_block_view(link->rt, link->from.device,
+				      &s->stage_producer);
 	view.bell = bell_for(link, path, &link->from, &link->to);
 	return view;
 }
 
-struct peal_link_view peali_link_receiver_view(const struct peal_link *link,
-					       const struct peali_path *path)
+struct peal_link_view
+peali_link_receiver_view(const struct peal_link *link,
+			 const struct peali_route_path *path)
 {
 	const struct peali_segment *s = &path->segment[path->n_segments - 1];
 	struct peal_link_view view = view_of(link, s, &link->to);
 
 	view.stage =
-		peali_area_view(link->rt, link->to.device, &s->stage_consumer);
+		peali_block_view(link->rt, link->to.device, &s->stage_consumer);
 	view.mirror = (uint16_t)s->mirror;
 	view.priority = (uint16_t)link->priority;
 	view.bell = bell_for(link, path, &link->to, &link->from);
@@ -437,7 +446,7 @@ int peali_link_silent(const struct peal_link *link)
 {
 	const struct peali_devices *devices = &link->rt->devices;
 
-	if (link->far) /* the other process cannot ring */
+	if (link->remote) /* the other process cannot ring */
 		return 1;
 	return !peali_devices_ring(devices, link->from.device) ||
 	       !peali_devices_ring(devices, link->to.device);
@@ -445,7 +454,7 @@ int peali_link_silent(const struct peal_link *link)
 
 uint64_t peali_link_memory(const struct peal_link *link)
 {
-	uint64_t sum = link->counts_area.bytes + peali_far_memory(link);
+	uint64_t sum = link->counts_block.bytes + peali_remote_memory(link);
 	uint32_t i;
 
 	for (i = 0; i < 2; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stager ("router" in identifiers): a thread that copies messages for
+ * The stager: a thread that copies messages for
  * staged links. The two devices of such a link cannot write to each other's
  * memory.
  *
@@ -23,8 +23,8 @@
 #include <ck_ring.h>
 #include <liburing.h>
 
-#include <peal/device/consumer.h>
-#include <peal/device/producer.h>
+#include <peal/device/link_consumer.h>
+#include <peal/device/link_producer.h>
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/wait.h"
@@ -47,8 +47,8 @@
 #define SLEEP_US 100000
 
 /** A staged path, as the stager sees it. */
-struct peali_stager {
-	struct peali_stager *next; /* in the stager's list */
+struct peali_staged_path {
+	struct peali_staged_path *next; /* in the stager's list */
 	struct peal_link_consumer in;
 	struct peal_link_producer out;
 	struct peal_link_counts in_counts, out_counts;
@@ -63,11 +63,11 @@ struct peali_stager {
 
 struct command {
 	enum { ADD, REMOVE, QUIT } kind;
-	struct peali_stager *stager;
+	struct peali_staged_path *stager;
 	_Atomic int handled;
 };
 
-struct peali_router {
+struct peali_stager {
 	struct peal_bell bell; /* must be first: aligned */
 	pthread_t thread;
 	int event_fd;
@@ -79,7 +79,7 @@ struct peali_router {
 	uint64_t taken; /* commands that the stager has taken */
 	ck_ring_t commands;
 	ck_ring_buffer_t slots[COMMANDS];
-	struct peali_stager *stagers;
+	struct peali_staged_path *stagers;
 	int silent; /* paths with an end that cannot ring the bell */
 	unsigned nap_us; /* us of the next sleep while `silent` is not 0 */
 };
@@ -87,7 +87,7 @@ struct peali_router {
 /* ---- copying ------------------------------------------------------------- */
 
 /* Copies an END or SEAL mark. Returns 1, or 0 without a free slot. */
-static int carry_mark(struct peali_stager *s, uint32_t kind)
+static int carry_mark(struct peali_staged_path *s, uint32_t kind)
 {
 	if (peal_link_push_mark(&s->out, kind) == PEAL_EAGAIN)
 		return 0;
@@ -97,7 +97,7 @@ static int carry_mark(struct peali_stager *s, uint32_t kind)
 }
 
 /* Stops copying on a path with a corrupt ring. Returns 0. */
-static int give_up(struct peali_stager *s, int error)
+static int give_up(struct peali_staged_path *s, int error)
 {
 	atomic_store(&s->link->staged_error, error);
 	atomic_store(&s->done, 1);
@@ -105,7 +105,7 @@ static int give_up(struct peali_stager *s, int error)
 }
 
 /* Copies one message or mark. Returns 1 if it did, else 0. */
-static int carry(struct peali_stager *s)
+static int carry(struct peali_staged_path *s)
 {
 	struct peal_message m;
 	void *place = NULL;
@@ -128,15 +128,15 @@ static int carry(struct peali_stager *s)
 	return 1;
 }
 
-static int carry_burst(struct peali_stager *s)
+static int carry_burst(struct peali_staged_path *s)
 {
 	/* read before the ring, so that the sender's last message is seen */
 	int closing = atomic_load_explicit(&s->closing, memory_order_acquire);
 	struct peal_message m;
 	int n = 0;
 
-	if (peali_far_staged(s->link))
-		peali_far_publish(s->link);
+	if (peali_remote_staged(s->link))
+		peali_remote_publish(s->link);
 	if (atomic_load_explicit(&s->done, memory_order_relaxed))
 		return 0;
 	while (n < BURST && carry(s))
@@ -148,9 +148,9 @@ static int carry_burst(struct peali_stager *s)
 	return n;
 }
 
-static int carry_all(struct peali_router *r)
+static int carry_all(struct peali_stager *r)
 {
-	struct peali_stager *s;
+	struct peali_staged_path *s;
 	int n = 0;
 
 	for (s = r->stagers; s; s = s->next)
@@ -161,9 +161,9 @@ static int carry_all(struct peali_router *r)
 /* ---- commands ------------------------------------------------------------ */
 
 /* Executes the commands in the ring. Returns 1 after QUIT. */
-static int obey(struct peali_router *r)
+static int obey(struct peali_stager *r)
 {
-	struct peali_stager **p;
+	struct peali_staged_path **p;
 	void *item;
 	int quit = 0;
 
@@ -195,8 +195,8 @@ static int obey(struct peali_router *r)
 	return quit;
 }
 
-static void command(struct peali_router *r, int kind,
-		    struct peali_stager *stager)
+static void command(struct peali_stager *r, int kind,
+		    struct peali_staged_path *stager)
 {
 	struct command c = { .stager = stager };
 	uint32_t turns = 0;
@@ -214,7 +214,7 @@ static void command(struct peali_router *r, int kind,
 /* ---- sleeping ------------------------------------------------------------ */
 
 /* Waits on the eventfd by io_uring for at most `us` microseconds. */
-static void sleep_uring(struct peali_router *r, unsigned us)
+static void sleep_uring(struct peali_stager *r, unsigned us)
 {
 	struct __kernel_timespec t = { .tv_nsec = (long long)us * 1000 };
 	struct io_uring_cqe *cqe = NULL;
@@ -235,7 +235,7 @@ static void sleep_uring(struct peali_router *r, unsigned us)
 	}
 }
 
-static void sleep_poll(struct peali_router *r, unsigned us)
+static void sleep_poll(struct peali_stager *r, unsigned us)
 {
 	struct pollfd p = { .fd = r->event_fd, .events = POLLIN };
 	const struct timespec t = { 0, (long)us * 1000 };
@@ -257,7 +257,7 @@ static void sleep_poll(struct peali_router *r, unsigned us)
  * Step 2 sees every message and command that was sent before step 1. Later ones
  * ring the bell. Where an end cannot ring, the time-out is short.
  */
-static int sleep_on_bell(struct peali_router *r)
+static int sleep_on_bell(struct peali_stager *r)
 {
 	int safe = peal_host_announce(&r->bell);
 	unsigned most_us = SLEEP_US;
@@ -281,11 +281,11 @@ static int sleep_on_bell(struct peali_router *r)
 
 static void *run(void *argument)
 {
-	struct peali_router *r = argument;
+	struct peali_stager *r = argument;
 	ck_backoff_t backoff = CK_BACKOFF_INITIALIZER;
 	unsigned idle = 0;
 
-	pthread_setname_np(pthread_self(), "peal-router");
+	pthread_setname_np(pthread_self(), "peal-stager");
 	r->nap_us = PEALI_SILENT_US_FIRST;
 	while (!obey(r)) {
 		if (carry_all(r)) {
@@ -308,22 +308,22 @@ static void *run(void *argument)
 
 /* ---- start, stop --------------------------------------------------------- */
 
-static int open_fds(struct peali_router *r)
+static int open_fds(struct peali_stager *r)
 {
 	r->event_fd = eventfd(0, EFD_CLOEXEC);
 	if (r->event_fd < 0)
 		return peali_fail_driver(PEAL_EDRIVER, errno,
 					 "peal_runtime_open",
-					 "the router has no eventfd: %s",
+					 "the stager has no eventfd: %s",
 					 strerror(errno));
 	r->bell.event_fd = r->event_fd;
 	r->have_uring = io_uring_queue_init(8, &r->uring, 0) == 0;
 	if (!r->have_uring)
-		peali_log(2, "io_uring is refused here: the router uses poll");
+		peali_log(2, "io_uring is refused here: the stager uses poll");
 	return 0;
 }
 
-static void close_fds(struct peali_router *r)
+static void close_fds(struct peali_stager *r)
 {
 	if (r->have_uring)
 		io_uring_queue_exit(&r->uring);
@@ -331,93 +331,93 @@ static void close_fds(struct peali_router *r)
 		close(r->event_fd);
 }
 
-int peali_router_start(struct peal_runtime *rt)
+int peali_stager_start(struct peal_runtime *rt)
 {
-	struct peali_router *r = NULL;
+	struct peali_stager *r = NULL;
 	int result;
 
 	if (posix_memalign((void **)&r, PEAL_SHARED_LINE, sizeof(*r)))
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
-				  "no memory for the router");
+				  "no memory for the stager");
 	memset(r, 0, sizeof(*r));
 	ck_ring_init(&r->commands, COMMANDS);
 	result = open_fds(r);
 	if (!result && pthread_create(&r->thread, NULL, run, r))
 		result = peali_fail(PEAL_EDRIVER, "peal_runtime_open",
-				    "the router's thread does not start");
+				    "the stager's thread does not start");
 	if (result) {
 		close_fds(r);
 		free(r);
 		return result;
 	}
-	rt->router = r;
+	rt->stager = r;
 	return 0;
 }
 
-void peali_router_stop(struct peal_runtime *rt)
+void peali_stager_stop(struct peal_runtime *rt)
 {
-	struct peali_router *r = rt->router;
+	struct peali_stager *r = rt->stager;
 
 	command(r, QUIT, NULL);
 	pthread_join(r->thread, NULL);
 	close_fds(r);
 	free(r);
-	rt->router = NULL;
+	rt->stager = NULL;
 }
 
 /* ---- paths --------------------------------------------------------------- */
 
-uint64_t peali_router_bell(const struct peal_runtime *rt)
+uint64_t peali_stager_bell(const struct peal_runtime *rt)
 {
-	return (uint64_t)(uintptr_t)&rt->router->bell;
+	return (uint64_t)(uintptr_t)&rt->stager->bell;
 }
 
-uint64_t peali_router_carried(const struct peali_stager *s)
+uint64_t peali_stager_carried(const struct peali_staged_path *s)
 {
 	return atomic_load_explicit(&s->carried, memory_order_relaxed);
 }
 
-int peali_router_empty(struct peal_runtime *rt, struct peali_stager *s)
+int peali_stager_empty(struct peal_runtime *rt, struct peali_staged_path *s)
 {
 	atomic_store(&s->closing, 1);
-	peal_bell_ring(peali_router_bell(rt));
+	peal_bell_ring(peali_stager_bell(rt));
 	return atomic_load(&s->empty) || atomic_load(&s->done);
 }
 
 /* Fills in the host's views of the two rings. */
-static void views(struct peal_link *link, struct peali_path *path,
-		  struct peali_stager *s, struct peal_link_view *in,
+static void views(struct peal_link *link, struct peali_route_path *path,
+		  struct peali_staged_path *s, struct peal_link_view *in,
 		  struct peal_link_view *out)
 {
 	struct peal_runtime *rt = link->rt;
 	struct peali_segment *a = &path->segment[0], *b = &path->segment[1];
 
 	memset(in, 0, sizeof(*in));
-	in->ring = peali_area_view(rt, PEALI_HOST, &a->ring);
-	in->credit = peali_area_view(rt, PEALI_HOST, &a->credit);
-	in->stage = peali_area_view(rt, PEALI_HOST, &a->stage_consumer);
+	in->ring = peali_block_view(rt, PEALI_HOST, &a->ring);
+	in->credit = peali_block_view(rt, PEALI_HOST, &a->credit);
+	in->stage = peali_block_view(rt, PEALI_HOST, &a->stage_consumer);
 	in->counts = (uint64_t)(uintptr_t)&s->in_counts;
-	in->bell = peali_end_bell(&link->from, 0);
+	in->bell = peali_link_end_bell(&link->from, 0);
 	in->message_bytes = (uint32_t)link->spec.message_bytes;
 	*out = *in;
-	out->ring = peali_area_view(rt, PEALI_HOST, &b->ring);
-	out->credit = peali_area_view(rt, PEALI_HOST, &b->credit);
-	out->stage = peali_area_view(rt, PEALI_HOST, &b->stage_producer);
+	out->ring = peali_block_view(rt, PEALI_HOST, &b->ring);
+	out->credit = peali_block_view(rt, PEALI_HOST, &b->credit);
+	out->stage = peali_block_view(rt, PEALI_HOST, &b->stage_producer);
 	out->counts = (uint64_t)(uintptr_t)&s->out_counts;
-	out->bell = peali_end_bell(&link->to, 1);
-	if (!peali_far_staged(link))
+	out->bell = peali_link_end_bell(&link->to, 1);
+	if (!peali_remote_staged(link))
 		return;
 	/* one of the rings is shared with another process */
-	peali_far_view(link, peali_far_sends(link) ? out : in);
+	peali_remote_view(link, peali_remote_sends(link) ? out : in);
 	/* The shared counts are the receiver's. The stager counts privately. */
-	if (!peali_far_sends(link))
+	if (!peali_remote_sends(link))
 		in->counts = (uint64_t)(uintptr_t)&s->in_counts;
 }
 
-int peali_router_add(struct peal_link *link, struct peali_path *path,
+int peali_stager_add(struct peal_link *link, struct peali_route_path *path,
 		     const char *call)
 {
-	struct peali_stager *s = calloc(1, sizeof(*s));
+	struct peali_staged_path *s = calloc(1, sizeof(*s));
 	struct peal_link_view in, out;
 
 	if (!s)
@@ -427,16 +427,17 @@ int peali_router_add(struct peal_link *link, struct peali_path *path,
 	peal_link_consumer_init(&s->in, &in);
 	peal_link_producer_init(&s->out, &out);
 	s->link = link;
-	path->stager = s;
-	command(link->rt->router, ADD, s);
+	path->staged = s;
+	command(link->rt->stager, ADD, s);
 	return 0;
 }
 
-void peali_router_remove(struct peal_link *link, struct peali_path *path)
+void peali_stager_remove(struct peal_link *link, struct peali_route_path *path)
 {
-	command(link->rt->router, REMOVE, path->stager);
-	if (peali_far_staged(link)) /* counts since the stager's last round */
-		peali_far_publish(link);
-	free(path->stager);
-	path->stager = NULL;
+	command(link->rt->stager, REMOVE, path->staged);
+	if (peali_remote_staged(
+		    link)) /* counts since the stager's last round */
+		peali_remote_publish(link);
+	free(path->staged);
+	path->staged = NULL;
 }

@@ -2,6 +2,8 @@
 /* Publishers and subscribers of topics: joins, leaves and ended kernels. */
 #include <string.h>
 
+#include <peal/topic.h>
+
 #include "runtime/base/error.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/memory_block.h"
@@ -17,9 +19,10 @@
 /* Resolves the address of an actor on the topic's device. The caller holds
  * rt->lock. */
 static int resolve(const struct peali_topic *t, uint64_t address,
-		   const char *what, struct peali_end *out, const char *call)
+		   const char *what, struct peali_link_end *out,
+		   const char *call)
 {
-	int result = peali_end_resolve(t->rt, address, what, out, call);
+	int result = peali_link_end_resolve(t->rt, address, what, out, call);
 
 	if (result)
 		return result;
@@ -45,13 +48,13 @@ static int resolve(const struct peali_topic *t, uint64_t address,
 
 /* Checks that both handlers declare equal message sizes. Either end may still
  * be missing. */
-static int check_sizes(const struct peali_end *from, const struct peali_end *to,
-		       const char *call)
+static int check_sizes(const struct peali_link_end *from,
+		       const struct peali_link_end *to, const char *call)
 {
 	if (!from->kernel || !to->kernel)
 		return 0;
-	return peali_handlers_agree(peali_end_handler(from),
-				    peali_end_handler(to), call);
+	return peali_handlers_agree(peali_link_end_handler(from),
+				    peali_link_end_handler(to), call);
 }
 
 int peali_topic_names(const struct peal_runtime *rt,
@@ -106,7 +109,7 @@ static int tell_subscriber(struct peali_topic *t, uint32_t cursor)
 
 	if (!s->end.kernel || s->told)
 		return 0;
-	result = peali_end_post(&s->end, PEAL_CONTROL_END_INPUT, 0);
+	result = peali_link_end_post(&s->end, PEAL_CONTROL_END_INPUT, 0);
 	if (result)
 		return result;
 	close_counts(t, cursor);
@@ -119,7 +122,7 @@ static int clear_cursor(struct peali_topic *t, uint32_t cursor)
 {
 	const uint64_t none = 0;
 
-	return peali_area_write(
+	return peali_block_write(
 		t->rt, &t->own,
 		sizeof(struct peal_topic) +
 			cursor * sizeof(struct peal_topic_cursor) +
@@ -145,18 +148,18 @@ static int forget(struct peali_topic *t, uint32_t cursor, int wait,
 	memset(&view, 0, sizeof(view));
 	view.index = t->publisher.index;
 	view.cursor = cursor;
-	if (!peali_end_lives(&t->publisher))
+	if (!peali_link_end_is_live(&t->publisher))
 		result = PEAL_ESTOPPED;
 	else if (wait)
 		result = peali_kernel_tell(t->publisher.kernel,
 					   t->publisher.worker,
-					   PEAL_CONTROL_FORGET, &view,
-					   sizeof(view), call);
+					   PEAL_CONTROL_REMOVE_SUBSCRIBER,
+					   &view, sizeof(view), call);
 	else
 		result = peali_kernel_post(t->publisher.kernel,
 					   t->publisher.worker,
-					   PEAL_CONTROL_FORGET, &view,
-					   sizeof(view));
+					   PEAL_CONTROL_REMOVE_SUBSCRIBER,
+					   &view, sizeof(view));
 	if (result == PEAL_ESTOPPED)
 		result = clear_cursor(t, cursor);
 	if (!result)
@@ -231,7 +234,7 @@ static int all_have_ended(const struct peali_topic *t)
  */
 static int silence(struct peali_topic *t, const char *call)
 {
-	const struct peal_control_mend pass = { PEAL_MEND_PASS, 0 };
+	const struct peal_control_reclaim pass = { PEAL_RECLAIM_FENCE, 0 };
 	uint32_t i;
 	int result;
 
@@ -239,12 +242,12 @@ static int silence(struct peali_topic *t, const char *call)
 	if (!peali_devices_ring(&t->rt->devices, t->device))
 		return 0;
 	for (i = 0; i < t->spec.n_subscribers; i++) {
-		const struct peali_end *end = &t->subscribers[i].end;
+		const struct peali_link_end *end = &t->subscribers[i].end;
 
-		if (!peali_end_lives(end))
+		if (!peali_link_end_is_live(end))
 			continue;
 		result = peali_kernel_tell(end->kernel, end->worker,
-					   PEAL_CONTROL_MEND, &pass,
+					   PEAL_CONTROL_RECLAIM, &pass,
 					   sizeof(pass), call);
 		if (result && result != PEAL_ESTOPPED)
 			return result;
@@ -255,12 +258,12 @@ static int silence(struct peali_topic *t, const char *call)
 /* Removes the publisher. The caller holds rt->lock. */
 static int let_publisher_go(struct peali_topic *t, const char *call)
 {
-	struct peali_end *p = &t->publisher;
+	struct peali_link_end *p = &t->publisher;
 	int result = silence(t, call);
 
 	if (result)
 		return result;
-	peali_end_add_links(p, -1);
+	peali_link_end_add_links(p, -1);
 	memset(p, 0, sizeof(*p));
 	return 0;
 }
@@ -270,7 +273,7 @@ static int check_vacant(struct peali_topic *t)
 {
 	int result = 0;
 
-	if (peali_end_lives(&t->publisher))
+	if (peali_link_end_is_live(&t->publisher))
 		return peali_fail(PEAL_EEXIST, "peal_publish",
 				  "topic '%s' has a publisher: actor %u of "
 				  "kernel '%s'",
@@ -286,9 +289,9 @@ static int check_vacant(struct peali_topic *t)
 }
 
 static int check_publisher(const struct peali_topic *t,
-			   const struct peali_end *from)
+			   const struct peali_link_end *from)
 {
-	const struct peal_handler_info *h = peali_end_handler(from);
+	const struct peal_handler_info *h = peali_link_end_handler(from);
 	uint32_t i;
 	int result = 0;
 
@@ -326,11 +329,11 @@ static int publish(struct peali_topic *t, uint64_t from, uint32_t port)
 {
 	const char *call = "peal_publish";
 	struct peal_topic_view view = peali_topic_view(t, -1);
-	struct peali_end end;
+	struct peali_link_end end;
 	int result = resolve(t, from, "from", &end, call);
 
 	if (!result)
-		result = peali_end_port(t->rt, &end, port, call);
+		result = peali_link_end_port(t->rt, &end, port, call);
 	if (!result)
 		result = check_vacant(t);
 	if (!result)
@@ -349,7 +352,7 @@ static int publish(struct peali_topic *t, uint64_t from, uint32_t port)
 		silence(t, call);
 		return result;
 	}
-	peali_end_add_links(&end, 1);
+	peali_link_end_add_links(&end, 1);
 	t->publisher = end;
 	t->port = port;
 	t->ended = 0;
@@ -374,16 +377,17 @@ int peal_publish(struct peal_runtime *rt, uint64_t from, uint32_t port,
 
 static int unpublish(struct peali_topic *t)
 {
-	struct peali_end *p = &t->publisher;
+	struct peali_link_end *p = &t->publisher;
 	int result;
 
 	if (!p->kernel)
 		return peali_fail(PEAL_ENOENT, "peal_unpublish",
 				  "topic '%s' has no publisher", t->name);
-	result = peali_end_tell(p, PEAL_CONTROL_CLOSE_PORT, "peal_unpublish");
+	result = peali_link_end_tell(p, PEAL_CONTROL_CLOSE_PORT,
+				     "peal_unpublish");
 	if (result)
 		return result;
-	if (!peali_end_lives(p) && reap(t, p->kernel) && !t->ended)
+	if (!peali_link_end_is_live(p) && reap(t, p->kernel) && !t->ended)
 		return peali_fail(PEAL_EBUSY, "peal_unpublish",
 				  "a subscriber of topic '%s' does not take "
 				  "the message that its publisher has ended",
@@ -414,16 +418,16 @@ static int cursor_of(const struct peali_topic *t, uint64_t address)
 {
 	uint32_t i;
 
-	address = peali_address_lives(t->rt, address);
+	address = peali_address_resolve(t->rt, address);
 	for (i = 0; i < t->spec.n_subscribers; i++)
-		if (peali_address_lives(t->rt, t->subscribers[i].end.address) ==
-		    address)
+		if (peali_address_resolve(
+			    t->rt, t->subscribers[i].end.address) == address)
 			return (int)i;
 	return -1;
 }
 
-static int check_subscriber(const struct peali_topic *t, struct peali_end *to,
-			    int cursor)
+static int check_subscriber(const struct peali_topic *t,
+			    struct peali_link_end *to, int cursor)
 {
 	const char *call = "peal_subscribe";
 
@@ -462,16 +466,16 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 	const char *call = "peal_subscribe";
 	int cursor = cursor_of(t, 0), result;
 	struct peal_topic_view view;
-	struct peali_end end;
+	struct peali_link_end end;
 
 	/* tell the subscribers of an ended publisher before one more joins */
-	if (t->publisher.kernel && !peali_end_lives(&t->publisher))
+	if (t->publisher.kernel && !peali_link_end_is_live(&t->publisher))
 		reap(t, t->publisher.kernel);
 	result = resolve(t, actor, "actor", &end, call);
 	if (!result)
 		result = check_subscriber(t, &end, cursor);
 	if (!result)
-		result = peali_end_input(&end, call);
+		result = peali_link_end_input(&end, call);
 	if (result)
 		return result;
 	view = peali_topic_view(t, cursor);
@@ -492,7 +496,7 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 		return result;
 	}
 	end.kernel->workers[end.worker].input_used[end.index] = 1;
-	peali_end_add_links(&end, 1);
+	peali_link_end_add_links(&end, 1);
 	t->subscribers[cursor].end = end;
 	t->subscribers[cursor].priority = view.priority;
 	return result;
@@ -523,7 +527,7 @@ static int unsubscribe(struct peali_topic *t, uint64_t actor)
 {
 	int cursor = actor ? cursor_of(t, actor) : -1, result;
 	const char *call = "peal_unsubscribe";
-	struct peali_end end;
+	struct peali_link_end end;
 
 	if (cursor < 0)
 		return peali_fail(PEAL_ENOENT, call,
@@ -531,13 +535,13 @@ static int unsubscribe(struct peali_topic *t, uint64_t actor)
 				  "topic '%s'",
 				  (unsigned long long)actor, t->name);
 	end = t->subscribers[cursor].end;
-	result = peali_end_tell(&end, PEAL_CONTROL_DETACH_INPUT, call);
+	result = peali_link_end_tell(&end, PEAL_CONTROL_DETACH_INPUT, call);
 	if (!result)
 		result = let_cursor_go(t, (uint32_t)cursor, call);
 	if (result)
 		return result;
 	end.kernel->workers[end.worker].input_used[end.index] = 0;
-	peali_end_add_links(&end, -1);
+	peali_link_end_add_links(&end, -1);
 	return 0;
 }
 

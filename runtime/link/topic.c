@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <peal/device/worker.h>
+#include <peal/device/impl/worker/worker.h>
+#include <peal/topic.h>
 #include "queues/topic.h"
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
@@ -45,30 +46,30 @@ static int make_memory(struct peali_topic *t)
 	uint8_t *host;
 	int result;
 
-	result = peali_area_alloc(
+	result = peali_block_alloc(
 		t->rt, t->device,
 		peali_topic_bytes(&t->spec) + ends * own_bytes(t), &t->own);
 	if (!result)
-		result = peali_area_alloc(
+		result = peali_block_alloc(
 			t->rt, PEALI_HOST,
 			peali_whole_lines(counts_bytes(t) +
 					  ends * sizeof(uint64_t)),
 			&t->shared);
 	if (result)
 		return result;
-	host = (uint8_t *)(uintptr_t)peali_area_view(t->rt, PEALI_HOST,
-						     &t->shared);
+	host = (uint8_t *)(uintptr_t)peali_block_view(t->rt, PEALI_HOST,
+						      &t->shared);
 	t->published = (struct peal_topic_published *)(void *)host;
 	t->counts = (struct peal_topic_counts *)(void *)(t->published + 1);
 	t->bells = (uint64_t *)(void *)(host + counts_bytes(t));
 	peali_topic_header(&header, &t->spec);
-	return peali_area_write(t->rt, &t->own, 0, &header, sizeof(header));
+	return peali_block_write(t->rt, &t->own, 0, &header, sizeof(header));
 }
 
 struct peal_topic_view peali_topic_view(const struct peali_topic *t, int cursor)
 {
-	uint64_t own = peali_area_view(t->rt, t->device, &t->own);
-	uint64_t shared = peali_area_view(t->rt, t->device, &t->shared);
+	uint64_t own = peali_block_view(t->rt, t->device, &t->own);
+	uint64_t shared = peali_block_view(t->rt, t->device, &t->shared);
 	struct peal_topic_view view;
 
 	memset(&view, 0, sizeof(view));
@@ -104,8 +105,8 @@ struct peali_topic *peali_topic_of(struct peal_runtime *rt, uint64_t address,
 
 static void free_topic(struct peali_topic *t)
 {
-	peali_area_free(t->rt, &t->own);
-	peali_area_free(t->rt, &t->shared);
+	peali_block_free(t->rt, &t->own);
+	peali_block_free(t->rt, &t->shared);
 	free(t->subscribers);
 	free(t);
 }
@@ -116,7 +117,8 @@ static int complete(struct peali_topic *t, const struct peal_topic_options *o)
 
 	t->spec.slots = o->capacity ? o->capacity : CAPACITY;
 	t->spec.message_bytes = o->message_bytes;
-	t->spec.n_subscribers = o->subscribers ? o->subscribers : SUBSCRIBERS;
+	t->spec.n_subscribers = o->max_subscribers ? o->max_subscribers :
+						     SUBSCRIBERS;
 	t->spec.policy = o->policy;
 	t->spec.mode = o->overwrite;
 	snprintf(t->name, sizeof(t->name), "%s", o->name ? o->name : "topic");
@@ -182,7 +184,7 @@ static int in_use(const struct peali_topic *t)
 				  t->publisher.actor, t->publisher.kernel->name,
 				  t->name);
 	for (i = 0; i < t->spec.n_subscribers; i++) {
-		const struct peali_end *end = &t->subscribers[i].end;
+		const struct peali_link_end *end = &t->subscribers[i].end;
 
 		if (end->kernel)
 			return peali_fail(PEAL_EBUSY, "peal_topic_destroy",

@@ -3,6 +3,7 @@
 #define PEALI_RUNTIME_TOPIC_H
 
 #include <peal/abi/topic.h>
+#include <peal/topic.h>
 #include "queues/topic.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/record.h"
@@ -13,7 +14,7 @@
 
 /** A subscriber. Its index is its cursor. */
 struct peali_subscriber {
-	struct peali_end end; /* its kernel is NULL: the cursor is free */
+	struct peali_link_end end; /* its kernel is NULL: the cursor is free */
 	int gone; /* 1: its kernel has ended */
 	int forgotten; /* 1: and the publisher ignores the cursor */
 	int told; /* 1: it knows that the publisher's kernel has ended */
@@ -31,15 +32,15 @@ struct peali_topic {
 	char name[48];
 	int device;
 	struct peali_topic_spec spec;
-	struct peali_area own; /* device memory: the topic, then its ends'
+	struct peali_block own; /* device memory: the topic, then its ends'
 				* private memory */
-	struct peali_area shared; /* host memory: the counts, then the bells */
+	struct peali_block shared; /* host memory: the counts, then the bells */
 	struct peal_topic_published *published; /* the host's view */
 	struct peal_topic_counts *counts; /* the host's view, one for each
 					   * cursor */
 	uint64_t *bells; /* addresses: the publisher's bell, then one for each
 			  * cursor */
-	struct peali_end publisher; /* its kernel is NULL: there is none */
+	struct peali_link_end publisher; /* its kernel is NULL: there is none */
 	uint32_t port; /* the publisher's, as in peal_publish */
 	int ended; /* 1: the latest publisher's kernel has ended, all ends are
 		    * told */

@@ -56,7 +56,7 @@ static void fill_device(struct peal_device_metrics *out,
 	out->handled = from->handled;
 	out->failed = from->failed;
 	out->emitted = from->emitted;
-	out->told = from->told;
+	out->mailbox_sends = from->told;
 	out->sent = from->sent;
 	out->received = from->received;
 	out->samples = from->times.samples;
@@ -106,7 +106,7 @@ static void count_kernel(struct peal_metrics *out, struct peal_kernel *k)
 static void gather(struct peal_runtime *rt, struct peal_metrics *out,
 		   struct peali_kept *kept)
 {
-	struct peali_meter *m = rt->meter;
+	struct peali_counters *m = rt->counters;
 	struct peal_kernel *k;
 	struct peal_link *link;
 
@@ -126,7 +126,7 @@ static void gather(struct peal_runtime *rt, struct peal_metrics *out,
 /* Fills in a snapshot except memory and copies. Returns 0 or PEAL_ENOMEM. */
 static int read_counters(struct peal_runtime *rt, struct peal_metrics *out)
 {
-	struct peali_meter *m = rt->meter;
+	struct peali_counters *m = rt->counters;
 	struct peali_kept total = { 0 };
 	struct peali_kept *kept =
 		malloc(((size_t)m->n_devices + 1) * sizeof(*kept));
@@ -170,14 +170,14 @@ static void add_words(void *to, const void *more, size_t bytes)
 
 static int read_copies(struct peal_runtime *rt, struct peal_metrics *out)
 {
-	struct peali_ledger_place *place =
+	struct peali_copy_stats_place *place =
 		malloc(((size_t)rt->devices.n + 1) * sizeof(*place));
 	int i;
 
 	if (!place)
 		return PEAL_ENOMEM;
-	peali_ledger_read(peali_peers_ledger(rt->peers), place, out->copies,
-			  &out->waits[PEAL_WAIT_COPY]);
+	peali_copy_stats_read(peali_peers_copy_stats(rt->peers), place,
+			      out->copies, &out->waits[PEAL_WAIT_COPY]);
 	for (i = 0; i < rt->devices.n; i++) {
 		add_words(out->total.read, place[i].read,
 			  sizeof(place[i].read));
@@ -220,7 +220,7 @@ static void sum_up(struct peal_metrics *m)
 	int i;
 
 	m->compute_ns = m->total.busy_ns;
-	for (i = 0; i < PEAL_COPY_WAYS; i++)
+	for (i = 0; i < PEAL_COPY_KINDS; i++)
 		m->transfer_ns += m->copies[i].ns;
 	for (i = 0; i < PEAL_WAIT_KINDS; i++)
 		m->sync_ns += m->waits[i].ns;
@@ -268,7 +268,7 @@ static void subtract(void *out, const void *after, const void *before,
 	const uint64_t *b = (const uint64_t *)before;
 	size_t i;
 
-	/* `told` decreases by one if a put finds its pool full */
+	/* mailbox_sends decreases by one if a put finds its pool full */
 	for (i = 0; i < bytes / sizeof(*left); i++)
 		left[i] = a[i] > b[i] ? a[i] - b[i] : 0;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stall diagnosis: finds the causes for messages that do not move.
+ * Stall diagnosis: finds the causes of stalls.
  *
  * 1. The search takes two snapshots of all workers and links.
  * 2. It compares them and marks everything that has not changed.
@@ -9,14 +9,15 @@
  * 4. The chain ends at a cause. A chain that comes back to one of its workers
  *    is a cycle, which is a cause, too.
  */
-#include "runtime/observe/stall.h"
-
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <peal/stuck.h>
+#include <peal/name.h>
+#include <peal/stall.h>
+#include <peal/topic.h>
+#include "runtime/observe/stall.h"
 #include "runtime/actor/forwarding.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
@@ -31,7 +32,7 @@
 #include "runtime/link/link.h"
 #include "runtime/link/topic.h"
 
-#define CALL "peal_stuck"
+#define CALL "peal_stall_report"
 /* ns between the snapshots: default, maximum */
 #define WATCH_NS 100000000ULL
 #define WATCH_NS_MAX 10000000000ULL
@@ -43,8 +44,8 @@ struct worker_look {
 	struct peal_kernel *kernel;
 	uint32_t id; /* of the kernel: its pointer may be reused */
 	uint32_t worker;
-	uint64_t phase, beat, handled, blocked;
-	struct peali_hand hand;
+	uint64_t phase, heartbeat, handled, blocked;
+	struct peali_inflight inflight;
 	int still; /* 1: unchanged since the first snapshot */
 	uint32_t way; /* number of the latest chain through this worker */
 };
@@ -63,7 +64,7 @@ struct looks {
 };
 
 struct cause {
-	struct peal_stuck out;
+	struct peal_stall out;
 	const void *at; /* kernel, endpoint or link */
 	uint32_t worker; /* with out.cause and `at` the key of a cause */
 };
@@ -74,18 +75,18 @@ struct search {
 	uint32_t n_ways; /* chains followed so far */
 	uint64_t watch_ns;
 	struct cause *causes;
-	uint32_t n, room; /* causes; capacity of `causes` */
+	uint32_t n, capacity; /* causes; capacity of `causes` */
 	int no_memory;
 };
 
-const char *peal_stuck_name(uint32_t cause)
+const char *peal_stall_cause_name(uint32_t cause)
 {
-	static const char *const names[PEAL_STUCK_COUNT] = {
-		"handler",   "receive", "port", "cycle",
-		"suspended", "input",	"mail", "worker",
+	static const char *const names[PEAL_STALL_COUNT] = {
+		"handler",   "receive", "port",	   "cycle",
+		"suspended", "input",	"mailbox", "worker",
 	};
 
-	return cause < PEAL_STUCK_COUNT ? names[cause] : "?";
+	return cause < PEAL_STALL_COUNT ? names[cause] : "?";
 }
 
 /* ---- snapshots ----------------------------------------------------------- */
@@ -107,9 +108,9 @@ static void look_at_worker(struct peal_kernel *k, uint32_t i,
 	out->id = k->id;
 	out->worker = i;
 	out->phase = peal_load_acquire_sys(&s->phase);
-	out->beat = peal_load_relaxed_sys(&s->beat);
+	out->heartbeat = peal_load_relaxed_sys(&s->heartbeat);
 	out->handled = peal_load_relaxed_sys(&s->handled);
-	peali_hand_read(k, i, &out->hand);
+	peali_inflight_read(k, i, &out->inflight);
 	out->blocked = peal_load_relaxed_sys(&s->blocked);
 }
 
@@ -164,13 +165,14 @@ static void compare(const struct looks *before, struct looks *now)
 			   b[j].handled == w->handled &&
 			   b[j].blocked == w->blocked;
 		/*
-		 * A worker with a moving beat is in no handler, even if `hand`
-		 * names one. A worker that handles another message now is not
-		 * stalled by its handler.
+		 * A worker with a moving beat is in no handler, even if
+		 * `inflight` names one. A worker that handles another message
+		 * now is not stalled by its handler.
 		 */
-		if (b[j].beat != w->beat || b[j].hand.word != w->hand.word ||
-		    b[j].hand.message != w->hand.message)
-			w->hand.word = 0;
+		if (b[j].heartbeat != w->heartbeat ||
+		    b[j].inflight.word != w->inflight.word ||
+		    b[j].inflight.message != w->inflight.message)
+			w->inflight.word = 0;
 	}
 	for (i = j = 0; i < now->n_links; i++) {
 		struct link_look *l = &now->links[i];
@@ -200,7 +202,7 @@ __attribute__((format(printf, 2, 3))) static void say(struct cause *c,
 
 /* Returns the cause of this kind at this place. A new cause has an empty text.
  * NULL: no memory. */
-static struct cause *cause_at(struct search *s, enum peal_stuck_cause cause,
+static struct cause *cause_at(struct search *s, enum peal_stall_cause cause,
 			      const void *at, uint32_t worker)
 {
 	struct cause *c;
@@ -211,27 +213,27 @@ static struct cause *cause_at(struct search *s, enum peal_stuck_cause cause,
 		if (c->out.cause == cause && c->at == at && c->worker == worker)
 			return c;
 	}
-	if (s->n == s->room) {
-		c = realloc(s->causes, (2 * s->room + 8) * sizeof(*c));
+	if (s->n == s->capacity) {
+		c = realloc(s->causes, (2 * s->capacity + 8) * sizeof(*c));
 		if (!c) {
 			s->no_memory = 1;
 			return NULL;
 		}
 		s->causes = c;
-		s->room = 2 * s->room + 8;
+		s->capacity = 2 * s->capacity + 8;
 	}
 	c = &s->causes[s->n++];
 	memset(c, 0, sizeof(*c));
 	c->out.cause = cause;
 	c->out.device = -1;
-	c->out.still_ns = s->watch_ns;
+	c->out.without_progress_ns = s->watch_ns;
 	c->at = at;
 	c->worker = worker;
 	return c;
 }
 
 /* Returns a cause at a worker, with the beginning of its text. */
-static struct cause *cause_of(struct search *s, enum peal_stuck_cause cause,
+static struct cause *cause_of(struct search *s, enum peal_stall_cause cause,
 			      const struct worker_look *w)
 {
 	struct cause *c = cause_at(s, cause, w->kernel, w->worker);
@@ -247,27 +249,27 @@ static struct cause *cause_of(struct search *s, enum peal_stuck_cause cause,
 
 static struct cause *handler_runs(struct search *s, const struct worker_look *w)
 {
-	struct cause *c = cause_of(s, PEAL_STUCK_HANDLER, w);
-	struct peali_hand hand = w->hand;
+	struct cause *c = cause_of(s, PEAL_STALL_HANDLER, w);
+	struct peali_inflight inflight = w->inflight;
 	char text[256];
 
 	if (!c || c->out.address)
 		return c;
-	if (hand.since_ns < c->out.still_ns)
-		hand.since_ns = c->out.still_ns;
-	c->out.still_ns = hand.since_ns;
-	c->out.address = hand.address;
-	c->out.hand_link = hand.link;
-	c->out.hand_message = hand.link ? hand.message : 0;
-	c->out.hand_type = PEAL_HAND_TYPE(hand.word);
-	peali_hand_text(&hand, w->kernel, text);
+	if (inflight.since_ns < c->out.without_progress_ns)
+		inflight.since_ns = c->out.without_progress_ns;
+	c->out.without_progress_ns = inflight.since_ns;
+	c->out.address = inflight.address;
+	c->out.inflight_link = inflight.link;
+	c->out.inflight_message = inflight.link ? inflight.message : 0;
+	c->out.inflight_type = PEAL_INFLIGHT_TYPE(inflight.word);
+	peali_inflight_text(&inflight, w->kernel, text);
 	say(c, "%s", text);
 	return c;
 }
 
 static struct cause *port_lost(struct search *s, const struct worker_look *w)
 {
-	struct cause *c = cause_of(s, PEAL_STUCK_PORT, w);
+	struct cause *c = cause_of(s, PEAL_STALL_PORT, w);
 	uint32_t number = (uint32_t)(w->blocked >> 32);
 	char name[PEAL_NAME_BYTES + 3];
 
@@ -283,7 +285,7 @@ static struct cause *port_lost(struct search *s, const struct worker_look *w)
 
 static struct cause *suspended(struct search *s, const struct worker_look *w)
 {
-	struct cause *c = cause_at(s, PEAL_STUCK_SUSPENDED, w->kernel, NOBODY);
+	struct cause *c = cause_at(s, PEAL_STALL_SUSPENDED, w->kernel, NOBODY);
 
 	if (!c || c->out.text[0])
 		return c;
@@ -296,7 +298,7 @@ static struct cause *suspended(struct search *s, const struct worker_look *w)
 static struct cause *not_received(struct search *s,
 				  const struct peal_endpoint *e)
 {
-	struct cause *c = cause_at(s, PEAL_STUCK_RECEIVE, e, 0);
+	struct cause *c = cause_at(s, PEAL_STALL_RECEIVE, e, 0);
 
 	if (!c || c->out.text[0])
 		return c;
@@ -305,7 +307,7 @@ static struct cause *not_received(struct search *s,
 	return c;
 }
 
-static struct cause *plain(struct search *s, enum peal_stuck_cause cause,
+static struct cause *plain(struct search *s, enum peal_stall_cause cause,
 			   const struct worker_look *w, const char *text)
 {
 	struct cause *c = cause_of(s, cause, w);
@@ -318,7 +320,7 @@ static struct cause *plain(struct search *s, enum peal_stuck_cause cause,
 /* ---- from a wait to the next --------------------------------------------- */
 
 static struct worker_look *worker_at(struct search *s,
-				     const struct peali_end *end)
+				     const struct peali_link_end *end)
 {
 	uint32_t i;
 
@@ -330,11 +332,11 @@ static struct worker_look *worker_at(struct search *s,
 
 /* Returns the receiving end of the link at a worker's port. For a topic,
  * returns the subscriber with most queued messages. NULL: there is none. */
-static const struct peali_end *behind_port(struct search *s,
-					   const struct peal_kernel *k,
-					   uint32_t worker, uint32_t index)
+static const struct peali_link_end *behind_port(struct search *s,
+						const struct peal_kernel *k,
+						uint32_t worker, uint32_t index)
 {
-	const struct peali_end *slowest = NULL;
+	const struct peali_link_end *slowest = NULL;
 	struct peal_subscriber_info info;
 	const struct peali_topic *t;
 	uint64_t most = 0;
@@ -375,7 +377,7 @@ static struct worker_look *behind_mail(struct search *s,
 		struct worker_look *w = &s->now.workers[i];
 
 		if (w->kernel != from->kernel || w == from || !w->still ||
-		    !(w->hand.word || w->blocked ||
+		    !(w->inflight.word || w->blocked ||
 		      w->phase == PEAL_WORKER_SUSPENDED))
 			continue;
 		if (!found || (found->way == s->n_ways && w->way < s->n_ways))
@@ -389,8 +391,8 @@ static struct worker_look *behind_mail(struct search *s,
  * messages. These messages keep mailbox slots of the kernel k. NULL: there is
  * none.
  */
-static struct worker_look *behind_passages(struct search *s,
-					   const struct peal_kernel *k)
+static struct worker_look *behind_fwd_links(struct search *s,
+					    const struct peal_kernel *k)
 {
 	const struct peal_link *most = NULL;
 	uint64_t queued = 0;
@@ -399,7 +401,7 @@ static struct worker_look *behind_passages(struct search *s,
 	for (i = 0; i < s->now.n_links; i++) {
 		const struct link_look *l = &s->now.links[i];
 
-		if (l->link->from.kernel != k || !l->link->from.passage ||
+		if (l->link->from.kernel != k || !l->link->from.fwd_link ||
 		    l->info.queued <= queued)
 			continue;
 		queued = l->info.queued;
@@ -410,15 +412,15 @@ static struct worker_look *behind_passages(struct search *s,
 
 /* Returns the receiving end of the forwarding link to an actor that lives in
  * another kernel. NULL: there is none. */
-static const struct peali_end *behind_passage(const struct worker_look *w,
-					      uint32_t actor)
+static const struct peali_link_end *behind_fwd_link(const struct worker_look *w,
+						    uint32_t actor)
 {
 	struct peal_kernel *k = w->kernel;
 	uint64_t next = peali_address_next(
 		k->rt, k->params.address | peali_actor_number(k, actor));
 	const struct peal_kernel *to = peali_kernel_of(k->rt, next);
 	const struct peal_link *link =
-		to ? peali_passage_find(k, w->worker, to) : NULL;
+		to ? peali_fwd_link_find(k, w->worker, to) : NULL;
 
 	return link ? &link->to : NULL;
 }
@@ -430,16 +432,16 @@ static struct worker_look *step(struct search *s, const struct worker_look *w,
 {
 	uint32_t actor = PEAL_ACTOR_INDEX(w->blocked >> 32);
 	uint32_t port = PEAL_BLOCKED_PORT(w->blocked);
-	const struct peali_end *end;
+	const struct peali_link_end *end;
 	struct worker_look *next;
 
 	if (port == PEAL_BLOCKED_MAIL || port == PEAL_BLOCKED_TIMER ||
 	    port == PEAL_BLOCKED_DOWN) {
 		next = behind_mail(s, w);
 		if (!next)
-			next = behind_passages(s, w->kernel);
+			next = behind_fwd_links(s, w->kernel);
 		if (!next)
-			*cause_out = plain(s, PEAL_STUCK_MAIL, w,
+			*cause_out = plain(s, PEAL_STALL_MAILBOX, w,
 					   port == PEAL_BLOCKED_TIMER ?
 						   "has timers that are due "
 						   "and wait for room in "
@@ -454,8 +456,8 @@ static struct worker_look *step(struct search *s, const struct worker_look *w,
 	}
 	if (actor >= w->kernel->params.max_actors)
 		return NULL;
-	if (port == PEAL_BLOCKED_AWAY)
-		end = behind_passage(w, actor);
+	if (port == PEAL_BLOCKED_FORWARD)
+		end = behind_fwd_link(w, actor);
 	else
 		end = behind_port(s, w->kernel, w->worker,
 				  peali_actor_look(w->kernel, actor).port_base +
@@ -480,7 +482,7 @@ static struct cause *cycle(struct search *s, const struct worker_look *in)
 			least = w;
 		w = step(s, w, &none);
 	} while (w && w != in && ++n < s->now.n_workers);
-	c = cause_at(s, PEAL_STUCK_CYCLE, least->kernel, least->worker);
+	c = cause_at(s, PEAL_STALL_CYCLE, least->kernel, least->worker);
 	if (!c || c->out.text[0])
 		return c;
 	c->out.device = least->kernel->device;
@@ -494,9 +496,9 @@ static struct cause *cycle(struct search *s, const struct worker_look *in)
 		w = step(s, w, &none);
 		crosses |= w && w->kernel != least->kernel;
 	} while (w && w != least && ++n < s->now.n_workers);
-	if (crosses && least->kernel->passage_slots)
-		say(c, "; where passages lead from kernel to kernel more "
-		       "passage_slots let them go on");
+	if (crosses && least->kernel->forward_slots)
+		say(c, "; for messages between kernels, more "
+		       "forward_slots end the stall");
 	return c;
 }
 
@@ -511,10 +513,10 @@ static struct cause *follow(struct search *s, struct worker_look *w,
 	while (w && w->still && w->phase < PEAL_WORKER_STOPPED) {
 		if (w->phase == PEAL_WORKER_SUSPENDED)
 			return suspended(s, w);
-		if (w->hand.word)
+		if (w->inflight.word)
 			return handler_runs(s, w);
 		if (!w->blocked)
-			return has_work ? plain(s, PEAL_STUCK_WORKER, w,
+			return has_work ? plain(s, PEAL_STALL_WORKER, w,
 						"turns and does not take what "
 						"is there") :
 					  NULL;
@@ -564,7 +566,7 @@ static int not_ended(const struct link_look *l)
 static struct cause *input_open(struct search *s, const struct link_look *l)
 {
 	const struct peal_link *link = l->link;
-	struct cause *c = cause_at(s, PEAL_STUCK_INPUT, link, 0);
+	struct cause *c = cause_at(s, PEAL_STALL_INPUT, link, 0);
 
 	if (!c || c->out.text[0])
 		return c;
@@ -605,7 +607,8 @@ static void follow_all(struct search *s)
 			hold(c, &l->info);
 	}
 	for (i = 0; i < s->now.n_workers; i++)
-		if (s->now.workers[i].hand.word || s->now.workers[i].blocked)
+		if (s->now.workers[i].inflight.word ||
+		    s->now.workers[i].blocked)
 			follow(s, &s->now.workers[i], 0);
 }
 
@@ -652,8 +655,8 @@ static void end_search(struct search *s)
 	free(s->causes);
 }
 
-int peal_stuck(struct peal_runtime *rt, uint64_t watch_ns,
-	       struct peal_stuck *causes_out, uint32_t n)
+int peal_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
+		      struct peal_stall *causes_out, uint32_t n)
 {
 	struct search s;
 	uint32_t i;
@@ -689,7 +692,7 @@ int peal_stuck(struct peal_runtime *rt, uint64_t watch_ns,
 	return result;
 }
 
-int peali_stuck_why(struct peal_kernel *k, uint32_t worker, char text[256])
+int peali_stall_why(struct peal_kernel *k, uint32_t worker, char text[256])
 {
 	struct search s;
 	struct cause *c = NULL;
@@ -712,16 +715,16 @@ int peali_stuck_why(struct peal_kernel *k, uint32_t worker, char text[256])
 	return c != NULL;
 }
 
-void peali_stuck_log(struct peal_runtime *rt)
+void peali_stall_log(struct peal_runtime *rt)
 {
-	struct peal_stuck causes[16];
+	struct peal_stall causes[16];
 	int n, i;
 
 	if (!peali_log_wanted(1))
 		return;
-	n = peal_stuck(rt, LATE_WATCH_NS, causes, 16);
+	n = peal_stall_report(rt, LATE_WATCH_NS, causes, 16);
 	for (i = 0; i < n && i < 16; i++)
-		peali_log(1, "stuck: %s", causes[i].text);
+		peali_log(1, "stall: %s", causes[i].text);
 	if (n == 0)
-		peali_log(1, "stuck: nothing is");
+		peali_log(1, "stall: none found");
 }

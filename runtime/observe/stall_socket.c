@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * peal_stuck for other processes (peal_stuck_of).
+ * peal_stall_report for other processes (peal_stall_report_pid).
  *
  * Each runtime has a thread that listens on a socket of the abstract namespace.
- * The names of the sockets are "peal-stuck-PID-0" and up. The asking process
+ * The names of the sockets are "peal-stall-PID-0" and up. The asking process
  * sends a question. It receives an answer, then the causes. Both sides check
  * the other side's credentials, as the kernel reports them.
  */
@@ -14,7 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include <peal/stuck.h>
+#include <peal/stall.h>
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/socket.h"
@@ -22,7 +22,7 @@
 #include "runtime/observe/stall.h"
 #include "runtime/runtime.h"
 
-#define CALL "peal_stuck_of"
+#define CALL "peal_stall_report_pid"
 #define SOCKETS_MAX 64 /* runtimes per process that answer */
 #define MAGIC 0x6b6375747334656cULL /* of this version of the protocol */
 #define QUESTION_NS 1000000000ULL /* ns, per receive or send of a runtime */
@@ -42,7 +42,7 @@ struct answer {
 	uint32_t reserved;
 };
 
-struct peali_stuck_socket {
+struct peali_stall_socket {
 	struct peal_runtime *rt;
 	pthread_t thread;
 	int fd;
@@ -51,7 +51,7 @@ struct peali_stuck_socket {
 /* Makes the address of a socket of a process. Returns its length. */
 static socklen_t name_of(int pid, int index, struct sockaddr_un *out)
 {
-	return peali_socket_name(out, "peal-stuck-%d-%d", pid, index);
+	return peali_socket_name(out, "peal-stall-%d-%d", pid, index);
 }
 
 /* Sends all bytes. Returns 1, or 0 after an error. */
@@ -90,9 +90,9 @@ static int receive_all(int fd, void *data, size_t bytes)
 static void answer(struct peal_runtime *rt, int fd)
 {
 	struct answer a = { .magic = MAGIC,
-			    .bytes = sizeof(struct peal_stuck) };
+			    .bytes = sizeof(struct peal_stall) };
 	struct question q = { 0, 0 };
-	struct peal_stuck *causes;
+	struct peal_stall *causes;
 	struct ucred who;
 
 	if (peali_socket_peer(fd, &who) ||
@@ -102,13 +102,14 @@ static void answer(struct peal_runtime *rt, int fd)
 	peali_socket_limit(fd, SO_SNDTIMEO, QUESTION_NS);
 	if (!receive_all(fd, &q, sizeof(q)) || q.magic != MAGIC)
 		return;
-	causes = calloc(PEAL_STUCK_TOLD, sizeof(*causes));
-	a.causes = causes ?
-			   peal_stuck(rt, q.watch_ns, causes, PEAL_STUCK_TOLD) :
-			   PEAL_ENOMEM;
+	causes = calloc(PEAL_STALL_CAUSES_MAX, sizeof(*causes));
+	a.causes = causes ? peal_stall_report(rt, q.watch_ns, causes,
+					      PEAL_STALL_CAUSES_MAX) :
+			    PEAL_ENOMEM;
 	if (a.causes > 0)
-		a.told = a.causes < PEAL_STUCK_TOLD ? (uint32_t)a.causes :
-						      PEAL_STUCK_TOLD;
+		a.told = a.causes < PEAL_STALL_CAUSES_MAX ?
+				 (uint32_t)a.causes :
+				 PEAL_STALL_CAUSES_MAX;
 	if (send_all(fd, &a, sizeof(a)))
 		send_all(fd, causes, a.told * sizeof(*causes));
 	free(causes);
@@ -116,17 +117,17 @@ static void answer(struct peal_runtime *rt, int fd)
 
 static void *serve(void *argument)
 {
-	struct peali_stuck_socket *s = argument;
+	struct peali_stall_socket *s = argument;
 	int fd;
 
-	pthread_setname_np(pthread_self(), "peal-stuck");
+	pthread_setname_np(pthread_self(), "peal-stall");
 	for (;;) {
 		fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0) {
 			answer(s->rt, fd);
 			close(fd);
 		} else if (errno == EINVAL) {
-			return NULL; /* peali_stuck_unserve has shut it down */
+			return NULL; /* peali_stall_unserve has shut it down */
 		} else if (errno != EINTR && errno != ECONNABORTED) {
 			usleep(10000); /* perhaps no free descriptors: retry */
 		}
@@ -153,28 +154,28 @@ static int listen_at(void)
 	return -1;
 }
 
-void peali_stuck_serve(struct peal_runtime *rt)
+void peali_stall_serve(struct peal_runtime *rt)
 {
-	struct peali_stuck_socket *s = calloc(1, sizeof(*s));
+	struct peali_stall_socket *s = calloc(1, sizeof(*s));
 
 	if (s) {
 		s->rt = rt;
 		s->fd = listen_at();
 		if (s->fd >= 0 && !pthread_create(&s->thread, NULL, serve, s)) {
-			rt->stuck_socket = s;
+			rt->stall_socket = s;
 			return;
 		}
 		if (s->fd >= 0)
 			close(s->fd);
 	}
 	free(s);
-	peali_log(1, "other processes cannot ask what is stuck here: no "
+	peali_log(1, "other processes cannot ask for stalls here: no "
 		     "socket, no thread or no memory for it");
 }
 
-void peali_stuck_unserve(struct peal_runtime *rt)
+void peali_stall_unserve(struct peal_runtime *rt)
 {
-	struct peali_stuck_socket *s = rt->stuck_socket;
+	struct peali_stall_socket *s = rt->stall_socket;
 
 	if (!s)
 		return;
@@ -182,7 +183,7 @@ void peali_stuck_unserve(struct peal_runtime *rt)
 	pthread_join(s->thread, NULL);
 	close(s->fd);
 	free(s);
-	rt->stuck_socket = NULL;
+	rt->stall_socket = NULL;
 }
 
 /* ---- the asking process -------------------------------------------------- */
@@ -226,7 +227,7 @@ static int await_answer(int fd, int pid, uint64_t ns)
 
 /* Asks one runtime. Returns the number of its causes, or an error with its
  * text. *told_out receives the number of causes in `causes`. */
-static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stuck *causes,
+static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stall *causes,
 	       uint32_t *told_out)
 {
 	struct question q = { MAGIC, watch_ns };
@@ -257,7 +258,7 @@ static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stuck *causes,
 					  "another user's, or ends",
 					  pid);
 	if (a.magic != MAGIC || a.bytes != sizeof(*causes) ||
-	    a.told > PEAL_STUCK_TOLD ||
+	    a.told > PEAL_STALL_CAUSES_MAX ||
 	    !receive_all(fd, causes, a.told * sizeof(*causes)))
 		return peali_fail(PEAL_EPROTO, CALL,
 				  "process %d has another version of Peal",
@@ -286,10 +287,10 @@ static int connect_to(int pid, int index)
 	return -1;
 }
 
-int peal_stuck_of(int pid, uint64_t watch_ns, struct peal_stuck *causes_out,
-		  uint32_t n)
+int peal_stall_report_pid(int pid, uint64_t watch_ns,
+			  struct peal_stall *causes_out, uint32_t n)
 {
-	struct peal_stuck *causes;
+	struct peal_stall *causes;
 	uint32_t there = 0, told = 0, used = 0, i;
 	int result = 0, index, fd, asked = 0;
 
@@ -297,7 +298,7 @@ int peal_stuck_of(int pid, uint64_t watch_ns, struct peal_stuck *causes_out,
 		return peali_fail(PEAL_EINVAL, CALL, "%s",
 				  pid <= 0 ? "pid is not positive" :
 					     "causes_out is NULL");
-	causes = calloc(PEAL_STUCK_TOLD, sizeof(*causes));
+	causes = calloc(PEAL_STALL_CAUSES_MAX, sizeof(*causes));
 	if (!causes)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for causes");
 	for (index = 0; index < SOCKETS_MAX && result >= 0; index++) {

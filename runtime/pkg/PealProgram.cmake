@@ -16,12 +16,12 @@
 # The program's struct has strong (not weak) references to images, text and the
 # second host entry. So the linker takes all of them from the library.
 #
-# With MODULE it makes a file <name>.so for peal_program_load_file, sealed by a
-# checksum. The sources make one program. If peal::peal is static, the process
+# With MODULE it makes a file <name>.so for peal_program_load_file, with a
+# digest. The sources make one program. If peal::peal is static, the process
 # that loads the file must export its symbols (ENABLE_EXPORTS).
 include(${CMAKE_CURRENT_LIST_DIR}/PealImages.cmake)
 
-set(PEAL_SEAL_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/PealSeal.cmake)
+set(PEAL_DIGEST_SCRIPT ${CMAKE_CURRENT_LIST_DIR}/PealDigest.cmake)
 
 # Compiles the sources into the object libraries <name>_lanes and <name>_single.
 # PIC: for a shared object. INCLUDES and OPTIONS apply to both. LINK: a target for
@@ -127,7 +127,7 @@ function(peal_add_program name)
   endif()
   # The file uses the process's functions of libpeal. It must not get a copy of
   # libpeal.a. -Bsymbolic: its own symbols win over equal names of the process.
-  # The install must not change the sealed file, so it has no path to strip.
+  # The install must not change the finished file, so it has no path to strip.
   get_target_property(type ${library} TYPE)
   if(type STREQUAL "SHARED_LIBRARY")
     target_link_libraries(${name} PRIVATE ${library})
@@ -138,6 +138,6 @@ function(peal_add_program name)
     BUILD_WITH_INSTALL_RPATH ON INSTALL_RPATH "")
   add_custom_command(TARGET ${name} POST_BUILD
     COMMAND ${CMAKE_COMMAND} -DFILE=$<TARGET_FILE:${name}>
-      -P ${PEAL_SEAL_SCRIPT}
+      -P ${PEAL_DIGEST_SCRIPT}
     VERBATIM)
 endfunction()

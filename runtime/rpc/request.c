@@ -11,8 +11,8 @@
 
 #define REQUEST "peal_request"
 #define REQUEST_TO "peal_request_to"
-#define BEGIN "peal_request_begin"
-#define BEGIN_TO "peal_request_begin_to"
+#define BEGIN "peal_request_start"
+#define BEGIN_TO "peal_request_start_to"
 #define WAIT "peal_request_wait"
 #define CANCEL "peal_request_cancel"
 
@@ -108,16 +108,17 @@ static int begin_request(struct peal_requester *r, struct limit *limit,
 	q->state = ASKED;
 	q->error = 0;
 	q->waited = 0;
-	q->id = PEAL_REQUEST_NUMBER(++r->n_ids, r->board ? r->board->number : 0,
-				    q - r->requests + 1);
+	q->id = PEAL_REQUEST_NUMBER(
+		++r->n_ids, r->reject_table ? r->reject_table->number : 0,
+		q - r->requests + 1);
 	*out = q;
 	return 0;
 }
 
 /* ---- receiving ----------------------------------------------------------- */
 
-/* Returns the error of a refusal. Unknown codes become PEAL_EHANDLER. So do the
- * codes that mean that a request is still in flight. */
+/* Returns the code of an error reply. Unknown codes become PEAL_EHANDLER, also
+ * codes that mean that a request is in flight. */
 static int refusal(const struct peal_received *reply)
 {
 	int32_t error = PEAL_EHANDLER;
@@ -136,14 +137,14 @@ static void *place_of(struct request *q, uint64_t bytes)
 {
 	void *more;
 
-	if (q->waited && bytes <= q->room)
+	if (q->waited && bytes <= q->buffer_bytes)
 		return q->buffer;
-	if (bytes > q->kept_room) {
+	if (bytes > q->kept_capacity) {
 		more = realloc(q->kept, bytes);
 		if (!more)
 			return NULL;
 		q->kept = more;
-		q->kept_room = bytes;
+		q->kept_capacity = bytes;
 	}
 	return q->kept;
 }
@@ -162,7 +163,7 @@ static void deposit(struct peal_requester *r, const struct peal_received *got)
 	}
 	q->reply = *got;
 	q->state = ANSWERED;
-	if (got->refused) {
+	if (got->error_reply) {
 		q->error = refusal(got);
 	} else if (got->length) {
 		place = place_of(q, got->length);
@@ -209,7 +210,7 @@ static int receive(struct peal_requester *r, struct limit *limit)
 	struct peal_received got;
 	int result;
 
-	if (r->board && atomic_load(&r->rt->limited))
+	if (r->reject_table && atomic_load(&r->rt->limited))
 		/* Refusals ring no bell, so the endpoint has to poll. */
 		atomic_store(&r->endpoint->silent, 1);
 	r->receiving = 1;
@@ -373,23 +374,23 @@ static int take(struct peal_requester *r, struct request *q, const char *call,
 		reply_out->data = NULL;
 	}
 	if (error) {
-		if (q->reply.refused)
-			r->info.refused++;
+		if (q->reply.error_reply)
+			r->info.error_replies++;
 		else
-			r->info.given_up++;
+			r->info.cancelled++;
 		end_request(r, q);
 		return peali_fail(
 			error, call, "'%s': %s: %s", r->name,
-			!q->reply.refused ? "the reply cannot be kept" :
+			!q->reply.error_reply ? "the reply cannot be kept" :
 			q->reply.from ? "the handler has refused the request" :
 					"nobody handles the request",
 			peal_error_text(error));
 	}
-	if (q->reply.length > q->room)
+	if (q->reply.length > q->buffer_bytes)
 		return peali_fail(PEAL_EMSGSIZE, call,
 				  "the reply has %llu bytes, the buffer %llu",
 				  (unsigned long long)q->reply.length,
-				  (unsigned long long)q->room);
+				  (unsigned long long)q->buffer_bytes);
 	if (q->reply.length && q->reply.data != q->buffer)
 		memcpy(q->buffer, q->reply.data, q->reply.length);
 	if (reply_out)
@@ -416,7 +417,7 @@ static int finish(struct peal_requester *r, struct request *q, const char *call,
 	if (result == PEAL_ETIMEDOUT)
 		return peali_fail(result, call, "'%s': no reply in time",
 				  r->name);
-	r->info.given_up++;
+	r->info.cancelled++;
 	end_request(r, q);
 	return peali_fail(result, call, "'%s': %s", r->name,
 			  result == PEAL_ESTOPPED ?
@@ -426,8 +427,9 @@ static int finish(struct peal_requester *r, struct request *q, const char *call,
 
 /* Sends a request and waits for its reply. */
 static int request(struct peal_requester *r, struct question *what,
-		   void *buffer, uint64_t room, struct peal_received *reply_out,
-		   int64_t timeout_ns, const char *call)
+		   void *buffer, uint64_t buffer_bytes,
+		   struct peal_received *reply_out, int64_t timeout_ns,
+		   const char *call)
 {
 	struct limit limit = { timeout_ns, 0 };
 	struct request *q = NULL;
@@ -435,7 +437,7 @@ static int request(struct peal_requester *r, struct question *what,
 
 	if (result)
 		return result;
-	if (!buffer && room)
+	if (!buffer && buffer_bytes)
 		return peali_fail(PEAL_EINVAL, call, "buffer is NULL");
 	if (r->deadlines && timeout_ns >= 0)
 		what->deadline = deadline_of(&limit);
@@ -444,10 +446,10 @@ static int request(struct peal_requester *r, struct question *what,
 	result = ask(r, what, &limit, call, &q);
 	if (!result) {
 		q->buffer = buffer;
-		q->room = room;
+		q->buffer_bytes = buffer_bytes;
 		result = finish(r, q, call, reply_out, &limit);
 		if (q->state != FREE) { /* the caller cannot wait again */
-			r->info.given_up++;
+			r->info.cancelled++;
 			end_request(r, q);
 		}
 	}
@@ -491,28 +493,29 @@ static int check_to(uint64_t to, const char *call)
 }
 
 int peal_request(struct peal_requester *r, uint16_t type, const void *data,
-		 uint64_t bytes, void *buffer, uint64_t room,
+		 uint64_t bytes, void *buffer, uint64_t buffer_bytes,
 		 struct peal_received *reply_out, int64_t timeout_ns)
 {
 	struct question what = { 0, data, bytes, type, 0 };
 
-	return request(r, &what, buffer, room, reply_out, timeout_ns, REQUEST);
+	return request(r, &what, buffer, buffer_bytes, reply_out, timeout_ns,
+		       REQUEST);
 }
 
 int peal_request_to(struct peal_requester *r, uint64_t to, uint16_t type,
 		    const void *data, uint64_t bytes, void *buffer,
-		    uint64_t room, struct peal_received *reply_out,
+		    uint64_t buffer_bytes, struct peal_received *reply_out,
 		    int64_t timeout_ns)
 {
 	struct question what = { to, data, bytes, type, 0 };
 	int result = check_to(to, REQUEST_TO);
 
 	return result ? result :
-			request(r, &what, buffer, room, reply_out, timeout_ns,
-				REQUEST_TO);
+			request(r, &what, buffer, buffer_bytes, reply_out,
+				timeout_ns, REQUEST_TO);
 }
 
-int peal_request_begin(struct peal_requester *r, uint16_t type,
+int peal_request_start(struct peal_requester *r, uint16_t type,
 		       const void *data, uint64_t bytes, int64_t timeout_ns,
 		       uint64_t *request_out)
 {
@@ -521,7 +524,7 @@ int peal_request_begin(struct peal_requester *r, uint16_t type,
 	return begin(r, &what, timeout_ns, request_out, BEGIN);
 }
 
-int peal_request_begin_to(struct peal_requester *r, uint64_t to, uint16_t type,
+int peal_request_start_to(struct peal_requester *r, uint64_t to, uint16_t type,
 			  const void *data, uint64_t bytes, int64_t timeout_ns,
 			  uint64_t *request_out)
 {
@@ -551,14 +554,14 @@ static int check_out(struct peal_requester *r, uint64_t id, const char *call,
 }
 
 int peal_request_wait(struct peal_requester *r, uint64_t request, void *buffer,
-		      uint64_t room, struct peal_received *reply_out,
+		      uint64_t buffer_bytes, struct peal_received *reply_out,
 		      int64_t timeout_ns)
 {
 	struct limit limit = { timeout_ns, 0 };
 	struct request *q = NULL;
 	int result;
 
-	if (!r || (!buffer && room))
+	if (!r || (!buffer && buffer_bytes))
 		return peali_fail(PEAL_EINVAL, WAIT, "%s is NULL",
 				  r ? "buffer" : "requester");
 	pthread_mutex_lock(&r->lock);
@@ -566,7 +569,7 @@ int peal_request_wait(struct peal_requester *r, uint64_t request, void *buffer,
 	if (!result) {
 		r->inside++;
 		q->buffer = buffer;
-		q->room = room;
+		q->buffer_bytes = buffer_bytes;
 		result = finish(r, q, WAIT, reply_out, &limit);
 		r->inside--;
 	}
@@ -584,7 +587,7 @@ int peal_request_cancel(struct peal_requester *r, uint64_t request)
 	pthread_mutex_lock(&r->lock);
 	result = check_out(r, request, CANCEL, &q);
 	if (!result) {
-		r->info.given_up++;
+		r->info.cancelled++;
 		end_request(r, q);
 	}
 	pthread_mutex_unlock(&r->lock);

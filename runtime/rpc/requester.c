@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <peal/request.h>
+
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
 #include "runtime/base/wait.h"
@@ -11,9 +13,9 @@
 #include "runtime/link/reject_table.h"
 #include "runtime/rpc/requester.h"
 
-#define OPEN "peal_requester_open"
+#define OPEN "peal_requester_create"
 #define LISTEN "peal_requester_listen"
-#define CLOSE "peal_requester_close"
+#define CLOSE "peal_requester_destroy"
 
 #define OUTSTANDING_MAX 65535u
 /* bytes: the largest payload of a link, less both prefixes */
@@ -109,31 +111,32 @@ static int link_up(struct peal_requester *r, uint64_t from, uint32_t port,
 	return result;
 }
 
-static int take_board(struct peal_requester *r)
+static int take_table(struct peal_requester *r)
 {
 	int result;
 
 	pthread_mutex_lock(&r->rt->lock);
-	result = peali_board_take(r->rt, r->n_requests, &r->board);
+	result =
+		peali_reject_table_take(r->rt, r->n_requests, &r->reject_table);
 	pthread_mutex_unlock(&r->rt->lock);
-	if (r->board)
-		r->n_ids = r->board->n_ids;
-	r->endpoint->board = r->board;
+	if (r->reject_table)
+		r->n_ids = r->reject_table->n_ids;
+	r->endpoint->reject_table = r->reject_table;
 	return result;
 }
 
-static void give_board(struct peal_requester *r)
+static void give_table(struct peal_requester *r)
 {
 	pthread_mutex_lock(&r->rt->lock);
-	if (r->board)
-		r->board->n_ids = r->n_ids;
-	peali_board_give(r->board);
+	if (r->reject_table)
+		r->reject_table->n_ids = r->n_ids;
+	peali_reject_table_give(r->reject_table);
 	pthread_mutex_unlock(&r->rt->lock);
 }
 
-int peal_requester_open(struct peal_runtime *rt, uint64_t to,
-			const struct peal_requester_options *options,
-			struct peal_requester **requester_out)
+int peal_requester_create(struct peal_runtime *rt, uint64_t to,
+			  const struct peal_requester_options *options,
+			  struct peal_requester **requester_out)
 {
 	struct peal_requester_options o;
 	struct peal_endpoint_options at = { .size = sizeof(at),
@@ -157,14 +160,14 @@ int peal_requester_open(struct peal_runtime *rt, uint64_t to,
 	at.name = r->name;
 	result = peal_endpoint_create(rt, &at, &r->endpoint);
 	if (!result)
-		result = take_board(r);
+		result = take_table(r);
 	if (!result)
 		result = link_up(r, peal_endpoint_address(r->endpoint), 0, to,
 				 r->message_bytes +
 					 (r->deadlines ? PEAL_DEADLINE_BYTES :
 							 0));
 	if (result) {
-		give_board(r);
+		give_table(r);
 		peal_endpoint_destroy(r->endpoint);
 		free_requester(r);
 		return result;
@@ -202,7 +205,7 @@ static void forget(struct peal_requester *r)
 	pthread_mutex_unlock(&r->rt->lock);
 }
 
-int peal_requester_close(struct peal_requester *r)
+int peal_requester_destroy(struct peal_requester *r)
 {
 	uint32_t inside;
 	int result;
@@ -226,7 +229,7 @@ int peal_requester_close(struct peal_requester *r)
 	if (result)
 		return result;
 	forget(r);
-	give_board(r);
+	give_table(r);
 	free_requester(r);
 	return 0;
 }
@@ -260,7 +263,7 @@ int peal_requester_info(struct peal_requester *r,
 	pthread_mutex_lock(&r->lock);
 	*info_out = r->info;
 	pthread_mutex_unlock(&r->lock);
-	info_out->out = info_out->asked - info_out->replied -
-			info_out->refused - info_out->given_up;
+	info_out->in_flight = info_out->asked - info_out->replied -
+			      info_out->error_replies - info_out->cancelled;
 	return 0;
 }

@@ -2,6 +2,8 @@
 #ifndef PEAL_RUNTIME_REQUESTER_H
 #define PEAL_RUNTIME_REQUESTER_H
 
+#include <peal/request.h>
+
 /*
  * The requester. requester.c creates and closes it. request.c sends requests
  * and receives replies.
@@ -23,10 +25,10 @@ struct request {
 	int error; /* of the reply: a refusal, or PEAL_ENOMEM; 0: none */
 	struct peal_received reply; /* valid in state ANSWERED */
 	void *kept; /* payload of a reply that is not in `buffer` */
-	uint64_t kept_room; /* bytes allocated at `kept` */
+	uint64_t kept_capacity; /* bytes allocated at `kept` */
 	int waited; /* 1: a thread waits; both fields below are set */
 	void *buffer;
-	uint64_t room; /* bytes at `buffer` */
+	uint64_t buffer_bytes; /* bytes at `buffer` */
 };
 
 struct peal_requester {
@@ -34,9 +36,9 @@ struct peal_requester {
 	struct peal_requester *next; /* in the runtime's list */
 	char name[48];
 	struct peal_endpoint *endpoint;
-	/* refusal table (board.h): workers report dropped requests there; NULL:
-	 * no table was left */
-	struct peali_board *board;
+	/* reject table (reject_table.h): workers report dropped requests there;
+	 * NULL: no table was left */
+	struct peali_reject_table *reject_table;
 	struct peal_link **links; /* the request link, then the reply links */
 	uint32_t n_links, max_links;
 	uint32_t n_requests; /* as option max_outstanding */

@@ -44,7 +44,7 @@ OWN = {
     "transfers": ["route", "bytes", "copy_ns_p50", "copy_ns_max",
                   "gigabytes_per_s", "versus_ns_p50", "timed_by"],
     "balance": ["devices", "elements", "finish_ns_p50", "finish_ns_max",
-                "took_part", "tasks", "imbalance", "threshold",
+                "n_active", "tasks", "imbalance", "threshold",
                 "versus_ns_p50", "timed_by"],
     "idle": ["devices", "cpu_percent_of_one_core", "limit_percent"],
     "setup": ["devices", "links", "setup_ms", "bytes_per_link"],

@@ -22,7 +22,7 @@ static int right(uint64_t number, uint64_t mask)
 	return !peali_bench_check(words, base, number, mask, all);
 }
 
-PEAL_TEST(message_is_only_its_own_number)
+PEAL_TEST(payload_check_accepts_only_its_own_number)
 {
 	fill(7);
 	CHECK(right(7, 0));
@@ -32,7 +32,7 @@ PEAL_TEST(message_is_only_its_own_number)
 	CHECK(right(7, ~UINT64_C(0)) && !right(7, 0));
 }
 
-PEAL_TEST(one_changed_bit_is_noticed_anywhere)
+PEAL_TEST(changed_bit_in_any_word_is_detected)
 {
 	for (uint32_t i = 0; i < WORDS; i++) {
 		uint64_t sum;
@@ -45,7 +45,7 @@ PEAL_TEST(one_changed_bit_is_noticed_anywhere)
 	}
 }
 
-PEAL_TEST(sum_notices_words_that_are_missing_or_moved)
+PEAL_TEST(sum_detects_missing_and_moved_words)
 {
 	uint64_t sum, word;
 
@@ -63,7 +63,7 @@ PEAL_TEST(sum_notices_words_that_are_missing_or_moved)
 	CHECK(peali_bench_sum(words, WORDS, 0, 1) != sum);
 }
 
-PEAL_TEST(any_number_of_lanes_fills_checks_and_sums_the_same)
+PEAL_TEST(fill_check_and_sum_are_equal_for_any_lane_count)
 {
 	uint64_t whole, part[2 * WORDS];
 
@@ -88,7 +88,7 @@ PEAL_TEST(any_number_of_lanes_fills_checks_and_sums_the_same)
 	}
 }
 
-PEAL_TEST(no_word_is_zero_or_seen_twice)
+PEAL_TEST(payload_words_are_nonzero_and_distinct)
 {
 	fill(1);
 	for (uint32_t i = 0; i < WORDS; i++) {
@@ -98,8 +98,8 @@ PEAL_TEST(no_word_is_zero_or_seen_twice)
 	}
 }
 
-PEAL_TEST_MAIN(RUN(message_is_only_its_own_number);
-	       RUN(one_changed_bit_is_noticed_anywhere);
-	       RUN(sum_notices_words_that_are_missing_or_moved);
-	       RUN(any_number_of_lanes_fills_checks_and_sums_the_same);
-	       RUN(no_word_is_zero_or_seen_twice);)
+PEAL_TEST_MAIN(RUN(payload_check_accepts_only_its_own_number);
+	       RUN(changed_bit_in_any_word_is_detected);
+	       RUN(sum_detects_missing_and_moved_words);
+	       RUN(fill_check_and_sum_are_equal_for_any_lane_count);
+	       RUN(payload_words_are_nonzero_and_distinct);)

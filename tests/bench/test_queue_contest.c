@@ -6,7 +6,7 @@
 #include "peal_test.h"
 
 #include "bench/queues.h"
-#include "bench/stand.h"
+#include "bench/fixture.h"
 
 /* The orders to a fake run, and its results. */
 static struct {
@@ -95,8 +95,8 @@ static uint64_t fake_now(void)
 
 #define peali_bench_queue_rate fake_rate
 #define peali_bench_queue_round_trips fake_round_trips
-#define peali_bare_bounce fake_bounce
-#define peali_bare_distance fake_distance
+#define peali_cacheline_bounce fake_bounce
+#define peali_cores_distance fake_distance
 #define peali_cores_lost fake_lost
 #define peali_bench_now_ns fake_now
 #include "bench/queue_contest.c"
@@ -125,7 +125,7 @@ static void pass(struct peali_bench_queue_contest *c, uint32_t number,
 
 /* ---- time ---------------------------------------------------------------- */
 
-PEAL_TEST(both_sides_try_all_gaps_and_get_the_best)
+PEAL_TEST(both_sides_try_all_gaps_and_use_the_best)
 {
 	for (int trips = 0; trips < 2; trips++) {
 		struct peali_bench_queue_contest c = contest_of(trips);
@@ -142,7 +142,7 @@ PEAL_TEST(both_sides_try_all_gaps_and_get_the_best)
 }
 
 /* The median decides, not one outlier. */
-PEAL_TEST(gap_that_is_best_is_best_in_most_looks)
+PEAL_TEST(best_gap_has_the_best_median)
 {
 	double looks[PEALI_GAPS][PEALI_LOOKS] = { { 3, 4, 5 },
 						  { 9, 1, 1 },
@@ -158,7 +158,7 @@ PEAL_TEST(gap_that_is_best_is_best_in_most_looks)
  * Rounds of both sides take the time of a round, at any speed. A round ends
  * after ten times this time.
  */
-PEAL_TEST(rounds_of_both_sides_take_the_time_of_a_round)
+PEAL_TEST(rounds_of_both_sides_take_the_round_time)
 {
 	struct peali_bench_queue_contest c = contest_of(0);
 
@@ -186,7 +186,7 @@ PEAL_TEST(rounds_of_both_sides_take_the_time_of_a_round)
  * At any slowness the calibration takes at most half of the time, and ends with
  * its current run.
  */
-PEAL_TEST(time_of_a_pass_is_kept)
+PEAL_TEST(pass_stays_within_its_time_budget)
 {
 	const uint64_t asked = 40 * (uint64_t)ROUND_NS;
 
@@ -211,7 +211,7 @@ PEAL_TEST(time_of_a_pass_is_kept)
 	}
 }
 
-PEAL_TEST(what_has_no_time_has_one_round_and_is_unsure_by_time)
+PEAL_TEST(pass_without_time_runs_one_round_and_is_unsure)
 {
 	struct peali_bench_queue_contest c = contest_of(0);
 
@@ -229,7 +229,7 @@ PEAL_TEST(what_has_no_time_has_one_round_and_is_unsure_by_time)
 }
 
 /* The gaps that an earlier pass found stay. */
-PEAL_TEST(a_pass_without_time_for_gaps_keeps_the_one_before)
+PEAL_TEST(pass_without_gap_time_keeps_previous_gap)
 {
 	struct peali_bench_queue_contest c = contest_of(0);
 
@@ -271,7 +271,7 @@ static size_t mixed_rounds(int move_at, int lose_at, int *moved_out)
 	return mixed;
 }
 
-PEAL_TEST(a_round_is_dropped_if_the_cores_moved_or_one_was_lost)
+PEAL_TEST(round_with_moved_or_lost_core_is_dropped)
 {
 	int moved;
 
@@ -285,7 +285,7 @@ PEAL_TEST(a_round_is_dropped_if_the_cores_moved_or_one_was_lost)
 
 /* ---- goals and reasons --------------------------------------------------- */
 
-PEAL_TEST(a_goal_is_that_of_what_ours_is_compared_with)
+PEAL_TEST(goal_depends_on_the_compared_baseline)
 {
 	struct peali_bench_queue_contest c = contest_of(1);
 
@@ -317,7 +317,7 @@ static const char *why(int passes, int rounds, int tag, double other)
 	return reason ? reason : "";
 }
 
-PEAL_TEST(who_is_unsure_says_why)
+PEAL_TEST(unsure_verdict_names_its_reason)
 {
 	CHECK(!strcmp(why(4, 2, 0, 2), ""));
 	CHECK(!strcmp(why(4, 1, 0, 2), "")); /* four rounds are the minimum */
@@ -328,12 +328,12 @@ PEAL_TEST(who_is_unsure_says_why)
 	CHECK(!strcmp(why(4, 2, 0, 0.5), "spread"));
 }
 
-PEAL_TEST_MAIN(RUN(both_sides_try_all_gaps_and_get_the_best);
-	       RUN(gap_that_is_best_is_best_in_most_looks);
-	       RUN(rounds_of_both_sides_take_the_time_of_a_round);
-	       RUN(time_of_a_pass_is_kept);
-	       RUN(what_has_no_time_has_one_round_and_is_unsure_by_time);
-	       RUN(a_pass_without_time_for_gaps_keeps_the_one_before);
-	       RUN(a_round_is_dropped_if_the_cores_moved_or_one_was_lost);
-	       RUN(a_goal_is_that_of_what_ours_is_compared_with);
-	       RUN(who_is_unsure_says_why);)
+PEAL_TEST_MAIN(RUN(both_sides_try_all_gaps_and_use_the_best);
+	       RUN(best_gap_has_the_best_median);
+	       RUN(rounds_of_both_sides_take_the_round_time);
+	       RUN(pass_stays_within_its_time_budget);
+	       RUN(pass_without_time_runs_one_round_and_is_unsure);
+	       RUN(pass_without_gap_time_keeps_previous_gap);
+	       RUN(round_with_moved_or_lost_core_is_dropped);
+	       RUN(goal_depends_on_the_compared_baseline);
+	       RUN(unsure_verdict_names_its_reason);)

@@ -4,8 +4,8 @@
 # Checks its counts of instructions, cache lines and locked instructions.
 set -euo pipefail
 : "${PEAL_SOURCE_DIR:?}" "${PEAL_BUILD_DIR:?}"
-script=$PEAL_SOURCE_DIR/bench/peers/count.py
-program=$PEAL_BUILD_DIR/bench/peers/count
+script=$PEAL_SOURCE_DIR/bench/baseline/cpu/count.py
+program=$PEAL_BUILD_DIR/bench/baseline/cpu/count
 command -v python3 >/dev/null || { echo 'skipped: no python3'; exit 77; }
 python=$(python3 -c 'import sys; print(sys.executable)')
 work=$(mktemp -d)

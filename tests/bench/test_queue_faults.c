@@ -15,7 +15,7 @@
 #define PEALI_NO_RTE "rte_ring.h was left out"
 #define PEALI_NO_BOOST "boost was left out"
 #define PEALI_NO_MOODYCAMEL "moodycamel was left out"
-#include "bench/peers/peers.c"
+#include "bench/baseline/cpu/baselines.c"
 
 #include "bench/bench.h"
 #include "bench/queues.h"
@@ -122,7 +122,7 @@ static PEAL_INLINE uint32_t ring_get(void *queue,
 
 PEALI_BENCH_QUEUE_LOOPS(ring, ring_put, ring_get)
 
-const struct peali_bench_queue_kind peali_peer_mutex = {
+const struct peali_bench_queue_kind peali_baseline_mutex = {
 	.name = "faulty ring",
 	.open = ring_open,
 	.close = ring_close,
@@ -163,7 +163,7 @@ static struct peali_bench_queue_job
 job_of(uint32_t bytes, uint32_t burst, uint32_t producers, uint32_t consumers)
 {
 	struct peali_bench_queue_job job = {
-		.kind = &peali_peer_mutex,
+		.kind = &peali_baseline_mutex,
 		.shape = { .bytes = bytes,
 			   .burst = burst,
 			   .producers = producers,
@@ -254,7 +254,7 @@ PEAL_TEST(every_fault_fails_round_trips)
  * The time ends long before all messages are sent. The sent ones are checked
  * nevertheless.
  */
-PEAL_TEST(what_is_cut_short_is_still_checked)
+PEAL_TEST(messages_before_the_time_limit_are_checked)
 {
 	struct peali_bench_queue_job job = job_of(64, 1, 2, 1);
 
@@ -309,7 +309,7 @@ static json_t *bench_rows(json_t **object_out)
 	return rows;
 }
 
-PEAL_TEST(peers_that_are_missing_are_rows_with_their_reason)
+PEAL_TEST(missing_baselines_are_rows_with_a_reason)
 {
 	json_t *object, *row, *rows;
 	const char *text;
@@ -345,7 +345,7 @@ PEAL_TEST(peers_that_are_missing_are_rows_with_their_reason)
 }
 
 /* The first run of the peer takes longer than the whole time. */
-PEAL_TEST(a_run_that_decides_nothing_fails_and_says_why)
+PEAL_TEST(undecided_run_fails_with_a_reason)
 {
 	json_t *object, *row, *rows;
 	const char *text;
@@ -366,7 +366,7 @@ PEAL_TEST(a_run_that_decides_nothing_fails_and_says_why)
 	json_decref(object);
 }
 
-PEAL_TEST(a_peer_that_breaks_messages_fails_the_benchmark)
+PEAL_TEST(corrupting_baseline_fails_the_benchmark)
 {
 	for (int f = CHANGES; f <= LOSES_AND_DOUBLES; f++) {
 		set_fault((enum fault)f);
@@ -395,7 +395,7 @@ static size_t percent_better(int trips, int ours_is_slow)
 	return 100 * better / n;
 }
 
-PEAL_TEST(a_ratio_above_one_is_that_ours_is_faster)
+PEAL_TEST(ratio_above_one_means_peal_is_faster)
 {
 	for (int trips = 0; trips < 2; trips++) {
 		CHECK(percent_better(trips, 0) >= 75);
@@ -447,7 +447,7 @@ static enum peali_verdict judge_passes(const struct turns *pass, int n)
 		ratio, ratio, NEAR, 0                                          \
 	}
 
-PEAL_TEST(verdict_wants_three_quarters_of_the_votes_to_agree)
+PEAL_TEST(verdict_needs_three_quarters_of_the_votes)
 {
 	CHECK_EQ(JUDGE(PASS(1.0), PASS(1.2), PASS(3.0)), PEALI_REACHED);
 	CHECK_EQ(JUDGE(PASS(0.99), PASS(0.5), PASS(0.1)), PEALI_MISSED);
@@ -466,7 +466,7 @@ PEAL_TEST(verdict_wants_three_quarters_of_the_votes_to_agree)
 }
 
 /* The medians of all passes agree here. */
-PEAL_TEST(verdict_wants_three_quarters_of_the_rounds_to_agree)
+PEAL_TEST(verdict_needs_three_quarters_of_the_rounds)
 {
 	CHECK_EQ(JUDGE(PASS(1.2), PASS(1.2), { 2.5, 0.9, NEAR, 0 }),
 		 PEALI_REACHED);
@@ -478,7 +478,7 @@ PEAL_TEST(verdict_wants_three_quarters_of_the_rounds_to_agree)
 }
 
 /* Three quarters of all rounds agree here. */
-PEAL_TEST(long_passes_have_one_vote_too)
+PEAL_TEST(long_passes_have_one_vote)
 {
 	CHECK_EQ(JUDGE({ 1.5, 1.5, NEAR, 20 }, PASS(0.5)), PEALI_UNSURE);
 	CHECK_EQ(JUDGE({ 0.5, 0.5, NEAR, 20 }, PASS(1.5)), PEALI_UNSURE);
@@ -509,12 +509,12 @@ static void need_two_cores(void)
 PEAL_TEST_MAIN(need_two_cores();
 	       RUN(every_fault_fails_the_throughput_of_any_shape);
 	       RUN(every_fault_fails_round_trips);
-	       RUN(what_is_cut_short_is_still_checked);
-	       RUN(peers_that_are_missing_are_rows_with_their_reason);
-	       RUN(a_run_that_decides_nothing_fails_and_says_why);
-	       RUN(a_peer_that_breaks_messages_fails_the_benchmark);
-	       RUN(a_ratio_above_one_is_that_ours_is_faster);
-	       RUN(verdict_wants_three_quarters_of_the_votes_to_agree);
-	       RUN(verdict_wants_three_quarters_of_the_rounds_to_agree);
-	       RUN(long_passes_have_one_vote_too);
+	       RUN(messages_before_the_time_limit_are_checked);
+	       RUN(missing_baselines_are_rows_with_a_reason);
+	       RUN(undecided_run_fails_with_a_reason);
+	       RUN(corrupting_baseline_fails_the_benchmark);
+	       RUN(ratio_above_one_means_peal_is_faster);
+	       RUN(verdict_needs_three_quarters_of_the_votes);
+	       RUN(verdict_needs_three_quarters_of_the_rounds);
+	       RUN(long_passes_have_one_vote);
 	       RUN(each_distance_of_a_pass_has_a_vote);)

@@ -4,7 +4,7 @@
 #include "peal_test.h"
 
 #include "bench/kinds/kinds.h"
-#include "bench/peers/peers.h"
+#include "bench/baseline/cpu/baselines.h"
 #include "bench/queue_run.h"
 
 #define MESSAGES test_part(4096)
@@ -56,31 +56,31 @@ static void flows(const struct peali_bench_queue_kind *kind, uint32_t consumers,
 	}
 }
 
-PEAL_TEST(one_producer_one_consumer)
+PEAL_TEST(one_to_one_flow_delivers_all_messages)
 {
 	flows(peali_bench_queue_pair, 1, PEALI_PLACE_APART);
-	for (int i = 0; peali_peers_pair[i]; i++)
-		flows(peali_peers_pair[i], 1, PEALI_PLACE_APART);
+	for (int i = 0; peali_baselines_pair[i]; i++)
+		flows(peali_baselines_pair[i], 1, PEALI_PLACE_APART);
 }
 
-PEAL_TEST(two_producers_one_consumer)
+PEAL_TEST(two_to_one_flow_delivers_all_messages)
 {
 	flows(peali_bench_queue_gather, 1, PEALI_PLACE_APART);
 	flows(peali_bench_queue_gather, 1, PEALI_PLACE_BOTH);
 	flows(peali_bench_queue_gather, 1, PEALI_PLACE_ONE_CORE);
-	for (int i = 0; peali_peers_gather[i]; i++) {
-		flows(peali_peers_gather[i], 1, PEALI_PLACE_APART);
-		flows(peali_peers_gather[i], 1, PEALI_PLACE_BOTH);
-		flows(peali_peers_gather[i], 1, PEALI_PLACE_ONE_CORE);
+	for (int i = 0; peali_baselines_gather[i]; i++) {
+		flows(peali_baselines_gather[i], 1, PEALI_PLACE_APART);
+		flows(peali_baselines_gather[i], 1, PEALI_PLACE_BOTH);
+		flows(peali_baselines_gather[i], 1, PEALI_PLACE_ONE_CORE);
 	}
 }
 
-PEAL_TEST(two_producers_two_consumers)
+PEAL_TEST(two_to_two_flow_delivers_all_messages)
 {
 	if (peali_bench_queue_share)
 		flows(peali_bench_queue_share, 2, PEALI_PLACE_BOTH);
-	for (int i = 0; peali_peers_share[i]; i++)
-		flows(peali_peers_share[i], 2, PEALI_PLACE_BOTH);
+	for (int i = 0; peali_baselines_share[i]; i++)
+		flows(peali_baselines_share[i], 2, PEALI_PLACE_BOTH);
 }
 
 /* As in the benchmark, the publisher's thread is also a reader. */
@@ -98,11 +98,11 @@ static void spread(const struct peali_bench_queue_kind *kind)
 		}
 }
 
-PEAL_TEST(one_producer_all_consumers)
+PEAL_TEST(broadcast_flow_delivers_all_messages)
 {
 	spread(peali_bench_queue_spread);
-	for (int i = 0; peali_peers_spread[i]; i++)
-		spread(peali_peers_spread[i]);
+	for (int i = 0; peali_baselines_spread[i]; i++)
+		spread(peali_baselines_spread[i]);
 }
 
 static void trips(const struct peali_bench_queue_kind *kind)
@@ -122,15 +122,15 @@ static void trips(const struct peali_bench_queue_kind *kind)
 	}
 }
 
-PEAL_TEST(round_trips)
+PEAL_TEST(round_trips_arrive_whole)
 {
 	trips(peali_bench_queue_pair);
-	for (int i = 0; peali_peers_pair[i]; i++)
-		trips(peali_peers_pair[i]);
+	for (int i = 0; peali_baselines_pair[i]; i++)
+		trips(peali_baselines_pair[i]);
 }
 
 /* Includes odd sizes: the sizes in slots and slab are not constants. */
-PEAL_TEST(links_keep_messages_in_slots_or_slab_as_told)
+PEAL_TEST(links_store_messages_in_requested_memory)
 {
 	static const uint32_t odd[] = { 64, 384, 1008 };
 
@@ -159,7 +159,7 @@ PEAL_TEST(links_keep_messages_in_slots_or_slab_as_told)
  * The slab keeps no message that fits a slot. A slot keeps no message that is
  * too long.
  */
-PEAL_TEST(a_link_that_cannot_keep_them_so_is_refused)
+PEAL_TEST(unfit_slot_or_slab_link_is_refused)
 {
 	const struct peali_bench_queue_job small =
 		job_of(peali_bench_queue_slabs[0][0], 8, 1, PEALI_PLACE_APART);
@@ -178,9 +178,10 @@ static void need_two_cores(void)
 	exit(77);
 }
 
-PEAL_TEST_MAIN(need_two_cores(); RUN(one_producer_one_consumer);
-	       RUN(two_producers_one_consumer);
-	       RUN(two_producers_two_consumers);
-	       RUN(one_producer_all_consumers); RUN(round_trips);
-	       RUN(links_keep_messages_in_slots_or_slab_as_told);
-	       RUN(a_link_that_cannot_keep_them_so_is_refused);)
+PEAL_TEST_MAIN(need_two_cores(); RUN(one_to_one_flow_delivers_all_messages);
+	       RUN(two_to_one_flow_delivers_all_messages);
+	       RUN(two_to_two_flow_delivers_all_messages);
+	       RUN(broadcast_flow_delivers_all_messages);
+	       RUN(round_trips_arrive_whole);
+	       RUN(links_store_messages_in_requested_memory);
+	       RUN(unfit_slot_or_slab_link_is_refused);)

@@ -4,7 +4,7 @@
 
 #include "bench/queue_run.c"
 
-PEAL_TEST(a_rate_is_of_what_came_after_the_clock_was_read_first)
+PEAL_TEST(rate_counts_only_messages_after_clock_start)
 {
 	static struct peali_bench_queue_end first, second;
 	static struct gang g;
@@ -23,7 +23,7 @@ PEAL_TEST(a_rate_is_of_what_came_after_the_clock_was_read_first)
 }
 
 /* The clock starts with the first messages, which are not counted. */
-PEAL_TEST(the_clock_begins_with_the_first_message)
+PEAL_TEST(rate_clock_starts_with_the_first_message)
 {
 	static struct peali_bench_queue_end end;
 	const struct peali_bench_queue_job job = { .budget_ns = 0 };
@@ -49,5 +49,5 @@ PEAL_TEST(the_clock_begins_with_the_first_message)
 	CHECK_EQ(to_take(&g, &end, STEP_ALONE), 10);
 }
 
-PEAL_TEST_MAIN(RUN(a_rate_is_of_what_came_after_the_clock_was_read_first);
-	       RUN(the_clock_begins_with_the_first_message);)
+PEAL_TEST_MAIN(RUN(rate_counts_only_messages_after_clock_start);
+	       RUN(rate_clock_starts_with_the_first_message);)

@@ -113,7 +113,7 @@ PEAL_TEST(only_rounds_of_the_most_frequent_tag_are_kept)
 	peali_samples_fini(&s);
 }
 
-PEAL_TEST(nothing_is_kept_of_mixed_rounds_alone)
+PEAL_TEST(mixed_rounds_alone_keep_no_samples)
 {
 	struct peali_samples s = { 0 };
 	json_t *row = json_object();
@@ -130,7 +130,7 @@ PEAL_TEST(nothing_is_kept_of_mixed_rounds_alone)
 	peali_samples_fini(&s);
 }
 
-PEAL_TEST(open_median_is_of_the_open_round_alone)
+PEAL_TEST(open_median_uses_only_the_open_round)
 {
 	struct peali_samples s = { 0 };
 
@@ -147,7 +147,7 @@ PEAL_TEST(open_median_is_of_the_open_round_alone)
  * Percentiles rise to 1, counts rise to all samples. The last lines have their
  * number.
  */
-PEAL_TEST(hgrm_text_rises_to_all_samples)
+PEAL_TEST(hgrm_counts_rise_to_all_samples)
 {
 	struct peali_samples s = { 0 };
 	char line[256];
@@ -221,7 +221,7 @@ PEAL_TEST_MAIN(RUN(median_of_even_and_odd_counts);
 	       RUN(percentile_is_the_nearest_rank);
 	       RUN(ratio_is_the_median_of_pairs_with_its_spread);
 	       RUN(only_rounds_of_the_most_frequent_tag_are_kept);
-	       RUN(nothing_is_kept_of_mixed_rounds_alone);
-	       RUN(open_median_is_of_the_open_round_alone);
-	       RUN(hgrm_text_rises_to_all_samples);
+	       RUN(mixed_rounds_alone_keep_no_samples);
+	       RUN(open_median_uses_only_the_open_round);
+	       RUN(hgrm_counts_rise_to_all_samples);
 	       RUN(files_hold_the_kept_samples);)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shows the wake rows of `peal bench idle`. Each way to wait delivers every
- * number. A thread that is reported asleep sleeps, and a broken way is
+ * Shows the wake rows of `peal bench idle`. Each method to wait delivers every
+ * number. A thread that is reported asleep sleeps, and a broken method is
  * reported.
  */
 #include "peal_test.h"
@@ -11,24 +11,24 @@
 #define MESSAGES 8
 #define SHORT_NS 300000000
 
-static struct peali_stand stand;
+static struct peali_fixture fixture;
 static struct peali_wake wake;
 static struct peali_samples samples;
 
-static const struct peali_wake_way *const ways[] = {
+static const struct peali_wake_method *const methods[] = {
 	&peali_wake_queue, &peali_wake_worker,	&peali_wake_futex,
 	&peali_wake_cond,  &peali_wake_eventfd, &peali_wake_pipe,
 };
 
 /* Returns the samples of a round. -1: the round failed. */
-static int run(const struct peali_wake_way *way, uint64_t gap_ns,
+static int run(const struct peali_wake_method *method, uint64_t gap_ns,
 	       uint64_t limit_ns)
 {
 	int n;
 
 	memset(&wake, 0, sizeof(wake));
-	wake.way = way;
-	wake.stand = &stand;
+	wake.method = method;
+	wake.fixture = &fixture;
 	wake.gap_ns = gap_ns;
 	wake.limit_ns = limit_ns;
 	CHECK_EQ(peali_cores_pick(&wake.cores), 0);
@@ -40,33 +40,33 @@ static int run(const struct peali_wake_way *way, uint64_t gap_ns,
 	return n;
 }
 
-PEAL_TEST(every_way_wakes_who_sleeps)
+PEAL_TEST(every_wake_method_wakes_a_sleeping_thread)
 {
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
-		int n = run(ways[i], 0, 0);
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++) {
+		int n = run(methods[i], 0, 0);
 
 		/* a thread that was awake just then gives no sample */
 		CHECK(n > 0 && n <= MESSAGES);
-		CHECK(ways[i]->rings || n == MESSAGES);
+		CHECK(methods[i]->rings || n == MESSAGES);
 	}
 }
 
-PEAL_TEST(every_way_brings_what_comes_early)
+PEAL_TEST(every_wake_method_delivers_early_messages)
 {
-	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++)
-		CHECK_EQ(run(ways[i], 1000, 0), MESSAGES);
+	for (size_t i = 0; i < sizeof(methods) / sizeof(methods[0]); i++)
+		CHECK_EQ(run(methods[i], 1000, 0), MESSAGES);
 	CHECK_EQ(run(&peali_wake_poll, 1000, 0), MESSAGES);
 }
 
-PEAL_TEST(who_never_sleeps_is_told)
+PEAL_TEST(thread_that_never_sleeps_fails_the_run)
 {
 	CHECK_EQ(run(&peali_wake_poll, 0, SHORT_NS), -1);
 }
 
 /* No bell of Peal rings, so no wake counts. */
-PEAL_TEST(what_was_not_woken_by_a_bell_is_no_sample)
+PEAL_TEST(wake_without_a_bell_is_no_sample)
 {
-	struct peali_wake_way silent = peali_wake_futex;
+	struct peali_wake_method silent = peali_wake_futex;
 
 	silent.rings = 1;
 	CHECK_EQ(run(&silent, 0, 0), 0);
@@ -92,9 +92,9 @@ static int put_unrung(struct peali_wake *w, uint64_t number)
 	return 0;
 }
 
-PEAL_TEST(broken_ways_are_told)
+PEAL_TEST(broken_wake_methods_fail_the_run)
 {
-	struct peali_wake_way broken = peali_wake_futex;
+	struct peali_wake_method broken = peali_wake_futex;
 
 	CHECK_EQ(run(&broken, 0, 0), MESSAGES);
 	broken.put = put_changed;
@@ -120,10 +120,10 @@ static void need_two_cores(void)
 	exit(77);
 }
 
-PEAL_TEST_MAIN(need_two_cores(); CHECK_EQ(peali_stand_open(&stand, 1), 0);
-	       RUN(every_way_wakes_who_sleeps);
-	       RUN(every_way_brings_what_comes_early);
-	       RUN(who_never_sleeps_is_told);
-	       RUN(what_was_not_woken_by_a_bell_is_no_sample);
-	       RUN(broken_ways_are_told);
-	       CHECK_EQ(peali_stand_close(&stand), 0);)
+PEAL_TEST_MAIN(need_two_cores(); CHECK_EQ(peali_fixture_open(&fixture, 1), 0);
+	       RUN(every_wake_method_wakes_a_sleeping_thread);
+	       RUN(every_wake_method_delivers_early_messages);
+	       RUN(thread_that_never_sleeps_fails_the_run);
+	       RUN(wake_without_a_bell_is_no_sample);
+	       RUN(broken_wake_methods_fail_the_run);
+	       CHECK_EQ(peali_fixture_close(&fixture), 0);)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The fast paths, one kernel each, for check_opcodes and check_amd_waits. */
 #include <peal/device/kernel.h>
-#include <peal/device/take_topic.h>
-#include <peal/device/take_work.h>
+#include <peal/device/topic_subscriber.h>
+#include <peal/device/work_consumer.h>
 
 PEAL_KERNEL void fast_push(struct peal_link_producer *p, const void *data,
 			   uint64_t bytes, int *out)
@@ -52,7 +52,7 @@ PEAL_KERNEL void fast_work_push(struct peal_work *q,
 
 PEAL_KERNEL void fast_work_pop(struct peal_work *q,
 			       struct peal_work_consumer *c, void *to,
-			       struct peal_work_got *got, int *out)
+			       struct peal_work_received *got, int *out)
 {
 	*out = peal_work_pop_burst(q, c, to, 48, 32, got);
 }
@@ -68,7 +68,7 @@ PEAL_KERNEL void fast_publish(struct peal_topic *t,
 
 PEAL_KERNEL void fast_topic_take(struct peal_topic *t,
 				 struct peal_topic_subscriber *s, void *to,
-				 struct peal_topic_got *got, int *out)
+				 struct peal_topic_received *got, int *out)
 {
 	*out = peal_topic_take_burst(t, s, to, 48, 32, got);
 }

@@ -10,7 +10,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 export PEAL_CACHE_DIR=$work/cache
-unset PEAL_HOST_DEVICES PEAL_HOST_LINKS PEAL_PROBE PEAL_LOG PEAL_LEASE_MS PEAL_ANSWER_MS PEAL_HOST_PIN
+unset PEAL_HOST_DEVICES PEAL_HOST_LINKS PEAL_PROBE PEAL_LOG PEAL_LEASE_MS PEAL_CONTROL_TIMEOUT_MS PEAL_HOST_PIN
 make_clip=$build/examples/make_clip
 
 # devices N: sets the number of devices. On a GPU they are its parts.

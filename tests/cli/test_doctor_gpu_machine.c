@@ -200,7 +200,7 @@ PEAL_TEST(sound_machine_has_no_findings)
 	CHECK(!has("container"));
 }
 
-PEAL_TEST(machine_without_gpus_is_no_fault)
+PEAL_TEST(machine_without_gpus_has_no_failure)
 {
 	clean();
 	CHECK_EQ(mkdir(root, 0755), 0);
@@ -212,7 +212,7 @@ PEAL_TEST(machine_without_gpus_is_no_fault)
 	CHECK(!has("module loading"));
 }
 
-PEAL_TEST(gpu_without_its_kernel_module_is_found)
+PEAL_TEST(missing_kernel_module_is_reported)
 {
 	make_machine();
 	drop("/sys/module/nvidia/version");
@@ -223,7 +223,7 @@ PEAL_TEST(gpu_without_its_kernel_module_is_found)
 		       "nvidia is not loaded");
 }
 
-PEAL_TEST(wsl_is_found)
+PEAL_TEST(wsl_is_reported)
 {
 	make_machine();
 	put("/proc/version",
@@ -237,7 +237,7 @@ PEAL_TEST(wsl_is_found)
 	CHECK_CONTAINS(finding("WSL", "WARN"), "/dev/dxg is not there");
 }
 
-PEAL_TEST(container_without_uvm_is_found)
+PEAL_TEST(container_without_uvm_is_reported)
 {
 	make_machine();
 	drop("/dev/nvidia-uvm");
@@ -268,7 +268,7 @@ PEAL_TEST(every_sign_of_a_container_counts)
 	CHECK_CONTAINS(finding("container", "PASS"), "/proc/1/cgroup");
 }
 
-PEAL_TEST(file_without_permission_is_found)
+PEAL_TEST(unreadable_device_file_is_reported)
 {
 	char name[512];
 
@@ -283,7 +283,7 @@ PEAL_TEST(file_without_permission_is_found)
 	CHECK_CONTAINS(finding("device files", "WARN"), "may not be read");
 }
 
-PEAL_TEST(amd_files_are_looked_at)
+PEAL_TEST(amd_device_files_are_checked)
 {
 	make_machine();
 	put_pci("pci0000:00/", "0000:00:05.0", "0x120000\n", "0x1002\n");
@@ -297,7 +297,7 @@ PEAL_TEST(amd_files_are_looked_at)
 	CHECK_EQ(doctor.n[PEALI_HEALTH_WARN], 0);
 }
 
-PEAL_TEST(iommu_that_translates_is_found)
+PEAL_TEST(translating_iommu_is_reported)
 {
 	make_machine();
 	put("/sys/class/iommu/dmar0", "");
@@ -313,7 +313,7 @@ PEAL_TEST(iommu_that_translates_is_found)
 	CHECK_CONTAINS(finding("IOMMU", "WARN"), "translates for 1 of 2");
 }
 
-PEAL_TEST(acs_that_redirects_is_found)
+PEAL_TEST(redirecting_acs_is_reported)
 {
 	make_machine();
 	put("/sys/class/iommu/dmar0", "");
@@ -332,7 +332,7 @@ PEAL_TEST(acs_that_redirects_is_found)
 	CHECK_CONTAINS(finding("IOMMU", "PASS"), "no ACS is in the way");
 }
 
-PEAL_TEST(acs_that_cannot_be_read_is_said)
+PEAL_TEST(unreadable_acs_is_reported)
 {
 	make_machine();
 	put_acs(BRIDGE, 0x1d, 64);
@@ -341,7 +341,7 @@ PEAL_TEST(acs_that_cannot_be_read_is_said)
 	CHECK_CONTAINS(finding("IOMMU", "PASS"), "cannot be read");
 }
 
-PEAL_TEST(capabilities_that_go_in_circles_end)
+PEAL_TEST(circular_pci_capabilities_terminate)
 {
 	unsigned char space[4096] = { 0 };
 
@@ -356,7 +356,7 @@ PEAL_TEST(capabilities_that_go_in_circles_end)
 
 /* ---- the environment ----------------------------------------------------- */
 
-PEAL_TEST(blocking_launches_fail_where_there_are_devices)
+PEAL_TEST(blocking_launches_fail_if_devices_exist)
 {
 	make_machine();
 	setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
@@ -372,7 +372,7 @@ PEAL_TEST(blocking_launches_fail_where_there_are_devices)
 	unsetenv("CUDA_LAUNCH_BLOCKING");
 }
 
-PEAL_TEST(variables_of_amd_are_judged)
+PEAL_TEST(amd_variables_are_checked)
 {
 	make_machine();
 	setenv("AMD_SERIALIZE_KERNEL", "3", 1);
@@ -391,7 +391,7 @@ PEAL_TEST(variables_of_amd_are_judged)
 	unsetenv("GPU_MAX_HW_QUEUES");
 }
 
-PEAL_TEST(hidden_devices_are_said)
+PEAL_TEST(hidden_devices_are_reported)
 {
 	make_machine();
 	setenv("CUDA_VISIBLE_DEVICES", "1,0", 1);
@@ -403,7 +403,7 @@ PEAL_TEST(hidden_devices_are_said)
 	unsetenv("ROCR_VISIBLE_DEVICES");
 }
 
-PEAL_TEST(lazy_loading_is_no_fault)
+PEAL_TEST(lazy_loading_is_no_failure)
 {
 	make_machine();
 	examine(2, 0);
@@ -415,7 +415,7 @@ PEAL_TEST(lazy_loading_is_no_fault)
 	unsetenv("CUDA_MODULE_LOADING");
 }
 
-PEAL_TEST(mps_is_found_by_its_pipe)
+PEAL_TEST(mps_is_detected_by_its_pipe)
 {
 	make_machine();
 	put("/tmp/nvidia-mps/control", "");
@@ -453,17 +453,17 @@ static void prepare(void)
 }
 
 PEAL_TEST_MAIN(prepare(); RUN(sound_machine_has_no_findings);
-	       RUN(machine_without_gpus_is_no_fault);
-	       RUN(gpu_without_its_kernel_module_is_found); RUN(wsl_is_found);
-	       RUN(container_without_uvm_is_found);
+	       RUN(machine_without_gpus_has_no_failure);
+	       RUN(missing_kernel_module_is_reported); RUN(wsl_is_reported);
+	       RUN(container_without_uvm_is_reported);
 	       RUN(every_sign_of_a_container_counts);
-	       RUN(file_without_permission_is_found);
-	       RUN(amd_files_are_looked_at);
-	       RUN(iommu_that_translates_is_found);
-	       RUN(acs_that_redirects_is_found);
-	       RUN(acs_that_cannot_be_read_is_said);
-	       RUN(capabilities_that_go_in_circles_end);
-	       RUN(blocking_launches_fail_where_there_are_devices);
-	       RUN(variables_of_amd_are_judged); RUN(hidden_devices_are_said);
-	       RUN(lazy_loading_is_no_fault); RUN(mps_is_found_by_its_pipe);
-	       json_decref(doctor.rows);)
+	       RUN(unreadable_device_file_is_reported);
+	       RUN(amd_device_files_are_checked);
+	       RUN(translating_iommu_is_reported);
+	       RUN(redirecting_acs_is_reported);
+	       RUN(unreadable_acs_is_reported);
+	       RUN(circular_pci_capabilities_terminate);
+	       RUN(blocking_launches_fail_if_devices_exist);
+	       RUN(amd_variables_are_checked); RUN(hidden_devices_are_reported);
+	       RUN(lazy_loading_is_no_failure);
+	       RUN(mps_is_detected_by_its_pipe); json_decref(doctor.rows);)

@@ -103,7 +103,7 @@ static void roundtrip(const char *format, const void *bytes, size_t n)
 	output_is(bytes, n);
 }
 
-PEAL_TEST(lines_come_back_byte_for_byte)
+PEAL_TEST(lines_round_trip_byte_for_byte)
 {
 	roundtrip("lines", "", 0);
 	roundtrip("lines", "\n", 1);
@@ -117,7 +117,7 @@ PEAL_TEST(lines_come_back_byte_for_byte)
 	roundtrip("lines", "a\0b\r\n\0\n\xff\xfe", 9);
 }
 
-PEAL_TEST(random_lines_across_buffer_edges_come_back)
+PEAL_TEST(random_lines_round_trip_across_buffer_edges)
 {
 	static char text[2 << 20];
 
@@ -136,7 +136,7 @@ PEAL_TEST(random_lines_across_buffer_edges_come_back)
 	}
 }
 
-PEAL_TEST(a_line_longer_than_the_maximum_is_refused_after_those_before)
+PEAL_TEST(too_long_line_fails_after_earlier_lines)
 {
 	static char text[(1 << 20) + 10];
 
@@ -152,7 +152,7 @@ PEAL_TEST(a_line_longer_than_the_maximum_is_refused_after_those_before)
 	output_is("ab\n", 3);
 }
 
-PEAL_TEST(records_come_back_and_a_short_last_one_is_an_error)
+PEAL_TEST(records_round_trip_and_short_last_record_fails)
 {
 	static unsigned char bytes[1 << 20];
 
@@ -184,7 +184,7 @@ static size_t make_video(char *to, const char *header, size_t frame_bytes,
 	return n;
 }
 
-PEAL_TEST(video_of_every_sampling_comes_back)
+PEAL_TEST(video_of_every_sampling_round_trips)
 {
 	static char clip[1 << 20];
 	static const struct {
@@ -219,7 +219,7 @@ PEAL_TEST(video_of_every_sampling_comes_back)
 	}
 }
 
-PEAL_TEST(video_cut_anywhere_gives_the_frames_before_and_an_error)
+PEAL_TEST(truncated_video_yields_whole_frames_then_error)
 {
 	static char clip[4096];
 	const char *header = "YUV4MPEG2 W7 H5";
@@ -259,7 +259,7 @@ static void header_refused(const char *text, int result, const char *words)
 	peali_reader_close(&reader);
 }
 
-PEAL_TEST(bad_video_headers_are_refused_with_what_to_do)
+PEAL_TEST(invalid_video_header_error_names_remedy)
 {
 	static char text[3000];
 
@@ -295,7 +295,7 @@ static void format_refused(const char *format, const char *words)
 	peali_reader_close(&reader);
 }
 
-PEAL_TEST(bad_format_texts_are_refused)
+PEAL_TEST(invalid_format_texts_are_refused)
 {
 	format_refused("mp4", "there are y4m, lines and records:BYTES");
 	format_refused("", "unknown format ''");
@@ -310,7 +310,7 @@ PEAL_TEST(bad_format_texts_are_refused)
 	format_refused("y4m:3", "takes no argument");
 }
 
-PEAL_TEST(a_body_too_small_for_the_item_is_an_error_not_an_overrun)
+PEAL_TEST(too_small_item_body_returns_emsgsize)
 {
 	struct peal_item head;
 	char small[4];
@@ -325,7 +325,7 @@ PEAL_TEST(a_body_too_small_for_the_item_is_an_error_not_an_overrun)
 	peali_reader_close(&reader);
 }
 
-PEAL_TEST(files_that_cannot_be_opened_are_named_with_the_reason)
+PEAL_TEST(open_error_names_file_and_reason)
 {
 	struct peali_stream stream = { 0 };
 
@@ -342,7 +342,7 @@ PEAL_TEST(files_that_cannot_be_opened_are_named_with_the_reason)
 	CHECK_EQ(peali_writer_open(&writer, folder, &stream, 0), -EISDIR);
 }
 
-PEAL_TEST(an_output_that_is_the_input_is_refused_and_left_whole)
+PEAL_TEST(output_equal_to_input_is_refused_and_intact)
 {
 	write_input("precious\n", 9);
 	unlink(out_path);
@@ -356,13 +356,13 @@ PEAL_TEST(an_output_that_is_the_input_is_refused_and_left_whole)
 	unlink(out_path);
 }
 
-PEAL_TEST(a_longer_output_of_before_is_truncated)
+PEAL_TEST(longer_existing_output_is_truncated)
 {
 	roundtrip("lines", "a long old output\n", 18);
 	roundtrip("lines", "new\n", 4);
 }
 
-PEAL_TEST(a_full_disk_is_told_with_name_and_reason)
+PEAL_TEST(full_disk_error_names_file_and_reason)
 {
 	struct peal_item head = { 0 };
 	int result = 0;
@@ -406,7 +406,7 @@ static void *feed(void *argument)
 	return NULL;
 }
 
-PEAL_TEST(a_pipe_is_read_in_the_pieces_it_comes_in)
+PEAL_TEST(pipe_is_read_in_arriving_pieces)
 {
 	struct peal_item head;
 	uint64_t bytes = 0;
@@ -432,7 +432,7 @@ PEAL_TEST(a_pipe_is_read_in_the_pieces_it_comes_in)
 	close(fds[0]);
 }
 
-PEAL_TEST(a_stop_ends_a_wait_for_input_and_one_for_output)
+PEAL_TEST(stop_ends_waits_for_input_and_output)
 {
 	struct peali_reader_options options = { 0 };
 	struct peal_item head;
@@ -466,7 +466,7 @@ PEAL_TEST(a_stop_ends_a_wait_for_input_and_one_for_output)
 	}
 }
 
-PEAL_TEST(a_closed_pipe_is_told_with_name_and_reason)
+PEAL_TEST(closed_pipe_error_names_file_and_reason)
 {
 	struct peal_item head = { 0 };
 	char path[32];
@@ -488,7 +488,7 @@ PEAL_TEST(a_closed_pipe_is_told_with_name_and_reason)
 }
 
 /* Negative control: the comparison of all cases finds one wrong byte. */
-PEAL_TEST(one_changed_byte_is_caught)
+PEAL_TEST(changed_byte_is_caught)
 {
 	struct peal_item head;
 	FILE *file;
@@ -509,20 +509,20 @@ PEAL_TEST(one_changed_byte_is_caught)
 	fclose(file);
 }
 
-PEAL_TEST_MAIN(RUN(lines_come_back_byte_for_byte);
-	       RUN(random_lines_across_buffer_edges_come_back);
-	       RUN(a_line_longer_than_the_maximum_is_refused_after_those_before);
-	       RUN(records_come_back_and_a_short_last_one_is_an_error);
-	       RUN(video_of_every_sampling_comes_back);
-	       RUN(video_cut_anywhere_gives_the_frames_before_and_an_error);
-	       RUN(bad_video_headers_are_refused_with_what_to_do);
-	       RUN(bad_format_texts_are_refused);
-	       RUN(a_body_too_small_for_the_item_is_an_error_not_an_overrun);
-	       RUN(files_that_cannot_be_opened_are_named_with_the_reason);
-	       RUN(an_output_that_is_the_input_is_refused_and_left_whole);
-	       RUN(a_longer_output_of_before_is_truncated);
-	       RUN(a_full_disk_is_told_with_name_and_reason);
-	       RUN(a_pipe_is_read_in_the_pieces_it_comes_in);
-	       RUN(a_stop_ends_a_wait_for_input_and_one_for_output);
-	       RUN(a_closed_pipe_is_told_with_name_and_reason);
-	       RUN(one_changed_byte_is_caught); tear_down();)
+PEAL_TEST_MAIN(RUN(lines_round_trip_byte_for_byte);
+	       RUN(random_lines_round_trip_across_buffer_edges);
+	       RUN(too_long_line_fails_after_earlier_lines);
+	       RUN(records_round_trip_and_short_last_record_fails);
+	       RUN(video_of_every_sampling_round_trips);
+	       RUN(truncated_video_yields_whole_frames_then_error);
+	       RUN(invalid_video_header_error_names_remedy);
+	       RUN(invalid_format_texts_are_refused);
+	       RUN(too_small_item_body_returns_emsgsize);
+	       RUN(open_error_names_file_and_reason);
+	       RUN(output_equal_to_input_is_refused_and_intact);
+	       RUN(longer_existing_output_is_truncated);
+	       RUN(full_disk_error_names_file_and_reason);
+	       RUN(pipe_is_read_in_arriving_pieces);
+	       RUN(stop_ends_waits_for_input_and_output);
+	       RUN(closed_pipe_error_names_file_and_reason);
+	       RUN(changed_byte_is_caught); tear_down();)

@@ -82,7 +82,7 @@ holds out.json "d['ok'] is False" \
     "any(c['status'] == 'FAIL' and 'PEAL_HOST_LINKS' in c['finding'] for c in d['checks'])"
 says 'doctor'
 
-# ---- doctor --stuck --------------------------------------------------------------
+# ---- doctor --stall --------------------------------------------------------------
 # A run that waits for its input. Later no process takes its output.
 mkfifo in.fifo out.fifo
 "$peal" run --format lines -i in.fifo -o out.fifo xor >run.txt 2>&1 &
@@ -99,43 +99,43 @@ asks() {
     local status i
     for i in $(seq 100); do
         status=0
-        "$peal" doctor --stuck $run --json >out.json 2>err.txt || status=$?
+        "$peal" doctor --stall $run --json >out.json 2>err.txt || status=$?
         [ $status != "$1" ] || ! grep -q "$2" out.json || return 0
         sleep 0.2
     done
-    fail "exit status $status, not $1: doctor --stuck"
+    fail "exit status $status, not $1: doctor --stall"
 }
 asks 0 '"causes"'
 holds out.json "d['ok'] is True and d['causes'] == [] and d['pid'] == $run"
-"$peal" doctor --stuck $run >text.txt || fail 'doctor --stuck as text'
-grep -q "process $run: nothing is stuck" text.txt || fail 'nothing is stuck'
+"$peal" doctor --stall $run >text.txt || fail 'doctor --stall as text'
+grep -q "process $run: no stall" text.txt || fail 'no stall'
 head -c 30000000 /dev/zero | tr '\0' 'x' | fold -w 100 >&8 2>/dev/null &
 feed=$!
 asks 1 '"cause": "receive".*"links": 2,'
 holds out.json "d['ok'] is False and d['n_causes'] == 1" \
     "d['causes'][0]['cause'] == 'receive' and d['causes'][0]['device'] is None" \
-    "d['causes'][0]['held'] > 0 and d['causes'][0]['links'] == 2" \
-    "d['causes'][0]['still_ms'] >= 100" \
+    "d['causes'][0]['messages'] > 0 and d['causes'][0]['links'] == 2" \
+    "d['causes'][0]['without_progress_ms'] >= 100" \
     "'the host does not receive at' in d['causes'][0]['finding']"
 for _ in $(seq 100); do
-    "$peal" doctor --stuck $run >text.txt && fail 'something is stuck'
+    "$peal" doctor --stall $run >text.txt && fail 'there is a stall'
     ! grep -q 'does not receive at' text.txt || break
     sleep 0.2
 done
-grep -q 'does not receive at' text.txt || fail 'doctor --stuck as text'
+grep -q 'does not receive at' text.txt || fail 'doctor --stall as text'
 kill -STOP $run
-refuses 1 'does not answer; is it stopped' "$peal" doctor --stuck $run
+refuses 1 'does not answer; is it stopped' "$peal" doctor --stall $run
 kill -CONT $run
 exec 8>&- 9<&-
 kill $feed 2>/dev/null || true
 kill $run 2>/dev/null || true
 wait $run $feed 2>/dev/null || true
-refuses 1 'no runtime of process .* can be asked' "$peal" doctor --stuck $run
-refuses 1 'no runtime of process .* can be asked' "$peal" doctor --stuck $$
+refuses 1 'no runtime of process .* can be asked' "$peal" doctor --stall $run
+refuses 1 'no runtime of process .* can be asked' "$peal" doctor --stall $$
 for wrong in 0 -1 x 1x 99999999999 ''; do
-    refuses 2 'give the number of a process' "$peal" doctor --stuck "$wrong"
+    refuses 2 'give the number of a process' "$peal" doctor --stall "$wrong"
 done
-says 'doctor --stuck'
+says 'doctor --stall'
 
 # A full disk is reported.
 refuses 1 'cannot write the standard output' bash -c '"$1" info >/dev/full' - "$peal"

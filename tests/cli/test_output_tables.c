@@ -31,7 +31,7 @@ static json_t *two_rows(void)
 	return rows;
 }
 
-PEAL_TEST(table_aligns_columns_and_leaves_out_what_no_row_has)
+PEAL_TEST(table_aligns_columns_and_omits_empty_columns)
 {
 	static const char expected[] = "title\n"
 				       "name      size      n  x [ns]\n"
@@ -75,7 +75,7 @@ PEAL_TEST(json_has_numbers_and_null_with_a_reason)
 	free(text);
 }
 
-PEAL_TEST(text_that_is_no_utf8_and_numbers_that_are_none_are_printed)
+PEAL_TEST(invalid_utf8_and_nan_are_printed_safely)
 {
 	json_t *row = json_object();
 
@@ -120,7 +120,7 @@ PEAL_TEST(percentiles_are_within_a_thousandth_of_sorted_values)
 	CHECK_EQ(histogram.most, values[n - 1]);
 }
 
-PEAL_TEST(percentile_needs_samples_and_says_how_many)
+PEAL_TEST(percentile_row_names_missing_sample_count)
 {
 	json_t *row = json_object();
 
@@ -161,9 +161,9 @@ PEAL_TEST(histogram_holds_every_value)
 	}
 }
 
-PEAL_TEST_MAIN(RUN(table_aligns_columns_and_leaves_out_what_no_row_has);
+PEAL_TEST_MAIN(RUN(table_aligns_columns_and_omits_empty_columns);
 	       RUN(json_has_numbers_and_null_with_a_reason);
-	       RUN(text_that_is_no_utf8_and_numbers_that_are_none_are_printed);
+	       RUN(invalid_utf8_and_nan_are_printed_safely);
 	       RUN(percentiles_are_within_a_thousandth_of_sorted_values);
-	       RUN(percentile_needs_samples_and_says_how_many);
+	       RUN(percentile_row_names_missing_sample_count);
 	       RUN(histogram_holds_every_value);)

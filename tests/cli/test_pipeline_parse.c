@@ -56,7 +56,7 @@ PEAL_TEST(stages_devices_and_keys_are_read)
 	CHECK_EQ(pipeline.stages[0].device, 1);
 }
 
-PEAL_TEST(keys_that_are_not_given_have_their_defaults)
+PEAL_TEST(omitted_keys_have_defaults)
 {
 	CHECK_EQ(parse("threshold ! affine ! xor ! affine:b=3"), 0);
 	CHECK_EQ(pipeline.stages[0].config.level, 128);
@@ -67,7 +67,7 @@ PEAL_TEST(keys_that_are_not_given_have_their_defaults)
 	CHECK(pipeline.stages[3].config.b == 3.0f);
 }
 
-PEAL_TEST(every_kind_is_known_by_its_name)
+PEAL_TEST(every_stage_kind_parses_by_its_name)
 {
 	uint32_t n;
 	const struct peali_stage_kind *all = peali_stage_kinds(&n);
@@ -97,7 +97,7 @@ PEAL_TEST(missing_parts_are_named_at_their_column)
 	refused("affine:a=1,", 12, "a key is missing");
 }
 
-PEAL_TEST(unknown_names_are_answered_with_the_known_ones)
+PEAL_TEST(unknown_name_error_suggests_known_names)
 {
 	refused("blurr", 1, "did you mean 'blur'");
 	refused("invert ! Sobl", 10, "did you mean 'sobel'");
@@ -112,7 +112,7 @@ PEAL_TEST(unknown_names_are_answered_with_the_known_ones)
 	refused("affine:a=1,a=2", 12, "'a' is given twice");
 }
 
-PEAL_TEST(bad_values_and_devices_are_refused_with_their_range)
+PEAL_TEST(invalid_value_error_names_the_range)
 {
 	refused("threshold:level=256", 17, "from 0 to 255");
 	refused("threshold:level=-1", 17, "from 0 to 255");
@@ -134,7 +134,7 @@ PEAL_TEST(bad_values_and_devices_are_refused_with_their_range)
 	refused("threshold:level=3:level=4", 18, "unexpected ':'");
 }
 
-PEAL_TEST(more_than_sixteen_stages_are_too_many)
+PEAL_TEST(more_than_sixteen_stages_are_refused)
 {
 	char text[17 * 8] = "xor";
 
@@ -146,7 +146,7 @@ PEAL_TEST(more_than_sixteen_stages_are_too_many)
 	refused(text, 65, "too many stages; there may be 16");
 }
 
-PEAL_TEST(a_long_text_shows_the_part_around_the_place)
+PEAL_TEST(error_shows_text_around_its_column)
 {
 	char text[5000];
 
@@ -169,7 +169,7 @@ PEAL_TEST(control_characters_do_not_reach_the_terminal)
 	CHECK(!strchr(error.text, '\x1b'));
 }
 
-PEAL_TEST(float_stages_are_refused_for_video_and_only_there)
+PEAL_TEST(float_stages_are_refused_only_for_video)
 {
 	const char *text = "blur ! sqrt";
 
@@ -193,7 +193,7 @@ PEAL_TEST(stages_without_a_device_go_round_robin)
 	CHECK_EQ(pipeline.stages[3].device, 1);
 }
 
-PEAL_TEST(a_described_stage_parses_to_itself)
+PEAL_TEST(described_stage_parses_to_same_stage)
 {
 	static const char *const texts[] = {
 		"blur",
@@ -217,7 +217,7 @@ PEAL_TEST(a_described_stage_parses_to_itself)
 }
 
 /* Checks that each text gets a result within the limits. */
-PEAL_TEST(random_texts_are_answered)
+PEAL_TEST(random_texts_never_crash_the_parser)
 {
 	static const char *const parts[] = {
 		"blur", "xor", "affine", ":",	 "@",	  "!",
@@ -240,15 +240,15 @@ PEAL_TEST(random_texts_are_answered)
 }
 
 PEAL_TEST_MAIN(RUN(stages_devices_and_keys_are_read);
-	       RUN(keys_that_are_not_given_have_their_defaults);
-	       RUN(every_kind_is_known_by_its_name);
+	       RUN(omitted_keys_have_defaults);
+	       RUN(every_stage_kind_parses_by_its_name);
 	       RUN(missing_parts_are_named_at_their_column);
-	       RUN(unknown_names_are_answered_with_the_known_ones);
-	       RUN(bad_values_and_devices_are_refused_with_their_range);
-	       RUN(more_than_sixteen_stages_are_too_many);
-	       RUN(a_long_text_shows_the_part_around_the_place);
+	       RUN(unknown_name_error_suggests_known_names);
+	       RUN(invalid_value_error_names_the_range);
+	       RUN(more_than_sixteen_stages_are_refused);
+	       RUN(error_shows_text_around_its_column);
 	       RUN(control_characters_do_not_reach_the_terminal);
-	       RUN(float_stages_are_refused_for_video_and_only_there);
+	       RUN(float_stages_are_refused_only_for_video);
 	       RUN(stages_without_a_device_go_round_robin);
-	       RUN(a_described_stage_parses_to_itself);
-	       RUN(random_texts_are_answered);)
+	       RUN(described_stage_parses_to_same_stage);
+	       RUN(random_texts_never_crash_the_parser);)

@@ -163,7 +163,7 @@ seq 100000 >&3 2>/dev/null &
 feeder=$!
 for _ in $(seq 100); do # until the run stalls
     stuck=0
-    "$peal" doctor --stuck $pid >stuck.txt 2>&1 || stuck=$?
+    "$peal" doctor --stall $pid >stuck.txt 2>&1 || stuck=$?
     ! { [ $stuck = 1 ] && grep -q 'receive' stuck.txt; } || break
     sleep 0.05
 done

@@ -28,7 +28,7 @@ holds out.json "d['profile']['samples'] > 0" "d['profile']['interval_ns'] >= 700
     "all(s['samples'] > 0 for s in d['profile_stages'])" \
     "all(0 <= s['busy_percent'] <= 100 for s in d['profile_stages'])" \
     "all(0 <= s['blocked_percent'] <= 100 for s in d['profile_stages'])" \
-    "all(s['handler_ns_mean'] >= 0 and s['stay_ns_mean'] >= 0 for s in d['profile_stages'])" \
+    "all(s['handler_ns_mean'] >= 0 and s['residence_ns_mean'] >= 0 for s in d['profile_stages'])" \
     "[v['handled'] for v in d['profile_devices']] == [2000, 4000, 0]" \
     "d['profile_devices'][2]['busy_percent'] is None" \
     "d['profile_devices'][0]['received_bytes'] == sum(s['delivered_bytes'] for s in d['profile_stages'][:1])" \

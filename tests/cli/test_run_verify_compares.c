@@ -65,7 +65,7 @@ static void put(struct peali_verify *verify, uint64_t sequence)
 	peali_verify_commit(verify);
 }
 
-PEAL_TEST(right_items_pass_and_changed_ones_are_caught)
+PEAL_TEST(correct_items_pass_and_changed_items_fail)
 {
 	struct peali_pipeline pipeline = parsed("invert");
 	struct peali_verify verify = { 0 };
@@ -96,7 +96,7 @@ PEAL_TEST(right_items_pass_and_changed_ones_are_caught)
 	peali_verify_fini(&verify);
 }
 
-PEAL_TEST(checksums_are_added_where_the_stage_stands)
+PEAL_TEST(checksum_uses_data_at_its_stage)
 {
 	struct peali_pipeline pipeline = parsed("crc32c ! invert ! crc32c");
 	struct peali_verify verify = { 0 };
@@ -160,7 +160,7 @@ static void *send_stream(void *argument)
 	return NULL;
 }
 
-PEAL_TEST(full_ring_makes_the_sender_wait_and_loses_nothing)
+PEAL_TEST(full_ring_blocks_sender_without_loss)
 {
 	struct peali_pipeline pipeline = parsed("invert");
 	struct peali_verify verify = { 0 };
@@ -185,7 +185,7 @@ PEAL_TEST(full_ring_makes_the_sender_wait_and_loses_nothing)
 	peali_verify_fini(&verify);
 }
 
-PEAL_TEST(halt_ends_the_wait_for_room)
+PEAL_TEST(halt_ends_wait_for_ring_space)
 {
 	struct peali_pipeline pipeline = parsed("invert");
 	struct peali_verify verify = { 0 };
@@ -203,8 +203,8 @@ PEAL_TEST(halt_ends_the_wait_for_room)
 	peali_verify_fini(&verify);
 }
 
-PEAL_TEST_MAIN(RUN(right_items_pass_and_changed_ones_are_caught);
-	       RUN(checksums_are_added_where_the_stage_stands);
+PEAL_TEST_MAIN(RUN(correct_items_pass_and_changed_items_fail);
+	       RUN(checksum_uses_data_at_its_stage);
 	       RUN(floats_are_compared_bit_for_bit);
-	       RUN(full_ring_makes_the_sender_wait_and_loses_nothing);
-	       RUN(halt_ends_the_wait_for_room);)
+	       RUN(full_ring_blocks_sender_without_loss);
+	       RUN(halt_ends_wait_for_ring_space);)

@@ -136,7 +136,7 @@ if [ -x "$build/examples/24_processes" ]; then
     grep -q 'around 2 processes: HELLO' mpi.0 || fail "by an MPI launcher's variables: $(cat mpi.0)"
     "$build/examples/24_processes" >out.txt || fail 'alone'
     grep -q 'peal spawn -n N' out.txt || fail 'alone it does not say how to start it'
-    says 'a set of processes'
+    says 'a process group'
 else
     says 'left out: 24_processes is not built'
 fi

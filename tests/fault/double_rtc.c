@@ -23,7 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "backend/image_maker.h"
+#include "device/image_maker.h"
 
 #ifdef DOUBLE_HIPRTC
 #define RTC(name) hiprtc##name
@@ -186,7 +186,7 @@ static void add_kernel(struct program *p, const char *name)
 static void find_kernels(struct program *p)
 {
 	static const char *const words[] = { "\nPEAL_PROGRAM(",
-					     "\nPEALI_BARE_PROGRAM(",
+					     "\nPEALI_NO_LOOP_PROGRAM(",
 					     "\nPEAL_KERNEL void peal_entry_" };
 	const char *at;
 	size_t i;

@@ -15,7 +15,7 @@
 #include <peal/memory.h>
 #include <peal/peer.h>
 #include "fault/sweep_chain.h"
-#include "ringkernels/rivals_program.h"
+#include "ringkernels/baseline_program.h"
 
 #define SWEEP_BYTES 3000 /* of a copy */
 #define SWEEP_REPLAYS 3 /* of a recorded launch */
@@ -48,28 +48,28 @@ static inline int sweep_copies(struct peal_runtime *rt)
 	return good;
 }
 
-extern const struct peal_program peal_program_peal_rivals;
+extern const struct peal_program peal_program_peal_baseline;
 
 /* Memory of a recorded launch, on the host and mapped by the device. */
 struct sweep_sum {
-	struct peali_rival_params params;
-	struct peali_rival_side side;
-	uint8_t in[PEALI_RIVAL_AREA_BYTES], work[PEALI_RIVAL_WORK_BYTES];
+	struct peali_baseline_params params;
+	struct peali_baseline_side side;
+	uint8_t in[PEALI_BASELINE_AREA_BYTES], work[PEALI_BASELINE_WORK_BYTES];
 };
 
 static inline struct peali_launch_desc sweep_make_sum(struct sweep_sum *s)
 {
 	struct peali_launch_desc desc = {
-		.program = &peal_program_peal_rivals,
+		.program = &peal_program_peal_baseline,
 		.params = (uintptr_t)s,
 		.n_workers = 1,
 		.lanes = 1,
 		.recorded = 1,
 	};
-	uint64_t *word = (uint64_t *)(void *)(s->in + PEALI_RIVAL_SLOTS_AT);
+	uint64_t *word = (uint64_t *)(void *)(s->in + PEALI_BASELINE_SLOTS_AT);
 
-	s->params.magic = PEALI_RIVALS_MAGIC;
-	s->side.job = PEALI_RIVAL_SUM;
+	s->params.magic = PEALI_BASELINE_MAGIC;
+	s->side.job = PEALI_BASELINE_SUM;
 	s->side.bytes = 8;
 	s->side.lanes = 1;
 	s->side.in = (uintptr_t)s->in;
@@ -93,8 +93,8 @@ static inline int sweep_replays(struct peal_runtime *rt)
 	if (!STEP(peal_memory_alloc(rt, PEAL_HOST_MEMORY, sizeof(*s), &at)))
 		return 0;
 	s = (struct sweep_sum *)(uintptr_t)at;
-	sum = &((struct peali_rival_report *)(void *)(s->work +
-						      PEALI_RIVAL_REPORT_AT))
+	sum = &((struct peali_baseline_report
+			 *)(void *)(s->work + PEALI_BASELINE_REPORT_AT))
 		       ->head.elapsed_ns;
 	desc = sweep_make_sum(s);
 	good = STEP(ops->load(d->backend, d->local, desc.program));

@@ -7,6 +7,11 @@
  */
 #include <dlfcn.h>
 
+#include <peal/buffer.h>
+#include <peal/memory.h>
+#include <peal/peer.h>
+#include <peal/transfer.h>
+
 #include "runtime/harness.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -71,14 +76,14 @@ static int holds(struct peal_buffer *b, uint64_t bytes, uint8_t value)
 	uint64_t i;
 
 	CHECK(p);
-	CHECK_OK(peal_buffer_read(peal_buffer_whole(b), p));
+	CHECK_OK(peal_buffer_read(peal_buffer_full_range(b), p));
 	for (i = 0; i < bytes && p[i] == value; i++)
 		;
 	free(p);
 	return i == bytes;
 }
 
-PEAL_TEST(a_batch_is_waited_for_once)
+PEAL_TEST(copy_batch_synchronizes_once)
 {
 	struct peal_buffer *a, *b;
 	struct peal_transfer t[64];
@@ -88,7 +93,7 @@ PEAL_TEST(a_batch_is_waited_for_once)
 	open_double("");
 	a = make(0, 64 * 512);
 	b = make(1, 64 * 512);
-	CHECK_OK(peal_buffer_fill(peal_buffer_whole(a), "q", 1));
+	CHECK_OK(peal_buffer_fill(peal_buffer_full_range(a), "q", 1));
 	for (i = 0; i < 64; i++) {
 		CHECK_OK(peal_buffer_range(a, (uint64_t)i * 512, 256,
 					   &t[i].from));
@@ -106,7 +111,7 @@ PEAL_TEST(a_batch_is_waited_for_once)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(access_of_one_of_two_devices_is_enough)
+PEAL_TEST(peer_copy_works_with_one_way_access)
 {
 	struct peal_buffer *a, *b;
 	struct peal_transfer t;
@@ -117,8 +122,8 @@ PEAL_TEST(access_of_one_of_two_devices_is_enough)
 	a = make(0, 8 * MIB);
 	b = make(1, 8 * MIB);
 	for (i = 0; i < 2; i++) {
-		t.from = peal_buffer_whole(i ? b : a);
-		t.to = peal_buffer_whole(i ? a : b);
+		t.from = peal_buffer_full_range(i ? b : a);
+		t.to = peal_buffer_full_range(i ? a : b);
 		CHECK_OK(peal_buffer_fill(t.from, "xy" + i, 1));
 		copies = calls(copy_symbol());
 		CHECK_OK(peal_transfer_run(rt, &t, 1, NULL, &result));
@@ -131,7 +136,7 @@ PEAL_TEST(access_of_one_of_two_devices_is_enough)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(what_is_not_pinned_goes_in_chunks)
+PEAL_TEST(unpinned_host_memory_is_copied_in_chunks)
 {
 	uint8_t *p = malloc(8 * MIB);
 	struct peal_transfer_counts counts;
@@ -144,7 +149,7 @@ PEAL_TEST(what_is_not_pinned_goes_in_chunks)
 	memset(p, 'm', 8 * MIB);
 	b = make(1, 8 * MIB);
 	copies = calls(copy_symbol());
-	CHECK_OK(peal_buffer_write(peal_buffer_whole(b), p));
+	CHECK_OK(peal_buffer_write(peal_buffer_full_range(b), p));
 	CHECK_EQ(calls(copy_symbol()) - copies, 8);
 	CHECK(holds(b, 8 * MIB, 'm'));
 	CHECK_OK(peal_transfer_counts(rt, PEAL_HOST_MEMORY, 1, &counts));
@@ -152,7 +157,7 @@ PEAL_TEST(what_is_not_pinned_goes_in_chunks)
 	CHECK_EQ(counts.warnings, 0); /* no faster route exists */
 	CHECK_OK(peal_memory_alloc(rt, PEAL_HOST_MEMORY, 8 * MIB, &pinned));
 	copies = calls(copy_symbol());
-	CHECK_OK(peal_buffer_write(peal_buffer_whole(b),
+	CHECK_OK(peal_buffer_write(peal_buffer_full_range(b),
 				   (void *)(uintptr_t)pinned));
 	CHECK_EQ(calls(copy_symbol()) - copies, 1);
 	CHECK_OK(peal_memory_free(rt, PEAL_HOST_MEMORY, pinned));
@@ -162,7 +167,7 @@ PEAL_TEST(what_is_not_pinned_goes_in_chunks)
 }
 
 /* Any call of a staged copy may fail, in each of its two threads. */
-PEAL_TEST(a_staged_copy_that_fails_says_why_and_the_next_one_is_whole)
+PEAL_TEST(failed_staged_copy_leaves_next_copy_intact)
 {
 	struct peal_copy_result result = { .n_copies = 77 };
 	struct peal_buffer *a, *b;
@@ -174,8 +179,8 @@ PEAL_TEST(a_staged_copy_that_fails_says_why_and_the_next_one_is_whole)
 	open_double("0-1:none");
 	a = make(0, 4 * MIB);
 	b = make(1, 4 * MIB);
-	t.from = peal_buffer_whole(a);
-	t.to = peal_buffer_whole(b);
+	t.from = peal_buffer_full_range(a);
+	t.to = peal_buffer_full_range(b);
 	CHECK_OK(peal_buffer_fill(t.from, "f", 1));
 	for (i = 1; i <= 8; i++) {
 		snprintf(fault, sizeof(fault), "%s:700:%d", copy_symbol(),
@@ -190,7 +195,7 @@ PEAL_TEST(a_staged_copy_that_fails_says_why_and_the_next_one_is_whole)
 			 calls(copy_symbol()) + i);
 		setenv("PEAL_DOUBLE_FAIL", fault, 1);
 		CHECK_OK(peal_transfer_start(rt, &t, 1, NULL, &copy));
-		CHECK(peal_copy_wait(copy, PATIENCE) < 0);
+		CHECK(peal_copy_wait(copy, MAX_WAIT) < 0);
 		CHECK_CONTAINS(peal_last_error()->text, "device 0 -> device 1");
 		peal_copy_destroy(copy);
 		unsetenv("PEAL_DOUBLE_FAIL");
@@ -202,7 +207,7 @@ PEAL_TEST(a_staged_copy_that_fails_says_why_and_the_next_one_is_whole)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST_MAIN(RUN(a_batch_is_waited_for_once);
-	       RUN(access_of_one_of_two_devices_is_enough);
-	       RUN(what_is_not_pinned_goes_in_chunks);
-	       RUN(a_staged_copy_that_fails_says_why_and_the_next_one_is_whole);)
+PEAL_TEST_MAIN(RUN(copy_batch_synchronizes_once);
+	       RUN(peer_copy_works_with_one_way_access);
+	       RUN(unpinned_host_memory_is_copied_in_chunks);
+	       RUN(failed_staged_copy_leaves_next_copy_intact);)

@@ -106,20 +106,20 @@ static void check_lost(struct loop *loop)
 	char text[64];
 
 	EVENTUALLY(state_of(loop->k) == PEAL_KERNEL_FAILED);
-	CHECK_FAILS(peal_kernel_wait(loop->k, PATIENCE), PEAL_EDRIVER,
+	CHECK_FAILS(peal_kernel_wait(loop->k, MAX_WAIT), PEAL_EDRIVER,
 		    is_hip() ? "hipStreamQuery" : "cuStreamQuery");
 	EVENTUALLY(harness_info(loop->to).undelivered == PARKED);
 	info = harness_info(loop->to);
 	CHECK(harness_holds(&info));
 	CHECK_EQ(info.undelivered_first, 50);
 	CHECK_EQ(info.dead[PEAL_REASON_STOPPED], PARKED);
-	CHECK_FAILS(peal_send(loop->e, 0, 0, "x", 1, PATIENCE), PEAL_ESTOPPED,
+	CHECK_FAILS(peal_send(loop->e, 0, 0, "x", 1, MAX_WAIT), PEAL_ESTOPPED,
 		    "port 0");
-	CHECK_EQ(peal_receive(loop->e, text, sizeof(text), &r, PATIENCE),
+	CHECK_EQ(peal_receive(loop->e, text, sizeof(text), &r, MAX_WAIT),
 		 PEAL_ESTOPPED);
 }
 
-PEAL_TEST(a_lost_device_closes_its_links_and_the_other_goes_on)
+PEAL_TEST(lost_device_closes_its_links_only)
 {
 	struct peal_runtime *rt = open_double();
 	struct loop lost = make_loop(rt, 1), fine = make_loop(rt, 0);
@@ -134,7 +134,7 @@ PEAL_TEST(a_lost_device_closes_its_links_and_the_other_goes_on)
 	go_round(&lost, 20, 10);
 	go_round(&lost, 30, 10);
 	go_round(&lost, 40, 10);
-	CHECK_OK(peal_kernel_suspend(lost.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(lost.k, MAX_WAIT));
 	harness_send(lost.e, 0, 1, 50, PARKED);
 	lose(1, LAUNCH_FAILED);
 	check_lost(&lost);
@@ -154,7 +154,7 @@ PEAL_TEST(a_lost_device_closes_its_links_and_the_other_goes_on)
 	lose(1, 0);
 }
 
-PEAL_TEST(a_kernel_whose_neighbour_is_lost_goes_on)
+PEAL_TEST(kernel_runs_after_peer_device_is_lost)
 {
 	struct peal_link_options o = { .capacity = 16 };
 	struct peal_kernel_options plain = { .workers = 1 };
@@ -178,13 +178,13 @@ PEAL_TEST(a_kernel_whose_neighbour_is_lost_goes_on)
 	info = harness_info(between);
 	CHECK(harness_holds(&info));
 	CHECK_EQ(info.delivered, 10);
-	CHECK_OK(peal_kernel_stop(near, PATIENCE));
+	CHECK_OK(peal_kernel_stop(near, MAX_WAIT));
 	harness_conserved(rt);
 	CHECK_OK(peal_runtime_shutdown(rt));
 	lose(1, 0);
 }
 
-PEAL_TEST(more_lanes_than_the_code_has_registers_for_are_refused)
+PEAL_TEST(lanes_beyond_register_limit_are_refused)
 {
 	struct peal_kernel_options o = { .size = sizeof(o), .lanes = 512 };
 	struct peal_kernel *k = NULL;
@@ -200,7 +200,7 @@ PEAL_TEST(more_lanes_than_the_code_has_registers_for_are_refused)
 	unsetenv("PEAL_DOUBLE_LANES");
 }
 
-PEAL_TEST(a_kernel_that_does_not_fit_says_how_many_do)
+PEAL_TEST(too_large_kernel_error_names_fitting_workers)
 {
 	struct peal_kernel_options large = { .size = sizeof(large),
 					     .workers = 60 };
@@ -217,7 +217,7 @@ PEAL_TEST(a_kernel_that_does_not_fit_says_how_many_do)
 	unsetenv("PEAL_DOUBLE_UNITS");
 }
 
-PEAL_TEST(what_a_kernel_takes_is_there_again_when_it_is_destroyed)
+PEAL_TEST(destroyed_kernel_frees_its_worker_capacity)
 {
 	struct peal_kernel_options twenty = { .size = sizeof(twenty),
 					      .workers = 20 };
@@ -234,7 +234,7 @@ PEAL_TEST(what_a_kernel_takes_is_there_again_when_it_is_destroyed)
 		CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &ten,
 					       &other),
 			    PEAL_ENOSPC, "10 workers of 1 lanes do not fit");
-		CHECK_OK(peal_kernel_stop(k, PATIENCE));
+		CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 		CHECK_OK(peal_kernel_destroy(k));
 	}
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, &ten, &k));
@@ -243,7 +243,7 @@ PEAL_TEST(what_a_kernel_takes_is_there_again_when_it_is_destroyed)
 	unsetenv("PEAL_DOUBLE_UNITS");
 }
 
-PEAL_TEST(a_process_has_one_runtime_for_the_gpus_of_a_vendor)
+PEAL_TEST(second_runtime_on_same_gpus_is_refused)
 {
 	struct peal_runtime *rt = open_double(), *second = NULL;
 	struct loop loop = make_loop(rt, 0);
@@ -272,7 +272,7 @@ PEAL_TEST(more_kernels_than_streams_are_refused_with_their_number)
 	snprintf(text, sizeof(text), "%d kernels at a time", i - 1);
 	CHECK(i > 2);
 	CHECK_CONTAINS(peal_last_error()->text, text);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE)); /* frees a stream */
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT)); /* frees a stream */
 	CHECK_OK(peal_kernel_destroy(k));
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k));
 	CHECK_OK(peal_runtime_shutdown(rt));
@@ -287,7 +287,7 @@ static struct peal_program renamed(const char *name)
 	return copy;
 }
 
-PEAL_TEST(a_program_that_comes_too_late_is_refused)
+PEAL_TEST(program_added_after_launch_is_refused)
 {
 	static struct peal_program late;
 	struct peal_runtime *rt = open_double();
@@ -300,7 +300,7 @@ PEAL_TEST(a_program_that_comes_too_late_is_refused)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(all_known_programs_are_there_while_one_is_resident)
+PEAL_TEST(known_programs_launch_beside_resident_kernel)
 {
 	struct peal_runtime *rt = open_double();
 	const struct peal_program *stages =
@@ -313,7 +313,7 @@ PEAL_TEST(all_known_programs_are_there_while_one_is_resident)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(no_room_on_one_device_names_the_one_that_has)
+PEAL_TEST(runtime_open_enomem_names_the_full_device)
 {
 	struct peal_runtime *rt = NULL;
 	uint64_t address = 0;
@@ -344,7 +344,7 @@ static void need_images(void)
 	test_leave_out("this build has no images for these devices");
 }
 
-PEAL_TEST(an_image_for_another_architecture_is_none)
+PEAL_TEST(image_of_other_architecture_is_refused)
 {
 	struct peal_kernel *k = NULL;
 	struct peal_runtime *rt;
@@ -372,7 +372,7 @@ static void cut_images(struct peal_image images[8])
 	}
 }
 
-PEAL_TEST(a_damaged_image_is_refused_before_the_driver_sees_it)
+PEAL_TEST(damaged_image_is_refused_before_driver_load)
 {
 	static struct peal_image images[8];
 	static struct peal_program cut;
@@ -390,15 +390,16 @@ PEAL_TEST(a_damaged_image_is_refused_before_the_driver_sees_it)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-extern const struct peal_program peal_program_peal_rivals;
+extern const struct peal_program peal_program_peal_baseline;
 
 /* Recorded launches may run and be freed while a kernel is resident. */
-PEAL_TEST(launches_are_recorded_while_nothing_is_resident)
+PEAL_TEST(launches_are_recorded_without_resident_kernels)
 {
 	struct peal_runtime *rt = open_double();
 	const struct peali_device *d = &rt->devices.device[0];
 	const struct peali_backend_ops *ops = d->backend->ops;
-	struct peali_launch_desc desc = { .program = &peal_program_peal_rivals,
+	struct peali_launch_desc desc = { .program =
+						  &peal_program_peal_baseline,
 					  .n_workers = 1,
 					  .lanes = 1,
 					  .recorded = 1 };
@@ -416,28 +417,28 @@ PEAL_TEST(launches_are_recorded_while_nothing_is_resident)
 		    "while no kernel is resident");
 	for (i = 0; i < 3; i++) {
 		CHECK_OK(ops->launch_again(recorded));
-		CHECK_OK(ops->launch_wait(recorded, PATIENCE));
+		CHECK_OK(ops->launch_wait(recorded, MAX_WAIT));
 	}
 	CHECK_OK(ops->launch_free(recorded));
 	go_round(&loop, 0, 10);
 	desc.recorded = 0;
 	CHECK_OK(ops->launch(d->backend, &desc, &other));
 	CHECK_FAILS(ops->launch_again(other), PEAL_EINVAL, "not recorded");
-	CHECK_OK(ops->launch_wait(other, PATIENCE));
+	CHECK_OK(ops->launch_wait(other, MAX_WAIT));
 	CHECK_OK(ops->launch_free(other));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST_MAIN(RUN(a_lost_device_closes_its_links_and_the_other_goes_on);
-	       RUN(a_kernel_whose_neighbour_is_lost_goes_on);
-	       RUN(more_lanes_than_the_code_has_registers_for_are_refused);
-	       RUN(a_kernel_that_does_not_fit_says_how_many_do);
-	       RUN(what_a_kernel_takes_is_there_again_when_it_is_destroyed);
-	       RUN(a_process_has_one_runtime_for_the_gpus_of_a_vendor);
-	       RUN(all_known_programs_are_there_while_one_is_resident);
+PEAL_TEST_MAIN(RUN(lost_device_closes_its_links_only);
+	       RUN(kernel_runs_after_peer_device_is_lost);
+	       RUN(lanes_beyond_register_limit_are_refused);
+	       RUN(too_large_kernel_error_names_fitting_workers);
+	       RUN(destroyed_kernel_frees_its_worker_capacity);
+	       RUN(second_runtime_on_same_gpus_is_refused);
+	       RUN(known_programs_launch_beside_resident_kernel);
 	       RUN(more_kernels_than_streams_are_refused_with_their_number);
-	       RUN(a_program_that_comes_too_late_is_refused);
-	       RUN(no_room_on_one_device_names_the_one_that_has);
-	       RUN(an_image_for_another_architecture_is_none);
-	       RUN(a_damaged_image_is_refused_before_the_driver_sees_it);
-	       RUN(launches_are_recorded_while_nothing_is_resident);)
+	       RUN(program_added_after_launch_is_refused);
+	       RUN(runtime_open_enomem_names_the_full_device);
+	       RUN(image_of_other_architecture_is_refused);
+	       RUN(damaged_image_is_refused_before_driver_load);
+	       RUN(launches_are_recorded_without_resident_kernels);)

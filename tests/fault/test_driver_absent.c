@@ -142,7 +142,7 @@ static void check_absent(const char *part, const char *other)
 
 /* ---- no driver ----------------------------------------------------------- */
 
-PEAL_TEST(a_library_that_is_not_there_is_named)
+PEAL_TEST(missing_driver_library_is_named)
 {
 	char path[128];
 
@@ -155,7 +155,7 @@ PEAL_TEST(a_library_that_is_not_there_is_named)
 		check_absent("no driver", library());
 }
 
-PEAL_TEST(a_file_that_is_no_library_is_named)
+PEAL_TEST(invalid_driver_library_is_named)
 {
 	char text[4096] = "not a library\n";
 
@@ -164,7 +164,7 @@ PEAL_TEST(a_file_that_is_no_library_is_named)
 	check_absent("no driver", library());
 }
 
-PEAL_TEST(the_toolkits_stub_is_no_driver)
+PEAL_TEST(toolkit_stub_is_not_used_as_driver)
 {
 	setenv("PEAL_DOUBLE_FAIL",
 	       sweep_is_hip ? "hipInit:34:0" : "cuInit:34:0", 1);
@@ -173,7 +173,7 @@ PEAL_TEST(the_toolkits_stub_is_no_driver)
 	check_absent("stub", sweep_is_hip ? "hipInit" : "cuInit");
 }
 
-PEAL_TEST(a_driver_without_devices_says_so)
+PEAL_TEST(driver_without_devices_is_reported)
 {
 	setenv("PEAL_DOUBLE_DEVICES", "0", 1);
 	sweep_start(0);
@@ -189,7 +189,7 @@ PEAL_TEST(a_driver_without_devices_says_so)
 	check_absent("100", "Count");
 }
 
-PEAL_TEST(a_driver_that_is_too_old_says_what_it_is)
+PEAL_TEST(too_old_driver_error_names_version)
 {
 	if (sweep_is_hip)
 		return; /* HIP checks no version */
@@ -224,7 +224,7 @@ static int needs_gpu(const char *symbol)
 	return !strcmp(symbol, "hipGetDevicePropertiesR0600");
 }
 
-PEAL_TEST(each_call_that_is_missing_is_named_or_done_without)
+PEAL_TEST(missing_driver_call_is_named_or_optional)
 {
 	int needed = 0, optional = 0;
 	const char *symbol;
@@ -276,14 +276,14 @@ int main(int argc, char **argv)
 	atexit(clean_folder);
 	setenv("PEAL_DOUBLE_DEVICES", "2", 1);
 	with_host();
-	RUN(a_library_that_is_not_there_is_named);
-	RUN(a_file_that_is_no_library_is_named);
-	RUN(the_toolkits_stub_is_no_driver);
+	RUN(missing_driver_library_is_named);
+	RUN(invalid_driver_library_is_named);
+	RUN(toolkit_stub_is_not_used_as_driver);
 	unsetenv("PEAL_DOUBLE_FAIL");
-	RUN(a_driver_without_devices_says_so);
+	RUN(driver_without_devices_is_reported);
 	unsetenv("PEAL_DOUBLE_FAIL");
-	RUN(a_driver_that_is_too_old_says_what_it_is);
-	RUN(each_call_that_is_missing_is_named_or_done_without);
+	RUN(too_old_driver_error_names_version);
+	RUN(missing_driver_call_is_named_or_optional);
 	printf("%d cases passed\n", peal_cases_);
 	return peal_cases_ ? 0 : 1;
 }

@@ -282,7 +282,7 @@ static int sweep_symbol(const struct way *way, size_t i, int calls)
 	return bad;
 }
 
-PEAL_TEST(each_call_fails_once_at_each_point)
+PEAL_TEST(each_failing_driver_call_is_survived)
 {
 	static int swept[SWEEP_CALLS];
 	int calls[SWEEP_CALLS], w, bad = 0;
@@ -333,7 +333,7 @@ int main(int argc, char **argv)
 		SKIP("ThreadSanitizer reports threads of kernels that died");
 	take_slice();
 	sweep_begin(vendor);
-	RUN(each_call_fails_once_at_each_point);
+	RUN(each_failing_driver_call_is_survived);
 	printf("%d cases passed\n", peal_cases_);
 	return peal_cases_ ? 0 : 1;
 }

@@ -2,7 +2,7 @@
 /* Shows copies in the background: results, waits, cancellation and shutdown. */
 #include <pthread.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 #include "machine.h"
 
 #define BYTES ((uint64_t)3 << 20)
@@ -10,7 +10,7 @@
 
 static struct peal_runtime *rt;
 
-PEAL_TEST(a_copy_in_the_background_is_right)
+PEAL_TEST(background_copy_is_correct)
 {
 	uint64_t a, b;
 	struct peal_copy *copy;
@@ -32,7 +32,7 @@ PEAL_TEST(a_copy_in_the_background_is_right)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(an_ended_copy_lets_go_of_memory_that_nobody_waited_for)
+PEAL_TEST(finished_copy_releases_memory_without_wait)
 {
 	uint64_t a, b;
 	struct peal_copy *copy;
@@ -52,7 +52,7 @@ PEAL_TEST(an_ended_copy_lets_go_of_memory_that_nobody_waited_for)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(cancel_in_the_middle_and_a_bounded_wait)
+PEAL_TEST(wait_times_out_and_cancel_ends_running_copy)
 {
 	uint64_t a, b, c, began, spent;
 	struct peal_copy *copy, *behind;
@@ -95,7 +95,7 @@ PEAL_TEST(cancel_in_the_middle_and_a_bounded_wait)
 }
 
 /* Fails if the copy always ends within the time of two calls. */
-PEAL_TEST(a_copy_that_is_cancelled_early_says_so)
+PEAL_TEST(early_cancelled_copy_returns_ecanceled)
 {
 	uint64_t a, b;
 	struct peal_copy *copy;
@@ -117,7 +117,7 @@ PEAL_TEST(a_copy_that_is_cancelled_early_says_so)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(destroy_waits_for_the_end)
+PEAL_TEST(destroy_waits_for_the_copy)
 {
 	uint64_t a, b;
 	struct peal_copy *copy;
@@ -134,7 +134,7 @@ PEAL_TEST(destroy_waits_for_the_end)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(shutdown_ends_copies)
+PEAL_TEST(shutdown_ends_running_copies)
 {
 	uint64_t a, b;
 	struct peal_copy *copy;
@@ -176,9 +176,10 @@ PEAL_TEST(several_threads_wait_for_one_copy)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST_MAIN(machine_begin(); RUN(a_copy_in_the_background_is_right);
-	       RUN(an_ended_copy_lets_go_of_memory_that_nobody_waited_for);
-	       RUN(cancel_in_the_middle_and_a_bounded_wait);
-	       RUN(a_copy_that_is_cancelled_early_says_so);
-	       RUN(destroy_waits_for_the_end); RUN(shutdown_ends_copies);
+PEAL_TEST_MAIN(machine_begin(); RUN(background_copy_is_correct);
+	       RUN(finished_copy_releases_memory_without_wait);
+	       RUN(wait_times_out_and_cancel_ends_running_copy);
+	       RUN(early_cancelled_copy_returns_ecanceled);
+	       RUN(destroy_waits_for_the_copy);
+	       RUN(shutdown_ends_running_copies);
 	       RUN(several_threads_wait_for_one_copy);)

@@ -53,7 +53,7 @@ static struct peali_place place(int at, uint64_t address)
 	return p;
 }
 
-PEAL_TEST(devices_of_two_backends_are_no_peers)
+PEAL_TEST(devices_of_two_backends_are_not_peers)
 {
 	struct peal_pair_info info;
 	uint64_t memory, mapped;
@@ -71,7 +71,7 @@ PEAL_TEST(devices_of_two_backends_are_no_peers)
 	CHECK_OK(peali_probe_pair(peers, 1, 2, &info));
 	CHECK_EQ(info.verdict, PEAL_VERDICT_NO_ACCESS);
 	CHECK_EQ(info.route, PEAL_ROUTE_STAGED);
-	CHECK_CONTAINS(info.why, "two backends");
+	CHECK_CONTAINS(info.reason, "two backends");
 	CHECK_OK(peali_probe_pair(peers, 3, 2, &info));
 	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
 	CHECK_EQ(info.route, PEAL_ROUTE_PEER);
@@ -89,22 +89,22 @@ PEAL_TEST(a_copy_between_two_backends_goes_through_the_host)
 	a = alloc(1, BYTES);
 	b = alloc(2, BYTES);
 	fill_bytes(in, BYTES, 21);
-	CHECK_OK(peali_copy_now(peers, place(1, a), place(HOST, (uintptr_t)in),
-				BYTES));
-	CHECK_OK(peali_copy_now(peers, place(2, b), place(1, a), BYTES));
-	CHECK_OK(peali_copy_now(peers, place(HOST, (uintptr_t)out), place(2, b),
-				BYTES));
+	CHECK_OK(peali_copy_sync_one(peers, place(1, a),
+				     place(HOST, (uintptr_t)in), BYTES));
+	CHECK_OK(peali_copy_sync_one(peers, place(2, b), place(1, a), BYTES));
+	CHECK_OK(peali_copy_sync_one(peers, place(HOST, (uintptr_t)out),
+				     place(2, b), BYTES));
 	CHECK(!memcmp(in, out, BYTES));
 	/* in the background, in the other direction */
 	fill_bytes(in, BYTES, 22);
-	CHECK_OK(peali_copy_now(peers, place(2, b), place(HOST, (uintptr_t)in),
-				BYTES));
-	CHECK_OK(peali_copy_begin(peers, place(1, a), place(2, b), BYTES,
-				  &copy));
+	CHECK_OK(peali_copy_sync_one(peers, place(2, b),
+				     place(HOST, (uintptr_t)in), BYTES));
+	CHECK_OK(peali_copy_submit_one(peers, place(1, a), place(2, b), BYTES,
+				       &copy));
 	CHECK_OK(peal_copy_wait(copy, -1));
 	peal_copy_destroy(copy);
-	CHECK_OK(peali_copy_now(peers, place(HOST, (uintptr_t)out), place(1, a),
-				BYTES));
+	CHECK_OK(peali_copy_sync_one(peers, place(HOST, (uintptr_t)out),
+				     place(1, a), BYTES));
 	CHECK(!memcmp(in, out, BYTES));
 	CHECK_OK(peali_memory_free(peers, 1, a));
 	CHECK_OK(peali_memory_free(peers, 2, b));
@@ -113,10 +113,10 @@ PEAL_TEST(a_copy_between_two_backends_goes_through_the_host)
 	free(out);
 }
 
-PEAL_TEST(a_copy_between_two_backends_is_entered_as_staged)
+PEAL_TEST(copy_between_backends_counts_as_staged)
 {
-	struct peal_copy_counts copies[PEAL_COPY_WAYS];
-	struct peali_ledger_place at[5];
+	struct peal_copy_counts copies[PEAL_COPY_KINDS];
+	struct peali_copy_stats_place at[5];
 	struct peal_wait_counts waits;
 	struct peal_copy *copy;
 	uint64_t a, b;
@@ -124,11 +124,13 @@ PEAL_TEST(a_copy_between_two_backends_is_entered_as_staged)
 	open_both();
 	a = alloc(1, BYTES);
 	b = alloc(2, BYTES);
-	CHECK_OK(peali_copy_now(peers, place(2, b), place(1, a), BYTES));
-	CHECK_OK(peali_copy_begin(peers, place(1, a), place(2, b), 999, &copy));
+	CHECK_OK(peali_copy_sync_one(peers, place(2, b), place(1, a), BYTES));
+	CHECK_OK(peali_copy_submit_one(peers, place(1, a), place(2, b), 999,
+				       &copy));
 	CHECK_OK(peal_copy_wait(copy, -1));
 	peal_copy_destroy(copy);
-	peali_ledger_read(peali_peers_ledger(peers), at, copies, &waits);
+	peali_copy_stats_read(peali_peers_copy_stats(peers), at, copies,
+			      &waits);
 	CHECK_EQ(copies[PEAL_COPY_STAGED].copies, 2);
 	CHECK_EQ(copies[PEAL_COPY_STAGED].bytes, BYTES + 999);
 	CHECK(copies[PEAL_COPY_STAGED].ns > 0);
@@ -152,7 +154,8 @@ PEAL_TEST(a_staged_copy_can_be_cancelled_and_cleared)
 	open_both();
 	a = alloc(0, big);
 	b = alloc(3, big);
-	CHECK_OK(peali_copy_begin(peers, place(3, b), place(0, a), big, &copy));
+	CHECK_OK(peali_copy_submit_one(peers, place(3, b), place(0, a), big,
+				       &copy));
 	CHECK_EQ(peali_memory_free(peers, 0, a), PEAL_EBUSY);
 	CHECK_EQ(peali_peers_destroy(peers), PEAL_EBUSY);
 	check_error("peal_runtime_close", "1 copies");
@@ -160,12 +163,13 @@ PEAL_TEST(a_staged_copy_can_be_cancelled_and_cleared)
 	r = peal_copy_wait(copy, -1);
 	CHECK(r == PEAL_ECANCELED || r == 0);
 	peal_copy_destroy(copy);
-	CHECK_OK(peali_copy_begin(peers, place(3, b), place(0, a), big, &copy));
+	CHECK_OK(peali_copy_submit_one(peers, place(3, b), place(0, a), big,
+				       &copy));
 	peali_peers_clear(peers);
 	close_both();
 }
 
-PEAL_TEST_MAIN(machine_begin(); RUN(devices_of_two_backends_are_no_peers);
+PEAL_TEST_MAIN(machine_begin(); RUN(devices_of_two_backends_are_not_peers);
 	       RUN(a_copy_between_two_backends_goes_through_the_host);
-	       RUN(a_copy_between_two_backends_is_entered_as_staged);
+	       RUN(copy_between_backends_counts_as_staged);
 	       RUN(a_staged_copy_can_be_cancelled_and_cleared);)

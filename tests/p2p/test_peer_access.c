@@ -8,7 +8,7 @@
 
 static struct peal_runtime *rt;
 
-PEAL_TEST(access_is_as_the_topology_says)
+PEAL_TEST(access_matches_the_topology)
 {
 	rt = machine_open("4", "0-1:nvlink,0-2:pcie,1>2:none,2-3:none");
 	CHECK_EQ(peal_peer_can_access(rt, 0, 1), 1);
@@ -20,7 +20,7 @@ PEAL_TEST(access_is_as_the_topology_says)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(a_device_that_is_not_there_is_named_with_their_count)
+PEAL_TEST(invalid_device_error_names_device_count)
 {
 	int bad[] = { -1, 2, 1 << 30, -(1 << 30) };
 	struct peal_peer_capability c;
@@ -44,7 +44,7 @@ PEAL_TEST(a_device_that_is_not_there_is_named_with_their_count)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(null_arguments_are_einval)
+PEAL_TEST(null_arguments_return_einval)
 {
 	rt = machine_open("2", "");
 	CHECK_EQ(peal_peer_can_access(NULL, 0, 1), PEAL_EINVAL);
@@ -71,7 +71,7 @@ PEAL_TEST(enables_are_counted)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(disable_without_enable_is_einval_also_the_other_way_round)
+PEAL_TEST(disable_without_enable_returns_einval)
 {
 	rt = machine_open("2", "");
 	CHECK_EQ(peal_peer_disable(rt, 0, 1), PEAL_EINVAL);
@@ -82,7 +82,7 @@ PEAL_TEST(disable_without_enable_is_einval_also_the_other_way_round)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(a_device_and_itself_is_einval)
+PEAL_TEST(enable_to_same_device_returns_einval)
 {
 	rt = machine_open("2", "");
 	CHECK_EQ(peal_peer_enable(rt, 1, 1), PEAL_EINVAL);
@@ -143,7 +143,7 @@ PEAL_TEST(the_last_disable_is_ebusy_while_a_link_holds_the_pair)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(hold_reports_what_enable_would)
+PEAL_TEST(peer_hold_returns_same_errors_as_enable)
 {
 	struct peali_peers *peers;
 
@@ -156,7 +156,7 @@ PEAL_TEST(hold_reports_what_enable_would)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(close_is_ebusy_while_a_caller_has_access_and_shutdown_ends_it)
+PEAL_TEST(close_with_enabled_access_returns_ebusy)
 {
 	uint64_t address, mapped;
 
@@ -171,7 +171,7 @@ PEAL_TEST(close_is_ebusy_while_a_caller_has_access_and_shutdown_ends_it)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(capability_of_all_kinds_of_pairs)
+PEAL_TEST(capability_is_reported_for_all_pair_kinds)
 {
 	struct peal_peer_capability c;
 
@@ -213,7 +213,7 @@ static void *toggle(void *argument)
 	return NULL;
 }
 
-PEAL_TEST(threads_that_enable_and_map_leave_nothing)
+PEAL_TEST(concurrent_enable_and_map_leak_nothing)
 {
 	pthread_t thread[4];
 	uintptr_t i;
@@ -226,16 +226,15 @@ PEAL_TEST(threads_that_enable_and_map_leave_nothing)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST_MAIN(
-	machine_begin(); RUN(access_is_as_the_topology_says);
-	RUN(a_device_that_is_not_there_is_named_with_their_count);
-	RUN(null_arguments_are_einval); RUN(enables_are_counted);
-	RUN(disable_without_enable_is_einval_also_the_other_way_round);
-	RUN(a_device_and_itself_is_einval);
-	RUN(no_access_is_enopeer_and_names_the_pair);
-	RUN(the_last_disable_is_ebusy_while_a_mapping_uses_the_pair);
-	RUN(the_last_disable_is_ebusy_while_a_link_holds_the_pair);
-	RUN(hold_reports_what_enable_would);
-	RUN(close_is_ebusy_while_a_caller_has_access_and_shutdown_ends_it);
-	RUN(capability_of_all_kinds_of_pairs);
-	RUN(threads_that_enable_and_map_leave_nothing);)
+PEAL_TEST_MAIN(machine_begin(); RUN(access_matches_the_topology);
+	       RUN(invalid_device_error_names_device_count);
+	       RUN(null_arguments_return_einval); RUN(enables_are_counted);
+	       RUN(disable_without_enable_returns_einval);
+	       RUN(enable_to_same_device_returns_einval);
+	       RUN(no_access_is_enopeer_and_names_the_pair);
+	       RUN(the_last_disable_is_ebusy_while_a_mapping_uses_the_pair);
+	       RUN(the_last_disable_is_ebusy_while_a_link_holds_the_pair);
+	       RUN(peer_hold_returns_same_errors_as_enable);
+	       RUN(close_with_enabled_access_returns_ebusy);
+	       RUN(capability_is_reported_for_all_pair_kinds);
+	       RUN(concurrent_enable_and_map_leak_nothing);)

@@ -6,7 +6,7 @@
 
 static struct peal_runtime *rt;
 
-PEAL_TEST(mapped_memory_is_the_owners)
+PEAL_TEST(mapping_shows_the_owners_memory)
 {
 	uint64_t address, mapped, *p;
 
@@ -25,7 +25,7 @@ PEAL_TEST(mapped_memory_is_the_owners)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(maps_are_counted_and_unmap_once_too_often_is_efault)
+PEAL_TEST(maps_are_counted_and_extra_unmap_returns_efault)
 {
 	uint64_t address, first, second;
 
@@ -44,7 +44,7 @@ PEAL_TEST(maps_are_counted_and_unmap_once_too_often_is_efault)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(unmap_of_what_was_never_mapped_is_efault)
+PEAL_TEST(unmap_of_unmapped_address_returns_efault)
 {
 	uint64_t address, mapped;
 	int local;
@@ -63,7 +63,7 @@ PEAL_TEST(unmap_of_what_was_never_mapped_is_efault)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(ranges_outside_of_an_allocation_are_efault)
+PEAL_TEST(ranges_outside_an_allocation_return_efault)
 {
 	static uint8_t foreign[64] __attribute__((aligned(64)));
 	uint64_t address, other, host, mapped = 7;
@@ -92,7 +92,7 @@ PEAL_TEST(ranges_outside_of_an_allocation_are_efault)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(sizes_that_wrap_around_are_efault)
+PEAL_TEST(wrapping_sizes_return_efault)
 {
 	uint64_t address, mapped;
 
@@ -111,7 +111,7 @@ PEAL_TEST(sizes_that_wrap_around_are_efault)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(bad_arguments_of_map)
+PEAL_TEST(map_refuses_invalid_arguments)
 {
 	uint64_t address, mapped;
 
@@ -162,7 +162,7 @@ PEAL_TEST(memory_is_zero_aligned_and_counted)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(bad_arguments_of_alloc)
+PEAL_TEST(alloc_refuses_invalid_arguments)
 {
 	uint64_t address;
 
@@ -180,7 +180,7 @@ PEAL_TEST(bad_arguments_of_alloc)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(free_takes_only_what_alloc_gave_and_once)
+PEAL_TEST(free_accepts_only_live_allocations)
 {
 	uint64_t address;
 	int local;
@@ -200,12 +200,12 @@ PEAL_TEST(free_takes_only_what_alloc_gave_and_once)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST_MAIN(machine_begin(); RUN(mapped_memory_is_the_owners);
-	       RUN(maps_are_counted_and_unmap_once_too_often_is_efault);
-	       RUN(unmap_of_what_was_never_mapped_is_efault);
-	       RUN(ranges_outside_of_an_allocation_are_efault);
-	       RUN(sizes_that_wrap_around_are_efault);
-	       RUN(bad_arguments_of_map);
+PEAL_TEST_MAIN(machine_begin(); RUN(mapping_shows_the_owners_memory);
+	       RUN(maps_are_counted_and_extra_unmap_returns_efault);
+	       RUN(unmap_of_unmapped_address_returns_efault);
+	       RUN(ranges_outside_an_allocation_return_efault);
+	       RUN(wrapping_sizes_return_efault);
+	       RUN(map_refuses_invalid_arguments);
 	       RUN(memory_is_zero_aligned_and_counted);
-	       RUN(bad_arguments_of_alloc);
-	       RUN(free_takes_only_what_alloc_gave_and_once);)
+	       RUN(alloc_refuses_invalid_arguments);
+	       RUN(free_accepts_only_live_allocations);)

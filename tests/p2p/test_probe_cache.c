@@ -44,7 +44,7 @@ static void write_file(const char *text, size_t bytes)
 	fclose(file);
 }
 
-PEAL_TEST(the_second_process_finds_the_proof)
+PEAL_TEST(second_process_uses_the_cached_result)
 {
 	struct peal_pair_info first, second;
 
@@ -59,7 +59,7 @@ PEAL_TEST(the_second_process_finds_the_proof)
 	CHECK_EQ(first.bandwidth_bytes_per_s, second.bandwidth_bytes_per_s);
 }
 
-PEAL_TEST(a_proof_of_a_sound_machine_is_none_for_a_broken_one)
+PEAL_TEST(changed_links_invalidate_the_cached_result)
 {
 	machine_forget();
 	CHECK_EQ(ask().verdict, PEAL_VERDICT_OK);
@@ -72,7 +72,7 @@ PEAL_TEST(a_proof_of_a_sound_machine_is_none_for_a_broken_one)
 	CHECK_EQ(ask().cached, 1);
 }
 
-PEAL_TEST(fresh_proves_again_and_off_does_not_look)
+PEAL_TEST(probe_fresh_ignores_cache_and_off_skips_probe)
 {
 	machine_forget();
 	ask();
@@ -94,7 +94,7 @@ static void survives(const char *text, size_t bytes)
 	CHECK_EQ(ask().cached, 1);
 }
 
-PEAL_TEST(a_damaged_file_is_ignored_and_written_anew)
+PEAL_TEST(damaged_cache_file_is_ignored_and_rewritten)
 {
 	static char whole[65536], damaged[65536];
 	unsigned long long seed = 4;
@@ -136,7 +136,7 @@ static void poke(const char *behind, char with)
 	CHECK_EQ(ask().cached, 1);
 }
 
-PEAL_TEST(a_file_of_another_version_or_boot_or_with_nonsense_is_ignored)
+PEAL_TEST(foreign_or_invalid_cache_file_is_ignored)
 {
 	machine_forget();
 	/* only one result in the file, that of 0 -> 1 */
@@ -159,7 +159,7 @@ PEAL_TEST(a_file_of_another_version_or_boot_or_with_nonsense_is_ignored)
 	links = "";
 }
 
-PEAL_TEST(a_folder_that_cannot_be_written_is_no_error)
+PEAL_TEST(unwritable_cache_folder_is_no_error)
 {
 	char folder[64];
 
@@ -180,7 +180,7 @@ PEAL_TEST(a_folder_that_cannot_be_written_is_no_error)
 	setenv("PEAL_CACHE_DIR", cache_folder, 1);
 }
 
-PEAL_TEST(without_a_home_there_is_no_cache_and_no_error)
+PEAL_TEST(missing_home_disables_cache_without_error)
 {
 	char *home = getenv("HOME");
 
@@ -199,7 +199,7 @@ PEAL_TEST(without_a_home_there_is_no_cache_and_no_error)
 	setenv("PEAL_CACHE_DIR", cache_folder, 1);
 }
 
-PEAL_TEST(nothing_but_the_one_file_is_left)
+PEAL_TEST(probe_leaves_only_its_cache_file)
 {
 	struct stat status;
 	struct dirent *entry;
@@ -219,14 +219,13 @@ PEAL_TEST(nothing_but_the_one_file_is_left)
 	CHECK_EQ(status.st_mode & 077, 0);
 }
 
-PEAL_TEST_MAIN(
-	machine_begin();
-	snprintf(path, sizeof(path), "%s/probe.json", cache_folder);
-	RUN(the_second_process_finds_the_proof);
-	RUN(a_proof_of_a_sound_machine_is_none_for_a_broken_one);
-	RUN(fresh_proves_again_and_off_does_not_look);
-	RUN(a_damaged_file_is_ignored_and_written_anew);
-	RUN(a_file_of_another_version_or_boot_or_with_nonsense_is_ignored);
-	RUN(a_folder_that_cannot_be_written_is_no_error);
-	RUN(without_a_home_there_is_no_cache_and_no_error);
-	RUN(nothing_but_the_one_file_is_left);)
+PEAL_TEST_MAIN(machine_begin();
+	       snprintf(path, sizeof(path), "%s/probe.json", cache_folder);
+	       RUN(second_process_uses_the_cached_result);
+	       RUN(changed_links_invalidate_the_cached_result);
+	       RUN(probe_fresh_ignores_cache_and_off_skips_probe);
+	       RUN(damaged_cache_file_is_ignored_and_rewritten);
+	       RUN(foreign_or_invalid_cache_file_is_ignored);
+	       RUN(unwritable_cache_folder_is_no_error);
+	       RUN(missing_home_disables_cache_without_error);
+	       RUN(probe_leaves_only_its_cache_file);)

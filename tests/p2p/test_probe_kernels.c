@@ -2,8 +2,8 @@
 #include <pthread.h>
 
 #include <peal/abi/probe.h>
-#include <peal/device/host.h>
-#include <peal/device/slot.h>
+#include <peal/device/impl/base/host_support.h>
+#include <peal/device/impl/queue/slot.h>
 #include "p2p/probe_setup.h"
 #include "machine.h"
 #include "runtime/runtime.h"
@@ -144,7 +144,7 @@ static void read_against(enum error error, uint64_t at)
 	CHECK_EQ(m.words.late, 0);
 }
 
-PEAL_TEST(a_right_writer_is_counted_right)
+PEAL_TEST(correct_writer_is_counted_correctly)
 {
 	read_against(RIGHT, 0);
 	CHECK_EQ(m.words.seen, MESSAGES + 1);
@@ -152,7 +152,7 @@ PEAL_TEST(a_right_writer_is_counted_right)
 	CHECK_EQ(m.words.pattern_words, PATTERN_WORDS);
 }
 
-PEAL_TEST(one_wrong_bit_in_one_message_is_found)
+PEAL_TEST(wrong_bit_in_a_message_is_detected)
 {
 	read_against(WRONG_WORD, 777);
 	CHECK_EQ(m.words.wrong, 1);
@@ -161,7 +161,7 @@ PEAL_TEST(one_wrong_bit_in_one_message_is_found)
 	CHECK_EQ(m.words.wrong, 1);
 }
 
-PEAL_TEST(one_wrong_bit_in_the_pattern_is_found)
+PEAL_TEST(wrong_bit_in_the_pattern_is_detected)
 {
 	read_against(WRONG_PATTERN, PATTERN_WORDS - 1);
 	CHECK_EQ(m.words.pattern_wrong, 1);
@@ -169,7 +169,7 @@ PEAL_TEST(one_wrong_bit_in_the_pattern_is_found)
 	CHECK_EQ(m.words.pattern_words, PATTERN_WORDS);
 }
 
-PEAL_TEST(a_message_that_never_comes_ends_the_wait)
+PEAL_TEST(missing_message_ends_the_wait)
 {
 	read_against(NO_SLOT, 300);
 	CHECK_EQ(m.words.seen, 300);
@@ -185,7 +185,7 @@ PEAL_TEST(a_message_that_never_comes_ends_the_wait)
  * A machine that swaps neighbouring pages: no message is in its slot, and the
  * first slot is empty.
  */
-PEAL_TEST(messages_that_went_astray_are_wrong_and_not_just_missing)
+PEAL_TEST(misplaced_messages_count_as_wrong)
 {
 	const uint64_t page = 4096 / PEAL_PROBE_SLOT_BYTES;
 	pthread_t reader;
@@ -208,7 +208,7 @@ PEAL_TEST(messages_that_went_astray_are_wrong_and_not_just_missing)
 	CHECK(m.words.wrong);
 }
 
-PEAL_TEST(alone_both_kernels_end_by_their_limit)
+PEAL_TEST(each_kernel_alone_ends_by_its_limit)
 {
 	int job, role;
 
@@ -224,7 +224,7 @@ PEAL_TEST(alone_both_kernels_end_by_their_limit)
 	}
 }
 
-PEAL_TEST(parameters_of_something_else_are_left_alone)
+PEAL_TEST(foreign_parameters_are_ignored)
 {
 	set_up(PEAL_PROBE_VERIFY, 1000000000);
 	params[1].magic++;
@@ -242,45 +242,51 @@ static void check_words(const struct peal_probe_words *words)
 	CHECK_EQ(words->late, 0);
 	CHECK_EQ(words->writer_done + words->reader_done, 2);
 	CHECK(words->seen > 10000);
-	CHECK_EQ(words->pattern_words, PEALI_RIG_PATTERN_BYTES / 8);
+	CHECK_EQ(words->pattern_words, PEALI_SETUP_PATTERN_BYTES / 8);
 }
 
-PEAL_TEST(workers_of_several_lanes_find_the_same)
+PEAL_TEST(lane_count_does_not_change_probe_result)
 {
-	struct peali_rig_ways ways = { 0, 1 };
+	struct peali_probe_routes ways = { 0, 1 };
 	struct peal_runtime *rt = machine_open("2", "");
-	struct peali_rig rig;
+	struct peali_probe_setup setup;
 	int i;
 
-	CHECK_OK(peali_rig_open(
-		rt->peers, 0, 1,
-		PEALI_RIG_PONG | PEALI_RIG_HOST | PEALI_RIG_BOTH, &rig));
-	CHECK_EQ(rig.held_back, 1);
-	rig.lanes = 7;
-	CHECK_OK(peali_rig_run(&rig, PEAL_PROBE_VERIFY, ways, 20000000000u));
-	check_words(rig.words);
-	check_words(rig.words_back);
-	CHECK_OK(peali_rig_run(&rig, PEAL_PROBE_LATENCY, ways, 20000000000u));
-	CHECK_EQ(rig.words->round_trips, PEAL_PROBE_BATCHES * PEALI_RIG_BATCH);
-	CHECK(rig.words->round_trips >= 2000);
-	CHECK_EQ(rig.words->pong, 0);
-	CHECK_OK(peali_rig_run(&rig, PEAL_PROBE_BANDWIDTH, ways, 20000000000u));
-	CHECK_EQ(rig.words->rounds, PEAL_PROBE_ROUNDS);
+	CHECK_OK(peali_probe_setup_open(rt->peers, 0, 1,
+					PEALI_SETUP_PONG | PEALI_SETUP_HOST |
+						PEALI_SETUP_BOTH,
+					&setup));
+	CHECK_EQ(setup.held_back, 1);
+	setup.lanes = 7;
+	CHECK_OK(peali_probe_setup_run(&setup, PEAL_PROBE_VERIFY, ways,
+				       20000000000u));
+	check_words(setup.words);
+	check_words(setup.words_back);
+	CHECK_OK(peali_probe_setup_run(&setup, PEAL_PROBE_LATENCY, ways,
+				       20000000000u));
+	CHECK_EQ(setup.words->round_trips,
+		 PEAL_PROBE_BATCHES * PEALI_SETUP_BATCH);
+	CHECK(setup.words->round_trips >= 2000);
+	CHECK_EQ(setup.words->pong, 0);
+	CHECK_OK(peali_probe_setup_run(&setup, PEAL_PROBE_BANDWIDTH, ways,
+				       20000000000u));
+	CHECK_EQ(setup.words->rounds, PEAL_PROBE_ROUNDS);
 	for (i = 0; i < PEAL_PROBE_ROUNDS; i++)
-		CHECK(rig.words->round_ns[i]);
+		CHECK(setup.words->round_ns[i]);
 	/* a run does not count the results of an earlier run */
-	CHECK_OK(peali_rig_run(&rig, PEAL_PROBE_VERIFY, ways, 20000000000u));
-	check_words(rig.words);
-	check_words(rig.words_back);
-	peali_rig_close(&rig);
+	CHECK_OK(peali_probe_setup_run(&setup, PEAL_PROBE_VERIFY, ways,
+				       20000000000u));
+	check_words(setup.words);
+	check_words(setup.words_back);
+	peali_probe_setup_close(&setup);
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST_MAIN(machine_begin(); RUN(a_right_writer_is_counted_right);
-	       RUN(one_wrong_bit_in_one_message_is_found);
-	       RUN(one_wrong_bit_in_the_pattern_is_found);
-	       RUN(a_message_that_never_comes_ends_the_wait);
-	       RUN(messages_that_went_astray_are_wrong_and_not_just_missing);
-	       RUN(alone_both_kernels_end_by_their_limit);
-	       RUN(parameters_of_something_else_are_left_alone);
-	       RUN(workers_of_several_lanes_find_the_same);)
+PEAL_TEST_MAIN(machine_begin(); RUN(correct_writer_is_counted_correctly);
+	       RUN(wrong_bit_in_a_message_is_detected);
+	       RUN(wrong_bit_in_the_pattern_is_detected);
+	       RUN(missing_message_ends_the_wait);
+	       RUN(misplaced_messages_count_as_wrong);
+	       RUN(each_kernel_alone_ends_by_its_limit);
+	       RUN(foreign_parameters_are_ignored);
+	       RUN(lane_count_does_not_change_probe_result);)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast alone */
 #include <peal/abi/probe.h>
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 #include <stdatomic.h>
 #include "machine.h"
 #include "p2p/probe.h"
@@ -144,7 +144,7 @@ static void end(void)
 	CHECK_OK(peali_host_backend.close(backend));
 }
 
-PEAL_TEST(a_pair_that_is_slower_than_host_memory_is_slow)
+PEAL_TEST(pair_slower_than_host_memory_is_slow)
 {
 	struct peal_pair_info info;
 
@@ -154,7 +154,7 @@ PEAL_TEST(a_pair_that_is_slower_than_host_memory_is_slow)
 	changed.launch = launch_slow;
 	CHECK_OK(peali_probe_pair(peers, 0, 1, &info));
 	CHECK_EQ(info.verdict, PEAL_VERDICT_SLOW);
-	CHECK_CONTAINS(info.why, "through host memory");
+	CHECK_CONTAINS(info.reason, "through host memory");
 	CHECK(info.bandwidth_bytes_per_s > 0);
 	CHECK(info.route != PEAL_ROUTE_PEER);
 	/* 0 -> 1 is slow but correct, so it can carry the credits */
@@ -164,7 +164,7 @@ PEAL_TEST(a_pair_that_is_slower_than_host_memory_is_slow)
 	end();
 }
 
-PEAL_TEST(a_launch_that_fails_is_faulted_and_not_kept_on_disk)
+PEAL_TEST(failed_launch_is_faulted_and_not_cached)
 {
 	struct peal_pair_info info;
 
@@ -172,7 +172,7 @@ PEAL_TEST(a_launch_that_fails_is_faulted_and_not_kept_on_disk)
 	changed.launch = launch_fails;
 	CHECK_OK(peali_probe_pair(peers, 0, 1, &info));
 	CHECK_EQ(info.verdict, PEAL_VERDICT_FAULTED);
-	CHECK_CONTAINS(info.why, "out of sorts");
+	CHECK_CONTAINS(info.reason, "out of sorts");
 	CHECK(info.route != PEAL_ROUTE_PEER);
 	end();
 	/* as a next process: begin() would empty the cache */
@@ -185,7 +185,7 @@ PEAL_TEST(a_launch_that_fails_is_faulted_and_not_kept_on_disk)
 	end();
 }
 
-PEAL_TEST(an_enable_that_fails_is_faulted)
+PEAL_TEST(failed_enable_is_faulted)
 {
 	struct peal_pair_info info;
 
@@ -193,13 +193,12 @@ PEAL_TEST(an_enable_that_fails_is_faulted)
 	changed.peer_enable = enable_fails;
 	CHECK_OK(peali_probe_pair(peers, 1, 0, &info));
 	CHECK_EQ(info.verdict, PEAL_VERDICT_FAULTED);
-	CHECK_CONTAINS(info.why, "today");
+	CHECK_CONTAINS(info.reason, "today");
 	CHECK_EQ(peali_peer_enable(peers, 1, 0), PEAL_EDRIVER);
 	CHECK_EQ(peali_peer_disable(peers, 1, 0), PEAL_EINVAL);
 	end();
 }
 
-PEAL_TEST_MAIN(machine_begin();
-	       RUN(a_pair_that_is_slower_than_host_memory_is_slow);
-	       RUN(a_launch_that_fails_is_faulted_and_not_kept_on_disk);
-	       RUN(an_enable_that_fails_is_faulted);)
+PEAL_TEST_MAIN(machine_begin(); RUN(pair_slower_than_host_memory_is_slow);
+	       RUN(failed_launch_is_faulted_and_not_cached);
+	       RUN(failed_enable_is_faulted);)

@@ -5,7 +5,7 @@
  */
 #include <pthread.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 #include <peal/topology.h>
 #include "machine.h"
 
@@ -25,7 +25,7 @@ static void *ask_all(void *argument)
 	return NULL;
 }
 
-PEAL_TEST(threads_that_ask_at_once_get_one_answer)
+PEAL_TEST(concurrent_queries_get_one_verdict)
 {
 	pthread_t thread[4];
 	struct peal_pair_info a, b;
@@ -58,7 +58,7 @@ static void *enable_and_disable(void *argument)
 	return NULL;
 }
 
-PEAL_TEST(access_comes_and_goes_while_the_pair_is_probed)
+PEAL_TEST(access_may_change_while_pair_is_probed)
 {
 	struct peal_pair_info info;
 	pthread_t thread;
@@ -72,7 +72,7 @@ PEAL_TEST(access_comes_and_goes_while_the_pair_is_probed)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(of_sixteen_devices_only_what_is_asked_for_is_probed)
+PEAL_TEST(only_the_queried_pair_is_probed)
 {
 	struct peal_pair_info info;
 	uint64_t began, spent;
@@ -99,6 +99,6 @@ PEAL_TEST(of_sixteen_devices_only_what_is_asked_for_is_probed)
 	setenv("PEAL_HOST_MEMORY", "1G", 1);
 }
 
-PEAL_TEST_MAIN(machine_begin(); RUN(threads_that_ask_at_once_get_one_answer);
-	       RUN(access_comes_and_goes_while_the_pair_is_probed);
-	       RUN(of_sixteen_devices_only_what_is_asked_for_is_probed);)
+PEAL_TEST_MAIN(machine_begin(); RUN(concurrent_queries_get_one_verdict);
+	       RUN(access_may_change_while_pair_is_probed);
+	       RUN(only_the_queried_pair_is_probed);)

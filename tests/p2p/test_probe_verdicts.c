@@ -13,7 +13,7 @@ static struct peal_pair_info ask(int from, int to)
 	CHECK_OK(peal_topology_pair(rt, from, to, &info));
 	CHECK_EQ(info.from, from);
 	CHECK_EQ(info.to, to);
-	CHECK(info.why[0]);
+	CHECK(info.reason[0]);
 	return info;
 }
 
@@ -37,7 +37,7 @@ PEAL_TEST(a_sound_pair_is_ok_and_measured)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(a_device_and_itself_is_ok_and_local)
+PEAL_TEST(device_to_itself_is_ok_and_local)
 {
 	struct peal_pair_info info;
 
@@ -67,7 +67,7 @@ PEAL_TEST(a_pair_without_access_is_no_access_and_not_measured)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(stores_that_are_lost_are_never_visible)
+PEAL_TEST(lost_stores_are_never_visible)
 {
 	struct peal_pair_info info;
 
@@ -84,7 +84,7 @@ PEAL_TEST(stores_that_are_lost_are_never_visible)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(stores_that_land_elsewhere_are_wrong_data)
+PEAL_TEST(misplaced_stores_are_wrong_data)
 {
 	struct peal_pair_info info;
 	uint64_t beside;
@@ -102,7 +102,7 @@ PEAL_TEST(stores_that_land_elsewhere_are_wrong_data)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(both_ways_broken_is_found_both_ways)
+PEAL_TEST(pair_broken_both_ways_fails_both_ways)
 {
 	rt = machine_open("2", "0>1:nvlink!lost,1>0:nvlink!swapped");
 	CHECK_EQ(ask(0, 1).verdict, PEAL_VERDICT_NEVER_VISIBLE);
@@ -110,7 +110,7 @@ PEAL_TEST(both_ways_broken_is_found_both_ways)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(with_the_probe_off_nothing_is_known_and_no_peer_is_used)
+PEAL_TEST(probe_off_leaves_verdict_unknown_without_peers)
 {
 	struct peal_pair_info info;
 
@@ -126,7 +126,7 @@ PEAL_TEST(with_the_probe_off_nothing_is_known_and_no_peer_is_used)
 	unsetenv("PEAL_PROBE");
 }
 
-PEAL_TEST(the_probe_leaves_nothing_behind)
+PEAL_TEST(probe_releases_memory_and_access)
 {
 	struct peal_device_info before, after;
 	struct peal_peer_capability c;
@@ -142,7 +142,7 @@ PEAL_TEST(the_probe_leaves_nothing_behind)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(a_device_without_room_is_enomem_and_asked_again)
+PEAL_TEST(full_device_returns_enomem_and_is_probed_again)
 {
 	struct peal_pair_info info;
 	uint64_t all;
@@ -159,7 +159,7 @@ PEAL_TEST(a_device_without_room_is_enomem_and_asked_again)
 	setenv("PEAL_HOST_MEMORY", "1G", 1);
 }
 
-PEAL_TEST(a_pair_that_is_not_there_is_enodev)
+PEAL_TEST(invalid_pair_returns_enodev)
 {
 	struct peal_pair_info info;
 
@@ -172,7 +172,7 @@ PEAL_TEST(a_pair_that_is_not_there_is_enodev)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(names_of_routes_and_verdicts)
+PEAL_TEST(routes_and_verdicts_have_names)
 {
 	int routes[] = { 0, 1, 2, 4, 8 }, i;
 
@@ -193,13 +193,13 @@ PEAL_TEST(names_of_routes_and_verdicts)
 }
 
 PEAL_TEST_MAIN(machine_begin(); RUN(a_sound_pair_is_ok_and_measured);
-	       RUN(a_device_and_itself_is_ok_and_local);
+	       RUN(device_to_itself_is_ok_and_local);
 	       RUN(a_pair_without_access_is_no_access_and_not_measured);
-	       RUN(stores_that_are_lost_are_never_visible);
-	       RUN(stores_that_land_elsewhere_are_wrong_data);
-	       RUN(both_ways_broken_is_found_both_ways);
-	       RUN(with_the_probe_off_nothing_is_known_and_no_peer_is_used);
-	       RUN(the_probe_leaves_nothing_behind);
-	       RUN(a_device_without_room_is_enomem_and_asked_again);
-	       RUN(a_pair_that_is_not_there_is_enodev);
-	       RUN(names_of_routes_and_verdicts);)
+	       RUN(lost_stores_are_never_visible);
+	       RUN(misplaced_stores_are_wrong_data);
+	       RUN(pair_broken_both_ways_fails_both_ways);
+	       RUN(probe_off_leaves_verdict_unknown_without_peers);
+	       RUN(probe_releases_memory_and_access);
+	       RUN(full_device_returns_enomem_and_is_probed_again);
+	       RUN(invalid_pair_returns_enodev);
+	       RUN(routes_and_verdicts_have_names);)

@@ -19,7 +19,7 @@ static inline uint64_t *ticket_of(struct peal_queue *q)
 /* Enters a push and takes `tickets` tickets. Writes no message. */
 static inline void stop_in_push(struct peal_queue_end *end, uint64_t tickets)
 {
-	peali_calls_enter(&end->count->calls);
+	peali_call_enter(&end->count->calls);
 	peal_add_acqrel_dev(ticket_of(end->queue), tickets);
 }
 
@@ -34,8 +34,8 @@ static inline struct peal_queue *make_of(uint32_t kind, uint32_t producers,
 {
 	struct peal_queue_options o = of_kind(kind);
 
-	o.producers = producers;
-	o.consumers = consumers;
+	o.max_producers = producers;
+	o.max_consumers = consumers;
 	return make(o);
 }
 
@@ -52,7 +52,7 @@ static inline void put_late(struct peal_queue_end *end, uint64_t number,
 		peali_mailbox_write(
 			(struct peal_mailbox *)(void *)end->queue->memory,
 			number, none, &word, 8);
-	peali_calls_leave(&end->count->calls);
+	peali_call_leave(&end->count->calls);
 	peal_store_release_sys(&end->count->messages, end->count->messages + 1);
 }
 

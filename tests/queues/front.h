@@ -7,7 +7,7 @@
 #include "peal_test.h"
 #include "queues/queue.h"
 
-#define PATIENCE 10000000000ll
+#define MAX_WAIT 10000000000ll
 
 static const struct peal_queue_options plain = { .size = sizeof(plain) };
 

@@ -11,8 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <peal/device/consumer.h>
-#include <peal/device/producer.h>
+#include <peal/device/link_consumer.h>
+#include <peal/device/link_producer.h>
 
 #include "peal_test.h"
 #include "queues/ring.h"

@@ -101,7 +101,7 @@ static inline uint64_t stress_count(uint64_t messages, uint64_t bytes,
 #define STRESS_RUN(name, ...) RUN(name);
 
 /* Prints the number of verified messages. Call it after all cases. */
-static inline void stress_say(void)
+static inline void stress_print_total(void)
 {
 	printf("verified messages: %llu\n", atomic_load(&stress_verified));
 }

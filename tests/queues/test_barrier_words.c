@@ -5,7 +5,7 @@
  */
 #include <pthread.h>
 
-#include <peal/device/barrier.h>
+#include <peal/device/impl/queue/barrier_signal.h>
 
 #include "identity.h"
 #include "link_pair.h"
@@ -67,7 +67,7 @@ PEAL_TEST(test_without_arrive_is_einval)
 	group_close(&g);
 }
 
-PEAL_TEST(nobody_passes_before_the_last_has_arrived)
+PEAL_TEST(no_participant_passes_before_last_arrival)
 {
 	struct group g;
 	uint32_t n, i, phase;
@@ -218,7 +218,7 @@ static uint64_t threads(uint32_t n, uint64_t phases, void *(*run)(void *),
 	return early;
 }
 
-PEAL_TEST(all_see_what_all_wrote_before_each_phase)
+PEAL_TEST(barrier_makes_all_writes_visible)
 {
 	CHECK_EQ(threads(2, 5000, participate, 0), 0);
 	CHECK_EQ(threads(4, 1500, participate, 0), 0);
@@ -226,7 +226,7 @@ PEAL_TEST(all_see_what_all_wrote_before_each_phase)
 }
 
 /* Negative control: participants that do not wait are early. */
-PEAL_TEST(participant_that_does_not_wait_is_caught)
+PEAL_TEST(participant_without_wait_is_caught)
 {
 	CHECK_EQ(threads(3, 20, rush, 0), 0);
 	CHECK(threads(3, 20, rush, 1) > 0);
@@ -262,9 +262,9 @@ PEAL_TEST(abort_frees_waiting_threads)
 }
 
 PEAL_TEST_MAIN(RUN(test_without_arrive_is_einval);
-	       RUN(nobody_passes_before_the_last_has_arrived);
+	       RUN(no_participant_passes_before_last_arrival);
 	       RUN(fast_participant_may_be_one_phase_ahead);
 	       RUN(abort_ends_the_wait_of_an_incomplete_phase_only);
-	       RUN(all_see_what_all_wrote_before_each_phase);
-	       RUN(participant_that_does_not_wait_is_caught);
+	       RUN(barrier_makes_all_writes_visible);
+	       RUN(participant_without_wait_is_caught);
 	       RUN(abort_frees_waiting_threads);)

@@ -192,7 +192,7 @@ PEAL_TEST(push_bulk_sends_all_or_nothing)
 	}
 }
 
-PEAL_TEST(pop_burst_stops_in_front_of_marks_and_longer_messages)
+PEAL_TEST(pop_burst_stops_before_marks_and_long_messages)
 {
 	EACH_POLICY(policy)
 	{
@@ -226,7 +226,7 @@ PEAL_TEST(pop_burst_stops_in_front_of_marks_and_longer_messages)
 	}
 }
 
-PEAL_TEST(reserve_gives_a_place_and_commit_sends_what_was_written)
+PEAL_TEST(commit_sends_the_reserved_bytes)
 {
 	EACH_POLICY(policy)
 	{
@@ -267,7 +267,7 @@ PEAL_TEST(reserve_gives_a_place_and_commit_sends_what_was_written)
 	}
 }
 
-PEAL_TEST(peek_leaves_the_message_and_release_takes_it)
+PEAL_TEST(peek_keeps_message_until_release)
 {
 	EACH_POLICY(policy)
 	{
@@ -294,7 +294,7 @@ PEAL_TEST(peek_leaves_the_message_and_release_takes_it)
 	}
 }
 
-PEAL_TEST(message_past_message_bytes_is_refused_and_nothing_written)
+PEAL_TEST(oversized_message_is_refused_without_write)
 {
 	EACH_POLICY(policy)
 	{
@@ -327,7 +327,7 @@ PEAL_TEST(message_past_message_bytes_is_refused_and_nothing_written)
 	}
 }
 
-PEAL_TEST(end_closes_both_ends_behind_the_last_message)
+PEAL_TEST(end_closes_both_ends_after_last_message)
 {
 	EACH_POLICY(policy)
 	{
@@ -362,7 +362,7 @@ PEAL_TEST(end_closes_both_ends_behind_the_last_message)
 	}
 }
 
-PEAL_TEST(seal_hands_over_to_the_next_ring_and_counts_go_on)
+PEAL_TEST(seal_passes_counts_to_the_next_ring)
 {
 	EACH_POLICY(policy)
 	{
@@ -399,7 +399,7 @@ PEAL_TEST(seal_hands_over_to_the_next_ring_and_counts_go_on)
 	}
 }
 
-PEAL_TEST(credit_comes_back_by_quarters_and_when_idle)
+PEAL_TEST(credit_returns_by_quarters_and_when_idle)
 {
 	EACH_POLICY(policy)
 	{
@@ -454,7 +454,7 @@ PEAL_TEST(capacity_one_and_two_never_stall)
 }
 
 /* Laps wrap at 16 bits, numbers at 64. No message is seen early or twice. */
-PEAL_TEST(numbers_wrap_without_losing_or_doubling)
+PEAL_TEST(number_wrap_loses_and_duplicates_nothing)
 {
 	EACH_POLICY(policy)
 	{
@@ -493,7 +493,7 @@ PEAL_TEST(numbers_wrap_without_losing_or_doubling)
 	}
 }
 
-PEAL_TEST(slab_messages_wrap_with_a_gap_and_lie_in_place)
+PEAL_TEST(slab_messages_wrap_with_gap_and_stay_contiguous)
 {
 	EACH_POLICY(policy)
 	{
@@ -554,7 +554,7 @@ PEAL_TEST(full_slab_returns_eagain_and_writes_nothing)
 	}
 }
 
-PEAL_TEST(messages_of_tens_of_mib_go_through)
+PEAL_TEST(messages_of_48_mib_arrive_whole)
 {
 	const uint64_t most = 48ULL << 20;
 
@@ -617,7 +617,7 @@ static void fits_by_chance(uint32_t policy, uint32_t n, uint64_t *refused)
 /*
  * If peal_link_fits(n) is 1, any n messages fit. An empty link always fits n.
  */
-PEAL_TEST(n_messages_fit_when_fits_says_so_wherever_the_slab_ends)
+PEAL_TEST(fits_guarantees_n_messages_at_any_slab_offset)
 {
 	EACH_POLICY(policy)
 	{
@@ -636,7 +636,7 @@ PEAL_TEST(n_messages_fit_when_fits_says_so_wherever_the_slab_ends)
  * producer writes the slot. The second case is an atom that was never written,
  * on lap 65536.
  */
-PEAL_TEST(atom_of_an_older_lap_is_never_taken_for_a_new_one)
+PEAL_TEST(stale_atom_is_never_read_as_current)
 {
 	EACH_POLICY(policy)
 	{
@@ -679,17 +679,17 @@ PEAL_TEST_MAIN(RUN(messages_of_every_size_arrive_whole_and_in_order);
 	       RUN(empty_link_returns_eagain);
 	       RUN(push_to_full_link_returns_eagain_and_writes_nothing);
 	       RUN(push_bulk_sends_all_or_nothing);
-	       RUN(pop_burst_stops_in_front_of_marks_and_longer_messages);
-	       RUN(reserve_gives_a_place_and_commit_sends_what_was_written);
-	       RUN(peek_leaves_the_message_and_release_takes_it);
-	       RUN(message_past_message_bytes_is_refused_and_nothing_written);
-	       RUN(end_closes_both_ends_behind_the_last_message);
-	       RUN(seal_hands_over_to_the_next_ring_and_counts_go_on);
-	       RUN(credit_comes_back_by_quarters_and_when_idle);
+	       RUN(pop_burst_stops_before_marks_and_long_messages);
+	       RUN(commit_sends_the_reserved_bytes);
+	       RUN(peek_keeps_message_until_release);
+	       RUN(oversized_message_is_refused_without_write);
+	       RUN(end_closes_both_ends_after_last_message);
+	       RUN(seal_passes_counts_to_the_next_ring);
+	       RUN(credit_returns_by_quarters_and_when_idle);
 	       RUN(capacity_one_and_two_never_stall);
-	       RUN(numbers_wrap_without_losing_or_doubling);
-	       RUN(slab_messages_wrap_with_a_gap_and_lie_in_place);
+	       RUN(number_wrap_loses_and_duplicates_nothing);
+	       RUN(slab_messages_wrap_with_gap_and_stay_contiguous);
 	       RUN(full_slab_returns_eagain_and_writes_nothing);
-	       RUN(messages_of_tens_of_mib_go_through);
-	       RUN(n_messages_fit_when_fits_says_so_wherever_the_slab_ends);
-	       RUN(atom_of_an_older_lap_is_never_taken_for_a_new_one);)
+	       RUN(messages_of_48_mib_arrive_whole);
+	       RUN(fits_guarantees_n_messages_at_any_slab_offset);
+	       RUN(stale_atom_is_never_read_as_current);)

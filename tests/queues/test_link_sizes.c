@@ -115,7 +115,7 @@ static void one(uint32_t bytes, int slab, uint64_t round)
 	if (slab)
 		spec.slab_bytes = 2ULL * bytes; /* the minimum */
 	else
-		spec.slot_bytes = peali_policy_slot(
+		spec.slot_bytes = peali_publication_slot(
 			policy, (uint32_t)sizeof(struct peal_header) +
 					(uint32_t)f.bytes);
 	f.messages = stress_count(MESSAGES, f.bytes, capacity);
@@ -144,7 +144,7 @@ static void all(uint32_t bytes, int slab)
 SIZES(STRESS_TEST)
 
 /* Negative control: the counters agree, the messages do not. */
-PEAL_TEST(message_in_place_of_another_is_caught)
+PEAL_TEST(substituted_message_is_caught)
 {
 	struct peali_ring_spec spec = { .capacity = 64, .message_bytes = 8 };
 	struct flow f = {
@@ -154,5 +154,5 @@ PEAL_TEST(message_in_place_of_another_is_caught)
 	CHECK(!run(&f, spec, 0));
 }
 
-PEAL_TEST_MAIN(SIZES(STRESS_RUN) RUN(message_in_place_of_another_is_caught);
-	       stress_say();)
+PEAL_TEST_MAIN(SIZES(STRESS_RUN) RUN(substituted_message_is_caught);
+	       stress_print_total();)

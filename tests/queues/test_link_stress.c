@@ -387,7 +387,7 @@ PEAL_TEST(atom8_links_deliver_exactly_once_in_order)
 }
 
 /* Negative control: the counters agree, the identities do not. */
-PEAL_TEST(one_message_lost_and_one_doubled_is_caught)
+PEAL_TEST(lost_and_duplicated_message_is_caught)
 {
 	int counted;
 
@@ -398,7 +398,7 @@ PEAL_TEST(one_message_lost_and_one_doubled_is_caught)
 	CHECK(counted);
 }
 
-PEAL_TEST(two_messages_swapped_are_caught)
+PEAL_TEST(swapped_messages_are_caught)
 {
 	int counted;
 
@@ -406,7 +406,7 @@ PEAL_TEST(two_messages_swapped_are_caught)
 	CHECK(counted);
 }
 
-PEAL_TEST(one_bit_changed_is_caught)
+PEAL_TEST(changed_bit_is_caught)
 {
 	int counted;
 
@@ -422,6 +422,6 @@ PEAL_TEST(one_bit_changed_is_caught)
 
 PEAL_TEST_MAIN(RUN(sequence_links_deliver_exactly_once_in_order);
 	       RUN_ATOM16 RUN(atom8_links_deliver_exactly_once_in_order);
-	       RUN(one_message_lost_and_one_doubled_is_caught);
-	       RUN(two_messages_swapped_are_caught);
-	       RUN(one_bit_changed_is_caught); stress_say();)
+	       RUN(lost_and_duplicated_message_is_caught);
+	       RUN(swapped_messages_are_caught); RUN(changed_bit_is_caught);
+	       stress_print_total();)

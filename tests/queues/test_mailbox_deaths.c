@@ -121,7 +121,7 @@ static int consume(struct flow *f)
 			peal_mailbox_flush(f->m);
 			if (over && f->m->taken == f->m->ticket)
 				break;
-			if (!peal_mailbox_poison(f->m, mending.until))
+			if (!peal_mailbox_abandon(f->m, mending.until))
 				test_yield();
 			mend(f, &mending); /* before the next peek */
 			continue;
@@ -181,7 +181,7 @@ static int run(uint32_t policy, uint64_t round)
 	return sound;
 }
 
-PEAL_TEST(producers_that_die_cost_one_message_each)
+PEAL_TEST(dead_producer_loses_at_most_one_message)
 {
 	struct stress_clock clock = stress_begin(6);
 	uint64_t round;
@@ -190,4 +190,5 @@ PEAL_TEST(producers_that_die_cost_one_message_each)
 		CHECK(run(link_policies[round % LINK_POLICIES], round));
 }
 
-PEAL_TEST_MAIN(RUN(producers_that_die_cost_one_message_each); stress_say();)
+PEAL_TEST_MAIN(RUN(dead_producer_loses_at_most_one_message);
+	       stress_print_total();)

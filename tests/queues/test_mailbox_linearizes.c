@@ -72,7 +72,7 @@ static int put(struct history_actor *a, const struct identity_message *from,
 
 	r = peal_mailbox_put_bulk(m, lease, h, from, sizeof(*from), n);
 	if (test_random(&a->random) % 8 == 0)
-		peal_mailbox_return(m, lease);
+		peal_mailbox_lease_release(m, lease);
 	return r;
 }
 
@@ -118,7 +118,7 @@ static uint64_t histories(struct history h, uint32_t policy, uint32_t slots,
 	return bad;
 }
 
-PEAL_TEST(every_history_is_that_of_a_queue)
+PEAL_TEST(every_history_is_linearizable)
 {
 	static const struct {
 		uint32_t slots, bulk;
@@ -148,7 +148,7 @@ static void caught(struct history h, uint32_t n_boxes)
 /*
  * Each producer's messages stay in order and none is lost, but it is no queue.
  */
-PEAL_TEST(a_mailbox_for_each_producer_is_caught)
+PEAL_TEST(mailbox_per_producer_is_caught)
 {
 	struct history h = { .bulk = 1, .put = put };
 
@@ -167,13 +167,13 @@ static int put_apart(struct history_actor *a, const struct identity_message *m,
 	return 0;
 }
 
-PEAL_TEST(a_bulk_that_others_come_into_is_caught)
+PEAL_TEST(interleaved_bulk_is_caught)
 {
 	struct history h = { .bulk = 3, .put = put_apart };
 
 	caught(h, 1);
 }
 
-PEAL_TEST_MAIN(RUN(every_history_is_that_of_a_queue);
-	       RUN(a_mailbox_for_each_producer_is_caught);
-	       RUN(a_bulk_that_others_come_into_is_caught); stress_say();)
+PEAL_TEST_MAIN(RUN(every_history_is_linearizable);
+	       RUN(mailbox_per_producer_is_caught);
+	       RUN(interleaved_bulk_is_caught); stress_print_total();)

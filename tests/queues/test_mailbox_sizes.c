@@ -49,11 +49,11 @@ static void *produce(void *argument)
 					f->bytes)) {
 			/* some producers keep their lease, some return it */
 			if (test_random(&random) % 4 == 0)
-				peal_mailbox_return(f->m, &p->lease);
+				peal_mailbox_lease_release(f->m, &p->lease);
 			test_yield();
 		}
 	}
-	peal_mailbox_return(f->m, &p->lease);
+	peal_mailbox_lease_release(f->m, &p->lease);
 	free(body);
 	return NULL;
 }
@@ -180,7 +180,7 @@ static void all(uint32_t bytes)
 SIZES(STRESS_TEST)
 
 /* Negative control: the counters agree, the messages do not. */
-PEAL_TEST(message_in_place_of_another_is_caught)
+PEAL_TEST(substituted_message_is_caught)
 {
 	struct peali_mailbox_spec spec = { .slots = 16,
 					   .message_bytes = 8,
@@ -193,5 +193,5 @@ PEAL_TEST(message_in_place_of_another_is_caught)
 	CHECK(!run(&f, spec, 0));
 }
 
-PEAL_TEST_MAIN(SIZES(STRESS_RUN) RUN(message_in_place_of_another_is_caught);
-	       stress_say();)
+PEAL_TEST_MAIN(SIZES(STRESS_RUN) RUN(substituted_message_is_caught);
+	       stress_print_total();)

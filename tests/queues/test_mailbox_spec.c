@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows the defaults, the sizes and the refusals of a mailbox's options. */
-#include <peal/device/slot.h>
+#include <peal/device/impl/queue/slot.h>
 #include <peal/errors.h>
 
 #include "peal_test.h"
@@ -72,7 +72,7 @@ PEAL_TEST(slots_hold_the_message_and_do_not_straddle_lines)
 		}
 }
 
-PEAL_TEST(policy_is_what_was_asked_for_or_the_best_of_the_device)
+PEAL_TEST(policy_is_the_requested_or_the_device_best)
 {
 	struct peali_mailbox_spec s = spec(4, 0, 1, 1, 0), before;
 	const uint32_t atom8 = 1u << PEAL_POLICY_ATOM8;
@@ -103,7 +103,7 @@ PEAL_TEST(policy_is_what_was_asked_for_or_the_best_of_the_device)
 /*
  * With accepted sizes each producer gets slots, even if all others keep theirs.
  */
-PEAL_TEST(accepted_sizes_never_starve_a_producer)
+PEAL_TEST(accepted_sizes_starve_no_producer)
 {
 	uint32_t log2, workers, tells, accepted = 0;
 
@@ -127,7 +127,7 @@ PEAL_TEST(accepted_sizes_never_starve_a_producer)
 	CHECK(accepted > 1000);
 }
 
-PEAL_TEST(bad_options_are_refused_with_name_value_and_what_is_allowed)
+PEAL_TEST(option_error_names_option_value_and_range)
 {
 	static const struct {
 		uint32_t slots, message_bytes, n_workers, tells, lease;
@@ -192,7 +192,7 @@ PEAL_TEST(header_is_an_empty_mailbox_of_the_spec)
 
 PEAL_TEST_MAIN(RUN(defaults_are_48_bytes_and_leases_of_half_the_slots);
 	       RUN(slots_hold_the_message_and_do_not_straddle_lines);
-	       RUN(policy_is_what_was_asked_for_or_the_best_of_the_device);
-	       RUN(accepted_sizes_never_starve_a_producer);
-	       RUN(bad_options_are_refused_with_name_value_and_what_is_allowed);
+	       RUN(policy_is_the_requested_or_the_device_best);
+	       RUN(accepted_sizes_starve_no_producer);
+	       RUN(option_error_names_option_value_and_range);
 	       RUN(header_is_an_empty_mailbox_of_the_spec);)

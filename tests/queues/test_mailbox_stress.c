@@ -139,7 +139,7 @@ static void box_rest(void *queue, uint32_t producer)
 	if (b->hoard || p->admitted || test_random(&p->random) % 4)
 		return;
 	p->returns += p->lease.granted;
-	peal_mailbox_return(b->m, &p->lease);
+	peal_mailbox_lease_release(b->m, &p->lease);
 }
 
 static int box_take(void *queue, struct identity_message *m)
@@ -252,7 +252,7 @@ PEAL_TEST(four_producers_put_bulks_exactly_once_in_order)
 }
 
 /* The mailbox has the fewest slots allowed. No producer returns any slot. */
-PEAL_TEST(hoarded_leases_starve_nobody)
+PEAL_TEST(hoarded_leases_starve_no_producer)
 {
 	static const struct {
 		uint32_t slots, tells, lease;
@@ -274,7 +274,7 @@ PEAL_TEST(hoarded_leases_starve_nobody)
 	}
 }
 
-PEAL_TEST(numbers_wrap_without_losing_or_doubling)
+PEAL_TEST(number_wrap_loses_and_duplicates_nothing)
 {
 	/* the lap wraps, the numbers wrap, a lap of refreshes */
 	static const uint64_t starts[] = { 65536ULL * 16 - 1000, 0ULL - 1000,
@@ -325,7 +325,7 @@ static void fill_and_drain(uint32_t policy)
 	CHECK_EQ(b.m->ticket, 16);
 	/* a return does not include requested slots that are not granted */
 	for (i = 0; i < 4; i++)
-		peal_mailbox_return(b.m, &b.producers[i].lease);
+		peal_mailbox_lease_release(b.m, &b.producers[i].lease);
 	CHECK_EQ(b.m->returned, 0);
 	for (i = 0; i < 4; i++) {
 		CHECK(box_take(&b, &m));
@@ -398,7 +398,7 @@ PEAL_TEST(messages_of_every_size_and_alignment_arrive_whole)
 }
 
 /* Otherwise an atom behind a short message could look new after 65,536 laps. */
-PEAL_TEST(every_atom_is_written_now_and_then)
+PEAL_TEST(every_atom_is_rewritten_periodically)
 {
 	const uint32_t laps = PEAL_SLOT_REFRESH_LAPS;
 	uint32_t lap, last, word[3];
@@ -423,7 +423,7 @@ PEAL_TEST(every_atom_is_written_now_and_then)
 	}
 }
 
-PEAL_TEST(head_is_told_after_a_quarter_and_when_idle)
+PEAL_TEST(head_is_published_by_quarters_and_when_idle)
 {
 	struct identity_message m;
 	struct box b;
@@ -445,7 +445,7 @@ PEAL_TEST(head_is_told_after_a_quarter_and_when_idle)
 	}
 }
 
-PEAL_TEST(message_past_message_bytes_is_refused)
+PEAL_TEST(oversized_message_is_refused)
 {
 	static const uint8_t data[64];
 	struct peal_header h = { 0, 0, 0 };
@@ -504,7 +504,7 @@ static void put_all_or_nothing(uint32_t policy)
 	free(b.m);
 }
 
-PEAL_TEST(put_bulk_puts_all_or_nothing)
+PEAL_TEST(put_bulk_is_all_or_nothing)
 {
 	EACH_POLICY(policy)
 	put_all_or_nothing(policy);
@@ -540,13 +540,13 @@ static int bulks_are_whole(int one_ticket)
 	return identity_end(&id, accepted);
 }
 
-PEAL_TEST(bulk_that_takes_one_ticket_is_caught)
+PEAL_TEST(bulk_with_one_ticket_is_caught)
 {
 	CHECK(bulks_are_whole(0));
 	CHECK(!bulks_are_whole(1));
 }
 
-PEAL_TEST(returned_leases_make_room_for_others)
+PEAL_TEST(returned_leases_admit_other_senders)
 {
 	struct box b;
 	uint32_t i;
@@ -557,14 +557,14 @@ PEAL_TEST(returned_leases_make_room_for_others)
 	for (i = 1; i < 4; i++)
 		CHECK_EQ(put(&b, 0, i), 0);
 	CHECK_EQ(put(&b, 0, 4), PEAL_EAGAIN); /* others hold 3 * 3 slots */
-	peal_mailbox_return(b.m, &b.producers[1].lease);
+	peal_mailbox_lease_release(b.m, &b.producers[1].lease);
 	CHECK_EQ(b.m->returned, 3);
 	/* three of four requested slots are granted */
 	for (i = 4; i < 7; i++)
 		CHECK_EQ(put(&b, 0, i), 0);
 	CHECK_EQ(b.producers[0].lease.asked, 1);
 	CHECK_EQ(put(&b, 0, 7), PEAL_EAGAIN);
-	peal_mailbox_return(b.m, &b.producers[2].lease);
+	peal_mailbox_lease_release(b.m, &b.producers[2].lease);
 	CHECK_EQ(put(&b, 0, 7), 0);
 	CHECK_EQ(b.m->returned, 6);
 	free(b.m);
@@ -594,7 +594,7 @@ static int all_admitted(uint32_t slots)
 }
 
 /* The options require 4 * (4 + 4 - 1) = 28 slots. */
-PEAL_TEST(fewer_slots_than_the_sizing_asks_for_starve_a_producer)
+PEAL_TEST(undersized_mailbox_starves_a_producer)
 {
 	CHECK(all_admitted(32));
 	CHECK(!all_admitted(16));
@@ -643,15 +643,16 @@ PEAL_TEST(mailbox_without_admission_is_caught)
 
 PEAL_TEST_MAIN(RUN(full_mailbox_returns_eagain_and_writes_nothing);
 	       RUN(messages_of_every_size_and_alignment_arrive_whole);
-	       RUN(every_atom_is_written_now_and_then);
-	       RUN(head_is_told_after_a_quarter_and_when_idle);
-	       RUN(message_past_message_bytes_is_refused);
-	       RUN(put_bulk_puts_all_or_nothing);
-	       RUN(bulk_that_takes_one_ticket_is_caught);
-	       RUN(returned_leases_make_room_for_others);
-	       RUN(fewer_slots_than_the_sizing_asks_for_starve_a_producer);
+	       RUN(every_atom_is_rewritten_periodically);
+	       RUN(head_is_published_by_quarters_and_when_idle);
+	       RUN(oversized_message_is_refused);
+	       RUN(put_bulk_is_all_or_nothing);
+	       RUN(bulk_with_one_ticket_is_caught);
+	       RUN(returned_leases_admit_other_senders);
+	       RUN(undersized_mailbox_starves_a_producer);
 	       RUN(mailbox_without_admission_is_caught);
 	       RUN(four_producers_put_exactly_once_in_order);
 	       RUN(four_producers_put_bulks_exactly_once_in_order);
-	       RUN(hoarded_leases_starve_nobody);
-	       RUN(numbers_wrap_without_losing_or_doubling); stress_say();)
+	       RUN(hoarded_leases_starve_no_producer);
+	       RUN(number_wrap_loses_and_duplicates_nothing);
+	       stress_print_total();)

@@ -192,7 +192,7 @@ run_until_caught(const char *what,
 	return r;
 }
 
-PEAL_TEST(claim_then_write_without_a_flag_per_slot_is_caught)
+PEAL_TEST(queue_without_slot_flags_is_caught)
 {
 	struct identity_result r =
 		run_until_caught("claim, write", claimed_put, claimed_take);
@@ -201,7 +201,7 @@ PEAL_TEST(claim_then_write_without_a_flag_per_slot_is_caught)
 	CHECK(r.lost || r.doubled || r.corrupt);
 }
 
-PEAL_TEST(one_commit_counter_is_caught)
+PEAL_TEST(queue_with_one_commit_counter_is_caught)
 {
 	struct identity_result r = run_until_caught(
 		"commit counter", committed_put, committed_take);
@@ -210,7 +210,7 @@ PEAL_TEST(one_commit_counter_is_caught)
 	CHECK(r.lost || r.doubled || r.corrupt);
 }
 
-PEAL_TEST(head_and_tail_without_slot_sequence_is_caught)
+PEAL_TEST(queue_without_slot_sequence_is_caught)
 {
 	struct identity_result r =
 		run_until_caught("head, tail", moved_put, claimed_take);
@@ -219,7 +219,7 @@ PEAL_TEST(head_and_tail_without_slot_sequence_is_caught)
 	CHECK(r.lost || r.doubled || r.corrupt);
 }
 
-PEAL_TEST(the_same_queue_with_a_lock_passes)
+PEAL_TEST(locked_queue_passes)
 {
 	struct identity_result r = run("with a lock", locked_put, locked_take);
 
@@ -228,7 +228,7 @@ PEAL_TEST(the_same_queue_with_a_lock_passes)
 	CHECK_EQ(r.received, PRODUCERS * EACH);
 }
 
-PEAL_TEST(each_single_fault_is_told_from_soundness)
+PEAL_TEST(identity_check_detects_each_single_fault)
 {
 	const uint64_t accepted[1] = { 4 };
 	static const struct {
@@ -264,8 +264,8 @@ PEAL_TEST(each_single_fault_is_told_from_soundness)
 	}
 }
 
-PEAL_TEST_MAIN(RUN(claim_then_write_without_a_flag_per_slot_is_caught);
-	       RUN(one_commit_counter_is_caught);
-	       RUN(head_and_tail_without_slot_sequence_is_caught);
-	       RUN(the_same_queue_with_a_lock_passes);
-	       RUN(each_single_fault_is_told_from_soundness);)
+PEAL_TEST_MAIN(RUN(queue_without_slot_flags_is_caught);
+	       RUN(queue_with_one_commit_counter_is_caught);
+	       RUN(queue_without_slot_sequence_is_caught);
+	       RUN(locked_queue_passes);
+	       RUN(identity_check_detects_each_single_fault);)

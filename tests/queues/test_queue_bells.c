@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <peal/device/poison.h>
+#include <peal/device/abandon.h>
 
 #include "front.h"
 
@@ -22,14 +22,14 @@ static int was_rung(struct peal_queue_end *end)
 	return !asleep;
 }
 
-PEAL_TEST(as_many_are_rung_as_are_wanted_whoever_sleeps)
+PEAL_TEST(requested_number_of_sleepers_is_rung)
 {
 	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
 	struct peal_queue_end *c[5];
 	struct peal_queue *q;
 	uint32_t i, n, rung;
 
-	o.consumers = 5;
+	o.max_consumers = 5;
 	q = make(o);
 	for (i = 0; i < 5; i++)
 		c[i] = consumer(q);
@@ -45,7 +45,7 @@ PEAL_TEST(as_many_are_rung_as_are_wanted_whoever_sleeps)
 	close_all(q);
 }
 
-PEAL_TEST(who_puts_rings_consumers_and_who_takes_a_lot_producers)
+PEAL_TEST(push_rings_consumers_and_pop_rings_producers)
 {
 	uint64_t words[PEAL_QUEUE_BURST] = { 0 };
 
@@ -70,7 +70,7 @@ PEAL_TEST(who_puts_rings_consumers_and_who_takes_a_lot_producers)
  * consumer reports its slot before it waits. Otherwise no producer would look
  * for this slot.
  */
-PEAL_TEST(who_finds_nothing_more_tells_the_room_and_rings)
+PEAL_TEST(empty_pop_publishes_free_slots_and_rings)
 {
 	EACH_KIND(kind)
 	{
@@ -106,7 +106,7 @@ static struct peal_queue *leased(uint32_t kind, struct peal_queue_end *p[3])
 	uint32_t i;
 
 	o.capacity = 256;
-	o.producers = 3;
+	o.max_producers = 3;
 	q = make(o);
 	for (i = 0; i < 3; i++)
 		p[i] = producer(q);
@@ -120,7 +120,7 @@ static uint64_t granted(const struct peal_queue_end *p)
 						     p->at.lease.granted;
 }
 
-PEAL_TEST(who_closes_gives_its_lease_back_and_rings_the_others)
+PEAL_TEST(closing_producer_returns_lease_and_rings)
 {
 	struct peal_queue_end *p[3];
 
@@ -139,7 +139,7 @@ PEAL_TEST(who_closes_gives_its_lease_back_and_rings_the_others)
 	}
 }
 
-PEAL_TEST(who_is_refused_gives_its_lease_back_and_rings_the_others)
+PEAL_TEST(refused_producer_returns_lease_and_rings)
 {
 	uint64_t words[PEAL_QUEUE_BURST] = { 0 };
 	struct peal_queue_end *p[3];
@@ -173,7 +173,7 @@ static struct peal_queue *asked(struct peal_queue_end *p[4],
 	uint32_t i;
 
 	o.capacity = 16;
-	o.producers = 4;
+	o.max_producers = 4;
 	q = make(o);
 	*c_out = consumer(q);
 	for (i = 0; i < 4; i++)
@@ -198,7 +198,7 @@ static void make_room(struct peal_queue_end *c, uint32_t n)
  * p[1] is closed while it waits for a lease. Its request gets slots. A producer
  * without slots returns them for p[1], and rings the producers that sleep.
  */
-PEAL_TEST(room_of_who_has_closed_is_returned_for_it_and_rings_the_others)
+PEAL_TEST(producer_returns_lease_of_closed_producer)
 {
 	struct peal_queue_end *p[4], *c;
 	struct peal_queue *q = asked(p, &c);
@@ -219,7 +219,7 @@ PEAL_TEST(room_of_who_has_closed_is_returned_for_it_and_rings_the_others)
 	close_all(q);
 }
 
-PEAL_TEST(who_opens_an_end_again_that_had_asked_takes_its_debt)
+PEAL_TEST(reopened_end_takes_over_its_slot_debt)
 {
 	struct peal_queue_end *p[4], *c;
 	struct peal_queue *q = asked(p, &c);
@@ -240,7 +240,7 @@ PEAL_TEST(who_opens_an_end_again_that_had_asked_takes_its_debt)
 /* ---- claims -------------------------------------------------------------- */
 
 /* A consumer claims a late message and closes. Another consumer takes it. */
-PEAL_TEST(who_leaves_its_claims_rings_the_other_consumers)
+PEAL_TEST(closing_with_claims_rings_other_consumers)
 {
 	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
 	const struct peal_header none = { 0, 0, 0 };
@@ -250,7 +250,7 @@ PEAL_TEST(who_leaves_its_claims_rings_the_other_consumers)
 	struct peal_work *w;
 	uint32_t i;
 
-	o.consumers = 3;
+	o.max_consumers = 3;
 	q = make(o);
 	w = (struct peal_work *)(void *)q->memory;
 	p = producer(q);
@@ -271,12 +271,11 @@ PEAL_TEST(who_leaves_its_claims_rings_the_other_consumers)
 	close_all(q);
 }
 
-PEAL_TEST_MAIN(
-	RUN(as_many_are_rung_as_are_wanted_whoever_sleeps);
-	RUN(who_puts_rings_consumers_and_who_takes_a_lot_producers);
-	RUN(who_finds_nothing_more_tells_the_room_and_rings);
-	RUN(who_closes_gives_its_lease_back_and_rings_the_others);
-	RUN(who_is_refused_gives_its_lease_back_and_rings_the_others);
-	RUN(room_of_who_has_closed_is_returned_for_it_and_rings_the_others);
-	RUN(who_opens_an_end_again_that_had_asked_takes_its_debt);
-	RUN(who_leaves_its_claims_rings_the_other_consumers);)
+PEAL_TEST_MAIN(RUN(requested_number_of_sleepers_is_rung);
+	       RUN(push_rings_consumers_and_pop_rings_producers);
+	       RUN(empty_pop_publishes_free_slots_and_rings);
+	       RUN(closing_producer_returns_lease_and_rings);
+	       RUN(refused_producer_returns_lease_and_rings);
+	       RUN(producer_returns_lease_of_closed_producer);
+	       RUN(reopened_end_takes_over_its_slot_debt);
+	       RUN(closing_with_claims_rings_other_consumers);)

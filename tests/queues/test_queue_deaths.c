@@ -58,13 +58,13 @@ static void leave_gaps(uint32_t kind, uint32_t consumers, uint64_t gap,
 	CHECK_EQ(info(q).queued, 0);
 	for (i = 0; i < 2 * consumers; i++)
 		CHECK_EQ(peal_queue_pop(c[i % consumers], &word, 8, NULL,
-					closed ? PATIENCE : 0),
+					closed ? MAX_WAIT : 0),
 			 closed ? PEAL_EEND : PEAL_EAGAIN);
 	CHECK_EQ(atomic_load(&q->died), 0); /* no search is necessary now */
 	close_all(q);
 }
 
-PEAL_TEST(who_dies_in_a_push_hides_nothing)
+PEAL_TEST(death_in_push_hides_no_message)
 {
 	uint64_t gap;
 	int closed;
@@ -78,7 +78,7 @@ PEAL_TEST(who_dies_in_a_push_hides_nothing)
 }
 
 /* A slow producer has a ticket next to the ticket of a dead one. */
-PEAL_TEST(who_is_slow_is_not_taken_for_dead)
+PEAL_TEST(slow_producer_is_not_treated_as_dead)
 {
 	uint32_t kind, before;
 	uint64_t word;
@@ -100,14 +100,14 @@ PEAL_TEST(who_is_slow_is_not_taken_for_dead)
 				CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0),
 					 PEAL_EAGAIN);
 			put_late(slow, !before, 4711);
-			CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
+			CHECK_OK(peal_queue_pop(c, &word, 8, NULL, MAX_WAIT));
 			CHECK_EQ(word, 4711);
 			close_all(q);
 		}
 }
 
 /* A search does not cover a producer that takes its ticket later. */
-PEAL_TEST(who_comes_later_is_not_taken_for_dead)
+PEAL_TEST(producer_after_search_is_not_treated_as_dead)
 {
 	uint32_t kind;
 	uint64_t word;
@@ -123,20 +123,20 @@ PEAL_TEST(who_comes_later_is_not_taken_for_dead)
 		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
 		stop_in_push(late, 1);
 		put_late(slow, 0, 11);
-		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, MAX_WAIT));
 		CHECK_EQ(word, 11);
 		for (i = 0; i < 100; i++)
 			CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0),
 				 PEAL_EAGAIN);
 		put_late(late, 2, 12);
-		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, MAX_WAIT));
 		CHECK_EQ(word, 12);
 		close_all(q);
 	}
 }
 
 /* A second producer dies during a search. The search stops waiting for it. */
-PEAL_TEST(who_dies_later_is_not_waited_for)
+PEAL_TEST(search_stops_waiting_for_dead_producer)
 {
 	uint32_t kind;
 
@@ -154,7 +154,7 @@ PEAL_TEST(who_dies_later_is_not_waited_for)
 			CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0),
 				 PEAL_EAGAIN);
 		CHECK_OK(peal_queue_close(later));
-		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
+		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, MAX_WAIT));
 		CHECK_EQ(word, 12);
 		close_all(q);
 	}
@@ -163,7 +163,7 @@ PEAL_TEST(who_dies_later_is_not_waited_for)
 /* ---- ends of dead threads ------------------------------------------------ */
 
 /* The leases of dead producers are lost until all producers are closed. */
-PEAL_TEST(room_of_the_dead_is_lost_until_all_are_closed)
+PEAL_TEST(dead_leases_are_lost_until_all_producers_close)
 {
 	uint32_t kind, i;
 
@@ -204,7 +204,7 @@ PEAL_TEST(room_of_the_dead_is_lost_until_all_are_closed)
 }
 
 /* The position of the only producer of a link or topic is unknown. */
-PEAL_TEST(the_only_end_of_a_dead_thread_is_not_given_again)
+PEAL_TEST(only_end_of_dead_thread_is_not_reopened)
 {
 	struct peal_queue_end *p, *c, *none = NULL;
 	uint64_t word = 7;
@@ -218,7 +218,7 @@ PEAL_TEST(the_only_end_of_a_dead_thread_is_not_given_again)
 		c = consumer(q);
 		p = producer(q);
 		CHECK_OK(peal_queue_push(p, &word, 8, 0));
-		peali_calls_enter(&p->count->calls);
+		peali_call_enter(&p->count->calls);
 		CHECK_OK(peal_queue_close(p));
 		CHECK_FAILS(peal_queue_open(q, PEAL_QUEUE_PRODUCER, &none),
 			    PEAL_EBUSY, "make another queue");
@@ -230,11 +230,11 @@ PEAL_TEST(the_only_end_of_a_dead_thread_is_not_given_again)
 
 static int die_in_pop(struct peal_queue_end *end)
 {
-	peali_calls_enter(&end->count->calls);
+	peali_call_enter(&end->count->calls);
 	return peal_queue_close(end);
 }
 
-PEAL_TEST(who_dies_in_a_pop_stops_nobody)
+PEAL_TEST(death_in_pop_stops_no_other_end)
 {
 	EACH_KIND(kind)
 	{
@@ -282,7 +282,7 @@ PEAL_TEST(who_dies_in_a_pop_stops_nobody)
 }
 
 /* The claims of a dead consumer are lost. The stream ends nevertheless. */
-PEAL_TEST(claims_of_the_dead_keep_no_stream_open)
+PEAL_TEST(dead_claims_do_not_block_end_of_stream)
 {
 	struct peal_queue *q = make_of(PEAL_QUEUE_WORK, 1, 2);
 	struct peal_queue_end *p = producer(q), *c[2];
@@ -293,7 +293,7 @@ PEAL_TEST(claims_of_the_dead_keep_no_stream_open)
 	c[1] = consumer(q);
 	for (word = 0; word < 8; word++)
 		CHECK_OK(peal_queue_push(p, &word, 8, 0));
-	peali_calls_enter(&c[0]->count->calls);
+	peali_call_enter(&c[0]->count->calls);
 	CHECK_EQ(peali_work_claim(w, &c[0]->at.taker, 3, &first), 3);
 	CHECK_OK(peal_queue_close(c[0]));
 	CHECK_OK(peal_queue_close(p));
@@ -305,7 +305,7 @@ PEAL_TEST(claims_of_the_dead_keep_no_stream_open)
 }
 
 /* The consumer took a message and died before it removed the pending claim. */
-PEAL_TEST(what_the_dead_have_taken_is_not_handed_back)
+PEAL_TEST(message_taken_before_death_is_not_redelivered)
 {
 	struct peal_queue *q = make_of(PEAL_QUEUE_WORK, 1, 2);
 	struct peal_queue_end *p = producer(q), *c[2];
@@ -337,7 +337,7 @@ static uint64_t wakes(void)
  * A consumer claims the slot of a dead producer and sleeps. The consumer that
  * gives the slot up wakes it.
  */
-PEAL_TEST(who_mends_wakes_the_others)
+PEAL_TEST(recovering_consumer_wakes_other_consumers)
 {
 	int woken = 0, i;
 
@@ -365,7 +365,7 @@ PEAL_TEST(who_mends_wakes_the_others)
 	CHECK(woken);
 }
 
-PEAL_TEST(nobody_wakes_who_died_asleep)
+PEAL_TEST(sleeping_dead_thread_is_not_woken)
 {
 	EACH_KIND(kind)
 	{
@@ -399,7 +399,7 @@ static void die_with_lock(struct peal_queue *q)
 	pthread_join(thread, NULL);
 }
 
-PEAL_TEST(who_dies_with_the_lock_does_not_keep_it)
+PEAL_TEST(lock_of_dead_thread_is_reclaimed)
 {
 	EACH_KIND(kind)
 	{
@@ -423,7 +423,7 @@ PEAL_TEST(who_dies_with_the_lock_does_not_keep_it)
  * A thread dies while it returns the lease of a closed producer. The state of
  * this lease is unknown.
  */
-PEAL_TEST(who_dies_while_it_gives_back_gives_nothing_twice)
+PEAL_TEST(death_in_lease_return_frees_no_slot_twice)
 {
 	struct peal_queue *q = make_of(PEAL_QUEUE_MAILBOX, 3, 1);
 	struct peal_queue_end *p = producer(q), *gone = producer(q), *none;
@@ -452,7 +452,7 @@ PEAL_TEST(who_dies_while_it_gives_back_gives_nothing_twice)
 }
 
 /* A running search starts again. */
-PEAL_TEST(who_dies_while_it_mends_is_followed_by_another)
+PEAL_TEST(interrupted_recovery_starts_again)
 {
 	struct peal_queue *q = make_of(PEAL_QUEUE_MAILBOX, 3, 1);
 	struct peal_queue_end *p = producer(q), *slow = producer(q);
@@ -492,9 +492,9 @@ static void wait_and_die(struct peal_queue_end *end)
 	if (sigsetjmp(life, 1))
 		return;
 	if (end->role == PEAL_QUEUE_PRODUCER)
-		peal_queue_push(end, &word, 8, PATIENCE);
+		peal_queue_push(end, &word, 8, MAX_WAIT);
 	else
-		peal_queue_pop(end, &word, 8, NULL, PATIENCE);
+		peal_queue_pop(end, &word, 8, NULL, MAX_WAIT);
 	CHECK(0);
 }
 
@@ -511,12 +511,12 @@ static void die_settling(uint32_t kind, uint32_t role)
 	q->kind = &mine;
 	wait_and_die(role ? c : p);
 	q->kind = own;
-	CHECK(peali_calls_inside((role ? c : p)->count->calls));
+	CHECK(peali_call_inside((role ? c : p)->count->calls));
 	close_all(q);
 }
 
 /* The thread dies while it returns its lease or reports free slots. */
-PEAL_TEST(who_dies_before_it_waits_is_known_to_be_dead)
+PEAL_TEST(death_before_a_wait_is_detected)
 {
 	uint32_t kind, role;
 
@@ -596,7 +596,7 @@ static void *receiver_thread(void *argument)
 	int result;
 
 	while (!(result = peal_queue_pop(r->end, &word, 8, NULL,
-					 6 * PATIENCE))) {
+					 6 * MAX_WAIT))) {
 		uint32_t id = (uint32_t)(word >> 32);
 
 		CHECK(id < PRODUCERS);
@@ -630,7 +630,7 @@ static const uint64_t *half_of_a_bulk(void)
 static void live_and_die(struct peal_queue *q, uint32_t consumers,
 			 unsigned long long *random, int killed, int *inside)
 {
-	uint32_t n = q->options.producers, i;
+	uint32_t n = q->options.max_producers, i;
 	struct sender s[PRODUCERS] = { 0 };
 	struct receiver r[2] = { 0 };
 	pthread_t sending[PRODUCERS], taking[2];
@@ -661,7 +661,7 @@ static void live_and_die(struct peal_queue *q, uint32_t consumers,
 	if (killed)
 		pthread_kill(sending[0], SIGUSR1);
 	pthread_join(sending[0], NULL);
-	*inside += peali_calls_inside(s[0].end->count->calls);
+	*inside += peali_call_inside(s[0].end->count->calls);
 	CHECK_OK(peal_queue_close(s[0].end));
 	for (i = 1; i < n; i++) {
 		pthread_join(sending[i], NULL);
@@ -693,8 +693,8 @@ static void die_often(uint32_t kind, uint32_t producers, uint32_t consumers,
 	uint64_t round, deaths = 0;
 	int inside = 0, again = kind != PEAL_QUEUE_LINK;
 
-	o.producers = producers;
-	o.consumers = consumers;
+	o.max_producers = producers;
+	o.max_consumers = consumers;
 	o.capacity = 16;
 	while (stress_next(&clock, &round)) {
 		if (!q)
@@ -729,32 +729,32 @@ static void die_of(int killed)
 	die_often(PEAL_QUEUE_WORK, 1, 2, killed);
 }
 
-PEAL_TEST(who_dies_of_a_bad_pointer_takes_nothing_along)
+PEAL_TEST(crash_by_bad_pointer_loses_no_other_message)
 {
 	die_of(0);
 }
 
 /* Not under ThreadSanitizer, which delays signals until after the call. */
-PEAL_TEST(who_is_killed_takes_nothing_along)
+PEAL_TEST(killed_thread_loses_no_other_message)
 {
 	die_of(1);
 }
 
-PEAL_TEST_MAIN(RUN(who_dies_in_a_push_hides_nothing);
-	       RUN(who_is_slow_is_not_taken_for_dead);
-	       RUN(who_comes_later_is_not_taken_for_dead);
-	       RUN(who_dies_later_is_not_waited_for);
-	       RUN(room_of_the_dead_is_lost_until_all_are_closed);
-	       RUN(the_only_end_of_a_dead_thread_is_not_given_again);
-	       RUN(who_dies_in_a_pop_stops_nobody);
-	       RUN(claims_of_the_dead_keep_no_stream_open);
-	       RUN(what_the_dead_have_taken_is_not_handed_back);
-	       RUN(who_dies_with_the_lock_does_not_keep_it);
-	       RUN(who_dies_while_it_gives_back_gives_nothing_twice);
-	       RUN(who_dies_while_it_mends_is_followed_by_another);
-	       RUN(who_mends_wakes_the_others);
-	       RUN(nobody_wakes_who_died_asleep);
-	       RUN(who_dies_before_it_waits_is_known_to_be_dead);
-	       RUN(who_dies_of_a_bad_pointer_takes_nothing_along);
-	       if (!PEAL_TSAN) RUN(who_is_killed_takes_nothing_along);
-	       stress_say();)
+PEAL_TEST_MAIN(RUN(death_in_push_hides_no_message);
+	       RUN(slow_producer_is_not_treated_as_dead);
+	       RUN(producer_after_search_is_not_treated_as_dead);
+	       RUN(search_stops_waiting_for_dead_producer);
+	       RUN(dead_leases_are_lost_until_all_producers_close);
+	       RUN(only_end_of_dead_thread_is_not_reopened);
+	       RUN(death_in_pop_stops_no_other_end);
+	       RUN(dead_claims_do_not_block_end_of_stream);
+	       RUN(message_taken_before_death_is_not_redelivered);
+	       RUN(lock_of_dead_thread_is_reclaimed);
+	       RUN(death_in_lease_return_frees_no_slot_twice);
+	       RUN(interrupted_recovery_starts_again);
+	       RUN(recovering_consumer_wakes_other_consumers);
+	       RUN(sleeping_dead_thread_is_not_woken);
+	       RUN(death_before_a_wait_is_detected);
+	       RUN(crash_by_bad_pointer_loses_no_other_message);
+	       if (!PEAL_TSAN) RUN(killed_thread_loses_no_other_message);
+	       stress_print_total();)

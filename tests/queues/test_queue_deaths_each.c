@@ -23,13 +23,13 @@ struct death {
 };
 
 /* A queue and its ends. NULL: the queue has no such end. */
-struct scene {
+struct fixture {
 	struct death d;
 	struct peal_queue *q;
 	struct peal_queue_end *p, *other, *c[2];
 };
 
-static void live_on(const struct scene *s, int through);
+static void live_on(const struct fixture *s, int through);
 
 /* ---- save and restore a queue -------------------------------------------- */
 
@@ -94,7 +94,7 @@ static uint64_t steps; /* instructions of the call so far */
 #if defined(__x86_64__) && !PEAL_ASAN && !PEAL_TSAN
 #define CAN_STEP 1
 
-static const struct scene *scene; /* NULL: only count */
+static const struct fixture *scene; /* NULL: only count */
 
 /*
  * Handles the trap after an instruction. The kernel clears the trap flag for
@@ -148,7 +148,7 @@ static inline int can_step(void)
 #define OTHERS 100 /* first message of the live producer */
 
 /* Runs the call, with a death after each instruction. */
-static void call(const struct scene *s)
+static void call(const struct fixture *s)
 {
 #if CAN_STEP
 	uint64_t words[8] = { 0, 1, 2, 3, 4, 5, 6, 7 };
@@ -205,15 +205,15 @@ static void push_others(struct peal_queue_end *p, uint64_t from, uint64_t to)
 		CHECK_OK(peal_queue_push(p, &word, 8, 0));
 }
 
-static struct scene begin(const struct death *d)
+static struct fixture begin(const struct death *d)
 {
 	int many = d->kind == PEAL_QUEUE_MAILBOX || d->kind == PEAL_QUEUE_WORK;
 	int two = d->kind >= PEAL_QUEUE_WORK;
 	struct peal_queue_options o = of_kind(d->kind);
-	struct scene s = { .d = *d };
+	struct fixture s = { .d = *d };
 
-	o.producers = many ? 2 : 1;
-	o.consumers = two ? 2 : 1;
+	o.max_producers = many ? 2 : 1;
+	o.max_consumers = two ? 2 : 1;
 	s.q = make(o);
 	s.p = producer(s.q);
 	s.other = many ? producer(s.q) : NULL;
@@ -228,7 +228,7 @@ static struct scene begin(const struct death *d)
  * Runs the other ends after the thread of the call died. `through`: it died
  * after the call.
  */
-static void live_on(const struct scene *s, int through)
+static void live_on(const struct fixture *s, int through)
 {
 	struct peal_queue_end *c[2] = { s->c[0], s->c[1] };
 	const struct death *d = &s->d;
@@ -263,7 +263,7 @@ static void die_everywhere(int in_pop)
 
 	for (d.kind = PEAL_QUEUE_LINK; d.kind <= PEAL_QUEUE_TOPIC; d.kind++)
 		for (d.n = 1; d.n <= 4; d.n += 3) {
-			struct scene s = begin(&d);
+			struct fixture s = begin(&d);
 			void *room = aside_open(s.q);
 
 			call(&s);
@@ -278,12 +278,12 @@ static void die_everywhere(int in_pop)
 		}
 }
 
-PEAL_TEST(who_dies_anywhere_in_a_push_takes_nothing_along)
+PEAL_TEST(death_at_any_push_step_loses_no_other_message)
 {
 	die_everywhere(0);
 }
 
-PEAL_TEST(who_dies_anywhere_in_a_pop_stops_nobody)
+PEAL_TEST(death_at_any_pop_step_stops_no_other_end)
 {
 	die_everywhere(1);
 }
@@ -292,5 +292,5 @@ PEAL_TEST_MAIN(if (!can_step()) {
 	printf("skipped: only on x86-64 that can be stepped through, and "
 	       "without sanitizers\n");
 	return 77;
-} RUN(who_dies_anywhere_in_a_push_takes_nothing_along);
-	       RUN(who_dies_anywhere_in_a_pop_stops_nobody);)
+} RUN(death_at_any_push_step_loses_no_other_message);
+	       RUN(death_at_any_pop_step_stops_no_other_end);)

@@ -18,15 +18,15 @@ static uint32_t kind_for(uint32_t producers, uint32_t consumers)
 	struct peal_queue *q;
 	uint32_t kind;
 
-	o.producers = producers;
-	o.consumers = consumers;
+	o.max_producers = producers;
+	o.max_consumers = consumers;
 	q = make(o);
 	kind = info(q).kind;
 	CHECK_OK(peal_queue_destroy(q));
 	return kind;
 }
 
-PEAL_TEST(the_ends_choose_the_kind)
+PEAL_TEST(number_of_ends_selects_the_kind)
 {
 	struct peal_queue *q = NULL;
 
@@ -64,14 +64,14 @@ PEAL_TEST(options_out_of_range_are_refused_with_their_value)
 	REFUSED(capacity, 2u << 20, PEAL_EINVAL, "capacity is 2097152");
 	REFUSED(message_bytes, 1ull << 40, PEAL_EINVAL, "1099511627776");
 	REFUSED(policy, 9, PEAL_EINVAL, "policy");
-	REFUSED(producers, 65, PEAL_EINVAL, "producers is 65");
-	REFUSED(consumers, 65, PEAL_EINVAL, "consumers is 65");
+	REFUSED(max_producers, 65, PEAL_EINVAL, "max_producers is 65");
+	REFUSED(max_consumers, 65, PEAL_EINVAL, "max_consumers is 65");
 	REFUSED(kind, 17, PEAL_EINVAL, "kind is 17");
 	REFUSED(reserved, 1, PEAL_EINVAL, "reserved is 1");
 	REFUSED(overwrite, 1, PEAL_EINVAL, "overwrite is 1; only a topic");
 	REFUSED(overwrite, 2, PEAL_EINVAL, "overwrite is 2; it must be 0 or 1");
 	o.kind = PEAL_QUEUE_LINK;
-	o.producers = 2;
+	o.max_producers = 2;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
 		    "kind is link, which serves up to 1 producers");
 	o.kind = PEAL_QUEUE_MAILBOX;
@@ -81,7 +81,7 @@ PEAL_TEST(options_out_of_range_are_refused_with_their_value)
 	o.message_bytes = 1ull << 33;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL, "8589934592");
 	o.message_bytes = 8;
-	o.producers = 64;
+	o.max_producers = 64;
 	o.capacity = 32;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
 		    "capacity is 32, too few for 64 producers");
@@ -92,7 +92,7 @@ PEAL_TEST(options_out_of_range_are_refused_with_their_value)
 		    "capacity is 64, too few for 64 producers: at least 128");
 }
 
-PEAL_TEST(no_more_ends_than_were_said)
+PEAL_TEST(open_beyond_declared_ends_returns_ebusy)
 {
 	struct peal_queue *q = make(plain);
 	struct peal_queue_end *p = producer(q), *other = NULL;
@@ -109,7 +109,7 @@ PEAL_TEST(no_more_ends_than_were_said)
 
 /* ---- one thread ---------------------------------------------------------- */
 
-PEAL_TEST(what_goes_in_comes_out)
+PEAL_TEST(queue_delivers_messages_in_order)
 {
 	uint64_t in[32], out[32], lengths[32], length, i, k;
 
@@ -170,7 +170,7 @@ static int told_all(const struct peal_queue *q)
 	}
 }
 
-PEAL_TEST(a_full_queue_takes_nothing_and_loses_nothing)
+PEAL_TEST(full_queue_refuses_push_without_loss)
 {
 	uint64_t i, k, out, n;
 
@@ -203,7 +203,7 @@ PEAL_TEST(a_full_queue_takes_nothing_and_loses_nothing)
 	}
 }
 
-PEAL_TEST(a_short_buffer_leaves_the_message)
+PEAL_TEST(short_buffer_keeps_the_message)
 {
 	char in[48] = "a message of forty-eight bytes, more or less...";
 	char out[2][48];
@@ -245,7 +245,7 @@ PEAL_TEST(a_short_buffer_leaves_the_message)
 	}
 }
 
-PEAL_TEST(a_bulk_beyond_what_each_producer_may_have_is_refused)
+PEAL_TEST(bulk_beyond_the_lease_limit_is_refused)
 {
 	uint64_t words[32] = { 0 };
 	uint32_t kind;
@@ -255,7 +255,7 @@ PEAL_TEST(a_bulk_beyond_what_each_producer_may_have_is_refused)
 		struct peal_queue_end *p;
 		struct peal_queue *q;
 
-		o.producers = 2;
+		o.max_producers = 2;
 		q = make(o);
 		p = producer(q);
 		CHECK_OK(peal_queue_push_bulk(p, words, 8, 16, 0));
@@ -266,7 +266,7 @@ PEAL_TEST(a_bulk_beyond_what_each_producer_may_have_is_refused)
 	}
 }
 
-PEAL_TEST(wrong_ends_and_counts_are_refused)
+PEAL_TEST(invalid_ends_and_counts_are_refused)
 {
 	struct peal_queue *q = make(plain);
 	struct peal_queue_end *p = producer(q), *c = consumer(q);
@@ -292,7 +292,7 @@ PEAL_TEST(wrong_ends_and_counts_are_refused)
 	CHECK_OK(peal_queue_destroy(q));
 }
 
-PEAL_TEST(large_messages_go_by_a_link)
+PEAL_TEST(large_messages_use_a_link)
 {
 	struct peal_queue_options o = plain;
 	static uint8_t in[100000], out[100000];
@@ -317,7 +317,7 @@ PEAL_TEST(large_messages_go_by_a_link)
 	CHECK_OK(peal_queue_destroy(q));
 }
 
-PEAL_TEST(a_later_end_goes_on_where_the_earlier_was)
+PEAL_TEST(reopened_end_continues_at_old_position)
 {
 	uint64_t i, out, next;
 
@@ -384,7 +384,7 @@ static void *send_all(void *argument)
 			CHECK_OK(peal_queue_push(s->end, m, sizeof(*m), -1));
 		else
 			CHECK_OK(peal_queue_push_bulk(s->end, m, sizeof(*m), n,
-						      PATIENCE));
+						      MAX_WAIT));
 		sent += n;
 	}
 	CHECK_OK(peal_queue_close(s->end));
@@ -449,39 +449,39 @@ static void stress(struct peal_queue_options o)
 	struct sender s[4];
 	uint32_t i;
 
-	for (i = 0; i < o.producers; i++) {
+	for (i = 0; i < o.max_producers; i++) {
 		s[i].end = producer(q);
 		s[i].number = i;
 	}
-	for (i = 0; i < o.consumers; i++) {
+	for (i = 0; i < o.max_consumers; i++) {
 		t[i].q = q;
 		t[i].end = consumer(q);
-		identity_begin(&t[i].id, o.producers, MESSAGES);
+		identity_begin(&t[i].id, o.max_producers, MESSAGES);
 	}
-	for (i = 0; i < o.consumers; i++)
+	for (i = 0; i < o.max_consumers; i++)
 		CHECK(!pthread_create(&t[i].thread, NULL, take_all, &t[i]));
-	for (i = 0; i < o.producers; i++)
+	for (i = 0; i < o.max_producers; i++)
 		CHECK(!pthread_create(&s[i].thread, NULL, send_all, &s[i]));
-	for (i = 0; i < o.producers; i++)
+	for (i = 0; i < o.max_producers; i++)
 		pthread_join(s[i].thread, NULL);
-	for (i = 0; i < o.consumers; i++)
+	for (i = 0; i < o.max_consumers; i++)
 		pthread_join(t[i].thread, NULL);
-	CHECK_EQ(info(q).accepted, o.producers * MESSAGES);
+	CHECK_EQ(info(q).accepted, o.max_producers * MESSAGES);
 	CHECK_EQ(info(q).queued, 0);
 	if (o.kind != PEAL_QUEUE_TOPIC) {
-		gather(t, o.consumers, o.producers * MESSAGES);
-		o.consumers = 1;
+		gather(t, o.max_consumers, o.max_producers * MESSAGES);
+		o.max_consumers = 1;
 	}
-	for (i = 0; i < o.consumers; i++) {
-		CHECK_EQ(t[i].id.received, o.producers * MESSAGES);
+	for (i = 0; i < o.max_consumers; i++) {
+		CHECK_EQ(t[i].id.received, o.max_producers * MESSAGES);
 		CHECK(identity_end(&t[i].id, accepted));
 	}
-	for (i = 0; t[i].end && i < q->options.consumers; i++)
+	for (i = 0; t[i].end && i < q->options.max_consumers; i++)
 		CHECK_OK(peal_queue_close(t[i].end));
 	CHECK_OK(peal_queue_destroy(q));
 }
 
-PEAL_TEST(threads_lose_nothing_and_keep_their_order)
+PEAL_TEST(concurrent_threads_keep_order_without_loss)
 {
 	/* kind, producers, consumers, capacity */
 	static const uint32_t shapes[][4] = {
@@ -499,14 +499,14 @@ PEAL_TEST(threads_lose_nothing_and_keep_their_order)
 		for (i = 0; i < 4; i++) {
 			o.policy = policy;
 			o.kind = shapes[i][0];
-			o.producers = shapes[i][1];
-			o.consumers = shapes[i][2];
+			o.max_producers = shapes[i][1];
+			o.max_consumers = shapes[i][2];
 			o.capacity = shapes[i][3];
 			stress(o);
 		}
 }
 
-PEAL_TEST(a_topic_that_overwrites_says_what_was_missed)
+PEAL_TEST(overwriting_topic_reports_missed_messages)
 {
 	struct peal_queue_options o = of_kind(PEAL_QUEUE_TOPIC);
 	struct peal_queue_end *p, *fast, *slow;
@@ -514,7 +514,7 @@ PEAL_TEST(a_topic_that_overwrites_says_what_was_missed)
 	struct peal_queue *q;
 
 	o.overwrite = 1;
-	o.consumers = 2;
+	o.max_consumers = 2;
 	q = make(o);
 	p = producer(q);
 	CHECK_OK(peal_queue_push(p, &out, 8, 0)); /* no consumer is open */
@@ -540,7 +540,7 @@ PEAL_TEST(a_topic_that_overwrites_says_what_was_missed)
 }
 
 /* A consumer claims messages and closes. The other consumer gets them. */
-PEAL_TEST(who_leaves_a_work_queue_leaves_its_messages)
+PEAL_TEST(closing_consumer_releases_its_claims)
 {
 	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
 	struct peal_queue_end *p, *c[2];
@@ -548,7 +548,7 @@ PEAL_TEST(who_leaves_a_work_queue_leaves_its_messages)
 	struct peal_queue *q;
 	int n;
 
-	o.consumers = 2;
+	o.max_consumers = 2;
 	q = make(o);
 	p = producer(q);
 	for (i = 0; i < 300; i++) {
@@ -561,7 +561,7 @@ PEAL_TEST(who_leaves_a_work_queue_leaves_its_messages)
 		CHECK_OK(peal_queue_close(c[0]));
 		while (n < 20)
 			n += peal_queue_pop_burst(c[1], out, 8, 32, NULL,
-						  PATIENCE);
+						  MAX_WAIT);
 		CHECK_EQ(n, 20);
 		CHECK_OK(peal_queue_close(c[1]));
 	}
@@ -626,7 +626,7 @@ static void push_until_woken(struct peal_queue_end *p, struct peal_queue_end *c)
 			;
 		before = wakes();
 		CHECK(!pthread_create(&thread, NULL, pop_later, &later));
-		CHECK_OK(peal_queue_push(p, &word, 8, PATIENCE));
+		CHECK_OK(peal_queue_push(p, &word, 8, MAX_WAIT));
 		pthread_join(thread, NULL);
 	}
 	CHECK(round < ROUNDS || wakes() != before);
@@ -634,7 +634,7 @@ static void push_until_woken(struct peal_queue_end *p, struct peal_queue_end *c)
 		;
 }
 
-PEAL_TEST(who_waits_sleeps_and_is_woken)
+PEAL_TEST(waiting_end_sleeps_and_is_woken)
 {
 	uint64_t word = 0, before;
 	pthread_t thread;
@@ -650,7 +650,7 @@ PEAL_TEST(who_waits_sleeps_and_is_woken)
 		for (round = 0; round < ROUNDS && wakes() == before; round++) {
 			CHECK(!pthread_create(&thread, NULL, push_later,
 					      &later));
-			CHECK_OK(peal_queue_pop(c, &word, 8, NULL, PATIENCE));
+			CHECK_OK(peal_queue_pop(c, &word, 8, NULL, MAX_WAIT));
 			CHECK_EQ(word, 7);
 			pthread_join(thread, NULL);
 		}
@@ -669,7 +669,7 @@ static void *close_later(void *argument)
 	return NULL;
 }
 
-PEAL_TEST(who_waits_learns_that_the_other_side_is_closed)
+PEAL_TEST(waiting_end_returns_when_other_side_closes)
 {
 	uint64_t word = 0;
 	pthread_t thread;
@@ -702,11 +702,11 @@ static void *wait_for_one(void *argument)
 	struct peal_queue_end *end = (struct peal_queue_end *)argument;
 	uint64_t word;
 
-	CHECK_OK(peal_queue_pop(end, &word, 8, NULL, PATIENCE));
+	CHECK_OK(peal_queue_pop(end, &word, 8, NULL, MAX_WAIT));
 	return NULL;
 }
 
-PEAL_TEST(a_second_thread_on_an_end_is_told)
+PEAL_TEST(second_thread_on_an_end_is_detected)
 {
 	struct peal_queue *q = make(plain);
 	struct peal_queue_end *p = producer(q), *c = consumer(q);
@@ -734,18 +734,19 @@ PEAL_TEST(a_second_thread_on_an_end_is_told)
 	CHECK_OK(peal_queue_destroy(q));
 }
 
-PEAL_TEST_MAIN(RUN(the_ends_choose_the_kind);
+PEAL_TEST_MAIN(RUN(number_of_ends_selects_the_kind);
 	       RUN(options_out_of_range_are_refused_with_their_value);
-	       RUN(no_more_ends_than_were_said); RUN(what_goes_in_comes_out);
-	       RUN(a_full_queue_takes_nothing_and_loses_nothing);
-	       RUN(a_short_buffer_leaves_the_message);
-	       RUN(a_bulk_beyond_what_each_producer_may_have_is_refused);
-	       RUN(wrong_ends_and_counts_are_refused);
-	       RUN(large_messages_go_by_a_link);
-	       RUN(a_later_end_goes_on_where_the_earlier_was);
-	       RUN(threads_lose_nothing_and_keep_their_order);
-	       RUN(a_topic_that_overwrites_says_what_was_missed);
-	       RUN(who_leaves_a_work_queue_leaves_its_messages);
-	       RUN(who_waits_sleeps_and_is_woken);
-	       RUN(who_waits_learns_that_the_other_side_is_closed);
-	       RUN(a_second_thread_on_an_end_is_told);)
+	       RUN(open_beyond_declared_ends_returns_ebusy);
+	       RUN(queue_delivers_messages_in_order);
+	       RUN(full_queue_refuses_push_without_loss);
+	       RUN(short_buffer_keeps_the_message);
+	       RUN(bulk_beyond_the_lease_limit_is_refused);
+	       RUN(invalid_ends_and_counts_are_refused);
+	       RUN(large_messages_use_a_link);
+	       RUN(reopened_end_continues_at_old_position);
+	       RUN(concurrent_threads_keep_order_without_loss);
+	       RUN(overwriting_topic_reports_missed_messages);
+	       RUN(closing_consumer_releases_its_claims);
+	       RUN(waiting_end_sleeps_and_is_woken);
+	       RUN(waiting_end_returns_when_other_side_closes);
+	       RUN(second_thread_on_an_end_is_detected);)

@@ -26,7 +26,7 @@ static void closed_keep_nothing(uint32_t kind, uint32_t producers,
 	uint64_t word = 0, filled;
 	uint32_t i;
 
-	o.producers = producers;
+	o.max_producers = producers;
 	o.capacity = capacity;
 	q = make(o);
 	c = consumer(q);
@@ -56,7 +56,7 @@ static void closed_keep_nothing(uint32_t kind, uint32_t producers,
 	close_all(q);
 }
 
-PEAL_TEST(producers_that_are_closed_keep_no_room)
+PEAL_TEST(closed_producers_hold_no_slots)
 {
 	uint32_t kind;
 	int refused;
@@ -86,7 +86,7 @@ static struct peal_queue *claimed_by_first(struct peal_queue_end *c[2])
 	struct peal_work *w;
 	struct peal_queue *q;
 
-	o.consumers = 2;
+	o.max_consumers = 2;
 	q = make(o);
 	w = (struct peal_work *)(void *)q->memory;
 	p = producer(q);
@@ -101,7 +101,7 @@ static struct peal_queue *claimed_by_first(struct peal_queue_end *c[2])
 	return q;
 }
 
-PEAL_TEST(a_work_queue_does_not_end_while_one_has_claims)
+PEAL_TEST(work_queue_does_not_end_while_claims_exist)
 {
 	struct peal_queue_end *c[2];
 	struct peal_queue *q = claimed_by_first(c);
@@ -112,7 +112,7 @@ PEAL_TEST(a_work_queue_does_not_end_while_one_has_claims)
 		    PEAL_ETIMEDOUT, "is empty");
 	/* c[0] closes: c[1] gets its claim */
 	CHECK_OK(peal_queue_close(c[0]));
-	CHECK_OK(peal_queue_pop(c[1], &word, 8, NULL, PATIENCE));
+	CHECK_OK(peal_queue_pop(c[1], &word, 8, NULL, MAX_WAIT));
 	CHECK_EQ(word, 7);
 	CHECK_EQ(peal_queue_pop(c[1], &word, 8, NULL, 0), PEAL_EEND);
 	CHECK_EQ(info(q).delivered, 1);
@@ -165,7 +165,7 @@ static uint64_t take_stream(struct peal_queue_end *c)
 
 	for (i = 0; result != PEAL_EEND; i++) {
 		result = peal_queue_pop(c, &word, 8, NULL,
-					i < LOOKS ? 0 : PATIENCE);
+					i < LOOKS ? 0 : MAX_WAIT);
 		CHECK(!result || result == PEAL_EEND ||
 		      (result == PEAL_EAGAIN && i < LOOKS));
 		got += !result;
@@ -174,7 +174,7 @@ static uint64_t take_stream(struct peal_queue_end *c)
 }
 
 /* All messages that were put before the last close come before the end. */
-PEAL_TEST(no_stream_ends_without_its_message)
+PEAL_TEST(end_of_stream_follows_all_messages)
 {
 	EACH_KIND(kind)
 	{
@@ -198,7 +198,7 @@ PEAL_TEST(no_stream_ends_without_its_message)
 }
 
 /* The consumer learns of overwritten messages before the end. */
-PEAL_TEST(a_topic_does_not_end_before_it_says_what_was_missed)
+PEAL_TEST(topic_reports_misses_before_its_end)
 {
 	struct peal_queue_options o = of_kind(PEAL_QUEUE_TOPIC);
 	struct peal_queue_end *p, *c;
@@ -213,7 +213,7 @@ PEAL_TEST(a_topic_does_not_end_before_it_says_what_was_missed)
 		for (word = 0; word < 40000; word++)
 			CHECK_OK(peal_queue_push(p, &word, 8, 0));
 		CHECK_OK(peal_queue_close(p));
-		for (got = 0; !peal_queue_pop(c, &word, 8, NULL, PATIENCE);)
+		for (got = 0; !peal_queue_pop(c, &word, 8, NULL, MAX_WAIT);)
 			got++;
 		CHECK(got >= 1);
 		CHECK_EQ(word, 39999);
@@ -258,7 +258,7 @@ static void *push_for_nobody(void *argument)
 	struct peal_queue_end *end = (struct peal_queue_end *)argument;
 	uint64_t word = 0;
 
-	CHECK_EQ(peal_queue_push(end, &word, 8, PATIENCE), PEAL_EPIPE);
+	CHECK_EQ(peal_queue_push(end, &word, 8, MAX_WAIT), PEAL_EPIPE);
 	return NULL;
 }
 
@@ -279,7 +279,7 @@ static int close_wakes(struct peal_queue_end *last, struct peal_queue_end *end,
 	return before != 0;
 }
 
-PEAL_TEST(closing_wakes_who_waits)
+PEAL_TEST(close_wakes_waiting_ends)
 {
 	EACH_KIND(kind)
 	{
@@ -362,7 +362,7 @@ static int taking_wakes(uint32_t kind, uint32_t n)
 }
 
 /* In at least one of 20 tries the waiter is still asleep. */
-PEAL_TEST(putting_and_taking_wake_who_waits)
+PEAL_TEST(push_and_pop_wake_waiting_ends)
 {
 	EACH_KIND(kind)
 	{
@@ -380,12 +380,12 @@ PEAL_TEST(putting_and_taking_wake_who_waits)
 }
 
 /* The free slots were reserved for `first`, which requested them first. */
-PEAL_TEST(closing_wakes_the_producer_that_gets_its_room)
+PEAL_TEST(close_wakes_producer_that_gets_free_slots)
 {
 	struct peal_queue_options o = of_kind(PEAL_QUEUE_MAILBOX);
 	int woken = 0, i, k;
 
-	o.producers = 2;
+	o.max_producers = 2;
 	o.capacity = 8;
 	for (i = 0; i < 20 && !woken; i++) {
 		struct peal_queue *q = make(o);
@@ -407,7 +407,7 @@ PEAL_TEST(closing_wakes_the_producer_that_gets_its_room)
 }
 
 /* In at least one of 20 tries c[1] still sleeps when c[0] takes its message. */
-PEAL_TEST(who_waits_for_the_claims_of_another_is_woken)
+PEAL_TEST(consumer_waiting_for_other_claims_is_woken)
 {
 	uint64_t word, before = wakes(), i;
 	struct peal_queue_end *c[2];
@@ -428,11 +428,11 @@ PEAL_TEST(who_waits_for_the_claims_of_another_is_woken)
 	CHECK(wakes() != before);
 }
 
-PEAL_TEST_MAIN(RUN(producers_that_are_closed_keep_no_room);
-	       RUN(a_work_queue_does_not_end_while_one_has_claims);
-	       RUN(no_stream_ends_without_its_message);
-	       RUN(a_topic_does_not_end_before_it_says_what_was_missed);
-	       RUN(a_closed_end_is_refused); RUN(closing_wakes_who_waits);
-	       RUN(putting_and_taking_wake_who_waits);
-	       RUN(closing_wakes_the_producer_that_gets_its_room);
-	       RUN(who_waits_for_the_claims_of_another_is_woken);)
+PEAL_TEST_MAIN(RUN(closed_producers_hold_no_slots);
+	       RUN(work_queue_does_not_end_while_claims_exist);
+	       RUN(end_of_stream_follows_all_messages);
+	       RUN(topic_reports_misses_before_its_end);
+	       RUN(a_closed_end_is_refused); RUN(close_wakes_waiting_ends);
+	       RUN(push_and_pop_wake_waiting_ends);
+	       RUN(close_wakes_producer_that_gets_free_slots);
+	       RUN(consumer_waiting_for_other_claims_is_woken);)

@@ -47,7 +47,7 @@ static void step_count(void);
 		steps_most = steps > steps_most ? steps : steps_most;          \
 	} while (0)
 
-#include "victim.h"
+#include "corruption_fixture.h"
 
 static void step_count(void)
 {
@@ -116,7 +116,7 @@ static void say(const char *what, uint32_t policy)
 	steps_most = 0;
 }
 
-PEAL_TEST(calls_of_links_end_whatever_the_other_end_does)
+PEAL_TEST(link_calls_end_for_any_peer_behaviour)
 {
 	EACH_POLICY(policy)
 	{
@@ -127,7 +127,7 @@ PEAL_TEST(calls_of_links_end_whatever_the_other_end_does)
 
 /* ---- the other kinds ----------------------------------------------------- */
 
-PEAL_TEST(calls_end_whatever_the_words_say)
+PEAL_TEST(calls_end_for_any_memory_content)
 {
 	size_t i;
 
@@ -139,7 +139,7 @@ PEAL_TEST(calls_end_whatever_the_words_say)
 		}
 }
 
-PEAL_TEST(calls_end_whatever_others_do_at_once)
+PEAL_TEST(calls_end_under_concurrent_corruption)
 {
 	size_t i;
 
@@ -184,7 +184,7 @@ static void between_put(void)
 static int late_in_order(uint32_t policy, uint64_t late, unsigned long due,
 			 int *more)
 {
-	struct peal_work_got got[2];
+	struct peal_work_received got[2];
 	struct identity_message m[2];
 	struct work_pool *w = &between_pool;
 	uint64_t next = 0, looks;
@@ -219,7 +219,7 @@ static int late_in_order(uint32_t policy, uint64_t late, unsigned long due,
 	return sound;
 }
 
-PEAL_TEST(late_messages_are_in_order_between_whichever_steps_they_come)
+PEAL_TEST(late_messages_stay_in_order_at_any_step)
 {
 	unsigned long due;
 	uint64_t late;
@@ -264,7 +264,7 @@ PEAL_TEST(links_need_no_read_modify_write)
 	}
 }
 
-PEAL_TEST(mailboxes_need_one_add_a_bulk_and_one_a_lease)
+PEAL_TEST(mailbox_needs_one_add_per_bulk_and_per_lease)
 {
 	EACH_POLICY(policy)
 	{
@@ -283,7 +283,7 @@ PEAL_TEST(mailboxes_need_one_add_a_bulk_and_one_a_lease)
 	}
 }
 
-PEAL_TEST(work_queues_need_one_add_a_bulk_two_a_burst_and_one_a_block)
+PEAL_TEST(work_queue_atomic_adds_are_bounded)
 {
 	uint32_t solo;
 
@@ -304,7 +304,7 @@ PEAL_TEST(work_queues_need_one_add_a_bulk_two_a_burst_and_one_a_block)
 	}
 }
 
-PEAL_TEST(topics_need_one_add_a_look)
+PEAL_TEST(topic_put_needs_at_most_one_add)
 {
 	size_t i;
 
@@ -376,7 +376,7 @@ static int topic_take_waiting(struct stage *s, uint32_t n)
 	return r;
 }
 
-PEAL_TEST(puts_that_wait_for_room_are_caught)
+PEAL_TEST(puts_that_wait_for_free_slots_are_caught)
 {
 	static void (*const puts[])(struct stage *, uint32_t) = {
 		mailbox_put_waiting, work_put_waiting, topic_put_waiting
@@ -412,13 +412,13 @@ PEAL_TEST(takes_that_wait_for_a_message_are_caught)
 		}
 }
 
-PEAL_TEST_MAIN(RUN(calls_of_links_end_whatever_the_other_end_does);
-	       RUN(calls_end_whatever_the_words_say);
-	       RUN(calls_end_whatever_others_do_at_once);
-	       RUN(late_messages_are_in_order_between_whichever_steps_they_come);
+PEAL_TEST_MAIN(RUN(link_calls_end_for_any_peer_behaviour);
+	       RUN(calls_end_for_any_memory_content);
+	       RUN(calls_end_under_concurrent_corruption);
+	       RUN(late_messages_stay_in_order_at_any_step);
 	       RUN(links_need_no_read_modify_write);
-	       RUN(mailboxes_need_one_add_a_bulk_and_one_a_lease);
-	       RUN(work_queues_need_one_add_a_bulk_two_a_burst_and_one_a_block);
-	       RUN(topics_need_one_add_a_look);
-	       RUN(puts_that_wait_for_room_are_caught);
+	       RUN(mailbox_needs_one_add_per_bulk_and_per_lease);
+	       RUN(work_queue_atomic_adds_are_bounded);
+	       RUN(topic_put_needs_at_most_one_add);
+	       RUN(puts_that_wait_for_free_slots_are_caught);
 	       RUN(takes_that_wait_for_a_message_are_caught);)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows the defaults, sizes, refusals and header of a link's ring. */
-#include <peal/device/slot.h>
+#include <peal/device/impl/queue/slot.h>
 #include <peal/errors.h>
 
 #include "peal_test.h"
@@ -34,7 +34,7 @@ PEAL_TEST(all_zero_gives_the_documented_defaults)
 }
 
 /* A completed spec stays unchanged if it is completed again. */
-PEAL_TEST(default_slot_holds_every_message_up_to_what_the_table_says)
+PEAL_TEST(default_slot_holds_messages_up_to_table_limit)
 {
 	uint32_t policy, bytes;
 
@@ -91,7 +91,7 @@ PEAL_TEST(larger_messages_get_slots_of_64_bytes_and_a_slab)
 	}
 }
 
-PEAL_TEST(default_slab_ends_at_64_mib_or_nine_messages)
+PEAL_TEST(default_slab_is_64_mib_or_nine_messages)
 {
 	struct peali_ring_spec s = { 1024, 0, 0, 1 << 20, 0 };
 
@@ -108,7 +108,7 @@ PEAL_TEST(default_slab_ends_at_64_mib_or_nine_messages)
 	CHECK_EQ(s.slab_bytes, 20 << 20);
 }
 
-PEAL_TEST(slab_is_rounded_up_and_left_out_where_messages_fit_slots)
+PEAL_TEST(slab_is_rounded_up_and_omitted_if_slots_suffice)
 {
 	struct peali_ring_spec s = { 4, 0, 0, 1000, 5001 };
 
@@ -122,7 +122,7 @@ PEAL_TEST(slab_is_rounded_up_and_left_out_where_messages_fit_slots)
 	CHECK_EQ(s.slab_bytes, 5 * 64);
 }
 
-PEAL_TEST(policy_is_the_default_or_the_best_that_both_ends_can_do)
+PEAL_TEST(policy_is_the_default_or_the_best_of_both_ends)
 {
 	struct peali_ring_spec s = { 0, 0, 0, 0, 0 };
 
@@ -211,7 +211,7 @@ static const struct {
 	{ { 0, 32, 3, 100, 0 }, PEAL_EMSGSIZE, "slot_bytes", "100", "48" },
 };
 
-PEAL_TEST(bad_options_are_refused_with_name_value_and_what_is_allowed)
+PEAL_TEST(option_error_names_option_value_and_range)
 {
 	size_t i;
 
@@ -228,7 +228,7 @@ PEAL_TEST(bad_options_are_refused_with_name_value_and_what_is_allowed)
 	}
 }
 
-PEAL_TEST(extreme_options_that_are_allowed_do_not_overflow)
+PEAL_TEST(largest_options_do_not_overflow)
 {
 	struct peali_ring_spec s = { 1u << 20, 4096, 0, 256 << 20, 1ULL << 40 };
 	struct peal_ring ring;
@@ -241,7 +241,7 @@ PEAL_TEST(extreme_options_that_are_allowed_do_not_overflow)
 	CHECK_OK(peali_ring_check(&ring, ring.total_bytes, "call"));
 }
 
-PEAL_TEST(emitting_n_at_a_time_needs_n_slots_and_one_message_more_of_slab)
+PEAL_TEST(emit_limit_requires_slots_and_slab)
 {
 	struct peali_ring_spec s = { 4, 0, 0, 1000, 4 * 1008 };
 
@@ -259,7 +259,7 @@ PEAL_TEST(emitting_n_at_a_time_needs_n_slots_and_one_message_more_of_slab)
 	CHECK_EQ(peali_ring_spec_emits(&s, ~0u, "call"), PEAL_EINVAL);
 }
 
-PEAL_TEST(stage_holds_the_largest_content_of_a_slot)
+PEAL_TEST(stage_buffer_holds_largest_slot_content)
 {
 	uint32_t policy, slot;
 
@@ -281,7 +281,7 @@ PEAL_TEST(stage_holds_the_largest_content_of_a_slot)
 	}
 }
 
-PEAL_TEST(header_lays_slots_and_slab_out_one_after_another)
+PEAL_TEST(header_places_slab_after_slots)
 {
 	struct peali_ring_spec s = { 8, 48, PEAL_POLICY_ATOM8, 3000, 10000 };
 	struct peal_ring ring;
@@ -316,7 +316,7 @@ PEAL_TEST(header_lays_slots_and_slab_out_one_after_another)
 		CHECK_CONTAINS(peal_last_error()->text, name);                 \
 	} while (0)
 
-PEAL_TEST(damaged_header_is_refused_by_the_name_of_its_field)
+PEAL_TEST(damaged_header_error_names_the_field)
 {
 	struct peali_ring_spec s = { 8, 64, PEAL_POLICY_SEQUENCE, 3000, 0 };
 	struct peal_ring good;
@@ -352,7 +352,7 @@ PEAL_TEST(damaged_header_is_refused_by_the_name_of_its_field)
 }
 
 /* A damaged header that passes the check refers only to mapped memory. */
-PEAL_TEST(random_damage_that_passes_stays_in_bounds)
+PEAL_TEST(accepted_random_headers_stay_in_bounds)
 {
 	struct peali_ring_spec s = { 8, 64, PEAL_POLICY_ATOM16, 3000, 0 };
 	unsigned long long seed = 42;
@@ -378,17 +378,16 @@ PEAL_TEST(random_damage_that_passes_stays_in_bounds)
 	CHECK(refused > 90000);
 }
 
-PEAL_TEST_MAIN(
-	RUN(all_zero_gives_the_documented_defaults);
-	RUN(default_slot_holds_every_message_up_to_what_the_table_says);
-	RUN(larger_messages_get_slots_of_64_bytes_and_a_slab);
-	RUN(default_slab_ends_at_64_mib_or_nine_messages);
-	RUN(slab_is_rounded_up_and_left_out_where_messages_fit_slots);
-	RUN(policy_is_the_default_or_the_best_that_both_ends_can_do);
-	RUN(bad_options_are_refused_with_name_value_and_what_is_allowed);
-	RUN(extreme_options_that_are_allowed_do_not_overflow);
-	RUN(emitting_n_at_a_time_needs_n_slots_and_one_message_more_of_slab);
-	RUN(stage_holds_the_largest_content_of_a_slot);
-	RUN(header_lays_slots_and_slab_out_one_after_another);
-	RUN(damaged_header_is_refused_by_the_name_of_its_field);
-	RUN(random_damage_that_passes_stays_in_bounds);)
+PEAL_TEST_MAIN(RUN(all_zero_gives_the_documented_defaults);
+	       RUN(default_slot_holds_messages_up_to_table_limit);
+	       RUN(larger_messages_get_slots_of_64_bytes_and_a_slab);
+	       RUN(default_slab_is_64_mib_or_nine_messages);
+	       RUN(slab_is_rounded_up_and_omitted_if_slots_suffice);
+	       RUN(policy_is_the_default_or_the_best_of_both_ends);
+	       RUN(option_error_names_option_value_and_range);
+	       RUN(largest_options_do_not_overflow);
+	       RUN(emit_limit_requires_slots_and_slab);
+	       RUN(stage_buffer_holds_largest_slot_content);
+	       RUN(header_places_slab_after_slots);
+	       RUN(damaged_header_error_names_the_field);
+	       RUN(accepted_random_headers_stay_in_bounds);)

@@ -128,7 +128,7 @@ static void send_first(struct peal_timers *t, struct model *m, uint32_t way)
 }
 
 /* Random steps. There are few due times, so many timers have an equal one. */
-PEAL_TEST(a_table_is_what_a_list_is)
+PEAL_TEST(timer_table_matches_reference_list)
 {
 	unsigned long long random = 4711;
 	struct model m = { .n = 0 };
@@ -181,7 +181,7 @@ static uint64_t again(struct table *x, uint64_t due_ns, uint64_t now,
 }
 
 /* A late tick does not move later ticks: their times stay multiples of 10. */
-PEAL_TEST(a_late_tick_makes_no_later_one_late)
+PEAL_TEST(late_tick_does_not_shift_following_ticks)
 {
 	struct table x;
 	uint64_t missed, late;
@@ -198,5 +198,5 @@ PEAL_TEST(a_late_tick_makes_no_later_one_late)
 	free(x.memory);
 }
 
-PEAL_TEST_MAIN(RUN(a_table_is_what_a_list_is);
-	       RUN(a_late_tick_makes_no_later_one_late);)
+PEAL_TEST_MAIN(RUN(timer_table_matches_reference_list);
+	       RUN(late_tick_does_not_shift_following_ticks);)

@@ -39,7 +39,7 @@ static void fill_and_drain(uint32_t policy, uint32_t slots, uint64_t start)
 	topic_ring_close(&r);
 }
 
-PEAL_TEST(publisher_waits_for_the_slowest)
+PEAL_TEST(publisher_waits_for_slowest_subscriber)
 {
 	static const uint32_t slots[] = { 1, 2, 16 };
 	size_t i;
@@ -55,7 +55,7 @@ PEAL_TEST(publisher_waits_for_the_slowest)
 	}
 }
 
-PEAL_TEST(cursor_is_told_by_quarters_and_when_idle)
+PEAL_TEST(cursor_is_published_by_quarters_and_when_idle)
 {
 	struct topic_ring r;
 	uint64_t i, got, missed;
@@ -80,7 +80,7 @@ PEAL_TEST(bulk_is_all_or_nothing)
 {
 	struct peal_header h = { 0, 0, 0 };
 	static uint8_t data[9 * TOPIC_BYTES];
-	struct peal_topic_got got[8];
+	struct peal_topic_received got[8];
 	struct topic_ring r;
 
 	EACH_POLICY(policy)
@@ -111,7 +111,7 @@ PEAL_TEST(bulk_is_all_or_nothing)
 	}
 }
 
-PEAL_TEST(who_joins_late_begins_with_the_oldest_or_the_next)
+PEAL_TEST(join_starts_at_oldest_or_next_message)
 {
 	uint64_t i, got, missed;
 	struct topic_ring r;
@@ -155,7 +155,7 @@ PEAL_TEST(who_joins_late_begins_with_the_oldest_or_the_next)
  * A subscriber joins after the publisher has promised itself slots beyond the
  * tail.
  */
-PEAL_TEST(who_joins_is_never_overrun)
+PEAL_TEST(joining_subscriber_is_never_overrun)
 {
 	uint64_t before, i, got, missed;
 	struct topic_ring r;
@@ -211,7 +211,7 @@ static void lap_a_reader(uint32_t policy, uint32_t slots, uint64_t start)
 	topic_ring_close(&r);
 }
 
-PEAL_TEST(slow_reader_is_told_how_many_it_missed)
+PEAL_TEST(slow_reader_gets_its_missed_count)
 {
 	static const uint32_t slots[] = { 1, 2, 16 };
 	size_t i;
@@ -230,7 +230,7 @@ PEAL_TEST(slow_reader_is_told_how_many_it_missed)
  * A slot's tag repeats after 65,536 laps, and seems old after 32,768. A reader
  * that sleeps so long still learns how many messages it missed.
  */
-PEAL_TEST(reader_that_sleeps_through_all_laps_is_told)
+PEAL_TEST(missed_count_is_exact_after_tag_wrap)
 {
 	static const uint64_t laps[] = { 65535, 65536, 65537,
 					 32768, 40000, 131072 };
@@ -257,7 +257,7 @@ PEAL_TEST(reader_that_sleeps_through_all_laps_is_told)
 }
 
 /* After so many laps further bits of the lap repeat, too. */
-PEAL_TEST(reader_that_sleeps_for_2_to_the_24_laps_and_more_is_told)
+PEAL_TEST(missed_count_is_exact_after_2_pow_16_to_47_laps)
 {
 	uint64_t laps, got, missed;
 	struct topic_ring r;
@@ -296,7 +296,7 @@ static void refused(uint32_t slots, uint32_t bytes, uint32_t n, uint32_t mode,
 	CHECK_EQ(s.slot_bytes, 0);
 }
 
-PEAL_TEST(each_refusal_names_the_option)
+PEAL_TEST(refused_option_is_named)
 {
 	struct peali_topic_spec s = { 64, 0, 5, 0, 0, 0 };
 	struct peal_topic t;
@@ -305,8 +305,8 @@ PEAL_TEST(each_refusal_names_the_option)
 	refused(3, 0, 1, 0, "capacity is 3");
 	refused(1u << 21, 0, 1, 0, "capacity is 2097152");
 	refused(8, 4081, 1, 0, "message_bytes is 4081");
-	refused(8, 0, 0, 0, "subscribers is 0");
-	refused(8, 0, 257, 0, "subscribers is 257");
+	refused(8, 0, 0, 0, "max_subscribers is 0");
+	refused(8, 0, 257, 0, "max_subscribers is 257");
 	refused(8, 0, 1, 2, "overwrite is 2");
 	CHECK_OK(peali_topic_spec_complete(&s, 14, PEAL_POLICY_SEQUENCE,
 					   "call"));
@@ -318,12 +318,12 @@ PEAL_TEST(each_refusal_names_the_option)
 	CHECK_EQ(t.slots_offset, 8 * 128);
 }
 
-PEAL_TEST_MAIN(RUN(publisher_waits_for_the_slowest);
-	       RUN(cursor_is_told_by_quarters_and_when_idle);
+PEAL_TEST_MAIN(RUN(publisher_waits_for_slowest_subscriber);
+	       RUN(cursor_is_published_by_quarters_and_when_idle);
 	       RUN(bulk_is_all_or_nothing);
-	       RUN(who_joins_late_begins_with_the_oldest_or_the_next);
-	       RUN(who_joins_is_never_overrun);
-	       RUN(slow_reader_is_told_how_many_it_missed);
-	       RUN(reader_that_sleeps_through_all_laps_is_told);
-	       RUN(reader_that_sleeps_for_2_to_the_24_laps_and_more_is_told);
-	       RUN(each_refusal_names_the_option);)
+	       RUN(join_starts_at_oldest_or_next_message);
+	       RUN(joining_subscriber_is_never_overrun);
+	       RUN(slow_reader_gets_its_missed_count);
+	       RUN(missed_count_is_exact_after_tag_wrap);
+	       RUN(missed_count_is_exact_after_2_pow_16_to_47_laps);
+	       RUN(refused_option_is_named);)

@@ -76,7 +76,7 @@ static void publish(struct flow *f)
 
 /* Checks the messages of one call. `next`: the expected number. */
 static void look_at(struct reader *r, const uint8_t *body,
-		    struct peal_topic_got *got, int n, uint64_t *next)
+		    struct peal_topic_received *got, int n, uint64_t *next)
 {
 	struct flow *f = r->flow;
 	uint64_t sequence;
@@ -100,7 +100,7 @@ static void take_all(struct reader *r)
 	unsigned long long random = f->seed + 77 + r->index;
 	uint8_t *body = (uint8_t *)malloc(MANY * f->bytes);
 	uint64_t next = f->start;
-	struct peal_topic_got got[MANY];
+	struct peal_topic_received got[MANY];
 	int n;
 
 	CHECK(body);
@@ -266,18 +266,18 @@ static int passes(enum fault fault, uint32_t mode, uint32_t slots)
 	return run(&f, spec, 0);
 }
 
-PEAL_TEST(message_in_place_of_another_is_caught)
+PEAL_TEST(substituted_message_is_caught)
 {
 	CHECK(passes(FAULT_NONE, PEAL_TOPIC_WAIT, 16));
 	CHECK(!passes(FAULT_DOUBLE, PEAL_TOPIC_WAIT, 16));
 }
 
-PEAL_TEST(one_bit_changed_is_caught)
+PEAL_TEST(changed_bit_is_caught)
 {
 	CHECK(!passes(FAULT_BYTE, PEAL_TOPIC_WAIT, 16));
 }
 
-PEAL_TEST(reader_that_is_not_told_what_it_missed_is_caught)
+PEAL_TEST(reader_without_missed_count_is_caught)
 {
 	int tries = 0;
 
@@ -286,7 +286,7 @@ PEAL_TEST(reader_that_is_not_told_what_it_missed_is_caught)
 		CHECK(++tries < 200);
 }
 
-PEAL_TEST_MAIN(SIZES(STRESS_RUN) RUN(message_in_place_of_another_is_caught);
-	       RUN(one_bit_changed_is_caught);
-	       RUN(reader_that_is_not_told_what_it_missed_is_caught);
-	       stress_say();)
+PEAL_TEST_MAIN(SIZES(STRESS_RUN) RUN(substituted_message_is_caught);
+	       RUN(changed_bit_is_caught);
+	       RUN(reader_without_missed_count_is_caught);
+	       stress_print_total();)

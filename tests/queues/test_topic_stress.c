@@ -30,7 +30,7 @@ struct stage {
 	/* the topic's functions, or broken ones */
 	int (*publish)(struct topic_ring *r, uint64_t sequence, uint32_t n);
 	int (*take)(struct topic_ring *r, uint32_t index, uint8_t *data,
-		    struct peal_topic_got *got);
+		    struct peal_topic_received *got);
 	atomic_int ready, over;
 	atomic_ullong published;
 	struct reader readers[READERS];
@@ -48,14 +48,14 @@ static int publish_some(struct topic_ring *r, uint64_t sequence, uint32_t n)
 }
 
 static int take_one(struct topic_ring *r, uint32_t index, uint8_t *data,
-		    struct peal_topic_got *got)
+		    struct peal_topic_received *got)
 {
 	return peal_topic_take(r->t, &r->at[index].s, data, TOPIC_BYTES, got);
 }
 
 /* Checks one message. `next`: the expected number. */
 static void look_at(struct reader *d, const uint8_t *data,
-		    const struct peal_topic_got *got, uint64_t *next)
+		    const struct peal_topic_received *got, uint64_t *next)
 {
 	uint64_t sequence;
 
@@ -74,7 +74,7 @@ static void *read_all(void *argument)
 	struct stage *g = d->stage;
 	struct peal_topic_subscriber *s = &g->r.at[d->index].s;
 	unsigned long long random = g->seed + d->index;
-	struct peal_topic_got got;
+	struct peal_topic_received got;
 	uint8_t data[TOPIC_BYTES];
 	uint64_t next, began, i;
 	int over, r;
@@ -259,7 +259,7 @@ static uint64_t each_is_told(uint32_t policy, uint32_t slots, uint64_t start,
 	return lost;
 }
 
-PEAL_TEST(overwritten_subscriber_gets_whole_messages_and_the_count_of_the_rest)
+PEAL_TEST(overwritten_subscriber_counts_missed_messages)
 {
 	struct stress_clock clock = stress_begin(1);
 	uint64_t lost = 0, round;
@@ -281,7 +281,7 @@ PEAL_TEST(overwritten_subscriber_gets_whole_messages_and_the_count_of_the_rest)
 
 /* Does not check the tag again after the read. */
 static int take_unvalidated(struct topic_ring *r, uint32_t index, uint8_t *data,
-			    struct peal_topic_got *got)
+			    struct peal_topic_received *got)
 {
 	struct peal_topic_subscriber *s = &r->at[index].s;
 	uint8_t *slot = peali_topic_slot(r->t, s->number);
@@ -314,7 +314,7 @@ static int publish_anyway(struct topic_ring *r, uint64_t sequence, uint32_t n)
 	return publish_some(r, sequence, n);
 }
 
-PEAL_TEST(reader_that_does_not_look_twice_is_caught)
+PEAL_TEST(reader_without_revalidation_is_caught)
 {
 	uint64_t torn = 0, tries = 0;
 
@@ -333,7 +333,7 @@ PEAL_TEST(reader_that_does_not_look_twice_is_caught)
 	CHECK(torn);
 }
 
-PEAL_TEST(publisher_that_does_not_wait_is_caught)
+PEAL_TEST(publisher_without_wait_is_caught)
 {
 	uint64_t lost = 0, tries = 0;
 
@@ -354,7 +354,7 @@ PEAL_TEST(publisher_that_does_not_wait_is_caught)
 }
 
 /* Joins at slots that the publisher has promised itself. */
-PEAL_TEST(join_that_does_not_heed_the_promise_is_caught)
+PEAL_TEST(join_that_ignores_promised_slots_is_caught)
 {
 	uint64_t i, got, missed;
 	struct topic_ring r;
@@ -378,10 +378,10 @@ PEAL_TEST(join_that_does_not_heed_the_promise_is_caught)
 	}
 }
 
-PEAL_TEST_MAIN(
-	RUN(each_subscriber_gets_every_message_once_and_in_order);
-	RUN(joining_and_leaving_loses_nothing);
-	RUN(overwritten_subscriber_gets_whole_messages_and_the_count_of_the_rest);
-	RUN(reader_that_does_not_look_twice_is_caught);
-	RUN(publisher_that_does_not_wait_is_caught);
-	RUN(join_that_does_not_heed_the_promise_is_caught); stress_say();)
+PEAL_TEST_MAIN(RUN(each_subscriber_gets_every_message_once_and_in_order);
+	       RUN(joining_and_leaving_loses_nothing);
+	       RUN(overwritten_subscriber_counts_missed_messages);
+	       RUN(reader_without_revalidation_is_caught);
+	       RUN(publisher_without_wait_is_caught);
+	       RUN(join_that_ignores_promised_slots_is_caught);
+	       stress_print_total();)

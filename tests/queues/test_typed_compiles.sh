@@ -15,10 +15,10 @@ n_failed=0
 # compiles COMPILER LANGUAGE BODY: succeeds if the source compiles.
 compiles() {
     cat >"$work/unit.c" <<EOF
-#include <peal/device/typed.h>
-#include <peal/device/message_of.h>
-#include <peal/endpoint_of.h>
-#include <peal/queue_of.h>
+#include <peal/device/typed_queue.h>
+#include <peal/device/typed_message.h>
+#include <peal/typed_endpoint.h>
+#include <peal/typed_queue.h>
 struct task { uint64_t first, n; };
 struct other { uint64_t first, n; };
 #ifdef __cplusplus

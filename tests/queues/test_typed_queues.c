@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <peal/device/typed.h>
-#include <peal/queue_of.h>
+#include <peal/device/typed_queue.h>
+#include <peal/typed_queue.h>
 
 #include "front.h"
 #include "link_pair.h"
@@ -58,7 +58,7 @@ static void same(const struct task *a, const struct task *b, uint64_t n)
 	CHECK(!memcmp(a, b, n * sizeof(*a)));
 }
 
-PEAL_TEST(link_of_a_type)
+PEAL_TEST(typed_link_delivers_values)
 {
 	struct task in[8], out[8];
 	struct peal_message m;
@@ -97,7 +97,7 @@ PEAL_TEST(link_of_a_type)
 	}
 }
 
-PEAL_TEST(a_type_may_have_the_name_of_a_parameter)
+PEAL_TEST(type_may_be_named_like_a_parameter)
 {
 	struct peali_ring_spec spec;
 	struct task in[8], out[8];
@@ -114,7 +114,7 @@ PEAL_TEST(a_type_may_have_the_name_of_a_parameter)
 	link_pair_close(&l);
 }
 
-PEAL_TEST(mailbox_of_a_type)
+PEAL_TEST(typed_mailbox_delivers_values)
 {
 	struct peal_mailbox_lease lease = { 0, 0, 0, 0 };
 	struct peal_header got;
@@ -177,20 +177,20 @@ static void give_up(uint32_t policy)
 			peal_mailbox_flush(m);
 		for (k = 0; k < 2; k++) {
 			CHECK_EQ(task_mailbox_take(m, &out, &got), PEAL_EAGAIN);
-			CHECK(peal_mailbox_poison(m, m->ticket));
+			CHECK(peal_mailbox_abandon(m, m->ticket));
 		}
 		CHECK_EQ(task_mailbox_take(m, &out, &got), 0);
 		CHECK_EQ(got.flags, 3);
 		same(&in, &out, 1);
 		vanish(m, &lease);
-		CHECK(peal_mailbox_poison(m, m->ticket));
+		CHECK(peal_mailbox_abandon(m, m->ticket));
 		CHECK_EQ(task_mailbox_take(m, &out, &got), PEAL_EAGAIN);
 		CHECK_EQ(m->taken, m->ticket);
 	}
 	free(m);
 }
 
-PEAL_TEST(mailbox_of_a_type_skips_what_was_given_up)
+PEAL_TEST(typed_mailbox_skips_abandoned_slots)
 {
 	EACH_POLICY(policy)
 	give_up(policy);
@@ -204,7 +204,7 @@ static void work(uint32_t policy)
 	struct peal_work_set *set;
 	struct peal_work_producer p;
 	struct peal_work_member m;
-	struct peal_work_got got[8];
+	struct peal_work_received got[8];
 	struct task in[8], out[8];
 	struct peal_work *q;
 	uint8_t stage[128];
@@ -233,17 +233,17 @@ static void work(uint32_t policy)
 	free(set);
 }
 
-PEAL_TEST(work_queue_of_a_type)
+PEAL_TEST(typed_work_queue_delivers_values)
 {
 	EACH_POLICY(policy)
 	work(policy);
 }
 
-PEAL_TEST(topic_of_a_type)
+PEAL_TEST(typed_topic_delivers_values)
 {
 	struct peal_topic_publisher p;
 	struct peal_topic_subscriber s;
-	struct peal_topic_got got[8];
+	struct peal_topic_received got[8];
 	struct task in[8], out[8];
 	uint8_t stage[128];
 	uint64_t number = 7;
@@ -305,7 +305,7 @@ static void task_end(struct task_ends *e)
 	CHECK_OK(peal_queue_destroy(e->q.queue));
 }
 
-PEAL_TEST(thread_queue_of_a_type)
+PEAL_TEST(typed_thread_queue_delivers_values)
 {
 	struct task in[8], out[8];
 
@@ -328,7 +328,7 @@ PEAL_TEST(thread_queue_of_a_type)
 	}
 }
 
-PEAL_TEST(thread_queue_of_a_type_with_the_name_of_a_parameter)
+PEAL_TEST(queue_type_may_be_named_like_a_parameter)
 {
 	struct hidden_out_queue out_of;
 	struct hidden_out_consumer c;
@@ -349,7 +349,7 @@ PEAL_TEST(thread_queue_of_a_type_with_the_name_of_a_parameter)
 	CHECK_OK(peal_queue_destroy(q.queue));
 }
 
-PEAL_TEST(thread_queue_of_a_type_takes_no_other_length)
+PEAL_TEST(typed_thread_queue_refuses_other_lengths)
 {
 	struct task in[4], out;
 	uint64_t bytes;
@@ -379,7 +379,7 @@ PEAL_TEST(thread_queue_of_a_type_takes_no_other_length)
 	}
 }
 
-PEAL_TEST(thread_queue_of_a_type_has_its_length)
+PEAL_TEST(typed_thread_queue_has_length_of_type)
 {
 	struct peal_queue_options o = plain;
 	struct task_queue q = { NULL };
@@ -404,7 +404,7 @@ PEAL_TEST(thread_queue_of_a_type_has_its_length)
 	CHECK_OK(peal_queue_destroy(q.queue));
 }
 
-PEAL_TEST(thread_queue_of_a_large_type_is_a_link)
+PEAL_TEST(large_type_thread_queue_is_a_link)
 {
 	struct peal_queue_options o = plain;
 	static struct wide in, out;
@@ -412,7 +412,7 @@ PEAL_TEST(thread_queue_of_a_large_type_is_a_link)
 	struct wide_consumer c;
 	struct wide_queue q;
 
-	o.producers = 2;
+	o.max_producers = 2;
 	CHECK_FAILS(wide_queue_create(&o, &q), PEAL_EINVAL,
 		    "message_bytes is 5000; a mailbox");
 	CHECK_OK(wide_queue_create(NULL, &q));
@@ -441,7 +441,7 @@ static void no_ends_on(struct peal_queue *raw, int result, const char *text)
 	CHECK_OK(peal_queue_destroy(raw));
 }
 
-PEAL_TEST(ends_of_a_type_open_on_a_queue_of_its_length_alone)
+PEAL_TEST(typed_ends_open_only_on_equal_length_queue)
 {
 	struct peal_queue_options o = plain;
 	struct peal_queue_end *end = NULL;
@@ -471,14 +471,15 @@ PEAL_TEST(ends_of_a_type_open_on_a_queue_of_its_length_alone)
 	CHECK_OK(peal_queue_destroy(raw));
 }
 
-PEAL_TEST_MAIN(RUN(link_of_a_type);
-	       RUN(a_type_may_have_the_name_of_a_parameter);
-	       RUN(mailbox_of_a_type);
-	       RUN(mailbox_of_a_type_skips_what_was_given_up);
-	       RUN(work_queue_of_a_type); RUN(topic_of_a_type);
-	       RUN(thread_queue_of_a_type);
-	       RUN(thread_queue_of_a_type_with_the_name_of_a_parameter);
-	       RUN(thread_queue_of_a_type_takes_no_other_length);
-	       RUN(thread_queue_of_a_type_has_its_length);
-	       RUN(thread_queue_of_a_large_type_is_a_link);
-	       RUN(ends_of_a_type_open_on_a_queue_of_its_length_alone);)
+PEAL_TEST_MAIN(RUN(typed_link_delivers_values);
+	       RUN(type_may_be_named_like_a_parameter);
+	       RUN(typed_mailbox_delivers_values);
+	       RUN(typed_mailbox_skips_abandoned_slots);
+	       RUN(typed_work_queue_delivers_values);
+	       RUN(typed_topic_delivers_values);
+	       RUN(typed_thread_queue_delivers_values);
+	       RUN(queue_type_may_be_named_like_a_parameter);
+	       RUN(typed_thread_queue_refuses_other_lengths);
+	       RUN(typed_thread_queue_has_length_of_type);
+	       RUN(large_type_thread_queue_is_a_link);
+	       RUN(typed_ends_open_only_on_equal_length_queue);)

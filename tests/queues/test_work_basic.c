@@ -44,7 +44,7 @@ PEAL_TEST(push_to_full_queue_returns_eagain_and_writes_nothing)
 		fill_and_drain(policy, slots[i]);
 }
 
-PEAL_TEST(one_slot_carries_message_after_message)
+PEAL_TEST(one_slot_queue_carries_70000_messages)
 {
 	struct identity_message m;
 	struct work_pool w;
@@ -68,7 +68,7 @@ PEAL_TEST(one_slot_carries_message_after_message)
 static void bulks(uint32_t policy)
 {
 	struct identity_message in[32], out[40];
-	struct peal_work_got got[40];
+	struct peal_work_received got[40];
 	struct peal_header h = { 5, 6, 7 };
 	uint64_t put = 0, taken = 0;
 	unsigned long long random = 5;
@@ -101,7 +101,7 @@ static void bulks(uint32_t policy)
 	work_pool_close(&w);
 }
 
-PEAL_TEST(bulks_are_all_or_nothing_and_bursts_take_what_is_there)
+PEAL_TEST(bulks_are_atomic_and_bursts_take_available)
 {
 	EACH_POLICY(policy)
 	bulks(policy);
@@ -111,7 +111,7 @@ static void carry(struct work_pool *w, uint32_t bytes, uint32_t off)
 {
 	PEAL_ALIGNED(8) uint8_t data[112], to[400];
 	struct peal_header h = { 0x01020304u + bytes, (uint16_t)(7 * off), 9 };
-	struct peal_work_got got;
+	struct peal_work_received got;
 
 	link_fill(data + off, bytes, bytes);
 	CHECK_EQ(peal_work_push(w->q, &w->at[0].p, h, data + off, bytes), 0);
@@ -143,10 +143,10 @@ PEAL_TEST(messages_of_every_size_and_alignment_arrive_whole)
 	}
 }
 
-PEAL_TEST(what_is_too_long_or_too_much_is_refused)
+PEAL_TEST(oversized_messages_and_bulks_are_refused)
 {
 	struct peal_header h = { 0, 0, 0 };
-	struct peal_work_got got;
+	struct peal_work_received got;
 	static uint8_t data[32 * 65];
 	struct work_pool w;
 
@@ -170,7 +170,7 @@ PEAL_TEST(what_is_too_long_or_too_much_is_refused)
 /*
  * The largest bulk fits at any number if all messages were taken and reported.
  */
-PEAL_TEST(largest_bulk_fits_at_every_number)
+PEAL_TEST(largest_bulk_fits_at_every_ticket)
 {
 	struct identity_message m;
 	struct peal_header h = { 0, 0, 0 };
@@ -193,7 +193,7 @@ PEAL_TEST(largest_bulk_fits_at_every_number)
 	}
 }
 
-PEAL_TEST(leases_that_are_given_back_make_room_for_others)
+PEAL_TEST(returned_leases_admit_other_producers)
 {
 	struct peali_work_spec spec = { 16, 16, 3, 1, 0, 0, 4, 0 };
 	struct work_pool w;
@@ -208,7 +208,7 @@ PEAL_TEST(leases_that_are_given_back_make_room_for_others)
 		CHECK_EQ(work_put(&w, 0, i), 0);
 	CHECK_EQ(work_put(&w, 0, 8), PEAL_EAGAIN); /* others hold 2 * 3 slots */
 	CHECK_EQ(w.q->leased, 16);
-	peal_work_return(w.q, &w.at[1].p);
+	peal_work_lease_release(w.q, &w.at[1].p);
 	CHECK_EQ(w.q->leased, 13);
 	CHECK_EQ(work_put(&w, 0, 8), 0);
 	work_pool_close(&w);
@@ -217,7 +217,7 @@ PEAL_TEST(leases_that_are_given_back_make_room_for_others)
 /*
  * A refused producer keeps no slot. Otherwise two producers could wait forever.
  */
-PEAL_TEST(producer_that_is_refused_holds_nothing)
+PEAL_TEST(refused_producer_holds_no_slot)
 {
 	struct peali_work_spec spec = { 8, 16, 2, 2, 0, 0, 2, 0 };
 	struct work_pool w;
@@ -229,13 +229,13 @@ PEAL_TEST(producer_that_is_refused_holds_nothing)
 	CHECK(!peal_work_admit(w.q, &w.at[1].p, 4));
 	CHECK_EQ(w.at[1].p.granted, 0);
 	CHECK_EQ(w.q->leased, 5);
-	peal_work_return(w.q, &w.at[0].p);
+	peal_work_lease_release(w.q, &w.at[0].p);
 	CHECK(peal_work_admit(w.q, &w.at[1].p, 8));
 	CHECK_EQ(w.q->leased, 8);
 	work_pool_close(&w);
 }
 
-PEAL_TEST(room_is_told_by_blocks_and_when_idle)
+PEAL_TEST(free_slots_are_published_by_blocks_and_when_idle)
 {
 	struct identity_message m;
 	struct work_pool w;
@@ -285,7 +285,7 @@ static void pass_the_wrap(uint32_t policy, uint32_t slots, uint64_t start)
 	work_pool_close(&w);
 }
 
-PEAL_TEST(numbers_wrap_without_losing_or_doubling)
+PEAL_TEST(number_wrap_loses_and_duplicates_nothing)
 {
 	static const uint32_t slots[] = { 1, 2, 16, 128 };
 	uint64_t off;
@@ -315,14 +315,14 @@ static void be_away(uint32_t slots, uint64_t messages)
 	work_pool_open(&w, PEAL_POLICY_DEFAULT, slots, 2, 1);
 	CHECK_EQ(work_put(&w, 0, 0), 0);
 	CHECK_EQ(work_take(&w, 0, &m), 1);
-	peal_work_return(w.q, &w.at[0].p);
+	peal_work_lease_release(w.q, &w.at[0].p);
 	for (n = 0; n < messages; n++) {
 		while (work_put(&w, 1, n)) /* reports the last block, too */
 			peal_work_flush(w.q, &w.at[0].c);
 		CHECK_EQ(work_take(&w, 0, &m), 1);
 	}
 	peal_work_flush(w.q, &w.at[0].c);
-	peal_work_return(w.q, &w.at[1].p);
+	peal_work_lease_release(w.q, &w.at[1].p);
 	CHECK_EQ(work_put(&w, 0, 1), 0);
 	CHECK_EQ(work_take(&w, 0, &m), 1);
 	CHECK_EQ(m.sequence, 1);
@@ -334,7 +334,7 @@ static void be_away(uint32_t slots, uint64_t messages)
  * Others used the queue for one or many laps. The producer then gets slots by
  * one request.
  */
-PEAL_TEST(producer_that_was_away_finds_room_at_once)
+PEAL_TEST(idle_producer_gets_slots_by_one_request)
 {
 	static const uint32_t slots[] = { 2, 16, 128 };
 	uint64_t n;
@@ -348,13 +348,13 @@ PEAL_TEST(producer_that_was_away_finds_room_at_once)
 }
 
 PEAL_TEST_MAIN(RUN(push_to_full_queue_returns_eagain_and_writes_nothing);
-	       RUN(one_slot_carries_message_after_message);
-	       RUN(bulks_are_all_or_nothing_and_bursts_take_what_is_there);
+	       RUN(one_slot_queue_carries_70000_messages);
+	       RUN(bulks_are_atomic_and_bursts_take_available);
 	       RUN(messages_of_every_size_and_alignment_arrive_whole);
-	       RUN(what_is_too_long_or_too_much_is_refused);
-	       RUN(largest_bulk_fits_at_every_number);
-	       RUN(leases_that_are_given_back_make_room_for_others);
-	       RUN(producer_that_is_refused_holds_nothing);
-	       RUN(room_is_told_by_blocks_and_when_idle);
-	       RUN(producer_that_was_away_finds_room_at_once);
-	       RUN(numbers_wrap_without_losing_or_doubling);)
+	       RUN(oversized_messages_and_bulks_are_refused);
+	       RUN(largest_bulk_fits_at_every_ticket);
+	       RUN(returned_leases_admit_other_producers);
+	       RUN(refused_producer_holds_no_slot);
+	       RUN(free_slots_are_published_by_blocks_and_when_idle);
+	       RUN(idle_producer_gets_slots_by_one_request);
+	       RUN(number_wrap_loses_and_duplicates_nothing);)

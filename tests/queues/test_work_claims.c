@@ -11,7 +11,7 @@
  * tickets. A new consumer comes in this moment. Then the other one takes its
  * excess back.
  */
-PEAL_TEST(who_comes_while_another_claims_too_much_claims_nothing)
+PEAL_TEST(consumer_claims_nothing_during_overclaim)
 {
 	struct identity_message m;
 	struct work_pool w;
@@ -57,7 +57,7 @@ static void put_kind(struct work_pool *w, uint64_t number, uint32_t kind)
 		       sizeof(content), 0, 1);
 }
 
-PEAL_TEST(only_what_is_said_to_be_data_is_delivered)
+PEAL_TEST(only_slots_of_kind_data_are_delivered)
 {
 	struct identity_message m;
 	struct work_pool w;
@@ -82,7 +82,7 @@ PEAL_TEST(only_what_is_said_to_be_data_is_delivered)
  * Only tickets of the last lap can be open. The slot of an older ticket holds a
  * later message, which must not be lost.
  */
-PEAL_TEST(tickets_of_former_laps_and_of_later_ones_are_not_poisoned)
+PEAL_TEST(only_tickets_of_last_lap_are_abandoned)
 {
 	static const uint64_t laps[] = { 1, 2, 3, 100 };
 	struct identity_message m;
@@ -98,9 +98,10 @@ PEAL_TEST(tickets_of_former_laps_and_of_later_ones_are_not_poisoned)
 		for (i = 0; i < 4; i++)
 			CHECK_EQ(work_put(&w, 0, i), 0);
 		for (i = 0; i < start; i++)
-			CHECK_EQ(peal_work_poison(w.q, i), PEAL_EINVAL);
+			CHECK_EQ(peal_work_abandon_ticket(w.q, i), PEAL_EINVAL);
 		for (i = 0; i < 9; i++) /* put, and not taken */
-			CHECK_EQ(peal_work_poison(w.q, start + i), PEAL_EINVAL);
+			CHECK_EQ(peal_work_abandon_ticket(w.q, start + i),
+				 PEAL_EINVAL);
 		for (i = 0; i < 4; i++) {
 			CHECK_EQ(work_take_soon(&w, 0, &m), 1);
 			CHECK_EQ(m.sequence, i);
@@ -111,6 +112,6 @@ PEAL_TEST(tickets_of_former_laps_and_of_later_ones_are_not_poisoned)
 	}
 }
 
-PEAL_TEST_MAIN(RUN(who_comes_while_another_claims_too_much_claims_nothing);
-	       RUN(only_what_is_said_to_be_data_is_delivered);
-	       RUN(tickets_of_former_laps_and_of_later_ones_are_not_poisoned);)
+PEAL_TEST_MAIN(RUN(consumer_claims_nothing_during_overclaim);
+	       RUN(only_slots_of_kind_data_are_delivered);
+	       RUN(only_tickets_of_last_lap_are_abandoned);)

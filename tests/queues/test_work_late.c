@@ -43,7 +43,7 @@ static void skip_late(uint32_t policy)
 	work_pool_close(&w);
 }
 
-PEAL_TEST(late_slot_delays_its_own_message_only)
+PEAL_TEST(late_slot_delays_only_its_own_message)
 {
 	EACH_POLICY(policy)
 	skip_late(policy);
@@ -52,7 +52,7 @@ PEAL_TEST(late_slot_delays_its_own_message_only)
 /* A consumer gets the messages of a producer in order, even late ones. */
 PEAL_TEST(late_messages_of_a_producer_stay_in_order)
 {
-	struct peal_work_got got[8];
+	struct peal_work_received got[8];
 	struct identity_message m[8];
 	struct work_pool w;
 	uint64_t numbers[4], i;
@@ -88,9 +88,9 @@ PEAL_TEST(late_messages_of_a_producer_stay_in_order)
 	}
 }
 
-PEAL_TEST(consumer_waits_for_no_more_than_it_can_remember)
+PEAL_TEST(consumer_bounds_its_pending_claims)
 {
-	struct peal_work_got got[PEAL_WORK_BURST];
+	struct peal_work_received got[PEAL_WORK_BURST];
 	struct identity_message m[PEAL_WORK_BURST];
 	struct work_pool w;
 	uint64_t numbers[40], i;
@@ -132,11 +132,14 @@ static void poison(uint32_t policy)
 		CHECK(peal_work_open_ticket(w.q, 0, &found));
 		CHECK_EQ(found, number);
 		CHECK(!peal_work_open_ticket(w.q, found + 1, &found));
-		CHECK_EQ(peal_work_poison(w.q, number + 1), PEAL_EINVAL);
-		CHECK_EQ(peal_work_poison(w.q, number + 6), PEAL_EINVAL);
-		CHECK_EQ(peal_work_poison(w.q, number - 1), PEAL_EINVAL);
-		CHECK_EQ(peal_work_poison(w.q, number), 0);
-		CHECK_EQ(peal_work_poison(w.q, number), PEAL_EINVAL);
+		CHECK_EQ(peal_work_abandon_ticket(w.q, number + 1),
+			 PEAL_EINVAL);
+		CHECK_EQ(peal_work_abandon_ticket(w.q, number + 6),
+			 PEAL_EINVAL);
+		CHECK_EQ(peal_work_abandon_ticket(w.q, number - 1),
+			 PEAL_EINVAL);
+		CHECK_EQ(peal_work_abandon_ticket(w.q, number), 0);
+		CHECK_EQ(peal_work_abandon_ticket(w.q, number), PEAL_EINVAL);
 		for (i = 0; i < 5; i++) {
 			CHECK_EQ(work_take_soon(&w, 0, &m), 1);
 			CHECK_EQ(m.sequence, i);
@@ -145,19 +148,19 @@ static void poison(uint32_t policy)
 		CHECK_EQ(w.at[0].c.dead, lap + 1);
 	}
 	/* the lease of the dead producer is returned, too */
-	peal_work_return(w.q, &w.at[0].p);
+	peal_work_lease_release(w.q, &w.at[0].p);
 	work_pool_conserved(&w, 0);
 	work_pool_close(&w);
 }
 
-PEAL_TEST(poisoned_ticket_is_skipped_and_counted)
+PEAL_TEST(abandoned_ticket_is_skipped_and_counted)
 {
 	EACH_POLICY(policy)
 	poison(policy);
 }
 
 /* Without poison the queue stalls one lap later. */
-PEAL_TEST(unpoisoned_ticket_stops_the_queue_a_lap_later)
+PEAL_TEST(open_ticket_stalls_queue_after_one_lap)
 {
 	struct identity_message m;
 	struct work_pool w;
@@ -165,18 +168,18 @@ PEAL_TEST(unpoisoned_ticket_stops_the_queue_a_lap_later)
 
 	work_pool_open(&w, PEAL_POLICY_DEFAULT, 8, 2, 1);
 	work_vanish(&w, 0);
-	peal_work_return(w.q, &w.at[0].p);
+	peal_work_lease_release(w.q, &w.at[0].p);
 	for (i = 0; i < 100 && work_put(&w, 1, i) == 0; i++)
 		CHECK_EQ(work_take_soon(&w, 0, &m), 1);
 	CHECK_EQ(i, 7);
-	CHECK_EQ(peal_work_poison(w.q, 0), 0);
+	CHECK_EQ(peal_work_abandon_ticket(w.q, 0), 0);
 	CHECK_EQ(work_take_soon(&w, 0, &m), PEAL_EAGAIN);
 	CHECK_EQ(work_put(&w, 1, i), 0);
 	work_pool_close(&w);
 }
 
 /* The producer had written one atom of its message: the first or the second. */
-PEAL_TEST(half_a_message_is_poisoned_too)
+PEAL_TEST(half_written_ticket_is_abandoned)
 {
 	struct identity_message m;
 	const uint8_t content[24] = { 1 };
@@ -199,7 +202,7 @@ PEAL_TEST(half_a_message_is_poisoned_too)
 		CHECK_EQ(work_put(&w, 0, 5), 0);
 		CHECK(peal_work_open_ticket(w.q, 0, &found));
 		CHECK_EQ(found, 0);
-		CHECK_EQ(peal_work_poison(w.q, 0), 0);
+		CHECK_EQ(peal_work_abandon_ticket(w.q, 0), 0);
 		CHECK_EQ(work_take_soon(&w, 0, &m), 1);
 		CHECK_EQ(m.sequence, 5);
 		CHECK_EQ(w.at[0].c.dead, 1);
@@ -214,7 +217,7 @@ PEAL_TEST(half_a_message_is_poisoned_too)
  * lap the other atoms stay unchanged. `expected`: lap of the other atoms; 0:
  * unchanged.
  */
-static void poison_atoms(uint32_t policy, uint32_t lap, uint32_t expected)
+static void abandon_atoms(uint32_t policy, uint32_t lap, uint32_t expected)
 {
 	const uint32_t stale = lap - PEAL_SLOT_REFRESH_LAPS / 2;
 	const uint32_t each = peali_atom_payload(policy);
@@ -233,7 +236,7 @@ static void poison_atoms(uint32_t policy, uint32_t lap, uint32_t expected)
 				 peali_atom_tag(each, stale, PEAL_KIND_DATA, i,
 						24),
 				 slot, each);
-	CHECK_EQ(peal_work_poison(w.q, w.q->ticket - 1), 0);
+	CHECK_EQ(peal_work_abandon_ticket(w.q, w.q->ticket - 1), 0);
 	CHECK_EQ(peali_atom_read(policy, slot, 0, word) >> 16, lap & 0xffff);
 	for (i = 1; i < atoms; i++)
 		CHECK_EQ(peali_atom_read(policy, slot, i, word) >> 16,
@@ -245,7 +248,7 @@ static void poison_atoms(uint32_t policy, uint32_t lap, uint32_t expected)
 	work_pool_close(&w);
 }
 
-PEAL_TEST(poison_leaves_no_old_atoms_on_a_lap_of_refreshes)
+PEAL_TEST(abandon_leaves_no_stale_atoms)
 {
 	const uint32_t lap = PEAL_SLOT_REFRESH_LAPS;
 	uint32_t n;
@@ -254,14 +257,14 @@ PEAL_TEST(poison_leaves_no_old_atoms_on_a_lap_of_refreshes)
 	for (n = 1; n <= 8; n++) {
 		if (policy == PEAL_POLICY_SEQUENCE)
 			continue;
-		poison_atoms(policy, n * lap, n * lap - 1);
-		poison_atoms(policy, n * lap + 1, 0);
+		abandon_atoms(policy, n * lap, n * lap - 1);
+		abandon_atoms(policy, n * lap + 1, 0);
 	}
 }
 
 /* ---- consumers that leave ------------------------------------------------ */
 
-static void hand_back(uint32_t policy, uint64_t start)
+static void unclaim(uint32_t policy, uint64_t start)
 {
 	struct identity_message m;
 	uint64_t numbers[3], i;
@@ -275,7 +278,7 @@ static void hand_back(uint32_t policy, uint64_t start)
 		CHECK_EQ(work_take_soon(&w, 0, &m), PEAL_EAGAIN);
 	CHECK_EQ(w.at[0].c.n_pending, 3);
 	CHECK_EQ(work_take_soon(&w, 1, &m), PEAL_EAGAIN);
-	peal_work_hand_back(w.q, &w.at[0].c);
+	peal_work_unclaim(w.q, &w.at[0].c);
 	CHECK_EQ(w.at[0].c.n_pending, 0);
 	CHECK_EQ(w.q->handed, 3);
 	put_late(&w, numbers[1], 0, 1);
@@ -285,7 +288,7 @@ static void hand_back(uint32_t policy, uint64_t start)
 	CHECK_EQ(w.q->handed, 0);
 	CHECK_EQ(w.at[1].c.n_pending, 2);
 	/* and returns the claims, too */
-	peal_work_hand_back(w.q, &w.at[1].c);
+	peal_work_unclaim(w.q, &w.at[1].c);
 	put_late(&w, numbers[0], 0, 0);
 	put_late(&w, numbers[2], 0, 2);
 	CHECK_EQ(work_take(&w, 0, &m), 1);
@@ -296,21 +299,21 @@ static void hand_back(uint32_t policy, uint64_t start)
 	work_pool_close(&w);
 }
 
-PEAL_TEST(claims_that_are_handed_back_go_to_others)
+PEAL_TEST(unclaimed_messages_go_to_other_consumers)
 {
 	EACH_POLICY(policy)
 	{
-		hand_back(policy, 0);
-		hand_back(policy, 13);
-		hand_back(policy, 0ULL - 2);
+		unclaim(policy, 0);
+		unclaim(policy, 13);
+		unclaim(policy, 0ULL - 2);
 	}
 }
 
-PEAL_TEST_MAIN(RUN(late_slot_delays_its_own_message_only);
+PEAL_TEST_MAIN(RUN(late_slot_delays_only_its_own_message);
 	       RUN(late_messages_of_a_producer_stay_in_order);
-	       RUN(consumer_waits_for_no_more_than_it_can_remember);
-	       RUN(poisoned_ticket_is_skipped_and_counted);
-	       RUN(unpoisoned_ticket_stops_the_queue_a_lap_later);
-	       RUN(half_a_message_is_poisoned_too);
-	       RUN(poison_leaves_no_old_atoms_on_a_lap_of_refreshes);
-	       RUN(claims_that_are_handed_back_go_to_others);)
+	       RUN(consumer_bounds_its_pending_claims);
+	       RUN(abandoned_ticket_is_skipped_and_counted);
+	       RUN(open_ticket_stalls_queue_after_one_lap);
+	       RUN(half_written_ticket_is_abandoned);
+	       RUN(abandon_leaves_no_stale_atoms);
+	       RUN(unclaimed_messages_go_to_other_consumers);)

@@ -14,7 +14,7 @@
 #define OPS 6 /* put calls of a thread */
 #define ROUNDS IDENTITY_COUNT(1000)
 
-PEAL_TEST(checker_tells_good_histories_from_bad_ones)
+PEAL_TEST(checker_accepts_valid_and_rejects_invalid_histories)
 {
 	/* put 1, then put 2; taken in this order, or in the other order */
 	const struct history_call good[] = { { { 1 }, 1, 0, 0, 1 },
@@ -136,7 +136,7 @@ static void claims_note(struct claims *claims,
 
 static int burst(const struct pools *s, struct work_pool *w,
 		 struct peal_work_consumer *c, struct identity_message *m,
-		 uint32_t n, struct peal_work_got *got)
+		 uint32_t n, struct peal_work_received *got)
 {
 	uint32_t i;
 
@@ -155,7 +155,7 @@ static void take(struct history_actor *a)
 	struct peal_work_consumer *c = &w->at[a->index].c;
 	struct claims *claims = &s->claims[a->index];
 	uint32_t n = 1 + (uint32_t)(test_random(&a->random) % a->h->bulk);
-	struct peal_work_got got[HISTORY_BULK];
+	struct peal_work_received got[HISTORY_BULK];
 	struct identity_message m[HISTORY_BULK];
 	struct history_call call = { { 0 }, 0, 1, 0, 0 };
 	int r, i, row = !c->n_pending;
@@ -213,7 +213,7 @@ static uint64_t histories(enum broken broken, uint32_t policy, uint32_t slots,
 	return bad;
 }
 
-PEAL_TEST(every_history_is_that_of_a_queue)
+PEAL_TEST(every_history_is_linearizable)
 {
 	static const struct {
 		uint32_t slots, bulk;
@@ -239,23 +239,22 @@ static void caught(enum broken broken, uint32_t bulk)
 }
 
 /* As in a set of shards, no message is lost. But this is no queue. */
-PEAL_TEST(two_queues_that_pretend_to_be_one_are_caught)
+PEAL_TEST(split_queue_is_caught)
 {
 	caught(SPLIT, 1);
 }
 
-PEAL_TEST(a_bulk_that_others_come_into_is_caught)
+PEAL_TEST(interleaved_bulk_is_caught)
 {
 	caught(PUTS_APART, 3);
 }
 
-PEAL_TEST(a_burst_that_others_come_into_is_caught)
+PEAL_TEST(interleaved_burst_is_caught)
 {
 	caught(TAKES_APART, 3);
 }
 
-PEAL_TEST_MAIN(RUN(checker_tells_good_histories_from_bad_ones);
-	       RUN(every_history_is_that_of_a_queue);
-	       RUN(two_queues_that_pretend_to_be_one_are_caught);
-	       RUN(a_bulk_that_others_come_into_is_caught);
-	       RUN(a_burst_that_others_come_into_is_caught); stress_say();)
+PEAL_TEST_MAIN(RUN(checker_accepts_valid_and_rejects_invalid_histories);
+	       RUN(every_history_is_linearizable); RUN(split_queue_is_caught);
+	       RUN(interleaved_bulk_is_caught);
+	       RUN(interleaved_burst_is_caught); stress_print_total();)

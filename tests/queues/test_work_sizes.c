@@ -85,12 +85,13 @@ static void *produce(void *argument)
 					   f->bytes, n)) {
 			/* some producers keep their lease, some return it */
 			if (test_random(&random) % 4 == 0)
-				peal_work_return(shard(f, to), &s->p[to]);
+				peal_work_lease_release(shard(f, to),
+							&s->p[to]);
 			test_yield();
 		}
 	}
 	for (to = 0; to < f->shards; to++)
-		peal_work_return(shard(f, to), &s->p[to]);
+		peal_work_lease_release(shard(f, to), &s->p[to]);
 	free(body);
 	return NULL;
 }
@@ -99,7 +100,7 @@ static void *produce(void *argument)
  * Checks the messages of one call. Sets have no order: messages change shards.
  */
 static int look_at(struct side *s, const uint8_t *body,
-		   const struct peal_work_got *got, int n, uint64_t *next)
+		   const struct peal_work_received *got, int n, uint64_t *next)
 {
 	struct flow *f = s->flow;
 	int i, sound = 1;
@@ -118,7 +119,7 @@ static void *consume(void *argument)
 	unsigned long long random = f->seed + 77 + s->index;
 	uint8_t *body = (uint8_t *)malloc(MANY * f->bytes);
 	uint64_t all = f->producers * f->messages;
-	struct peal_work_got got[MANY];
+	struct peal_work_received got[MANY];
 	uint64_t next[SIDE] = { 0 };
 	uint32_t n;
 	int r;
@@ -137,9 +138,9 @@ static void *consume(void *argument)
 		stress_pause(&random);
 		atomic_fetch_add(&f->taken, (unsigned long long)r);
 		if (f->shards > 1 && test_random(&random) % 16 == 0)
-			peal_work_set_hand_back(&s->m);
+			peal_work_set_unclaim(&s->m);
 	}
-	peal_work_set_hand_back(&s->m);
+	peal_work_set_unclaim(&s->m);
 	free(body);
 	return NULL;
 }
@@ -306,7 +307,7 @@ static int passes(enum fault fault, uint32_t shards)
 	return run(&f, spec, 0);
 }
 
-PEAL_TEST(message_in_place_of_another_is_caught)
+PEAL_TEST(substituted_message_is_caught)
 {
 	CHECK(passes(FAULT_NONE, 1));
 	CHECK(passes(FAULT_NONE, 2));
@@ -314,18 +315,18 @@ PEAL_TEST(message_in_place_of_another_is_caught)
 	CHECK(!passes(FAULT_DOUBLE, 2));
 }
 
-PEAL_TEST(two_messages_out_of_order_are_caught)
+PEAL_TEST(reordered_messages_are_caught)
 {
 	CHECK(!passes(FAULT_SWAP, 1));
 	CHECK(passes(FAULT_SWAP, 2)); /* a set has no order */
 }
 
-PEAL_TEST(one_bit_changed_is_caught)
+PEAL_TEST(changed_bit_is_caught)
 {
 	CHECK(!passes(FAULT_BYTE, 1));
 	CHECK(!passes(FAULT_BYTE, 2));
 }
 
-PEAL_TEST_MAIN(SIZES(STRESS_RUN) RUN(message_in_place_of_another_is_caught);
-	       RUN(two_messages_out_of_order_are_caught);
-	       RUN(one_bit_changed_is_caught); stress_say();)
+PEAL_TEST_MAIN(SIZES(STRESS_RUN) RUN(substituted_message_is_caught);
+	       RUN(reordered_messages_are_caught); RUN(changed_bit_is_caught);
+	       stress_print_total();)

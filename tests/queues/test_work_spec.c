@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows the defaults, the sizes and the refusals of a work queue's options. */
-#include <peal/device/slot.h>
+#include <peal/device/impl/queue/slot.h>
 #include <peal/errors.h>
 
 #include "peal_test.h"
@@ -50,7 +50,7 @@ PEAL_TEST(defaults_are_48_bytes_blocks_of_a_32nd_and_leases_of_half)
 	CHECK_EQ(s.lease, 1);
 }
 
-PEAL_TEST(header_says_where_all_is)
+PEAL_TEST(header_offsets_match_the_layout)
 {
 	struct peali_work_spec s = spec(128, 100, 3, 4, 0);
 	struct peal_work q;
@@ -72,7 +72,7 @@ PEAL_TEST(header_says_where_all_is)
 	CHECK(q.solo);
 }
 
-PEAL_TEST(set_lays_shards_one_after_another)
+PEAL_TEST(set_places_shards_contiguously)
 {
 	struct peali_work_spec s = spec(16, 0, 2, 1, 0);
 	struct peal_work_set set;
@@ -95,7 +95,7 @@ static void refused(struct peali_work_spec s, const char *text)
 	CHECK(!memcmp(&s, &before, sizeof(s)));
 }
 
-PEAL_TEST(each_refusal_names_the_option)
+PEAL_TEST(refused_option_is_named)
 {
 	struct peali_work_spec s;
 
@@ -112,6 +112,6 @@ PEAL_TEST(each_refusal_names_the_option)
 }
 
 PEAL_TEST_MAIN(RUN(defaults_are_48_bytes_blocks_of_a_32nd_and_leases_of_half);
-	       RUN(header_says_where_all_is);
-	       RUN(set_lays_shards_one_after_another);
-	       RUN(each_refusal_names_the_option);)
+	       RUN(header_offsets_match_the_layout);
+	       RUN(set_places_shards_contiguously);
+	       RUN(refused_option_is_named);)

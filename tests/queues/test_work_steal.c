@@ -72,7 +72,7 @@ static uint32_t shards_take(void *queue, uint32_t consumer,
 			    struct identity_message *m, uint32_t n)
 {
 	struct shards *s = (struct shards *)queue;
-	struct peal_work_got got[IDENTITY_BATCH];
+	struct peal_work_received got[IDENTITY_BATCH];
 	int r = peal_work_set_pop_burst(&s->at[consumer].m, m, sizeof(*m), n,
 					got);
 
@@ -87,12 +87,12 @@ static void shards_rest(void *queue, int producer, int consumer)
 	uint32_t k;
 
 	if (consumer >= 0)
-		peal_work_set_hand_back(&s->at[consumer].m);
+		peal_work_set_unclaim(&s->at[consumer].m);
 	for (k = 0; producer >= 0 && k < WORKERS; k++)
-		peal_work_return(shard(s, k), &s->at[producer].p[k]);
+		peal_work_lease_release(shard(s, k), &s->at[producer].p[k]);
 }
 
-PEAL_TEST(each_message_is_taken_once_from_whichever_shard)
+PEAL_TEST(each_message_is_taken_once_across_shards)
 {
 	struct shards *s = (struct shards *)aligned_alloc(
 		128, (sizeof(*s) + 127) / 128 * 128);
@@ -134,13 +134,13 @@ PEAL_TEST(each_message_is_taken_once_from_whichever_shard)
 	free(s);
 }
 
-PEAL_TEST(own_shard_comes_first_then_the_neighbours_in_turn)
+PEAL_TEST(worker_takes_own_shard_before_neighbours)
 {
 	struct identity_message m, in;
 	struct shards *s = (struct shards *)aligned_alloc(
 		128, (sizeof(*s) + 127) / 128 * 128);
 	struct peal_header h = { 0, 0, 0 };
-	struct peal_work_got got;
+	struct peal_work_received got;
 	uint64_t i, k;
 
 	CHECK(s);
@@ -182,7 +182,7 @@ PEAL_TEST(own_shard_comes_first_then_the_neighbours_in_turn)
 static int shards_take_soon(struct shards *s, uint32_t worker,
 			    struct identity_message *m)
 {
-	struct peal_work_got got;
+	struct peal_work_received got;
 	int i, r = PEAL_EAGAIN;
 
 	for (i = 0; i < TRIES && r == PEAL_EAGAIN; i++)
@@ -236,7 +236,7 @@ static void shard_put_late(struct shards *s, uint64_t number)
 }
 
 /* The thief keeps no claims. */
-PEAL_TEST(messages_behind_a_late_one_are_stolen)
+PEAL_TEST(messages_behind_a_late_slot_are_stolen)
 {
 	struct identity_message m;
 	struct shards *s;
@@ -263,7 +263,7 @@ PEAL_TEST(messages_behind_a_late_one_are_stolen)
 	}
 }
 
-PEAL_TEST(others_get_what_a_worker_had_claimed_once_it_hands_back)
+PEAL_TEST(unclaimed_shard_messages_go_to_other_workers)
 {
 	struct identity_message m;
 	struct shards *s;
@@ -277,14 +277,14 @@ PEAL_TEST(others_get_what_a_worker_had_claimed_once_it_hands_back)
 		CHECK_EQ(s->at[0].m.mine.n_pending, 1);
 		shard_put_late(s, number);
 		CHECK_EQ(shards_take_soon(s, 1, &m), PEAL_EAGAIN);
-		peal_work_set_hand_back(&s->at[0].m);
+		peal_work_set_unclaim(&s->at[0].m);
 		CHECK_EQ(shards_take_soon(s, 1, &m), 1);
 		CHECK_EQ(m.sequence, 0);
 		shards_close(s);
 	}
 }
 
-PEAL_TEST(producers_get_the_room_of_what_was_taken_once_it_is_handed_back)
+PEAL_TEST(unclaim_frees_slots_of_taken_messages)
 {
 	struct identity_message m = identity_make(0, 0);
 	struct peal_header h = { 0, 0, 0 };
@@ -304,7 +304,7 @@ PEAL_TEST(producers_get_the_room_of_what_was_taken_once_it_is_handed_back)
 		CHECK_EQ(peal_work_push(shard(s, 0), &s->at[0].p[0], h, &m,
 					sizeof(m)),
 			 PEAL_EAGAIN);
-		peal_work_set_hand_back(&s->at[0].m);
+		peal_work_set_unclaim(&s->at[0].m);
 		shard_put(s, 64);
 		shard_put(s, 65);
 		shards_close(s);
@@ -365,7 +365,7 @@ static void work_for(uint64_t ns)
 static uint64_t balance_take(struct balance_worker *w)
 {
 	struct peal_work_member *m = &w->b->s.at[w->index].m;
-	struct peal_work_got got;
+	struct peal_work_received got;
 	uint64_t task[2], empty;
 	int r;
 
@@ -383,7 +383,7 @@ static uint64_t balance_take(struct balance_worker *w)
 		CHECK(task[0] < TASKS);
 		w->b->seen[task[0]]++;
 		w->tasks++;
-		peal_work_set_hand_back(m);
+		peal_work_set_unclaim(m);
 		return task_ns(task[0]) << w->speed;
 	}
 	return 0;
@@ -512,7 +512,7 @@ balance(int steal, uint32_t fastest,
  * Uses simulated clocks, so that the machine's load has no effect. The static
  * split is the negative control.
  */
-PEAL_TEST(workers_of_very_different_speeds_are_done_at_the_same_time)
+PEAL_TEST(stealing_balances_workers_of_unequal_speed)
 {
 	struct balance_result stolen, split;
 	uint32_t fastest;
@@ -528,7 +528,7 @@ PEAL_TEST(workers_of_very_different_speeds_are_done_at_the_same_time)
 }
 
 /* Prints the ends of the workers. Checks only the tasks and the thefts. */
-PEAL_TEST(tasks_of_uneven_length_are_all_done_and_shards_are_stolen_from)
+PEAL_TEST(uneven_tasks_complete_with_stealing)
 {
 	struct stress_clock clock = stress_begin(1);
 	uint32_t stolen, fastest;
@@ -543,17 +543,17 @@ PEAL_TEST(tasks_of_uneven_length_are_all_done_and_shards_are_stolen_from)
 	}
 }
 
-PEAL_TEST(without_stealing_each_does_its_own)
+PEAL_TEST(disabled_stealing_keeps_tasks_in_own_shard)
 {
 	CHECK_EQ(balance(0, 0, balance_by_threads).stolen, 0);
 }
 
-PEAL_TEST_MAIN(
-	RUN(each_message_is_taken_once_from_whichever_shard);
-	RUN(own_shard_comes_first_then_the_neighbours_in_turn);
-	RUN(messages_behind_a_late_one_are_stolen);
-	RUN(others_get_what_a_worker_had_claimed_once_it_hands_back);
-	RUN(producers_get_the_room_of_what_was_taken_once_it_is_handed_back);
-	RUN(workers_of_very_different_speeds_are_done_at_the_same_time);
-	RUN(tasks_of_uneven_length_are_all_done_and_shards_are_stolen_from);
-	RUN(without_stealing_each_does_its_own); stress_say();)
+PEAL_TEST_MAIN(RUN(each_message_is_taken_once_across_shards);
+	       RUN(worker_takes_own_shard_before_neighbours);
+	       RUN(messages_behind_a_late_slot_are_stolen);
+	       RUN(unclaimed_shard_messages_go_to_other_workers);
+	       RUN(unclaim_frees_slots_of_taken_messages);
+	       RUN(stealing_balances_workers_of_unequal_speed);
+	       RUN(uneven_tasks_complete_with_stealing);
+	       RUN(disabled_stealing_keeps_tasks_in_own_shard);
+	       stress_print_total();)

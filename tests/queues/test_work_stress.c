@@ -33,7 +33,7 @@ static uint32_t pool_take(void *queue, uint32_t consumer,
 			  struct identity_message *m, uint32_t n)
 {
 	struct work_pool *w = (struct work_pool *)queue;
-	struct peal_work_got got[IDENTITY_BATCH];
+	struct peal_work_received got[IDENTITY_BATCH];
 	int i, r = peal_work_pop_burst(w->q, &w->at[consumer].c, m, sizeof(*m),
 				       n, got);
 
@@ -54,7 +54,7 @@ static void pool_rest(void *queue, int producer, int consumer)
 	struct work_pool *w = (struct work_pool *)queue;
 
 	if (producer >= 0)
-		peal_work_return(w->q, &w->at[producer].p);
+		peal_work_lease_release(w->q, &w->at[producer].p);
 	else
 		peal_work_flush(w->q, &w->at[consumer].c);
 }
@@ -102,7 +102,7 @@ PEAL_TEST(each_message_goes_to_one_consumer_once_and_in_order)
 	}
 }
 
-PEAL_TEST(bulks_and_bursts_conserve_too)
+PEAL_TEST(bulks_and_bursts_conserve_messages)
 {
 	struct stress_clock clock = stress_begin(1);
 	struct identity_many q;
@@ -120,7 +120,7 @@ PEAL_TEST(bulks_and_bursts_conserve_too)
 		}
 }
 
-PEAL_TEST(one_producer_needs_no_add_to_its_ticket)
+PEAL_TEST(solo_producer_conserves_messages_without_adds)
 {
 	struct stress_clock clock = stress_begin(1);
 	struct identity_many q;
@@ -140,7 +140,7 @@ PEAL_TEST(one_producer_needs_no_add_to_its_ticket)
 		}
 }
 
-PEAL_TEST(capacity_one_and_two_carry_all)
+PEAL_TEST(capacity_one_and_two_conserve_messages)
 {
 	struct stress_clock clock = stress_begin(1);
 	struct identity_many q;
@@ -159,7 +159,7 @@ PEAL_TEST(capacity_one_and_two_carry_all)
 	}
 }
 
-PEAL_TEST(numbers_wrap_under_way)
+PEAL_TEST(ticket_wrap_under_load_conserves_messages)
 {
 	static const uint64_t starts[] = { 65536ULL * 16 - 1000, 0ULL - 1000,
 					   PEAL_SLOT_REFRESH_LAPS * 16ULL -
@@ -201,8 +201,8 @@ static uint32_t shaken_put(void *queue, uint32_t producer,
 		atomic_fetch_add(&s->vanished, 1);
 		test_yield();
 		/* as the code that handles dead producers does */
-		CHECK_EQ(peal_work_poison(s->w.q, number), 0);
-		CHECK_EQ(peal_work_poison(s->w.q, number), PEAL_EINVAL);
+		CHECK_EQ(peal_work_abandon_ticket(s->w.q, number), 0);
+		CHECK_EQ(peal_work_abandon_ticket(s->w.q, number), PEAL_EINVAL);
 	}
 	return pool_put(&s->w, producer, m, n);
 }
@@ -218,11 +218,11 @@ static void shaken_rest(void *queue, int producer, int consumer)
 	struct shaken *s = (struct shaken *)queue;
 
 	if (consumer >= 0)
-		peal_work_hand_back(s->w.q, &s->w.at[consumer].c);
+		peal_work_unclaim(s->w.q, &s->w.at[consumer].c);
 	pool_rest(&s->w, producer, consumer);
 }
 
-PEAL_TEST(vanished_producers_and_claims_handed_back_lose_nothing)
+PEAL_TEST(vanished_producers_and_unclaims_lose_nothing)
 {
 	struct stress_clock clock = stress_begin(1);
 	struct identity_result r;
@@ -276,7 +276,7 @@ static uint32_t unadded_take(void *queue, uint32_t consumer,
 	struct work_pool *w = (struct work_pool *)queue;
 	struct peal_work_consumer *c = &w->at[consumer].c;
 	uint64_t number = peal_load_relaxed_dev(&w->q->turn);
-	struct peal_work_got got;
+	struct peal_work_received got;
 
 	(void)n;
 	if (number == peal_load_relaxed_dev(&w->q->ticket))
@@ -298,7 +298,7 @@ static uint32_t early_take(void *queue, uint32_t consumer,
 {
 	struct work_pool *w = (struct work_pool *)queue;
 	struct peal_work_consumer *c = &w->at[consumer].c;
-	struct peal_work_got got;
+	struct peal_work_received got;
 	uint64_t first;
 	int i;
 
@@ -366,8 +366,9 @@ PEAL_TEST(broken_variants_are_caught)
 }
 
 PEAL_TEST_MAIN(RUN(each_message_goes_to_one_consumer_once_and_in_order);
-	       RUN(bulks_and_bursts_conserve_too);
-	       RUN(one_producer_needs_no_add_to_its_ticket);
-	       RUN(capacity_one_and_two_carry_all); RUN(numbers_wrap_under_way);
-	       RUN(vanished_producers_and_claims_handed_back_lose_nothing);
-	       RUN(broken_variants_are_caught); stress_say();)
+	       RUN(bulks_and_bursts_conserve_messages);
+	       RUN(solo_producer_conserves_messages_without_adds);
+	       RUN(capacity_one_and_two_conserve_messages);
+	       RUN(ticket_wrap_under_load_conserves_messages);
+	       RUN(vanished_producers_and_unclaims_lose_nothing);
+	       RUN(broken_variants_are_caught); stress_print_total();)

@@ -4,7 +4,7 @@
 
 /* A topic in plain memory, and messages that contain their sequence number. */
 
-#include <peal/device/take_topic.h>
+#include <peal/device/topic_subscriber.h>
 
 #include "identity.h"
 #include "link_pair.h"
@@ -80,7 +80,7 @@ static inline int topic_put(struct topic_ring *r, uint64_t sequence)
 
 /* Returns 1 if a message is whole. Stores its number in *sequence. */
 static inline int topic_whole(const uint8_t *data,
-			      const struct peal_topic_got *got,
+			      const struct peal_topic_received *got,
 			      uint64_t *sequence)
 {
 	uint8_t want[TOPIC_BYTES];
@@ -96,7 +96,7 @@ static inline int topic_whole(const uint8_t *data,
 static inline int topic_take(struct topic_ring *r, uint32_t index,
 			     uint64_t *sequence, uint64_t *missed)
 {
-	struct peal_topic_got got;
+	struct peal_topic_received got;
 	uint8_t data[TOPIC_BYTES];
 	int result =
 		peal_topic_take(r->t, &r->at[index].s, data, TOPIC_BYTES, &got);

@@ -4,8 +4,8 @@
 
 /* A work queue in plain memory, with the state of both its sides. */
 
-#include <peal/device/poison.h>
-#include <peal/device/take_work.h>
+#include <peal/device/abandon.h>
+#include <peal/device/work_consumer.h>
 
 #include "identity.h"
 #include "link_pair.h"
@@ -114,7 +114,7 @@ static inline uint64_t work_vanish(struct work_pool *w, uint32_t producer)
 static inline int work_take(struct work_pool *w, uint32_t consumer,
 			    struct identity_message *m)
 {
-	struct peal_work_got got;
+	struct peal_work_received got;
 	int result =
 		peal_work_pop(w->q, &w->at[consumer].c, m, sizeof(*m), &got);
 

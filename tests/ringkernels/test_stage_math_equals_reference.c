@@ -111,7 +111,7 @@ static void fill(const struct peal_item *head, uint8_t *in, uint32_t kind)
 		fill_floats((float *)(void *)in, head->body_bytes / 4);
 }
 
-PEAL_TEST(every_stage_gives_the_bytes_of_the_reference_with_1_4_and_32_lanes)
+PEAL_TEST(every_stage_matches_reference_for_all_lane_counts)
 {
 	static const uint32_t lanes[] = { 1, 4, 32, 3 };
 
@@ -229,7 +229,7 @@ static uint32_t crc_bit_by_bit(const uint8_t *bytes, uint32_t n)
 	return ~crc;
 }
 
-PEAL_TEST(crc32c_parts_of_all_lanes_make_the_known_sum)
+PEAL_TEST(crc32c_of_lane_parts_equals_known_sum)
 {
 	const uint8_t *digits = (const uint8_t *)"123456789";
 	static uint8_t bytes[70001];
@@ -251,7 +251,7 @@ PEAL_TEST(crc32c_parts_of_all_lanes_make_the_known_sum)
 		 peali_crc32c_reference(bytes, 70000));
 }
 
-PEAL_TEST(an_image_larger_than_its_body_is_refused_and_nothing_written)
+PEAL_TEST(image_larger_than_its_body_is_refused)
 {
 	struct peal_stage_config config = random_config(PEAL_STAGE_BLUR);
 	struct peal_item head = { 0 };
@@ -317,7 +317,7 @@ static uint32_t differing_bytes(uint32_t fault)
 	return differ;
 }
 
-PEAL_TEST(a_wrong_variant_is_caught)
+PEAL_TEST(wrong_stage_variant_is_caught)
 {
 	CHECK_EQ(differing_bytes(0), 0);
 	CHECK(differing_bytes(1) > 0);
@@ -325,10 +325,9 @@ PEAL_TEST(a_wrong_variant_is_caught)
 	CHECK(differing_bytes(3) > 0);
 }
 
-PEAL_TEST_MAIN(
-	RUN(every_stage_gives_the_bytes_of_the_reference_with_1_4_and_32_lanes);
-	RUN(blur_and_sobel_equal_the_two_dimensional_formula_exactly);
-	RUN(affine_rounds_the_product_before_the_sum);
-	RUN(crc32c_parts_of_all_lanes_make_the_known_sum);
-	RUN(an_image_larger_than_its_body_is_refused_and_nothing_written);
-	RUN(a_wrong_variant_is_caught);)
+PEAL_TEST_MAIN(RUN(every_stage_matches_reference_for_all_lane_counts);
+	       RUN(blur_and_sobel_equal_the_two_dimensional_formula_exactly);
+	       RUN(affine_rounds_the_product_before_the_sum);
+	       RUN(crc32c_of_lane_parts_equals_known_sum);
+	       RUN(image_larger_than_its_body_is_refused);
+	       RUN(wrong_stage_variant_is_caught);)

@@ -69,7 +69,7 @@ static PEAL_DEV int ask_later(struct peal_worker *w)
  * Only the leader calls it. */
 static PEAL_DEV void ask_look(struct peal_worker *w, struct asks_answer *out)
 {
-	uint64_t number = peal_answer_in_hand(w), now = peal_clock_ns();
+	uint64_t number = peal_answer_current(w), now = peal_clock_ns();
 	struct asks_state *s = ask_state(w);
 	uint32_t i;
 
@@ -136,7 +136,7 @@ static PEAL_DEV int ask_reply(struct peal_worker *w, uint64_t number,
 static PEAL_DEV int ask_keep(struct peal_worker *w, uint64_t value)
 {
 	if (peal_is_leader(w)) {
-		ask_state(w)->kept = peal_request_in_hand(w);
+		ask_state(w)->kept = peal_request_current(w);
 		ask_state(w)->kept_value = value;
 	}
 	peal_sync(w);
@@ -150,7 +150,7 @@ static PEAL_DEV int ask_tell(struct peal_worker *w,
 	int result = peal_tell(w, in->from, ASKS_PLAIN, &first, sizeof(first));
 
 	if (!result)
-		result = ask_reply(w, peal_request_in_hand(w), in->value);
+		result = ask_reply(w, peal_request_current(w), in->value);
 	if (!result)
 		result = peal_tell(w, in->from, ASKS_PLAIN, &second,
 				   sizeof(second));
@@ -171,7 +171,7 @@ static PEAL_DEV int ask_chain(struct peal_worker *w, uint64_t number,
 	peal_sync(w);
 	if (peal_is_leader(w)) {
 		s->chain[i] = number;
-		s->chain_request[i] = peal_request_in_hand(w);
+		s->chain_request[i] = peal_request_current(w);
 		s->chain_value[i] = value;
 	}
 	peal_sync(w);
@@ -182,7 +182,7 @@ static PEAL_DEV int ask_chain(struct peal_worker *w, uint64_t number,
 static PEAL_DEV int ask_chained(struct peal_worker *w)
 {
 	struct asks_state *s = ask_state(w);
-	uint64_t number = peal_answer_in_hand(w), request, value;
+	uint64_t number = peal_answer_current(w), request, value;
 	uint32_t i;
 
 	for (i = 0; i < ASKS_TELLS && s->chain[i] != number; i++)
@@ -212,9 +212,9 @@ static PEAL_DEV int ask_serve_by(struct peal_worker *w,
 	if (in->how == ASKS_TELL)
 		return ask_tell(w, in);
 	if (in->how == ASKS_DELEGATE && in->other != peal_self(w))
-		return peal_delegate(w, in->other);
+		return peal_request_forward(w, in->other);
 	if (in->how == ASKS_DELEGATE)
-		return ask_reply(w, peal_request_in_hand(w), in->value);
+		return ask_reply(w, peal_request_current(w), in->value);
 	next.how = ASKS_REPLY;
 	result = peal_ask(w, in->other, ASKS_REQUEST, &next, sizeof(next),
 			  ASKS_CHAINED, 1000000000, &number);
@@ -224,7 +224,7 @@ static PEAL_DEV int ask_serve_by(struct peal_worker *w,
 static PEAL_DEV int ask_serve(struct peal_worker *w)
 {
 	struct asks_request in = *(const struct asks_request *)peal_data(w);
-	uint64_t number = peal_request_in_hand(w), scratch[64] = { 0 };
+	uint64_t number = peal_request_current(w), scratch[64] = { 0 };
 
 	if (peal_is_leader(w))
 		ask_state(w)->requests++;
@@ -232,7 +232,7 @@ static PEAL_DEV int ask_serve(struct peal_worker *w)
 	case ASKS_REPLY:
 		return ask_reply(w, number, in.value);
 	case ASKS_REFUSE:
-		return peal_refuse(w, 77, in.error);
+		return peal_reply_error(w, 77, in.error);
 	case ASKS_KEEP:
 		return ask_keep(w, in.value);
 	case ASKS_FAIL:

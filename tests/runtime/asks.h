@@ -30,7 +30,7 @@ enum asks_how {
 	ASKS_TWICE, /* replies twice */
 	ASKS_LONG, /* tries a reply that is too long, then replies */
 	ASKS_BOTH, /* replies, then fails */
-	ASKS_DELEGATE, /* delegates to `other`, which replies */
+	ASKS_DELEGATE, /* forwards to `other`, which replies */
 	ASKS_CHAIN, /* asks `other`, then replies */
 	ASKS_TELL /* tells the asking actor, replies, tells again */
 };

@@ -15,15 +15,15 @@ static PEAL_DEV int mark(struct peal_worker *w)
 
 	out.device_ns = peal_clock_ns();
 	peali_clock_bounds(w, &out.low, &out.high);
-	out.common = peal_common_ns(w, &out.uncertainty);
+	out.common = peal_host_time_ns(w, &out.uncertainty);
 	out.number = in->number;
-	out.deadline = peal_deadline_in_hand(w);
+	out.deadline = peal_deadline_current(w);
 	if (in->gate)
 		peal_store_release_sys((uint64_t *)(uintptr_t)in->gate + 1, 1);
 	while (in->gate && !peal_aborting(w) &&
 	       !peal_load_acquire_sys((const uint64_t *)(uintptr_t)in->gate))
 		gate_pause();
-	if (peal_request_in_hand(w))
+	if (peal_request_current(w))
 		return peal_reply(w, 0, 0, &out, sizeof(out));
 	return peal_emit(w, 0, 0, &out, sizeof(out));
 }
@@ -36,7 +36,7 @@ static PEAL_DEV uint64_t deadline_of(struct peal_worker *w)
 
 	return peal_type(w) == DEADLINE_AFTER ?
 		       peal_deadline_after(w, in->lifetime_ns) :
-		       peal_deadline_in_hand(w);
+		       peal_deadline_current(w);
 }
 
 /* Emits the message. */
@@ -59,7 +59,7 @@ static PEAL_DEV int pass_to(struct peal_worker *w)
 /* Delegates the message by its port. */
 static PEAL_DEV int hand_on(struct peal_worker *w)
 {
-	return peal_delegate_by(w, 0);
+	return peal_request_forward_by(w, 0);
 }
 
 /* Tells the message to the actor that it names. */
@@ -75,7 +75,7 @@ static PEAL_DEV int tell(struct peal_worker *w)
 /* Delegates the message to the actor that it names. */
 static PEAL_DEV int delegate(struct peal_worker *w)
 {
-	return peal_delegate(
+	return peal_request_forward(
 		w,
 		(uint32_t)((const struct deadline_order *)peal_data(w))->actor);
 }

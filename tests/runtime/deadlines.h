@@ -21,7 +21,7 @@ struct deadline_report {
 	uint64_t deadline; /* of the message; 0: none */
 	uint64_t device_ns; /* the device's clock when the handler began */
 	uint64_t low, high; /* bounds of the host's clock */
-	uint64_t common, uncertainty; /* of peal_common_ns() */
+	uint64_t common, uncertainty; /* of peal_host_time_ns() */
 	int64_t result; /* always 0 */
 };
 

@@ -5,7 +5,7 @@
 #include <peal/device/platform.h>
 
 /*
- * Messages and states of programs/guest.c, programs/court.c and their tests.
+ * Messages and states of programs/guest.c, programs/players.c and their tests.
  * Guests migrate while other actors send them notes. Players migrate while they
  * send balls to each other.
  */
@@ -18,7 +18,7 @@
 #define GUEST_FAIL 3 /* to a guest: fails */
 #define GUEST_TELL 4 /* to a herald: tells the guest a note */
 #define GUEST_TIME 5 /* to a herald: sends a note by a timer */
-#define GUEST_DELEGATE 6 /* to a herald: delegates the message */
+#define GUEST_DELEGATE 6 /* to a herald: forwards the message */
 #define GUEST_QUERY 7 /* to a herald: asks the guest, which fails */
 #define GUEST_ANSWERED 8 /* to a herald: the answer to its ask */
 #define GUEST_BREED                                                            \

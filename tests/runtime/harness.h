@@ -14,8 +14,11 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <peal/dead_letter.h>
 #include <peal/device/kernel.h>
 #include <peal/peal.h>
+#include <peal/pool.h>
+#include <peal/supervisor.h>
 #include "peal_test.h"
 #include "queues/identity.h"
 #include "runtime/relay.h"
@@ -25,9 +28,9 @@ PEAL_DECLARE_PROGRAM(relay);
 #define SECOND 1000000000LL
 #define MS 1000000LL
 /* ns; no step takes this long, even on a busy machine under sanitizers */
-#define PATIENCE (60 * SECOND)
+#define MAX_WAIT (60 * SECOND)
 
-/* ---- time ----------------------------------------------------------------- */
+/* ---- time ---------------------------------------------------------------- */
 
 static inline uint64_t harness_now_ns(void)
 {
@@ -37,10 +40,10 @@ static inline uint64_t harness_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Waits until a condition holds. Fails after PATIENCE. */
+/* Waits until a condition holds. Fails after MAX_WAIT. */
 #define EVENTUALLY(condition)                                                  \
 	do {                                                                   \
-		uint64_t peal_until_ = harness_now_ns() + PATIENCE;            \
+		uint64_t peal_until_ = harness_now_ns() + MAX_WAIT;            \
 		while (!(condition)) {                                         \
 			if (harness_now_ns() > peal_until_) {                  \
 				fprintf(stderr, "%s:%d: never: %s\n",          \
@@ -51,7 +54,7 @@ static inline uint64_t harness_now_ns(void)
 		}                                                              \
 	} while (0)
 
-/* ---- opening -------------------------------------------------------------- */
+/* ---- opening ------------------------------------------------------------- */
 
 static char harness_cache[64];
 
@@ -112,7 +115,7 @@ harness_launch_with(struct peal_runtime *rt, int device,
 static inline struct peal_kernel *harness_launch(struct peal_runtime *rt,
 						 int device)
 {
-	struct peal_kernel_options o = { .end_with_inputs = 1 };
+	struct peal_kernel_options o = { .drain_when_inputs_end = 1 };
 
 	return harness_launch_with(rt, device, o);
 }
@@ -169,7 +172,7 @@ static inline struct peal_link *harness_to(struct peal_runtime *rt,
 	return harness_link(rt, from, 0, peal_endpoint_address(e), o);
 }
 
-/* ---- messages ------------------------------------------------------------- */
+/* ---- messages ------------------------------------------------------------ */
 
 /* Returns byte i of a message: its identity, then a pattern made of it. */
 static inline uint8_t harness_byte(const struct relay_message *m, uint64_t n,
@@ -217,7 +220,7 @@ static inline void harness_send(struct peal_endpoint *e, uint32_t port,
 	for (i = first; i < first + n; i++) {
 		harness_fill(&m, sizeof(m), producer, i);
 		CHECK_OK(peal_send(e, port, (uint16_t)i, &m, sizeof(m),
-				   PATIENCE));
+				   MAX_WAIT));
 	}
 }
 
@@ -230,7 +233,7 @@ static inline void harness_receive(struct peal_endpoint *e, uint64_t producer,
 	uint64_t i;
 
 	for (i = first; i < first + n; i++) {
-		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, MAX_WAIT));
 		CHECK_EQ(r.length, sizeof(m));
 		CHECK_EQ(r.type, (uint16_t)i);
 		CHECK_EQ(m.sequence, i);
@@ -238,7 +241,7 @@ static inline void harness_receive(struct peal_endpoint *e, uint64_t producer,
 	}
 }
 
-/* ---- counters ------------------------------------------------------------- */
+/* ---- counters ------------------------------------------------------------ */
 
 static inline struct peal_link_info harness_info(struct peal_link *link)
 {
@@ -297,8 +300,9 @@ static inline void harness_stop_quiet(struct peal_kernel *k)
 {
 	struct peal_kernel_info info;
 
-	EVENTUALLY(!peal_kernel_info(k, &info) && info.told == info.mail_done);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	EVENTUALLY(!peal_kernel_info(k, &info) &&
+		   info.mailbox_sends == info.mailbox_done);
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 }
 
 /* Returns the link of a worker's dead letters, or NULL. */
@@ -311,7 +315,7 @@ static inline struct peal_link *harness_letters(struct peal_runtime *rt,
 
 	for (i = 0; i < n; i++)
 		if (harness_info(links[i]).from ==
-			    peal_dead_letters_address(k) &&
+			    peal_dead_letter_address(k) &&
 		    harness_info(links[i]).from_port == worker)
 			return links[i];
 	return NULL;
@@ -331,7 +335,7 @@ static inline void harness_delivered(struct peal_link *link, uint64_t n)
 	CHECK_EQ(info.undelivered, 0);
 }
 
-/* ---- a thread that watches ------------------------------------------------- */
+/* ---- a thread that watches ----------------------------------------------- */
 
 #define HARNESS_LINKS_MAX 16
 

@@ -2,7 +2,7 @@
 #ifndef PEAL_TESTS_LIMITS_H
 #define PEAL_TESTS_LIMITS_H
 
-#include <peal/device/message_of.h>
+#include <peal/device/typed_message.h>
 
 /* Message types, messages and states of programs/limits.c and its tests. */
 
@@ -25,7 +25,7 @@ enum limits_what {
 	LIMITS_TELL = 0,
 	LIMITS_BEFORE = 1, /* with the deadline `ns` */
 	LIMITS_AFTER = 2, /* by a timer, after ns */
-	LIMITS_DELEGATE = 3, /* delegates the message, usually a request */
+	LIMITS_DELEGATE = 3, /* forwards the message, usually a request */
 	LIMITS_MONITOR = 4 /* monitors `actor` */
 };
 

@@ -2,7 +2,7 @@
 #ifndef PEAL_TESTS_MESSAGES_H
 #define PEAL_TESTS_MESSAGES_H
 
-#include <peal/device/message_of.h>
+#include <peal/device/typed_message.h>
 
 /* Messages of programs/messages.c and its test. */
 

@@ -2,7 +2,7 @@
 #ifndef PEAL_TESTS_REQUESTS_H
 #define PEAL_TESTS_REQUESTS_H
 
-#include <peal/device/message_of.h>
+#include <peal/device/typed_message.h>
 
 /* Messages of programs/requests.c and its test. */
 

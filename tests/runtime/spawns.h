@@ -44,7 +44,7 @@
 /** An order and its results. */
 struct spawns_order {
 	uint32_t handler, n;
-	uint32_t ports_of, actor;
+	uint32_t share_ports_with, actor;
 	uint64_t value;
 	uint32_t init_bytes;
 	int32_t result;

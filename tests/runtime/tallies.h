@@ -35,7 +35,7 @@ static inline void tallies_spawn(struct peal_kernel *k, const char *handler,
 					.worker = (uint32_t)(worker + 1),
 					.init = ids,
 					.init_bytes = sizeof(*ids),
-					.init_step = sizeof(*ids) };
+					.init_stride = sizeof(*ids) };
 	uint32_t i;
 
 	CHECK(ids);
@@ -51,7 +51,7 @@ static inline void tallies_send(struct peal_endpoint *e, uint32_t port,
 {
 	struct tally_message m = { id, number, (uint32_t)to };
 
-	CHECK_OK(peal_send_to(e, port, to, 0, &m, sizeof(m), PATIENCE));
+	CHECK_OK(peal_send_to(e, port, to, 0, &m, sizeof(m), MAX_WAIT));
 }
 
 static inline struct tally tallies_state(struct peal_runtime *rt,

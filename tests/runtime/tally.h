@@ -2,7 +2,7 @@
 #ifndef PEAL_TESTS_TALLY_H
 #define PEAL_TESTS_TALLY_H
 
-#include <peal/device/message_of.h>
+#include <peal/device/typed_message.h>
 
 /* Messages and states of programs/tally.c and its tests. */
 

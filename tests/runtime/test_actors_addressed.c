@@ -4,6 +4,8 @@
  * actor gets its own messages once and in order. Messages without a receiver
  * are dead.
  */
+
+#include <peal/request.h>
 #include "runtime/tallies.h"
 
 #define N 64
@@ -28,7 +30,7 @@ static void send_any(struct peal_endpoint *e, uint32_t port, uint64_t n,
 	}
 }
 
-PEAL_TEST(each_gets_its_own_in_order_whichever_worker_it_is_of)
+PEAL_TEST(each_actor_gets_its_messages_in_order)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, two);
@@ -43,14 +45,15 @@ PEAL_TEST(each_gets_its_own_in_order_whichever_worker_it_is_of)
 	CHECK_EQ(tallies_info(k).failed, 0);
 	harness_delivered(link, N * EACH);
 	/* only messages to the other worker pass its mailbox: about half */
-	CHECK(tallies_info(k).told > N * EACH / 4);
-	CHECK(tallies_info(k).told < N * EACH * 3 / 4);
-	EVENTUALLY(tallies_info(k).told == tallies_info(k).mail_done);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK(tallies_info(k).mailbox_sends > N * EACH / 4);
+	CHECK(tallies_info(k).mailbox_sends < N * EACH * 3 / 4);
+	EVENTUALLY(tallies_info(k).mailbox_sends ==
+		   tallies_info(k).mailbox_done);
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(a_handler_sends_to_any_actor_of_another_device)
+PEAL_TEST(handler_sends_to_any_actor_of_other_device)
 {
 	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_kernel_options one = { .workers = 1 };
@@ -72,18 +75,18 @@ PEAL_TEST(a_handler_sends_to_any_actor_of_another_device)
 		m.id = at;
 		m.number = sent[at]++;
 		m.actor = (uint32_t)address[at];
-		CHECK_OK(peal_send(e, 0, 1, &m, sizeof(m), PATIENCE));
+		CHECK_OK(peal_send(e, 0, 1, &m, sizeof(m), MAX_WAIT));
 	}
 	EVENTUALLY(tallies_info(far).handled == N * EACH);
 	CHECK_EQ(tallies_info(far).failed, 0);
 	harness_delivered(link, N * EACH);
-	CHECK_OK(peal_kernel_stop(near, PATIENCE));
-	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	CHECK_OK(peal_kernel_stop(near, MAX_WAIT));
+	CHECK_OK(peal_kernel_stop(far, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* One retired actor is on the link's worker, one on the other worker. */
-PEAL_TEST(who_has_the_room_of_a_retired_one_gets_nothing_of_it)
+PEAL_TEST(reused_slot_gets_no_messages_of_old_actor)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, two);
@@ -110,13 +113,13 @@ PEAL_TEST(who_has_the_room_of_a_retired_one_gets_nothing_of_it)
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 2);
 	CHECK_EQ(tallies_info(k).failed, 0);
 	harness_conserved(rt);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	for (i = 0; i < 2; i++)
 		CHECK_EQ(tallies_state(rt, next[i]).next, 1);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(what_nobody_gets_is_dead_with_its_reason)
+PEAL_TEST(undeliverable_messages_are_dead_with_reason)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel_options with = { .workers = 2,
@@ -141,9 +144,9 @@ PEAL_TEST(what_nobody_gets_is_dead_with_its_reason)
 	tallies_send(e, 0, address[3] + 50, 0, 0); /* never existed */
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 2);
 	/* too long for the mailbox of worker 1, but not for the link */
-	CHECK_OK(peal_send_to(e, 0, address[2], 0, longer, 64, PATIENCE));
+	CHECK_OK(peal_send_to(e, 0, address[2], 0, longer, 64, MAX_WAIT));
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_TOO_LONG] == 1);
-	CHECK_OK(peal_send_to(e, 0, address[0], 0, longer, 64, PATIENCE));
+	CHECK_OK(peal_send_to(e, 0, address[0], 0, longer, 64, MAX_WAIT));
 	EVENTUALLY(harness_info(link).delivered == 1);
 	/* the next message to worker 1 arrives */
 	tallies_send(e, 0, address[2], 2, 0);
@@ -156,12 +159,12 @@ PEAL_TEST(what_nobody_gets_is_dead_with_its_reason)
 	EVENTUALLY(tallies_info(bare).handled == 1);
 	harness_conserved(rt);
 	CHECK_CONTAINS(peal_reason_name(PEAL_REASON_TOO_LONG), "too-long");
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
-	CHECK_OK(peal_kernel_stop(bare, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_OK(peal_kernel_stop(bare, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(an_address_elsewhere_is_refused)
+PEAL_TEST(address_of_other_kernel_is_refused)
 {
 	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_kernel_options o = { .workers = 2, .name = "here" };
@@ -184,8 +187,8 @@ PEAL_TEST(an_address_elsewhere_is_refused)
 	CHECK_FAILS(peal_send_to(e, 0, address[0], 0, "x", 1 << 20, 0),
 		    PEAL_EMSGSIZE, "the link takes at most");
 #undef SEND
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
-	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_OK(peal_kernel_stop(far, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -209,7 +212,7 @@ static int is_full(struct peal_endpoint *e, struct peal_kernel *k,
 
 /* The actor's worker blocks on a full output. No message is lost. Messages
  * continue in order after the host receives. */
-PEAL_TEST(a_full_mailbox_holds_the_link_back)
+PEAL_TEST(full_mailbox_blocks_the_link)
 {
 	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 64 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -234,20 +237,20 @@ PEAL_TEST(a_full_mailbox_holds_the_link_back)
 	CHECK_EQ(info.blocked_actor, (int64_t)(uint32_t)answer);
 	CHECK_EQ(info.blocked_port, PEAL_BLOCKED_MAIL);
 	for (; got < sent; got++) {
-		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, MAX_WAIT));
 		CHECK_EQ(m.number, got);
 	}
 	tallies_send(e, 0, answer, 0, sent);
-	CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+	CHECK_OK(peal_receive(e, &m, sizeof(m), &r, MAX_WAIT));
 	CHECK_EQ(m.number, sent);
 	harness_delivered(link, sent + 1);
 	harness_delivered(out, sent + 1);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* Messages for the other worker are handled before the kernel ends. */
-PEAL_TEST(a_drain_ends_behind_what_was_passed_on)
+PEAL_TEST(drain_waits_for_messages_to_other_worker)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, two);
@@ -257,8 +260,8 @@ PEAL_TEST(a_drain_ends_behind_what_was_passed_on)
 	tallies_spawn(k, "tally", -1, 0, N, address);
 	harness_from(rt, e, 0, address[0], small);
 	send_any(e, 0, N * EACH, sent);
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(k, MAX_WAIT));
 	EVENTUALLY(tallies_info(k).handled == N * EACH);
 	CHECK_EQ(tallies_info(k).failed, 0);
 	harness_conserved(rt);
@@ -277,7 +280,7 @@ static void spawn_asked(struct peal_kernel *k, uint32_t worker, uint64_t first,
 
 	for (i = 0; i < n; i++, first++) {
 		o.init = &first;
-		o.ports_of = i ? addresses[0] : 0;
+		o.share_ports_with = i ? addresses[0] : 0;
 		CHECK_OK(peal_actor_spawn(k, "asked", &o, &addresses[i]));
 	}
 }
@@ -291,7 +294,7 @@ static struct peal_requester *ask_open(struct peal_runtime *rt,
 
 	spawn_asked(k, 0, 0, N / 2, address);
 	spawn_asked(k, 1, N / 2, N / 2, address + N / 2);
-	CHECK_OK(peal_requester_open(rt, address[0], NULL, &r));
+	CHECK_OK(peal_requester_create(rt, address[0], NULL, &r));
 	CHECK_OK(peal_requester_listen(r, address[0], 0));
 	CHECK_OK(peal_requester_listen(r, address[N / 2], 0));
 	return r;
@@ -314,12 +317,12 @@ static void *ask_all(void *argument)
 
 	for (i = a->first; i < N; i += 2) {
 		m.id = i;
-		CHECK_OK(peal_request_begin_to(a->requester, address[i], 0, &m,
-					       sizeof(m), PATIENCE, &out[i]));
+		CHECK_OK(peal_request_start_to(a->requester, address[i], 0, &m,
+					       sizeof(m), MAX_WAIT, &out[i]));
 	}
 	for (i = a->first; i < N; i += 2) {
 		CHECK_OK(peal_request_wait(a->requester, out[i], &t, sizeof(t),
-					   &r, PATIENCE));
+					   &r, MAX_WAIT));
 		CHECK_EQ(t.id, i);
 		CHECK_EQ(t.next, 1);
 		CHECK_EQ(r.from, address[i / (N / 2) * (N / 2)]);
@@ -329,7 +332,7 @@ static void *ask_all(void *argument)
 			m.id = i;
 			CHECK_OK(peal_request_to(a->requester, address[i], 0,
 						 &m, sizeof(m), &t, sizeof(t),
-						 NULL, PATIENCE));
+						 NULL, MAX_WAIT));
 			CHECK_EQ(t.id, i);
 			CHECK_EQ(t.next, m.number + 1);
 		}
@@ -337,7 +340,7 @@ static void *ask_all(void *argument)
 	return NULL;
 }
 
-PEAL_TEST(any_actor_of_a_kernel_is_asked_by_one_requester)
+PEAL_TEST(one_requester_reaches_any_actor_of_a_kernel)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, two);
@@ -353,12 +356,12 @@ PEAL_TEST(any_actor_of_a_kernel_is_asked_by_one_requester)
 	CHECK_EQ(info.asked, N * (EACH / 4));
 	CHECK_EQ(info.replied, info.asked);
 	EVENTUALLY(tallies_info(k).handled == info.asked);
-	EVENTUALLY(tallies_info(k).told == info.asked / 2);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	EVENTUALLY(tallies_info(k).mailbox_sends == info.asked / 2);
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(a_request_that_nobody_can_answer_says_so)
+PEAL_TEST(undeliverable_request_reports_an_error)
 {
 	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, two);
@@ -371,9 +374,9 @@ PEAL_TEST(a_request_that_nobody_can_answer_says_so)
 	uint64_t there, number = 0;
 
 #define ASK(to)                                                                \
-	peal_request_to(r, to, 0, &m, sizeof(m), &t, sizeof(t), NULL, PATIENCE)
+	peal_request_to(r, to, 0, &m, sizeof(m), &t, sizeof(t), NULL, MAX_WAIT)
 #define BEGIN(to)                                                              \
-	peal_request_begin_to(r, to, 0, &m, sizeof(m), SECOND, &number)
+	peal_request_start_to(r, to, 0, &m, sizeof(m), SECOND, &number)
 	CHECK_OK(peal_actor_spawn(far, "tally", NULL, &there));
 	CHECK_FAILS(ASK(there), PEAL_ENOENT, "port 0 of 'requester'");
 	CHECK_FAILS(ASK(0), PEAL_ENOENT, "0 is no actor's");
@@ -390,7 +393,7 @@ PEAL_TEST(a_request_that_nobody_can_answer_says_so)
 	CHECK_OK(peal_requester_info(r, &info));
 	CHECK_EQ(info.asked, 0);
 	CHECK_OK(peal_request_to(r, address[0], 0, longer, 48, &t, sizeof(t),
-				 NULL, PATIENCE));
+				 NULL, MAX_WAIT));
 	m.number = 1;
 	t.id = 7;
 	CHECK_OK(peal_actor_retire(rt, address[N - 1]));
@@ -403,14 +406,14 @@ PEAL_TEST(a_request_that_nobody_can_answer_says_so)
 	CHECK_OK(ASK(address[0]));
 	CHECK_OK(peal_requester_info(r, &info));
 	CHECK_EQ(info.asked, 4);
-	CHECK_EQ(info.given_up, 1);
-	CHECK_EQ(info.refused, 1);
+	CHECK_EQ(info.cancelled, 1);
+	CHECK_EQ(info.error_replies, 1);
 	CHECK_EQ(info.replied, 2);
 #undef BEGIN
 #undef ASK
 	harness_conserved(rt);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
-	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_OK(peal_kernel_stop(far, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -420,15 +423,15 @@ static int run_all(int argc, char **argv, uint32_t lanes)
 
 	tallies_lanes = lanes;
 	printf("%u lanes\n", lanes);
-	RUN(each_gets_its_own_in_order_whichever_worker_it_is_of);
-	RUN(a_handler_sends_to_any_actor_of_another_device);
-	RUN(who_has_the_room_of_a_retired_one_gets_nothing_of_it);
-	RUN(what_nobody_gets_is_dead_with_its_reason);
-	RUN(an_address_elsewhere_is_refused);
-	RUN(a_full_mailbox_holds_the_link_back);
-	RUN(a_drain_ends_behind_what_was_passed_on);
-	RUN(any_actor_of_a_kernel_is_asked_by_one_requester);
-	RUN(a_request_that_nobody_can_answer_says_so);
+	RUN(each_actor_gets_its_messages_in_order);
+	RUN(handler_sends_to_any_actor_of_other_device);
+	RUN(reused_slot_gets_no_messages_of_old_actor);
+	RUN(undeliverable_messages_are_dead_with_reason);
+	RUN(address_of_other_kernel_is_refused);
+	RUN(full_mailbox_blocks_the_link);
+	RUN(drain_waits_for_messages_to_other_worker);
+	RUN(one_requester_reaches_any_actor_of_a_kernel);
+	RUN(undeliverable_request_reports_an_error);
 	return peal_cases_;
 }
 

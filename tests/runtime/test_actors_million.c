@@ -66,7 +66,7 @@ static void check_all(struct peal_runtime *rt, const uint64_t *address,
 	}
 }
 
-PEAL_TEST(each_of_a_million_gets_its_messages_once_and_in_order)
+PEAL_TEST(million_actors_get_messages_once_in_order)
 {
 	uint64_t n = PEAL_ASAN || PEAL_TSAN || test_on_gpu() ? 20000 : 1000000;
 	uint64_t each = 10;
@@ -96,11 +96,11 @@ PEAL_TEST(each_of_a_million_gets_its_messages_once_and_in_order)
 		EVENTUALLY(tallies_info(k[d]).handled == share * each);
 		CHECK_EQ(tallies_info(k[d]).failed, 0);
 		harness_delivered(link[d], share * each);
-		CHECK_OK(peal_kernel_suspend(k[d], PATIENCE));
+		CHECK_OK(peal_kernel_suspend(k[d], MAX_WAIT));
 	}
 	check_all(rt, address, n, each);
 	for (d = 0; d < DEVICES; d++) {
-		CHECK_OK(peal_kernel_stop(k[d], PATIENCE));
+		CHECK_OK(peal_kernel_stop(k[d], MAX_WAIT));
 		CHECK_OK(peal_link_destroy(link[d]));
 		CHECK_OK(peal_actor_retire(rt, address[0]) == PEAL_ESTOPPED ?
 				 0 :
@@ -110,4 +110,4 @@ PEAL_TEST(each_of_a_million_gets_its_messages_once_and_in_order)
 	free(address);
 }
 
-PEAL_TEST_MAIN(RUN(each_of_a_million_gets_its_messages_once_and_in_order);)
+PEAL_TEST_MAIN(RUN(million_actors_get_messages_once_in_order);)

@@ -3,7 +3,9 @@
  * One call spawns or retires many actors, or none of them. Slots, states and
  * ports of retired actors are free again. Actors can share ports.
  */
-#include "runtime/hasty.h"
+
+#include <peal/pool.h>
+#include "runtime/short_timeout.h"
 #include "runtime/tallies.h"
 
 PEAL_DECLARE_PROGRAM(pools);
@@ -49,7 +51,7 @@ static void use_all(struct peal_runtime *rt, struct peal_kernel *k,
 	CHECK_OK(peal_endpoint_destroy(e));
 }
 
-PEAL_TEST(all_are_made_with_a_state_of_their_own_and_make_room_again)
+PEAL_TEST(spawned_actors_have_own_state_and_free_slots)
 {
 	struct peal_kernel_options o = { .workers = WORKERS,
 					 .max_actors = N + 1,
@@ -72,11 +74,11 @@ PEAL_TEST(all_are_made_with_a_state_of_their_own_and_make_room_again)
 	}
 	/* the capacity is free again, also for another handler */
 	CHECK_OK(peal_actor_spawn_many(k, "post", NULL, 15, address));
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(each_worker_gets_its_share_in_turn)
+PEAL_TEST(spawns_are_distributed_round_robin)
 {
 	struct peal_kernel_options o = { .workers = WORKERS };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -98,7 +100,7 @@ PEAL_TEST(each_worker_gets_its_share_in_turn)
 		EVENTUALLY(!peal_worker_info(k, share[i], &after) &&
 			   after.handled == before.handled + 1);
 	}
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -110,7 +112,7 @@ static void swap(uint64_t *a, uint64_t *b)
 	*b = c;
 }
 
-PEAL_TEST(what_was_made_and_ended_in_any_order_can_be_used)
+PEAL_TEST(actors_work_after_random_spawn_and_retire)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .max_actors = 400,
@@ -141,12 +143,12 @@ PEAL_TEST(what_was_made_and_ended_in_any_order_can_be_used)
 		check_distinct(address, n);
 		EVENTUALLY(tallies_info(k).actors == n);
 	}
-	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 	for (i = 0; i < n; i++) { /* no state was overwritten */
 		CHECK_EQ(tallies_state(rt, address[i]).id, ids[i]);
 		CHECK_EQ(tallies_state(rt, address[i]).next, 2);
 	}
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -159,7 +161,7 @@ static void check_state(struct peal_runtime *rt, uint64_t at, uint64_t id)
 	CHECK_EQ(t.zero, 0);
 }
 
-PEAL_TEST(states_begin_with_their_init_whoever_writes_it)
+PEAL_TEST(initial_state_equals_init_bytes)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .max_actors = 100,
@@ -176,7 +178,7 @@ PEAL_TEST(states_begin_with_their_init_whoever_writes_it)
 	/* all actors have one init: small states are filled by the worker */
 	CHECK_OK(peal_actor_spawn_many(k, "tally", &a, 40, address));
 	CHECK_OK(peal_actor_spawn_many(k, "large", &a, 10, other));
-	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 	for (i = 0; i < 40; i++)
 		CHECK_EQ(tallies_state(rt, address[i]).next, 7);
 	for (i = 0; i < 10; i++)
@@ -188,7 +190,7 @@ PEAL_TEST(states_begin_with_their_init_whoever_writes_it)
 	a.init = &nine;
 	a.init_bytes = sizeof(nine);
 	CHECK_OK(peal_actor_spawn_many(k, "tally", &a, 40, address));
-	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 	for (i = 0; i < 40; i++)
 		check_state(rt, address[i], nine);
 	CHECK_OK(peal_kernel_resume(k));
@@ -196,12 +198,12 @@ PEAL_TEST(states_begin_with_their_init_whoever_writes_it)
 	/* each actor has its own init: the host fills the states */
 	tallies_spawn(k, "tally", -1, 100, 40, address);
 	tallies_spawn(k, "large", -1, 200, 10, other);
-	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 	for (i = 0; i < 40; i++)
 		check_state(rt, address[i], 100 + i);
 	for (i = 0; i < 10; i++)
 		check_state(rt, other[i], 200 + i);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -224,17 +226,17 @@ PEAL_TEST(long_inits_are_followed_by_zeros)
 	CHECK_OK(peal_actor_retire_many(rt, address, 4));
 	a.init_bytes = 100;
 	CHECK_OK(peal_actor_spawn_many(k, "large", &a, 4, address));
-	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 	for (i = 0; i < 4; i++) {
 		CHECK_OK(peal_actor_state(rt, address[i], got, sizeof(got)));
 		for (at = 0; at < sizeof(got); at++)
 			CHECK_EQ(got[at], at < 100 ? 0x55 : 0);
 	}
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(all_or_none_are_made)
+PEAL_TEST(failed_spawn_many_creates_no_actor)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .max_actors = 10,
@@ -260,23 +262,23 @@ PEAL_TEST(all_or_none_are_made)
 	CHECK_FAILS(MANY("tally", 7), PEAL_ENOSPC, "arena_bytes");
 	a.init = init;
 	a.init_bytes = 16;
-	a.init_step = 8;
+	a.init_stride = 8;
 	CHECK_FAILS(MANY("tally", 2), PEAL_EINVAL, "the inits would overlap");
-	a.init_bytes = a.init_step = 0;
+	a.init_bytes = a.init_stride = 0;
 	CHECK_EQ(tallies_info(k).actors, 0);
 	/* the failed calls have taken no capacity */
 	CHECK_OK(MANY("tally", 5));
 	CHECK_OK(peal_actor_spawn_many(k, "post", &a, 5, other));
 	CHECK_FAILS(MANY("post", 1), PEAL_ENOSPC, "all 10 of max_actors");
 #undef MANY
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_FAILS(peal_actor_spawn_many(k, "post", &a, 1, other), PEAL_ENOSPC,
 		    "max_actors");
 	CHECK_EQ(peal_actor_retire_many(rt, address, 5), PEAL_ESTOPPED);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(all_or_none_are_ended)
+PEAL_TEST(failed_retire_many_retires_no_actor)
 {
 	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_kernel_options o = { .workers = 2, .name = "here" };
@@ -307,14 +309,14 @@ PEAL_TEST(all_or_none_are_ended)
 	EVENTUALLY(tallies_info(k).actors == 8);
 	use_all(rt, k, address, 0, 1);
 	CHECK_OK(peal_actor_retire_many(rt, address, 8));
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
-	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_OK(peal_kernel_stop(far, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* ---- shared ports -------------------------------------------------------- */
 
-PEAL_TEST(many_answer_by_the_ports_of_one)
+PEAL_TEST(many_actors_share_ports_of_one_actor)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .max_actors = N,
@@ -333,7 +335,7 @@ PEAL_TEST(many_answer_by_the_ports_of_one)
 
 	CHECK_OK(peal_actor_spawn(k, "post", &a, &other[0]));
 	CHECK_OK(peal_actor_spawn(k, "answer", &a, &first));
-	a.ports_of = first;
+	a.share_ports_with = first;
 	a.worker = 0; /* defaults to the worker of `first` */
 	CHECK_OK(peal_actor_spawn_many(k, "answer", &a, N - 3, address));
 	harness_from(rt, e, 0, first, lo);
@@ -341,13 +343,13 @@ PEAL_TEST(many_answer_by_the_ports_of_one)
 	for (i = 0; i < N - 3; i++) { /* no init: each id is 0 */
 		m.actor = i;
 		CHECK_OK(peal_send_to(e, 0, address[i], 5, &m, sizeof(m),
-				      PATIENCE));
+				      MAX_WAIT));
 		if (i >= 32) /* at most 32 answers are in flight */
-			CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+			CHECK_OK(peal_receive(e, &m, sizeof(m), &r, MAX_WAIT));
 		CHECK(i < 32 || m.actor == i - 32);
 	}
 	for (i = N - 3 - 32; i < N - 3; i++) {
-		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, MAX_WAIT));
 		CHECK_EQ(m.actor, i);
 	}
 	harness_delivered(from, N - 3);
@@ -359,11 +361,11 @@ PEAL_TEST(many_answer_by_the_ports_of_one)
 	CHECK_OK(peal_actor_retire_many(rt, address, N - 3));
 	CHECK_OK(peal_link_destroy(from));
 	CHECK_FAILS(peal_actor_retire(rt, first), PEAL_EBUSY, "1 links");
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(ports_are_shared_with_those_they_fit)
+PEAL_TEST(ports_are_shared_only_with_matching_actors)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel_options o = { .workers = 2, .name = "here" };
@@ -374,7 +376,7 @@ PEAL_TEST(ports_are_shared_with_those_they_fit)
 
 	CHECK_OK(peal_actor_spawn(k, "answer", &a, &owner));
 	CHECK_OK(peal_actor_spawn(k, "tally", &a, &portless));
-	a.ports_of = owner;
+	a.share_ports_with = owner;
 	CHECK_OK(peal_actor_spawn(k, "post", &a, &shares)); /* as many ports */
 	CHECK_OK(peal_actor_spawn(k, "tally", &a, &other[0])); /* fewer ports */
 	CHECK_FAILS(peal_actor_spawn(second, "post", &a, &other[1]),
@@ -383,18 +385,18 @@ PEAL_TEST(ports_are_shared_with_those_they_fit)
 	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_EINVAL,
 		    "is of worker 0, not of 1");
 	a.worker = 0;
-	a.ports_of = shares;
+	a.share_ports_with = shares;
 	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_EINVAL,
 		    "has no ports of its own");
-	a.ports_of = portless;
+	a.share_ports_with = portless;
 	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_EINVAL,
 		    "shares no more than there is");
-	a.ports_of = portless + 30;
+	a.share_ports_with = portless + 30;
 	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_ENOENT,
-		    "ports_of");
+		    "share_ports_with");
 	EVENTUALLY(tallies_info(k).actors == 4);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
-	CHECK_OK(peal_kernel_stop(second, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_OK(peal_kernel_stop(second, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -417,7 +419,7 @@ static void spawn_any(struct peal_kernel *k, unsigned long long *state,
 
 /* Retired actors leave capacity for as many new actors. The order, the handlers
  * and the workers do not matter. */
-PEAL_TEST(rooms_are_for_actors_of_any_kind_again)
+PEAL_TEST(freed_slots_fit_actors_of_any_kind)
 {
 	enum { MOST = 24, LARGE = 100000 }; /* LARGE: a multiple of 16 */
 	struct peal_kernel_options o = { .workers = WORKERS,
@@ -448,7 +450,7 @@ PEAL_TEST(rooms_are_for_actors_of_any_kind_again)
 	}
 	check_distinct(live, MOST);
 	/* no state was overwritten */
-	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 	for (i = 0; i < MOST; i++)
 		if (!peal_actor_state(rt, live[i], &first, sizeof(first)))
 			CHECK_EQ(first, born[i]);
@@ -461,7 +463,7 @@ PEAL_TEST(rooms_are_for_actors_of_any_kind_again)
 	CHECK_OK(peal_actor_retire_many(rt, live, MOST));
 	tallies_spawn(k, "tally", -1, 90, MOST, live);
 	use_all(rt, k, live, 90, MOST);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -482,7 +484,7 @@ static void check_ports(struct peal_runtime *rt, const uint64_t *addresses,
 		link[i] = harness_to(rt, addresses[i], e, o);
 	for (i = 0; i < n; i++) {
 		tallies_send(e, 0, addresses[i], ids[i], 0);
-		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, MAX_WAIT));
 		CHECK_EQ(r.from, addresses[i]);
 		CHECK_EQ(m.id, ids[i]);
 	}
@@ -491,7 +493,7 @@ static void check_ports(struct peal_runtime *rt, const uint64_t *addresses,
 	CHECK_OK(peal_endpoint_destroy(e));
 }
 
-PEAL_TEST(a_port_in_an_old_place_is_its_own)
+PEAL_TEST(reused_port_belongs_to_the_new_actor)
 {
 	enum { MOST = 30 };
 	struct peal_kernel_options o = { .workers = WORKERS,
@@ -534,13 +536,13 @@ PEAL_TEST(a_port_in_an_old_place_is_its_own)
 		check_ports(rt, who, id, MOST);
 		CHECK_OK(peal_actor_retire_many(rt, who, MOST));
 	}
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* An actor reuses the ports of a retired actor. It emits nothing before its
  * port is connected. */
-PEAL_TEST(a_port_in_an_old_place_is_not_connected)
+PEAL_TEST(reused_port_starts_unconnected)
 {
 	struct peal_kernel_options o = { .workers = 1,
 					 .max_actors = 2,
@@ -564,15 +566,15 @@ PEAL_TEST(a_port_in_an_old_place_is_not_connected)
 	usleep(20000);
 	CHECK_EQ(harness_info(link).delivered, 0);
 	harness_to(rt, who, e, four);
-	CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+	CHECK_OK(peal_receive(e, &m, sizeof(m), &r, MAX_WAIT));
 	CHECK_EQ(m.id, 8);
 	EVENTUALLY(harness_info(link).delivered == 1);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* The retirement of an actor does not free the ports that it shared. */
-PEAL_TEST(shared_ports_are_not_given_away)
+PEAL_TEST(retire_does_not_free_shared_ports)
 {
 	struct peal_kernel_options o = { .max_actors = 3, .mailbox_slots = 64 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -581,7 +583,7 @@ PEAL_TEST(shared_ports_are_not_given_away)
 	uint64_t who[2], sharer, last, id[2] = { 5, 6 };
 
 	tallies_spawn(k, "answer", 0, 5, 1, &who[0]);
-	shared.ports_of = who[0];
+	shared.share_ports_with = who[0];
 	CHECK_OK(peal_actor_spawn(k, "answer", &shared, &sharer));
 	tallies_spawn(k, "tally", 0, 0, 1, &last);
 	CHECK_OK(peal_actor_retire(rt, sharer));
@@ -589,12 +591,12 @@ PEAL_TEST(shared_ports_are_not_given_away)
 	CHECK_EQ(PEAL_ACTOR_INDEX(who[1]),
 		 PEAL_ACTOR_INDEX(sharer)); /* its entry, not its ports */
 	check_ports(rt, who, id, 2);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* States of small actors, retired in any order, merge to large free ranges. */
-PEAL_TEST(small_states_make_room_for_large_ones)
+PEAL_TEST(freed_small_states_merge_for_large_states)
 {
 	enum { SMALL = 60, LARGE = 10 };
 	struct peal_kernel_options o = { .workers = WORKERS,
@@ -620,12 +622,12 @@ PEAL_TEST(small_states_make_room_for_large_ones)
 		tallies_spawn(k, "large", round, 0, LARGE, address);
 		CHECK_OK(peal_actor_retire_many(rt, address, LARGE));
 	}
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* A reused slot has a fresh state. Its neighbours keep their states. */
-PEAL_TEST(a_state_in_an_old_place_is_its_own)
+PEAL_TEST(reused_slot_has_a_fresh_state)
 {
 	struct peal_kernel_options o = { .workers = WORKERS,
 					 .max_actors = 64,
@@ -645,7 +647,7 @@ PEAL_TEST(a_state_in_an_old_place_is_its_own)
 		tallies_spawn(k, "tally", (int)(round % WORKERS), 1000, 32,
 			      odd);
 		use_all(rt, k, odd, 1000, 32);
-		CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 		for (i = 0; i < 32; i++) {
 			CHECK_EQ(tallies_state(rt, odd[i]).next, 2);
 			CHECK_EQ(tallies_state(rt, address[2 * i]).id, 2 * i);
@@ -655,12 +657,12 @@ PEAL_TEST(a_state_in_an_old_place_is_its_own)
 		CHECK_OK(peal_kernel_resume(k));
 		check_distinct(address, 64);
 	}
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* Spawns without a worker can use free slots in the lists of worker 0. */
-PEAL_TEST(who_has_no_room_is_passed_over)
+PEAL_TEST(spawn_skips_full_workers)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .max_actors = 4,
@@ -679,12 +681,12 @@ PEAL_TEST(who_has_no_room_is_passed_over)
 	use_all(rt, k, address, 50, 4);
 	CHECK_FAILS(peal_actor_spawn(k, "tally", NULL, &extra), PEAL_ENOSPC,
 		    "all 4 of max_actors are used in kernel 'tally'");
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* A failed call does not advance the generation of its actor slot. */
-PEAL_TEST(calls_that_fail_use_no_addresses_up)
+PEAL_TEST(failed_calls_use_no_address_generation)
 {
 	struct peal_kernel_options o = { .size = sizeof(o), .max_actors = 4 };
 	struct peal_pool_options large = { .size = sizeof(large),
@@ -703,13 +705,13 @@ PEAL_TEST(calls_that_fail_use_no_addresses_up)
 	second = harness_spawn(k, "refuse", 0);
 	CHECK_EQ(PEAL_ACTOR_INDEX(second), PEAL_ACTOR_INDEX(first));
 	CHECK(second != first);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* The worker executes the control messages after the calls have timed out.
  * Until then their actor slots stay taken. */
-PEAL_TEST(a_worker_that_does_not_answer_keeps_what_it_was_told)
+PEAL_TEST(timed_out_control_messages_still_take_effect)
 {
 	struct peal_kernel_options o = { .workers = 2, .max_actors = 4 };
 	struct peal_actor_options first = { .size = sizeof(first),
@@ -724,12 +726,13 @@ PEAL_TEST(a_worker_that_does_not_answer_keeps_what_it_was_told)
 	struct peal_worker_info info;
 
 	harness_from(rt, e, 0, gate, four);
-	CHECK_OK(peal_send(e, 0, 0, &at, sizeof(at), PATIENCE));
+	CHECK_OK(peal_send(e, 0, 0, &at, sizeof(at), MAX_WAIT));
 	EVENTUALLY(!peal_worker_info(k, 0, &info) && info.actor >= 0);
-	CHECK_HASTY(rt, peal_actor_spawn(k, "echo", &first, &none), PEAL_EHUNG,
-		    "worker 0 of kernel");
+	CHECK_TIMES_OUT(rt, peal_actor_spawn(k, "echo", &first, &none),
+			PEAL_EHUNG, "worker 0 of kernel");
 	CHECK_EQ(none, 0);
-	CHECK_HASTY(rt, peal_actor_retire(rt, spare), PEAL_EHUNG, "worker 0");
+	CHECK_TIMES_OUT(rt, peal_actor_retire(rt, spare), PEAL_EHUNG,
+			"worker 0");
 	EVENTUALLY(tallies_info(k).actors == 2);
 	third = harness_spawn(k, "echo", 1);
 	CHECK_FAILS(peal_actor_spawn(k, "echo", NULL, &none), PEAL_ENOSPC,
@@ -743,7 +746,7 @@ PEAL_TEST(a_worker_that_does_not_answer_keeps_what_it_was_told)
 	harness_receive(e, 1, 0, 4);
 	CHECK_OK(peal_actor_retire(rt, third));
 	EVENTUALLY(tallies_info(k).actors == 2);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -753,26 +756,26 @@ static int run_all(int argc, char **argv, uint32_t lanes)
 
 	tallies_lanes = lanes;
 	printf("%u lanes\n", lanes);
-	RUN(all_are_made_with_a_state_of_their_own_and_make_room_again);
-	RUN(each_worker_gets_its_share_in_turn);
-	RUN(what_was_made_and_ended_in_any_order_can_be_used);
-	RUN(states_begin_with_their_init_whoever_writes_it);
-	RUN(all_or_none_are_made);
-	RUN(all_or_none_are_ended);
-	RUN(many_answer_by_the_ports_of_one);
-	RUN(ports_are_shared_with_those_they_fit);
-	RUN(who_has_no_room_is_passed_over);
-	RUN(rooms_are_for_actors_of_any_kind_again);
-	RUN(a_port_in_an_old_place_is_its_own);
-	RUN(a_port_in_an_old_place_is_not_connected);
-	RUN(shared_ports_are_not_given_away);
-	RUN(small_states_make_room_for_large_ones);
-	RUN(a_state_in_an_old_place_is_its_own);
+	RUN(spawned_actors_have_own_state_and_free_slots);
+	RUN(spawns_are_distributed_round_robin);
+	RUN(actors_work_after_random_spawn_and_retire);
+	RUN(initial_state_equals_init_bytes);
+	RUN(failed_spawn_many_creates_no_actor);
+	RUN(failed_retire_many_retires_no_actor);
+	RUN(many_actors_share_ports_of_one_actor);
+	RUN(ports_are_shared_only_with_matching_actors);
+	RUN(spawn_skips_full_workers);
+	RUN(freed_slots_fit_actors_of_any_kind);
+	RUN(reused_port_belongs_to_the_new_actor);
+	RUN(reused_port_starts_unconnected);
+	RUN(retire_does_not_free_shared_ports);
+	RUN(freed_small_states_merge_for_large_states);
+	RUN(reused_slot_has_a_fresh_state);
 	RUN(long_inits_are_followed_by_zeros);
 	return peal_cases_;
 }
 
-PEAL_TEST_MAIN(RUN(calls_that_fail_use_no_addresses_up);
-	       RUN(a_worker_that_does_not_answer_keeps_what_it_was_told);
+PEAL_TEST_MAIN(RUN(failed_calls_use_no_address_generation);
+	       RUN(timed_out_control_messages_still_take_effect);
 	       peal_cases_ += run_all(argc, argv, 1);
 	       peal_cases_ += run_all(argc, argv, 32);)

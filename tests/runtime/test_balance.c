@@ -4,6 +4,9 @@
  * worker of their links. The first cases check plans, the others check running
  * kernels.
  */
+
+#include <peal/balance.h>
+#include <peal/migration.h>
 #include "runtime/actor/balance.h"
 #include "runtime/both_lanes.h"
 #include "runtime/load.h"
@@ -41,7 +44,7 @@ static uint32_t plan(const struct part *part, uint32_t n, uint64_t *load,
 	return planned;
 }
 
-PEAL_TEST(load_is_spread_over_workers_by_as_few_as_it_takes)
+PEAL_TEST(load_is_balanced_with_the_fewest_moves)
 {
 	struct part four[] = { { 0, 25, 0, 0 },
 			       { 0, 25, 0, 0 },
@@ -67,7 +70,7 @@ PEAL_TEST(load_is_spread_over_workers_by_as_few_as_it_takes)
 	CHECK(uneven[0] == 70 || uneven[1] == 70);
 }
 
-PEAL_TEST(what_is_even_or_one_actors_stays)
+PEAL_TEST(even_load_and_single_actors_do_not_move)
 {
 	struct part even[] = { { 0, 50, 0, 0 }, { 1, 45, 1, 0 } };
 	struct part one[] = { { 0, 100, 0, 0 } };
@@ -81,7 +84,7 @@ PEAL_TEST(what_is_even_or_one_actors_stays)
 	CHECK_EQ(plan(even, 0, fixed, 2, 20, 32, to), 0); /* none may move */
 }
 
-PEAL_TEST(no_more_move_than_may)
+PEAL_TEST(moves_stay_within_the_limit)
 {
 	struct part four[] = { { 0, 25, 0, 0 },
 			       { 0, 25, 0, 0 },
@@ -94,7 +97,7 @@ PEAL_TEST(no_more_move_than_may)
 	CHECK_EQ(to[3], 1); /* moves to the home worker come first */
 }
 
-PEAL_TEST(who_has_a_way_around_goes_home_if_there_is_room)
+PEAL_TEST(actor_moves_to_its_link_worker_if_load_allows)
 {
 	struct part parts[] = { { 0, 20, 1, 1000 },
 				{ 1, 20, 1, 1000 },
@@ -117,7 +120,7 @@ PEAL_TEST(who_has_a_way_around_goes_home_if_there_is_room)
 #define BUSY 4
 
 /* Busy actors, all on worker 0, and a thread that keeps their links full. */
-struct stand {
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
 	struct peal_endpoint *e;
@@ -128,7 +131,7 @@ struct stand {
 	pthread_t sender;
 };
 
-static uint64_t spawn(struct stand *s, uint32_t worker, uint64_t spin_ns)
+static uint64_t spawn(struct fixture *s, uint32_t worker, uint64_t spin_ns)
 {
 	uint64_t init[2] = { 0, spin_ns }, address;
 	struct peal_actor_options o = { .size = sizeof(o),
@@ -140,7 +143,7 @@ static uint64_t spawn(struct stand *s, uint32_t worker, uint64_t spin_ns)
 	return address;
 }
 
-static struct stand stand_open(uint32_t n, int pinned)
+static struct fixture fixture_open(uint32_t n, int pinned)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 2,
@@ -149,7 +152,7 @@ static struct stand stand_open(uint32_t n, int pinned)
 					 .arena_bytes = 1 << 20,
 					 .lanes = lanes };
 	struct peal_link_options none = { .capacity = 0 };
-	struct stand s = { .rt = harness_open(1, ""), .n = n };
+	struct fixture s = { .rt = harness_open(1, ""), .n = n };
 	uint32_t i;
 
 	s.e = harness_endpoint(s.rt);
@@ -165,7 +168,7 @@ static struct stand stand_open(uint32_t n, int pinned)
 
 static void *send_all(void *argument)
 {
-	struct stand *s = argument;
+	struct fixture *s = argument;
 	struct load_note note = { 0, 0, 0 };
 	uint32_t i;
 	int result;
@@ -180,14 +183,14 @@ static void *send_all(void *argument)
 	return NULL;
 }
 
-static void stand_begin(struct stand *s)
+static void fixture_begin(struct fixture *s)
 {
 	CHECK(!pthread_create(&s->sender, NULL, send_all, s));
 	for (uint32_t i = 0; i < s->n; i++)
 		EVENTUALLY(harness_info(s->link[i]).delivered > 0);
 }
 
-static void stand_close(struct stand *s)
+static void fixture_close(struct fixture *s)
 {
 	struct peal_kernel_info info;
 
@@ -195,36 +198,36 @@ static void stand_close(struct stand *s)
 	CHECK(!pthread_join(s->sender, NULL));
 	harness_conserved(s->rt);
 	EVENTUALLY(!peal_kernel_info(s->k, &info) &&
-		   info.told == info.mail_done);
-	CHECK_EQ(info.mail_dead, 0);
+		   info.mailbox_sends == info.mailbox_done);
+	CHECK_EQ(info.mailbox_dead, 0);
 	CHECK_EQ(info.failed, 0);
 	CHECK_OK(peal_runtime_shutdown(s->rt));
 }
 
-PEAL_TEST(what_one_worker_has_is_shared_by_two_and_stays_so)
+PEAL_TEST(split_load_of_one_worker_stays_stable)
 {
-	struct stand s = stand_open(BUSY, 0);
+	struct fixture s = fixture_open(BUSY, 0);
 	struct peal_balance_move move[8];
 	struct peal_balance_options o = { .size = sizeof(o),
-					  .watch_ms = 400,
-					  .moves = 8,
+					  .sample_ms = 400,
+					  .max_moves = 8,
 					  .moves_out = move };
 	struct peal_balance_report r;
 	uint32_t i, j, known = 0;
 
-	stand_begin(&s);
-	o.only_look = 1;
-	o.watch_ms = 100;
+	fixture_begin(&s);
+	o.dry_run = 1;
+	o.sample_ms = 100;
 	EVENTUALLY(!peal_kernel_balance(s.k, &o, &r) && r.moves > 0);
 	CHECK_EQ(r.moved, 0);
-	o.only_look = 0;
-	o.watch_ms = 400;
+	o.dry_run = 0;
+	o.sample_ms = 400;
 	CHECK_OK(peal_kernel_balance(s.k, &o, &r));
-	CHECK(r.looks > 0 && r.load > 0);
+	CHECK(r.samples > 0 && r.load > 0);
 	CHECK(r.moves > 0 && r.moves < BUSY);
 	CHECK_EQ(r.moved, r.moves);
-	CHECK(r.busiest_then < r.busiest);
-	CHECK(r.idlest_then > r.idlest);
+	CHECK(r.predicted_max_load < r.max_load);
+	CHECK(r.predicted_min_load > r.min_load);
 	for (i = 0; i < r.moves; i++) {
 		CHECK_EQ(move[i].from, 0);
 		CHECK_EQ(move[i].to, 1);
@@ -234,39 +237,39 @@ PEAL_TEST(what_one_worker_has_is_shared_by_two_and_stays_so)
 	}
 	CHECK_EQ(known, 0);
 	/* now both workers are always busy */
-	o.watch_ms = 100;
+	o.sample_ms = 100;
 	EVENTUALLY(!peal_kernel_balance(s.k, &o, &r) && r.moves == 0 &&
-		   r.idlest > 0);
-	stand_close(&s);
+		   r.min_load > 0);
+	fixture_close(&s);
 }
 
-PEAL_TEST(who_was_given_a_worker_stays_there)
+PEAL_TEST(pinned_actors_do_not_move)
 {
-	struct stand s = stand_open(BUSY, 1);
+	struct fixture s = fixture_open(BUSY, 1);
 	struct peal_balance_report r;
 
-	stand_begin(&s);
+	fixture_begin(&s);
 	CHECK_OK(peal_kernel_balance(s.k, NULL, &r));
-	CHECK(r.busiest > 0);
-	CHECK_EQ(r.idlest, 0);
+	CHECK(r.max_load > 0);
+	CHECK_EQ(r.min_load, 0);
 	CHECK_EQ(r.moves, 0);
 	CHECK(r.pinned > 0);
-	stand_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(who_has_moved_away_from_its_link_comes_back)
+PEAL_TEST(migrated_actor_returns_to_its_link_worker)
 {
-	struct stand s = stand_open(1, 0);
-	struct peal_migrate_options mo = { .size = sizeof(mo), .worker = 2 };
+	struct fixture s = fixture_open(1, 0);
+	struct peal_migration_options mo = { .size = sizeof(mo), .worker = 2 };
 	struct peal_balance_move move[8];
 	struct peal_balance_options o = { .size = sizeof(o),
-					  .moves = 8,
+					  .max_moves = 8,
 					  .moves_out = move };
 	struct peal_balance_report r;
 	uint64_t now;
 
 	CHECK_OK(peal_actor_migrate(s.rt, s.actor[0], &mo, &now));
-	stand_begin(&s);
+	fixture_begin(&s);
 	CHECK_OK(peal_kernel_balance(s.k, &o, &r));
 	CHECK_EQ(r.moves, 1);
 	CHECK_EQ(r.moved, 1);
@@ -276,13 +279,13 @@ PEAL_TEST(who_has_moved_away_from_its_link_comes_back)
 	CHECK(move[0].actor != now);
 	CHECK_OK(peal_kernel_balance(s.k, &o, &r));
 	CHECK_EQ(r.moves, 0);
-	stand_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(who_cannot_move_is_said_and_nothing_is_lost)
+PEAL_TEST(unmovable_actors_are_reported_without_loss)
 {
-	struct stand s = stand_open(1, 0);
-	struct peal_migrate_options mo = { .size = sizeof(mo), .worker = 2 };
+	struct fixture s = fixture_open(1, 0);
+	struct peal_migration_options mo = { .size = sizeof(mo), .worker = 2 };
 	struct peal_balance_report r;
 	uint64_t now, init[2] = { 0, 0 };
 	struct peal_actor_options ao = { .size = sizeof(ao),
@@ -290,7 +293,7 @@ PEAL_TEST(who_cannot_move_is_said_and_nothing_is_lost)
 					 .init_bytes = sizeof(init) };
 	struct peal_balance_move move[8];
 	struct peal_balance_options o = { .size = sizeof(o),
-					  .moves = 8,
+					  .max_moves = 8,
 					  .moves_out = move };
 
 	CHECK_OK(peal_actor_migrate(s.rt, s.actor[0], &mo, &now));
@@ -300,23 +303,23 @@ PEAL_TEST(who_cannot_move_is_said_and_nothing_is_lost)
 	ao.init_bytes = 0;
 	while (!peal_actor_spawn(s.k, "tell", &ao, &init[1]))
 		;
-	stand_begin(&s);
+	fixture_begin(&s);
 	CHECK_OK(peal_kernel_balance(s.k, &o, &r));
 	CHECK_EQ(r.moves, 1);
 	CHECK_EQ(r.moved, 0);
 	CHECK_EQ(move[0].result, PEAL_ENOSPC);
 	CHECK_EQ(move[0].actor, now);
-	stand_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(an_idle_kernel_stays_as_it_is)
+PEAL_TEST(idle_kernel_is_not_rebalanced)
 {
-	struct stand s = stand_open(2, 0);
-	struct peal_balance_options o = { .size = sizeof(o), .watch_ms = 20 };
+	struct fixture s = fixture_open(2, 0);
+	struct peal_balance_options o = { .size = sizeof(o), .sample_ms = 20 };
 	struct peal_balance_report r;
 
 	CHECK_OK(peal_kernel_balance(s.k, &o, &r));
-	CHECK(r.looks > 0);
+	CHECK(r.samples > 0);
 	CHECK_EQ(r.load, 0);
 	CHECK_EQ(r.moves, 0);
 	CHECK_OK(peal_runtime_shutdown(s.rt));
@@ -324,51 +327,51 @@ PEAL_TEST(an_idle_kernel_stays_as_it_is)
 
 /* ---- errors -------------------------------------------------------------- */
 
-PEAL_TEST(what_is_asked_for_wrongly_is_refused)
+PEAL_TEST(invalid_balance_arguments_are_refused)
 {
-	struct stand s = stand_open(1, 0);
+	struct fixture s = fixture_open(1, 0);
 	struct peal_kernel_options none = { .size = sizeof(none),
 					    .lanes = lanes };
-	struct peal_balance_options o = { .size = sizeof(o), .watch_ms = 1 };
+	struct peal_balance_options o = { .size = sizeof(o), .sample_ms = 1 };
 	struct peal_balance_report r;
 	struct peal_kernel *plain;
 
 	CHECK_FAILS(peal_kernel_balance(NULL, NULL, &r), PEAL_EINVAL, "NULL");
 	CHECK_OK(peal_kernel_balance(s.k, &o, NULL));
-	o.look_us = 101;
+	o.sample_interval_us = 101;
 	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_EINVAL,
-		    "look_us is 101: at most 100");
-	CHECK_EQ(r.looks, 0);
-	o.look_us = 0;
-	o.watch_ms = 60001;
-	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_EINVAL, "watch_ms");
-	o.watch_ms = 1;
-	o.moves = 4097;
+		    "sample_interval_us is 101: at most 100");
+	CHECK_EQ(r.samples, 0);
+	o.sample_interval_us = 0;
+	o.sample_ms = 60001;
+	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_EINVAL, "sample_ms");
+	o.sample_ms = 1;
+	o.max_moves = 4097;
 	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_EINVAL, "moves");
-	o.moves = 0;
+	o.max_moves = 0;
 	o.tolerance = 1001;
 	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_EINVAL, "tolerance");
 	o.tolerance = 0;
-	o.only_look = 2;
-	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_EINVAL, "only_look");
-	o.only_look = 0;
+	o.dry_run = 2;
+	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_EINVAL, "dry_run");
+	o.dry_run = 0;
 	CHECK_OK(
 		peal_kernel_launch(s.rt, 0, &peal_program_load, &none, &plain));
 	CHECK_FAILS(peal_kernel_balance(plain, &o, &r), PEAL_ENOTSUP,
 		    "no mailboxes");
-	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(s.k, MAX_WAIT));
 	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_ESTOPPED,
 		    "has ended");
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-PEAL_TEST_MAIN(RUN(load_is_spread_over_workers_by_as_few_as_it_takes);
-	       RUN(what_is_even_or_one_actors_stays);
-	       RUN(no_more_move_than_may);
-	       RUN(who_has_a_way_around_goes_home_if_there_is_room);
-	       RUN_LANES(what_one_worker_has_is_shared_by_two_and_stays_so);
-	       RUN_LANES(who_was_given_a_worker_stays_there);
-	       RUN_LANES(who_has_moved_away_from_its_link_comes_back);
-	       RUN_LANES(who_cannot_move_is_said_and_nothing_is_lost);
-	       RUN_LANES(an_idle_kernel_stays_as_it_is);
-	       RUN_LANES(what_is_asked_for_wrongly_is_refused);)
+PEAL_TEST_MAIN(RUN(load_is_balanced_with_the_fewest_moves);
+	       RUN(even_load_and_single_actors_do_not_move);
+	       RUN(moves_stay_within_the_limit);
+	       RUN(actor_moves_to_its_link_worker_if_load_allows);
+	       RUN_LANES(split_load_of_one_worker_stays_stable);
+	       RUN_LANES(pinned_actors_do_not_move);
+	       RUN_LANES(migrated_actor_returns_to_its_link_worker);
+	       RUN_LANES(unmovable_actors_are_reported_without_loss);
+	       RUN_LANES(idle_kernel_is_not_rebalanced);
+	       RUN_LANES(invalid_balance_arguments_are_refused);)

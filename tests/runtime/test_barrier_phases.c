@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* No participant of a barrier passes before all have arrived. The participants
  * are workers of two devices, with and without the host. */
+
+#include <peal/barrier.h>
+#include <peal/memory.h>
 #include "runtime/harness.h"
 
 #define WORKERS 4 /* two on each of two devices */
@@ -21,7 +24,8 @@ static void open_phases(struct phases *p, const char *links, uint32_t host)
 {
 	struct peal_barrier_options b = { .size = sizeof(b),
 					  .host_participants = host };
-	struct peal_kernel_options o = { .workers = 2, .end_with_inputs = 1 };
+	struct peal_kernel_options o = { .workers = 2,
+					 .drain_when_inputs_end = 1 };
 	struct peal_link_options none = { .capacity = 0 };
 	static const int devices[] = { 0, 1 };
 	int i;
@@ -49,7 +53,7 @@ static void step(struct phases *p, uint32_t i, int64_t timeout_ns)
 {
 	struct relay_phase m = { p->words, i, p->participants, timeout_ns };
 
-	CHECK_OK(peal_send(p->e, i, 0, &m, sizeof(m), PATIENCE));
+	CHECK_OK(peal_send(p->e, i, 0, &m, sizeof(m), MAX_WAIT));
 }
 
 static struct relay_phases state_of(struct phases *p, uint32_t i)
@@ -74,9 +78,9 @@ static void end_phases(struct phases *p)
 	uint32_t i;
 
 	for (i = 0; i < WORKERS; i++)
-		CHECK_OK(peal_send_end(p->e, i, PATIENCE));
+		CHECK_OK(peal_send_end(p->e, i, MAX_WAIT));
 	for (i = 0; i < 2; i++)
-		CHECK_OK(peal_kernel_wait(p->k[i], PATIENCE));
+		CHECK_OK(peal_kernel_wait(p->k[i], MAX_WAIT));
 	harness_conserved(p->rt);
 }
 
@@ -99,7 +103,7 @@ static void *host_part(void *argument)
 
 		row[WORKERS] = phase;
 		CHECK_OK(peal_barrier_arrive(p->barrier, 0));
-		CHECK_OK(peal_barrier_wait(p->barrier, 0, PATIENCE));
+		CHECK_OK(peal_barrier_wait(p->barrier, 0, MAX_WAIT));
 		for (i = 0; i < p->participants; i++)
 			CHECK_EQ(row[i], phase);
 	}
@@ -120,7 +124,7 @@ static void pass(const char *links, uint32_t host)
 		CHECK(!pthread_create(&thread, NULL, host_part, &p));
 	for (n = 0; n < PHASES; n++)
 		for (i = 0; i < WORKERS; i++)
-			step(&p, i, PATIENCE);
+			step(&p, i, MAX_WAIT);
 	end_phases(&p);
 	if (host)
 		CHECK(!pthread_join(thread, NULL));
@@ -135,18 +139,18 @@ static void pass(const char *links, uint32_t host)
 	close_phases(&p);
 }
 
-PEAL_TEST(nobody_passes_before_all_have_arrived)
+PEAL_TEST(no_worker_passes_before_all_arrive)
 {
 	pass("", 0);
 }
 
-PEAL_TEST(pairs_without_access_meet_in_host_memory)
+PEAL_TEST(pairs_without_access_use_host_memory)
 {
 	pass("0-1:none", 0);
 	pass("0>1:none", 0);
 }
 
-PEAL_TEST(the_host_takes_part_when_invited)
+PEAL_TEST(host_participates_if_configured)
 {
 	pass("", 1);
 }
@@ -160,7 +164,7 @@ static uint64_t handled(struct phases *p)
 	return a.handled + b.handled;
 }
 
-PEAL_TEST(wait_for_one_who_does_not_come_times_out)
+PEAL_TEST(wait_for_missing_participant_times_out)
 {
 	struct phases p;
 	uint32_t i;
@@ -178,7 +182,7 @@ PEAL_TEST(wait_for_one_who_does_not_come_times_out)
 	CHECK_EQ(peal_barrier_wait(p.barrier, 0, 20 * MS), PEAL_ETIMEDOUT);
 	CHECK_EQ(info_of(&p).arrived, 4);
 	EVENTUALLY(handled(&p) == 3);
-	step(&p, 3, PATIENCE); /* the last participant arrives */
+	step(&p, 3, MAX_WAIT); /* the last participant arrives */
 	CHECK_OK(peal_barrier_wait(p.barrier, 0, -1));
 	CHECK_EQ(peal_barrier_wait(p.barrier, 0, -1), PEAL_EINVAL);
 	end_phases(&p);
@@ -189,7 +193,7 @@ PEAL_TEST(wait_for_one_who_does_not_come_times_out)
 	close_phases(&p);
 }
 
-PEAL_TEST(abort_ends_all_waits_now_and_later)
+PEAL_TEST(abort_ends_current_and_future_waits)
 {
 	struct phases p;
 	uint32_t i;
@@ -221,7 +225,7 @@ PEAL_TEST(stop_ends_a_wait_inside_a_handler)
 	EVENTUALLY(info_of(&p).arrived == 3);
 	CHECK_FAILS(peal_barrier_destroy(p.barrier), PEAL_EBUSY, "relay");
 	for (i = 0; i < 2; i++)
-		CHECK_OK(peal_kernel_stop(p.k[i], PATIENCE));
+		CHECK_OK(peal_kernel_stop(p.k[i], MAX_WAIT));
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(state_of(&p, i).result, PEAL_ESTOPPED);
 	harness_conserved(p.rt);
@@ -231,7 +235,7 @@ PEAL_TEST(stop_ends_a_wait_inside_a_handler)
 
 /* A receiver normally returns slots after a quarter of the capacity. After 10
  * of 64 messages, a wait in a handler returns the slots. */
-PEAL_TEST(wait_inside_a_handler_gives_back_the_room_made_before)
+PEAL_TEST(wait_in_handler_returns_freed_slots)
 {
 	struct relay_phase m = { 0, 0, WORKERS + 1, -1 };
 	struct phases p;
@@ -239,8 +243,8 @@ PEAL_TEST(wait_inside_a_handler_gives_back_the_room_made_before)
 
 	open_phases(&p, "", 1);
 	m.words = p.words;
-	CHECK_OK(peal_kernel_suspend(p.k[0], PATIENCE));
-	CHECK_OK(peal_kernel_suspend(p.k[1], PATIENCE));
+	CHECK_OK(peal_kernel_suspend(p.k[0], MAX_WAIT));
+	CHECK_OK(peal_kernel_suspend(p.k[1], MAX_WAIT));
 	for (i = 0; i < WORKERS; i++)
 		for (n = 0; n < 64; n++)
 			step(&p, i, -1);
@@ -249,17 +253,17 @@ PEAL_TEST(wait_inside_a_handler_gives_back_the_room_made_before)
 	CHECK_OK(peal_kernel_resume(p.k[1]));
 	for (n = 0; n < 10; n++) {
 		CHECK_OK(peal_barrier_arrive(p.barrier, 0));
-		CHECK_OK(peal_barrier_wait(p.barrier, 0, PATIENCE));
+		CHECK_OK(peal_barrier_wait(p.barrier, 0, MAX_WAIT));
 	}
 	EVENTUALLY(peal_send(p.e, 0, 0, &m, sizeof(m), 0) == 0);
 	for (i = 0; i < 2; i++)
-		CHECK_OK(peal_kernel_stop(p.k[i], PATIENCE));
+		CHECK_OK(peal_kernel_stop(p.k[i], MAX_WAIT));
 	close_phases(&p);
 }
 
 /* A caller with an older header has a smaller `size`. It lacks newer
  * options. */
-PEAL_TEST(options_behind_their_size_are_not_read)
+PEAL_TEST(options_beyond_their_size_are_not_read)
 {
 	struct peal_barrier_options o = { .size = sizeof(o.size),
 					  .host_participants = 3 };
@@ -275,7 +279,7 @@ PEAL_TEST(options_behind_their_size_are_not_read)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(errors_of_a_barrier_name_what_is_wrong)
+PEAL_TEST(barrier_errors_name_the_argument)
 {
 	static const int twice[] = { 1, 1 }, there[] = { 0 }, not [] = { 0, 9 };
 	struct peal_barrier_options o = { .size = 4096 };
@@ -319,13 +323,13 @@ PEAL_TEST(errors_of_a_barrier_name_what_is_wrong)
 	CHECK_EQ(peal_barrier_info(NULL, &info), PEAL_EINVAL);
 	CHECK_EQ(peal_barrier_abort(NULL), PEAL_EINVAL);
 	CHECK_OK(peal_barrier_destroy(NULL));
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
-	CHECK_OK(peal_kernel_stop(p.k[0], PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_OK(peal_kernel_stop(p.k[0], MAX_WAIT));
 	CHECK_FAILS(peal_barrier_join(b, p.k[0], 1), PEAL_ESTOPPED, "relay");
 	CHECK_OK(peal_runtime_shutdown(p.rt));
 }
 
-PEAL_TEST(worker_joins_as_many_barriers_as_it_said)
+PEAL_TEST(worker_joins_up_to_max_barriers)
 {
 	struct peal_kernel_options o = { .max_barriers = 2 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -343,13 +347,13 @@ PEAL_TEST(worker_joins_as_many_barriers_as_it_said)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST_MAIN(RUN(nobody_passes_before_all_have_arrived);
-	       RUN(pairs_without_access_meet_in_host_memory);
-	       RUN(the_host_takes_part_when_invited);
-	       RUN(wait_for_one_who_does_not_come_times_out);
-	       RUN(abort_ends_all_waits_now_and_later);
+PEAL_TEST_MAIN(RUN(no_worker_passes_before_all_arrive);
+	       RUN(pairs_without_access_use_host_memory);
+	       RUN(host_participates_if_configured);
+	       RUN(wait_for_missing_participant_times_out);
+	       RUN(abort_ends_current_and_future_waits);
 	       RUN(stop_ends_a_wait_inside_a_handler);
-	       RUN(wait_inside_a_handler_gives_back_the_room_made_before);
-	       RUN(options_behind_their_size_are_not_read);
-	       RUN(errors_of_a_barrier_name_what_is_wrong);
-	       RUN(worker_joins_as_many_barriers_as_it_said);)
+	       RUN(wait_in_handler_returns_freed_slots);
+	       RUN(options_beyond_their_size_are_not_read);
+	       RUN(barrier_errors_name_the_argument);
+	       RUN(worker_joins_up_to_max_barriers);)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A handler with peal_step ends by its steps, its time, an abort or the lease.
- * A message of a wrong length does not run its handler. Only that message is
- * dead.
+ * A handler with peal_budget_check ends by its steps, its time, an abort or the
+ * lease. A message of a wrong length does not run its handler. Only that
+ * message is dead.
  */
 #include <peal/dead_letter.h>
+#include <peal/deadline.h>
 #include <peal/monitor.h>
+#include <peal/supervisor.h>
 
 #include "runtime/both_lanes.h"
 #include "runtime/budgets.h"
@@ -25,7 +27,7 @@ struct letter {
 };
 
 /* Actors with links from and to endpoint `e`. `dead` gets the dead letters. */
-struct scene {
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e, *dead;
 	struct peal_kernel *k;
@@ -34,7 +36,7 @@ struct scene {
 	struct peal_link *link[ACTORS];
 };
 
-static void spawn(struct scene *s, uint32_t i, const char *handler)
+static void spawn(struct fixture *s, uint32_t i, const char *handler)
 {
 	uint64_t name = 1000 + i;
 	struct peal_actor_options o = { .size = sizeof(o),
@@ -49,15 +51,15 @@ static void spawn(struct scene *s, uint32_t i, const char *handler)
 	harness_to(s->rt, s->actor[i], s->e, none);
 }
 
-static struct scene open_scene(struct peal_kernel_options o,
-			       const char *handler)
+static struct fixture open_fixture(struct peal_kernel_options o,
+				   const char *handler)
 {
 	struct peal_link_options none = { .size = sizeof(none) };
 	/* with a period of 1 ns it never gives up */
 	struct peal_supervisor_options so = { .size = sizeof(so),
-					      .restarts = 1,
+					      .max_restarts = 1,
 					      .period_ns = 1 };
-	struct scene s = { .rt = harness_open(1, "") };
+	struct fixture s = { .rt = harness_open(1, "") };
 	uint32_t i;
 
 	o.size = sizeof(o);
@@ -71,31 +73,32 @@ static struct scene open_scene(struct peal_kernel_options o,
 		CHECK_OK(peal_supervisor_create(s.k, &so, &s.supervisor));
 	for (i = 0; i < ACTORS; i++)
 		spawn(&s, i, handler);
-	CHECK_OK(peal_dead_letters(s.k, peal_endpoint_address(s.dead), &none));
+	CHECK_OK(peal_dead_letter_connect(s.k, peal_endpoint_address(s.dead),
+					  &none));
 	return s;
 }
 
-static void close_scene(struct scene *s)
+static void close_fixture(struct fixture *s)
 {
-	CHECK_OK(peal_kernel_stop(s->k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(s->k, MAX_WAIT));
 	harness_conserved(s->rt);
 	CHECK_OK(peal_runtime_shutdown(s->rt));
 }
 
-static void tell(struct scene *s, uint32_t i, uint16_t type, uint64_t steps)
+static void tell(struct fixture *s, uint32_t i, uint16_t type, uint64_t steps)
 {
 	struct budgets_wish m = { steps, 77 };
 
-	CHECK_OK(peal_send(s->e, i, type, &m, sizeof(m), PATIENCE));
+	CHECK_OK(peal_send(s->e, i, type, &m, sizeof(m), MAX_WAIT));
 }
 
 /* Returns the next answer, which actor i must have sent. */
-static struct budgets heard(struct scene *s, uint32_t i)
+static struct budgets heard(struct fixture *s, uint32_t i)
 {
 	struct peal_received r;
 	struct budgets state;
 
-	CHECK_OK(peal_receive(s->e, &state, sizeof(state), &r, PATIENCE));
+	CHECK_OK(peal_receive(s->e, &state, sizeof(state), &r, MAX_WAIT));
 	CHECK_EQ(r.from, s->actor[i]);
 	CHECK_EQ(r.length, sizeof(state));
 	CHECK_EQ(state.name, 1000 + i);
@@ -103,14 +106,14 @@ static struct budgets heard(struct scene *s, uint32_t i)
 	return state;
 }
 
-static struct budgets ask(struct scene *s, uint32_t i)
+static struct budgets ask(struct fixture *s, uint32_t i)
 {
 	tell(s, i, BUDGETS_COUNT, 0);
 	return heard(s, i);
 }
 
 /* Starts an endless handler of actor 0. Returns when it runs. */
-static void begin_endless(struct scene *s)
+static void begin_endless(struct fixture *s)
 {
 	struct peal_worker_info info;
 
@@ -120,12 +123,12 @@ static void begin_endless(struct scene *s)
 }
 
 /* Receives the letter about a message that failed with `error`. */
-static void died(struct scene *s, uint64_t to, int error, uint16_t type)
+static void died(struct fixture *s, uint64_t to, int error, uint16_t type)
 {
 	struct peal_received r;
 	struct letter l;
 
-	CHECK_OK(peal_receive(s->dead, &l, sizeof(l), &r, PATIENCE));
+	CHECK_OK(peal_receive(s->dead, &l, sizeof(l), &r, MAX_WAIT));
 	CHECK_EQ(r.dead_letter, 1);
 	CHECK_EQ(l.about.to, to);
 	CHECK_EQ(l.about.reason, PEAL_REASON_HANDLER);
@@ -135,9 +138,9 @@ static void died(struct scene *s, uint64_t to, int error, uint16_t type)
 
 /* ---- budgets ------------------------------------------------------------- */
 
-PEAL_TEST(a_handler_gets_as_many_steps_as_its_kernel_has)
+PEAL_TEST(handler_is_limited_to_kernel_steps)
 {
-	struct scene s = open_scene(
+	struct fixture s = open_fixture(
 		(struct peal_kernel_options){ .max_steps = STEPS }, "work");
 	struct budgets state;
 
@@ -152,22 +155,22 @@ PEAL_TEST(a_handler_gets_as_many_steps_as_its_kernel_has)
 	state = heard(&s, 0);
 	CHECK_EQ(state.steps, 4ULL * STEPS);
 	CHECK_EQ(state.count, 2);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(a_handler_without_a_bound_goes_on)
+PEAL_TEST(handler_without_budget_is_not_stopped)
 {
-	struct scene s =
-		open_scene((struct peal_kernel_options){ .name = "" }, "work");
+	struct fixture s = open_fixture(
+		(struct peal_kernel_options){ .name = "" }, "work");
 
 	tell(&s, 0, BUDGETS_STEPS, 4 * STEPS);
 	CHECK_EQ(heard(&s, 0).steps, 4 * STEPS);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(a_handler_ends_by_its_time)
+PEAL_TEST(handler_ends_by_its_time_budget)
 {
-	struct scene s = open_scene(
+	struct fixture s = open_fixture(
 		(struct peal_kernel_options){ .max_handler_ns = 200 * MS },
 		"work");
 	uint64_t began = harness_now_ns(), took;
@@ -176,47 +179,47 @@ PEAL_TEST(a_handler_ends_by_its_time)
 	died(&s, s.actor[0], PEAL_EBUDGET, BUDGETS_ENDLESS);
 	took = harness_now_ns() - began;
 	CHECK(took >= (uint64_t)(200 * MS));
-	CHECK(took < (uint64_t)(PATIENCE / 2));
+	CHECK(took < (uint64_t)(MAX_WAIT / 2));
 	/* the next message has its own time */
 	tell(&s, 0, BUDGETS_STEPS, 10);
 	CHECK(heard(&s, 0).steps > 10);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(an_abort_ends_a_handler_that_asks)
+PEAL_TEST(abort_ends_handler_that_checks_its_budget)
 {
-	struct scene s =
-		open_scene((struct peal_kernel_options){ .name = "" }, "work");
+	struct fixture s = open_fixture(
+		(struct peal_kernel_options){ .name = "" }, "work");
 	struct peal_link_info info;
 
 	begin_endless(&s);
 	CHECK_EQ(peal_kernel_stop(s.k, 50 * MS), PEAL_ETIMEDOUT);
-	CHECK_OK(peal_kernel_abort(s.k, PATIENCE));
+	CHECK_OK(peal_kernel_abort(s.k, MAX_WAIT));
 	died(&s, s.actor[0], PEAL_EABORTED, BUDGETS_ENDLESS);
 	info = harness_info(s.link[0]);
 	CHECK_EQ(info.dead[PEAL_REASON_HANDLER], 1);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(a_handler_that_asks_ends_when_the_host_is_gone)
+PEAL_TEST(expired_lease_ends_handler_that_checks_budget)
 {
-	struct scene s = open_scene(
+	struct fixture s = open_fixture(
 		(struct peal_kernel_options){ .lease_ns = SECOND }, "work");
 
 	begin_endless(&s);
 	peali_watchdog_forget(s.k);
 	died(&s, s.actor[0], PEAL_ELEASE, BUDGETS_ENDLESS);
-	CHECK_FAILS(peal_kernel_wait(s.k, PATIENCE), PEAL_ELEASE, "lease");
-	close_scene(&s);
+	CHECK_FAILS(peal_kernel_wait(s.k, MAX_WAIT), PEAL_ELEASE, "lease");
+	close_fixture(&s);
 }
 
 /* Actor 0 runs endless handlers. Actor 1 shares its worker, actor 2 not. */
-PEAL_TEST(neighbours_of_an_endless_handler_get_all_their_messages)
+PEAL_TEST(endless_handler_does_not_starve_neighbours)
 {
-	struct scene s =
-		open_scene((struct peal_kernel_options){ .max_steps = STEPS,
-							 .max_supervisors = 1 },
-			   "work");
+	struct fixture s = open_fixture(
+		(struct peal_kernel_options){ .max_steps = STEPS,
+					      .max_supervisors = 1 },
+		"work");
 	uint64_t i;
 
 	for (i = 0; i < 20; i++) {
@@ -226,15 +229,15 @@ PEAL_TEST(neighbours_of_an_endless_handler_get_all_their_messages)
 		CHECK_EQ(ask(&s, 2).count, i + 1);
 		died(&s, s.actor[0], PEAL_EBUDGET, BUDGETS_ENDLESS);
 	}
-	close_scene(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(a_supervisor_restarts_who_is_over)
+PEAL_TEST(supervisor_restarts_actor_over_budget)
 {
-	struct scene s =
-		open_scene((struct peal_kernel_options){ .max_steps = STEPS,
-							 .max_supervisors = 1 },
-			   "work");
+	struct fixture s = open_fixture(
+		(struct peal_kernel_options){ .max_steps = STEPS,
+					      .max_supervisors = 1 },
+		"work");
 	struct peal_supervisor_info info;
 	struct budgets state;
 
@@ -249,36 +252,36 @@ PEAL_TEST(a_supervisor_restarts_who_is_over)
 	CHECK_EQ(info.failures, 1);
 	CHECK_EQ(info.restarted, 1);
 	CHECK_EQ(info.last_error, PEAL_EBUDGET);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
 /* ---- messages of a wrong length ------------------------------------------ */
 
-PEAL_TEST(a_message_of_another_length_does_not_run_its_handler)
+PEAL_TEST(message_of_wrong_length_runs_no_handler)
 {
-	struct scene s =
-		open_scene((struct peal_kernel_options){ .name = "" }, "exact");
+	struct fixture s = open_fixture(
+		(struct peal_kernel_options){ .name = "" }, "exact");
 	uint8_t bytes[48] = { 0 };
 	uint64_t n;
 
 	for (n = 0; n <= sizeof(bytes); n += 8) {
 		if (n == sizeof(struct budgets_wish))
 			continue;
-		CHECK_OK(peal_send(s.e, 0, 5, bytes, n, PATIENCE));
+		CHECK_OK(peal_send(s.e, 0, 5, bytes, n, MAX_WAIT));
 		died(&s, s.actor[0], PEAL_EMALFORMED, 5);
 	}
 	CHECK_EQ(ask(&s, 0).count, 1);
 	CHECK_EQ(ask(&s, 2).count, 1);
 	EVENTUALLY(harness_info(s.link[0]).dead[PEAL_REASON_HANDLER] == 6);
 	EVENTUALLY(harness_info(s.link[0]).delivered == 1);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(a_tell_of_another_length_does_not_run_its_handler)
+PEAL_TEST(tell_of_wrong_length_runs_no_handler)
 {
 	struct peal_link_options none = { .capacity = 0 };
-	struct scene s =
-		open_scene((struct peal_kernel_options){ .name = "" }, "exact");
+	struct fixture s = open_fixture(
+		(struct peal_kernel_options){ .name = "" }, "exact");
 	struct peal_kernel_info info;
 	struct budgets_wish m;
 	uint64_t teller = harness_spawn(s.k, "teller", 0);
@@ -288,75 +291,74 @@ PEAL_TEST(a_tell_of_another_length_does_not_run_its_handler)
 	for (i = 0; i < ACTORS; i++) { /* actors of both workers */
 		m.number = (uint32_t)s.actor[i];
 		m.steps = 8;
-		CHECK_OK(peal_send(s.e, ACTORS, 0, &m, sizeof(m), PATIENCE));
+		CHECK_OK(peal_send(s.e, ACTORS, 0, &m, sizeof(m), MAX_WAIT));
 		died(&s, s.actor[i], PEAL_EMALFORMED, BUDGETS_COUNT);
 		m.steps = sizeof(m);
-		CHECK_OK(peal_send(s.e, ACTORS, 0, &m, sizeof(m), PATIENCE));
+		CHECK_OK(peal_send(s.e, ACTORS, 0, &m, sizeof(m), MAX_WAIT));
 		CHECK_EQ(heard(&s, i).count, 1);
 	}
 	EVENTUALLY(!peal_kernel_info(s.k, &info) &&
-		   info.mail_done == 2 * ACTORS);
-	CHECK_EQ(info.mail_dead, ACTORS);
-	close_scene(&s);
+		   info.mailbox_done == 2 * ACTORS);
+	CHECK_EQ(info.mailbox_dead, ACTORS);
+	close_fixture(&s);
 }
 
 /* The deadline precedes the payload and does not count as its length. */
-PEAL_TEST(a_deadline_does_not_make_a_message_longer)
+PEAL_TEST(deadline_does_not_change_message_length)
 {
-	struct scene s =
-		open_scene((struct peal_kernel_options){ .name = "" }, "exact");
+	struct fixture s = open_fixture(
+		(struct peal_kernel_options){ .name = "" }, "exact");
 	struct budgets_wish m = { 0, 5 };
-	uint64_t until = harness_now_ns() + PATIENCE;
+	uint64_t until = harness_now_ns() + MAX_WAIT;
 
 	CHECK_OK(peal_send_before(s.e, 0, s.actor[0], until, BUDGETS_COUNT, &m,
-				  sizeof(m), PATIENCE));
+				  sizeof(m), MAX_WAIT));
 	CHECK_EQ(heard(&s, 0).number, 5);
 	CHECK_OK(peal_send_before(s.e, 0, s.actor[0], until, BUDGETS_COUNT, &m,
-				  8, PATIENCE));
+				  8, MAX_WAIT));
 	died(&s, s.actor[0], PEAL_EMALFORMED, BUDGETS_COUNT);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
 /* The declared length does not apply to messages of the runtime. */
-PEAL_TEST(a_down_message_runs_its_handler_whatever_that_takes)
+PEAL_TEST(down_message_ignores_declared_length)
 {
-	struct scene s = open_scene(
+	struct fixture s = open_fixture(
 		(struct peal_kernel_options){ .max_monitors = 4 }, "exact");
 	struct budgets_wish m = { 0, (uint32_t)s.actor[2] };
 
-	CHECK_OK(peal_send(s.e, 0, BUDGETS_WATCH, &m, sizeof(m), PATIENCE));
+	CHECK_OK(peal_send(s.e, 0, BUDGETS_WATCH, &m, sizeof(m), MAX_WAIT));
 	CHECK_EQ(heard(&s, 0).count, 1);
-	CHECK_OK(peal_send(s.e, 2, 5, "", 0, PATIENCE));
+	CHECK_OK(peal_send(s.e, 2, 5, "", 0, MAX_WAIT));
 	died(&s, s.actor[2], PEAL_EMALFORMED, 5);
 	CHECK_EQ(heard(&s, 0).count, 2);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(a_supervisor_restarts_who_got_what_it_does_not_take)
+PEAL_TEST(supervisor_restarts_after_malformed_message)
 {
-	struct scene s = open_scene(
+	struct fixture s = open_fixture(
 		(struct peal_kernel_options){ .max_supervisors = 1 }, "exact");
 	struct peal_supervisor_info info;
 
 	CHECK_EQ(ask(&s, 0).count, 1);
-	CHECK_OK(peal_send(s.e, 0, 5, "", 0, PATIENCE));
+	CHECK_OK(peal_send(s.e, 0, 5, "", 0, MAX_WAIT));
 	died(&s, s.actor[0], PEAL_EMALFORMED, 5);
 	CHECK_EQ(ask(&s, 0).count, 1);
 	CHECK_OK(peal_supervisor_info(s.supervisor, &info));
 	CHECK_EQ(info.last_error, PEAL_EMALFORMED);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST_MAIN(
-	RUN_LANES(a_handler_gets_as_many_steps_as_its_kernel_has);
-	RUN_LANES(a_handler_without_a_bound_goes_on);
-	RUN_LANES(a_handler_ends_by_its_time);
-	RUN_LANES(an_abort_ends_a_handler_that_asks);
-	RUN_LANES(a_handler_that_asks_ends_when_the_host_is_gone);
-	RUN_LANES(neighbours_of_an_endless_handler_get_all_their_messages);
-	RUN_LANES(a_supervisor_restarts_who_is_over);
-	RUN_LANES(a_message_of_another_length_does_not_run_its_handler);
-	RUN_LANES(a_tell_of_another_length_does_not_run_its_handler);
-	RUN_LANES(a_deadline_does_not_make_a_message_longer);
-	RUN_LANES(a_down_message_runs_its_handler_whatever_that_takes);
-	RUN_LANES(a_supervisor_restarts_who_got_what_it_does_not_take);)
+PEAL_TEST_MAIN(RUN_LANES(handler_is_limited_to_kernel_steps);
+	       RUN_LANES(handler_without_budget_is_not_stopped);
+	       RUN_LANES(handler_ends_by_its_time_budget);
+	       RUN_LANES(abort_ends_handler_that_checks_its_budget);
+	       RUN_LANES(expired_lease_ends_handler_that_checks_budget);
+	       RUN_LANES(endless_handler_does_not_starve_neighbours);
+	       RUN_LANES(supervisor_restarts_actor_over_budget);
+	       RUN_LANES(message_of_wrong_length_runs_no_handler);
+	       RUN_LANES(tell_of_wrong_length_runs_no_handler);
+	       RUN_LANES(deadline_does_not_change_message_length);
+	       RUN_LANES(down_message_ignores_declared_length);
+	       RUN_LANES(supervisor_restarts_after_malformed_message);)

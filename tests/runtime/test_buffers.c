@@ -4,6 +4,10 @@
  * and ranges fail with a clear text. Limits hold. The close reports leaked
  * buffers.
  */
+
+#include <peal/buffer.h>
+#include <peal/memory.h>
+#include <peal/peer.h>
 #include "runtime/harness.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -63,7 +67,7 @@ static int holds(struct peal_range from, unsigned seed)
 	return i == from.bytes;
 }
 
-PEAL_TEST(a_buffer_of_each_kind_keeps_what_is_written)
+PEAL_TEST(buffer_of_each_kind_keeps_its_bytes)
 {
 	static const uint32_t kinds[] = { PEAL_BUFFER_DEVICE,
 					  PEAL_BUFFER_PINNED,
@@ -86,14 +90,14 @@ PEAL_TEST(a_buffer_of_each_kind_keeps_what_is_written)
 		CHECK_EQ(b_info.views, kinds[i] == PEAL_BUFFER_UNIFIED ? 2 : 1);
 		CHECK_EQ(b_info.view_bytes * b_info.views, 3 * MIB);
 		CHECK(!strcmp(b_info.name, "tested"));
-		write_pattern(peal_buffer_whole(b), 7);
-		CHECK(holds(peal_buffer_whole(b), 7));
+		write_pattern(peal_buffer_full_range(b), 7);
+		CHECK(holds(peal_buffer_full_range(b), 7));
 		CHECK_OK(peal_runtime_info(rt, &info));
 		CHECK_EQ(info.n_buffers, 1);
 		CHECK_EQ(info.n_memories, 0);
 		CHECK_OK(peal_buffer_destroy(b));
 		b = make(kinds[i], device, 128); /* reused memory is zeroed */
-		CHECK_OK(peal_buffer_read(peal_buffer_whole(b), zero));
+		CHECK_OK(peal_buffer_read(peal_buffer_full_range(b), zero));
 		CHECK(!zero[0] && !memcmp(zero, zero + 1, 120));
 		CHECK_OK(peal_buffer_destroy(b));
 	}
@@ -123,7 +127,7 @@ static void check_seen(struct peal_range range, int viewer)
 	CHECK(!memcmp(there, here, sizeof(here)));
 }
 
-PEAL_TEST(host_buffers_are_seen_by_all_and_views_lie_end_to_end)
+PEAL_TEST(host_buffer_views_are_contiguous_for_all_devices)
 {
 	struct peal_buffer *b;
 	struct peal_range view;
@@ -132,7 +136,7 @@ PEAL_TEST(host_buffers_are_seen_by_all_and_views_lie_end_to_end)
 
 	open_machine(3, "*:none");
 	b = make(PEAL_BUFFER_UNIFIED, 0, 3 * 4096);
-	write_pattern(peal_buffer_whole(b), 3);
+	write_pattern(peal_buffer_full_range(b), 3);
 	for (i = 0; i < 3; i++) {
 		CHECK_OK(peal_buffer_view(b, i, &view));
 		CHECK_EQ(view.offset, 4096 * i);
@@ -156,7 +160,7 @@ PEAL_TEST(host_buffers_are_seen_by_all_and_views_lie_end_to_end)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(a_peer_sees_a_devices_buffer_until_it_is_gone)
+PEAL_TEST(peer_maps_device_buffer_until_destroy)
 {
 	struct peal_peer_capability pair;
 	struct peal_buffer_info info;
@@ -165,11 +169,11 @@ PEAL_TEST(a_peer_sees_a_devices_buffer_until_it_is_gone)
 
 	open_machine(3, "0-1:nvlink,0-2:none,1-2:nvlink");
 	b = make(PEAL_BUFFER_DEVICE, 0, MIB);
-	CHECK_OK(peal_buffer_address(peal_buffer_whole(b), 0, &first));
+	CHECK_OK(peal_buffer_address(peal_buffer_full_range(b), 0, &first));
 	CHECK_OK(peal_buffer_info(b, &info));
 	CHECK_EQ(info.n_peers, 0);
-	CHECK_OK(peal_buffer_address(peal_buffer_whole(b), 1, &first));
-	CHECK_OK(peal_buffer_address(peal_buffer_whole(b), 1, &second));
+	CHECK_OK(peal_buffer_address(peal_buffer_full_range(b), 1, &first));
+	CHECK_OK(peal_buffer_address(peal_buffer_full_range(b), 1, &second));
 	CHECK_EQ(first, second);
 	CHECK_OK(peal_buffer_info(b, &info));
 	CHECK_EQ(info.n_peers, 1);
@@ -177,9 +181,9 @@ PEAL_TEST(a_peer_sees_a_devices_buffer_until_it_is_gone)
 	CHECK(pair.enabled);
 	CHECK_OK(peal_peer_enable(rt, 1, 0));
 	CHECK_EQ(peal_peer_disable(rt, 1, 0), PEAL_EBUSY);
-	CHECK_FAILS(peal_buffer_address(peal_buffer_whole(b), 2, &first),
+	CHECK_FAILS(peal_buffer_address(peal_buffer_full_range(b), 2, &first),
 		    PEAL_ENOPEER, "device 2 -> device 0");
-	CHECK_FAILS(peal_buffer_address(peal_buffer_whole(b), -1, &first),
+	CHECK_FAILS(peal_buffer_address(peal_buffer_full_range(b), -1, &first),
 		    PEAL_EFAULT, "memory of device 0");
 	CHECK_OK(peal_buffer_destroy(b));
 	CHECK_OK(peal_peer_disable(rt, 1, 0));
@@ -190,7 +194,7 @@ PEAL_TEST(a_peer_sees_a_devices_buffer_until_it_is_gone)
 
 /* Device 1 has its own address of the buffer. On emulated devices the host can
  * use this address. */
-PEAL_TEST(a_peers_address_leads_to_the_same_memory)
+PEAL_TEST(peer_address_maps_the_same_memory)
 {
 	struct peal_buffer *b;
 	struct peal_range part;
@@ -199,19 +203,19 @@ PEAL_TEST(a_peers_address_leads_to_the_same_memory)
 	HOST_CASE("the address of another device is read by the host here");
 	open_machine(2, "");
 	b = make(PEAL_BUFFER_DEVICE, 0, MIB);
-	write_pattern(peal_buffer_whole(b), 5);
+	write_pattern(peal_buffer_full_range(b), 5);
 	CHECK_OK(peal_buffer_range(b, 4096, 4096, &part));
 	CHECK_OK(peal_buffer_address(part, 1, &address));
 	CHECK_EQ(*(uint8_t *)(uintptr_t)address, pattern(4096, 5));
 	*(uint8_t *)(uintptr_t)address ^= 0xff;
 	CHECK_OK(peal_buffer_range(b, 0, 4096, &part));
 	CHECK(holds(part, 5));
-	CHECK(!holds(peal_buffer_whole(b), 5));
+	CHECK(!holds(peal_buffer_full_range(b), 5));
 	CHECK_OK(peal_buffer_destroy(b));
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(ranges_do_not_leave_their_buffer)
+PEAL_TEST(ranges_beyond_the_buffer_are_refused)
 {
 	struct peal_range r, part, none = { NULL, 0, 8 };
 	struct peal_buffer *b;
@@ -221,14 +225,14 @@ PEAL_TEST(ranges_do_not_leave_their_buffer)
 	b = make(PEAL_BUFFER_DEVICE, 0, 1000);
 	CHECK_OK(peal_buffer_range(b, 992, 8, &r));
 	CHECK_OK(peal_buffer_write(r, &word));
-	CHECK_OK(peal_range_part(r, 7, 1, &part));
+	CHECK_OK(peal_range_slice(r, 7, 1, &part));
 	CHECK_EQ(part.offset, 999);
-	CHECK_FAILS(peal_range_part(r, 8, 1, &part), PEAL_EFAULT,
+	CHECK_FAILS(peal_range_slice(r, 8, 1, &part), PEAL_EFAULT,
 		    "1 bytes from offset 8 on: the range has 8");
-	CHECK_FAILS(peal_range_part(r, 0, 0, &part), PEAL_EINVAL, "0 bytes");
-	CHECK_FAILS(peal_range_part(none, 0, 1, &part), PEAL_EINVAL,
+	CHECK_FAILS(peal_range_slice(r, 0, 0, &part), PEAL_EINVAL, "0 bytes");
+	CHECK_FAILS(peal_range_slice(none, 0, 1, &part), PEAL_EINVAL,
 		    "no buffer");
-	CHECK_EQ(peal_range_part(r, 0, 1, NULL), PEAL_EINVAL);
+	CHECK_EQ(peal_range_slice(r, 0, 1, NULL), PEAL_EINVAL);
 	CHECK_FAILS(peal_buffer_range(b, 993, 8, &r), PEAL_EFAULT,
 		    "8 bytes from offset 993 on: the buffer has 1000");
 	CHECK_EQ(peal_buffer_range(b, 1001, 1, &r), PEAL_EFAULT);
@@ -244,11 +248,11 @@ PEAL_TEST(ranges_do_not_leave_their_buffer)
 	CHECK_EQ(peal_buffer_read(r, &word), PEAL_EFAULT);
 	CHECK_EQ(peal_buffer_fill(r, NULL, 1), PEAL_EFAULT);
 	CHECK_EQ(peal_buffer_address(r, 0, &address), PEAL_EFAULT);
-	CHECK_EQ(peal_range_part(r, 0, 1, &part), PEAL_EFAULT);
-	r = peal_buffer_whole(NULL);
+	CHECK_EQ(peal_range_slice(r, 0, 1, &part), PEAL_EFAULT);
+	r = peal_buffer_full_range(NULL);
 	CHECK_FAILS(peal_buffer_write(r, &word), PEAL_EINVAL, "no buffer");
 	CHECK_EQ(peal_buffer_read(r, &word), PEAL_EINVAL);
-	r = peal_buffer_whole(b);
+	r = peal_buffer_full_range(b);
 	CHECK_EQ(r.bytes, 1000);
 	CHECK_EQ(peal_buffer_write(r, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_buffer_read(r, NULL), PEAL_EINVAL);
@@ -262,7 +266,7 @@ PEAL_TEST(ranges_do_not_leave_their_buffer)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(a_pattern_fills_a_range_and_nothing_else)
+PEAL_TEST(pattern_fills_only_its_range)
 {
 	const uint64_t count = 100003;
 	const uint32_t value[3] = { 1, 0xdeadbeef, 77 };
@@ -274,10 +278,10 @@ PEAL_TEST(a_pattern_fills_a_range_and_nothing_else)
 	CHECK(p);
 	open_machine(1, "");
 	b = make(PEAL_BUFFER_DEVICE, 0, 12 * (count + 2));
-	write_pattern(peal_buffer_whole(b), 9);
+	write_pattern(peal_buffer_full_range(b), 9);
 	CHECK_OK(peal_buffer_range(b, 12, 12 * count, &r));
 	CHECK_OK(peal_buffer_fill(r, value, 12));
-	CHECK_OK(peal_buffer_read(peal_buffer_whole(b), p));
+	CHECK_OK(peal_buffer_read(peal_buffer_full_range(b), p));
 	for (i = 0; i < 12; i++) {
 		CHECK_EQ(((uint8_t *)p)[i], pattern(i, 9));
 		CHECK_EQ(((uint8_t *)p)[12 * (count + 1) + i],
@@ -298,7 +302,7 @@ PEAL_TEST(a_pattern_fills_a_range_and_nothing_else)
 	free(p);
 }
 
-PEAL_TEST(options_that_make_no_sense_are_named)
+PEAL_TEST(invalid_buffer_options_are_named)
 {
 	struct peal_buffer_options o = { .size = sizeof(o), .bytes = 64 };
 	const struct peal_buffer_options good = o;
@@ -345,7 +349,7 @@ PEAL_TEST(options_that_make_no_sense_are_named)
 }
 
 /* A limit counts the buffers of its device, and no other memory. */
-PEAL_TEST(a_limit_holds_for_all_buffers_of_a_device_together)
+PEAL_TEST(memory_limit_covers_all_buffers_of_a_device)
 {
 	const struct peal_buffer_options o = { .size = sizeof(o),
 					       .bytes = 3 * MIB };
@@ -357,7 +361,7 @@ PEAL_TEST(a_limit_holds_for_all_buffers_of_a_device_together)
 	CHECK_OK(peal_memory_limit(rt, 0, 4 * MIB));
 	CHECK_OK(peal_memory_info(rt, 0, &info));
 	CHECK_EQ(info.limit_bytes, 4 * MIB);
-	CHECK_EQ(info.room_bytes, 4 * MIB);
+	CHECK_EQ(info.largest_buffer_bytes, 4 * MIB);
 	a = make(PEAL_BUFFER_DEVICE, 0, 2 * MIB);
 	CHECK_FAILS(peal_buffer_create(rt, &o, &c), PEAL_ENOSPC,
 		    "3145728 bytes on device 0: of its limit 4194304 buffers "
@@ -368,13 +372,13 @@ PEAL_TEST(a_limit_holds_for_all_buffers_of_a_device_together)
 	CHECK_OK(peal_memory_info(rt, 0, &info));
 	CHECK_EQ(info.buffer_bytes, 2 * MIB);
 	CHECK_EQ(info.n_buffers, 1);
-	CHECK_EQ(info.room_bytes, 2 * MIB);
+	CHECK_EQ(info.largest_buffer_bytes, 2 * MIB);
 	b = make(PEAL_BUFFER_DEVICE, 0, 2 * MIB); /* exactly the rest */
 	CHECK_OK(peal_memory_alloc(rt, 0, MIB, &memory)); /* no buffer */
 	CHECK_OK(peal_memory_free(rt, 0, memory));
 	CHECK_OK(peal_memory_limit(rt, 0, MIB)); /* buffers stay */
 	CHECK_OK(peal_memory_info(rt, 0, &info));
-	CHECK_EQ(info.room_bytes, 0);
+	CHECK_EQ(info.largest_buffer_bytes, 0);
 	CHECK_OK(peal_buffer_destroy(a));
 	CHECK_EQ(peal_buffer_create(rt, &o, &c), PEAL_ENOSPC);
 	CHECK_OK(peal_memory_limit(rt, 0, 0));
@@ -383,7 +387,7 @@ PEAL_TEST(a_limit_holds_for_all_buffers_of_a_device_together)
 	CHECK_OK(peal_buffer_destroy(c));
 	CHECK_OK(peal_memory_limit(rt, PEAL_HOST_MEMORY, MIB));
 	CHECK_OK(peal_memory_info(rt, PEAL_HOST_MEMORY, &info));
-	CHECK_EQ(info.room_bytes, MIB);
+	CHECK_EQ(info.largest_buffer_bytes, MIB);
 	CHECK_OK(peal_memory_info(rt, 0, &info));
 	CHECK_EQ(info.buffer_bytes, 0);
 	CHECK_EQ(peal_memory_limit(rt, 2, MIB), PEAL_ENODEV);
@@ -394,7 +398,7 @@ PEAL_TEST(a_limit_holds_for_all_buffers_of_a_device_together)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(out_of_memory_says_how_much_is_free_and_where_there_is_room)
+PEAL_TEST(out_of_memory_names_free_bytes_and_other_devices)
 {
 	struct peal_buffer_options o = { .size = sizeof(o), .bytes = 50 * MIB };
 	struct peal_memory_info info;
@@ -408,17 +412,17 @@ PEAL_TEST(out_of_memory_says_how_much_is_free_and_where_there_is_room)
 	CHECK_EQ(info.total_bytes, 64 * MIB);
 	CHECK_EQ(info.free_bytes, 24 * MIB);
 	CHECK_EQ(info.largest_bytes, 24 * MIB);
-	CHECK_EQ(info.room_bytes, 24 * MIB);
+	CHECK_EQ(info.largest_buffer_bytes, 24 * MIB);
 	CHECK_FAILS(peal_buffer_create(rt, &o, &c), PEAL_ENOMEM,
 		    "52428800 bytes on device 0: 25165824 are free, the "
-		    "largest piece has 25165824; room there is on: ");
+		    "largest piece has 25165824; it fits on: ");
 	CHECK_CONTAINS(peal_last_error()->call, "peal_buffer_create");
 	CHECK_CONTAINS(peal_last_error()->text, "the host ");
 	CHECK_CONTAINS(peal_last_error()->text, "device 2 67108864");
 	CHECK(!strstr(peal_last_error()->text, "device 1"));
 	CHECK_OK(peal_memory_info(rt, PEAL_HOST_MEMORY, &info));
 	snprintf(text, sizeof(text), "the host %llu",
-		 (unsigned long long)info.room_bytes);
+		 (unsigned long long)info.largest_buffer_bytes);
 	CHECK_CONTAINS(peal_last_error()->text, text);
 	/* The limit of device 2 counts, too. */
 	CHECK_OK(peal_memory_limit(rt, 2, MIB));
@@ -438,7 +442,7 @@ PEAL_TEST(out_of_memory_says_how_much_is_free_and_where_there_is_room)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(a_free_piece_may_be_smaller_than_what_is_free)
+PEAL_TEST(fragmented_memory_reports_its_largest_block)
 {
 	struct peal_memory_info info;
 	struct peal_buffer *b[4];
@@ -452,20 +456,20 @@ PEAL_TEST(a_free_piece_may_be_smaller_than_what_is_free)
 	CHECK_OK(peal_memory_info(rt, 0, &info));
 	CHECK_EQ(info.free_bytes, 32 * MIB);
 	CHECK_EQ(info.largest_bytes, 16 * MIB);
-	CHECK_EQ(info.room_bytes, 16 * MIB);
+	CHECK_EQ(info.largest_buffer_bytes, 16 * MIB);
 	CHECK_OK(peal_buffer_destroy(b[1]));
 	CHECK_OK(peal_buffer_destroy(b[3]));
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(a_buffers_memory_is_the_buffers)
+PEAL_TEST(buffer_memory_is_freed_only_with_the_buffer)
 {
 	struct peal_buffer *b;
 	uint64_t address, mapped;
 
 	open_machine(2, "");
 	b = make(PEAL_BUFFER_DEVICE, 1, 4096);
-	CHECK_OK(peal_buffer_address(peal_buffer_whole(b), 1, &address));
+	CHECK_OK(peal_buffer_address(peal_buffer_full_range(b), 1, &address));
 	CHECK_FAILS(peal_memory_free(rt, 1, address), PEAL_EFAULT,
 		    "peal_buffer_destroy");
 	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, &mapped));
@@ -478,7 +482,7 @@ PEAL_TEST(a_buffers_memory_is_the_buffers)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(what_is_leaked_is_freed_and_named_at_the_close)
+PEAL_TEST(leaked_memory_is_freed_and_named_at_close)
 {
 	struct peal_leak_report report;
 	struct peal_buffer *b, *kept;
@@ -501,8 +505,8 @@ PEAL_TEST(what_is_leaked_is_freed_and_named_at_the_close)
 		snprintf(name, sizeof(name), "left %d", i);
 		CHECK_OK(peal_buffer_create(rt, &o, &b));
 		if (i == 0) /* mapped by another device */
-			CHECK_OK(peal_buffer_address(peal_buffer_whole(b), 0,
-						     &address));
+			CHECK_OK(peal_buffer_address(peal_buffer_full_range(b),
+						     0, &address));
 	}
 	CHECK_OK(peal_buffer_destroy(kept));
 	memset(&report, 0xee, sizeof(report));
@@ -510,7 +514,7 @@ PEAL_TEST(what_is_leaked_is_freed_and_named_at_the_close)
 	CHECK_FAILS(peal_runtime_close_report(rt, &report), PEAL_EBUSY,
 		    "1 allocations");
 	CHECK_EQ(report.n_buffers, 0xeeeeeeeeu);
-	CHECK_OK(peal_buffer_fill(peal_buffer_whole(b), "x", 1));
+	CHECK_OK(peal_buffer_fill(peal_buffer_full_range(b), "x", 1));
 	CHECK_OK(peal_memory_free(rt, 0, memory));
 	CHECK_EQ(peal_runtime_close_report(rt, NULL), PEAL_EINVAL);
 	CHECK_OK(peal_runtime_close_report(rt, &report));
@@ -554,7 +558,7 @@ static int lines_of_close(int shutdown, char *text, size_t size)
 	return lines;
 }
 
-PEAL_TEST(the_log_names_each_buffer_that_is_left)
+PEAL_TEST(log_names_each_leaked_buffer)
 {
 	char text[1024];
 	int i;
@@ -580,16 +584,16 @@ static void *make_and_destroy(void *argument)
 
 	for (i = 0; i < 50; i++) {
 		b = make(PEAL_BUFFER_DEVICE, (int)seed % 2, 4096 + seed);
-		write_pattern(peal_buffer_whole(b), seed);
-		CHECK_OK(peal_buffer_address(peal_buffer_whole(b),
+		write_pattern(peal_buffer_full_range(b), seed);
+		CHECK_OK(peal_buffer_address(peal_buffer_full_range(b),
 					     1 - (int)seed % 2, &address));
-		CHECK(holds(peal_buffer_whole(b), seed));
+		CHECK(holds(peal_buffer_full_range(b), seed));
 		CHECK_OK(peal_buffer_destroy(b));
 	}
 	return NULL;
 }
 
-PEAL_TEST(threads_that_make_buffers_keep_apart)
+PEAL_TEST(concurrent_buffer_calls_do_not_interfere)
 {
 	struct peal_leak_report report;
 	pthread_t thread[4];
@@ -605,17 +609,17 @@ PEAL_TEST(threads_that_make_buffers_keep_apart)
 	CHECK_EQ(report.n_buffers, 0);
 }
 
-PEAL_TEST_MAIN(RUN(a_buffer_of_each_kind_keeps_what_is_written);
-	       RUN(host_buffers_are_seen_by_all_and_views_lie_end_to_end);
-	       RUN(a_peer_sees_a_devices_buffer_until_it_is_gone);
-	       RUN(a_peers_address_leads_to_the_same_memory);
-	       RUN(ranges_do_not_leave_their_buffer);
-	       RUN(a_pattern_fills_a_range_and_nothing_else);
-	       RUN(options_that_make_no_sense_are_named);
-	       RUN(a_limit_holds_for_all_buffers_of_a_device_together);
-	       RUN(out_of_memory_says_how_much_is_free_and_where_there_is_room);
-	       RUN(a_free_piece_may_be_smaller_than_what_is_free);
-	       RUN(a_buffers_memory_is_the_buffers);
-	       RUN(what_is_leaked_is_freed_and_named_at_the_close);
-	       RUN(the_log_names_each_buffer_that_is_left);
-	       RUN(threads_that_make_buffers_keep_apart);)
+PEAL_TEST_MAIN(RUN(buffer_of_each_kind_keeps_its_bytes);
+	       RUN(host_buffer_views_are_contiguous_for_all_devices);
+	       RUN(peer_maps_device_buffer_until_destroy);
+	       RUN(peer_address_maps_the_same_memory);
+	       RUN(ranges_beyond_the_buffer_are_refused);
+	       RUN(pattern_fills_only_its_range);
+	       RUN(invalid_buffer_options_are_named);
+	       RUN(memory_limit_covers_all_buffers_of_a_device);
+	       RUN(out_of_memory_names_free_bytes_and_other_devices);
+	       RUN(fragmented_memory_reports_its_largest_block);
+	       RUN(buffer_memory_is_freed_only_with_the_buffer);
+	       RUN(leaked_memory_is_freed_and_named_at_close);
+	       RUN(log_names_each_leaked_buffer);
+	       RUN(concurrent_buffer_calls_do_not_interfere);)

@@ -28,7 +28,8 @@ static uint64_t bytes_of(const struct line *l, uint64_t i)
 
 static struct line open_line(uint32_t lanes, uint32_t capacity, uint64_t bytes)
 {
-	struct peal_kernel_options o = { .lanes = lanes, .end_with_inputs = 1 };
+	struct peal_kernel_options o = { .lanes = lanes,
+					 .drain_when_inputs_end = 1 };
 	struct peal_link_options in = { .capacity = capacity,
 					.message_bytes = bytes };
 	struct peal_link_options out = { .capacity = 256,
@@ -51,7 +52,7 @@ static void send(struct line *l, uint64_t n)
 	for (; n; n--, l->sent++) {
 		harness_fill(body, bytes_of(l, l->sent), 1, l->sent);
 		CHECK_OK(peal_send(l->e, 0, (uint16_t)l->sent, body,
-				   bytes_of(l, l->sent), PATIENCE));
+				   bytes_of(l, l->sent), MAX_WAIT));
 	}
 }
 
@@ -62,7 +63,7 @@ static void receive(struct line *l, uint64_t n)
 	uint64_t i;
 
 	for (i = l->sent - n; i < l->sent; i++) {
-		CHECK_OK(peal_receive(l->e, body, sizeof(body), &r, PATIENCE));
+		CHECK_OK(peal_receive(l->e, body, sizeof(body), &r, MAX_WAIT));
 		CHECK_EQ(r.type, (uint16_t)i);
 		CHECK_EQ(r.length, bytes_of(l, i));
 		CHECK(harness_intact(body, r.length, 1, i));
@@ -71,7 +72,7 @@ static void receive(struct line *l, uint64_t n)
 
 static void close_line(struct line *l)
 {
-	CHECK_OK(peal_kernel_wait(l->k, PATIENCE));
+	CHECK_OK(peal_kernel_wait(l->k, MAX_WAIT));
 	harness_conserved(l->rt);
 	CHECK_OK(peal_runtime_shutdown(l->rt));
 }
@@ -84,20 +85,20 @@ static void bursts(uint32_t lanes, uint32_t capacity, uint64_t bytes)
 
 	for (i = 0; i < BURSTS; i++) {
 		n = 1 + i * 7 % capacity;
-		CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(l.k, MAX_WAIT));
 		send(&l, n);
 		CHECK_OK(peal_kernel_resume(l.k));
 		receive(&l, n);
 	}
-	CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(l.k, MAX_WAIT));
 	send(&l, capacity - 1);
-	CHECK_OK(peal_send_end(l.e, 0, PATIENCE));
+	CHECK_OK(peal_send_end(l.e, 0, MAX_WAIT));
 	CHECK_OK(peal_kernel_resume(l.k));
 	receive(&l, capacity - 1);
 	close_line(&l);
 }
 
-PEAL_TEST(bursts_come_back_whatever_the_lanes)
+PEAL_TEST(bursts_return_for_any_lane_count)
 {
 	static const uint32_t lanes[] = { 1, 4, 32 };
 	int i;
@@ -111,7 +112,7 @@ PEAL_TEST(bursts_come_back_whatever_the_lanes)
 }
 
 /* A link between two devices alternates between two routes by host memory. */
-PEAL_TEST(a_stream_survives_other_routes)
+PEAL_TEST(stream_survives_route_changes)
 {
 	static const enum peal_route routes[] = { PEAL_ROUTE_STAGED,
 						  PEAL_ROUTE_MAPPED_HOST };
@@ -131,11 +132,11 @@ PEAL_TEST(a_stream_survives_other_routes)
 	harness_link(rt, from, 1, from, o);
 	o.require = PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED;
 	link = harness_link(rt, from, 0, to, o);
-	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), PATIENCE));
+	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT));
 	for (i = 0; i < 6; i++)
-		CHECK_OK(peal_link_set_route(link, routes[i % 2], PATIENCE));
+		CHECK_OK(peal_link_set_route(link, routes[i % 2], MAX_WAIT));
 	EVENTUALLY(harness_info(link).delivered == order.count);
-	CHECK_OK(peal_kernel_suspend(l, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(l, MAX_WAIT));
 	CHECK_OK(peal_actor_state(rt, to, &sink, sizeof(sink)));
 	CHECK_EQ(sink.received, order.count);
 	CHECK_EQ(sink.next, order.count);
@@ -143,15 +144,15 @@ PEAL_TEST(a_stream_survives_other_routes)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(what_a_stopped_worker_has_fetched_is_not_counted_as_handled)
+PEAL_TEST(fetched_messages_of_stopped_worker_stay_unhandled)
 {
 	struct line l = open_line(32, 64, 48);
 	struct peal_link_info info;
 
-	CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(l.k, MAX_WAIT));
 	send(&l, 60);
 	CHECK_OK(peal_kernel_resume(l.k));
-	CHECK_OK(peal_kernel_stop(l.k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(l.k, MAX_WAIT));
 	EVENTUALLY(harness_info(l.to).queued == 0);
 	info = harness_info(l.to);
 	CHECK(harness_holds(&info));
@@ -159,7 +160,7 @@ PEAL_TEST(what_a_stopped_worker_has_fetched_is_not_counted_as_handled)
 	CHECK_OK(peal_runtime_shutdown(l.rt));
 }
 
-PEAL_TEST(a_burst_whose_sender_is_gone_is_taken_to_its_end)
+PEAL_TEST(burst_of_ended_sender_arrives_whole)
 {
 	struct peal_kernel_options lanes = { .lanes = 32 };
 	struct peal_link_options o = { .capacity = 64 };
@@ -176,18 +177,18 @@ PEAL_TEST(a_burst_whose_sender_is_gone_is_taken_to_its_end)
 	harness_link(rt, from, 1, from, o);
 	o.require = PEAL_ROUTE_MAPPED_HOST;
 	link = harness_link(rt, from, 0, to, o);
-	CHECK_OK(peal_kernel_suspend(l, PATIENCE));
-	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), PATIENCE));
+	CHECK_OK(peal_kernel_suspend(l, MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT));
 	EVENTUALLY(harness_info(link).accepted == order.count);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_resume(l));
 	EVENTUALLY(harness_info(link).delivered == order.count);
-	CHECK_OK(peal_kernel_stop(l, PATIENCE));
+	CHECK_OK(peal_kernel_stop(l, MAX_WAIT));
 	harness_conserved(rt);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(many_bursts_at_a_time_all_come_through)
+PEAL_TEST(concurrent_bursts_all_arrive)
 {
 	struct peal_kernel_options o = { .lanes = 32 };
 	struct peal_link_options in = { .capacity = 128 };
@@ -200,19 +201,19 @@ PEAL_TEST(many_bursts_at_a_time_all_come_through)
 	for (i = 0; i < 8; i++)
 		link[i] =
 			harness_from(rt, e, i, harness_spawn(k, "sink", 0), in);
-	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 	for (i = 0; i < 8; i++)
 		harness_send(e, i, i, 0, 100);
 	CHECK_OK(peal_kernel_resume(k));
 	for (i = 0; i < 8; i++)
 		EVENTUALLY(harness_info(link[i]).delivered == 100);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	harness_conserved(rt);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST_MAIN(RUN(bursts_come_back_whatever_the_lanes);
-	       RUN(a_stream_survives_other_routes);
-	       RUN(what_a_stopped_worker_has_fetched_is_not_counted_as_handled);
-	       RUN(a_burst_whose_sender_is_gone_is_taken_to_its_end);
-	       RUN(many_bursts_at_a_time_all_come_through);)
+PEAL_TEST_MAIN(RUN(bursts_return_for_any_lane_count);
+	       RUN(stream_survives_route_changes);
+	       RUN(fetched_messages_of_stopped_worker_stay_unhandled);
+	       RUN(burst_of_ended_sender_arrives_whole);
+	       RUN(concurrent_bursts_all_arrive);)

@@ -2,7 +2,7 @@
 /* The host's time is always between the bounds that devices know of it. Their
  * clocks are hours away from the host's clock, faster and slower. */
 #include "runtime/kernel/clock.h"
-#include "runtime/deadline_scene.h"
+#include "runtime/deadline_fixture.h"
 
 /* ---- bounds from simulated contacts -------------------------------------- */
 
@@ -61,7 +61,7 @@ static void learn(uint64_t ahead, int64_t ppm, uint64_t step, uint32_t n)
 	peali_clock_fini(&clock);
 }
 
-PEAL_TEST(bounds_hold_for_clocks_that_are_fast_slow_far_and_coarse)
+PEAL_TEST(clock_bounds_hold_for_fast_slow_and_coarse_clocks)
 {
 	learn(0, 0, 1, 3000);
 	learn(7200 * (uint64_t)SECOND, 900, 1, 3000);
@@ -70,7 +70,7 @@ PEAL_TEST(bounds_hold_for_clocks_that_are_fast_slow_far_and_coarse)
 	learn(0 - (1ULL << 60), -400, 1, 3000);
 }
 
-PEAL_TEST(a_clock_that_is_set_is_known_again)
+PEAL_TEST(stepped_clock_is_learned_again)
 {
 	struct peali_clock clock;
 	struct peali_clock_contact in;
@@ -104,10 +104,10 @@ struct post {
 
 static struct post open_post(struct peal_runtime *rt, int device)
 {
-	struct post p = { scene_kernel(rt, device, 2), harness_endpoint(rt),
+	struct post p = { fixture_kernel(rt, device, 2), harness_endpoint(rt),
 			  harness_endpoint(rt) };
 
-	scene_from(rt, p.in, 0, scene_mark(rt, p.k, 1, p.out));
+	fixture_from(rt, p.in, 0, fixture_mark(rt, p.k, 1, p.out));
 	return p;
 }
 
@@ -120,10 +120,10 @@ static struct deadline_report check_post(struct post *p)
 	uint64_t before, after, is, uncertainty;
 	struct peal_clock c;
 
-	before = peal_clock_common_ns();
-	scene_send(p->in, 0, 0, 0, 0, o);
-	r = scene_report(p->out);
-	after = peal_clock_common_ns();
+	before = peal_clock_host_ns();
+	fixture_send(p->in, 0, 0, 0, 0, o);
+	r = fixture_report(p->out);
+	after = peal_clock_host_ns();
 	CHECK(r.low <= after);
 	CHECK(r.high >= before);
 	CHECK(r.common + r.uncertainty >= before);
@@ -137,9 +137,9 @@ static struct deadline_report check_post(struct post *p)
 	return r;
 }
 
-PEAL_TEST(the_hosts_clock_is_between_what_workers_know_of_it)
+PEAL_TEST(host_clock_lies_within_worker_bounds)
 {
-	struct peal_runtime *rt = scene_open("");
+	struct peal_runtime *rt = fixture_open("");
 	struct post p[2] = { open_post(rt, 0), open_post(rt, 1) };
 	struct deadline_report r[2];
 	struct peal_kernel *k[2] = { p[0].k, p[1].k };
@@ -163,13 +163,13 @@ PEAL_TEST(the_hosts_clock_is_between_what_workers_know_of_it)
 	apart = (int64_t)(r[0].device_ns - r[0].common);
 	if (!getenv("PEAL_TEST_GPU"))
 		CHECK(apart > 1000 * SECOND || apart < -1000 * SECOND);
-	scene_close(rt, k, 2);
+	fixture_close(rt, k, 2);
 }
 
 /* The bounds are renewed while workers are idle or suspended. */
-PEAL_TEST(what_is_known_of_a_clock_stays_fresh)
+PEAL_TEST(clock_bounds_stay_fresh)
 {
-	struct peal_runtime *rt = scene_open("");
+	struct peal_runtime *rt = fixture_open("");
 	struct post p = open_post(rt, 0);
 	struct peal_clock first, c;
 	uint32_t i;
@@ -179,16 +179,16 @@ PEAL_TEST(what_is_known_of_a_clock_stays_fresh)
 		EVENTUALLY(!peal_kernel_clock(p.k, &c) &&
 			   c.at - first.at > 300 * (uint64_t)MS);
 		if (i == 0)
-			CHECK_OK(peal_kernel_suspend(p.k, PATIENCE));
+			CHECK_OK(peal_kernel_suspend(p.k, MAX_WAIT));
 	}
 	CHECK_OK(peal_kernel_resume(p.k));
 	check_post(&p);
 	CHECK_FAILS(peal_kernel_clock(NULL, &c), PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_kernel_clock(p.k, NULL), PEAL_EINVAL, "NULL");
-	scene_close(rt, &p.k, 1);
+	fixture_close(rt, &p.k, 1);
 }
 
-PEAL_TEST(clocks_of_emulated_devices_that_make_no_sense_are_refused)
+PEAL_TEST(invalid_emulated_clock_settings_are_refused)
 {
 	static const char *const bad[] = {
 		"x",   "0",	  "0:",	  "0:1:",    "0:1:501",	   "0:1:-501",
@@ -208,11 +208,10 @@ PEAL_TEST(clocks_of_emulated_devices_that_make_no_sense_are_refused)
 	unsetenv("PEAL_HOST_CLOCKS");
 }
 
-PEAL_TEST_MAIN(scene_program = &peal_program_deadlines;
-	       RUN(bounds_hold_for_clocks_that_are_fast_slow_far_and_coarse);
-	       RUN(a_clock_that_is_set_is_known_again);
-	       RUN(the_hosts_clock_is_between_what_workers_know_of_it);
-	       scene_lanes = 32;
-	       RUN(the_hosts_clock_is_between_what_workers_know_of_it);
-	       RUN(what_is_known_of_a_clock_stays_fresh);
-	       RUN(clocks_of_emulated_devices_that_make_no_sense_are_refused);)
+PEAL_TEST_MAIN(fixture_program = &peal_program_deadlines;
+	       RUN(clock_bounds_hold_for_fast_slow_and_coarse_clocks);
+	       RUN(stepped_clock_is_learned_again);
+	       RUN(host_clock_lies_within_worker_bounds); fixture_lanes = 32;
+	       RUN(host_clock_lies_within_worker_bounds);
+	       RUN(clock_bounds_stay_fresh);
+	       RUN(invalid_emulated_clock_settings_are_refused);)

@@ -66,7 +66,7 @@ static void close_chain(struct chain *c)
 	/* the kernel's own links are inputs: it does not end by itself */
 	for (i = 0; i + 1 < WORKERS; i++)
 		EVENTUALLY(harness_info(c->between[i]).delivered == COUNT);
-	CHECK_OK(peal_kernel_stop(c->k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(c->k, MAX_WAIT));
 	for (i = 0; i + 1 < WORKERS; i++)
 		harness_delivered(c->between[i], COUNT);
 	harness_delivered(c->in, COUNT);
@@ -90,7 +90,7 @@ static void expect_seen(struct peal_kernel *k, struct peal_runtime *rt,
 {
 	struct relay_sink sink;
 
-	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(rt, actor, &sink, sizeof(sink)));
 	CHECK_OK(peal_kernel_resume(k));
 	CHECK_EQ(sink.received, count);
@@ -107,7 +107,7 @@ static void expect_in_cluster(struct peal_link *link, int expected)
 	CHECK_EQ(info.route, PEAL_ROUTE_LOCAL);
 }
 
-PEAL_TEST(links_of_a_cluster_lie_in_its_memory)
+PEAL_TEST(links_within_a_cluster_use_cluster_memory)
 {
 	struct peal_kernel_options o = { .cluster_workers = 4 };
 	struct chain c;
@@ -122,7 +122,7 @@ PEAL_TEST(links_of_a_cluster_lie_in_its_memory)
 	close_chain(&c);
 }
 
-PEAL_TEST(links_between_clusters_do_not)
+PEAL_TEST(links_between_clusters_use_device_memory)
 {
 	struct peal_kernel_options o = { .cluster_workers = 2 };
 	struct chain c;
@@ -135,7 +135,7 @@ PEAL_TEST(links_between_clusters_do_not)
 	close_chain(&c);
 }
 
-PEAL_TEST(a_kernel_without_clusters_has_none)
+PEAL_TEST(kernel_without_clusters_reports_none)
 {
 	struct peal_kernel_options o = { .cluster_workers = 1 };
 	struct peal_kernel_info info;
@@ -173,19 +173,19 @@ static void epochs_of(uint32_t lanes, uint32_t capacity)
 	harness_send(c.e, 0, 1, 0, COUNT);
 	EVENTUALLY(harness_info(link).delivered == COUNT);
 	expect_seen(c.k, c.rt, actor, COUNT, 4);
-	CHECK_OK(peal_kernel_stop(c.k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(c.k, MAX_WAIT));
 	harness_delivered(c.between[0], COUNT);
 	harness_delivered(c.between[2], COUNT);
 	CHECK_OK(peal_runtime_shutdown(c.rt));
 }
 
-PEAL_TEST(epochs_keep_what_the_memory_holds)
+PEAL_TEST(epochs_keep_cluster_memory)
 {
 	epochs_of(1, 16);
 	epochs_of(4, 4);
 }
 
-PEAL_TEST(a_suspended_cluster_goes_on)
+PEAL_TEST(resumed_cluster_continues)
 {
 	struct peal_kernel_options o = { .cluster_workers = 4,
 					 .epoch_ns = 1 * MS };
@@ -197,7 +197,7 @@ PEAL_TEST(a_suspended_cluster_goes_on)
 	CHECK(!pthread_create(&sender, NULL, send_count, c.e));
 	for (i = 0; i < 10; i++) {
 		harness_receive(c.e, 1, (uint64_t)i * 20, 20);
-		CHECK_OK(peal_kernel_suspend(c.k, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(c.k, MAX_WAIT));
 		identity_sleep_us(3000);
 		CHECK_OK(peal_kernel_resume(c.k));
 	}
@@ -206,7 +206,7 @@ PEAL_TEST(a_suspended_cluster_goes_on)
 	close_chain(&c);
 }
 
-PEAL_TEST(a_stopped_cluster_ends_with_full_rings)
+PEAL_TEST(cluster_stops_with_full_rings)
 {
 	struct peal_kernel_options o = { .cluster_workers = 4 };
 	struct chain c;
@@ -222,7 +222,7 @@ PEAL_TEST(a_stopped_cluster_ends_with_full_rings)
 		CHECK_OK(r);
 	}
 	CHECK(i < 1000);
-	CHECK_OK(peal_kernel_stop(c.k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(c.k, MAX_WAIT));
 	for (i = 0; i + 1 < WORKERS; i++) {
 		struct peal_link_info info = harness_info(c.between[i]);
 
@@ -234,7 +234,7 @@ PEAL_TEST(a_stopped_cluster_ends_with_full_rings)
 }
 
 /* A link in reused memory sees no data of the destroyed link. */
-PEAL_TEST(room_that_a_link_had_is_clean_for_the_next)
+PEAL_TEST(reused_cluster_memory_is_clean)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .cluster_workers = 2,
@@ -268,12 +268,12 @@ PEAL_TEST(room_that_a_link_had_is_clean_for_the_next)
 	second = harness_link(rt, other, 0, sink, few);
 	expect_in_cluster(link, clusters);
 	expect_in_cluster(second, 0);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* The receiver counts the messages with slots in the cluster's memory. */
-PEAL_TEST(slots_are_where_the_link_says)
+PEAL_TEST(slots_lie_in_the_reported_memory)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .cluster_workers = 2,
@@ -293,14 +293,14 @@ PEAL_TEST(slots_are_where_the_link_says)
 	expect_in_cluster(link, device_clusters(rt) != 0);
 	harness_send(e, 0, 1, 0, COUNT);
 	EVENTUALLY(harness_info(link).delivered == COUNT);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(rt, nearby, &state, sizeof(state)));
 	CHECK_EQ(state.received, COUNT);
 	CHECK_EQ(state.in_cluster, device_clusters(rt) ? COUNT : 0);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(a_link_to_itself_works)
+PEAL_TEST(link_of_actor_to_itself_delivers)
 {
 	struct relay_order order = { 7, 500 };
 	struct peal_kernel_options o = { .workers = 2, .cluster_workers = 2 };
@@ -316,10 +316,10 @@ PEAL_TEST(a_link_to_itself_works)
 	own = harness_link(rt, burst, 1, burst, few);
 	harness_from(rt, e, 0, burst, few);
 	expect_in_cluster(own, device_clusters(rt) != 0);
-	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), PATIENCE));
+	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT));
 	EVENTUALLY(harness_info(to).delivered == order.count);
 	expect_seen(k, rt, sink, order.count, 1);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -330,7 +330,7 @@ static void *receive_count(void *argument)
 }
 
 /* A link leaves the cluster's memory and returns while messages flow. */
-PEAL_TEST(hand_overs_leave_and_come_back)
+PEAL_TEST(link_leaves_cluster_memory_and_returns)
 {
 	struct peal_kernel_options o = { .cluster_workers = 4 };
 	pthread_t sender, receiver;
@@ -346,7 +346,7 @@ PEAL_TEST(hand_overs_leave_and_come_back)
 		EVENTUALLY(harness_info(link).delivered >= 200u * (unsigned)i);
 		CHECK_OK(peal_link_set_route(
 			link, i & 1 ? PEAL_ROUTE_LOCAL : PEAL_ROUTE_MAPPED_HOST,
-			PATIENCE));
+			MAX_WAIT));
 		if (i & 1)
 			expect_in_cluster(link, c.clusters != 0);
 		else
@@ -354,7 +354,7 @@ PEAL_TEST(hand_overs_leave_and_come_back)
 	}
 	CHECK(!pthread_join(sender, NULL));
 	CHECK(!pthread_join(receiver, NULL));
-	CHECK_EQ(harness_info(link).switches, 10);
+	CHECK_EQ(harness_info(link).handovers, 10);
 	close_chain(&c);
 }
 
@@ -369,7 +369,7 @@ static void refused(struct peal_runtime *rt, struct peal_kernel_options o,
 	CHECK(!k);
 }
 
-PEAL_TEST(wrong_clusters_are_refused)
+PEAL_TEST(invalid_cluster_options_are_refused)
 {
 	struct peal_kernel_options three = { .workers = 6,
 					     .cluster_workers = 3 };
@@ -407,13 +407,13 @@ PEAL_TEST(wrong_clusters_are_refused)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST_MAIN(RUN(links_of_a_cluster_lie_in_its_memory);
-	       RUN(links_between_clusters_do_not);
-	       RUN(a_kernel_without_clusters_has_none);
-	       RUN(epochs_keep_what_the_memory_holds);
-	       RUN(a_suspended_cluster_goes_on);
-	       RUN(a_stopped_cluster_ends_with_full_rings);
-	       RUN(room_that_a_link_had_is_clean_for_the_next);
-	       RUN(slots_are_where_the_link_says); RUN(a_link_to_itself_works);
-	       RUN(hand_overs_leave_and_come_back);
-	       RUN(wrong_clusters_are_refused);)
+PEAL_TEST_MAIN(RUN(links_within_a_cluster_use_cluster_memory);
+	       RUN(links_between_clusters_use_device_memory);
+	       RUN(kernel_without_clusters_reports_none);
+	       RUN(epochs_keep_cluster_memory); RUN(resumed_cluster_continues);
+	       RUN(cluster_stops_with_full_rings);
+	       RUN(reused_cluster_memory_is_clean);
+	       RUN(slots_lie_in_the_reported_memory);
+	       RUN(link_of_actor_to_itself_delivers);
+	       RUN(link_leaves_cluster_memory_and_returns);
+	       RUN(invalid_cluster_options_are_refused);)

@@ -3,17 +3,17 @@
  * Each collective gives the bytes of a plain reference, for all members and bit
  * by bit. The reference reduces in the promised order.
  */
-#include "runtime/group_scene.h"
+#include "runtime/communicator_fixture.h"
 
 static const uint32_t sizes[] = { 1, 2, 3, 5, 8, 16 };
 
 /* Few elements make many of these small slices. */
-static const struct peal_group_options small = { .slice_bytes = 64 };
+static const struct peal_comm_options small = { .slice_bytes = 64 };
 
 /* ---- all kinds ----------------------------------------------------------- */
 
 /* Varies in_place and root with the turn. */
-static void vary(struct act *a, const struct scene *s, uint64_t turn)
+static void vary(struct act *a, const struct fixture *s, uint64_t turn)
 {
 	a->in_place = turn & 1;
 	if (a->kind == PEAL_REDUCE || a->kind == PEAL_BROADCAST ||
@@ -22,7 +22,8 @@ static void vary(struct act *a, const struct scene *s, uint64_t turn)
 }
 
 /* Checks all element types and reductions, or one pair by the turn. */
-static void each_element(struct scene *s, struct act a, int all, uint64_t *turn)
+static void each_element(struct fixture *s, struct act a, int all,
+			 uint64_t *turn)
 {
 	uint32_t reductions = act_reduces(&a) ? PEAL_REDUCTIONS - 1 : 1;
 	uint64_t i, n = (PEAL_ELEMENTS - 1) * reductions;
@@ -33,20 +34,19 @@ static void each_element(struct scene *s, struct act a, int all, uint64_t *turn)
 				      PEAL_SUM + (uint32_t)(i % reductions) :
 				      0;
 		vary(&a, s, (*turn)++);
-		scene_check(s, a);
+		fixture_check(s, a);
 	}
 }
 
-static void each_kind(uint32_t n, const char *links,
-		      struct peal_group_options o)
+static void each_kind(uint32_t n, const char *links, struct peal_comm_options o)
 {
 	uint64_t lengths[] = { 211, 0, 1, n - 1, n, n + 1, 337 }, turn = 0;
 	struct act a = { 0 };
-	struct scene s;
+	struct fixture s;
 	int all; /* 1: all element types and reductions */
 	size_t i;
 
-	scene_open(&s, n, links, 4096, o);
+	fixture_open(&s, n, links, 4096, o);
 	for (a.kind = PEAL_ALL_REDUCE; a.kind <= PEAL_SCATTER; a.kind++)
 		for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 			a.count = lengths[i];
@@ -60,10 +60,10 @@ static void each_kind(uint32_t n, const char *links,
 			a.algorithm = PEAL_ALGORITHM_TREE;
 			each_element(&s, a, all, &turn);
 		}
-	scene_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(all_kinds_are_right_in_groups_of_all_sizes)
+PEAL_TEST(all_kinds_are_correct_for_all_member_counts)
 {
 	size_t i;
 
@@ -74,15 +74,15 @@ PEAL_TEST(all_kinds_are_right_in_groups_of_all_sizes)
 }
 
 /* Three workers of each member send slices. */
-PEAL_TEST(all_kinds_are_right_by_several_channels)
+PEAL_TEST(all_kinds_are_correct_with_three_channels)
 {
-	struct peal_group_options o = { .slice_bytes = 64, .channels = 3 };
+	struct peal_comm_options o = { .slice_bytes = 64, .channels = 3 };
 
 	each_kind(3, "", o);
 }
 
 /* Pairs without access use host memory or the staged route. */
-PEAL_TEST(all_kinds_are_right_in_random_topologies)
+PEAL_TEST(all_kinds_are_correct_in_random_topologies)
 {
 	static const char *const kinds[] = { "nvlink", "pcie", "none" };
 	char links[256];
@@ -106,29 +106,29 @@ PEAL_TEST(all_kinds_are_right_in_random_topologies)
 
 static void long_one(uint32_t n, uint64_t count)
 {
-	struct peal_group_options o = { 0 };
+	struct peal_comm_options o = { 0 };
 	struct act a = { .kind = PEAL_ALL_REDUCE,
 			 .element = PEAL_I32,
 			 .reduction = PEAL_SUM,
 			 .count = count };
-	struct scene s;
+	struct fixture s;
 
-	scene_open(&s, n, "", 4 * a.count, o);
-	scene_check(&s, a);
+	fixture_open(&s, n, "", 4 * a.count, o);
+	fixture_check(&s, a);
 	a.kind = PEAL_BROADCAST;
 	a.reduction = 0;
 	a.root = n / 2;
-	scene_check(&s, a);
-	scene_close(&s);
+	fixture_check(&s, a);
+	fixture_close(&s);
 }
 
-PEAL_TEST(ten_million_elements)
+PEAL_TEST(ten_million_elements_are_correct)
 {
 	if (lanes == 1)
 		long_one(3, IDENTITY_COUNT(10000000));
 }
 
-PEAL_TEST(three_million_elements_of_all_others)
+PEAL_TEST(three_million_elements_are_correct_for_other_sizes)
 {
 	HOST_CASE("it takes much memory, and the program is the same on all");
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
@@ -142,61 +142,61 @@ PEAL_TEST(three_million_elements_of_all_others)
 }
 
 /* Default slices and the ring by default. No length divides evenly. */
-PEAL_TEST(a_prime_number_of_elements)
+PEAL_TEST(uneven_element_count_is_correct_for_all_kinds)
 {
-	struct peal_group_options o = { 0 };
+	struct peal_comm_options o = { 0 };
 	struct act a = { .element = PEAL_F32, .count = 300007 };
-	struct scene s;
+	struct fixture s;
 
-	scene_open(&s, 5, "", 4 * a.count, o);
+	fixture_open(&s, 5, "", 4 * a.count, o);
 	for (a.kind = PEAL_ALL_REDUCE; a.kind <= PEAL_SCATTER; a.kind++) {
 		a.reduction = act_reduces(&a) ? PEAL_SUM : 0;
 		vary(&a, &s, 3 + a.kind);
 		if (a.kind == PEAL_REDUCE_SCATTER || a.kind == PEAL_ALL_GATHER)
 			a.root = 0;
-		scene_check(&s, a);
+		fixture_check(&s, a);
 		a.root = 0;
 	}
-	scene_close(&s);
+	fixture_close(&s);
 }
 
 /* ---- order --------------------------------------------------------------- */
 
 /* Repeated runs with the same values give the same bits. */
-PEAL_TEST(each_run_has_the_same_bits)
+PEAL_TEST(repeated_runs_give_equal_bits)
 {
-	struct peal_group_options o = { .slice_bytes = 1024, .channels = 2 };
+	struct peal_comm_options o = { .slice_bytes = 1024, .channels = 2 };
 	struct act a = { .kind = PEAL_ALL_REDUCE,
 			 .element = PEAL_F32,
 			 .reduction = PEAL_SUM,
 			 .count = 20011,
 			 .algorithm = PEAL_ALGORITHM_RING };
-	uint64_t out[PEAL_GROUP_MAX], bytes = 4 * a.count, turn;
-	struct scene s;
+	uint64_t out[PEAL_COMM_MAX], bytes = 4 * a.count, turn;
+	struct fixture s;
 	uint32_t i, k;
 
-	scene_open(&s, 3, "", bytes, o);
+	fixture_open(&s, 3, "", bytes, o);
 	for (k = 0; k < (IDENTITY_SANITIZED ? 20u : 100u); k++) {
 		turn = s.turn;
-		scene_do(&s, &a, out);
+		fixture_do(&s, &a, out);
 		s.turn = turn; /* the same values again */
 		for (i = 0; i < s.n; i++) {
-			scene_copy(&s, i, 1, out[i], s.got, bytes);
+			fixture_copy(&s, i, 1, out[i], s.got, bytes);
 			if (!k && !i)
 				memcpy(s.due, s.got, bytes);
 			CHECK(!memcmp(s.got, s.due, bytes));
 		}
 	}
-	scene_close(&s);
+	fixture_close(&s);
 }
 
 /* ---- a naive ring -------------------------------------------------------- */
 
 /* Each member adds the present sum of its neighbour, N - 1 times. */
-static void naive_ring(const struct scene *s, const struct act *a,
+static void naive_ring(const struct fixture *s, const struct act *a,
 		       uint8_t *last_out)
 {
-	static int32_t now[PEAL_GROUP_MAX][64], before[PEAL_GROUP_MAX][64];
+	static int32_t now[PEAL_COMM_MAX][64], before[PEAL_COMM_MAX][64];
 	uint32_t step, rank, i;
 
 	CHECK(a->count <= 64 && a->element == PEAL_I32);
@@ -217,7 +217,7 @@ static void naive_ring(const struct scene *s, const struct act *a,
 
 /* The naive ring is right for two members. For three it counts values twice,
  * and the check finds that. */
-PEAL_TEST(a_ring_that_counts_twice_is_found)
+PEAL_TEST(ring_that_counts_twice_is_caught)
 {
 	struct act a = { .kind = PEAL_ALL_REDUCE,
 			 .element = PEAL_I32,
@@ -226,23 +226,23 @@ PEAL_TEST(a_ring_that_counts_twice_is_found)
 	uint32_t n;
 
 	for (n = 2; n <= 3; n++) {
-		uint64_t out[PEAL_GROUP_MAX];
-		struct scene s;
+		uint64_t out[PEAL_COMM_MAX];
+		struct fixture s;
 
-		scene_open(&s, n, "", 4096, small);
-		scene_do(&s, &a, out);
+		fixture_open(&s, n, "", 4096, small);
+		fixture_do(&s, &a, out);
 		make_due(&s, &a, 0);
 		naive_ring(&s, &a, s.got);
 		CHECK_EQ(!memcmp(s.got, s.due, 4 * a.count), n == 2);
-		scene_close(&s);
+		fixture_close(&s);
 	}
 }
 
-PEAL_TEST_MAIN(RUN_LANES(all_kinds_are_right_in_groups_of_all_sizes);
-	       RUN_LANES(all_kinds_are_right_by_several_channels);
-	       RUN_LANES(all_kinds_are_right_in_random_topologies);
-	       RUN_LANES(ten_million_elements);
-	       RUN_LANES(three_million_elements_of_all_others);
-	       RUN_LANES(a_prime_number_of_elements);
-	       RUN_LANES(each_run_has_the_same_bits);
-	       RUN_LANES(a_ring_that_counts_twice_is_found);)
+PEAL_TEST_MAIN(RUN_LANES(all_kinds_are_correct_for_all_member_counts);
+	       RUN_LANES(all_kinds_are_correct_with_three_channels);
+	       RUN_LANES(all_kinds_are_correct_in_random_topologies);
+	       RUN_LANES(ten_million_elements_are_correct);
+	       RUN_LANES(three_million_elements_are_correct_for_other_sizes);
+	       RUN_LANES(uneven_element_count_is_correct_for_all_kinds);
+	       RUN_LANES(repeated_runs_give_equal_bits);
+	       RUN_LANES(ring_that_counts_twice_is_caught);)

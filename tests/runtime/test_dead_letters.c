@@ -3,7 +3,11 @@
  * Each dead message makes one dead letter, with its cause and payload. Unread
  * letters block no worker. A letter can be replayed.
  */
-#include <peal/endpoint_of.h>
+#include <peal/dead_letter.h>
+#include <peal/pool.h>
+#include <peal/request.h>
+#include <peal/topic.h>
+#include <peal/typed_endpoint.h>
 
 #include "runtime/pools.h"
 #include "runtime/tallies.h"
@@ -30,31 +34,32 @@ struct letter {
 
 /* A kernel with N actors on two workers. Endpoint `in` sends to each actor by
  * `link`. Endpoint `out` receives the dead letters. */
-struct scene {
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
 	struct peal_endpoint *in, *out;
 	struct peal_link *link;
 };
 
-static struct scene open_scene(struct peal_link_options o)
+static struct fixture open_fixture(struct peal_link_options o)
 {
-	struct scene s = { .rt = harness_open(1, "") };
+	struct fixture s = { .rt = harness_open(1, "") };
 
 	o.size = sizeof(o);
 	s.k = tallies_launch(s.rt, 0, two);
 	s.in = harness_endpoint(s.rt);
 	s.out = harness_endpoint(s.rt);
 	tallies_spawn(s.k, "tally", -1, 0, N, address);
-	CHECK_OK(peal_dead_letters(s.k, peal_endpoint_address(s.out), &o));
+	CHECK_OK(peal_dead_letter_connect(s.k, peal_endpoint_address(s.out),
+					  &o));
 	s.link = harness_from(s.rt, s.in, 0, address[0], small);
 	CHECK(harness_info(s.link).id > 0);
 	return s;
 }
 
-static void close_scene(struct scene *s)
+static void close_fixture(struct fixture *s)
 {
-	CHECK_OK(peal_kernel_stop(s->k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(s->k, MAX_WAIT));
 	harness_conserved(s->rt);
 	CHECK_OK(peal_runtime_shutdown(s->rt));
 }
@@ -65,7 +70,7 @@ static uint64_t take(struct peal_endpoint *e, struct letter *out)
 	struct peal_received r;
 
 	memset(out, 0, sizeof(*out));
-	CHECK_OK(peal_receive(e, out, sizeof(*out), &r, PATIENCE));
+	CHECK_OK(peal_receive(e, out, sizeof(*out), &r, MAX_WAIT));
 	CHECK_EQ(r.dead_letter, 1);
 	CHECK(!parcel_received(&r));
 	CHECK_EQ(r.type, 0);
@@ -94,9 +99,9 @@ static void check_kept(const struct letter *l, uint64_t id, uint64_t number)
 	CHECK_EQ(m.number, number);
 }
 
-PEAL_TEST(a_letter_says_what_died_where_and_why)
+PEAL_TEST(letter_reports_message_actor_and_reason)
 {
-	struct scene s = open_scene(small);
+	struct fixture s = open_fixture(small);
 	struct tally_message m = { 0, 7, 0 };
 	struct letter l;
 
@@ -104,7 +109,7 @@ PEAL_TEST(a_letter_says_what_died_where_and_why)
 	CHECK_OK(peal_actor_retire(s.rt, address[1]));
 	tallies_send(s.in, 0, address[0], 0, 0);
 	CHECK_OK(
-		peal_send_to(s.in, 0, address[1], 77, &m, sizeof(m), PATIENCE));
+		peal_send_to(s.in, 0, address[1], 77, &m, sizeof(m), MAX_WAIT));
 	CHECK_EQ(take(s.out, &l), sizeof(m));
 	check_letter(&l, address[1], PEAL_REASON_NO_ACTOR, 0, 0);
 	check_kept(&l, 0, 7);
@@ -114,7 +119,7 @@ PEAL_TEST(a_letter_says_what_died_where_and_why)
 	CHECK_EQ(l.about.type, 77);
 	CHECK_EQ(l.about.flags, 0);
 	CHECK_OK(
-		peal_send_to(s.in, 0, address[0], 78, &m, sizeof(m), PATIENCE));
+		peal_send_to(s.in, 0, address[0], 78, &m, sizeof(m), MAX_WAIT));
 	CHECK_EQ(take(s.out, &l), sizeof(m));
 	check_letter(&l, address[0], PEAL_REASON_HANDLER, PEAL_EPROTO, 0);
 	CHECK_EQ(l.about.sequence, 2);
@@ -128,13 +133,13 @@ PEAL_TEST(a_letter_says_what_died_where_and_why)
 	tallies_send(s.in, 0, address[N - 1], N - 1, 5);
 	take(s.out, &l);
 	CHECK_EQ(l.about.sequence, 0); /* 0 for each message of a mailbox */
-	close_scene(&s);
+	close_fixture(&s);
 }
 
 /* The message is in a mailbox when its actor is retired. */
-PEAL_TEST(who_is_retired_has_letters_about_its_mail)
+PEAL_TEST(mail_of_retired_actor_makes_letters)
 {
-	struct scene s = open_scene(small);
+	struct fixture s = open_fixture(small);
 	struct peal_actor_options on_1 = { .size = sizeof(on_1), .worker = 2 };
 	struct peal_link_options two_slots = { .capacity = 2 };
 	struct tally_message m = { 0, 0, 0 };
@@ -147,26 +152,26 @@ PEAL_TEST(who_is_retired_has_letters_about_its_mail)
 	harness_to(s.rt, answer, e, two_slots);
 	for (m.number = 0; m.number < 3; m.number++)
 		CHECK_OK(peal_send_to(s.in, 0, answer, 0, &m, sizeof(m),
-				      PATIENCE));
+				      MAX_WAIT));
 	/* behind a message that waits for a free slot of a link */
 	tallies_send(s.in, 0, address[N - 1], N - 1, 0);
 	EVENTUALLY(harness_info(s.link).delivered == 4);
 	CHECK_OK(peal_actor_retire(s.rt, address[N - 1]));
 	for (m.number = 0; m.number < 3; m.number++)
-		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, MAX_WAIT));
 	CHECK_EQ(take(s.out, &l), sizeof(m));
 	check_letter(&l, address[N - 1], PEAL_REASON_NO_ACTOR, 0, 1);
 	check_kept(&l, N - 1, 0);
 	CHECK_EQ(l.about.link, PEAL_NO_LINK);
-	EVENTUALLY(tallies_info(s.k).mail_dead == 1);
-	close_scene(&s);
+	EVENTUALLY(tallies_info(s.k).mailbox_dead == 1);
+	close_fixture(&s);
 }
 
 /* A worker drops dead mail while one of its inputs waits for free slots. The
  * input keeps its messages. */
-PEAL_TEST(dead_mail_takes_nothing_of_an_input_with_it)
+PEAL_TEST(dropping_dead_mail_keeps_input_messages)
 {
-	struct scene s = open_scene(small);
+	struct fixture s = open_fixture(small);
 	struct peal_actor_options on_1 = { .size = sizeof(on_1), .worker = 2 };
 	struct peal_link_options two_slots = { .capacity = 2 };
 	struct peal_endpoint *e = harness_endpoint(s.rt);
@@ -180,27 +185,27 @@ PEAL_TEST(dead_mail_takes_nothing_of_an_input_with_it)
 	harness_from(s.rt, s.in, 1, post, small);
 	for (m.number = 0; m.number < 10; m.number++)
 		CHECK_OK(peal_send_to(s.in, 1, post, 0, &m, sizeof(m),
-				      PATIENCE));
+				      MAX_WAIT));
 	for (i = 0; i < 3; i++) /* the output has two slots */
 		CHECK_OK(peal_send_to(s.in, 0, post, 0, &m, sizeof(m),
-				      PATIENCE));
+				      MAX_WAIT));
 	tallies_send(s.in, 0, address[N - 1], N - 1, 0);
 	EVENTUALLY(harness_info(s.link).delivered == 4);
 	CHECK_OK(peal_actor_retire(s.rt, address[N - 1]));
 	for (i = 0; i < 13; i++) {
-		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, PATIENCE));
+		CHECK_OK(peal_receive(e, &m, sizeof(m), &r, MAX_WAIT));
 		sum += m.number;
 		identity_sleep_us(2000); /* until `post` waits again */
 	}
 	CHECK_EQ(sum, 45 + 3 * 10);
 	take(s.out, &l);
 	check_letter(&l, address[N - 1], PEAL_REASON_NO_ACTOR, 0, 1);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
 /* The payloads are in a slab. A letter keeps only their first bytes if its link
  * takes no more. */
-PEAL_TEST(a_letter_keeps_as_much_as_its_link_takes)
+PEAL_TEST(letter_payload_is_cut_to_link_size)
 {
 	const uint64_t keeps[] = { 0, 8, 200, 4000 };
 	struct peal_link_options wide = { .capacity = 16,
@@ -212,20 +217,20 @@ PEAL_TEST(a_letter_keeps_as_much_as_its_link_takes)
 
 	harness_fill(payload, sizeof(payload), 3, 4);
 	for (i = 0; i < 4; i++) {
-		struct scene s;
+		struct fixture s;
 
 		o.message_bytes = LETTER + keeps[i];
-		s = open_scene(o);
+		s = open_fixture(o);
 		harness_from(s.rt, s.in, 1, address[0], wide);
 		CHECK_OK(peal_actor_retire(s.rt, address[1]));
 		CHECK_OK(peal_send_to(s.in, 1, address[1], 0, payload,
-				      sizeof(payload), PATIENCE));
+				      sizeof(payload), MAX_WAIT));
 		CHECK_EQ(take(s.out, &l), keeps[i]);
 		CHECK_EQ(l.about.length, sizeof(payload));
 		CHECK(!memcmp(l.kept, payload, keeps[i]));
 		/* to worker 1: longer than the 48 bytes of its mailbox */
 		CHECK_OK(peal_send_to(s.in, 1, address[N - 1], 0, payload,
-				      sizeof(payload), PATIENCE));
+				      sizeof(payload), MAX_WAIT));
 		CHECK_EQ(take(s.out, &l), keeps[i]);
 		check_letter(&l, address[N - 1], PEAL_REASON_TOO_LONG, 0, 0);
 		CHECK_EQ(l.about.sequence, 1);
@@ -236,7 +241,7 @@ PEAL_TEST(a_letter_keeps_as_much_as_its_link_takes)
 				PEAL_EMSGSIZE, "the link takes at most 48");
 			CHECK_OK(peal_dead_letter_replay(
 				s.in, 1, address[0], &l.about,
-				LETTER + keeps[i], PATIENCE));
+				LETTER + keeps[i], MAX_WAIT));
 			CHECK_EQ(take(s.out, &l), keeps[i]);
 			check_letter(&l, address[0], PEAL_REASON_HANDLER,
 				     PEAL_EPROTO, 0);
@@ -247,20 +252,21 @@ PEAL_TEST(a_letter_keeps_as_much_as_its_link_takes)
 					    LETTER + keeps[i], 0),
 				    PEAL_EMSGSIZE, "of 4000 bytes");
 		}
-		close_scene(&s);
+		close_fixture(&s);
 	}
 }
 
-static struct peal_link_info letters_of(const struct scene *s, uint32_t worker)
+static struct peal_link_info letters_of(const struct fixture *s,
+					uint32_t worker)
 {
 	return harness_info(harness_letters(s->rt, s->k, worker));
 }
 
 /* The host reads no letters. The worker continues, and the kernel ends. */
-PEAL_TEST(letters_hold_nobody_up)
+PEAL_TEST(unread_letters_do_not_block_the_kernel)
 {
 	struct peal_link_options four = { .capacity = 4 };
-	struct scene s = open_scene(four);
+	struct fixture s = open_fixture(four);
 	struct peal_received r;
 	struct letter l;
 	uint64_t i;
@@ -274,30 +280,32 @@ PEAL_TEST(letters_hold_nobody_up)
 	CHECK_EQ(tallies_info(s.k).failed, 0);
 	EVENTUALLY(harness_info(s.link).dead[PEAL_REASON_NO_ACTOR] == 100);
 	CHECK_EQ(letters_of(&s, 0).accepted, 3);
-	CHECK_EQ(letters_of(&s, 0).lost, 97);
+	CHECK_EQ(letters_of(&s, 0).dead_letters_dropped, 97);
 	/* now a slot is free */
 	CHECK_EQ(take(s.out, &l), sizeof(struct tally_message));
 	check_kept(&l, 1, 0);
 	for (i = 100; letters_of(&s, 0).accepted == 3; i++)
 		tallies_send(s.in, 0, address[1], 1, i);
 	EVENTUALLY(harness_info(s.link).queued == 0);
-	CHECK_EQ(letters_of(&s, 0).accepted + letters_of(&s, 0).lost, i);
+	CHECK_EQ(letters_of(&s, 0).accepted +
+			 letters_of(&s, 0).dead_letters_dropped,
+		 i);
 	/* all links of the kernel end, also the link of the letters */
-	CHECK_OK(peal_send_end(s.in, 0, PATIENCE));
-	CHECK_OK(peal_kernel_drain(s.k, PATIENCE));
+	CHECK_OK(peal_send_end(s.in, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(s.k, MAX_WAIT));
 	CHECK_EQ(letters_of(&s, 0).ended, 1);
 	for (i = letters_of(&s, 0).queued; i; i--)
 		take(s.out, &l);
-	CHECK_EQ(peal_receive(s.out, &l, sizeof(l), &r, PATIENCE), PEAL_EEND);
-	close_scene(&s);
+	CHECK_EQ(peal_receive(s.out, &l, sizeof(l), &r, MAX_WAIT), PEAL_EEND);
+	close_fixture(&s);
 }
 
 /* One third of the actors is retired, one third fails on each message. */
-PEAL_TEST(each_dead_message_has_one_letter)
+PEAL_TEST(each_dead_message_makes_one_letter)
 {
 	enum { MESSAGES = 2000 };
 	struct peal_link_options wide = { .capacity = 4096 };
-	struct scene s = open_scene(wide);
+	struct fixture s = open_fixture(wide);
 	uint8_t seen[MESSAGES] = { 0 };
 	unsigned long long state = 5;
 	uint64_t dead = 0, at, i;
@@ -330,20 +338,22 @@ PEAL_TEST(each_dead_message_has_one_letter)
 	}
 	EVENTUALLY(tallies_info(s.k).handled - tallies_info(s.k).failed ==
 		   MESSAGES - dead);
-	CHECK_EQ(letters_of(&s, 0).lost + letters_of(&s, 1).lost, 0);
+	CHECK_EQ(letters_of(&s, 0).dead_letters_dropped +
+			 letters_of(&s, 1).dead_letters_dropped,
+		 0);
 	CHECK_EQ(letters_of(&s, 0).accepted + letters_of(&s, 1).accepted, dead);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(what_a_letter_kept_is_sent_once_more)
+PEAL_TEST(replay_sends_the_kept_message)
 {
-	struct scene s = open_scene(small);
+	struct fixture s = open_fixture(small);
 	struct tally_message m = { 1, 0, 0 };
 	struct letter l, odd;
 	uint64_t next;
 
 #define REPLAY(to, letter, bytes)                                              \
-	peal_dead_letter_replay(s.in, 0, to, letter, bytes, PATIENCE)
+	peal_dead_letter_replay(s.in, 0, to, letter, bytes, MAX_WAIT)
 	/* number 1 fails before number 0; its replay after 0 succeeds */
 	tallies_send(s.in, 0, address[0], 0, 1);
 	CHECK_EQ(take(s.out, &l), sizeof(struct tally_message));
@@ -354,7 +364,7 @@ PEAL_TEST(what_a_letter_kept_is_sent_once_more)
 	/* the letter of a retired actor, to the next actor of its slot */
 	CHECK_OK(peal_actor_retire(s.rt, address[1]));
 	CHECK_OK(
-		peal_send_to(s.in, 0, address[1], 55, &m, sizeof(m), PATIENCE));
+		peal_send_to(s.in, 0, address[1], 55, &m, sizeof(m), MAX_WAIT));
 	CHECK_EQ(take(s.out, &l), sizeof(struct tally_message));
 	tallies_spawn(s.k, "tally", 0, 1, 1, &next);
 	CHECK_OK(REPLAY(next, &l.about, LETTER + sizeof(struct tally_message)));
@@ -384,13 +394,13 @@ PEAL_TEST(what_a_letter_kept_is_sent_once_more)
 					    0),
 		    PEAL_ENOTCONN, "no link at port 1");
 #undef REPLAY
-	close_scene(&s);
+	close_fixture(&s);
 }
 
 /* A dead request is replayed to another actor. The requester gets the reply. */
-PEAL_TEST(a_request_that_died_is_answered_when_it_is_sent_again)
+PEAL_TEST(replayed_request_is_answered)
 {
-	struct scene s = open_scene(small);
+	struct fixture s = open_fixture(small);
 	struct tally_message m = { N, 0, 0 };
 	struct peal_requester *r = NULL;
 	uint64_t asked[2], number = 0;
@@ -399,23 +409,23 @@ PEAL_TEST(a_request_that_died_is_answered_when_it_is_sent_again)
 	struct tally t;
 
 	tallies_spawn(s.k, "asked", 0, N, 2, asked);
-	CHECK_OK(peal_requester_open(s.rt, asked[1], NULL, &r));
+	CHECK_OK(peal_requester_create(s.rt, asked[1], NULL, &r));
 	CHECK_OK(peal_requester_listen(r, asked[1], 0));
 	CHECK_OK(peal_actor_retire(s.rt, asked[0]));
 	m.id = N + 1;
-	CHECK_OK(peal_request_begin_to(r, asked[0], 0, &m, sizeof(m), PATIENCE,
+	CHECK_OK(peal_request_start_to(r, asked[0], 0, &m, sizeof(m), MAX_WAIT,
 				       &number));
 	CHECK_EQ(take(s.out, &l), PEAL_REQUEST_BYTES + sizeof(m));
 	check_letter(&l, asked[0], PEAL_REASON_NO_ACTOR, 0, 0);
 	CHECK_EQ(l.about.flags, PEAL_FLAG_REQUEST);
 	CHECK(!memcmp(l.kept, &number, sizeof(number)));
 	CHECK_OK(peal_dead_letter_replay(s.in, 0, asked[1], &l.about,
-					 LETTER + l.about.length, PATIENCE));
-	CHECK_OK(peal_request_wait(r, number, &t, sizeof(t), &reply, PATIENCE));
+					 LETTER + l.about.length, MAX_WAIT));
+	CHECK_OK(peal_request_wait(r, number, &t, sizeof(t), &reply, MAX_WAIT));
 	CHECK_EQ(t.id, N + 1);
 	CHECK_EQ(t.next, 1);
-	CHECK_OK(peal_requester_close(r));
-	close_scene(&s);
+	CHECK_OK(peal_requester_destroy(r));
+	close_fixture(&s);
 }
 
 /* ---- receivers of letters ------------------------------------------------ */
@@ -425,7 +435,7 @@ static struct tally_mourner mourner_of(struct peal_runtime *rt,
 {
 	struct tally_mourner m;
 
-	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(rt, actor, &m, sizeof(m)));
 	CHECK_OK(peal_kernel_resume(k));
 	return m;
@@ -434,7 +444,7 @@ static struct tally_mourner mourner_of(struct peal_runtime *rt,
 /* Two workers send letters to an actor of another device. It receives the
  * letters of its own kernel, too. A failure on a letter makes no further
  * letter. */
-PEAL_TEST(an_actor_takes_them_and_none_comes_of_those_it_fails_on)
+PEAL_TEST(failing_letter_handler_makes_no_letters)
 {
 	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, two);
@@ -447,8 +457,8 @@ PEAL_TEST(an_actor_takes_them_and_none_comes_of_those_it_fails_on)
 	tallies_spawn(k, "tally", -1, 0, N, address);
 	harness_from(rt, e, 0, address[0], small);
 	CHECK_OK(peal_actor_spawn(far, "mourn", NULL, &mourner));
-	CHECK_OK(peal_dead_letters(k, mourner, NULL));
-	CHECK_OK(peal_dead_letters(far, mourner, NULL));
+	CHECK_OK(peal_dead_letter_connect(k, mourner, NULL));
+	CHECK_OK(peal_dead_letter_connect(far, mourner, NULL));
 	CHECK_FAILS(peal_actor_retire(rt, mourner), PEAL_EBUSY, "links");
 	for (i = 0; i < 100; i++) {
 		/* the actor always fails, the mourner on each tenth letter */
@@ -457,7 +467,7 @@ PEAL_TEST(an_actor_takes_them_and_none_comes_of_those_it_fails_on)
 		m.number = 1000 + i;
 		CHECK_OK(peal_send_to(e, 0, address[at],
 				      i % 10 ? 1 : TALLY_TOO_MUCH, &m,
-				      sizeof(m), PATIENCE));
+				      sizeof(m), MAX_WAIT));
 		EVENTUALLY(tallies_info(far).handled > i);
 	}
 	EVENTUALLY(tallies_info(far).failed == 10);
@@ -467,27 +477,28 @@ PEAL_TEST(an_actor_takes_them_and_none_comes_of_those_it_fails_on)
 	CHECK_EQ(seen.mistaken, 0);
 	CHECK_EQ(seen.numbers, 100 * 1000 + 99 * 50);
 	CHECK_EQ(harness_info(harness_letters(rt, far, 0)).accepted, 0);
-	CHECK_EQ(harness_info(harness_letters(rt, far, 0)).lost, 0);
+	CHECK_EQ(harness_info(harness_letters(rt, far, 0)).dead_letters_dropped,
+		 0);
 	/* a dead message of the mourner's own kernel makes a letter */
 	harness_from(rt, e, 1, mourner, small);
-	CHECK_OK(peal_send_to(e, 1, mourner + 1, 1, &m, sizeof(m), PATIENCE));
+	CHECK_OK(peal_send_to(e, 1, mourner + 1, 1, &m, sizeof(m), MAX_WAIT));
 	EVENTUALLY(tallies_info(far).handled == 101);
 	seen = mourner_of(rt, far, mourner);
 	CHECK_EQ(seen.letters, 101);
 	/* no receiver any more */
-	CHECK_OK(peal_dead_letters(k, 0, NULL));
-	CHECK_OK(peal_dead_letters(far, 0, NULL));
+	CHECK_OK(peal_dead_letter_connect(k, 0, NULL));
+	CHECK_OK(peal_dead_letter_connect(far, 0, NULL));
 	CHECK(!harness_letters(rt, k, 0) && !harness_letters(rt, far, 1));
 	tallies_send(e, 0, address[0], 0, 9);
 	EVENTUALLY(tallies_info(k).failed == 101);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
-	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_OK(peal_kernel_stop(far, MAX_WAIT));
 	harness_conserved(rt);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* The link of the letters can change its route. Its receiver can end. */
-PEAL_TEST(letters_go_on_by_another_route_and_end_with_their_receiver)
+PEAL_TEST(letters_survive_handover_and_end_with_receiver)
 {
 	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_kernel_options one = { .workers = 1 };
@@ -501,7 +512,7 @@ PEAL_TEST(letters_go_on_by_another_route_and_end_with_their_receiver)
 	in = harness_from(rt, e, 0, address[0], small);
 	CHECK_OK(peal_actor_retire(rt, address[1]));
 	CHECK_OK(peal_actor_spawn(far, "mourn", NULL, &mourner));
-	CHECK_OK(peal_dead_letters(k, mourner, NULL));
+	CHECK_OK(peal_dead_letter_connect(k, mourner, NULL));
 	link = harness_letters(rt, k, 0);
 	for (i = 0; i < 10; i++)
 		tallies_send(e, 0, address[1], 1, i);
@@ -510,14 +521,14 @@ PEAL_TEST(letters_go_on_by_another_route_and_end_with_their_receiver)
 						     PEAL_ROUTE_STAGED ?
 					     PEAL_ROUTE_MAPPED_HOST :
 					     PEAL_ROUTE_STAGED,
-				     PATIENCE));
+				     MAX_WAIT));
 	for (; i < 20; i++)
 		tallies_send(e, 0, address[1], 1, i);
 	EVENTUALLY(tallies_info(far).handled == 20);
 	CHECK_EQ(mourner_of(rt, far, mourner).numbers, 190);
-	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	CHECK_OK(peal_kernel_stop(far, MAX_WAIT));
 	/* the worker learns of the end before the suspend returns */
-	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_resume(k));
 	for (; i < 30; i++)
 		tallies_send(e, 0, address[1], 1, i);
@@ -525,11 +536,11 @@ PEAL_TEST(letters_go_on_by_another_route_and_end_with_their_receiver)
 	EVENTUALLY(harness_info(link).accepted == 30);
 	EVENTUALLY(harness_info(link).delivered == 20);
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_CLOSED] == 10);
-	CHECK_EQ(harness_info(link).lost, 0);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_EQ(harness_info(link).dead_letters_dropped, 0);
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_link_destroy(in));
 	CHECK_FAILS(peal_kernel_destroy(k), PEAL_EBUSY, "destroy the link");
-	CHECK_OK(peal_dead_letters(k, 0, NULL)); /* also after its end */
+	CHECK_OK(peal_dead_letter_connect(k, 0, NULL)); /* also after its end */
 	CHECK_OK(peal_kernel_destroy(k));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
@@ -537,7 +548,7 @@ PEAL_TEST(letters_go_on_by_another_route_and_end_with_their_receiver)
 /* ---- pools --------------------------------------------------------------- */
 
 /* A member fails on messages. Then the pool is destroyed with messages. */
-PEAL_TEST(a_pool_has_letters_about_what_it_held)
+PEAL_TEST(destroyed_pool_makes_letters_of_its_messages)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 2,
@@ -554,7 +565,7 @@ PEAL_TEST(a_pool_has_letters_about_what_it_held)
 	struct letter l;
 
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_pools, &o, &k));
-	CHECK_OK(peal_dead_letters(k, peal_endpoint_address(out), NULL));
+	CHECK_OK(peal_dead_letter_connect(k, peal_endpoint_address(out), NULL));
 	CHECK_OK(peal_pool_create(k, &po, &pool));
 	member = harness_spawn(k, "refuse", 0);
 	CHECK_OK(peal_pool_join(rt, pool, member));
@@ -581,14 +592,14 @@ PEAL_TEST(a_pool_has_letters_about_what_it_held)
 		memcpy(&id, l.kept, sizeof(id));
 		CHECK_EQ(id.sequence, i);
 	}
-	EVENTUALLY(tallies_info(k).mail_dead == 10);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	EVENTUALLY(tallies_info(k).mailbox_dead == 10);
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	harness_conserved(rt);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* Members of a pool receive letters, some about too long messages. */
-PEAL_TEST(a_pool_takes_letters)
+PEAL_TEST(pool_members_receive_letters)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 2,
@@ -615,9 +626,9 @@ PEAL_TEST(a_pool_takes_letters)
 	member = harness_spawn(k, "tally", 1);
 	picky = harness_spawn(k, "picky", 0);
 	link = harness_from(rt, e, 0, other, wide);
-	CHECK_FAILS(peal_dead_letters(k, little, NULL), PEAL_EMSGSIZE,
+	CHECK_FAILS(peal_dead_letter_connect(k, little, NULL), PEAL_EMSGSIZE,
 		    "the pool takes messages of at most 48 bytes");
-	CHECK_OK(peal_dead_letters(k, large, NULL));
+	CHECK_OK(peal_dead_letter_connect(k, large, NULL));
 	CHECK_EQ(harness_info(harness_letters(rt, k, 0)).message_bytes,
 		 LETTER + 200);
 	CHECK_FAILS(peal_pool_join(rt, large, picky), PEAL_EINVAL,
@@ -625,12 +636,12 @@ PEAL_TEST(a_pool_takes_letters)
 	CHECK_OK(peal_pool_join(rt, large, member));
 	for (i = 0; i < 30; i++) /* no actor, too long, valid */
 		CHECK_OK(peal_send_to(e, 0, i % 3 ? little : other + 50, 0,
-				      longer, i % 3 == 1 ? 64 : 8, PATIENCE));
+				      longer, i % 3 == 1 ? 64 : 8, MAX_WAIT));
 	EVENTUALLY(harness_info(link).queued == 0);
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_TOO_LONG] == 10);
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 10);
 	EVENTUALLY(tallies_info(k).handled == 20);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(rt, member, &done, sizeof(done)));
 	CHECK_EQ(done.done, 20);
 	harness_conserved(rt);
@@ -639,7 +650,7 @@ PEAL_TEST(a_pool_takes_letters)
 
 /* A kernel that receives its own letters ends only after the letters are
  * switched off. It runs in epochs. */
-PEAL_TEST(a_kernel_that_takes_its_own_ends_without_them)
+PEAL_TEST(kernel_with_own_letters_ends_after_switch_off)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .max_actors = 2 * N,
@@ -654,18 +665,18 @@ PEAL_TEST(a_kernel_that_takes_its_own_ends_without_them)
 
 	tallies_spawn(k, "tally", 0, 0, 2, address);
 	CHECK_OK(peal_actor_spawn(k, "mourn", NULL, &mourner));
-	CHECK_OK(peal_dead_letters(k, mourner, NULL));
+	CHECK_OK(peal_dead_letter_connect(k, mourner, NULL));
 	link = harness_from(rt, e, 0, address[0], small);
 	CHECK_OK(peal_actor_retire(rt, address[1]));
 	for (i = 0; i < 100; i++) {
 		tallies_send(e, 0, address[1], 1, i);
 		EVENTUALLY(tallies_info(k).handled > i);
 	}
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
 	EVENTUALLY(peal_kernel_drain(k, 20 * MS) == PEAL_ETIMEDOUT &&
 		   strstr(peal_last_error()->text, "an input has not ended"));
-	CHECK_OK(peal_dead_letters(k, 0, NULL));
-	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_OK(peal_dead_letter_connect(k, 0, NULL));
+	CHECK_OK(peal_kernel_drain(k, MAX_WAIT));
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 100);
 	CHECK_OK(peal_actor_state(rt, mourner, &seen, sizeof(seen)));
 	CHECK_EQ(seen.letters, 100);
@@ -675,11 +686,11 @@ PEAL_TEST(a_kernel_that_takes_its_own_ends_without_them)
 
 /* ---- topics -------------------------------------------------------------- */
 
-PEAL_TEST(a_subscriber_that_fails_has_a_letter)
+PEAL_TEST(failing_subscriber_makes_a_letter)
 {
 	struct peal_topic_options to = { .size = sizeof(to), .capacity = 16 };
 	struct tally_message m = { 0, 5, 0 };
-	struct scene s = open_scene(small);
+	struct fixture s = open_fixture(small);
 	uint64_t post, topic;
 	struct letter l;
 
@@ -687,19 +698,19 @@ PEAL_TEST(a_subscriber_that_fails_has_a_letter)
 	CHECK_OK(peal_actor_spawn(s.k, "post", NULL, &post));
 	CHECK_OK(peal_publish(s.rt, post, 0, topic));
 	CHECK_OK(peal_subscribe(s.rt, topic, address[N - 1], 0));
-	CHECK_OK(peal_send_to(s.in, 0, post, 9, &m, sizeof(m), PATIENCE));
+	CHECK_OK(peal_send_to(s.in, 0, post, 9, &m, sizeof(m), MAX_WAIT));
 	CHECK_EQ(take(s.out, &l), sizeof(m));
 	check_letter(&l, address[N - 1], PEAL_REASON_HANDLER, PEAL_EPROTO, 1);
 	check_kept(&l, 0, 5);
 	CHECK_EQ(l.about.link, PEAL_NO_LINK);
 	CHECK_EQ(l.about.sequence, 0);
 	CHECK_EQ(l.about.type, 9);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
 /* ---- errors -------------------------------------------------------------- */
 
-PEAL_TEST(what_cannot_take_letters_says_why)
+PEAL_TEST(invalid_letter_receivers_are_refused)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, two);
@@ -708,13 +719,13 @@ PEAL_TEST(what_cannot_take_letters_says_why)
 	struct peal_link_options o = { .size = sizeof(o) };
 	struct peal_endpoint *e = harness_endpoint(rt), *narrow;
 	uint64_t to = peal_endpoint_address(e), exact;
-	uint64_t from = peal_dead_letters_address(k);
+	uint64_t from = peal_dead_letter_address(k);
 
-#define LETTERS(to) peal_dead_letters(k, to, &o)
+#define LETTERS(to) peal_dead_letter_connect(k, to, &o)
 	CHECK_OK(peal_endpoint_create(rt, &one_input, &narrow));
 	CHECK_OK(peal_actor_spawn(k, "exact", NULL, &exact));
-	CHECK_EQ(peal_dead_letters_address(NULL), 0);
-	CHECK_FAILS(peal_dead_letters(NULL, to, NULL), PEAL_EINVAL,
+	CHECK_EQ(peal_dead_letter_address(NULL), 0);
+	CHECK_FAILS(peal_dead_letter_connect(NULL, to, NULL), PEAL_EINVAL,
 		    "kernel is NULL");
 	CHECK_FAILS(LETTERS(to + 1), PEAL_ENOENT, "no actor, pool or endpoint");
 	CHECK_FAILS(LETTERS(from), PEAL_ENOENT, "no actor, pool or endpoint");
@@ -732,8 +743,8 @@ PEAL_TEST(what_cannot_take_letters_says_why)
 	CHECK_FAILS(LETTERS(to), PEAL_EINVAL, "capacity");
 	o.capacity = 0;
 	CHECK_EQ(peal_link_list(rt, NULL, 0), 0); /* no call made a link */
-	CHECK_OK(peal_dead_letters(k, 0, NULL)); /* no receiver */
-	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_dead_letter_connect(k, 0, NULL)); /* no receiver */
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 	CHECK_OK(LETTERS(to));
 	CHECK_OK(peal_kernel_resume(k));
 	CHECK_EQ(harness_info(harness_letters(rt, k, 1)).message_bytes,
@@ -749,7 +760,7 @@ PEAL_TEST(what_cannot_take_letters_says_why)
 	CHECK_FAILS(LETTERS(to), PEAL_EEXIST, "port 1");
 	CHECK_EQ(peal_link_list(rt, NULL, 0), 1);
 	CHECK_OK(LETTERS(0));
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_FAILS(LETTERS(to), PEAL_ESTOPPED, "has ended");
 #undef LETTERS
 	CHECK_OK(peal_runtime_shutdown(rt));
@@ -761,21 +772,21 @@ static int run_all(int argc, char **argv, uint32_t lanes)
 
 	tallies_lanes = lanes;
 	printf("%u lanes\n", lanes);
-	RUN(a_letter_says_what_died_where_and_why);
-	RUN(who_is_retired_has_letters_about_its_mail);
-	RUN(dead_mail_takes_nothing_of_an_input_with_it);
-	RUN(a_letter_keeps_as_much_as_its_link_takes);
-	RUN(letters_hold_nobody_up);
-	RUN(each_dead_message_has_one_letter);
-	RUN(what_a_letter_kept_is_sent_once_more);
-	RUN(a_request_that_died_is_answered_when_it_is_sent_again);
-	RUN(an_actor_takes_them_and_none_comes_of_those_it_fails_on);
-	RUN(letters_go_on_by_another_route_and_end_with_their_receiver);
-	RUN(a_pool_has_letters_about_what_it_held);
-	RUN(a_pool_takes_letters);
-	RUN(a_kernel_that_takes_its_own_ends_without_them);
-	RUN(a_subscriber_that_fails_has_a_letter);
-	RUN(what_cannot_take_letters_says_why);
+	RUN(letter_reports_message_actor_and_reason);
+	RUN(mail_of_retired_actor_makes_letters);
+	RUN(dropping_dead_mail_keeps_input_messages);
+	RUN(letter_payload_is_cut_to_link_size);
+	RUN(unread_letters_do_not_block_the_kernel);
+	RUN(each_dead_message_makes_one_letter);
+	RUN(replay_sends_the_kept_message);
+	RUN(replayed_request_is_answered);
+	RUN(failing_letter_handler_makes_no_letters);
+	RUN(letters_survive_handover_and_end_with_receiver);
+	RUN(destroyed_pool_makes_letters_of_its_messages);
+	RUN(pool_members_receive_letters);
+	RUN(kernel_with_own_letters_ends_after_switch_off);
+	RUN(failing_subscriber_makes_a_letter);
+	RUN(invalid_letter_receivers_are_refused);
 	return peal_cases_;
 }
 

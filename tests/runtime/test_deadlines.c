@@ -4,14 +4,20 @@
  * deadline. The cases cover all queues and routes. The device clocks are hours
  * away from the host's clock.
  */
-#include "runtime/deadline_scene.h"
+
+#include <peal/dead_letter.h>
+#include <peal/deadline.h>
+#include <peal/pool.h>
+#include <peal/request.h>
+#include <peal/topic.h>
+#include "runtime/deadline_fixture.h"
 
 #define HOUR (3600 * SECOND)
 
 static uint64_t gate[2]; /* [0]: 1 if open; [1]: 1 if a handler waits */
 
 /* A kernel with an actor and a link to it. `dead` receives the dead letters. */
-struct scene {
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
 	struct peal_endpoint *in, *out, *dead;
@@ -19,27 +25,27 @@ struct scene {
 	uint64_t actor;
 };
 
-static struct scene open_scene(uint32_t workers, int worker)
+static struct fixture open_fixture(uint32_t workers, int worker)
 {
-	struct scene s = { .rt = scene_open("") };
+	struct fixture s = { .rt = fixture_open("") };
 
 	memset(gate, 0, sizeof(gate));
-	s.k = scene_kernel(s.rt, 0, workers);
-	scene_settle(s.k);
+	s.k = fixture_kernel(s.rt, 0, workers);
+	fixture_settle(s.k);
 	s.in = harness_endpoint(s.rt);
 	s.out = harness_endpoint(s.rt);
 	s.dead = harness_endpoint(s.rt);
-	scene_letters(s.k, s.dead);
-	s.actor = scene_mark(s.rt, s.k, worker, s.out);
-	s.link = scene_from(s.rt, s.in, 0, s.actor);
+	fixture_letters(s.k, s.dead);
+	s.actor = fixture_mark(s.rt, s.k, worker, s.out);
+	s.link = fixture_from(s.rt, s.in, 0, s.actor);
 	return s;
 }
 
-static void close_scene(struct scene *s)
+static void close_fixture(struct fixture *s)
 {
-	scene_silent(s->out);
-	scene_silent(s->dead);
-	scene_close(s->rt, &s->k, 1);
+	fixture_silent(s->out);
+	fixture_silent(s->dead);
+	fixture_close(s->rt, &s->k, 1);
 }
 
 static struct deadline_order order(uint64_t number)
@@ -51,11 +57,11 @@ static struct deadline_order order(uint64_t number)
 
 /* Keeps an actor's worker in a handler until the gate opens. Returns when the
  * handler runs. */
-static void hold(struct scene *s, uint32_t port)
+static void hold(struct fixture *s, uint32_t port)
 {
 	struct deadline_order o = { .gate = (uint64_t)(uintptr_t)gate };
 
-	scene_send(s->in, port, 0, 0, 0, o);
+	fixture_send(s->in, port, 0, 0, 0, o);
 	EVENTUALLY(peal_load_acquire_sys(&gate[1]));
 }
 
@@ -73,44 +79,44 @@ static uint64_t deadline_of(uint64_t i, uint64_t soon, uint64_t late)
 #define N 30
 
 /* Sends the orders 1 to N. */
-static void send_orders(struct scene *s, uint64_t to, uint64_t soon,
+static void send_orders(struct fixture *s, uint64_t to, uint64_t soon,
 			uint64_t late)
 {
 	uint64_t i;
 
 	for (i = 1; i <= N; i++)
-		scene_send(s->in, 0, to, deadline_of(i, soon, late), 7,
-			   order(i));
+		fixture_send(s->in, 0, to, deadline_of(i, soon, late), 7,
+			     order(i));
 }
 
 /* Checks the reports of the orders that do not expire, from order `from` on. */
-static void check_reports(struct scene *s, uint64_t from, uint64_t soon,
+static void check_reports(struct fixture *s, uint64_t from, uint64_t soon,
 			  uint64_t late)
 {
 	uint64_t i;
 
 	for (i = from; i <= N; i++)
 		if (i % 3)
-			scene_reported(s->out, i, deadline_of(i, soon, late));
+			fixture_reported(s->out, i, deadline_of(i, soon, late));
 }
 
-PEAL_TEST(what_expires_in_a_link_is_not_handled_and_has_a_letter)
+PEAL_TEST(message_expired_in_link_makes_a_letter)
 {
-	struct scene s = open_scene(1, 0);
-	struct scene_letter l[N / 3];
+	struct fixture s = open_fixture(1, 0);
+	struct fixture_letter l[N / 3];
 	uint64_t soon, late, i;
 
 	hold(&s, 0);
 	soon = peal_deadline_from_now(5 * MS);
 	late = peal_deadline_from_now(HOUR);
 	send_orders(&s, 0, soon, late);
-	scene_await(s.k, soon);
+	fixture_await(s.k, soon);
 	open_gate();
-	scene_reported(s.out, 0, 0);
+	fixture_reported(s.out, 0, 0);
 	check_reports(&s, 1, soon, late);
 	for (i = 0; i < N / 3; i++) {
-		CHECK_EQ(scene_expired(s.dead, &l[i]),
-			 offsetof(struct scene_letter, more));
+		CHECK_EQ(fixture_expired(s.dead, &l[i]),
+			 offsetof(struct fixture_letter, more));
 		CHECK_EQ(l[i].deadline, soon);
 		CHECK_EQ(l[i].order.number, 3 * i + 3);
 		CHECK_EQ(l[i].about.to, s.actor);
@@ -128,31 +134,31 @@ PEAL_TEST(what_expires_in_a_link_is_not_handled_and_has_a_letter)
 	for (i = 0; i < N / 3; i++)
 		CHECK_OK(peal_dead_letter_replay(
 			s.in, 0, 0, &l[i].about,
-			offsetof(struct scene_letter, more), PATIENCE));
+			offsetof(struct fixture_letter, more), MAX_WAIT));
 	for (i = 0; i < N / 3; i++)
-		scene_reported(s.out, 3 * i + 3, 0);
+		fixture_reported(s.out, 3 * i + 3, 0);
 	EVENTUALLY(harness_info(s.link).dead[PEAL_REASON_EXPIRED] == N / 3);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
 /* A message that died for another reason keeps its deadline in the replay. */
-PEAL_TEST(a_letter_of_another_reason_is_sent_again_with_its_deadline)
+PEAL_TEST(replay_keeps_the_deadline)
 {
-	struct scene s = open_scene(1, 0);
+	struct fixture s = open_fixture(1, 0);
 	uint64_t gone = harness_spawn(s.k, "mark", 0), late;
-	struct scene_letter l;
+	struct fixture_letter l;
 	struct peal_received r;
 
 	CHECK_OK(peal_actor_retire(s.rt, gone));
 	late = peal_deadline_from_now(HOUR);
-	scene_send(s.in, 0, gone, late, 7, order(9));
-	CHECK_OK(peal_receive(s.dead, &l, sizeof(l), &r, PATIENCE));
+	fixture_send(s.in, 0, gone, late, 7, order(9));
+	CHECK_OK(peal_receive(s.dead, &l, sizeof(l), &r, MAX_WAIT));
 	CHECK_EQ(l.about.reason, PEAL_REASON_NO_ACTOR);
 	CHECK_EQ(l.deadline, late);
 	CHECK_OK(peal_dead_letter_replay(s.in, 0, s.actor, &l.about, r.length,
-					 PATIENCE));
-	scene_reported(s.out, 9, late);
-	close_scene(&s);
+					 MAX_WAIT));
+	fixture_reported(s.out, 9, late);
+	close_fixture(&s);
 }
 
 /* Runs a case with growing lifetimes until it returns more than 0. The case
@@ -164,7 +170,7 @@ static void some_come_there(uint64_t (*run)(int64_t lifetime))
 
 	while (!run(lifetime)) {
 		lifetime *= 4;
-		CHECK(lifetime < PATIENCE / 2);
+		CHECK(lifetime < MAX_WAIT / 2);
 	}
 }
 
@@ -172,13 +178,13 @@ static void some_come_there(uint64_t (*run)(int64_t lifetime))
  * expired there. */
 static uint64_t expire_in_mailbox(int64_t lifetime)
 {
-	struct scene s = open_scene(2, 1);
+	struct fixture s = open_fixture(2, 1);
 	uint64_t first = harness_spawn(s.k, "tell", 0), soon, late, mail = 0, i;
-	struct peal_link *link = scene_from(s.rt, s.in, 1, first);
+	struct peal_link *link = fixture_from(s.rt, s.in, 1, first);
 	uint8_t seen[N + 1] = { 0 };
 	uint64_t n;
 	struct deadline_order o = order(0);
-	struct scene_letter l;
+	struct fixture_letter l;
 
 	hold(&s, 0);
 	soon = peal_deadline_from_now(lifetime);
@@ -186,16 +192,16 @@ static uint64_t expire_in_mailbox(int64_t lifetime)
 	o.actor = (uint32_t)s.actor;
 	for (i = 1; i <= N; i++) { /* passed on, or told by a handler */
 		o.number = i;
-		scene_send(s.in, 1, i & 1 ? s.actor : 0,
-			   deadline_of(i, soon, late), 7, o);
+		fixture_send(s.in, 1, i & 1 ? s.actor : 0,
+			     deadline_of(i, soon, late), 7, o);
 	}
 	EVENTUALLY(harness_info(link).queued == 0);
-	scene_await(s.k, soon);
+	fixture_await(s.k, soon);
 	open_gate();
-	scene_reported(s.out, 0, 0);
+	fixture_reported(s.out, 0, 0);
 	check_reports(&s, 1, soon, late);
 	for (n = 3; n <= N; n += 3) {
-		scene_expired(s.dead, &l);
+		fixture_expired(s.dead, &l);
 		i = l.order.number; /* in order on each of the two ways */
 		CHECK(i && i <= N && i % 3 == 0 && !seen[i]);
 		seen[i] = 1;
@@ -208,117 +214,117 @@ static uint64_t expire_in_mailbox(int64_t lifetime)
 		CHECK_EQ(l.about.worker, 1);
 		CHECK_EQ(l.about.type, i & 1 ? 7 : 0);
 	}
-	EVENTUALLY(scene_mail_expired(s.k) == mail);
+	EVENTUALLY(fixture_mail_expired(s.k) == mail);
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_EXPIRED] ==
 		   N / 3 - mail);
-	close_scene(&s);
+	close_fixture(&s);
 	return mail;
 }
 
-PEAL_TEST(what_expires_in_a_mailbox_is_not_handled_and_has_a_letter)
+PEAL_TEST(message_expired_in_mailbox_makes_a_letter)
 {
 	some_come_there(expire_in_mailbox);
 }
 
-/* Handlers set deadlines. A delegated message keeps its deadline. */
-PEAL_TEST(handlers_tell_with_deadlines_of_their_own)
+/* Handlers set deadlines. A forwarded message keeps its deadline. */
+PEAL_TEST(handlers_set_message_deadlines)
 {
-	struct scene s = open_scene(2, 1);
+	struct fixture s = open_fixture(2, 1);
 	uint64_t teller = harness_spawn(s.k, "tell", 0), before, i;
 	uint64_t delegate = harness_spawn(s.k, "delegate", 0);
-	struct peal_link *link = scene_from(s.rt, s.in, 1, teller);
+	struct peal_link *link = fixture_from(s.rt, s.in, 1, teller);
 	struct deadline_order o = order(1);
 	struct deadline_report r;
-	struct scene_letter l;
+	struct fixture_letter l;
 
 	o.actor = (uint32_t)s.actor;
 	o.lifetime_ns = HOUR;
-	before = peal_clock_common_ns();
-	scene_send(s.in, 1, 0, 0, DEADLINE_AFTER, o);
-	r = scene_report(s.out);
+	before = peal_clock_host_ns();
+	fixture_send(s.in, 1, 0, 0, DEADLINE_AFTER, o);
+	r = fixture_report(s.out);
 	CHECK(r.deadline >= before + (uint64_t)HOUR);
 	CHECK(r.deadline <
-	      peal_clock_common_ns() + (uint64_t)HOUR + (uint64_t)SECOND);
+	      peal_clock_host_ns() + (uint64_t)HOUR + (uint64_t)SECOND);
 	o.number = 2;
-	scene_send(s.in, 1, delegate, before + (uint64_t)HOUR, 0, o);
-	scene_reported(s.out, 2, before + (uint64_t)HOUR);
+	fixture_send(s.in, 1, delegate, before + (uint64_t)HOUR, 0, o);
+	fixture_reported(s.out, 2, before + (uint64_t)HOUR);
 	hold(&s, 0);
 	o.lifetime_ns = 5 * MS;
 	for (i = 3; i < 6; i++) {
 		o.number = i;
-		scene_send(s.in, 1, 0, 0, DEADLINE_AFTER, o);
+		fixture_send(s.in, 1, 0, 0, DEADLINE_AFTER, o);
 	}
 	EVENTUALLY(harness_info(link).delivered == 5);
-	scene_await(s.k, peal_deadline_from_now(5 * MS));
+	fixture_await(s.k, peal_deadline_from_now(5 * MS));
 	open_gate();
-	scene_reported(s.out, 0, 0);
+	fixture_reported(s.out, 0, 0);
 	for (i = 3; i < 6; i++) {
-		scene_expired(s.dead, &l);
+		fixture_expired(s.dead, &l);
 		CHECK_EQ(l.order.number, i);
 	}
-	EVENTUALLY(scene_mail_expired(s.k) == 3);
-	close_scene(&s);
+	EVENTUALLY(fixture_mail_expired(s.k) == 3);
+	close_fixture(&s);
 }
 
 static uint64_t expire_in_pool(int64_t lifetime)
 {
 	struct peal_pool_options po = { .capacity = 64 };
-	struct scene s = open_scene(2, 1);
+	struct fixture s = open_fixture(2, 1);
 	uint64_t first, pool, soon, late, mail = 0, i;
 	struct deadline_order o = order(0);
-	struct scene_letter l[N / 3];
+	struct fixture_letter l[N / 3];
 	struct peal_link *link;
 
 	po.size = sizeof(po);
 	CHECK_OK(peal_pool_create(s.k, &po, &pool));
 	CHECK_OK(peal_pool_join(s.rt, pool, s.actor));
 	first = harness_spawn(s.k, "tell", 0);
-	link = scene_from(s.rt, s.in, 1, first);
+	link = fixture_from(s.rt, s.in, 1, first);
 	hold(&s, 0);
 	soon = peal_deadline_from_now(lifetime);
 	late = peal_deadline_from_now(HOUR);
 	o.actor = (uint32_t)pool;
 	for (i = 1; i <= N; i++) {
 		o.number = i;
-		scene_send(s.in, 1, i & 1 ? pool : 0,
-			   deadline_of(i, soon, late), 7, o);
+		fixture_send(s.in, 1, i & 1 ? pool : 0,
+			     deadline_of(i, soon, late), 7, o);
 	}
 	EVENTUALLY(harness_info(link).queued == 0);
-	scene_await(s.k, soon);
+	fixture_await(s.k, soon);
 	open_gate();
-	scene_reported(s.out, 0, 0);
+	fixture_reported(s.out, 0, 0);
 	check_reports(&s, 1, soon, late);
 	for (i = 0; i < N / 3; i++) {
-		scene_expired(s.dead, &l[i]);
+		fixture_expired(s.dead, &l[i]);
 		CHECK_EQ(l[i].order.number, 3 * i + 3);
 		if (l[i].about.link != PEAL_NO_LINK)
 			continue; /* expired before the pool */
 		mail++;
 		CHECK_EQ(l[i].about.to, pool);
 	}
-	EVENTUALLY(scene_mail_expired(s.k) == mail);
+	EVENTUALLY(fixture_mail_expired(s.k) == mail);
 	for (i = 0; i < N / 3; i++) {
 		CHECK_OK(peal_dead_letter_replay(
 			s.in, 1, pool, &l[i].about,
-			offsetof(struct scene_letter, more), PATIENCE));
-		scene_reported(s.out, 3 * i + 3, 0);
+			offsetof(struct fixture_letter, more), MAX_WAIT));
+		fixture_reported(s.out, 3 * i + 3, 0);
 	}
-	close_scene(&s);
+	close_fixture(&s);
 	return mail;
 }
 
-PEAL_TEST(what_expires_in_a_pool_is_not_handled_and_has_a_letter)
+PEAL_TEST(message_expired_in_pool_makes_a_letter)
 {
 	some_come_there(expire_in_pool);
 }
 
 /* The pool is full: its member takes the other messages from the link. */
-PEAL_TEST(what_expires_in_front_of_a_full_pool_is_not_handled)
+PEAL_TEST(message_expired_at_full_pool_is_not_handled)
 {
 	struct peal_pool_options po = { .capacity = 2 };
-	struct scene s = open_scene(1, 0);
+	struct fixture s = open_fixture(1, 0);
 	uint64_t pool, soon, late, i;
-	struct scene_letter l;
+	struct fixture_letter l;
 	uint64_t seen = 0;
 
 	po.size = sizeof(po);
@@ -328,96 +334,97 @@ PEAL_TEST(what_expires_in_front_of_a_full_pool_is_not_handled)
 	soon = peal_deadline_from_now(5 * MS);
 	late = peal_deadline_from_now(HOUR);
 	send_orders(&s, pool, soon, late);
-	scene_await(s.k, soon);
+	fixture_await(s.k, soon);
 	open_gate();
-	scene_reported(s.out, 0, 0);
+	fixture_reported(s.out, 0, 0);
 	for (i = 0; i < N - N / 3; i++) {
-		struct deadline_report r = scene_report(s.out);
+		struct deadline_report r = fixture_report(s.out);
 
 		CHECK(r.number % 3);
 		CHECK(!(seen & 1ULL << r.number));
 		seen |= 1ULL << r.number;
 	}
 	for (i = 0; i < N / 3; i++) {
-		scene_expired(s.dead, &l);
+		fixture_expired(s.dead, &l);
 		CHECK(l.order.number % 3 == 0);
 		CHECK_EQ(l.about.to, pool);
 	}
-	close_scene(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(deadlines_pass_while_a_kernel_is_suspended)
+PEAL_TEST(messages_expire_while_kernel_is_suspended)
 {
-	struct scene s = open_scene(1, 0);
-	struct scene_letter l;
+	struct fixture s = open_fixture(1, 0);
+	struct fixture_letter l;
 	uint64_t soon, late, i;
 
-	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
 	soon = peal_deadline_from_now(5 * MS);
 	late = peal_deadline_from_now(HOUR);
 	send_orders(&s, 0, soon, late);
-	scene_await(s.k, soon);
+	fixture_await(s.k, soon);
 	CHECK_EQ(harness_info(s.link).queued, N);
 	CHECK_OK(peal_kernel_resume(s.k));
 	check_reports(&s, 1, soon, late);
 	for (i = 3; i <= N; i += 3) {
-		scene_expired(s.dead, &l);
+		fixture_expired(s.dead, &l);
 		CHECK_EQ(l.order.number, i);
 	}
-	close_scene(&s);
+	close_fixture(&s);
 }
 
 /* The messages wait for a free slot of their actor's output. */
-PEAL_TEST(deadlines_pass_at_the_head_of_a_link_that_waits_for_room)
+PEAL_TEST(message_expires_at_head_of_blocked_link)
 {
-	struct scene s = open_scene(1, 0);
+	struct fixture s = open_fixture(1, 0);
 	struct peal_link_options two = {
 		.capacity = 2, .message_bytes = sizeof(struct deadline_report)
 	};
 	struct peal_endpoint *e = harness_endpoint(s.rt);
 	uint64_t narrow = harness_spawn(s.k, "mark", 0), i;
 	uint64_t soon = peal_deadline_from_now(50 * MS);
-	struct scene_letter l;
+	struct fixture_letter l;
 
 	harness_to(s.rt, narrow, e, two);
 	for (i = 1; i <= 6; i++)
-		scene_send(s.in, 0, narrow, i > 2 ? soon : 0, 0, order(i));
-	scene_send(s.in, 0, s.actor, 0, 0, order(7));
+		fixture_send(s.in, 0, narrow, i > 2 ? soon : 0, 0, order(i));
+	fixture_send(s.in, 0, s.actor, 0, 0, order(7));
 	for (i = 3; i <= 6; i++) {
-		scene_expired(s.dead, &l);
+		fixture_expired(s.dead, &l);
 		CHECK_EQ(l.order.number, i);
 	}
-	scene_reported(s.out, 7, 0); /* order 7 waited behind 3 to 6 */
-	scene_reported(e, 1, 0);
-	scene_reported(e, 2, 0);
-	close_scene(&s);
+	fixture_reported(s.out, 7, 0); /* order 7 waited behind 3 to 6 */
+	fixture_reported(e, 1, 0);
+	fixture_reported(e, 2, 0);
+	close_fixture(&s);
 }
 
-PEAL_TEST(lifetimes_from_none_to_for_ever)
+PEAL_TEST(zero_lifetime_expires_and_maximum_never_does)
 {
 	const int64_t dead[] = { 0, -1, INT64_MIN };
-	struct scene s = open_scene(1, 0);
-	struct scene_letter l;
+	struct fixture s = open_fixture(1, 0);
+	struct fixture_letter l;
 	uint64_t i;
 
 	CHECK_EQ(peal_deadline_from_now(INT64_MAX) > (uint64_t)INT64_MAX, 1);
 	for (i = 0; i < 3; i++) {
-		scene_send(s.in, 0, 0, peal_deadline_from_now(dead[i]), 0,
-			   order(i));
-		scene_expired(s.dead, &l);
+		fixture_send(s.in, 0, 0, peal_deadline_from_now(dead[i]), 0,
+			     order(i));
+		fixture_expired(s.dead, &l);
 		CHECK_EQ(l.order.number, i);
 	}
-	scene_send(s.in, 0, 0, peal_deadline_from_now(INT64_MAX), 0, order(3));
-	CHECK_EQ(scene_report(s.out).number, 3);
-	scene_send(s.in, 0, 0, PEAL_DEADLINE_NEVER, 0, order(4));
-	scene_reported(s.out, 4, PEAL_DEADLINE_NEVER);
-	scene_send(s.in, 0, 0, 0, 0, order(5));
-	scene_reported(s.out, 5, 0);
+	fixture_send(s.in, 0, 0, peal_deadline_from_now(INT64_MAX), 0,
+		     order(3));
+	CHECK_EQ(fixture_report(s.out).number, 3);
+	fixture_send(s.in, 0, 0, PEAL_DEADLINE_NEVER, 0, order(4));
+	fixture_reported(s.out, 4, PEAL_DEADLINE_NEVER);
+	fixture_send(s.in, 0, 0, 0, 0, order(5));
+	fixture_reported(s.out, 5, 0);
 	/* deadlines are times of the host's clock: 2 ns has passed */
-	scene_send(s.in, 0, 0, 2, 0, order(6));
-	scene_expired(s.dead, &l);
-	scene_send(s.in, 0, 0, peal_deadline_from_now(SECOND), 0, order(7));
-	CHECK_EQ(scene_report(s.out).number, 7);
+	fixture_send(s.in, 0, 0, 2, 0, order(6));
+	fixture_expired(s.dead, &l);
+	fixture_send(s.in, 0, 0, peal_deadline_from_now(SECOND), 0, order(7));
+	CHECK_EQ(fixture_report(s.out).number, 7);
 	CHECK_FAILS(peal_send_before(s.in, 0, 0, 9, 0, NULL, 1, 0), PEAL_EINVAL,
 		    "data is NULL");
 	CHECK_FAILS(peal_send_before(s.in, 0, 0, 9, 0, &l, 41, 0),
@@ -428,7 +435,7 @@ PEAL_TEST(lifetimes_from_none_to_for_ever)
 		    "none of whose actors has the address 0x1");
 	CHECK_FAILS(peal_send_before(NULL, 0, 0, 9, 0, NULL, 0, 0), PEAL_EINVAL,
 		    "endpoint is NULL");
-	close_scene(&s);
+	close_fixture(&s);
 }
 
 /* The slab holds the deadlines and payloads. */
@@ -436,17 +443,18 @@ PEAL_TEST(long_messages_have_deadlines)
 {
 	struct peal_link_options wide = { .capacity = 16,
 					  .message_bytes = 4000 };
-	struct scene s = open_scene(1, 0);
+	struct fixture s = open_fixture(1, 0);
 	uint8_t payload[4000];
 	struct deadline_order o;
-	struct scene_letter l;
+	struct fixture_letter l;
 	uint64_t soon, i;
 
 	harness_fill(payload, sizeof(payload), 5, 6);
-	CHECK_OK(peal_dead_letters(s.k, 0, NULL));
+	CHECK_OK(peal_dead_letter_connect(s.k, 0, NULL));
 	wide.message_bytes = sizeof(l);
 	wide.size = sizeof(wide);
-	CHECK_OK(peal_dead_letters(s.k, peal_endpoint_address(s.dead), &wide));
+	CHECK_OK(peal_dead_letter_connect(s.k, peal_endpoint_address(s.dead),
+					  &wide));
 	wide.message_bytes = 4000;
 	harness_from(s.rt, s.in, 1, s.actor, wide);
 	hold(&s, 1);
@@ -456,27 +464,27 @@ PEAL_TEST(long_messages_have_deadlines)
 		memcpy(payload, &o, sizeof(o));
 		CHECK_OK(peal_send_before(
 			s.in, 1, 0, i & 1 ? soon : soon + HOUR, 0, payload,
-			sizeof(payload) - 8, PATIENCE));
+			sizeof(payload) - 8, MAX_WAIT));
 	}
-	scene_await(s.k, soon);
+	fixture_await(s.k, soon);
 	open_gate();
-	scene_reported(s.out, 0, 0);
+	fixture_reported(s.out, 0, 0);
 	for (i = 2; i < 8; i += 2)
-		scene_reported(s.out, i, soon + HOUR);
+		fixture_reported(s.out, i, soon + HOUR);
 	for (i = 1; i < 8; i += 2) {
-		CHECK_EQ(scene_expired(s.dead, &l),
+		CHECK_EQ(fixture_expired(s.dead, &l),
 			 sizeof(l.about) + sizeof(payload));
 		CHECK_EQ(l.order.number, i);
 		CHECK(!memcmp(l.more, payload + sizeof(o),
 			      sizeof(payload) - 8 - sizeof(o)));
 	}
-	close_scene(&s);
+	close_fixture(&s);
 }
 
 /* An endpoint drops expired messages and receives the others unchanged. */
-PEAL_TEST(an_endpoint_does_not_receive_what_has_expired)
+PEAL_TEST(endpoint_drops_expired_messages)
 {
-	struct scene s = open_scene(1, 0);
+	struct fixture s = open_fixture(1, 0);
 	uint64_t pass = harness_spawn(s.k, "pass", 0), hand, i;
 	struct peal_link_options o = { .capacity = 256 };
 	struct peal_endpoint *e = harness_endpoint(s.rt);
@@ -490,11 +498,11 @@ PEAL_TEST(an_endpoint_does_not_receive_what_has_expired)
 	for (i = 0; i < 100; i++) {
 		sent.number = i;
 		sent.lifetime_ns = i % 4 == 3 ? HOUR : i % 4;
-		scene_send(s.in, 0, pass, 0, DEADLINE_AFTER, sent);
+		fixture_send(s.in, 0, pass, 0, DEADLINE_AFTER, sent);
 	}
-	scene_send(s.in, 0, hand, peal_deadline_from_now(HOUR), 3, sent);
+	fixture_send(s.in, 0, hand, peal_deadline_from_now(HOUR), 3, sent);
 	EVENTUALLY(harness_info(s.link).delivered == 101);
-	scene_await(s.k, peal_clock_common_ns());
+	fixture_await(s.k, peal_clock_host_ns());
 	for (i = 3; i < 100; i += 4) {
 		CHECK_OK(peal_receive(e, &got, sizeof(got), &r, 0));
 		CHECK_EQ(r.length, sizeof(got));
@@ -506,34 +514,34 @@ PEAL_TEST(an_endpoint_does_not_receive_what_has_expired)
 	CHECK_EQ(r.type, 3);
 	CHECK_EQ(r.length, sizeof(got));
 	CHECK_EQ(peal_receive(e, &got, sizeof(got), &r, 0), PEAL_EAGAIN);
-	close_scene(&s);
+	close_fixture(&s);
 }
 
 static uint64_t expire_in_topic(int64_t lifetime)
 {
 	struct peal_topic_options to = { .size = sizeof(to), .capacity = 64 };
-	struct scene s = open_scene(2, 1);
+	struct fixture s = open_fixture(2, 1);
 	uint64_t pass = harness_spawn(s.k, "pass", 0), topic, soon, late, i;
 	struct peal_subscriber_info info;
-	struct scene_letter l;
+	struct fixture_letter l;
 
 	CHECK_OK(peal_topic_create(s.rt, 0, &to, &topic));
 	CHECK_OK(peal_publish(s.rt, pass, 0, topic));
 	CHECK_OK(peal_subscribe(s.rt, topic, s.actor, 0));
-	scene_from(s.rt, s.in, 1, pass);
+	fixture_from(s.rt, s.in, 1, pass);
 	hold(&s, 0);
 	soon = peal_deadline_from_now(lifetime);
 	late = peal_deadline_from_now(HOUR);
 	for (i = 1; i <= N; i++)
-		scene_send(s.in, 1, pass, deadline_of(i, soon, late), 7,
-			   order(i));
-	scene_await(s.k, soon);
+		fixture_send(s.in, 1, pass, deadline_of(i, soon, late), 7,
+			     order(i));
+	fixture_await(s.k, soon);
 	open_gate();
-	scene_reported(s.out, 0, 0);
+	fixture_reported(s.out, 0, 0);
 	check_reports(&s, 1, soon, late);
 	/* some messages may expire before `pass` publishes them */
 	for (i = 3; i <= N; i += 3) {
-		scene_expired(s.dead, &l);
+		fixture_expired(s.dead, &l);
 		CHECK_EQ(l.order.number % 3, 0);
 	}
 	CHECK_EQ(peal_topic_subscribers(s.rt, topic, &info, 1), 1);
@@ -541,11 +549,11 @@ static uint64_t expire_in_topic(int64_t lifetime)
 					 info.dead[PEAL_REASON_EXPIRED]);
 	CHECK_OK(peal_unsubscribe(s.rt, topic, s.actor));
 	CHECK_OK(peal_unpublish(s.rt, topic));
-	close_scene(&s);
+	close_fixture(&s);
 	return info.dead[PEAL_REASON_EXPIRED];
 }
 
-PEAL_TEST(what_is_published_has_deadlines)
+PEAL_TEST(published_messages_have_deadlines)
 {
 	some_come_there(expire_in_topic);
 }
@@ -564,38 +572,38 @@ struct chain {
 static struct chain open_chain(const char *handler, uint32_t route)
 {
 	struct peal_link_options o = { .capacity = 256, .require = route };
-	struct chain c = { .rt = scene_open("0-1:nvlink") };
+	struct chain c = { .rt = fixture_open("0-1:nvlink") };
 	int i;
 
 	c.in = harness_endpoint(c.rt);
 	c.out = harness_endpoint(c.rt);
 	c.dead = harness_endpoint(c.rt);
 	for (i = 0; i < 2; i++) {
-		c.k[i] = scene_kernel(c.rt, i, 1);
-		scene_settle(c.k[i]);
-		scene_letters(c.k[i], c.dead);
+		c.k[i] = fixture_kernel(c.rt, i, 1);
+		fixture_settle(c.k[i]);
+		fixture_letters(c.k[i], c.dead);
 	}
 	c.pass = harness_spawn(c.k[0], handler, 0);
-	c.mark = scene_mark(c.rt, c.k[1], 0, c.out);
-	c.first = scene_from(c.rt, c.in, 0, c.pass);
+	c.mark = fixture_mark(c.rt, c.k[1], 0, c.out);
+	c.first = fixture_from(c.rt, c.in, 0, c.pass);
 	c.second = harness_link(c.rt, c.pass, 0, c.mark, o);
 	return c;
 }
 
 static void close_chain(struct chain *c)
 {
-	scene_silent(c->out);
-	scene_silent(c->dead);
-	scene_close(c->rt, c->k, 2);
+	fixture_silent(c->out);
+	fixture_silent(c->dead);
+	fixture_close(c->rt, c->k, 2);
 }
 
 /* Messages keep their deadlines on each route and over link hand-overs. */
-PEAL_TEST(deadlines_go_by_every_route_and_over_hand_overs)
+PEAL_TEST(deadlines_survive_every_route_and_handover)
 {
 	static const char *const handlers[] = { "pass", "hand_on", "pass_to" };
 	const uint32_t routes[] = { PEAL_ROUTE_STAGED, PEAL_ROUTE_MAPPED_HOST };
 	struct deadline_order o = order(0);
-	struct scene_letter l;
+	struct fixture_letter l;
 	uint64_t late, soon, i;
 	uint32_t h;
 
@@ -604,13 +612,13 @@ PEAL_TEST(deadlines_go_by_every_route_and_over_hand_overs)
 		int result;
 
 		/* a suspended kernel still takes part in hand-overs */
-		CHECK_OK(peal_kernel_suspend(c.k[1], PATIENCE));
+		CHECK_OK(peal_kernel_suspend(c.k[1], MAX_WAIT));
 		soon = peal_deadline_from_now(20 * MS);
 		late = peal_deadline_from_now(HOUR);
 		o.actor = (uint32_t)c.mark;
 		for (i = 1; i <= N; i++) {
 			o.number = i;
-			scene_send(c.in, 0, 0, i & 1 ? late : 0, 0, o);
+			fixture_send(c.in, 0, 0, i & 1 ? late : 0, 0, o);
 		}
 		result = peal_link_set_route(
 			c.second, (enum peal_route)routes[1 - h % 2], 1);
@@ -618,16 +626,16 @@ PEAL_TEST(deadlines_go_by_every_route_and_over_hand_overs)
 			CHECK_OK(result);
 		for (i = 1; i <= N; i++) {
 			o.number = N + i;
-			scene_send(c.in, 0, 0, i & 1 ? late : soon, 0, o);
+			fixture_send(c.in, 0, 0, i & 1 ? late : soon, 0, o);
 		}
-		scene_await(c.k[1], soon);
+		fixture_await(c.k[1], soon);
 		CHECK_OK(peal_kernel_resume(c.k[1]));
 		for (i = 1; i <= N; i++)
-			scene_reported(c.out, i, i & 1 ? late : 0);
+			fixture_reported(c.out, i, i & 1 ? late : 0);
 		for (i = 1; i <= N; i += 2)
-			scene_reported(c.out, N + i, late);
+			fixture_reported(c.out, N + i, late);
 		for (i = 2; i <= N; i += 2) { /* expired on either device */
-			scene_expired(c.dead, &l);
+			fixture_expired(c.dead, &l);
 			CHECK(l.order.number > N && l.order.number % 2 == 0);
 		}
 		EVENTUALLY(harness_info(c.first).dead[PEAL_REASON_EXPIRED] +
@@ -641,7 +649,7 @@ PEAL_TEST(deadlines_go_by_every_route_and_over_hand_overs)
 /* Messages with random lifetimes: each is handled or has a letter, once. No
  * message expires before its deadline by the host's clock. Few handlers begin
  * after it. */
-PEAL_TEST(each_is_handled_in_time_or_dead_in_time)
+PEAL_TEST(each_message_is_handled_or_expires_once)
 {
 	enum { MESSAGES = 3000 };
 	struct chain c = open_chain("pass", PEAL_ROUTE_MAPPED_HOST);
@@ -652,7 +660,7 @@ PEAL_TEST(each_is_handled_in_time_or_dead_in_time)
 	struct peal_received r;
 	union {
 		struct deadline_report report;
-		struct scene_letter letter;
+		struct fixture_letter letter;
 	} got;
 
 	memset(seen, 0, sizeof(seen));
@@ -661,7 +669,8 @@ PEAL_TEST(each_is_handled_in_time_or_dead_in_time)
 			/* from a microsecond to half a minute */
 			deadline[sent] = peal_deadline_from_now(
 				1LL << (10 + test_random(&state) % 26));
-			scene_send(c.in, 0, 0, deadline[sent], 0, order(sent));
+			fixture_send(c.in, 0, 0, deadline[sent], 0,
+				     order(sent));
 			sent++;
 		}
 		while (!peal_receive(c.out, &got, sizeof(got), &r, 0)) {
@@ -673,9 +682,9 @@ PEAL_TEST(each_is_handled_in_time_or_dead_in_time)
 			handled++;
 		}
 		while (!peal_receive(c.dead, &got, sizeof(got), &r, 0)) {
-			struct scene_letter *l = &got.letter;
+			struct fixture_letter *l = &got.letter;
 
-			CHECK(peal_clock_common_ns() >= l->deadline);
+			CHECK(peal_clock_host_ns() >= l->deadline);
 			CHECK_EQ(l->about.reason, PEAL_REASON_EXPIRED);
 			CHECK_EQ(l->deadline, deadline[l->order.number]);
 			CHECK_EQ(seen[l->order.number]++, 0);
@@ -693,24 +702,24 @@ PEAL_TEST(each_is_handled_in_time_or_dead_in_time)
 
 /* ---- requests ------------------------------------------------------------ */
 
-PEAL_TEST(a_request_is_not_handled_when_its_requester_has_given_up)
+PEAL_TEST(abandoned_request_is_not_handled)
 {
-	struct scene s = open_scene(1, 0);
+	struct fixture s = open_fixture(1, 0);
 	struct peal_requester_options o = { .size = sizeof(o), .deadlines = 1 };
 	struct deadline_order ask = order(1);
 	uint64_t server = harness_spawn(s.k, "mark", 0), id, left;
 	struct deadline_report reply;
 	struct peal_requester *q;
-	struct scene_letter l;
+	struct fixture_letter l;
 	struct peal_received r;
 
 	o.reply_bytes = sizeof(reply);
-	CHECK_OK(peal_requester_open(s.rt, server, &o, &q));
+	CHECK_OK(peal_requester_create(s.rt, server, &o, &q));
 	CHECK_OK(peal_requester_listen(q, server, 0));
 	CHECK_OK(peal_request(q, 0, &ask, sizeof(ask), &reply, sizeof(reply),
 			      &r, HOUR));
 	CHECK_EQ(reply.number, 1);
-	left = reply.deadline - peal_clock_common_ns();
+	left = reply.deadline - peal_clock_host_ns();
 	CHECK(left <= (uint64_t)HOUR && left > (uint64_t)(HOUR - 60 * SECOND));
 	CHECK_OK(peal_request_to(q, server, 0, &ask, sizeof(ask), &reply,
 				 sizeof(reply), &r, -1));
@@ -720,22 +729,22 @@ PEAL_TEST(a_request_is_not_handled_when_its_requester_has_given_up)
 	CHECK_EQ(peal_request(q, 0, &ask, sizeof(ask), &reply, sizeof(reply),
 			      &r, 20 * MS),
 		 PEAL_ETIMEDOUT);
-	scene_await(s.k, peal_clock_common_ns());
+	fixture_await(s.k, peal_clock_host_ns());
 	open_gate();
-	scene_reported(s.out, 0, 0);
-	scene_expired(s.dead, &l);
+	fixture_reported(s.out, 0, 0);
+	fixture_expired(s.dead, &l);
 	CHECK_EQ(l.about.flags, PEAL_FLAG_DEADLINE | PEAL_FLAG_REQUEST);
 	CHECK_EQ(l.about.to, server);
 	memcpy(&id, &l.order,
 	       sizeof(id)); /* the request's number precedes the payload */
 	CHECK(id != 0);
-	/* peal_request_begin sets no deadline */
-	CHECK_OK(peal_request_begin(q, 0, &ask, sizeof(ask), PATIENCE, &id));
-	CHECK_OK(peal_request_wait(q, id, &reply, sizeof(reply), &r, PATIENCE));
+	/* peal_request_start sets no deadline */
+	CHECK_OK(peal_request_start(q, 0, &ask, sizeof(ask), MAX_WAIT, &id));
+	CHECK_OK(peal_request_wait(q, id, &reply, sizeof(reply), &r, MAX_WAIT));
 	CHECK_EQ(reply.number, 2);
 	CHECK_EQ(reply.deadline, 0);
-	CHECK_OK(peal_requester_close(q));
-	close_scene(&s);
+	CHECK_OK(peal_requester_destroy(q));
+	close_fixture(&s);
 }
 
 static int run_all(int argc, char **argv, uint32_t lanes,
@@ -743,26 +752,26 @@ static int run_all(int argc, char **argv, uint32_t lanes,
 {
 	int peal_cases_ = 0;
 
-	scene_lanes = lanes;
-	scene_program = program;
+	fixture_lanes = lanes;
+	fixture_program = program;
 	printf("%u lanes, %s\n", lanes, program->name);
-	RUN(what_expires_in_a_link_is_not_handled_and_has_a_letter);
-	RUN(a_letter_of_another_reason_is_sent_again_with_its_deadline);
-	RUN(what_expires_in_a_mailbox_is_not_handled_and_has_a_letter);
-	RUN(handlers_tell_with_deadlines_of_their_own);
+	RUN(message_expired_in_link_makes_a_letter);
+	RUN(replay_keeps_the_deadline);
+	RUN(message_expired_in_mailbox_makes_a_letter);
+	RUN(handlers_set_message_deadlines);
 	if (program == &peal_program_deadline_pools) {
-		RUN(what_expires_in_a_pool_is_not_handled_and_has_a_letter);
-		RUN(what_expires_in_front_of_a_full_pool_is_not_handled);
+		RUN(message_expired_in_pool_makes_a_letter);
+		RUN(message_expired_at_full_pool_is_not_handled);
 	}
-	RUN(deadlines_pass_while_a_kernel_is_suspended);
-	RUN(deadlines_pass_at_the_head_of_a_link_that_waits_for_room);
-	RUN(lifetimes_from_none_to_for_ever);
+	RUN(messages_expire_while_kernel_is_suspended);
+	RUN(message_expires_at_head_of_blocked_link);
+	RUN(zero_lifetime_expires_and_maximum_never_does);
 	RUN(long_messages_have_deadlines);
-	RUN(an_endpoint_does_not_receive_what_has_expired);
-	RUN(what_is_published_has_deadlines);
-	RUN(deadlines_go_by_every_route_and_over_hand_overs);
-	RUN(each_is_handled_in_time_or_dead_in_time);
-	RUN(a_request_is_not_handled_when_its_requester_has_given_up);
+	RUN(endpoint_drops_expired_messages);
+	RUN(published_messages_have_deadlines);
+	RUN(deadlines_survive_every_route_and_handover);
+	RUN(each_message_is_handled_or_expires_once);
+	RUN(abandoned_request_is_not_handled);
 	return peal_cases_;
 }
 

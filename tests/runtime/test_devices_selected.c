@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Devices are selected by capabilities, peers, memory and compute units. A
  * device does nothing that it lacks. */
+
+#include <peal/buffer.h>
+#include <peal/memory.h>
 #include "runtime/harness.h"
 
 #define MIB ((uint64_t)1 << 20)
 
 static struct peal_runtime *rt;
 
-static void open_machine(int devices, const char *links, const char *lacks)
+static void open_machine(int devices, const char *links, const char *disabled)
 {
-	setenv("PEAL_HOST_LACKS", lacks, 1);
+	setenv("PEAL_HOST_DISABLE", disabled, 1);
 	setenv("PEAL_HOST_MEMORY", "64M", 1);
 	setenv("PEAL_GPU_MEMORY", "64M", 1);
 	rt = harness_open(devices, links);
-	unsetenv("PEAL_HOST_LACKS");
+	unsetenv("PEAL_HOST_DISABLE");
 }
 
 /* Returns the selected devices, as in "0 2", or the name of the error. */
-static const char *selected(struct peal_device_wish wish)
+static const char *selected(struct peal_device_filter wish)
 {
 	static char text[64];
 	int devices[8], n, i;
@@ -38,38 +41,41 @@ static const char *selected(struct peal_device_wish wish)
 }
 
 #define CHECK_SELECTED(wanted, ...)                                            \
-	CHECK(!strcmp(selected((struct peal_device_wish){ __VA_ARGS__ }),      \
+	CHECK(!strcmp(selected((struct peal_device_filter){ __VA_ARGS__ }),    \
 		      wanted))
 
 PEAL_TEST(peers_are_selected_by_their_links)
 {
 	/* 2 accesses 3, no device accesses 2, and 4 has no peers */
 	open_machine(5, "0-1:pcie,2>3:nvlink,*:none", "");
-	CHECK_SELECTED("0 1 2 3 4", .needs = 0);
-	CHECK_SELECTED("0 1 2", .needs = PEAL_CAN_PEER);
+	CHECK_SELECTED("0 1 2 3 4", .capabilities = 0);
+	CHECK_SELECTED("0 1 2", .capabilities = PEAL_CAN_PEER);
 	CHECK_SELECTED("2", .peer_of = 1 + 3);
 	CHECK_SELECTED("PEAL_ENODEV", .peer_of = 1 + 2);
-	CHECK_SELECTED("0", .peer_of = 1 + 1, .needs = PEAL_CAN_UNIFIED);
+	CHECK_SELECTED("0", .peer_of = 1 + 1, .capabilities = PEAL_CAN_UNIFIED);
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(capabilities_are_selected_each_and_together)
+PEAL_TEST(devices_are_selected_by_capabilities)
 {
 	HOST_CASE("a driver says the same of all its devices");
 	open_machine(4, "", "0:unified+atomics,1:cooperative,2:atomics");
-	CHECK_SELECTED("1 2 3", .needs = PEAL_CAN_UNIFIED);
-	CHECK_SELECTED("1 3", .needs = PEAL_CAN_ATOMICS);
-	CHECK_SELECTED("0 2 3", .needs = PEAL_CAN_COOPERATIVE);
-	CHECK_SELECTED("2 3", .needs = PEAL_CAN_COOPERATIVE | PEAL_CAN_UNIFIED);
-	CHECK_SELECTED("3", .needs = PEAL_CAN_COOPERATIVE | PEAL_CAN_UNIFIED |
-				     PEAL_CAN_ATOMICS | PEAL_CAN_PEER);
-	CHECK_SELECTED("2", .needs = PEAL_CAN_COOPERATIVE | PEAL_CAN_UNIFIED,
+	CHECK_SELECTED("1 2 3", .capabilities = PEAL_CAN_UNIFIED);
+	CHECK_SELECTED("1 3", .capabilities = PEAL_CAN_ATOMICS);
+	CHECK_SELECTED("0 2 3", .capabilities = PEAL_CAN_COOPERATIVE);
+	CHECK_SELECTED("2 3",
+		       .capabilities = PEAL_CAN_COOPERATIVE | PEAL_CAN_UNIFIED);
+	CHECK_SELECTED("3", .capabilities = PEAL_CAN_COOPERATIVE |
+					    PEAL_CAN_UNIFIED |
+					    PEAL_CAN_ATOMICS | PEAL_CAN_PEER);
+	CHECK_SELECTED("2",
+		       .capabilities = PEAL_CAN_COOPERATIVE | PEAL_CAN_UNIFIED,
 		       .peer_of = 1 + 3, .min_compute_units = 1,
 		       .backend = "host", .min_memory_bytes = 64 * MIB);
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(memory_and_units_are_what_is_free_and_there)
+PEAL_TEST(devices_are_selected_by_free_memory_and_units)
 {
 	struct peal_device_info info;
 	uint64_t memory;
@@ -89,23 +95,23 @@ PEAL_TEST(memory_and_units_are_what_is_free_and_there)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(no_device_meets_it_and_the_text_says_why_each)
+PEAL_TEST(failed_selection_error_names_each_device)
 {
-	struct peal_device_wish wish = { .size = sizeof(wish) };
+	struct peal_device_filter wish = { .size = sizeof(wish) };
 	int devices[2] = { 7, 7 };
 
 	open_machine(2, "*:none", "");
-	wish.needs = PEAL_CAN_PEER;
+	wish.capabilities = PEAL_CAN_PEER;
 	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_ENODEV,
 		    "0: needs peer, 1: needs peer");
 	CHECK_FAILS(peal_device_select_all(rt, &wish, 2, devices), PEAL_ENODEV,
 		    "0: needs peer, 1: needs peer");
 	CHECK_CONTAINS(peal_last_error()->call, "peal_device_select_all");
 	CHECK_EQ(devices[0], 7);
-	wish.needs = 16;
+	wish.capabilities = 16;
 	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_EINVAL,
-		    "needs is 0x10");
-	wish.needs = 0;
+		    "capabilities is 0x10");
+	wish.capabilities = 0;
 	wish.peer_of = 3;
 	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_ENODEV, "no device 2");
 	wish.peer_of = -1;
@@ -125,7 +131,7 @@ PEAL_TEST(no_device_meets_it_and_the_text_says_why_each)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(what_a_device_lacks_it_does_not_do)
+PEAL_TEST(disabled_capability_is_refused)
 {
 	struct peal_kernel_options k = { .size = sizeof(k), .workers = 2 };
 	struct peal_buffer_options b = { .size = sizeof(b),
@@ -140,11 +146,11 @@ PEAL_TEST(what_a_device_lacks_it_does_not_do)
 	CHECK(peal_kernel_launch(rt, 0, &peal_program_relay, &k, &kernel) < 0);
 	k.workers = 1;
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, &k, &kernel));
-	CHECK_OK(peal_kernel_stop(kernel, PATIENCE));
+	CHECK_OK(peal_kernel_stop(kernel, MAX_WAIT));
 	CHECK_OK(peal_kernel_destroy(kernel));
 	k.workers = 2;
 	CHECK_OK(peal_kernel_launch(rt, 1, &peal_program_relay, &k, &kernel));
-	CHECK_OK(peal_kernel_stop(kernel, PATIENCE));
+	CHECK_OK(peal_kernel_stop(kernel, MAX_WAIT));
 	CHECK_OK(peal_kernel_destroy(kernel));
 	CHECK_OK(peal_topology_pair(rt, 0, 1, &pair));
 	CHECK(!pair.atomics);
@@ -158,7 +164,7 @@ PEAL_TEST(what_a_device_lacks_it_does_not_do)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(what_devices_lack_is_checked_word_for_word)
+PEAL_TEST(disabled_capability_setting_is_checked)
 {
 	static const struct {
 		const char *text, *part;
@@ -180,16 +186,16 @@ PEAL_TEST(what_devices_lack_is_checked_word_for_word)
 	HOST_CASE("a setting of emulated devices");
 	setenv("PEAL_HOST_DEVICES", "2", 1);
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		setenv("PEAL_HOST_LACKS", bad[i].text, 1);
+		setenv("PEAL_HOST_DISABLE", bad[i].text, 1);
 		CHECK_FAILS(peal_runtime_open(NULL, &rt), PEAL_EINVAL,
-			    "PEAL_HOST_LACKS");
+			    "PEAL_HOST_DISABLE");
 		CHECK_CONTAINS(peal_last_error()->text, bad[i].part);
 	}
-	unsetenv("PEAL_HOST_LACKS");
+	unsetenv("PEAL_HOST_DISABLE");
 }
 
 /* A device lacks each capability that its driver denies. */
-PEAL_TEST(capabilities_are_what_the_driver_says)
+PEAL_TEST(capabilities_match_the_driver)
 {
 	const char *backends = getenv("PEAL_BACKENDS");
 	const char *gpu = getenv("PEAL_TEST_GPU");
@@ -226,9 +232,9 @@ PEAL_TEST(capabilities_are_what_the_driver_says)
 }
 
 PEAL_TEST_MAIN(RUN(peers_are_selected_by_their_links);
-	       RUN(capabilities_are_selected_each_and_together);
-	       RUN(memory_and_units_are_what_is_free_and_there);
-	       RUN(no_device_meets_it_and_the_text_says_why_each);
-	       RUN(what_a_device_lacks_it_does_not_do);
-	       RUN(what_devices_lack_is_checked_word_for_word);
-	       RUN(capabilities_are_what_the_driver_says);)
+	       RUN(devices_are_selected_by_capabilities);
+	       RUN(devices_are_selected_by_free_memory_and_units);
+	       RUN(failed_selection_error_names_each_device);
+	       RUN(disabled_capability_is_refused);
+	       RUN(disabled_capability_setting_is_checked);
+	       RUN(capabilities_match_the_driver);)

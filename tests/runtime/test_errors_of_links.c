@@ -39,7 +39,7 @@ static int connect(uint64_t from, uint32_t port, uint64_t to)
 	return peal_connect(rt, from, port, to, NULL, NULL);
 }
 
-PEAL_TEST(connect_names_the_end_or_port_that_is_not_there)
+PEAL_TEST(connect_names_the_missing_end_or_port)
 {
 	uint64_t here;
 
@@ -63,7 +63,7 @@ PEAL_TEST(connect_names_the_end_or_port_that_is_not_there)
 	CHECK_FAILS(connect(here, 3, echo), PEAL_ENOSPC, "max_inputs");
 	CHECK_FAILS(peal_endpoint_destroy(e), PEAL_EBUSY, "endpoint");
 	CHECK_FAILS(peal_actor_retire(rt, sink), PEAL_EBUSY, "3 links");
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_FAILS(peal_kernel_destroy(k), PEAL_EBUSY, "link 3");
 	CHECK_FAILS(connect(here, 3, echo), PEAL_ESTOPPED, "'stays'");
 	end();
@@ -109,7 +109,7 @@ PEAL_TEST(connect_names_the_option_out_of_range)
 	end();
 }
 
-PEAL_TEST(connect_names_the_pair_that_cannot_take_the_route)
+PEAL_TEST(connect_names_the_pair_without_the_route)
 {
 	struct peal_link_options peer = { .require = PEAL_ROUTE_PEER };
 	struct peal_link_options none = { .forbid = PEAL_ROUTE_MAPPED_HOST |
@@ -132,7 +132,7 @@ PEAL_TEST(connect_names_the_pair_that_cannot_take_the_route)
 	end();
 }
 
-PEAL_TEST(connect_compares_what_the_ends_declare)
+PEAL_TEST(connect_checks_declared_message_sizes)
 {
 	struct peal_link_options small = { .message_bytes = 40 };
 
@@ -143,7 +143,7 @@ PEAL_TEST(connect_compares_what_the_ends_declare)
 	end();
 }
 
-PEAL_TEST(endpoints_refuse_what_they_cannot_do)
+PEAL_TEST(endpoints_refuse_invalid_calls)
 {
 	struct peal_endpoint_options o = { .size = sizeof(o),
 					   .max_ports = 5000 };
@@ -185,7 +185,7 @@ PEAL_TEST(endpoints_refuse_what_they_cannot_do)
 	end();
 }
 
-PEAL_TEST(short_buffer_leaves_the_message_and_says_its_length)
+PEAL_TEST(short_buffer_keeps_message_and_reports_length)
 {
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_received r;
@@ -195,7 +195,7 @@ PEAL_TEST(short_buffer_leaves_the_message_and_says_its_length)
 	harness_from(rt, e, 0, echo, none);
 	harness_to(rt, echo, e, none);
 	harness_send(e, 0, 1, 0, 1);
-	CHECK_FAILS(peal_receive(e, buffer, 8, &r, PATIENCE), PEAL_EMSGSIZE,
+	CHECK_FAILS(peal_receive(e, buffer, 8, &r, MAX_WAIT), PEAL_EMSGSIZE,
 		    "24");
 	CHECK_EQ(r.length, 24);
 	CHECK_EQ(peal_receive(e, buffer, 0, &r, 0), PEAL_EMSGSIZE);
@@ -203,7 +203,7 @@ PEAL_TEST(short_buffer_leaves_the_message_and_says_its_length)
 	end();
 }
 
-PEAL_TEST(timeouts_of_zero_some_and_all_time)
+PEAL_TEST(zero_finite_and_infinite_timeouts_hold)
 {
 	struct peal_link_options one = { .capacity = 1 };
 	struct peal_received r;
@@ -257,11 +257,11 @@ PEAL_TEST(link_calls_refuse_null)
 	end();
 }
 
-PEAL_TEST_MAIN(RUN(connect_names_the_end_or_port_that_is_not_there);
+PEAL_TEST_MAIN(RUN(connect_names_the_missing_end_or_port);
 	       RUN(connect_names_the_option_out_of_range);
-	       RUN(connect_names_the_pair_that_cannot_take_the_route);
-	       RUN(connect_compares_what_the_ends_declare);
-	       RUN(endpoints_refuse_what_they_cannot_do);
-	       RUN(short_buffer_leaves_the_message_and_says_its_length);
-	       RUN(timeouts_of_zero_some_and_all_time);
+	       RUN(connect_names_the_pair_without_the_route);
+	       RUN(connect_checks_declared_message_sizes);
+	       RUN(endpoints_refuse_invalid_calls);
+	       RUN(short_buffer_keeps_message_and_reports_length);
+	       RUN(zero_finite_and_infinite_timeouts_hold);
 	       RUN(link_calls_refuse_null);)

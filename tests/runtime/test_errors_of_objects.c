@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors of runtime, devices, memory, programs, kernels and actors. */
+
+#include <peal/memory.h>
 #include "runtime/harness.h"
 
 static struct peal_runtime *rt;
@@ -12,7 +14,7 @@ static int launch(struct peal_kernel_options o)
 	o.size = sizeof(o);
 	result = peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k);
 	if (!result) {
-		CHECK_OK(peal_kernel_stop(k, PATIENCE));
+		CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 		CHECK_OK(peal_kernel_destroy(k));
 	} else {
 		CHECK(!k);
@@ -60,7 +62,7 @@ PEAL_TEST(opening_names_the_setting_or_option)
 	CHECK_OK(peal_runtime_shutdown(NULL));
 }
 
-PEAL_TEST(runtime_and_backends_refuse_what_is_not_there)
+PEAL_TEST(runtime_and_backend_info_check_arguments)
 {
 	struct peal_runtime_info info;
 	struct peal_backend_info backend;
@@ -113,9 +115,9 @@ PEAL_TEST(devices_out_of_range_are_named_with_their_number)
 	CHECK_EQ(peal_topology_pair(rt, 0, 1, NULL), PEAL_EINVAL);
 }
 
-PEAL_TEST(wishes_that_no_device_meets_say_which)
+PEAL_TEST(invalid_device_filters_are_named)
 {
-	struct peal_device_wish wish = { .size = 0 };
+	struct peal_device_filter wish = { .size = 0 };
 
 	CHECK_EQ(peal_device_select(NULL, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_device_select(rt, NULL), 0);
@@ -136,7 +138,7 @@ PEAL_TEST(wishes_that_no_device_meets_say_which)
 		    "min_compute_units");
 }
 
-PEAL_TEST(routes_and_verdicts_have_names_and_no_others)
+PEAL_TEST(route_and_verdict_names_round_trip)
 {
 	uint32_t route;
 
@@ -155,7 +157,7 @@ PEAL_TEST(routes_and_verdicts_have_names_and_no_others)
 	CHECK(!strcmp(peal_reason_name(PEAL_REASON_NO_ACTOR), "no-actor"));
 }
 
-PEAL_TEST(memory_is_refused_by_size_and_owner)
+PEAL_TEST(invalid_memory_size_and_owner_are_refused)
 {
 	uint64_t a = 0, b = 0;
 
@@ -189,7 +191,7 @@ static int no_entry(const struct peal_kernel_params *params, uint32_t worker,
 	return 0;
 }
 
-PEAL_TEST(programs_are_known_by_one_name_each)
+PEAL_TEST(program_names_are_unique)
 {
 	static const struct peal_handler_info handlers[] = { { .name = "h" } };
 	static struct peal_program other = {
@@ -288,7 +290,7 @@ PEAL_TEST(kernel_calls_refuse_null_and_missing_workers)
 	CHECK_OK(peal_kernel_destroy(k));
 }
 
-PEAL_TEST(actors_are_refused_by_name_room_and_state)
+PEAL_TEST(spawn_refuses_bad_name_full_slots_and_state)
 {
 	struct peal_kernel_options o = { .max_actors = 3,
 					 .max_ports = 1,
@@ -328,7 +330,7 @@ PEAL_TEST(actors_are_refused_by_name_room_and_state)
 	CHECK_EQ(peal_actor_state(NULL, sink, init, 8), PEAL_EINVAL);
 	CHECK_EQ(peal_actor_state(rt, sink, NULL, 8), PEAL_EINVAL);
 	CHECK_FAILS(peal_actor_state(rt, sink, init, 8), PEAL_EBUSY, "'small'");
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(rt, sink, init, 8));
 	CHECK_EQ(peal_actor_state(rt, sink, init, 256), PEAL_EINVAL);
 	CHECK_FAILS(SPAWN("echo"), PEAL_ENOSPC, "max_actors");
@@ -343,13 +345,13 @@ static void open_close(void)
 }
 
 PEAL_TEST_MAIN(rt = harness_open(2, "");
-	       RUN(runtime_and_backends_refuse_what_is_not_there);
+	       RUN(runtime_and_backend_info_check_arguments);
 	       RUN(devices_out_of_range_are_named_with_their_number);
-	       RUN(wishes_that_no_device_meets_say_which);
-	       RUN(routes_and_verdicts_have_names_and_no_others);
-	       RUN(memory_is_refused_by_size_and_owner);
-	       RUN(programs_are_known_by_one_name_each);
+	       RUN(invalid_device_filters_are_named);
+	       RUN(route_and_verdict_names_round_trip);
+	       RUN(invalid_memory_size_and_owner_are_refused);
+	       RUN(program_names_are_unique);
 	       RUN(launch_names_the_option_out_of_range);
 	       RUN(kernel_calls_refuse_null_and_missing_workers);
-	       RUN(actors_are_refused_by_name_room_and_state); open_close();
+	       RUN(spawn_refuses_bad_name_full_slots_and_state); open_close();
 	       RUN(opening_names_the_setting_or_option);)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every refusal of topics, with its text. */
+
+#include <peal/topic.h>
 #include "runtime/topics.h"
 
 static struct peal_runtime *rt;
@@ -10,7 +12,7 @@ static uint64_t topic, echo, sink;
 static void begin(int devices)
 {
 	struct peal_topic_options o = { .capacity = 8,
-					.subscribers = 2,
+					.max_subscribers = 2,
 					.name = "news" };
 
 	rt = harness_open(devices, "");
@@ -48,9 +50,9 @@ PEAL_TEST(create_names_the_option_out_of_range)
 	o.message_bytes = 5000;
 	refuses(o, PEAL_EINVAL, "message_bytes is 5000");
 	o.message_bytes = 0;
-	o.subscribers = 257;
-	refuses(o, PEAL_EINVAL, "subscribers is 257");
-	o.subscribers = 0;
+	o.max_subscribers = 257;
+	refuses(o, PEAL_EINVAL, "max_subscribers is 257");
+	o.max_subscribers = 0;
 	o.overwrite = 2;
 	refuses(o, PEAL_EINVAL, "overwrite is 2");
 	o.overwrite = 0;
@@ -64,7 +66,7 @@ PEAL_TEST(create_names_the_option_out_of_range)
 	end();
 }
 
-PEAL_TEST(defaults_are_those_of_the_header)
+PEAL_TEST(defaults_match_the_header)
 {
 	struct peal_topic_info info;
 	uint64_t address;
@@ -81,7 +83,7 @@ PEAL_TEST(defaults_are_those_of_the_header)
 	end();
 }
 
-PEAL_TEST(publish_names_what_is_wrong_with_the_sender)
+PEAL_TEST(publish_error_names_the_sender_problem)
 {
 	struct peal_topic_options small = { .capacity = 8 };
 	struct peal_topic_options tiny = { .message_bytes = 8 };
@@ -111,7 +113,7 @@ PEAL_TEST(publish_names_what_is_wrong_with_the_sender)
 	end();
 }
 
-PEAL_TEST(topic_has_one_publisher_and_a_port_one_place)
+PEAL_TEST(topic_has_one_publisher_and_port_one_target)
 {
 	struct peal_link_options none = { .size = sizeof(none) };
 	uint64_t second;
@@ -137,7 +139,7 @@ PEAL_TEST(topic_has_one_publisher_and_a_port_one_place)
 	end();
 }
 
-PEAL_TEST(subscribe_names_what_is_wrong_with_the_receiver)
+PEAL_TEST(subscribe_error_names_the_receiver_problem)
 {
 	struct peal_kernel_options narrow = { .max_inputs = 1 };
 	uint64_t other, third;
@@ -174,7 +176,7 @@ PEAL_TEST(subscribe_names_what_is_wrong_with_the_receiver)
 PEAL_TEST(ends_of_a_stopped_kernel_are_refused)
 {
 	begin(1);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_FAILS(peal_publish(rt, echo, 0, topic), PEAL_ESTOPPED, "`from`");
 	CHECK_FAILS(peal_subscribe(rt, topic, sink, 0), PEAL_ESTOPPED,
 		    "`actor`");
@@ -182,7 +184,7 @@ PEAL_TEST(ends_of_a_stopped_kernel_are_refused)
 	end();
 }
 
-PEAL_TEST(what_is_in_use_is_not_destroyed)
+PEAL_TEST(topic_in_use_is_not_destroyed)
 {
 	struct peal_runtime_info info;
 
@@ -196,7 +198,7 @@ PEAL_TEST(what_is_in_use_is_not_destroyed)
 	CHECK_OK(peal_unpublish(rt, topic));
 	CHECK_FAILS(peal_topic_destroy(rt, topic), PEAL_EBUSY,
 		    "actor 1 of kernel 'relay' subscribes to topic 'news'");
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_FAILS(peal_kernel_destroy(k), PEAL_EBUSY, "to a topic");
 	CHECK_OK(peal_unsubscribe(rt, topic, sink));
 	CHECK_OK(peal_kernel_destroy(k));
@@ -210,7 +212,7 @@ PEAL_TEST(what_is_in_use_is_not_destroyed)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(info_refuses_what_is_not_there)
+PEAL_TEST(info_refuses_unknown_topics)
 {
 	struct peal_subscriber_info s[2];
 	struct peal_topic_info info;
@@ -232,10 +234,10 @@ PEAL_TEST(info_refuses_what_is_not_there)
 }
 
 PEAL_TEST_MAIN(RUN(create_names_the_option_out_of_range);
-	       RUN(defaults_are_those_of_the_header);
-	       RUN(publish_names_what_is_wrong_with_the_sender);
-	       RUN(topic_has_one_publisher_and_a_port_one_place);
-	       RUN(subscribe_names_what_is_wrong_with_the_receiver);
+	       RUN(defaults_match_the_header);
+	       RUN(publish_error_names_the_sender_problem);
+	       RUN(topic_has_one_publisher_and_port_one_target);
+	       RUN(subscribe_error_names_the_receiver_problem);
 	       RUN(ends_of_a_stopped_kernel_are_refused);
-	       RUN(what_is_in_use_is_not_destroyed);
-	       RUN(info_refuses_what_is_not_there);)
+	       RUN(topic_in_use_is_not_destroyed);
+	       RUN(info_refuses_unknown_topics);)

@@ -1,6 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A worker records an event of its device. Workers of another device and the
  * host wait for the record and read its time. */
+
+#include <peal/abi/event.h>
+#include <peal/clock.h>
+#include <peal/event.h>
+#include <peal/memory.h>
 #include "runtime/both_lanes.h"
 #include "runtime/events.h"
 
@@ -43,9 +48,9 @@ static void close_stage(void)
 {
 	int i;
 
-	CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, PATIENCE));
+	CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, MAX_WAIT));
 	for (i = 0; i < 2; i++)
-		CHECK_OK(peal_kernel_stop(s.k[i], PATIENCE));
+		CHECK_OK(peal_kernel_stop(s.k[i], MAX_WAIT));
 	harness_conserved(s.rt);
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
@@ -76,7 +81,7 @@ static struct events_report report(void)
 	struct events_report r;
 	struct peal_received got;
 
-	CHECK_OK(peal_receive(s.e, &r, sizeof(r), &got, PATIENCE));
+	CHECK_OK(peal_receive(s.e, &r, sizeof(r), &got, MAX_WAIT));
 	CHECK_EQ(got.length, sizeof(r));
 	return r;
 }
@@ -108,10 +113,10 @@ static void play_duet(const char *links, uint32_t in_host_memory)
 		d.mine = address(i, i);
 		d.theirs = address(1 - i, i);
 		d.begins = i == 0;
-		CHECK_OK(peal_send(s.e, port[i], 0, &d, sizeof(d), PATIENCE));
+		CHECK_OK(peal_send(s.e, port[i], 0, &d, sizeof(d), MAX_WAIT));
 	}
-	CHECK_OK(peal_event_wait(s.event[1], ROUNDS / 2, PATIENCE));
-	CHECK_OK(peal_event_wait(s.event[1], ROUNDS, PATIENCE));
+	CHECK_OK(peal_event_wait(s.event[1], ROUNDS / 2, MAX_WAIT));
+	CHECK_OK(peal_event_wait(s.event[1], ROUNDS, MAX_WAIT));
 	for (i = 0; i < 2; i++) {
 		struct events_report r = report();
 
@@ -127,12 +132,12 @@ static void play_duet(const char *links, uint32_t in_host_memory)
 	close_stage();
 }
 
-PEAL_TEST(two_devices_wait_for_each_other_without_the_host)
+PEAL_TEST(devices_wait_for_each_other_without_the_host)
 {
 	play_duet("", 0);
 }
 
-PEAL_TEST(devices_without_access_meet_in_host_memory)
+PEAL_TEST(devices_without_access_use_host_memory)
 {
 	HOST_CASE("the topology is of emulated devices");
 	play_duet("0-1:none", 1);
@@ -140,7 +145,7 @@ PEAL_TEST(devices_without_access_meet_in_host_memory)
 
 /* ---- the host ------------------------------------------------------------ */
 
-PEAL_TEST(the_host_waits_and_is_told_how_often)
+PEAL_TEST(host_wait_returns_the_record_count)
 {
 	uint64_t there;
 	uint32_t port;
@@ -154,7 +159,7 @@ PEAL_TEST(the_host_waits_and_is_told_how_often)
 	CHECK(!strcmp(info_of(0).name, "event"));
 	CHECK_OK(peal_event_wait(s.event[1], 0, 0));
 	CHECK_EQ(peal_event_wait(s.event[1], 1, 0), PEAL_EAGAIN);
-	CHECK_OK(peal_send(s.e, port, 0, &there, sizeof(there), PATIENCE));
+	CHECK_OK(peal_send(s.e, port, 0, &there, sizeof(there), MAX_WAIT));
 	CHECK_OK(peal_event_wait(s.event[1], 1, -1));
 	CHECK_EQ(peal_event_wait(s.event[1], 2, 20 * MS), PEAL_ETIMEDOUT);
 	CHECK(strstr(peal_last_error()->text,
@@ -164,7 +169,7 @@ PEAL_TEST(the_host_waits_and_is_told_how_often)
 	close_stage();
 }
 
-PEAL_TEST(time_passes_between_records)
+PEAL_TEST(elapsed_time_between_records_is_measured)
 {
 	struct peal_event_info first[2], second[2];
 	uint64_t uncertainty = 1, own[2];
@@ -184,31 +189,31 @@ PEAL_TEST(time_passes_between_records)
 	for (turn = 1; turn <= 2; turn++)
 		for (i = 0; i < 2; i++) {
 			CHECK_OK(peal_send(s.e, port[i], 0, &own[i],
-					   sizeof(own[i]), PATIENCE));
+					   sizeof(own[i]), MAX_WAIT));
 			CHECK_OK(peal_event_wait(s.event[i], (uint64_t)turn,
-						 PATIENCE));
+						 MAX_WAIT));
 			*(turn == 1 ? &first[i] : &second[i]) = info_of(i);
 		}
 	for (i = 0; i < 2; i++) {
 		CHECK_OK(peal_event_elapsed(&first[i], &second[i], &ns,
 					    &uncertainty));
-		CHECK(ns > 0 && ns < PATIENCE);
+		CHECK(ns > 0 && ns < MAX_WAIT);
 		CHECK_EQ(ns,
 			 (int64_t)(second[i].device_ns - first[i].device_ns));
 		CHECK_EQ(uncertainty, 0);
 		CHECK_OK(
 			peal_event_elapsed(&second[i], &first[i], &back, NULL));
 		CHECK_EQ(back, -ns);
-		CHECK(first[i].common_ns);
+		CHECK(first[i].host_ns);
 	}
 	CHECK_OK(peal_event_elapsed(&first[0], &second[1], &ns, &uncertainty));
-	CHECK_EQ(ns, (int64_t)(second[1].common_ns - first[0].common_ns));
+	CHECK_EQ(ns, (int64_t)(second[1].host_ns - first[0].host_ns));
 	CHECK_EQ(uncertainty,
 		 first[0].uncertainty_ns + second[1].uncertainty_ns);
 	CHECK(ns + (int64_t)uncertainty > 0);
-	/* common time is the time of the host's clock */
-	CHECK(second[1].common_ns < peal_clock_common_ns() + uncertainty);
-	first[0].common_ns = 0;
+	/* host time is the time of the host's clock */
+	CHECK(second[1].host_ns < peal_clock_host_ns() + uncertainty);
+	first[0].host_ns = 0;
 	CHECK_EQ(peal_event_elapsed(&first[0], &second[1], &ns, NULL),
 		 PEAL_EAGAIN);
 	CHECK_EQ(peal_event_elapsed(NULL, &second[1], &ns, NULL), PEAL_EINVAL);
@@ -219,7 +224,7 @@ PEAL_TEST(time_passes_between_records)
 
 /* ---- waits that end early ------------------------------------------------ */
 
-PEAL_TEST(a_wait_in_a_handler_ends_in_time_and_with_its_kernel)
+PEAL_TEST(handler_wait_ends_by_timeout_and_kernel_stop)
 {
 	struct events_await a = { .count = 1 };
 	struct events_report r;
@@ -230,17 +235,17 @@ PEAL_TEST(a_wait_in_a_handler_ends_in_time_and_with_its_kernel)
 	port = actor(0, "await", 1);
 	a.mine = address(0, 0);
 	a.event = address(1, 0);
-	CHECK_OK(peal_send(s.e, port, 0, &a, sizeof(a), PATIENCE));
+	CHECK_OK(peal_send(s.e, port, 0, &a, sizeof(a), MAX_WAIT));
 	r = report();
 	CHECK_EQ(r.result, PEAL_ETIMEDOUT);
 	CHECK_EQ(r.count, 0);
 	a.timeout_ns = 5 * MS;
-	CHECK_OK(peal_send(s.e, port, 0, &a, sizeof(a), PATIENCE));
+	CHECK_OK(peal_send(s.e, port, 0, &a, sizeof(a), MAX_WAIT));
 	CHECK_EQ(report().result, PEAL_ETIMEDOUT);
 	a.timeout_ns = -1;
-	CHECK_OK(peal_send(s.e, port, 0, &a, sizeof(a), PATIENCE));
-	CHECK_OK(peal_event_wait(s.event[0], 3, PATIENCE));
-	CHECK_OK(peal_kernel_stop(s.k[0], PATIENCE));
+	CHECK_OK(peal_send(s.e, port, 0, &a, sizeof(a), MAX_WAIT));
+	CHECK_OK(peal_event_wait(s.event[0], 3, MAX_WAIT));
+	CHECK_OK(peal_kernel_stop(s.k[0], MAX_WAIT));
 	CHECK_OK(
 		peal_actor_state(s.rt, s.actor[port], &result, sizeof(result)));
 	CHECK_EQ(result, PEAL_ESTOPPED);
@@ -250,7 +255,7 @@ PEAL_TEST(a_wait_in_a_handler_ends_in_time_and_with_its_kernel)
 
 /* ---- refused calls ------------------------------------------------------- */
 
-PEAL_TEST(what_makes_no_sense_is_refused)
+PEAL_TEST(invalid_arguments_return_einval)
 {
 	static const int twice[] = { 1, 1 }, own[] = { 0 }, none[] = { 7 };
 	struct peal_event_options o = { .size = sizeof(o), .reserved = 1 };
@@ -286,7 +291,7 @@ PEAL_TEST(what_makes_no_sense_is_refused)
 	close_stage();
 }
 
-PEAL_TEST(an_event_that_is_left_keeps_the_runtime_open)
+PEAL_TEST(live_event_blocks_runtime_close)
 {
 	struct peal_runtime_info info;
 	int i;
@@ -295,7 +300,7 @@ PEAL_TEST(an_event_that_is_left_keeps_the_runtime_open)
 	CHECK_OK(peal_runtime_info(s.rt, &info));
 	CHECK_EQ(info.n_events, 2);
 	for (i = 0; i < 2; i++) {
-		CHECK_OK(peal_kernel_stop(s.k[i], PATIENCE));
+		CHECK_OK(peal_kernel_stop(s.k[i], MAX_WAIT));
 		CHECK_OK(peal_kernel_destroy(s.k[i]));
 	}
 	CHECK_OK(peal_endpoint_destroy(s.e));
@@ -306,10 +311,10 @@ PEAL_TEST(an_event_that_is_left_keeps_the_runtime_open)
 	CHECK_OK(peal_runtime_close(s.rt));
 }
 
-PEAL_TEST_MAIN(RUN_LANES(two_devices_wait_for_each_other_without_the_host);
-	       RUN_LANES(devices_without_access_meet_in_host_memory);
-	       RUN_LANES(the_host_waits_and_is_told_how_often);
-	       RUN_LANES(time_passes_between_records);
-	       RUN_LANES(a_wait_in_a_handler_ends_in_time_and_with_its_kernel);
-	       RUN_LANES(what_makes_no_sense_is_refused);
-	       RUN_LANES(an_event_that_is_left_keeps_the_runtime_open);)
+PEAL_TEST_MAIN(RUN_LANES(devices_wait_for_each_other_without_the_host);
+	       RUN_LANES(devices_without_access_use_host_memory);
+	       RUN_LANES(host_wait_returns_the_record_count);
+	       RUN_LANES(elapsed_time_between_records_is_measured);
+	       RUN_LANES(handler_wait_ends_by_timeout_and_kernel_stop);
+	       RUN_LANES(invalid_arguments_return_einval);
+	       RUN_LANES(live_event_blocks_runtime_close);)

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs with failures, cancels, timeouts and ended kernels. The error text names
  * the cause, and no call hangs. */
-#include "runtime/task_scene.h"
+#include "runtime/task_fixture.h"
 
-static struct scene s;
+static struct fixture s;
 
 /* Checks a part of the last error text. */
 static void says(const char *part)
@@ -13,68 +13,68 @@ static void says(const char *part)
 
 /* ---- handlers that fail -------------------------------------------------- */
 
-PEAL_TEST(who_fails_is_named_and_the_rest_ends)
+PEAL_TEST(failing_device_is_named_and_the_job_ends)
 {
 	uint32_t sharing;
 	uint64_t done;
 
-	scene_open(&s, 3, 1);
-	for (sharing = 0; sharing < PEAL_SHARINGS; sharing++) {
-		scene_clear(&s);
-		s.job.sharing = sharing;
+	fixture_open(&s, 3, 1);
+	for (sharing = 0; sharing < PEAL_SCHEDULE_COUNT; sharing++) {
+		fixture_clear(&s);
+		s.job.schedule = sharing;
 		s.job.count = 9000;
 		s.job.grain = 10;
 		s.visit.fails_at = 4321;
 		s.visit.error = PEAL_EIO;
 		s.visit.leader = 1;
-		CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE), PEAL_EIO);
+		CHECK_EQ(peal_executor_run(s.e, &s.job, MAX_WAIT), PEAL_EIO);
 		says("the task of elements ");
 		says(" on device ");
-		CHECK_CONTAINS(peal_last_error()->call, "peal_execute_wait");
-		scene_report(&s);
+		CHECK_CONTAINS(peal_last_error()->call, "peal_executor_wait");
+		fixture_report(&s);
 		/* no element ran twice; the report leaves out the failed
 		 * task */
-		done = scene_count(&s, 1);
-		CHECK_EQ(scene_count(&s, 0) + done, 9000);
+		done = fixture_count(&s, 1);
+		CHECK_EQ(fixture_count(&s, 0) + done, 9000);
 		CHECK(s.report.elements < done);
-		CHECK_OK(peal_execute_wait(s.e, 0)); /* no job */
+		CHECK_OK(peal_executor_wait(s.e, 0)); /* no job */
 		s.visit.fails_at = UINT64_MAX;
-		scene_check(&s);
+		fixture_check(&s);
 	}
-	scene_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(the_elements_of_the_task_are_named)
+PEAL_TEST(error_names_elements_of_the_failed_task)
 {
-	scene_open(&s, 2, 1);
-	s.job.sharing = PEAL_SHARING_GUIDED;
+	fixture_open(&s, 2, 1);
+	s.job.schedule = PEAL_SCHEDULE_GUIDED;
 	s.job.count = 1000;
 	s.job.grain = 500;
 	s.visit.fails_at = 700;
 	s.visit.error = PEAL_ENOSPC;
 	s.visit.leader = 1;
-	CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE), PEAL_ENOSPC);
+	CHECK_EQ(peal_executor_run(s.e, &s.job, MAX_WAIT), PEAL_ENOSPC);
 	says("the task of elements 500 to 999 on device 0: no space left");
-	scene_close(&s);
+	fixture_close(&s);
 }
 
 /* The error becomes PEAL_EHANDLER if only a lane other than the leader fails,
  * and for PEAL_ETIMEDOUT and positive values. */
-PEAL_TEST(errors_that_say_something_else_are_of_the_handler)
+PEAL_TEST(ambiguous_handler_errors_become_ehandler)
 {
-	scene_open(&s, 1, 1);
+	fixture_open(&s, 1, 1);
 	s.job.count = s.job.grain = 64;
 	s.visit.fails_at = 63; /* in the last lane */
 	s.visit.error = PEAL_EIO;
-	CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE),
+	CHECK_EQ(peal_executor_run(s.e, &s.job, MAX_WAIT),
 		 lanes > 1 ? PEAL_EHANDLER : PEAL_EIO);
 	s.visit.leader = 1;
 	s.visit.error = PEAL_ETIMEDOUT;
-	CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE), PEAL_EHANDLER);
+	CHECK_EQ(peal_executor_run(s.e, &s.job, MAX_WAIT), PEAL_EHANDLER);
 	says("timed out");
 	s.visit.error = 5;
-	CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE), PEAL_EHANDLER);
-	scene_close(&s);
+	CHECK_EQ(peal_executor_run(s.e, &s.job, MAX_WAIT), PEAL_EHANDLER);
+	fixture_close(&s);
 }
 
 /* ---- cancels and timeouts ------------------------------------------------ */
@@ -86,93 +86,93 @@ static void start_waiting(uint32_t sharing)
 	uint32_t i;
 
 	for (i = 0; i < s.n; i++) {
-		s.e->skills[1].elements[i] = 1e3;
-		s.e->skills[1].busy_ns[i] = 1e12;
+		s.e->handlers[1].elements[i] = 1e3;
+		s.e->handlers[1].busy_ns[i] = 1e12;
 	}
-	scene_clear(&s);
-	scene_gate(&s, 0);
-	s.job.sharing = sharing;
+	fixture_clear(&s);
+	fixture_gate(&s, 0);
+	s.job.schedule = sharing;
 	s.job.count = 6000;
 	s.job.grain = 100;
-	CHECK_OK(peal_execute_start(s.e, &s.job));
+	CHECK_OK(peal_executor_start(s.e, &s.job));
 }
 
-PEAL_TEST(a_job_is_cancelled_in_the_middle)
+PEAL_TEST(running_job_can_be_cancelled)
 {
 	uint32_t sharing;
 
-	scene_open(&s, 3, 1);
-	for (sharing = 1; sharing < PEAL_SHARINGS; sharing++) {
+	fixture_open(&s, 3, 1);
+	for (sharing = 1; sharing < PEAL_SCHEDULE_COUNT; sharing++) {
 		s.visit.gate = 0;
-		s.job.sharing = sharing;
+		s.job.schedule = sharing;
 		s.job.count = 600; /* measures the speeds */
-		scene_check(&s);
+		fixture_check(&s);
 		start_waiting(sharing);
-		CHECK_EQ(peal_execute_start(s.e, &s.job), PEAL_EBUSY);
-		CHECK_FAILS(peal_execute_wait(s.e, 5 * MS), PEAL_ETIMEDOUT,
+		CHECK_EQ(peal_executor_start(s.e, &s.job), PEAL_EBUSY);
+		CHECK_FAILS(peal_executor_wait(s.e, 5 * MS), PEAL_ETIMEDOUT,
 			    "devices that have tasks: 1 (");
 		CHECK_EQ(peal_memory_free(s.rt, PEAL_HOST_MEMORY, s.visits[0]),
 			 PEAL_EBUSY);
-		CHECK_OK(peal_execute_cancel(s.e));
-		CHECK_EQ(peal_execute_wait(s.e, 0), PEAL_ETIMEDOUT);
-		scene_gate(&s, 1);
-		CHECK_EQ(peal_execute_wait(s.e, -1), PEAL_ECANCELED);
+		CHECK_OK(peal_executor_cancel(s.e));
+		CHECK_EQ(peal_executor_wait(s.e, 0), PEAL_ETIMEDOUT);
+		fixture_gate(&s, 1);
+		CHECK_EQ(peal_executor_wait(s.e, -1), PEAL_ECANCELED);
 		says("cancelled: ");
-		scene_report(&s);
+		fixture_report(&s);
 		CHECK(s.report.elements < 6000);
-		CHECK_EQ(scene_count(&s, 1), s.report.elements);
-		CHECK_EQ(scene_count(&s, 0), 6000 - s.report.elements);
-		scene_check(&s); /* the next job runs */
+		CHECK_EQ(fixture_count(&s, 1), s.report.elements);
+		CHECK_EQ(fixture_count(&s, 0), 6000 - s.report.elements);
+		fixture_check(&s); /* the next job runs */
 	}
 	/* all tasks are assigned: the job ends as done */
 	s.job.count = 2;
-	s.job.sharing = PEAL_SHARING_STATIC;
+	s.job.schedule = PEAL_SCHEDULE_STATIC;
 	s.job.grain = 1;
-	scene_clear(&s);
-	scene_gate(&s, 0);
-	CHECK_OK(peal_execute_start(s.e, &s.job));
-	CHECK_OK(peal_execute_cancel(s.e));
-	scene_gate(&s, 1);
-	CHECK_OK(peal_execute_wait(s.e, PATIENCE));
-	scene_visited(&s);
-	scene_close(&s);
+	fixture_clear(&s);
+	fixture_gate(&s, 0);
+	CHECK_OK(peal_executor_start(s.e, &s.job));
+	CHECK_OK(peal_executor_cancel(s.e));
+	fixture_gate(&s, 1);
+	CHECK_OK(peal_executor_wait(s.e, MAX_WAIT));
+	fixture_visited(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(a_job_that_takes_too_long_is_cancelled)
+PEAL_TEST(timed_out_job_is_cancelled)
 {
-	scene_open(&s, 2, 1);
+	fixture_open(&s, 2, 1);
 	s.job.count = 6000;
 	s.job.grain = 100;
-	scene_check(&s);
-	scene_clear(&s);
-	scene_gate(&s, 0);
-	s.job.sharing = PEAL_SHARING_GUIDED;
-	CHECK_EQ(peal_execute(s.e, &s.job, MS), PEAL_ETIMEDOUT);
-	scene_gate(&s, 1);
-	CHECK_EQ(peal_execute_wait(s.e, PATIENCE), PEAL_ECANCELED);
-	CHECK(scene_count(&s, 0) > 0);
-	scene_close(&s);
+	fixture_check(&s);
+	fixture_clear(&s);
+	fixture_gate(&s, 0);
+	s.job.schedule = PEAL_SCHEDULE_GUIDED;
+	CHECK_EQ(peal_executor_run(s.e, &s.job, MS), PEAL_ETIMEDOUT);
+	fixture_gate(&s, 1);
+	CHECK_EQ(peal_executor_wait(s.e, MAX_WAIT), PEAL_ECANCELED);
+	CHECK(fixture_count(&s, 0) > 0);
+	fixture_close(&s);
 }
 
-/* After its timeout, peal_execute_launch stops the kernels of its job. */
-PEAL_TEST(a_job_alone_that_takes_too_long_is_stopped)
+/* After its timeout, peal_executor_run_once stops the kernels of its job. */
+PEAL_TEST(timed_out_run_once_stops_its_kernels)
 {
 	struct peal_executor_options o = { .size = sizeof(o), .lanes = lanes };
 	struct peal_runtime_info info;
 
-	scene_open(&s, 2, 1);
+	fixture_open(&s, 2, 1);
 	s.rt->stop_ns = 20 * MS; /* handlers end only by an abort */
 	s.job.count = 600;
-	scene_clear(&s);
-	scene_gate(&s, 0);
-	CHECK_EQ(peal_execute_launch(s.rt, s.devices, 2, &peal_program_tasks,
-				     &o, &s.job, 5 * MS),
+	fixture_clear(&s);
+	fixture_gate(&s, 0);
+	CHECK_EQ(peal_executor_run_once(s.rt, s.devices, 2, &peal_program_tasks,
+					&o, &s.job, 5 * MS),
 		 PEAL_ETIMEDOUT);
 	says("have tasks: ");
 	CHECK_OK(peal_runtime_info(s.rt, &info));
 	CHECK_EQ(info.n_executors, 1);
 	CHECK_EQ(info.n_kernels, 2);
-	scene_close(&s);
+	fixture_close(&s);
 }
 
 /* ---- devices that end ---------------------------------------------------- */
@@ -180,172 +180,170 @@ PEAL_TEST(a_job_alone_that_takes_too_long_is_stopped)
 /* Aborts the kernel of rank 1 while its tasks wait at the gate. */
 static void end_one(void)
 {
-	struct peal_kernel *k = s.e->stations[1].kernel;
+	struct peal_kernel *k = s.e->devices[1].kernel;
 
-	EVENTUALLY(s.e->stations[1].in_flight > 0);
-	CHECK_OK(peal_kernel_abort(k, PATIENCE));
-	scene_gate(&s, 1);
+	EVENTUALLY(s.e->devices[1].in_flight > 0);
+	CHECK_OK(peal_kernel_abort(k, MAX_WAIT));
+	fixture_gate(&s, 1);
 }
 
-PEAL_TEST(a_device_that_ends_is_named_and_others_finish)
+PEAL_TEST(ended_device_is_named_and_others_finish)
 {
 	uint32_t sharing;
 
-	for (sharing = 1; sharing < PEAL_SHARINGS; sharing++) {
-		scene_open(&s, 3, 1);
+	for (sharing = 1; sharing < PEAL_SCHEDULE_COUNT; sharing++) {
+		fixture_open(&s, 3, 1);
 		s.job.count = 600;
-		scene_check(&s); /* measures the speeds */
+		fixture_check(&s); /* measures the speeds */
 		start_waiting(sharing);
 		end_one();
-		CHECK_EQ(peal_execute_wait(s.e, PATIENCE), PEAL_EABORTED);
+		CHECK_EQ(peal_executor_wait(s.e, MAX_WAIT), PEAL_EABORTED);
 		says("device 2");
-		scene_report(&s);
-		CHECK_EQ(s.report.share[0].result, 0);
-		CHECK(s.report.share[0].tasks > 0);
+		fixture_report(&s);
+		CHECK_EQ(s.report.part[0].result, 0);
+		CHECK(s.report.part[0].tasks > 0);
 		/* the tasks of the other devices are done */
-		CHECK(scene_count(&s, 1) >= s.report.elements);
+		CHECK(fixture_count(&s, 1) >= s.report.elements);
 		CHECK(s.report.elements < 6000);
 		/* the next job runs on the other devices */
-		scene_check(&s);
-		CHECK_EQ(s.report.share[1].tasks, 0);
-		CHECK_EQ(s.report.took_part, 2);
-		scene_close(&s);
+		fixture_check(&s);
+		CHECK_EQ(s.report.part[1].tasks, 0);
+		CHECK_EQ(s.report.n_active, 2);
+		fixture_close(&s);
 	}
 }
 
 /* Tasks that wait on an ended device are lost, too. */
-PEAL_TEST(tasks_that_are_lost_are_told)
+PEAL_TEST(lost_tasks_are_reported)
 {
 	uint32_t sharing;
 
-	for (sharing = 1; sharing < PEAL_SHARINGS; sharing++) {
-		scene_open(&s, 3, 1);
+	for (sharing = 1; sharing < PEAL_SCHEDULE_COUNT; sharing++) {
+		fixture_open(&s, 3, 1);
 		s.job.count = 600;
-		scene_check(&s);
-		CHECK_OK(
-			peal_kernel_suspend(s.e->stations[1].kernel, PATIENCE));
+		fixture_check(&s);
+		CHECK_OK(peal_kernel_suspend(s.e->devices[1].kernel, MAX_WAIT));
 		start_waiting(sharing);
-		CHECK(s.e->stations[1].in_flight > 0);
-		scene_gate(&s, 1);
-		CHECK_OK(peal_kernel_stop(s.e->stations[1].kernel, PATIENCE));
-		CHECK_EQ(peal_execute_wait(s.e, PATIENCE), PEAL_EABORTED);
+		CHECK(s.e->devices[1].in_flight > 0);
+		fixture_gate(&s, 1);
+		CHECK_OK(peal_kernel_stop(s.e->devices[1].kernel, MAX_WAIT));
+		CHECK_EQ(peal_executor_wait(s.e, MAX_WAIT), PEAL_EABORTED);
 		says("device 2 has ended: ");
 		says("tasks are lost, from element ");
-		scene_report(&s);
-		CHECK(s.report.share[1].result < 0);
-		CHECK_EQ(s.report.share[1].tasks, 0);
-		scene_close(&s);
+		fixture_report(&s);
+		CHECK(s.report.part[1].result < 0);
+		CHECK_EQ(s.report.part[1].tasks, 0);
+		fixture_close(&s);
 	}
 }
 
 /* If a job is repeatable, other devices run the part of an ended device. */
-PEAL_TEST(what_may_be_done_twice_is_done_by_others)
+PEAL_TEST(repeatable_part_runs_on_other_devices)
 {
 	uint32_t sharing;
 
-	for (sharing = 1; sharing < PEAL_SHARINGS; sharing++) {
+	for (sharing = 1; sharing < PEAL_SCHEDULE_COUNT; sharing++) {
 		const uint64_t *number;
 		uint64_t i;
 
-		scene_open(&s, 3, 1);
+		fixture_open(&s, 3, 1);
 		s.job.count = 600;
-		scene_check(&s);
+		fixture_check(&s);
 		s.job.repeatable = 1;
 		start_waiting(sharing);
 		end_one();
-		CHECK_OK(peal_execute_wait(s.e, PATIENCE));
-		scene_report(&s);
+		CHECK_OK(peal_executor_wait(s.e, MAX_WAIT));
+		fixture_report(&s);
 		CHECK_EQ(s.report.elements, 6000);
-		CHECK(s.report.share[1].result < 0);
-		CHECK_EQ(scene_count(&s, 0), 0);
+		CHECK(s.report.part[1].result < 0);
+		CHECK_EQ(fixture_count(&s, 0), 0);
 		number = (const uint64_t *)(uintptr_t)s.number[0];
 		for (i = 0; i < 6000; i++)
 			CHECK_EQ(number[i], i);
-		scene_close(&s);
+		fixture_close(&s);
 	}
 }
 
 /* A device ends before it runs a task. Other devices run its static part. */
-PEAL_TEST(a_part_of_who_is_gone_goes_to_others)
+PEAL_TEST(static_part_of_ended_device_is_reassigned)
 {
-	scene_open(&s, 3, 1);
+	fixture_open(&s, 3, 1);
 	s.job.count = 600;
-	scene_check(&s);
-	CHECK_OK(peal_kernel_suspend(s.e->stations[2].kernel, PATIENCE));
-	s.job.sharing = PEAL_SHARING_STATIC;
+	fixture_check(&s);
+	CHECK_OK(peal_kernel_suspend(s.e->devices[2].kernel, MAX_WAIT));
+	s.job.schedule = PEAL_SCHEDULE_STATIC;
 	s.job.repeatable = 1;
 	s.job.count = 3000;
-	scene_clear(&s);
-	CHECK_OK(peal_execute_start(s.e, &s.job));
-	EVENTUALLY(peal_execute_wait(s.e, MS) == PEAL_ETIMEDOUT &&
-		   !s.e->stations[0].in_flight && !s.e->stations[1].in_flight);
-	CHECK_FAILS(peal_execute_wait(s.e, 0), PEAL_ETIMEDOUT,
+	fixture_clear(&s);
+	CHECK_OK(peal_executor_start(s.e, &s.job));
+	EVENTUALLY(peal_executor_wait(s.e, MS) == PEAL_ETIMEDOUT &&
+		   !s.e->devices[0].in_flight && !s.e->devices[1].in_flight);
+	CHECK_FAILS(peal_executor_wait(s.e, 0), PEAL_ETIMEDOUT,
 		    "devices that have tasks: 0 (");
-	CHECK_OK(peal_kernel_stop(s.e->stations[2].kernel, PATIENCE));
-	CHECK_OK(peal_execute_wait(s.e, PATIENCE));
-	scene_visited(&s);
-	scene_report(&s);
-	CHECK_EQ(s.report.share[2].elements, 0);
-	scene_close(&s);
+	CHECK_OK(peal_kernel_stop(s.e->devices[2].kernel, MAX_WAIT));
+	CHECK_OK(peal_executor_wait(s.e, MAX_WAIT));
+	fixture_visited(&s);
+	fixture_report(&s);
+	CHECK_EQ(s.report.part[2].elements, 0);
+	fixture_close(&s);
 }
 
 /* With a partition, only the ended device has its part. The job fails. */
-PEAL_TEST(a_device_with_a_part_of_its_own_is_missed)
+PEAL_TEST(ended_device_with_partition_fails_the_job)
 {
 	struct peal_partition p;
 
-	scene_open(&s, 3, 1);
+	fixture_open(&s, 3, 1);
 	CHECK_OK(peal_partition_block(3000, 3, &p));
 	s.job.count = 3000;
-	scene_pack(&s, &p);
-	scene_check(&s);
-	CHECK_OK(peal_kernel_suspend(s.e->stations[1].kernel, PATIENCE));
+	fixture_pack(&s, &p);
+	fixture_check(&s);
+	CHECK_OK(peal_kernel_suspend(s.e->devices[1].kernel, MAX_WAIT));
 	s.job.repeatable = 1;
-	CHECK_OK(peal_execute_start(s.e, &s.job));
-	CHECK_OK(peal_kernel_stop(s.e->stations[1].kernel, PATIENCE));
-	CHECK_EQ(peal_execute_wait(s.e, PATIENCE), PEAL_EABORTED);
+	CHECK_OK(peal_executor_start(s.e, &s.job));
+	CHECK_OK(peal_kernel_stop(s.e->devices[1].kernel, MAX_WAIT));
+	CHECK_EQ(peal_executor_wait(s.e, MAX_WAIT), PEAL_EABORTED);
 	says("device 2 has ended: ");
-	CHECK_FAILS(peal_execute_start(s.e, &s.job), PEAL_EABORTED,
+	CHECK_FAILS(peal_executor_start(s.e, &s.job), PEAL_EABORTED,
 		    "it has a part of 1000 elements");
-	scene_unpack(&s);
-	scene_check(&s);
-	CHECK_OK(peal_kernel_stop(s.e->stations[0].kernel, PATIENCE));
-	CHECK_OK(peal_kernel_stop(s.e->stations[2].kernel, PATIENCE));
-	CHECK_FAILS(peal_execute_start(s.e, &s.job), PEAL_EABORTED,
+	fixture_unpack(&s);
+	fixture_check(&s);
+	CHECK_OK(peal_kernel_stop(s.e->devices[0].kernel, MAX_WAIT));
+	CHECK_OK(peal_kernel_stop(s.e->devices[2].kernel, MAX_WAIT));
+	CHECK_FAILS(peal_executor_start(s.e, &s.job), PEAL_EABORTED,
 		    "all devices");
-	scene_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(nobody_is_left)
+PEAL_TEST(job_fails_if_no_device_is_left)
 {
 	uint32_t i;
 
-	scene_open(&s, 2, 1);
+	fixture_open(&s, 2, 1);
 	s.job.count = 600;
-	scene_check(&s);
+	fixture_check(&s);
 	for (i = 0; i < 2; i++)
-		CHECK_OK(
-			peal_kernel_suspend(s.e->stations[i].kernel, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(s.e->devices[i].kernel, MAX_WAIT));
 	s.job.repeatable = 1;
-	s.job.sharing = PEAL_SHARING_GUIDED;
-	CHECK_OK(peal_execute_start(s.e, &s.job));
+	s.job.schedule = PEAL_SCHEDULE_GUIDED;
+	CHECK_OK(peal_executor_start(s.e, &s.job));
 	for (i = 0; i < 2; i++)
-		CHECK_OK(peal_kernel_stop(s.e->stations[i].kernel, PATIENCE));
-	CHECK_FAILS(peal_execute_wait(s.e, PATIENCE), PEAL_EABORTED,
+		CHECK_OK(peal_kernel_stop(s.e->devices[i].kernel, MAX_WAIT));
+	CHECK_FAILS(peal_executor_wait(s.e, MAX_WAIT), PEAL_EABORTED,
 		    "all devices");
-	scene_close(&s);
+	fixture_close(&s);
 }
 
 /* An executor ends during a job: by its own call, then by the runtime's. */
-PEAL_TEST(an_executor_ends_at_any_time)
+PEAL_TEST(executor_can_be_destroyed_during_a_job)
 {
-	scene_open(&s, 2, 1);
+	fixture_open(&s, 2, 1);
 	s.rt->stop_ns = 20 * MS;
-	start_waiting(PEAL_SHARING_GUIDED);
-	scene_close(&s); /* an abort ends the handlers */
-	scene_open(&s, 2, 2);
-	start_waiting(PEAL_SHARING_DYNAMIC);
-	scene_gate(&s, 1);
+	start_waiting(PEAL_SCHEDULE_GUIDED);
+	fixture_close(&s); /* an abort ends the handlers */
+	fixture_open(&s, 2, 2);
+	start_waiting(PEAL_SCHEDULE_DYNAMIC);
+	fixture_gate(&s, 1);
 	CHECK_EQ(peal_runtime_close(s.rt), PEAL_EBUSY);
 	says("1 executors");
 	CHECK_OK(peal_runtime_shutdown(s.rt));
@@ -353,26 +351,26 @@ PEAL_TEST(an_executor_ends_at_any_time)
 
 /* ---- refused jobs and executors ------------------------------------------ */
 
-PEAL_TEST(jobs_that_make_no_sense_are_refused)
+PEAL_TEST(invalid_jobs_are_refused)
 {
 	static const uint64_t weights[] = { 1, 1 }, zero[] = { 0, 0 };
-	struct peal_argument arguments[2];
+	struct peal_job_argument arguments[2];
 	struct peal_partition p;
 	struct peal_job j;
 
-	scene_open(&s, 2, 1);
+	fixture_open(&s, 2, 1);
 	s.job.count = 100;
-	CHECK_EQ(peal_execute_report(s.e, &s.report), PEAL_ENOENT);
-	CHECK_EQ(peal_execute_start(NULL, &s.job), PEAL_EINVAL);
-	CHECK_EQ(peal_execute_start(s.e, NULL), PEAL_EINVAL);
-	CHECK_EQ(peal_execute_wait(NULL, 0), PEAL_EINVAL);
-	CHECK_EQ(peal_execute_cancel(NULL), PEAL_EINVAL);
-	CHECK_EQ(peal_execute_report(NULL, &s.report), PEAL_EINVAL);
-	CHECK_EQ(peal_execute_report(s.e, NULL), PEAL_EINVAL);
+	CHECK_EQ(peal_executor_report(s.e, &s.report), PEAL_ENOENT);
+	CHECK_EQ(peal_executor_start(NULL, &s.job), PEAL_EINVAL);
+	CHECK_EQ(peal_executor_start(s.e, NULL), PEAL_EINVAL);
+	CHECK_EQ(peal_executor_wait(NULL, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_executor_cancel(NULL), PEAL_EINVAL);
+	CHECK_EQ(peal_executor_report(NULL, &s.report), PEAL_EINVAL);
+	CHECK_EQ(peal_executor_report(s.e, NULL), PEAL_EINVAL);
 #define REFUSED(error, part)                                                   \
-	CHECK_FAILS(peal_execute_start(s.e, &j), error, part)
-	j = s.job, j.sharing = 4;
-	REFUSED(PEAL_EINVAL, "sharing is 4");
+	CHECK_FAILS(peal_executor_start(s.e, &j), error, part)
+	j = s.job, j.schedule = 4;
+	REFUSED(PEAL_EINVAL, "schedule is 4");
 	j = s.job, j.handler = NULL;
 	REFUSED(PEAL_EINVAL, "handler is NULL");
 	j = s.job, j.handler = "nobody";
@@ -393,9 +391,9 @@ PEAL_TEST(jobs_that_make_no_sense_are_refused)
 	REFUSED(PEAL_EINVAL, "reserved is 1");
 	j = s.job, j.count = UINT64_MAX / 4;
 	REFUSED(PEAL_EINVAL, "count is ");
-	j = s.job, j.weights = weights, j.sharing = PEAL_SHARING_DYNAMIC;
-	REFUSED(PEAL_EINVAL, "weights is for static sharing");
-	j.sharing = 0, j.weights = zero;
+	j = s.job, j.weights = weights, j.schedule = PEAL_SCHEDULE_DYNAMIC;
+	REFUSED(PEAL_EINVAL, "weights is for static schedules");
+	j.schedule = 0, j.weights = zero;
 	REFUSED(PEAL_EINVAL, "all weights are 0");
 	CHECK_OK(peal_partition_block(100, 3, &p));
 	j = s.job, j.partition = &p;
@@ -415,34 +413,34 @@ PEAL_TEST(jobs_that_make_no_sense_are_refused)
 	REFUSED(PEAL_EINVAL, "element_bytes is 4294967296");
 	arguments[1] = s.argument[1], arguments[0].address = NULL;
 	REFUSED(PEAL_EINVAL, "argument 0 has no addresses");
-	j = s.job, j.count = SCENE_MOST + 100;
+	j = s.job, j.count = FIXTURE_MOST + 100;
 	REFUSED(PEAL_EFAULT, "argument 0 on device 1: ");
 #undef REFUSED
 	/* a refused job has no effect on the next one */
-	scene_check(&s);
-	scene_close(&s);
+	fixture_check(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(limits_of_parts_are_told)
+PEAL_TEST(part_over_its_limit_is_refused)
 {
 	uint64_t limits[] = { 12 * 40, 12 * 100 };
 	struct peal_partition p;
 
-	scene_open(&s, 2, 1);
+	fixture_open(&s, 2, 1);
 	CHECK_OK(peal_partition_block(100, 2, &p));
 	s.job.count = 100;
-	scene_pack(&s, &p);
+	fixture_pack(&s, &p);
 	s.job.limits = limits;
-	CHECK_FAILS(peal_execute_start(s.e, &s.job), PEAL_ENOSPC,
+	CHECK_FAILS(peal_executor_start(s.e, &s.job), PEAL_ENOSPC,
 		    "the part of device 1 is 50 elements: its limit is 40");
 	CHECK_OK(peal_partition_weighted(100, NULL, (uint64_t[]){ 40, 100 }, 2,
 					 &p));
-	scene_pack(&s, &p);
-	scene_check(&s);
-	scene_close(&s);
+	fixture_pack(&s, &p);
+	fixture_check(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(executors_that_cannot_be_are_refused)
+PEAL_TEST(invalid_executors_are_refused)
 {
 	static const int twice[] = { 0, 1, 0 }, none[] = { 0, 7 };
 	int many[PEAL_PARTS_MAX + 1] = { 0 };
@@ -452,7 +450,7 @@ PEAL_TEST(executors_that_cannot_be_are_refused)
 
 	if (lanes > 1)
 		return;
-	scene_open(&s, 2, 1);
+	fixture_open(&s, 2, 1);
 	CHECK_EQ(peal_executor_create(NULL, none, 1, t, NULL, &e), PEAL_EINVAL);
 	CHECK_EQ(peal_executor_create(s.rt, NULL, 1, t, NULL, &e), PEAL_EINVAL);
 	CHECK_EQ(peal_executor_create(s.rt, none, 1, NULL, NULL, &e),
@@ -479,22 +477,22 @@ PEAL_TEST(executors_that_cannot_be_are_refused)
 	/* a second executor on the same device */
 	CHECK_OK(peal_executor_create(s.rt, none, 1, t, NULL, &e));
 	s.job.count = 500;
-	scene_check(&s);
-	CHECK_OK(peal_execute(e, &s.job, PATIENCE));
-	CHECK_EQ(scene_count(&s, 2), 500);
+	fixture_check(&s);
+	CHECK_OK(peal_executor_run(e, &s.job, MAX_WAIT));
+	CHECK_EQ(fixture_count(&s, 2), 500);
 	CHECK_OK(peal_executor_destroy(e));
-	scene_close(&s);
+	fixture_close(&s);
 }
 
 /* A small job continues on another device if the fastest device ends. */
-PEAL_TEST(a_small_job_goes_on_elsewhere)
+PEAL_TEST(small_job_continues_on_another_device)
 {
-	struct peali_skill *k;
+	struct peali_executor_handler *k;
 
-	scene_open(&s, 2, 1);
+	fixture_open(&s, 2, 1);
 	s.job.count = 100;
-	scene_check(&s);
-	k = &s.e->skills[1];
+	fixture_check(&s);
+	k = &s.e->handlers[1];
 	k->empty_ns[0] = k->empty_ns[1] = 1000;
 	k->empty_all_ns = 400000;
 	k->elements[0] = 1e6, k->busy_ns[0] = 1e6;
@@ -503,109 +501,109 @@ PEAL_TEST(a_small_job_goes_on_elsewhere)
 	s.job.count = 1000;
 	s.job.grain = 100;
 	s.job.repeatable = 1;
-	scene_clear(&s);
-	scene_gate(&s, 0);
-	CHECK_OK(peal_execute_start(s.e, &s.job));
+	fixture_clear(&s);
+	fixture_gate(&s, 0);
+	CHECK_OK(peal_executor_start(s.e, &s.job));
 	CHECK_EQ(s.e->only, 1);
-	CHECK_OK(peal_kernel_abort(s.e->stations[1].kernel, PATIENCE));
-	scene_gate(&s, 1);
-	CHECK_OK(peal_execute_wait(s.e, PATIENCE));
-	scene_visited(&s);
-	scene_close(&s);
+	CHECK_OK(peal_kernel_abort(s.e->devices[1].kernel, MAX_WAIT));
+	fixture_gate(&s, 1);
+	CHECK_OK(peal_executor_wait(s.e, MAX_WAIT));
+	fixture_visited(&s);
+	fixture_close(&s);
 }
 
 /* A handler returns PEAL_EABORTED. Its device gets no more tasks. The other
  * device runs its static part. */
-PEAL_TEST(who_says_that_it_is_aborted_leaves_its_part_to_others)
+PEAL_TEST(aborted_device_leaves_its_part_to_other_device)
 {
 	uint64_t i;
 
-	scene_open(&s, 2, 1);
+	fixture_open(&s, 2, 1);
 	s.job.count = 3000;
 	s.job.grain = 100;
-	s.job.sharing = PEAL_SHARING_STATIC;
+	s.job.schedule = PEAL_SCHEDULE_STATIC;
 	s.job.repeatable = 1;
 	s.visit.fails_at = 1700;
 	s.visit.error = PEAL_EABORTED;
 	s.visit.leader = 1;
-	scene_clear(&s);
+	fixture_clear(&s);
 	/* the other device repeats the task and fails, too: none is left */
-	CHECK_EQ(peal_execute(s.e, &s.job, PATIENCE), PEAL_EABORTED);
+	CHECK_EQ(peal_executor_run(s.e, &s.job, MAX_WAIT), PEAL_EABORTED);
 	for (i = 0; i < 1000; i++)
-		CHECK(scene_visits(&s)[i] >= 1);
-	scene_close(&s);
+		CHECK(fixture_visits(&s)[i] >= 1);
+	fixture_close(&s);
 }
 
 /* A task can be over before its link slot is free. */
-PEAL_TEST(many_workers_are_never_taken_for_ended)
+PEAL_TEST(busy_workers_are_not_treated_as_ended)
 {
 	uint32_t turn;
 
 	if (lanes > 1)
 		return;
-	scene_open(&s, 1, 4);
+	fixture_open(&s, 1, 4);
 	s.job.count = 20000;
 	s.job.grain = 4;
 	for (turn = 0; turn < (IDENTITY_SANITIZED ? 10 : 100); turn++) {
-		s.e->skills[1].elements[0] = 1e3; /* for short tasks */
-		s.e->skills[1].busy_ns[0] = 1e15;
-		scene_check(&s);
-		CHECK_EQ(s.e->stations[0].result, 0);
+		s.e->handlers[1].elements[0] = 1e3; /* for short tasks */
+		s.e->handlers[1].busy_ns[0] = 1e15;
+		fixture_check(&s);
+		CHECK_EQ(s.e->devices[0].result, 0);
 	}
-	scene_close(&s);
+	fixture_close(&s);
 }
 
 /* A worker does not answer while the executor prepares a handler. */
-PEAL_TEST(who_does_not_answer_at_the_first_job_is_told)
+PEAL_TEST(unresponsive_worker_fails_the_first_job)
 {
-	uint64_t answer_ms;
+	uint64_t control_timeout_ms;
 	int n;
 
 	if (lanes > 1)
 		return;
-	scene_open(&s, 2, 1);
+	fixture_open(&s, 2, 1);
 	s.job.count = 100;
-	CHECK_OK(peal_execute(s.e, &s.job, PATIENCE));
-	answer_ms = s.rt->answer_ms;
-	s.rt->answer_ms = 50;
-	s.e->skills[1].ready = 0;
-	CHECK_OK(peal_kernel_suspend(s.e->stations[1].kernel, PATIENCE));
+	CHECK_OK(peal_executor_run(s.e, &s.job, MAX_WAIT));
+	control_timeout_ms = s.rt->control_timeout_ms;
+	s.rt->control_timeout_ms = 50;
+	s.e->handlers[1].ready = 0;
+	CHECK_OK(peal_kernel_suspend(s.e->devices[1].kernel, MAX_WAIT));
 	/* until the link of device 0 has no free slot */
 	for (n = 0;; n++) {
-		CHECK_EQ(peal_execute_start(s.e, &s.job), PEAL_EHUNG);
+		CHECK_EQ(peal_executor_start(s.e, &s.job), PEAL_EHUNG);
 		if (strstr(peal_last_error()->text, "has not taken"))
 			break;
 		says("not answered");
 		CHECK(n < 100);
 		if (n > 4) /* the other device may be late */
-			s.rt->answer_ms += 50;
+			s.rt->control_timeout_ms += 50;
 	}
 	says("device 0 has not taken");
 	CHECK(n >= 4);
-	s.rt->answer_ms = answer_ms;
-	CHECK_OK(peal_kernel_resume(s.e->stations[1].kernel));
-	EVENTUALLY(!peal_execute(s.e, &s.job, PATIENCE));
-	scene_check(&s);
-	scene_close(&s);
+	s.rt->control_timeout_ms = control_timeout_ms;
+	CHECK_OK(peal_kernel_resume(s.e->devices[1].kernel));
+	EVENTUALLY(!peal_executor_run(s.e, &s.job, MAX_WAIT));
+	fixture_check(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST_MAIN(RUN_LANES(who_fails_is_named_and_the_rest_ends);
-	       RUN_LANES(the_elements_of_the_task_are_named);
-	       RUN_LANES(errors_that_say_something_else_are_of_the_handler);
-	       RUN_LANES(a_job_is_cancelled_in_the_middle);
-	       RUN_LANES(a_job_that_takes_too_long_is_cancelled);
-	       RUN_LANES(a_job_alone_that_takes_too_long_is_stopped);
-	       RUN_LANES(a_device_that_ends_is_named_and_others_finish);
-	       RUN_LANES(tasks_that_are_lost_are_told);
-	       RUN_LANES(what_may_be_done_twice_is_done_by_others);
-	       RUN_LANES(a_part_of_who_is_gone_goes_to_others);
-	       RUN_LANES(a_device_with_a_part_of_its_own_is_missed);
-	       RUN_LANES(nobody_is_left);
-	       RUN_LANES(an_executor_ends_at_any_time);
-	       RUN_LANES(jobs_that_make_no_sense_are_refused);
-	       RUN_LANES(limits_of_parts_are_told);
-	       RUN_LANES(executors_that_cannot_be_are_refused);
-	       RUN_LANES(a_small_job_goes_on_elsewhere);
-	       RUN_LANES(who_says_that_it_is_aborted_leaves_its_part_to_others);
-	       RUN_LANES(many_workers_are_never_taken_for_ended);
-	       RUN_LANES(who_does_not_answer_at_the_first_job_is_told);)
+PEAL_TEST_MAIN(RUN_LANES(failing_device_is_named_and_the_job_ends);
+	       RUN_LANES(error_names_elements_of_the_failed_task);
+	       RUN_LANES(ambiguous_handler_errors_become_ehandler);
+	       RUN_LANES(running_job_can_be_cancelled);
+	       RUN_LANES(timed_out_job_is_cancelled);
+	       RUN_LANES(timed_out_run_once_stops_its_kernels);
+	       RUN_LANES(ended_device_is_named_and_others_finish);
+	       RUN_LANES(lost_tasks_are_reported);
+	       RUN_LANES(repeatable_part_runs_on_other_devices);
+	       RUN_LANES(static_part_of_ended_device_is_reassigned);
+	       RUN_LANES(ended_device_with_partition_fails_the_job);
+	       RUN_LANES(job_fails_if_no_device_is_left);
+	       RUN_LANES(executor_can_be_destroyed_during_a_job);
+	       RUN_LANES(invalid_jobs_are_refused);
+	       RUN_LANES(part_over_its_limit_is_refused);
+	       RUN_LANES(invalid_executors_are_refused);
+	       RUN_LANES(small_job_continues_on_another_device);
+	       RUN_LANES(aborted_device_leaves_its_part_to_other_device);
+	       RUN_LANES(busy_workers_are_not_treated_as_ended);
+	       RUN_LANES(unresponsive_worker_fails_the_first_job);)

@@ -124,7 +124,7 @@ static void any_graph(uint32_t n, uint64_t seed)
 				due[i + 2][k] =
 					due[plan[i].a][k] * plan[i].factor +
 					due[plan[i].table][k % 3];
-		CHECK_OK(peal_graph_run(g, PATIENCE));
+		CHECK_OK(peal_graph_run(g, MAX_WAIT));
 		for (i = 0; i < NODES + 2; i++)
 			CHECK(!memcmp(words(i), due[i], sizeof(due[i])));
 	}
@@ -137,7 +137,7 @@ static void any_graph(uint32_t n, uint64_t seed)
 	close_graph();
 }
 
-PEAL_TEST(any_graph_gives_what_one_node_after_another_does)
+PEAL_TEST(random_graph_equals_sequential_result)
 {
 	any_graph(1, 1);
 	any_graph(3, 2);
@@ -197,14 +197,14 @@ static void expect(struct peal_endpoint *from, uint64_t number)
 	struct peal_received r;
 	uint64_t got = 0;
 
-	CHECK_OK(peal_receive(from, &got, sizeof(got), &r, PATIENCE));
+	CHECK_OK(peal_receive(from, &got, sizeof(got), &r, MAX_WAIT));
 	CHECK_EQ(r.length, 8);
 	CHECK_EQ(r.type, 77);
 	CHECK_EQ(got, number);
 }
 
 /* Messages with an edge wait for the task, others do not, on both devices. */
-PEAL_TEST(an_edge_holds_and_what_has_none_goes_on)
+PEAL_TEST(edge_delays_only_its_successor)
 {
 	struct peal_endpoint *before, *after;
 	struct peal_received r;
@@ -235,8 +235,8 @@ PEAL_TEST(an_edge_holds_and_what_has_none_goes_on)
 		gate(1);
 		expect(after, 2);
 		expect(after, 2);
-		CHECK_OK(peal_graph_wait(g, PATIENCE));
-		CHECK_OK(peal_graph_wait(g, PATIENCE)); /* no run */
+		CHECK_OK(peal_graph_wait(g, MAX_WAIT));
+		CHECK_OK(peal_graph_wait(g, MAX_WAIT)); /* no run */
 	}
 	CHECK_EQ(info_of(task).waits, 0);
 	CHECK_EQ(info_of(3).waits, 1);
@@ -248,9 +248,9 @@ PEAL_TEST(an_edge_holds_and_what_has_none_goes_on)
 	close_graph();
 }
 
-/* One node has more successors than a conductor handles per message. Another
+/* One node has more successors than a scheduler handles per message. Another
  * node waits for all of them. */
-PEAL_TEST(a_wide_graph)
+PEAL_TEST(node_with_many_successors_runs_them_all)
 {
 	const uint32_t n = IDENTITY_SANITIZED ? 300 : 2000;
 	struct plan p = { 0, 1, 3, 0 };
@@ -269,7 +269,7 @@ PEAL_TEST(a_wide_graph)
 	last = add_combine(&p, 3 + n, 1);
 	for (i = 0; i < n; i++)
 		CHECK_OK(peal_graph_add_edge(g, 1 + i, last));
-	CHECK_OK(peal_graph_run(g, PATIENCE));
+	CHECK_OK(peal_graph_run(g, MAX_WAIT));
 	for (i = 0; i < n; i++)
 		CHECK_EQ(words(3 + i)[5], 18);
 	CHECK_EQ(words(3 + n)[5], 54);
@@ -279,7 +279,7 @@ PEAL_TEST(a_wide_graph)
 
 /* ---- failures ------------------------------------------------------------ */
 
-PEAL_TEST(what_is_behind_a_node_that_fails_is_not_done)
+PEAL_TEST(successors_of_failed_node_do_not_run)
 {
 	struct plan p = { 2, 3, 5, 1 };
 	uint32_t fails, behind, further, other, run;
@@ -295,7 +295,7 @@ PEAL_TEST(what_is_behind_a_node_that_fails_is_not_done)
 	CHECK_OK(peal_graph_add_edge(g, fails, behind));
 	CHECK_OK(peal_graph_add_edge(g, behind, further));
 	for (run = 0; run < 2; run++) {
-		CHECK_FAILS(peal_graph_run(g, PATIENCE), -1234,
+		CHECK_FAILS(peal_graph_run(g, MAX_WAIT), -1234,
 			    "node 0 of graph 'graph', handler 'visit' on "
 			    "device 1, has failed");
 		CHECK_CONTAINS(peal_last_error()->text,
@@ -314,7 +314,7 @@ PEAL_TEST(what_is_behind_a_node_that_fails_is_not_done)
 
 /* The first of many pieces fails. All pieces and all other nodes are over
  * before the run ends. The next run is complete. */
-PEAL_TEST(a_node_that_fails_in_pieces)
+PEAL_TEST(failed_node_ends_all_pieces_before_run_ends)
 {
 	enum { PIECES = 1000 };
 	const struct visit v = { .gate_at = UINT64_MAX,
@@ -342,7 +342,7 @@ PEAL_TEST(a_node_that_fails_in_pieces)
 		add_combine(&p, 300 + i, 2 + i);
 	for (run = 1; run < (IDENTITY_SANITIZED ? 5u : 30u); run++) {
 		words(0)[1] = run;
-		CHECK_FAILS(peal_graph_run(g, PATIENCE), -1234, "node 0");
+		CHECK_FAILS(peal_graph_run(g, MAX_WAIT), -1234, "node 0");
 		for (i = 0; i < PIECES; i++)
 			CHECK_EQ(words(2)[i], run);
 		for (i = 0; i < 4; i++)
@@ -354,7 +354,7 @@ PEAL_TEST(a_node_that_fails_in_pieces)
 }
 
 /* The host receives all messages only after the run. */
-PEAL_TEST(messages_of_a_run_have_room)
+PEAL_TEST(run_buffers_all_its_messages)
 {
 	struct peal_endpoint *e;
 	uint32_t run, i;
@@ -364,7 +364,7 @@ PEAL_TEST(messages_of_a_run_have_room)
 	for (i = 0; i < 100; i++)
 		add_message(0, e, 5);
 	for (run = 0; run < 3; run++) {
-		CHECK_OK(peal_graph_run(g, PATIENCE));
+		CHECK_OK(peal_graph_run(g, MAX_WAIT));
 		for (i = 0; i < 100; i++)
 			expect(e, 5);
 	}
@@ -374,7 +374,7 @@ PEAL_TEST(messages_of_a_run_have_room)
 	close_graph();
 }
 
-PEAL_TEST(a_kernel_that_ends_is_named)
+PEAL_TEST(graph_error_names_the_ended_kernel)
 {
 	struct peal_runtime_info info;
 
@@ -384,15 +384,15 @@ PEAL_TEST(a_kernel_that_ends_is_named)
 	CHECK_OK(peal_graph_start(g));
 	CHECK_OK(peal_runtime_info(rt, &info));
 	CHECK_EQ(info.n_kernels, 3); /* none for tasks of rank 0 */
-	CHECK_OK(peal_kernel_abort(g->places[1].tasks, PATIENCE));
-	CHECK_FAILS(peal_graph_wait(g, PATIENCE), PEAL_EABORTED,
+	CHECK_OK(peal_kernel_abort(g->devices[1].tasks, MAX_WAIT));
+	CHECK_FAILS(peal_graph_wait(g, MAX_WAIT), PEAL_EABORTED,
 		    "on device 0 has ended");
 	close_graph();
 }
 
 /* PEAL_EABORTED of a task means that its kernel is being aborted. It is not the
  * error of the node, even if the host has not seen the kernel end. */
-PEAL_TEST(a_task_that_is_aborted_breaks_the_graph)
+PEAL_TEST(aborted_task_breaks_the_graph)
 {
 	struct peal_graph_node_info info;
 	uint32_t fails;
@@ -400,14 +400,14 @@ PEAL_TEST(a_task_that_is_aborted_breaks_the_graph)
 	open_graph(2, 1, 4096);
 	gate(1);
 	fails = add_gated(0, PEAL_EABORTED);
-	CHECK_FAILS(peal_graph_run(g, PATIENCE), PEAL_EABORTED,
+	CHECK_FAILS(peal_graph_run(g, MAX_WAIT), PEAL_EABORTED,
 		    "kernel on device 1 is being aborted");
-	CHECK_FAILS(peal_graph_wait(g, PATIENCE), PEAL_EABORTED, "is broken");
+	CHECK_FAILS(peal_graph_wait(g, MAX_WAIT), PEAL_EABORTED, "is broken");
 	CHECK_EQ(peal_graph_node_info(g, fails, &info), PEAL_EABORTED);
 	close_graph();
 }
 
-PEAL_TEST(a_graph_ends_at_any_time)
+PEAL_TEST(graph_can_be_destroyed_during_a_run)
 {
 	int i;
 
@@ -437,7 +437,7 @@ static void refused(struct peal_graph_task t, int error, const char *text)
 	CHECK_FAILS(peal_graph_add_task(g, &t, &node), error, text);
 }
 
-PEAL_TEST(tasks_and_messages_that_make_no_sense_are_refused)
+PEAL_TEST(invalid_tasks_and_messages_are_refused)
 {
 	const struct peal_graph_argument both[] = { { 64, 4, 4 } },
 					 nowhere[] = { { 64, 4, 0 } };
@@ -481,12 +481,12 @@ PEAL_TEST(tasks_and_messages_that_make_no_sense_are_refused)
 	m.bytes = 0;
 	m.to = 12345;
 	CHECK_EQ(peal_graph_add_message(g, &m, NULL), PEAL_ENOENT);
-	CHECK_OK(peal_graph_run(g, PATIENCE)); /* an empty graph */
+	CHECK_OK(peal_graph_run(g, MAX_WAIT)); /* an empty graph */
 	CHECK_OK(peal_endpoint_destroy(e));
 	close_graph();
 }
 
-PEAL_TEST(graphs_that_cannot_be_are_refused)
+PEAL_TEST(invalid_graphs_are_refused)
 {
 	static const int twice[] = { 1, 1 }, none[] = { 9 };
 	struct peal_endpoint *e[PEAL_GRAPH_PORTS];
@@ -515,7 +515,7 @@ PEAL_TEST(graphs_that_cannot_be_are_refused)
 	CHECK_OK(peal_graph_add_edge(g, 0, 1));
 	CHECK_OK(peal_graph_add_edge(g, 1, 2));
 	CHECK_OK(peal_graph_add_edge(g, 2, 1));
-	CHECK_FAILS(peal_graph_run(g, PATIENCE), PEAL_EINVAL,
+	CHECK_FAILS(peal_graph_run(g, MAX_WAIT), PEAL_EINVAL,
 		    "node 1 waits for itself, by way of others");
 	CHECK_OK(peal_graph_destroy(g));
 	g = NULL;
@@ -525,7 +525,7 @@ PEAL_TEST(graphs_that_cannot_be_are_refused)
 		e[i] = harness_endpoint(rt);
 		add_message(0, e[i], i);
 	}
-	CHECK_FAILS(peal_graph_run(g, PATIENCE), PEAL_ENOSPC,
+	CHECK_FAILS(peal_graph_run(g, MAX_WAIT), PEAL_ENOSPC,
 		    "device 1 needs 26 ports");
 	CHECK_OK(peal_graph_destroy(g));
 	g = NULL;
@@ -534,14 +534,14 @@ PEAL_TEST(graphs_that_cannot_be_are_refused)
 	close_graph();
 }
 
-PEAL_TEST(a_graph_that_has_run_stays_as_it_is)
+PEAL_TEST(graph_is_immutable_after_its_first_run)
 {
 	struct peal_runtime_info info;
 
 	open_graph(1, 1, 4096);
 	gate(1);
 	add_gated(0, 0);
-	CHECK_OK(peal_graph_run(g, PATIENCE));
+	CHECK_OK(peal_graph_run(g, MAX_WAIT));
 	CHECK_FAILS(peal_graph_add_edge(g, 0, 0), PEAL_EBUSY, "has run");
 	CHECK_OK(peal_runtime_info(rt, &info));
 	CHECK_EQ(info.n_graphs, 1);
@@ -549,15 +549,15 @@ PEAL_TEST(a_graph_that_has_run_stays_as_it_is)
 	close_graph();
 }
 
-PEAL_TEST_MAIN(RUN_LANES(any_graph_gives_what_one_node_after_another_does);
-	       RUN_LANES(an_edge_holds_and_what_has_none_goes_on);
-	       RUN(a_wide_graph);
-	       RUN_LANES(what_is_behind_a_node_that_fails_is_not_done);
-	       RUN_LANES(a_node_that_fails_in_pieces);
-	       RUN(messages_of_a_run_have_room);
-	       RUN(a_kernel_that_ends_is_named);
-	       RUN(a_task_that_is_aborted_breaks_the_graph);
-	       RUN(a_graph_ends_at_any_time);
-	       RUN(tasks_and_messages_that_make_no_sense_are_refused);
-	       RUN(graphs_that_cannot_be_are_refused);
-	       RUN(a_graph_that_has_run_stays_as_it_is);)
+PEAL_TEST_MAIN(RUN_LANES(random_graph_equals_sequential_result);
+	       RUN_LANES(edge_delays_only_its_successor);
+	       RUN(node_with_many_successors_runs_them_all);
+	       RUN_LANES(successors_of_failed_node_do_not_run);
+	       RUN_LANES(failed_node_ends_all_pieces_before_run_ends);
+	       RUN(run_buffers_all_its_messages);
+	       RUN(graph_error_names_the_ended_kernel);
+	       RUN(aborted_task_breaks_the_graph);
+	       RUN(graph_can_be_destroyed_during_a_run);
+	       RUN(invalid_tasks_and_messages_are_refused);
+	       RUN(invalid_graphs_are_refused);
+	       RUN(graph_is_immutable_after_its_first_run);)

@@ -38,7 +38,7 @@ static void begin(struct flow *f, int from, int to, uint32_t route)
 	harness_watch_add(&f->sampler, f->link, 3);
 	harness_watch_add(&f->sampler, f->self, 1);
 	harness_watch(&f->sampler);
-	CHECK_OK(peal_send(f->e, 0, 0, &order, sizeof(order), PATIENCE));
+	CHECK_OK(peal_send(f->e, 0, 0, &order, sizeof(order), MAX_WAIT));
 }
 
 /* Waits until the link has accepted `count` messages. */
@@ -56,11 +56,11 @@ static void switch_routes(struct flow *f, const enum peal_route *routes,
 	for (i = 0; i < times; i++) {
 		await_sent(f, i * (count / times));
 		CHECK_OK(peal_link_set_route(f->link, routes[i % n_routes],
-					     PATIENCE));
+					     MAX_WAIT));
 		CHECK_EQ(harness_info(f->link).route, routes[i % n_routes]);
 	}
 	await_sent(f, count);
-	CHECK_EQ(harness_info(f->link).switches, times);
+	CHECK_EQ(harness_info(f->link).handovers, times);
 }
 
 /* Ends the flow: destroys the link of the source to itself. Compares the counts
@@ -72,9 +72,9 @@ static void end(struct flow *f, uint64_t least)
 
 	harness_watch_end(&f->sampler);
 	CHECK_OK(peal_link_destroy(f->self));
-	CHECK_OK(peal_send_end(f->e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(f->source, PATIENCE));
-	CHECK_OK(peal_kernel_wait(f->target, PATIENCE));
+	CHECK_OK(peal_send_end(f->e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(f->source, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(f->target, MAX_WAIT));
 	CHECK_OK(peal_actor_state(f->rt, f->from, &source, sizeof(source)));
 	CHECK_OK(peal_actor_state(f->rt, f->to, &sink, sizeof(sink)));
 	CHECK(source.sent >= least);
@@ -89,7 +89,7 @@ static void end(struct flow *f, uint64_t least)
 	stress_verified += source.sent;
 }
 
-PEAL_TEST(peer_to_staged_and_back_many_times_keeps_every_message)
+PEAL_TEST(handover_between_peer_and_staged_keeps_messages)
 {
 	static const enum peal_route routes[] = { PEAL_ROUTE_STAGED,
 						  PEAL_ROUTE_PEER };
@@ -108,7 +108,7 @@ PEAL_TEST(peer_to_staged_and_back_many_times_keeps_every_message)
 	}
 }
 
-PEAL_TEST(local_mapped_host_and_staged_follow_each_other_on_one_device)
+PEAL_TEST(handover_on_one_device_keeps_messages)
 {
 	static const enum peal_route routes[] = { PEAL_ROUTE_MAPPED_HOST,
 						  PEAL_ROUTE_STAGED,
@@ -124,6 +124,6 @@ PEAL_TEST(local_mapped_host_and_staged_follow_each_other_on_one_device)
 	}
 }
 
-PEAL_TEST_MAIN(RUN(peer_to_staged_and_back_many_times_keeps_every_message);
-	       RUN(local_mapped_host_and_staged_follow_each_other_on_one_device);
-	       stress_say();)
+PEAL_TEST_MAIN(RUN(handover_between_peer_and_staged_keeps_messages);
+	       RUN(handover_on_one_device_keeps_messages);
+	       stress_print_total();)

@@ -127,21 +127,21 @@ static int sound(enum fault fault)
 	return result;
 }
 
-PEAL_TEST(hand_over_with_a_seal_keeps_every_message_in_order)
+PEAL_TEST(handover_with_seal_keeps_message_order)
 {
 	CHECK(sound(NONE));
 }
 
-PEAL_TEST(sender_without_a_seal_is_caught)
+PEAL_TEST(sender_without_seal_is_caught)
 {
 	CHECK(!sound(NO_SEAL));
 }
 
-PEAL_TEST(receiver_that_does_not_wait_for_the_seal_is_caught)
+PEAL_TEST(receiver_without_seal_wait_is_caught)
 {
 	CHECK(!sound(NO_WAIT));
 }
 
-PEAL_TEST_MAIN(RUN(hand_over_with_a_seal_keeps_every_message_in_order);
-	       RUN(sender_without_a_seal_is_caught);
-	       RUN(receiver_that_does_not_wait_for_the_seal_is_caught);)
+PEAL_TEST_MAIN(RUN(handover_with_seal_keeps_message_order);
+	       RUN(sender_without_seal_is_caught);
+	       RUN(receiver_without_seal_wait_is_caught);)

@@ -35,18 +35,18 @@ static void close_pair(struct pair *p, uint64_t count)
 	struct peal_received r;
 	char buffer[64];
 
-	CHECK_OK(peal_send_end(p->e, 0, PATIENCE));
-	CHECK_EQ(peal_receive(p->e, buffer, sizeof(buffer), &r, PATIENCE),
+	CHECK_OK(peal_send_end(p->e, 0, MAX_WAIT));
+	CHECK_EQ(peal_receive(p->e, buffer, sizeof(buffer), &r, MAX_WAIT),
 		 PEAL_EEND);
-	CHECK_OK(peal_kernel_wait(p->first, PATIENCE));
-	CHECK_OK(peal_kernel_wait(p->second, PATIENCE));
+	CHECK_OK(peal_kernel_wait(p->first, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(p->second, MAX_WAIT));
 	harness_delivered(p->in, count);
 	harness_delivered(p->link, count);
 	harness_delivered(p->out, count);
 	CHECK_OK(peal_runtime_shutdown(p->rt));
 }
 
-PEAL_TEST(errors_of_a_hand_over_name_link_and_pair)
+PEAL_TEST(handover_errors_name_link_and_pair)
 {
 	struct pair p;
 
@@ -77,15 +77,15 @@ PEAL_TEST(errors_of_a_hand_over_name_link_and_pair)
 	close_pair(&p, 3);
 }
 
-PEAL_TEST(hand_over_of_an_ended_link_is_stopped)
+PEAL_TEST(handover_of_ended_link_returns_estopped)
 {
 	struct pair p;
 
 	open_pair(&p, "", 1, PEAL_ROUTE_PEER);
-	CHECK_OK(peal_kernel_stop(p.second, PATIENCE));
+	CHECK_OK(peal_kernel_stop(p.second, MAX_WAIT));
 	CHECK_FAILS(peal_link_set_route(p.link, PEAL_ROUTE_STAGED, 0),
 		    PEAL_ESTOPPED, "receiver");
-	CHECK_OK(peal_kernel_stop(p.first, PATIENCE));
+	CHECK_OK(peal_kernel_stop(p.first, MAX_WAIT));
 	CHECK_FAILS(peal_link_set_route(p.link, PEAL_ROUTE_STAGED, 0),
 		    PEAL_ESTOPPED, "sender");
 	harness_conserved(p.rt);
@@ -98,7 +98,7 @@ static uint64_t fill(struct pair *p)
 	uint64_t n = 0, all;
 	struct relay_message m;
 
-	CHECK_OK(peal_kernel_suspend(p->second, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(p->second, MAX_WAIT));
 	for (;;) {
 		harness_fill(&m, sizeof(m), 1, n);
 		if (peal_send(p->e, 0, (uint16_t)n, &m, sizeof(m), 200 * MS))
@@ -110,7 +110,7 @@ static uint64_t fill(struct pair *p)
 	return n;
 }
 
-PEAL_TEST(hand_over_of_a_full_ring_waits_and_then_goes_through)
+PEAL_TEST(handover_of_full_ring_waits_and_completes)
 {
 	static const uint32_t from[] = { PEAL_ROUTE_PEER, PEAL_ROUTE_STAGED };
 	struct pair p;
@@ -129,10 +129,10 @@ PEAL_TEST(hand_over_of_a_full_ring_waits_and_then_goes_through)
 			    PEAL_EBUSY, "link 2");
 		CHECK_OK(peal_kernel_resume(p.second));
 		harness_receive(p.e, 1, 0, n);
-		EVENTUALLY(harness_info(p.link).switches == 1);
+		EVENTUALLY(harness_info(p.link).handovers == 1);
 		CHECK_EQ(harness_info(p.link).route, to);
 		CHECK_OK(peal_link_set_route(p.link, PEAL_ROUTE_MAPPED_HOST,
-					     PATIENCE));
+					     MAX_WAIT));
 		harness_send(p.e, 0, 1, n, 10);
 		harness_receive(p.e, 1, n, 10);
 		close_pair(&p, n + 10);
@@ -153,7 +153,7 @@ static void *switch_for_ever(void *argument)
 	return NULL;
 }
 
-PEAL_TEST(hand_over_that_waits_for_ever_ends_with_its_sender)
+PEAL_TEST(endless_handover_wait_ends_with_its_sender)
 {
 	struct waiting w;
 	struct pair p;
@@ -166,13 +166,13 @@ PEAL_TEST(hand_over_that_waits_for_ever_ends_with_its_sender)
 	CHECK(!pthread_create(&thread, NULL, switch_for_ever, &w));
 	identity_sleep_us(100000);
 	CHECK_EQ(atomic_load(&w.result), 1);
-	CHECK_OK(peal_kernel_stop(p.first, PATIENCE));
+	CHECK_OK(peal_kernel_stop(p.first, MAX_WAIT));
 	EVENTUALLY(atomic_load(&w.result) != 1);
 	CHECK_EQ(atomic_load(&w.result), PEAL_ESTOPPED);
 	CHECK(!pthread_join(thread, NULL));
 	CHECK_OK(peal_kernel_resume(p.second));
 	harness_receive(p.e, 1, 0, CAPACITY);
-	CHECK_OK(peal_kernel_wait(p.second, PATIENCE));
+	CHECK_OK(peal_kernel_wait(p.second, MAX_WAIT));
 	harness_delivered(p.link, CAPACITY);
 	harness_conserved(p.rt);
 	CHECK_OK(peal_runtime_shutdown(p.rt));
@@ -180,7 +180,7 @@ PEAL_TEST(hand_over_that_waits_for_ever_ends_with_its_sender)
 
 /* The sender's SEAL waits for a free slot. In a freed ring it would overwrite
  * other memory. */
-PEAL_TEST(ring_that_was_not_sealed_outlives_its_receiver)
+PEAL_TEST(unsealed_ring_outlives_its_receiver)
 {
 	struct waiting w;
 	struct pair p;
@@ -197,17 +197,17 @@ PEAL_TEST(ring_that_was_not_sealed_outlives_its_receiver)
 	both = harness_info(p.link).memory_bytes;
 	CHECK(both > one);
 	CHECK_EQ(atomic_load(&w.result), 1);
-	CHECK_OK(peal_kernel_stop(p.second, PATIENCE));
+	CHECK_OK(peal_kernel_stop(p.second, MAX_WAIT));
 	EVENTUALLY(atomic_load(&w.result) != 1);
 	CHECK_EQ(atomic_load(&w.result), PEAL_ESTOPPED);
 	CHECK(!pthread_join(thread, NULL));
 	CHECK_EQ(harness_info(p.link).memory_bytes, both);
-	CHECK_OK(peal_kernel_stop(p.first, PATIENCE));
+	CHECK_OK(peal_kernel_stop(p.first, MAX_WAIT));
 	harness_conserved(p.rt);
 	CHECK_OK(peal_runtime_shutdown(p.rt));
 }
 
-PEAL_TEST(sender_that_stops_during_a_hand_over_loses_nothing_it_sent)
+PEAL_TEST(sender_stop_during_handover_loses_no_message)
 {
 	struct peal_link_info info;
 	struct peal_received r;
@@ -217,30 +217,30 @@ PEAL_TEST(sender_that_stops_during_a_hand_over_loses_nothing_it_sent)
 
 	/* messages in the staged rings, and later ones in the new ring */
 	open_pair(&p, "", 1, PEAL_ROUTE_STAGED);
-	CHECK_OK(peal_kernel_suspend(p.second, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(p.second, MAX_WAIT));
 	harness_send(p.e, 0, 1, 0, CAPACITY + 2);
 	EVENTUALLY(harness_info(p.link).accepted == CAPACITY + 2);
 	CHECK_EQ(peal_link_set_route(p.link, PEAL_ROUTE_PEER, 0),
 		 PEAL_ETIMEDOUT);
 	harness_send(p.e, 0, 1, CAPACITY + 2, 2);
 	EVENTUALLY(harness_info(p.link).accepted == CAPACITY + 4);
-	CHECK_OK(peal_kernel_stop(p.first, PATIENCE));
+	CHECK_OK(peal_kernel_stop(p.first, MAX_WAIT));
 	identity_sleep_us(100000); /* until the receiver knows of it */
 	CHECK_OK(peal_kernel_resume(p.second));
 	all = CAPACITY + 4;
 	harness_receive(p.e, 1, 0, all);
-	CHECK_EQ(peal_receive(p.e, buffer, sizeof(buffer), &r, PATIENCE),
+	CHECK_EQ(peal_receive(p.e, buffer, sizeof(buffer), &r, MAX_WAIT),
 		 PEAL_EEND);
-	CHECK_OK(peal_kernel_wait(p.second, PATIENCE));
+	CHECK_OK(peal_kernel_wait(p.second, MAX_WAIT));
 	info = harness_info(p.link);
 	CHECK(harness_holds(&info));
 	CHECK_EQ(info.delivered, all);
 	CHECK_OK(peal_runtime_shutdown(p.rt));
 }
 
-PEAL_TEST_MAIN(RUN(errors_of_a_hand_over_name_link_and_pair);
-	       RUN(hand_over_of_an_ended_link_is_stopped);
-	       RUN(hand_over_of_a_full_ring_waits_and_then_goes_through);
-	       RUN(hand_over_that_waits_for_ever_ends_with_its_sender);
-	       RUN(ring_that_was_not_sealed_outlives_its_receiver);
-	       RUN(sender_that_stops_during_a_hand_over_loses_nothing_it_sent);)
+PEAL_TEST_MAIN(RUN(handover_errors_name_link_and_pair);
+	       RUN(handover_of_ended_link_returns_estopped);
+	       RUN(handover_of_full_ring_waits_and_completes);
+	       RUN(endless_handover_wait_ends_with_its_sender);
+	       RUN(unsealed_ring_outlives_its_receiver);
+	       RUN(sender_stop_during_handover_loses_no_message);)

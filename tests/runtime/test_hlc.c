@@ -4,7 +4,9 @@
  * messages between devices. Each word is near the host's clock. The device
  * clocks differ by more than a day.
  */
-#include "runtime/deadline_scene.h"
+
+#include <peal/hlc.h>
+#include "runtime/deadline_fixture.h"
 
 #define THREADS 4
 #define WORDS 50000
@@ -13,7 +15,7 @@
 /* Returns the time of a word minus the host's clock, in ns. */
 static int64_t ahead(uint64_t word)
 {
-	return (int64_t)(peal_hlc_ns(word) - peal_clock_common_ns());
+	return (int64_t)(peal_hlc_ns(word) - peal_clock_host_ns());
 }
 
 static uint64_t word_at(uint64_t ns)
@@ -21,7 +23,7 @@ static uint64_t word_at(uint64_t ns)
 	return ns >> PEAL_HLC_UNIT_BITS << PEAL_HLC_COUNT_BITS;
 }
 
-PEAL_TEST(words_grow_and_are_near_the_clock)
+PEAL_TEST(words_increase_and_stay_near_the_clock)
 {
 	struct peal_hlc clock = { 0 };
 	uint64_t last = 0, i, word;
@@ -35,7 +37,7 @@ PEAL_TEST(words_grow_and_are_near_the_clock)
 	/* merges old words and a word that is ahead, within the limit */
 	CHECK_OK(peal_hlc_merge(&clock, 0, &word));
 	CHECK(word > last);
-	last = word_at(peal_clock_common_ns() + 900 * (uint64_t)MS) | 7;
+	last = word_at(peal_clock_host_ns() + 900 * (uint64_t)MS) | 7;
 	CHECK_OK(peal_hlc_merge(&clock, last, &word));
 	CHECK_EQ(word, last + 1);
 	CHECK_EQ(peal_hlc_now(&clock), last + 2);
@@ -43,10 +45,10 @@ PEAL_TEST(words_grow_and_are_near_the_clock)
 	CHECK_EQ(peal_hlc_now(&clock), last + 4);
 }
 
-PEAL_TEST(a_count_that_is_full_goes_on_in_the_next_unit)
+PEAL_TEST(full_counter_advances_to_next_unit)
 {
 	struct peal_hlc clock = { 0 };
-	uint64_t unit = word_at(peal_clock_common_ns() + 500 * (uint64_t)MS);
+	uint64_t unit = word_at(peal_clock_host_ns() + 500 * (uint64_t)MS);
 	uint64_t word, last = 0, i;
 
 	CHECK_OK(peal_hlc_merge(&clock, unit | 0xfffe, &word));
@@ -60,10 +62,10 @@ PEAL_TEST(a_count_that_is_full_goes_on_in_the_next_unit)
 	CHECK(ahead(word) < 500 * MS + MS);
 }
 
-PEAL_TEST(a_word_that_is_far_ahead_is_refused_and_changes_nothing)
+PEAL_TEST(word_far_ahead_is_refused_without_change)
 {
 	struct peal_hlc clock = { 0 };
-	uint64_t word = 77, now = peal_clock_common_ns();
+	uint64_t word = 77, now = peal_clock_host_ns();
 
 	CHECK_FAILS(peal_hlc_merge(&clock, ~0ULL, &word), PEAL_EINVAL,
 		    "ahead of the host's clock");
@@ -105,7 +107,7 @@ static int compare(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-PEAL_TEST(threads_never_have_the_same_word)
+PEAL_TEST(concurrent_threads_get_distinct_words)
 {
 	pthread_t thread[THREADS];
 	uint64_t i;
@@ -131,18 +133,18 @@ struct way {
 
 static struct way open_way(void)
 {
-	struct way y = { .rt = scene_open("") };
+	struct way y = { .rt = fixture_open("") };
 	struct peal_link_options o = { .capacity = 256 };
 	uint64_t stamp[2];
 	int i;
 
 	for (i = 0; i < 2; i++) {
-		y.k[i] = scene_kernel(y.rt, i, 1);
+		y.k[i] = fixture_kernel(y.rt, i, 1);
 		stamp[i] = harness_spawn(y.k[i], "stamp", 0);
 	}
 	y.in = harness_endpoint(y.rt);
 	y.out = harness_endpoint(y.rt);
-	scene_from(y.rt, y.in, 0, stamp[0]);
+	fixture_from(y.rt, y.in, 0, stamp[0]);
 	harness_link(y.rt, stamp[0], 0, stamp[1], o);
 	harness_to(y.rt, stamp[1], y.out, o);
 	return y;
@@ -152,7 +154,7 @@ static void send_word(struct way *y, uint64_t word)
 {
 	struct deadline_words m = { { word, 0, 0, 0 }, 1, 0 };
 
-	CHECK_OK(peal_send(y->in, 0, 0, &m, sizeof(m), PATIENCE));
+	CHECK_OK(peal_send(y->in, 0, 0, &m, sizeof(m), MAX_WAIT));
 }
 
 static struct deadline_words take_word(struct way *y)
@@ -160,12 +162,12 @@ static struct deadline_words take_word(struct way *y)
 	struct deadline_words m;
 	struct peal_received r;
 
-	CHECK_OK(peal_receive(y->out, &m, sizeof(m), &r, PATIENCE));
+	CHECK_OK(peal_receive(y->out, &m, sizeof(m), &r, MAX_WAIT));
 	CHECK_EQ(m.n, 3);
 	return m;
 }
 
-PEAL_TEST(what_happened_before_has_the_smaller_word_on_all_devices)
+PEAL_TEST(causally_earlier_events_have_smaller_words)
 {
 	struct way y = open_way();
 	uint64_t last[2] = { 0, 0 }, sent = 0, taken, word, i;
@@ -187,14 +189,14 @@ PEAL_TEST(what_happened_before_has_the_smaller_word_on_all_devices)
 			CHECK(ahead(last[i]) > -60 * SECOND);
 		}
 	}
-	scene_close(y.rt, y.k, 2);
+	fixture_close(y.rt, y.k, 2);
 }
 
-PEAL_TEST(a_worker_refuses_a_word_that_is_far_ahead)
+PEAL_TEST(worker_refuses_word_far_ahead)
 {
 	struct way y = open_way();
 	struct deadline_words m;
-	uint64_t now = peal_clock_common_ns(), near;
+	uint64_t now = peal_clock_host_ns(), near;
 
 	/* refused, although the clock of device 0 is two hours ahead */
 	send_word(&y, word_at(now + 7000 * (uint64_t)SECOND));
@@ -202,30 +204,30 @@ PEAL_TEST(a_worker_refuses_a_word_that_is_far_ahead)
 	CHECK(ahead(m.word[1]) < SECOND); /* by its own clock */
 	CHECK(m.word[2] > m.word[1]);
 	CHECK(ahead(m.word[2]) < SECOND);
-	near = word_at(peal_clock_common_ns() + 900 * (uint64_t)MS) | 0xffff;
+	near = word_at(peal_clock_host_ns() + 900 * (uint64_t)MS) | 0xffff;
 	send_word(&y, near);
 	m = take_word(&y);
 	CHECK_EQ(m.word[1], near + 1);
 	CHECK_EQ(m.word[2], near + 2);
 	CHECK_EQ(m.refused, 0);
-	scene_close(y.rt, y.k, 2);
+	fixture_close(y.rt, y.k, 2);
 }
 
 static int run_all(int argc, char **argv, uint32_t lanes)
 {
 	int peal_cases_ = 0;
 
-	scene_lanes = lanes;
+	fixture_lanes = lanes;
 	printf("%u lanes\n", lanes);
-	RUN(what_happened_before_has_the_smaller_word_on_all_devices);
-	RUN(a_worker_refuses_a_word_that_is_far_ahead);
+	RUN(causally_earlier_events_have_smaller_words);
+	RUN(worker_refuses_word_far_ahead);
 	return peal_cases_;
 }
 
-PEAL_TEST_MAIN(scene_program = &peal_program_deadlines;
-	       RUN(words_grow_and_are_near_the_clock);
-	       RUN(a_count_that_is_full_goes_on_in_the_next_unit);
-	       RUN(a_word_that_is_far_ahead_is_refused_and_changes_nothing);
-	       RUN(threads_never_have_the_same_word);
+PEAL_TEST_MAIN(fixture_program = &peal_program_deadlines;
+	       RUN(words_increase_and_stay_near_the_clock);
+	       RUN(full_counter_advances_to_next_unit);
+	       RUN(word_far_ahead_is_refused_without_change);
+	       RUN(concurrent_threads_get_distinct_words);
 	       peal_cases_ += run_all(argc, argv, 1);
 	       peal_cases_ += run_all(argc, argv, 32);)

@@ -4,25 +4,29 @@
  * Messages of inits and exits arrive. The cases cover failures, migration, full
  * mailboxes and the kernel's end.
  */
+
+#include <peal/migration.h>
+#include <peal/monitor.h>
+#include <peal/supervisor.h>
 #include "runtime/both_lanes.h"
-#include "runtime/hasty.h"
+#include "runtime/short_timeout.h"
 #include "runtime/hooks.h"
 
 PEAL_DECLARE_PROGRAM(hooks);
 
 /* A kernel with actor `teller` on worker 0, which passes messages on to `e`. */
-struct house {
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
 	struct peal_kernel *k;
 	uint64_t teller;
 };
 
-static struct house open_with(struct peal_runtime *rt,
-			      struct peal_kernel_options o, int listens)
+static struct fixture open_with(struct peal_runtime *rt,
+				struct peal_kernel_options o, int listens)
 {
 	struct peal_link_options large = { .capacity = 1024 };
-	struct house h = { .rt = rt };
+	struct fixture h = { .rt = rt };
 
 	h.e = harness_endpoint(rt);
 	o.size = sizeof(o);
@@ -36,12 +40,12 @@ static struct house open_with(struct peal_runtime *rt,
 	return h;
 }
 
-static struct house house_open(uint32_t workers)
+static struct fixture fixture_open(uint32_t workers)
 {
 	struct peal_kernel_options o = {
 		.workers = workers,
-		.spawn_rooms = 4,
-		.spawn_state_bytes = sizeof(struct hooks_state),
+		.max_spawned_actors = 4,
+		.spawned_state_bytes = sizeof(struct hooks_state),
 		.max_monitors = 8,
 		.max_supervisors = 2,
 		.max_actors = 4096,
@@ -50,7 +54,7 @@ static struct house house_open(uint32_t workers)
 	return open_with(harness_open(2, ""), o, 1);
 }
 
-static struct peal_kernel_info info_of(const struct house *h)
+static struct peal_kernel_info info_of(const struct fixture *h)
 {
 	struct peal_kernel_info info;
 
@@ -58,7 +62,7 @@ static struct peal_kernel_info info_of(const struct house *h)
 	return info;
 }
 
-static int try_guest(const struct house *h, const char *handler, uint32_t id,
+static int try_guest(const struct fixture *h, const char *handler, uint32_t id,
 		     uint32_t wish, struct peal_actor_options o,
 		     uint64_t *address_out)
 {
@@ -70,7 +74,7 @@ static int try_guest(const struct house *h, const char *handler, uint32_t id,
 	return peal_actor_spawn(h->k, handler, &o, address_out);
 }
 
-static uint64_t guest(const struct house *h, uint32_t id, uint32_t worker,
+static uint64_t guest(const struct fixture *h, uint32_t id, uint32_t worker,
 		      uint32_t wish)
 {
 	struct peal_actor_options o = { .worker = 1 + worker };
@@ -82,19 +86,19 @@ static uint64_t guest(const struct house *h, uint32_t id, uint32_t worker,
 
 /* Receives the next message. Checks its type, the actor's id and the actor's
  * count of messages. */
-static void hear(const struct house *h, uint16_t type, uint32_t id,
+static void hear(const struct fixture *h, uint16_t type, uint32_t id,
 		 uint32_t messages)
 {
 	struct peal_received r;
 	uint64_t message = 0;
 
-	CHECK_OK(peal_receive(h->e, &message, sizeof(message), &r, PATIENCE));
+	CHECK_OK(peal_receive(h->e, &message, sizeof(message), &r, MAX_WAIT));
 	CHECK_EQ(r.type, type);
 	CHECK_EQ((uint32_t)message, id);
 	CHECK_EQ(message >> 32, messages);
 }
 
-static void hear_nothing(const struct house *h)
+static void hear_nothing(const struct fixture *h)
 {
 	struct peal_received r;
 	uint64_t message;
@@ -102,7 +106,7 @@ static void hear_nothing(const struct house *h)
 	CHECK(peal_receive(h->e, &message, sizeof(message), &r, 0) < 0);
 }
 
-static struct peal_link *link_to(const struct house *h, uint64_t actor)
+static struct peal_link *link_to(const struct fixture *h, uint64_t actor)
 {
 	struct peal_link_options none = { .capacity = 0 };
 	static uint32_t port;
@@ -110,36 +114,36 @@ static struct peal_link *link_to(const struct house *h, uint64_t actor)
 	return harness_from(h->rt, h->e, port++ % 64, actor, none);
 }
 
-static void end(const struct house *h, struct peal_link *link)
+static void end(const struct fixture *h, struct peal_link *link)
 {
-	CHECK_OK(peal_send_end(h->e, harness_info(link).from_port, PATIENCE));
+	CHECK_OK(peal_send_end(h->e, harness_info(link).from_port, MAX_WAIT));
 }
 
-static void say(const struct house *h, struct peal_link *link, uint16_t type)
+static void say(const struct fixture *h, struct peal_link *link, uint16_t type)
 {
 	uint64_t nothing = 0;
 
 	CHECK_OK(peal_send(h->e, harness_info(link).from_port, type, &nothing,
-			   sizeof(nothing), PATIENCE));
+			   sizeof(nothing), MAX_WAIT));
 }
 
-static struct hooks_state state_of(const struct house *h, uint64_t actor)
+static struct hooks_state state_of(const struct fixture *h, uint64_t actor)
 {
 	struct hooks_state state;
 
 	harness_conserved(h->rt);
-	CHECK_OK(peal_kernel_suspend(h->k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(h->k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(h->rt, actor, &state, sizeof(state)));
 	CHECK_OK(peal_kernel_resume(h->k));
 	return state;
 }
 
 /* Checks the counts of inits, exits and failed handlers, and shuts down. */
-static void house_close(struct house *h, uint64_t inits, uint64_t exits,
-			uint64_t failed)
+static void fixture_close(struct fixture *h, uint64_t inits, uint64_t exits,
+			  uint64_t failed)
 {
 	harness_conserved(h->rt);
-	EVENTUALLY(info_of(h).told == info_of(h).mail_done);
+	EVENTUALLY(info_of(h).mailbox_sends == info_of(h).mailbox_done);
 	CHECK_EQ(info_of(h).inits, inits);
 	CHECK_EQ(info_of(h).exits, exits);
 	CHECK_EQ(info_of(h).failed, failed);
@@ -149,9 +153,9 @@ static void house_close(struct house *h, uint64_t inits, uint64_t exits,
 
 /* ---- begin and end ------------------------------------------------------- */
 
-PEAL_TEST(an_init_runs_without_a_message_and_an_exit_before_the_retire_returns)
+PEAL_TEST(init_runs_at_spawn_and_exit_before_retire_ends)
 {
-	struct house h = house_open(2);
+	struct fixture h = fixture_open(2);
 	struct peal_monitor_options o = { .size = sizeof(o) };
 	struct peal_endpoint *ear = harness_endpoint(h.rt);
 	struct peal_link *link;
@@ -172,19 +176,19 @@ PEAL_TEST(an_init_runs_without_a_message_and_an_exit_before_the_retire_returns)
 	CHECK_OK(peal_actor_retire(h.rt, actor));
 	CHECK_EQ(info_of(&h).exits, 1);
 	hear(&h, HOOKS_ENDED, 7, 2);
-	CHECK_OK(peal_receive(ear, &down, sizeof(down), &r, PATIENCE));
+	CHECK_OK(peal_receive(ear, &down, sizeof(down), &r, MAX_WAIT));
 	CHECK_EQ(down.reason, PEAL_DOWN_RETIRED);
 	CHECK_EQ(peal_actor_retire(h.rt, actor), PEAL_ENOENT);
 	/* hooks are no messages: 2 for the actor, 2 for the teller */
 	EVENTUALLY(info_of(&h).handled == 4);
-	house_close(&h, 1, 1, 0);
+	fixture_close(&h, 1, 1, 0);
 }
 
-PEAL_TEST(thousands_that_are_made_and_ended_at_once_have_theirs_each)
+PEAL_TEST(mass_spawn_and_retire_run_each_hook_once)
 {
 	enum { N = 3000 };
 	static uint64_t actor[N];
-	struct house h = house_open(2);
+	struct fixture h = fixture_open(2);
 	struct peal_actor_options o = { .size = sizeof(o) };
 	uint32_t init[3] = { 0, 0, 0 }, i;
 	struct hooks_state state;
@@ -193,7 +197,7 @@ PEAL_TEST(thousands_that_are_made_and_ended_at_once_have_theirs_each)
 	o.init_bytes = sizeof(init);
 	CHECK_OK(peal_actor_spawn_many(h.k, "guest", &o, N, actor));
 	EVENTUALLY(info_of(&h).inits == N);
-	CHECK_OK(peal_kernel_suspend(h.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(h.k, MAX_WAIT));
 	for (i = 0; i < N; i++) {
 		CHECK_OK(peal_actor_state(h.rt, actor[i], &state,
 					  sizeof(state)));
@@ -204,12 +208,12 @@ PEAL_TEST(thousands_that_are_made_and_ended_at_once_have_theirs_each)
 	CHECK_OK(peal_actor_retire_many(h.rt, actor, N));
 	CHECK_EQ(info_of(&h).exits, N);
 	CHECK_EQ(info_of(&h).actors, 1);
-	house_close(&h, N, N, 0);
+	fixture_close(&h, N, N, 0);
 }
 
-PEAL_TEST(a_handler_without_hooks_runs_for_messages_alone)
+PEAL_TEST(handler_without_hooks_runs_only_for_messages)
 {
-	struct house h = house_open(1);
+	struct fixture h = fixture_open(1);
 	struct peal_actor_options o = { .worker = 1 };
 	struct peal_link *link;
 	uint64_t actor;
@@ -222,34 +226,33 @@ PEAL_TEST(a_handler_without_hooks_runs_for_messages_alone)
 	CHECK_EQ(state_of(&h, actor).inits, 0);
 	CHECK_OK(peal_link_destroy(link));
 	CHECK_OK(peal_actor_retire(h.rt, actor));
-	house_close(&h, 0, 0, 0);
+	fixture_close(&h, 0, 0, 0);
 }
 
 /* ---- made by handlers ---------------------------------------------------- */
 
-static struct hooks_order obey(const struct house *h, struct peal_link *link,
+static struct hooks_order obey(const struct fixture *h, struct peal_link *link,
 			       uint16_t type, struct hooks_order o)
 {
 	CHECK_OK(peal_send(h->e, harness_info(link).from_port, type, &o,
-			   sizeof(o), PATIENCE));
+			   sizeof(o), MAX_WAIT));
 	return o;
 }
 
-static struct hooks_order answer(const struct house *h, uint16_t type)
+static struct hooks_order answer(const struct fixture *h, uint16_t type)
 {
 	struct hooks_order o;
 	struct peal_received r;
 
-	CHECK_OK(peal_receive(h->e, &o, sizeof(o), &r, PATIENCE));
+	CHECK_OK(peal_receive(h->e, &o, sizeof(o), &r, MAX_WAIT));
 	CHECK_EQ(r.type, type);
 	CHECK_OK(o.result);
 	return o;
 }
 
-PEAL_TEST(
-	who_is_told_at_once_has_its_init_first_and_its_room_is_free_after_the_exit)
+PEAL_TEST(init_precedes_first_tell_and_exit_frees_the_slot)
 {
-	struct house h = house_open(1);
+	struct fixture h = fixture_open(1);
 	struct peal_link_options none = { .capacity = 0 };
 	uint64_t maker = harness_spawn(h.k, "maker", 0), actor;
 	struct hooks_order o = { .n = 1, .teller = 1 + (uint32_t)h.teller };
@@ -260,13 +263,14 @@ PEAL_TEST(
 	h.e = harness_endpoint(h.rt); /* for the maker's answers */
 	harness_to(h.rt, maker, h.e, none);
 	for (i = 0; i < 9; i++) { /* there are 4 slots */
-		struct house to = h, from = h;
+		struct fixture to = h, from = h;
 
 		to.e = ears;
 		obey(&to, link, HOOKS_MAKE, o);
 		actor = (maker >> 32 << 32) | answer(&from, HOOKS_MAKE).actor;
 		hear(&to, HOOKS_BEGUN, 0, 0);
-		EVENTUALLY(info_of(&h).told == info_of(&h).mail_done);
+		EVENTUALLY(info_of(&h).mailbox_sends ==
+			   info_of(&h).mailbox_done);
 		CHECK_EQ(state_of(&h, actor).messages, 1);
 		CHECK_EQ(state_of(&h, actor).odd, 0);
 		if (i % 3 == 0) {
@@ -281,10 +285,10 @@ PEAL_TEST(
 			by = link;
 			CHECK_OK(peal_send_to(ears, harness_info(by).from_port,
 					      actor, HOOKS_LEAVE, &nothing, 8,
-					      PATIENCE));
+					      MAX_WAIT));
 			CHECK_OK(peal_send_to(ears, harness_info(by).from_port,
 					      actor, HOOKS_COUNT, &nothing, 8,
-					      PATIENCE));
+					      MAX_WAIT));
 		}
 		hear(&to, HOOKS_ENDED, 0, i % 3 == 2 ? 2 : 1);
 		EVENTUALLY(info_of(&h).retired == i + 1);
@@ -292,19 +296,19 @@ PEAL_TEST(
 	EVENTUALLY(harness_info(link).queued == 0);
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 3);
 	h.e = ears;
-	house_close(&h, 9, 9, 0);
+	fixture_close(&h, 9, 9, 0);
 }
 
-PEAL_TEST(who_ends_itself_in_its_init_has_its_exit_and_no_message)
+PEAL_TEST(self_retire_in_init_runs_exit_without_messages)
 {
-	struct house h = house_open(1);
+	struct fixture h = fixture_open(1);
 	struct peal_link_options none = { .capacity = 0 };
 	uint64_t maker = harness_spawn(h.k, "maker", 0);
 	struct hooks_order o = { .n = 3,
 				 .teller = 1 + (uint32_t)h.teller,
 				 .wish = HOOKS_MEETS };
 	struct peal_link *link = link_to(&h, maker);
-	struct house from = h;
+	struct fixture from = h;
 	uint32_t i;
 
 	from.e = harness_endpoint(h.rt);
@@ -315,17 +319,17 @@ PEAL_TEST(who_ends_itself_in_its_init_has_its_exit_and_no_message)
 		hear(&h, HOOKS_BEGUN, i, 0);
 	for (i = 0; i < 3; i++)
 		hear(&h, HOOKS_ENDED, i, 0);
-	EVENTUALLY(info_of(&h).mail_dead == 3);
+	EVENTUALLY(info_of(&h).mailbox_dead == 3);
 	CHECK_EQ(info_of(&h).retired, 3);
-	house_close(&h, 3, 3, 0);
+	fixture_close(&h, 3, 3, 0);
 }
 
 /* ---- failures ------------------------------------------------------------ */
 
-PEAL_TEST(who_fails_in_its_init_is_over)
+PEAL_TEST(failing_init_ends_the_actor)
 {
 	struct peal_kernel_options o = { .workers = 1 }; /* no monitors */
-	struct house h = open_with(harness_open(1, ""), o, 1);
+	struct fixture h = open_with(harness_open(1, ""), o, 1);
 	uint64_t actor = guest(&h, 3, 0, HOOKS_FAILS_INIT);
 	struct peal_link *link;
 
@@ -335,15 +339,15 @@ PEAL_TEST(who_fails_in_its_init_is_over)
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_DOWN] == 1);
 	CHECK_OK(peal_link_destroy(link));
 	CHECK_OK(peal_actor_retire(h.rt, actor)); /* without an exit */
-	house_close(&h, 1, 0, 1);
+	fixture_close(&h, 1, 0, 1);
 }
 
-PEAL_TEST(who_begins_anew_has_its_init_again_and_no_exit)
+PEAL_TEST(restart_runs_init_and_no_exit)
 {
-	struct house h = house_open(1);
+	struct fixture h = fixture_open(1);
 	struct peal_supervisor_options so = { .size = sizeof(so),
 					      .strategy = PEAL_ONE_FOR_ONE,
-					      .restarts = 3,
+					      .max_restarts = 3,
 					      .period_ns = 60 * SECOND };
 	struct peal_supervisor *s;
 	struct peal_actor_options o = { .worker = 1 };
@@ -366,15 +370,15 @@ PEAL_TEST(who_begins_anew_has_its_init_again_and_no_exit)
 	CHECK_OK(peal_link_destroy(link));
 	CHECK_OK(peal_actor_retire(h.rt, actor));
 	hear(&h, HOOKS_ENDED, 4, 1);
-	house_close(&h, 2, 1, 1);
+	fixture_close(&h, 2, 1, 1);
 }
 
-PEAL_TEST(whose_init_fails_again_and_again_is_given_up)
+PEAL_TEST(repeatedly_failing_init_exhausts_supervisor)
 {
-	struct house h = house_open(1);
+	struct fixture h = fixture_open(1);
 	struct peal_supervisor_options so = { .size = sizeof(so),
 					      .strategy = PEAL_ONE_FOR_ONE,
-					      .restarts = 2,
+					      .max_restarts = 2,
 					      .period_ns = 60 * SECOND };
 	struct peal_supervisor_info info;
 	struct peal_supervisor *s;
@@ -392,16 +396,16 @@ PEAL_TEST(whose_init_fails_again_and_again_is_given_up)
 		hear(&h, HOOKS_BEGUN, 5, 0);
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_DOWN] == 1);
 	CHECK_OK(peal_supervisor_info(s, &info));
-	CHECK(info.given_up);
-	house_close(&h, 3, 0, 3);
+	CHECK(info.exhausted);
+	fixture_close(&h, 3, 0, 3);
 }
 
-PEAL_TEST(who_fails_in_its_exit_is_gone_all_the_same)
+PEAL_TEST(failing_exit_still_ends_the_actor)
 {
-	struct house h = house_open(1);
+	struct fixture h = fixture_open(1);
 	struct peal_supervisor_options so = { .size = sizeof(so),
 					      .strategy = PEAL_ONE_FOR_ALL,
-					      .restarts = 1,
+					      .max_restarts = 1,
 					      .period_ns = 60 * SECOND };
 	struct peal_supervisor_info info;
 	struct peal_supervisor *s;
@@ -420,20 +424,20 @@ PEAL_TEST(who_fails_in_its_exit_is_gone_all_the_same)
 	}
 	CHECK_OK(peal_supervisor_info(s, &info)); /* exits do not count */
 	CHECK_EQ(info.failures, 0);
-	CHECK_EQ(info.given_up, 0);
+	CHECK_EQ(info.exhausted, 0);
 	CHECK_EQ(info_of(&h).actors, 1);
-	house_close(&h, 3, 3, 3);
+	fixture_close(&h, 3, 3, 3);
 }
 
 /* ---- free slots ---------------------------------------------------------- */
 
 /* The teller's port is not connected: the mailbox of its worker fills up. */
-PEAL_TEST(hooks_wait_for_room_and_nobody_else_does)
+PEAL_TEST(blocked_hooks_do_not_block_other_actors)
 {
 	struct peal_kernel_options ko = { .mailbox_slots = 32,
 					  .max_actors = 128,
 					  .max_monitors = 4 };
-	struct house h = open_with(harness_open(1, ""), ko, 0);
+	struct fixture h = open_with(harness_open(1, ""), ko, 0);
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_actor_options o = { .worker = 1 };
 	struct peal_monitor_options mo = { .size = sizeof(mo) };
@@ -458,8 +462,8 @@ PEAL_TEST(hooks_wait_for_room_and_nobody_else_does)
 	first = link_to(&h, actor[63]);
 	say(&h, first, HOOKS_COUNT);
 	/* the exit of actor 0 waits for a free slot for its message */
-	CHECK_HASTY(h.rt, peal_actor_retire(h.rt, actor[0]), PEAL_EAGAIN,
-		    "wait for room");
+	CHECK_TIMES_OUT(h.rt, peal_actor_retire(h.rt, actor[0]), PEAL_EAGAIN,
+			"wait for room");
 	CHECK_EQ(info_of(&h).exits, 0);
 	harness_to(h.rt, h.teller, h.e, none);
 	for (i = 0; i < 65; i++) {
@@ -467,7 +471,7 @@ PEAL_TEST(hooks_wait_for_room_and_nobody_else_does)
 		uint64_t message;
 
 		CHECK_OK(peal_receive(h.e, &message, sizeof(message), &r,
-				      PATIENCE));
+				      MAX_WAIT));
 		CHECK(!r.down);
 		waits += r.type == HOOKS_ENDED;
 	}
@@ -478,12 +482,12 @@ PEAL_TEST(hooks_wait_for_room_and_nobody_else_does)
 	CHECK_EQ(info_of(&h).actors, 66);
 	CHECK_OK(peal_actor_retire(h.rt, actor[0])); /* its exit has run */
 	CHECK_EQ(info_of(&h).actors, 65);
-	house_close(&h, 64, 1, 0);
+	fixture_close(&h, 64, 1, 0);
 }
 
-PEAL_TEST(an_init_has_no_port_yet_and_an_exit_emits)
+PEAL_TEST(init_has_no_port_and_exit_emits)
 {
-	struct house h = house_open(1);
+	struct fixture h = fixture_open(1);
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_actor_options o = { .worker = 1 };
 	struct peal_link *link;
@@ -497,17 +501,17 @@ PEAL_TEST(an_init_has_no_port_yet_and_an_exit_emits)
 	say(&h, link, HOOKS_COUNT);
 	hear(&h, HOOKS_COUNT, 8, 1);
 	end(&h, link);
-	CHECK_OK(peal_kernel_drain(h.k, PATIENCE));
+	CHECK_OK(peal_kernel_drain(h.k, MAX_WAIT));
 	hear(&h, HOOKS_ENDED, 8, 1);
-	house_close(&h, 1, 1, 0);
+	fixture_close(&h, 1, 1, 0);
 }
 
 /* ---- the kernel's end ---------------------------------------------------- */
 
-PEAL_TEST(a_drain_runs_exits_behind_all_messages_and_handles_what_they_tell)
+PEAL_TEST(drain_runs_exits_and_handles_their_messages)
 {
 	enum { N = 100, EACH = 20 };
-	struct house h = house_open(3);
+	struct fixture h = fixture_open(3);
 	uint64_t actor[N], seen[N] = { 0 };
 	struct peal_link *link[8];
 	struct peal_received r;
@@ -518,7 +522,7 @@ PEAL_TEST(a_drain_runs_exits_behind_all_messages_and_handles_what_they_tell)
 		actor[i] = guest(&h, i, i % 3, 0);
 	for (i = 0; i < N; i++)
 		CHECK_OK(peal_receive(h.e, &message, sizeof(message), &r,
-				      PATIENCE));
+				      MAX_WAIT));
 	for (i = 0; i < 8; i++)
 		link[i] = link_to(&h, actor[i]);
 	for (j = 0; j < EACH; j++)
@@ -526,22 +530,23 @@ PEAL_TEST(a_drain_runs_exits_behind_all_messages_and_handles_what_they_tell)
 			say(&h, link[i], HOOKS_COUNT);
 	for (i = 0; i < 8; i++)
 		end(&h, link[i]);
-	CHECK_OK(peal_kernel_drain(h.k, PATIENCE));
+	CHECK_OK(peal_kernel_drain(h.k, MAX_WAIT));
 	for (i = 0; i < N; i++) {
 		CHECK_OK(peal_receive(h.e, &message, sizeof(message), &r,
-				      PATIENCE));
+				      MAX_WAIT));
 		CHECK_EQ(r.type, HOOKS_ENDED);
 		CHECK((uint32_t)message < N && !seen[(uint32_t)message]++);
 		CHECK_EQ(message >> 32, (uint32_t)message < 8 ? EACH : 0);
 	}
 	CHECK_EQ(info_of(&h).state, PEAL_KERNEL_STOPPED);
-	house_close(&h, N, N, 0);
+	fixture_close(&h, N, N, 0);
 }
 
-PEAL_TEST(a_kernel_that_ends_with_its_inputs_runs_exits)
+PEAL_TEST(drain_when_inputs_end_runs_exits)
 {
-	struct peal_kernel_options o = { .end_with_inputs = 1, .workers = 2 };
-	struct house h = open_with(harness_open(1, ""), o, 1);
+	struct peal_kernel_options o = { .drain_when_inputs_end = 1,
+					 .workers = 2 };
+	struct fixture h = open_with(harness_open(1, ""), o, 1);
 	uint64_t actor = guest(&h, 9, 1, 0);
 	struct peal_link *link;
 
@@ -550,26 +555,26 @@ PEAL_TEST(a_kernel_that_ends_with_its_inputs_runs_exits)
 	say(&h, link, HOOKS_COUNT);
 	end(&h, link);
 	hear(&h, HOOKS_ENDED, 9, 1);
-	CHECK_OK(peal_kernel_wait(h.k, PATIENCE));
-	house_close(&h, 1, 1, 0);
+	CHECK_OK(peal_kernel_wait(h.k, MAX_WAIT));
+	fixture_close(&h, 1, 1, 0);
 }
 
-PEAL_TEST(a_stop_runs_none)
+PEAL_TEST(stop_runs_no_exit)
 {
-	struct house h = house_open(1);
+	struct fixture h = fixture_open(1);
 
 	guest(&h, 1, 0, 0);
 	hear(&h, HOOKS_BEGUN, 1, 0);
-	CHECK_OK(peal_kernel_stop(h.k, PATIENCE));
-	house_close(&h, 1, 0, 0);
+	CHECK_OK(peal_kernel_stop(h.k, MAX_WAIT));
+	fixture_close(&h, 1, 0, 0);
 }
 
 /* ---- migration ----------------------------------------------------------- */
 
-PEAL_TEST(who_moves_has_neither_and_its_exit_where_it_lives)
+PEAL_TEST(migration_runs_no_hook_and_exit_runs_at_target)
 {
-	struct house h = house_open(2);
-	struct peal_migrate_options o = { .size = sizeof(o), .worker = 2 };
+	struct fixture h = fixture_open(2);
+	struct peal_migration_options o = { .size = sizeof(o), .worker = 2 };
 	uint64_t actor = guest(&h, 2, 0, 0), other = guest(&h, 3, 0, 0), now;
 
 	hear(&h, HOOKS_BEGUN, 2, 0);
@@ -580,19 +585,19 @@ PEAL_TEST(who_moves_has_neither_and_its_exit_where_it_lives)
 	CHECK_OK(peal_actor_retire(h.rt, actor));
 	CHECK_EQ(info_of(&h).exits, 1);
 	hear(&h, HOOKS_ENDED, 2, 0);
-	CHECK_OK(peal_kernel_drain(h.k, PATIENCE));
+	CHECK_OK(peal_kernel_drain(h.k, MAX_WAIT));
 	hear(&h, HOOKS_ENDED, 3, 0);
-	house_close(&h, 2, 2, 0);
+	fixture_close(&h, 2, 2, 0);
 }
 
-PEAL_TEST(who_waits_for_its_init_does_not_move)
+PEAL_TEST(actor_with_pending_init_does_not_migrate)
 {
 	struct peal_kernel_options ko = { .mailbox_slots = 32,
 					  .max_actors = 128,
 					  .workers = 2 };
-	struct house h = open_with(harness_open(1, ""), ko, 0);
+	struct fixture h = open_with(harness_open(1, ""), ko, 0);
 	struct peal_link_options none = { .capacity = 0 };
-	struct peal_migrate_options o = { .size = sizeof(o), .worker = 2 };
+	struct peal_migration_options o = { .size = sizeof(o), .worker = 2 };
 	struct peal_worker_info worker;
 	uint64_t actor = 0, now;
 	uint32_t i;
@@ -607,24 +612,22 @@ PEAL_TEST(who_waits_for_its_init_does_not_move)
 	harness_to(h.rt, h.teller, h.e, none);
 	for (i = 0; i < 63; i++)
 		hear(&h, HOOKS_BEGUN, i, 0);
-	house_close(&h, 63, 0, 0);
+	fixture_close(&h, 63, 0, 0);
 }
 
-PEAL_TEST_MAIN(
-	RUN_LANES(
-		an_init_runs_without_a_message_and_an_exit_before_the_retire_returns);
-	RUN_LANES(thousands_that_are_made_and_ended_at_once_have_theirs_each);
-	RUN_LANES(a_handler_without_hooks_runs_for_messages_alone); RUN_LANES(
-		who_is_told_at_once_has_its_init_first_and_its_room_is_free_after_the_exit);
-	RUN_LANES(who_ends_itself_in_its_init_has_its_exit_and_no_message);
-	RUN_LANES(who_fails_in_its_init_is_over);
-	RUN_LANES(who_begins_anew_has_its_init_again_and_no_exit);
-	RUN_LANES(whose_init_fails_again_and_again_is_given_up);
-	RUN_LANES(who_fails_in_its_exit_is_gone_all_the_same);
-	RUN_LANES(hooks_wait_for_room_and_nobody_else_does);
-	RUN_LANES(an_init_has_no_port_yet_and_an_exit_emits); RUN_LANES(
-		a_drain_runs_exits_behind_all_messages_and_handles_what_they_tell);
-	RUN_LANES(a_kernel_that_ends_with_its_inputs_runs_exits);
-	RUN_LANES(a_stop_runs_none);
-	RUN_LANES(who_moves_has_neither_and_its_exit_where_it_lives);
-	RUN_LANES(who_waits_for_its_init_does_not_move);)
+PEAL_TEST_MAIN(RUN_LANES(init_runs_at_spawn_and_exit_before_retire_ends);
+	       RUN_LANES(mass_spawn_and_retire_run_each_hook_once);
+	       RUN_LANES(handler_without_hooks_runs_only_for_messages);
+	       RUN_LANES(init_precedes_first_tell_and_exit_frees_the_slot);
+	       RUN_LANES(self_retire_in_init_runs_exit_without_messages);
+	       RUN_LANES(failing_init_ends_the_actor);
+	       RUN_LANES(restart_runs_init_and_no_exit);
+	       RUN_LANES(repeatedly_failing_init_exhausts_supervisor);
+	       RUN_LANES(failing_exit_still_ends_the_actor);
+	       RUN_LANES(blocked_hooks_do_not_block_other_actors);
+	       RUN_LANES(init_has_no_port_and_exit_emits);
+	       RUN_LANES(drain_runs_exits_and_handles_their_messages);
+	       RUN_LANES(drain_when_inputs_end_runs_exits);
+	       RUN_LANES(stop_runs_no_exit);
+	       RUN_LANES(migration_runs_no_hook_and_exit_runs_at_target);
+	       RUN_LANES(actor_with_pending_init_does_not_migrate);)

@@ -49,7 +49,7 @@ static double sleep_seconds(void)
 	return (after.seconds - before.seconds) / 500;
 }
 
-PEAL_TEST(four_silent_devices_sleep)
+PEAL_TEST(idle_workers_of_four_devices_sleep)
 {
 	double each = sleep_seconds(), seconds, sleeps;
 	struct peal_runtime *rt = harness_open(DEVICES, "2-3:none");
@@ -91,4 +91,4 @@ PEAL_TEST(four_silent_devices_sleep)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST_MAIN(RUN(four_silent_devices_sleep);)
+PEAL_TEST_MAIN(RUN(idle_workers_of_four_devices_sleep);)

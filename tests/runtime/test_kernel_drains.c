@@ -5,7 +5,7 @@
  */
 #include "runtime/harness.h"
 
-PEAL_TEST(end_travels_through_three_kernels)
+PEAL_TEST(end_mark_passes_through_three_kernels)
 {
 	struct peal_kernel_options plain = { .workers = 1 };
 	struct peal_link_options o = { .capacity = 4 };
@@ -29,8 +29,8 @@ PEAL_TEST(end_travels_through_three_kernels)
 	o.require = 0;
 	harness_to(rt, actor[2], e, o);
 	harness_send(e, 0, 1, 0, 16); /* as many as the rings hold */
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_EQ(peal_send_end(e, 0, PATIENCE), PEAL_EPIPE);
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_EQ(peal_send_end(e, 0, MAX_WAIT), PEAL_EPIPE);
 	CHECK_EQ(peal_send(e, 0, 0, "", 0, 0), PEAL_EPIPE);
 	/* the kernels run on until the host drains them */
 	for (i = 0; i < 3; i++)
@@ -38,10 +38,10 @@ PEAL_TEST(end_travels_through_three_kernels)
 	for (i = 2; i >= 0; i--)
 		CHECK_OK(peal_kernel_drain(k[i], 0));
 	harness_receive(e, 1, 0, 16);
-	CHECK_EQ(peal_receive(e, buffer, sizeof(buffer), &r, PATIENCE),
+	CHECK_EQ(peal_receive(e, buffer, sizeof(buffer), &r, MAX_WAIT),
 		 PEAL_EEND);
 	for (i = 0; i < 3; i++) {
-		CHECK_OK(peal_kernel_drain(k[i], PATIENCE));
+		CHECK_OK(peal_kernel_drain(k[i], MAX_WAIT));
 		CHECK_OK(peal_kernel_info(k[i], &info));
 		CHECK_EQ(info.state, PEAL_KERNEL_STOPPED);
 		CHECK_EQ(info.handled, 16);
@@ -51,7 +51,7 @@ PEAL_TEST(end_travels_through_three_kernels)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(drain_with_an_open_input_times_out_and_names_it)
+PEAL_TEST(drain_timeout_names_the_open_input)
 {
 	struct peal_link_options o = { .capacity = 4 };
 	struct peal_kernel_options named = { .name = "waiting" };
@@ -69,15 +69,15 @@ PEAL_TEST(drain_with_an_open_input_times_out_and_names_it)
 	CHECK_OK(peal_kernel_info(k, &info));
 	CHECK_EQ(info.state, PEAL_KERNEL_DRAINING);
 	harness_send(e, 0, 1, 3, 3); /* still handled */
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_drain(k, 0));
 	CHECK_OK(peal_kernel_drain(k, INT64_MAX));
 	harness_delivered(link, 6);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(drain_with_no_room_downstream_names_the_port)
+PEAL_TEST(drain_timeout_names_the_blocked_port)
 {
 	struct peal_link_options o = { .capacity = 1 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -92,8 +92,8 @@ PEAL_TEST(drain_with_no_room_downstream_names_the_port)
 	EVENTUALLY(!peal_worker_info(k, 0, &info) && info.blocked_port == 0);
 	CHECK_FAILS(peal_kernel_drain(k, 30 * MS), PEAL_ETIMEDOUT, "port 0");
 	harness_receive(e, 1, 0, 2);
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(k, MAX_WAIT));
 	harness_conserved(rt);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
@@ -108,21 +108,21 @@ PEAL_TEST(drain_of_a_suspended_kernel_resumes_it)
 	struct peal_link *link =
 		harness_from(rt, e, 0, harness_spawn(k, "sink", 1), o);
 
-	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 	harness_send(e, 0, 1, 0, 5);
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(k, MAX_WAIT));
 	harness_delivered(link, 5);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(drain_of_a_stopped_kernel_says_so)
+PEAL_TEST(drain_of_stopped_kernel_returns_estopped)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = harness_launch(rt, 0);
 
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
-	CHECK_FAILS(peal_kernel_drain(k, PATIENCE), PEAL_ESTOPPED, "relay");
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_FAILS(peal_kernel_drain(k, MAX_WAIT), PEAL_ESTOPPED, "relay");
 	CHECK_FAILS(peal_kernel_suspend(k, 0), PEAL_ESTOPPED, "relay");
 	CHECK_FAILS(peal_kernel_resume(k), PEAL_ESTOPPED, "relay");
 	CHECK_OK(peal_kernel_stop(k, 0));
@@ -136,7 +136,7 @@ static void many_workers(uint32_t n)
 {
 	struct peal_link_options o = { .capacity = 16 };
 	struct peal_kernel_options options = { .workers = n,
-					       .end_with_inputs = 1 };
+					       .drain_when_inputs_end = 1 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
 	struct peal_endpoint *back[8];
@@ -159,14 +159,14 @@ static void many_workers(uint32_t n)
 			harness_receive(back[i], i, round * 10, 10);
 	}
 	for (i = 0; i < n; i++) /* no worker ends before the last input */
-		CHECK_OK(peal_send_end(e, (uint32_t)i, PATIENCE));
-	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+		CHECK_OK(peal_send_end(e, (uint32_t)i, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
 	for (i = 0; i < n; i++) {
 		CHECK_OK(peal_worker_info(k, (uint32_t)i, &info));
 		CHECK_EQ(info.handled, 1000);
 		CHECK_EQ(info.phase, PEAL_WORKER_DRAINED);
 		CHECK_EQ(peal_receive(back[i], buffer, sizeof(buffer), &r,
-				      PATIENCE),
+				      MAX_WAIT),
 			 PEAL_EEND);
 	}
 	harness_conserved(rt);
@@ -180,11 +180,11 @@ PEAL_TEST(one_to_eight_workers_end_with_their_inputs)
 	many_workers(8);
 }
 
-PEAL_TEST(worker_without_inputs_ends_with_the_others)
+PEAL_TEST(worker_without_inputs_ends_with_its_kernel)
 {
 	struct peal_link_options o = { .capacity = 4 };
 	struct peal_kernel_options options = { .workers = 4,
-					       .end_with_inputs = 1 };
+					       .drain_when_inputs_end = 1 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
 	struct peal_kernel *k = harness_launch_with(rt, 0, options);
@@ -194,16 +194,16 @@ PEAL_TEST(worker_without_inputs_ends_with_the_others)
 	link = harness_from(rt, e, 0, harness_spawn(k, "sink", 2), o);
 	harness_send(e, 0, 1, 0, 10);
 	CHECK_EQ(peal_kernel_wait(k, 50 * MS), PEAL_ETIMEDOUT);
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
 	harness_delivered(link, 10);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST_MAIN(RUN(end_travels_through_three_kernels);
-	       RUN(drain_with_an_open_input_times_out_and_names_it);
-	       RUN(drain_with_no_room_downstream_names_the_port);
+PEAL_TEST_MAIN(RUN(end_mark_passes_through_three_kernels);
+	       RUN(drain_timeout_names_the_open_input);
+	       RUN(drain_timeout_names_the_blocked_port);
 	       RUN(drain_of_a_suspended_kernel_resumes_it);
-	       RUN(drain_of_a_stopped_kernel_says_so);
+	       RUN(drain_of_stopped_kernel_returns_estopped);
 	       RUN(one_to_eight_workers_end_with_their_inputs);
-	       RUN(worker_without_inputs_ends_with_the_others);)
+	       RUN(worker_without_inputs_ends_with_its_kernel);)

@@ -32,7 +32,7 @@ static void open_one(struct one *o, const char *handler,
 
 static void send_type(struct one *o, uint16_t type)
 {
-	CHECK_OK(peal_send(o->e, 0, type, "x", 1, PATIENCE));
+	CHECK_OK(peal_send(o->e, 0, type, "x", 1, MAX_WAIT));
 }
 
 static struct peal_worker_info worker(struct one *o, uint32_t i)
@@ -43,7 +43,7 @@ static struct peal_worker_info worker(struct one *o, uint32_t i)
 	return info;
 }
 
-PEAL_TEST(stop_reports_what_it_leaves)
+PEAL_TEST(stop_reports_unhandled_messages)
 {
 	struct peal_kernel_options options = { .workers = 1 };
 	struct peal_link_info info;
@@ -52,12 +52,12 @@ PEAL_TEST(stop_reports_what_it_leaves)
 	open_one(&o, "sink", options);
 	harness_send(o.e, 0, 1, 0, 5);
 	EVENTUALLY(harness_info(o.link).queued == 0);
-	CHECK_OK(peal_kernel_suspend(o.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(o.k, MAX_WAIT));
 	harness_send(o.e, 0, 1, 5, 3);
 	info = harness_info(o.link);
 	CHECK_EQ(info.queued, 3);
 	CHECK_EQ(info.undelivered, 0);
-	CHECK_OK(peal_kernel_stop(o.k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(o.k, MAX_WAIT));
 	info = harness_info(o.link);
 	CHECK(harness_holds(&info));
 	CHECK_EQ(info.accepted, 8);
@@ -66,9 +66,9 @@ PEAL_TEST(stop_reports_what_it_leaves)
 	CHECK_EQ(info.undelivered, 3);
 	CHECK_EQ(info.undelivered_first, 5);
 	CHECK_EQ(info.dead[PEAL_REASON_STOPPED], 3);
-	CHECK_FAILS(peal_send(o.e, 0, 0, "x", 1, PATIENCE), PEAL_ESTOPPED,
+	CHECK_FAILS(peal_send(o.e, 0, 0, "x", 1, MAX_WAIT), PEAL_ESTOPPED,
 		    "port 0");
-	CHECK_EQ(peal_send_end(o.e, 0, PATIENCE), PEAL_ESTOPPED);
+	CHECK_EQ(peal_send_end(o.e, 0, MAX_WAIT), PEAL_ESTOPPED);
 	harness_conserved(o.rt);
 	CHECK_OK(peal_runtime_shutdown(o.rt));
 }
@@ -90,7 +90,7 @@ static void *send_until_refused(void *argument)
 	return NULL;
 }
 
-PEAL_TEST(stop_frees_a_sender_that_waits_for_ever)
+PEAL_TEST(stop_releases_a_blocked_sender)
 {
 	struct peal_kernel_options options = { .workers = 1 };
 	struct blocked b;
@@ -98,12 +98,12 @@ PEAL_TEST(stop_frees_a_sender_that_waits_for_ever)
 	pthread_t thread;
 
 	open_one(&o, "sink", options);
-	CHECK_OK(peal_kernel_suspend(o.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(o.k, MAX_WAIT));
 	b.o = &o;
 	atomic_store(&b.result, 0);
 	CHECK(!pthread_create(&thread, NULL, send_until_refused, &b));
-	EVENTUALLY(harness_info(o.link).full > 0);
-	CHECK_OK(peal_kernel_stop(o.k, PATIENCE));
+	EVENTUALLY(harness_info(o.link).full_count > 0);
+	CHECK_OK(peal_kernel_stop(o.k, MAX_WAIT));
 	EVENTUALLY(atomic_load(&b.result));
 	CHECK_EQ(atomic_load(&b.result), PEAL_ESTOPPED);
 	CHECK(!pthread_join(thread, NULL));
@@ -127,7 +127,7 @@ PEAL_TEST(abort_ends_a_handler_that_stop_names)
 	CHECK_FAILS(peal_kernel_wait(o.k, 0), PEAL_ETIMEDOUT, "actor 0");
 	CHECK_FAILS(peal_kernel_destroy(o.k), PEAL_EBUSY, "stuck");
 	began = harness_now_ns();
-	CHECK_OK(peal_kernel_abort(o.k, PATIENCE));
+	CHECK_OK(peal_kernel_abort(o.k, MAX_WAIT));
 	CHECK(harness_now_ns() - began <
 	      SECOND * (IDENTITY_SANITIZED ? 10 : 1));
 	CHECK_OK(peal_kernel_wait(o.k, 0));
@@ -135,7 +135,7 @@ PEAL_TEST(abort_ends_a_handler_that_stop_names)
 	CHECK_OK(peal_runtime_shutdown(o.rt));
 }
 
-PEAL_TEST(stop_after_an_abort_does_not_take_it_back)
+PEAL_TEST(stop_does_not_undo_an_abort)
 {
 	struct peal_kernel_options options = { .workers = 8 };
 	struct one o;
@@ -147,7 +147,7 @@ PEAL_TEST(stop_after_an_abort_does_not_take_it_back)
 
 		harness_from(o.rt, o.e, (uint32_t)i,
 			     harness_spawn(o.k, "moody", i), small);
-		CHECK_OK(peal_send(o.e, (uint32_t)i, 2, "x", 1, PATIENCE));
+		CHECK_OK(peal_send(o.e, (uint32_t)i, 2, "x", 1, MAX_WAIT));
 	}
 	send_type(&o, 2);
 	for (i = 0; i < 8; i++)
@@ -159,7 +159,7 @@ PEAL_TEST(stop_after_an_abort_does_not_take_it_back)
 	CHECK_OK(peal_runtime_shutdown(o.rt));
 }
 
-PEAL_TEST(abort_of_a_handler_that_does_not_listen_is_hung)
+PEAL_TEST(abort_of_unresponsive_handler_returns_ehung)
 {
 	struct peal_kernel_options options = { .workers = 1 };
 	uint64_t word = 0;
@@ -167,20 +167,20 @@ PEAL_TEST(abort_of_a_handler_that_does_not_listen_is_hung)
 	struct one o;
 
 	open_one(&o, "gate", options);
-	CHECK_OK(peal_send(o.e, 0, 1, &gate, sizeof(gate), PATIENCE));
+	CHECK_OK(peal_send(o.e, 0, 1, &gate, sizeof(gate), MAX_WAIT));
 	EVENTUALLY(worker(&o, 0).actor == 0);
 	CHECK_FAILS(peal_kernel_abort(o.k, 30 * MS), PEAL_EHUNG, "actor 0");
 	o.rt->end_ns = 20 * MS;
 	CHECK_EQ(peal_runtime_shutdown(o.rt), PEAL_EHUNG);
 	peal_store_release_sys(&word, 1);
-	CHECK_OK(peal_kernel_wait(o.k, PATIENCE));
+	CHECK_OK(peal_kernel_wait(o.k, MAX_WAIT));
 	harness_delivered(o.link, 1);
 	CHECK_OK(peal_runtime_shutdown(o.rt));
 }
 
-PEAL_TEST(failing_handler_makes_its_message_dead)
+PEAL_TEST(message_of_failing_handler_is_dead)
 {
-	struct peal_kernel_options options = { .end_with_inputs = 1 };
+	struct peal_kernel_options options = { .drain_when_inputs_end = 1 };
 	struct peal_kernel_info kernel;
 	struct peal_link_info info;
 	struct one o;
@@ -189,8 +189,8 @@ PEAL_TEST(failing_handler_makes_its_message_dead)
 	open_one(&o, "moody", options);
 	for (i = 0; i < 30; i++)
 		send_type(&o, i % 3 == 1);
-	CHECK_OK(peal_send_end(o.e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(o.k, PATIENCE));
+	CHECK_OK(peal_send_end(o.e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(o.k, MAX_WAIT));
 	info = harness_info(o.link);
 	CHECK(harness_holds(&info));
 	CHECK_EQ(info.delivered, 20);
@@ -203,9 +203,9 @@ PEAL_TEST(failing_handler_makes_its_message_dead)
 	CHECK_OK(peal_runtime_shutdown(o.rt));
 }
 
-PEAL_TEST(message_for_no_actor_is_dead)
+PEAL_TEST(message_without_actor_is_dead)
 {
-	struct peal_kernel_options options = { .end_with_inputs = 1 };
+	struct peal_kernel_options options = { .drain_when_inputs_end = 1 };
 	struct peal_link_info info;
 	struct one o;
 
@@ -217,8 +217,8 @@ PEAL_TEST(message_for_no_actor_is_dead)
 	harness_send(o.e, 0, 1, 5, 3);
 	o.e->ports[0].producer.actor = 0;
 	harness_send(o.e, 0, 1, 8, 2);
-	CHECK_OK(peal_send_end(o.e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(o.k, PATIENCE));
+	CHECK_OK(peal_send_end(o.e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(o.k, MAX_WAIT));
 	info = harness_info(o.link);
 	CHECK(harness_holds(&info));
 	CHECK_EQ(info.delivered, 4);
@@ -252,7 +252,7 @@ static int open_leased(struct one *o, uint64_t lease_ns)
 					   .capacity = 8 };
 	struct peal_actor_options any = { .size = sizeof(any) };
 
-	CHECK(lease_ns < (uint64_t)PATIENCE / 8);
+	CHECK(lease_ns < (uint64_t)MAX_WAIT / 8);
 	o->rt = harness_open(2, "");
 	o->e = harness_endpoint(o->rt);
 	o->k = harness_launch_with(o->rt, 0, options);
@@ -278,7 +278,7 @@ static int outlives(struct one *o, uint64_t lease_ns)
 		return 0;
 	EVENTUALLY(harness_now_ns() > until);
 	for (i = 0; i < 3; i++)
-		sent += !peal_send(o->e, 0, 0, "x", 1, PATIENCE);
+		sent += !peal_send(o->e, 0, 0, "x", 1, MAX_WAIT);
 	EVENTUALLY(harness_info(o->link).delivered == 3 ||
 		   (!peal_kernel_info(o->k, &info) &&
 		    info.state == PEAL_KERNEL_FAILED));
@@ -289,7 +289,7 @@ static int outlives(struct one *o, uint64_t lease_ns)
 	return 0;
 }
 
-PEAL_TEST(kernel_ends_when_its_lease_runs_out)
+PEAL_TEST(kernel_ends_when_its_lease_expires)
 {
 	struct peal_kernel_info info;
 	uint64_t lease_ns = 100 * MS;
@@ -297,13 +297,13 @@ PEAL_TEST(kernel_ends_when_its_lease_runs_out)
 
 	while (!outlives(&o, lease_ns))
 		lease_ns *= 2;
-	CHECK_FAILS(peal_kernel_wait(o.k, PATIENCE), PEAL_ELEASE, "relay");
+	CHECK_FAILS(peal_kernel_wait(o.k, MAX_WAIT), PEAL_ELEASE, "relay");
 	CHECK_OK(peal_kernel_info(o.k, &info));
 	CHECK_EQ(info.state, PEAL_KERNEL_FAILED);
 	CHECK_EQ(info.result, PEAL_ELEASE);
 	CHECK_EQ(peal_kernel_drain(o.k, 0), PEAL_ELEASE);
 	CHECK_OK(peal_kernel_stop(o.k, 0));
-	CHECK_EQ(peal_send(o.e, 0, 0, "x", 1, PATIENCE), PEAL_ESTOPPED);
+	CHECK_EQ(peal_send(o.e, 0, 0, "x", 1, MAX_WAIT), PEAL_ESTOPPED);
 	harness_delivered(o.link, 3);
 	CHECK_OK(peal_runtime_shutdown(o.rt));
 }
@@ -313,13 +313,13 @@ static int suspends(struct one *o, uint64_t lease_ns)
 {
 	if (!open_leased(o, lease_ns))
 		return 0;
-	if (!peal_kernel_suspend(o->k, PATIENCE))
+	if (!peal_kernel_suspend(o->k, MAX_WAIT))
 		return 1;
 	CHECK(lease_is_over(o));
 	return 0;
 }
 
-PEAL_TEST(suspended_kernel_ends_when_its_lease_runs_out)
+PEAL_TEST(suspended_kernel_ends_when_its_lease_expires)
 {
 	uint64_t lease_ns = 100 * MS;
 	struct one o;
@@ -327,12 +327,12 @@ PEAL_TEST(suspended_kernel_ends_when_its_lease_runs_out)
 	while (!suspends(&o, lease_ns))
 		lease_ns *= 2;
 	peali_watchdog_forget(o.k);
-	CHECK_EQ(peal_kernel_wait(o.k, PATIENCE), PEAL_ELEASE);
+	CHECK_EQ(peal_kernel_wait(o.k, MAX_WAIT), PEAL_ELEASE);
 	harness_conserved(o.rt);
 	CHECK_OK(peal_runtime_shutdown(o.rt));
 }
 
-PEAL_TEST(beat_moves_and_silence_is_measured)
+PEAL_TEST(heartbeat_advances_and_silence_is_measured)
 {
 	struct peal_kernel_options options = { .workers = 1 };
 	uint64_t word = 0, beat;
@@ -340,28 +340,28 @@ PEAL_TEST(beat_moves_and_silence_is_measured)
 	struct one o;
 
 	open_one(&o, "gate", options);
-	beat = worker(&o, 0).beat;
-	EVENTUALLY(worker(&o, 0).beat > beat + 2);
-	CHECK_OK(peal_send(o.e, 0, 0, &gate, sizeof(gate), PATIENCE));
+	beat = worker(&o, 0).heartbeat;
+	EVENTUALLY(worker(&o, 0).heartbeat > beat + 2);
+	CHECK_OK(peal_send(o.e, 0, 0, &gate, sizeof(gate), MAX_WAIT));
 	EVENTUALLY(worker(&o, 0).actor == 0);
-	beat = worker(&o, 0).beat;
-	EVENTUALLY(worker(&o, 0).silent_ns > (uint64_t)(100 * MS));
-	CHECK_EQ(worker(&o, 0).beat, beat);
+	beat = worker(&o, 0).heartbeat;
+	EVENTUALLY(worker(&o, 0).since_heartbeat_ns > (uint64_t)(100 * MS));
+	CHECK_EQ(worker(&o, 0).heartbeat, beat);
 	peal_store_release_sys(&word, 1);
-	EVENTUALLY(worker(&o, 0).silent_ns < (uint64_t)(100 * MS));
+	EVENTUALLY(worker(&o, 0).since_heartbeat_ns < (uint64_t)(100 * MS));
 	CHECK_EQ(worker(&o, 0).actor, -1);
 	EVENTUALLY(harness_info(o.link).queued == 0);
 	harness_delivered(o.link, 1);
 	CHECK_OK(peal_runtime_shutdown(o.rt));
 }
 
-PEAL_TEST_MAIN(RUN(stop_reports_what_it_leaves);
-	       RUN(stop_frees_a_sender_that_waits_for_ever);
+PEAL_TEST_MAIN(RUN(stop_reports_unhandled_messages);
+	       RUN(stop_releases_a_blocked_sender);
 	       RUN(abort_ends_a_handler_that_stop_names);
-	       RUN(stop_after_an_abort_does_not_take_it_back);
-	       RUN(abort_of_a_handler_that_does_not_listen_is_hung);
-	       RUN(failing_handler_makes_its_message_dead);
-	       RUN(message_for_no_actor_is_dead);
-	       RUN(kernel_ends_when_its_lease_runs_out);
-	       RUN(suspended_kernel_ends_when_its_lease_runs_out);
-	       RUN(beat_moves_and_silence_is_measured);)
+	       RUN(stop_does_not_undo_an_abort);
+	       RUN(abort_of_unresponsive_handler_returns_ehung);
+	       RUN(message_of_failing_handler_is_dead);
+	       RUN(message_without_actor_is_dead);
+	       RUN(kernel_ends_when_its_lease_expires);
+	       RUN(suspended_kernel_ends_when_its_lease_expires);
+	       RUN(heartbeat_advances_and_silence_is_measured);)

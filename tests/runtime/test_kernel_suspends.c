@@ -20,7 +20,7 @@ static void open_loop(struct loop *l, struct peal_kernel_options o,
 {
 	struct peal_link_options none = { .capacity = 0 };
 
-	o.end_with_inputs = 1;
+	o.drain_when_inputs_end = 1;
 	l->rt = harness_open(1, "");
 	l->e = harness_endpoint(l->rt);
 	l->k = harness_launch_with(l->rt, 0, o);
@@ -33,8 +33,8 @@ static void open_loop(struct loop *l, struct peal_kernel_options o,
 
 static void close_loop(struct loop *l, uint64_t count)
 {
-	CHECK_OK(peal_send_end(l->e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(l->k, PATIENCE));
+	CHECK_OK(peal_send_end(l->e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(l->k, MAX_WAIT));
 	harness_delivered(l->in, count);
 	if (l->out)
 		harness_delivered(l->out, count);
@@ -71,7 +71,7 @@ PEAL_TEST(launch_returns_when_every_worker_has_checked_in)
 	CHECK(!strcmp(kernel.name, "eight"));
 	CHECK(!strcmp(kernel.program, "relay"));
 	CHECK(kernel.memory_bytes > 0);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_EQ(state_of(k), PEAL_KERNEL_STOPPED);
 	CHECK_OK(peal_kernel_destroy(k));
 	CHECK_OK(peal_runtime_close(rt));
@@ -90,8 +90,8 @@ static void disturb(struct loop *l)
 	int i;
 
 	for (i = 0; i < 20; i++) {
-		CHECK_OK(peal_kernel_suspend(l->k, PATIENCE));
-		CHECK_OK(peal_kernel_suspend(l->k, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(l->k, MAX_WAIT));
+		CHECK_OK(peal_kernel_suspend(l->k, MAX_WAIT));
 		CHECK_OK(peal_kernel_info(l->k, &before));
 		identity_sleep_us(3000);
 		CHECK_OK(peal_kernel_info(l->k, &after));
@@ -122,7 +122,7 @@ static void suspend_under_traffic(struct peal_kernel_options o)
 	close_loop(&l, COUNT);
 }
 
-PEAL_TEST(suspended_kernel_handles_nothing_and_resumed_one_everything)
+PEAL_TEST(suspended_kernel_handles_nothing_until_resumed)
 {
 	struct peal_kernel_options o = { .workers = 1 };
 
@@ -131,14 +131,14 @@ PEAL_TEST(suspended_kernel_handles_nothing_and_resumed_one_everything)
 	suspend_under_traffic(o);
 }
 
-PEAL_TEST(kernel_with_epochs_suspends_too)
+PEAL_TEST(kernel_with_epochs_suspends)
 {
 	struct peal_kernel_options o = { .epoch_ns = 1 * MS };
 
 	suspend_under_traffic(o);
 }
 
-PEAL_TEST(suspended_state_can_be_read_and_a_running_one_not)
+PEAL_TEST(actor_state_is_readable_only_while_suspended)
 {
 	struct peal_kernel_options o = { .epoch_ns = 0 };
 	struct relay_sink sink;
@@ -149,7 +149,7 @@ PEAL_TEST(suspended_state_can_be_read_and_a_running_one_not)
 	EVENTUALLY(harness_info(l.in).queued == 0);
 	CHECK_FAILS(peal_actor_state(l.rt, l.actor, &sink, sizeof(sink)),
 		    PEAL_EBUSY, "relay");
-	CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(l.k, MAX_WAIT));
 	CHECK_EQ(state_of(l.k), PEAL_KERNEL_SUSPENDED);
 	CHECK_OK(peal_actor_state(l.rt, l.actor, &sink, sizeof(sink)));
 	CHECK_EQ(sink.received, 100);
@@ -172,7 +172,7 @@ PEAL_TEST(suspended_kernel_with_epochs_stays_suspended)
 	open_loop(&l, o, "sink");
 	/* each suspend wakes the kernel, which begins a new epoch */
 	for (i = 0; i < 2000; i++) {
-		CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(l.k, MAX_WAIT));
 		CHECK_EQ(state_of(l.k), PEAL_KERNEL_SUSPENDED);
 		CHECK_OK(peal_actor_state(l.rt, l.actor, &sink, sizeof(sink)));
 		if (i % 16 == 0)
@@ -183,7 +183,7 @@ PEAL_TEST(suspended_kernel_with_epochs_stays_suspended)
 	close_loop(&l, 0);
 }
 
-PEAL_TEST(suspend_names_how_many_are_still_in_a_handler)
+PEAL_TEST(suspend_timeout_counts_workers_in_handlers)
 {
 	struct peal_kernel_options o = { .workers = 2 };
 	uint64_t word = 0;
@@ -192,7 +192,7 @@ PEAL_TEST(suspend_names_how_many_are_still_in_a_handler)
 	struct loop l;
 
 	open_loop(&l, o, "gate");
-	CHECK_OK(peal_send(l.e, 0, 0, &gate, sizeof(gate), PATIENCE));
+	CHECK_OK(peal_send(l.e, 0, 0, &gate, sizeof(gate), MAX_WAIT));
 	EVENTUALLY(!peal_worker_info(l.k, 0, &info) && info.actor == 0);
 	CHECK_OK(peal_kernel_suspend(l.k, 0));
 	EVENTUALLY(!peal_worker_info(l.k, 1, &info) &&
@@ -200,7 +200,7 @@ PEAL_TEST(suspend_names_how_many_are_still_in_a_handler)
 	CHECK_FAILS(peal_kernel_suspend(l.k, 20 * MS), PEAL_ETIMEDOUT,
 		    "1 of 2 workers of kernel 'relay'");
 	peal_store_release_sys(&word, 1);
-	CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(l.k, MAX_WAIT));
 	CHECK_EQ(state_of(l.k), PEAL_KERNEL_SUSPENDED);
 	CHECK_OK(peal_kernel_resume(l.k));
 	close_loop(&l, 1);
@@ -220,7 +220,7 @@ PEAL_TEST(epochs_change_no_result)
 		identity_sleep_us(3000);
 	}
 	EVENTUALLY(harness_info(l.in).queued == 0);
-	CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(l.k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(l.rt, l.actor, &sink, sizeof(sink)));
 	CHECK_EQ(sink.received, 20000);
 	CHECK_EQ(sink.damaged, 0);
@@ -230,7 +230,7 @@ PEAL_TEST(epochs_change_no_result)
 	close_loop(&l, 20000);
 }
 
-PEAL_TEST(kernel_without_epochs_has_one)
+PEAL_TEST(kernel_without_epochs_counts_one_epoch)
 {
 	struct peal_kernel_options o = { .workers = 1 };
 	struct relay_sink sink;
@@ -241,7 +241,7 @@ PEAL_TEST(kernel_without_epochs_has_one)
 	identity_sleep_us(30000);
 	harness_send(l.e, 0, 1, 100, 100);
 	EVENTUALLY(harness_info(l.in).queued == 0);
-	CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(l.k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(l.rt, l.actor, &sink, sizeof(sink)));
 	CHECK_EQ(sink.epochs, 1);
 	CHECK_OK(peal_kernel_resume(l.k));
@@ -249,10 +249,10 @@ PEAL_TEST(kernel_without_epochs_has_one)
 }
 
 PEAL_TEST_MAIN(RUN(launch_returns_when_every_worker_has_checked_in);
-	       RUN(suspended_kernel_handles_nothing_and_resumed_one_everything);
-	       RUN(kernel_with_epochs_suspends_too);
-	       RUN(suspended_state_can_be_read_and_a_running_one_not);
+	       RUN(suspended_kernel_handles_nothing_until_resumed);
+	       RUN(kernel_with_epochs_suspends);
+	       RUN(actor_state_is_readable_only_while_suspended);
 	       RUN(suspended_kernel_with_epochs_stays_suspended);
-	       RUN(suspend_names_how_many_are_still_in_a_handler);
+	       RUN(suspend_timeout_counts_workers_in_handlers);
 	       RUN(epochs_change_no_result);
-	       RUN(kernel_without_epochs_has_one);)
+	       RUN(kernel_without_epochs_counts_one_epoch);)

@@ -24,10 +24,10 @@ static void ended_link_is_only_queued(const char *links, uint32_t route)
 	int i;
 
 	harness_from(rt, e, 0, echo, any);
-	CHECK_OK(peal_kernel_suspend(b, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(b, MAX_WAIT));
 	harness_send(e, 0, 1, 0, 20);
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(a, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(a, MAX_WAIT));
 	/* time for the stager to pass the END mark on */
 	for (i = 0; i < 50; i++) {
 		info = harness_info(link);
@@ -38,7 +38,7 @@ static void ended_link_is_only_queued(const char *links, uint32_t route)
 		identity_sleep_us(1000);
 	}
 	CHECK_OK(peal_kernel_resume(b));
-	CHECK_OK(peal_kernel_wait(b, PATIENCE));
+	CHECK_OK(peal_kernel_wait(b, MAX_WAIT));
 	harness_delivered(link, 20);
 	CHECK_EQ(harness_info(link).error, 0);
 	harness_conserved(rt);
@@ -52,7 +52,7 @@ PEAL_TEST(ended_link_counts_its_messages_as_queued_on_every_route)
 	ended_link_is_only_queued("0-1:none", PEAL_ROUTE_STAGED);
 }
 
-PEAL_TEST(message_that_is_held_goes_with_its_link)
+PEAL_TEST(held_message_is_counted_with_its_link)
 {
 	struct peal_link_options o = { .capacity = 4 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -65,7 +65,7 @@ PEAL_TEST(message_that_is_held_goes_with_its_link)
 
 	harness_from(rt, e, 0, echo, o);
 	harness_send(e, 0, 1, 0, 1);
-	CHECK_OK(peal_receive_peek(e, &r, PATIENCE));
+	CHECK_OK(peal_receive_peek(e, &r, MAX_WAIT));
 	CHECK_OK(peal_link_destroy(back));
 	back = harness_to(rt, echo, e, o);
 	CHECK_EQ(peal_receive_release(e), PEAL_EINVAL);
@@ -78,7 +78,7 @@ PEAL_TEST(message_that_is_held_goes_with_its_link)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(end_drops_what_is_reserved)
+PEAL_TEST(end_drops_the_reserved_message)
 {
 	struct peal_link_options o = { .capacity = 4 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -90,9 +90,9 @@ PEAL_TEST(end_drops_what_is_reserved)
 
 	harness_send(e, 0, 1, 0, 1);
 	CHECK_OK(peal_send_reserve(e, 0, 24, 0, &place));
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
 	CHECK_EQ(peal_send_commit(e, 0, 0), PEAL_EINVAL);
-	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
 	harness_delivered(link, 1);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
@@ -101,7 +101,7 @@ PEAL_TEST(end_drops_what_is_reserved)
  * Each round needs RELAY_BURST free slots and uses RELAY_BURST - 3 of them. The
  * sender gets all slots back only if an idle receiver returns its credit.
  */
-PEAL_TEST(idle_receiver_gives_its_credit_back)
+PEAL_TEST(idle_receiver_returns_its_credit)
 {
 	struct peal_link_options tight = { .capacity = RELAY_BURST };
 	struct peal_link_options wide = { .capacity = 4 * RELAY_BURST };
@@ -119,13 +119,13 @@ PEAL_TEST(idle_receiver_gives_its_credit_back)
 	harness_from(rt, e, 0, burst, wide);
 	for (i = 0; i < 10; i++) {
 		order.count += RELAY_BURST - 3;
-		CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), PATIENCE));
+		CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT));
 		EVENTUALLY(harness_info(link).delivered == order.count);
 	}
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(port_without_a_link_is_named_by_a_drain)
+PEAL_TEST(drain_names_the_unconnected_port)
 {
 	struct peal_link_options o = { .capacity = 4 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -146,7 +146,7 @@ PEAL_TEST(port_without_a_link_is_named_by_a_drain)
 }
 
 PEAL_TEST_MAIN(RUN(ended_link_counts_its_messages_as_queued_on_every_route);
-	       RUN(message_that_is_held_goes_with_its_link);
-	       RUN(end_drops_what_is_reserved);
-	       RUN(idle_receiver_gives_its_credit_back);
-	       RUN(port_without_a_link_is_named_by_a_drain);)
+	       RUN(held_message_is_counted_with_its_link);
+	       RUN(end_drops_the_reserved_message);
+	       RUN(idle_receiver_returns_its_credit);
+	       RUN(drain_names_the_unconnected_port);)

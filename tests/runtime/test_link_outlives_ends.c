@@ -36,10 +36,10 @@ static int receive_result(struct chain *c)
 	struct peal_received r;
 	char buffer[64];
 
-	return peal_receive(c->e, buffer, sizeof(buffer), &r, PATIENCE);
+	return peal_receive(c->e, buffer, sizeof(buffer), &r, MAX_WAIT);
 }
 
-PEAL_TEST(receiver_gets_all_that_a_stopped_sender_sent)
+PEAL_TEST(receiver_gets_all_messages_of_stopped_sender)
 {
 	static const uint32_t routes[] = { PEAL_ROUTE_PEER, PEAL_ROUTE_STAGED };
 	struct chain c;
@@ -47,31 +47,31 @@ PEAL_TEST(receiver_gets_all_that_a_stopped_sender_sent)
 
 	for (i = 0; i < 2; i++) {
 		open_chain(&c, routes[i]);
-		CHECK_OK(peal_kernel_suspend(c.second, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(c.second, MAX_WAIT));
 		harness_send(c.e, 0, 1, 0, 40);
 		EVENTUALLY(harness_info(c.link).accepted == 40);
-		CHECK_OK(peal_kernel_stop(c.first, PATIENCE));
+		CHECK_OK(peal_kernel_stop(c.first, MAX_WAIT));
 		identity_sleep_us(50000);
 		CHECK_EQ(harness_info(c.link).queued, 40);
 		CHECK_OK(peal_kernel_resume(c.second));
 		harness_receive(c.e, 1, 0, 40);
 		/* the second kernel has no input left, so it ends in order */
 		CHECK_EQ(receive_result(&c), PEAL_EEND);
-		CHECK_OK(peal_kernel_wait(c.second, PATIENCE));
+		CHECK_OK(peal_kernel_wait(c.second, MAX_WAIT));
 		harness_delivered(c.link, 40);
 		harness_conserved(c.rt);
 		CHECK_OK(peal_runtime_shutdown(c.rt));
 	}
 }
 
-PEAL_TEST(endpoint_gets_what_was_sent_and_then_that_it_was_stopped)
+PEAL_TEST(endpoint_gets_all_messages_then_estopped)
 {
 	struct chain c;
 
 	open_chain(&c, 0);
 	harness_send(c.e, 0, 1, 0, 30);
 	EVENTUALLY(harness_info(c.out).accepted == 30);
-	CHECK_OK(peal_kernel_stop(c.second, PATIENCE));
+	CHECK_OK(peal_kernel_stop(c.second, MAX_WAIT));
 	harness_receive(c.e, 1, 0, 30);
 	CHECK_FAILS(receive_result(&c), PEAL_ESTOPPED, "stopped before");
 	harness_delivered(c.out, 30);
@@ -79,7 +79,7 @@ PEAL_TEST(endpoint_gets_what_was_sent_and_then_that_it_was_stopped)
 	CHECK_OK(peal_runtime_shutdown(c.rt));
 }
 
-PEAL_TEST(what_is_emitted_to_a_stopped_receiver_is_closed)
+PEAL_TEST(messages_to_stopped_receiver_count_as_closed)
 {
 	struct peal_link_info info;
 	struct chain c;
@@ -87,11 +87,11 @@ PEAL_TEST(what_is_emitted_to_a_stopped_receiver_is_closed)
 	open_chain(&c, 0);
 	harness_send(c.e, 0, 1, 0, 10);
 	harness_receive(c.e, 1, 0, 10);
-	CHECK_OK(peal_kernel_stop(c.second, PATIENCE));
+	CHECK_OK(peal_kernel_stop(c.second, MAX_WAIT));
 	/* many times more than fit */
 	harness_send(c.e, 0, 1, 10, 1000);
-	CHECK_OK(peal_send_end(c.e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(c.first, PATIENCE));
+	CHECK_OK(peal_send_end(c.e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(c.first, MAX_WAIT));
 	harness_delivered(c.in, 1010);
 	info = harness_info(c.link);
 	CHECK(harness_holds(&info));
@@ -107,7 +107,7 @@ PEAL_TEST(what_is_emitted_to_a_stopped_receiver_is_closed)
 	CHECK_OK(peal_runtime_shutdown(c.rt));
 }
 
-PEAL_TEST(port_of_a_destroyed_link_drops_and_touches_nothing)
+PEAL_TEST(port_of_destroyed_link_drops_messages)
 {
 	struct peal_link_options o = { .capacity = 64 };
 	struct peal_link_info info;
@@ -146,12 +146,12 @@ PEAL_TEST(destroyed_link_ends_the_receivers_input)
 	harness_receive(c.e, 1, 0, 5);
 	CHECK_OK(peal_link_destroy(c.link));
 	CHECK_EQ(receive_result(&c), PEAL_EEND);
-	CHECK_OK(peal_kernel_wait(c.second, PATIENCE));
+	CHECK_OK(peal_kernel_wait(c.second, MAX_WAIT));
 	harness_conserved(c.rt);
 	CHECK_OK(peal_runtime_shutdown(c.rt));
 }
 
-PEAL_TEST(link_of_an_actor_to_itself_has_room_for_the_message_in_hand)
+PEAL_TEST(self_link_needs_a_slot_for_the_current_message)
 {
 	struct peal_link_options o = { .size = sizeof(o),
 				       .capacity = RELAY_BURST };
@@ -188,7 +188,7 @@ static void *send_until_refused(void *argument)
 	return NULL;
 }
 
-PEAL_TEST(receiver_may_stop_at_any_time_while_another_thread_sends)
+PEAL_TEST(receiver_may_stop_while_a_thread_sends)
 {
 	struct peal_link_options o = { .capacity = 16 };
 	struct peal_link_info info;
@@ -210,7 +210,7 @@ PEAL_TEST(receiver_may_stop_at_any_time_while_another_thread_sends)
 		atomic_store(&s.sent, 0);
 		CHECK(!pthread_create(&thread, NULL, send_until_refused, &s));
 		EVENTUALLY(atomic_load(&s.sent) > 10 * i);
-		CHECK_OK(peal_kernel_stop(k, PATIENCE));
+		CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 		CHECK_FAILS(peal_runtime_close(rt), PEAL_EBUSY, "1 kernels");
 		CHECK(!pthread_join(thread, NULL));
 		CHECK_EQ(atomic_load(&s.result), PEAL_ESTOPPED);
@@ -225,10 +225,10 @@ PEAL_TEST(receiver_may_stop_at_any_time_while_another_thread_sends)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST_MAIN(RUN(receiver_gets_all_that_a_stopped_sender_sent);
-	       RUN(endpoint_gets_what_was_sent_and_then_that_it_was_stopped);
-	       RUN(what_is_emitted_to_a_stopped_receiver_is_closed);
-	       RUN(port_of_a_destroyed_link_drops_and_touches_nothing);
+PEAL_TEST_MAIN(RUN(receiver_gets_all_messages_of_stopped_sender);
+	       RUN(endpoint_gets_all_messages_then_estopped);
+	       RUN(messages_to_stopped_receiver_count_as_closed);
+	       RUN(port_of_destroyed_link_drops_messages);
 	       RUN(destroyed_link_ends_the_receivers_input);
-	       RUN(link_of_an_actor_to_itself_has_room_for_the_message_in_hand);
-	       RUN(receiver_may_stop_at_any_time_while_another_thread_sends);)
+	       RUN(self_link_needs_a_slot_for_the_current_message);
+	       RUN(receiver_may_stop_while_a_thread_sends);)

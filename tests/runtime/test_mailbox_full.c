@@ -5,9 +5,9 @@
  * worker reserves in advance, the cases would stall for good.
  */
 #include "runtime/harness.h"
-#include "runtime/room.h"
+#include "runtime/full_mailbox.h"
 
-PEAL_DECLARE_PROGRAM(room);
+PEAL_DECLARE_PROGRAM(full_mailbox);
 
 #define WORKERS_MAX 3
 #define MESSAGES (IDENTITY_SANITIZED || test_on_gpu() ? 2000u : 20000u)
@@ -35,11 +35,12 @@ static void open_row(struct row *r, uint32_t workers, uint32_t lanes,
 	r->rt = harness_open(1, "");
 	r->e = harness_endpoint(r->rt);
 	r->workers = workers;
-	CHECK_OK(peal_kernel_launch(r->rt, 0, &peal_program_room, &o, &r->k));
+	CHECK_OK(peal_kernel_launch(r->rt, 0, &peal_program_full_mailbox, &o,
+				    &r->k));
 }
 
 /*
- * Spawns one actor per worker. Actor i tells actor next[i] (ROOM_NOBODY: none).
+ * Spawns one actor per worker. Actor i tells actor next[i] (ROW_END: none).
  * Actor 0 has the link.
  */
 static void spawn_row(struct row *r, const char *const *handler,
@@ -49,7 +50,7 @@ static void spawn_row(struct row *r, const char *const *handler,
 	uint32_t i;
 
 	for (i = 0; i < r->workers; i++) {
-		struct room_actor init = { next[i], 0, 0, 0 };
+		struct row_actor init = { next[i], 0, 0, 0 };
 		struct peal_actor_options o = { .size = sizeof(o),
 						.worker = 1 + i,
 						.init = &init,
@@ -71,7 +72,7 @@ static void close_gate(struct row *r)
 
 	CHECK_OK(peal_actor_spawn(r->k, "hold", &o, &holder));
 	harness_from(r->rt, r->e, 1, holder, none);
-	CHECK_OK(peal_send(r->e, 1, 0, &word, sizeof(word), PATIENCE));
+	CHECK_OK(peal_send(r->e, 1, 0, &word, sizeof(word), MAX_WAIT));
 	EVENTUALLY(!peal_worker_info(r->k, 1, &info) &&
 		   info.actor == (int64_t)(uint32_t)holder);
 }
@@ -81,7 +82,7 @@ static void send(struct row *r, uint16_t type, uint64_t first, uint64_t n)
 	uint64_t i;
 
 	for (i = first; i < first + n; i++)
-		CHECK_OK(peal_send(r->e, 0, type, &i, sizeof(i), PATIENCE));
+		CHECK_OK(peal_send(r->e, 0, type, &i, sizeof(i), MAX_WAIT));
 }
 
 /*
@@ -92,17 +93,17 @@ static void close_row(struct row *r, uint64_t n, uint64_t told,
 		      const uint64_t *seen)
 {
 	struct peal_kernel_info info;
-	struct room_actor state;
+	struct row_actor state;
 	uint32_t i;
 
-	CHECK_OK(peal_send_end(r->e, 0, PATIENCE));
+	CHECK_OK(peal_send_end(r->e, 0, MAX_WAIT));
 	if (r->gate)
-		CHECK_OK(peal_send_end(r->e, 1, PATIENCE));
-	CHECK_OK(peal_kernel_drain(r->k, PATIENCE));
+		CHECK_OK(peal_send_end(r->e, 1, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(r->k, MAX_WAIT));
 	CHECK_OK(peal_kernel_info(r->k, &info));
-	CHECK_EQ(info.told, told);
-	CHECK_EQ(info.mail_done, told);
-	CHECK_EQ(info.mail_dead, 0);
+	CHECK_EQ(info.mailbox_sends, told);
+	CHECK_EQ(info.mailbox_done, told);
+	CHECK_EQ(info.mailbox_dead, 0);
 	CHECK_EQ(info.failed, 0);
 	for (i = 0; i < r->workers; i++) {
 		CHECK_OK(peal_actor_state(r->rt, r->actor[i], &state,
@@ -124,7 +125,7 @@ static void close_row(struct row *r, uint64_t n, uint64_t told,
 static void chain(uint32_t lanes, uint32_t slots)
 {
 	static const char *const handlers[] = { "pass", "pass", "pass" };
-	static const uint32_t next[] = { 1, 2, ROOM_NOBODY };
+	static const uint32_t next[] = { 1, 2, ROW_END };
 	const uint64_t seen[] = { 200, 200, 200 };
 	struct peal_worker_info info;
 	struct row r;
@@ -137,14 +138,14 @@ static void chain(uint32_t lanes, uint32_t slots)
 	/* worker 0 waits for a free slot there */
 	EVENTUALLY(!peal_worker_info(r.k, 0, &info) &&
 		   info.blocked_port == PEAL_BLOCKED_MAIL);
-	told = info.told;
+	told = info.mailbox_sends;
 	CHECK(told > 0 && told <= slots);
 	peal_store_release_sys(&r.gate, 1);
 	send(&r, 0, 60, 140);
 	close_row(&r, 200, 400, seen);
 }
 
-PEAL_TEST(a_chain_goes_on_when_who_was_late_does)
+PEAL_TEST(chain_resumes_with_its_delayed_actor)
 {
 	chain(1, 16);
 	chain(32, 16);
@@ -167,7 +168,7 @@ static void dialogue(uint32_t workers, uint32_t lanes, uint32_t slots)
 	if (workers == 2) {
 		spawn_row(&r, handlers, next);
 	} else { /* both actors on one worker */
-		struct room_actor to[2] = { { 1, 0, 0, 0 }, { 0, 0, 0, 0 } };
+		struct row_actor to[2] = { { 1, 0, 0, 0 }, { 0, 0, 0, 0 } };
 		struct peal_actor_options o = { .size = sizeof(o),
 						.init = &to[0],
 						.init_bytes = sizeof(to[0]) };
@@ -181,7 +182,7 @@ static void dialogue(uint32_t workers, uint32_t lanes, uint32_t slots)
 	close_row(&r, MESSAGES, 2 * MESSAGES, seen);
 }
 
-PEAL_TEST(questions_leave_room_for_their_answers)
+PEAL_TEST(questions_leave_slots_for_answers)
 {
 	dialogue(2, 1, 4);
 	dialogue(2, 1, 16);
@@ -197,7 +198,7 @@ PEAL_TEST(questions_leave_room_for_their_answers)
 static void crowd(uint32_t lanes, uint32_t slots)
 {
 	static const char *const handlers[] = { "pass", "again" };
-	static const uint32_t next[] = { 1, ROOM_NOBODY };
+	static const uint32_t next[] = { 1, ROW_END };
 	const uint64_t seen[] = { MESSAGES / 4, MESSAGES / 4 * 8 };
 	struct row r;
 
@@ -207,7 +208,7 @@ static void crowd(uint32_t lanes, uint32_t slots)
 	close_row(&r, MESSAGES / 4, MESSAGES / 4 * 8, seen);
 }
 
-PEAL_TEST(who_tells_itself_has_its_room_in_a_mailbox_that_others_fill)
+PEAL_TEST(self_tells_proceed_in_a_full_mailbox)
 {
 	crowd(1, 4);
 	crowd(1, 16);
@@ -222,7 +223,7 @@ PEAL_TEST(who_tells_itself_has_its_room_in_a_mailbox_that_others_fill)
 static void passage(uint32_t slots)
 {
 	static const char *const handlers[] = { "pass", "pass" };
-	static const uint32_t next[] = { ROOM_NOBODY, 0 };
+	static const uint32_t next[] = { ROW_END, 0 };
 	const uint64_t seen[] = { MESSAGES, MESSAGES };
 	struct row r;
 	uint64_t i;
@@ -231,11 +232,11 @@ static void passage(uint32_t slots)
 	spawn_row(&r, handlers, next);
 	for (i = 0; i < MESSAGES; i++)
 		CHECK_OK(peal_send_to(r.e, 0, r.actor[1], 0, &i, sizeof(i),
-				      PATIENCE));
+				      MAX_WAIT));
 	close_row(&r, MESSAGES, 2 * MESSAGES, seen);
 }
 
-PEAL_TEST(what_is_passed_on_leaves_handlers_their_room)
+PEAL_TEST(passed_on_messages_leave_slots_for_handlers)
 {
 	passage(4);
 	passage(16);
@@ -248,8 +249,7 @@ PEAL_TEST(what_is_passed_on_leaves_handlers_their_room)
 static void neighbour(uint32_t slots)
 {
 	static const char *const handlers[] = { "pass", "pass", "pass" };
-	static const uint32_t next[] = { ROOM_NOBODY, ROOM_NOBODY,
-					 ROOM_NOBODY };
+	static const uint32_t next[] = { ROW_END, ROW_END, ROW_END };
 	const uint64_t filled = slots / 4 * 3, seen[] = { 0, filled, MESSAGES };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_link *other;
@@ -263,17 +263,17 @@ static void neighbour(uint32_t slots)
 	/* more than the mailbox admits from a link */
 	for (i = 0; i < filled; i++)
 		CHECK_OK(peal_send_to(r.e, 0, r.actor[1], 0, &i, sizeof(i),
-				      PATIENCE));
+				      MAX_WAIT));
 	for (i = 0; i < MESSAGES; i++)
 		CHECK_OK(peal_send_to(r.e, 2, r.actor[2], 0, &i, sizeof(i),
-				      PATIENCE));
+				      MAX_WAIT));
 	EVENTUALLY(harness_info(other).queued == 0);
 	peal_store_release_sys(&r.gate, 1);
-	CHECK_OK(peal_send_end(r.e, 2, PATIENCE));
+	CHECK_OK(peal_send_end(r.e, 2, MAX_WAIT));
 	close_row(&r, filled, filled + MESSAGES, seen);
 }
 
-PEAL_TEST(who_takes_nothing_holds_up_nobody_else)
+PEAL_TEST(blocked_actor_does_not_block_neighbours)
 {
 	neighbour(16);
 	neighbour(64);
@@ -302,35 +302,35 @@ static void monologue(uint32_t workers, uint32_t slots)
 		actor[i] = harness_spawn(k, "hop", (int)i);
 	link = harness_from(rt, e, 0, actor[0], none);
 	for (i = 0; i < MESSAGES; i++)
-		CHECK_OK(peal_send(e, 0, 0, &hop, sizeof(hop), PATIENCE));
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+		CHECK_OK(peal_send(e, 0, 0, &hop, sizeof(hop), MAX_WAIT));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_info(k, &info));
-	CHECK_EQ(info.told, 5 * MESSAGES);
-	CHECK_EQ(info.mail_done, info.told);
+	CHECK_EQ(info.mailbox_sends, 5 * MESSAGES);
+	CHECK_EQ(info.mailbox_done, info.mailbox_sends);
 	CHECK_EQ(info.failed, 0);
 	harness_delivered(link, MESSAGES);
 	harness_conserved(rt);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(who_goes_on_by_messages_to_itself_takes_no_more_than_fits)
+PEAL_TEST(self_telling_actor_takes_only_fitting_messages)
 {
 	monologue(1, 2);
 	monologue(1, 16);
 }
 
-PEAL_TEST(what_comes_by_a_link_does_not_fill_a_circle)
+PEAL_TEST(link_messages_do_not_deadlock_a_cycle)
 {
 	monologue(2, 4);
 	monologue(2, 64);
 	monologue(3, 64);
 }
 
-PEAL_TEST_MAIN(RUN(a_chain_goes_on_when_who_was_late_does);
-	       RUN(questions_leave_room_for_their_answers);
-	       RUN(who_tells_itself_has_its_room_in_a_mailbox_that_others_fill);
-	       RUN(what_is_passed_on_leaves_handlers_their_room);
-	       RUN(who_takes_nothing_holds_up_nobody_else);
-	       RUN(who_goes_on_by_messages_to_itself_takes_no_more_than_fits);
-	       RUN(what_comes_by_a_link_does_not_fill_a_circle);)
+PEAL_TEST_MAIN(RUN(chain_resumes_with_its_delayed_actor);
+	       RUN(questions_leave_slots_for_answers);
+	       RUN(self_tells_proceed_in_a_full_mailbox);
+	       RUN(passed_on_messages_leave_slots_for_handlers);
+	       RUN(blocked_actor_does_not_block_neighbours);
+	       RUN(self_telling_actor_takes_only_fitting_messages);
+	       RUN(link_messages_do_not_deadlock_a_cycle);)

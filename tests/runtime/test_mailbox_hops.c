@@ -23,7 +23,7 @@ static void open_ring_of(struct ring *r, uint32_t policy, uint32_t workers,
 	struct peal_kernel_options o = { .workers = workers,
 					 .mailbox_slots = slots,
 					 .mailbox_policy = policy,
-					 .end_with_inputs = 1 };
+					 .drain_when_inputs_end = 1 };
 	struct peal_link_options none = { .capacity = 0 };
 	uint32_t i;
 
@@ -48,7 +48,7 @@ static void start(struct ring *r, uint32_t left)
 {
 	struct relay_hop hop = { left, r->n_actors };
 
-	CHECK_OK(peal_send(r->e, 0, 0, &hop, sizeof(hop), PATIENCE));
+	CHECK_OK(peal_send(r->e, 0, 0, &hop, sizeof(hop), MAX_WAIT));
 }
 
 /*
@@ -62,12 +62,12 @@ static void close_ring(struct ring *r, uint64_t started, uint64_t hops)
 	uint64_t seen = 0;
 	uint32_t i;
 
-	CHECK_OK(peal_send_end(r->e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_drain(r->k, PATIENCE));
+	CHECK_OK(peal_send_end(r->e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(r->k, MAX_WAIT));
 	CHECK_OK(peal_kernel_info(r->k, &info));
-	CHECK_EQ(info.told, started * hops);
-	CHECK_EQ(info.mail_done, info.told);
-	CHECK_EQ(info.mail_dead, 0);
+	CHECK_EQ(info.mailbox_sends, started * hops);
+	CHECK_EQ(info.mailbox_done, info.mailbox_sends);
+	CHECK_EQ(info.mailbox_dead, 0);
 	CHECK_EQ(info.failed, 0);
 	CHECK_EQ(info.handled, started * (hops + 1));
 	for (i = 0; i < r->n_actors; i++) {
@@ -87,8 +87,8 @@ static void await_told(struct ring *r, uint64_t n)
 {
 	struct peal_kernel_info info;
 
-	EVENTUALLY(!peal_kernel_info(r->k, &info) && info.mail_done == n);
-	CHECK_EQ(info.told, n);
+	EVENTUALLY(!peal_kernel_info(r->k, &info) && info.mailbox_done == n);
+	CHECK_EQ(info.mailbox_sends, n);
 }
 
 static void hop_by(uint32_t policy, uint32_t workers, uint32_t n_actors,
@@ -122,7 +122,7 @@ static void hop_over(uint32_t workers, uint32_t n_actors, uint32_t slots,
 			hop_by(policy, workers, n_actors, slots, started, hops);
 }
 
-PEAL_TEST(every_message_told_is_handled_before_the_kernel_ends)
+PEAL_TEST(every_tell_is_handled_before_the_kernel_ends)
 {
 	hop_over(1, 1, 64, 100, 10);
 	hop_over(1, 5, 64, 100, 23);
@@ -130,14 +130,14 @@ PEAL_TEST(every_message_told_is_handled_before_the_kernel_ends)
 	hop_over(4, 40, 64, 100, 120);
 }
 
-PEAL_TEST(small_mailboxes_carry_a_token_round)
+PEAL_TEST(token_circulates_through_small_mailboxes)
 {
 	hop_over(1, 3, 2, 1, 1000);
 	hop_over(2, 2, 4, 1, 1000);
 	hop_over(3, 7, 4, 1, 1000);
 }
 
-PEAL_TEST(mailbox_that_could_not_hold_a_message_and_its_answer_is_refused)
+PEAL_TEST(mailbox_below_minimum_slots_is_refused)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel_options o = { .size = sizeof(o), .workers = 1 };
@@ -176,8 +176,8 @@ PEAL_TEST(telling_without_mailboxes_fails_the_handler)
 	open_ring(&r, 1, 2, 0);
 	start(&r, 0);
 	start(&r, 1);
-	CHECK_OK(peal_send_end(r.e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(r.k, PATIENCE));
+	CHECK_OK(peal_send_end(r.e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(r.k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(r.rt, r.actor[0], &state, sizeof(state)));
 	CHECK_EQ(state.result, PEAL_ENOTSUP);
 	info = harness_info(r.link);
@@ -199,13 +199,14 @@ static void tell_and_suspend(struct ring *r, uint64_t *word)
 	uint64_t gate_actor = harness_spawn(r->k, "gate", 1);
 
 	harness_from(r->rt, r->e, 1, gate_actor, none);
-	CHECK_OK(peal_send(r->e, 1, 0, &gate, sizeof(gate), PATIENCE));
+	CHECK_OK(peal_send(r->e, 1, 0, &gate, sizeof(gate), MAX_WAIT));
 	EVENTUALLY(!peal_worker_info(r->k, 1, &info) && info.actor == 2);
 	start(r, 1);
-	EVENTUALLY(!peal_worker_info(r->k, 0, &info) && info.told == 1);
+	EVENTUALLY(!peal_worker_info(r->k, 0, &info) &&
+		   info.mailbox_sends == 1);
 	CHECK_OK(peal_kernel_suspend(r->k, 0));
 	peal_store_release_sys(word, 1);
-	CHECK_OK(peal_kernel_suspend(r->k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(r->k, MAX_WAIT));
 }
 
 /* with_successor: 1: a new actor has the actor slot of the retired one. */
@@ -232,13 +233,13 @@ static void tell_the_retired(int with_successor)
 	}
 	CHECK_FAILS(peal_actor_retire(r.rt, r.actor[0]), PEAL_EBUSY, "1 links");
 	CHECK_OK(peal_kernel_resume(r.k));
-	EVENTUALLY(!peal_kernel_info(r.k, &info) && info.mail_done == 1);
-	CHECK_EQ(info.mail_dead, 1);
+	EVENTUALLY(!peal_kernel_info(r.k, &info) && info.mailbox_done == 1);
+	CHECK_EQ(info.mailbox_dead, 1);
 	CHECK_EQ(info.actors, 2 + with_successor);
 	start(&r, 1); /* now the tell itself fails */
-	CHECK_OK(peal_send_end(r.e, 0, PATIENCE));
-	CHECK_OK(peal_send_end(r.e, 1, PATIENCE));
-	CHECK_OK(peal_kernel_drain(r.k, PATIENCE));
+	CHECK_OK(peal_send_end(r.e, 0, MAX_WAIT));
+	CHECK_OK(peal_send_end(r.e, 1, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(r.k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(r.rt, r.actor[0], &state, sizeof(state)));
 	CHECK_EQ(state.result, PEAL_ENOENT);
 	CHECK_EQ(state.seen, 2);
@@ -259,7 +260,7 @@ PEAL_TEST(message_to_a_retired_actor_is_dead)
 	tell_the_retired(1);
 }
 
-PEAL_TEST(room_of_a_retired_actor_is_used_again)
+PEAL_TEST(slot_of_retired_actor_is_reused)
 {
 	uint64_t had[PEAL_ACTOR_GENERATIONS] = { 0 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -287,10 +288,9 @@ PEAL_TEST(room_of_a_retired_actor_is_used_again)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST_MAIN(
-	RUN(every_message_told_is_handled_before_the_kernel_ends);
-	RUN(small_mailboxes_carry_a_token_round);
-	RUN(mailbox_that_could_not_hold_a_message_and_its_answer_is_refused);
-	RUN(telling_without_mailboxes_fails_the_handler);
-	RUN(message_to_a_retired_actor_is_dead);
-	RUN(room_of_a_retired_actor_is_used_again);)
+PEAL_TEST_MAIN(RUN(every_tell_is_handled_before_the_kernel_ends);
+	       RUN(token_circulates_through_small_mailboxes);
+	       RUN(mailbox_below_minimum_slots_is_refused);
+	       RUN(telling_without_mailboxes_fails_the_handler);
+	       RUN(message_to_a_retired_actor_is_dead);
+	       RUN(slot_of_retired_actor_is_reused);)

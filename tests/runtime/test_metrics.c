@@ -5,6 +5,13 @@
  */
 #include <math.h>
 
+#include <peal/abi/collective.h>
+#include <peal/barrier.h>
+#include <peal/communicator.h>
+#include <peal/memory.h>
+#include <peal/metrics.h>
+#include <peal/peer.h>
+
 #include "runtime/harness.h"
 
 #define MESSAGES 100
@@ -38,7 +45,7 @@ static struct peal_metrics *looks(struct peal_runtime *rt, int n,
 				  uint64_t how_often)
 {
 	struct peal_metrics *before = snapshot(rt), *m;
-	uint64_t until = harness_now_ns() + PATIENCE;
+	uint64_t until = harness_now_ns() + MAX_WAIT;
 	int i;
 
 	for (;;) {
@@ -94,11 +101,11 @@ static void close_gate(struct peal_runtime *rt, struct peal_endpoint *e,
 	struct peal_link_options o = { 0 };
 
 	harness_from(rt, e, port, harness_spawn(k, "gate", 0), o);
-	CHECK_OK(peal_send(e, port, 0, &gate, sizeof(gate), PATIENCE));
+	CHECK_OK(peal_send(e, port, 0, &gate, sizeof(gate), MAX_WAIT));
 	EVENTUALLY(in_a_handler(k, 0));
 }
 
-PEAL_TEST(who_is_in_a_handler_is_busy_and_who_has_nothing_to_do_is_not)
+PEAL_TEST(only_workers_in_handlers_count_as_busy)
 {
 	struct peal_runtime *rt = harness_open(3, "");
 	struct peal_kernel_options two = { .workers = 2 };
@@ -142,7 +149,7 @@ PEAL_TEST(who_is_in_a_handler_is_busy_and_who_has_nothing_to_do_is_not)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(who_waits_for_room_is_blocked_and_not_busy)
+PEAL_TEST(worker_waiting_for_slots_counts_as_blocked)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
@@ -182,7 +189,7 @@ static int is_quiet(struct peal_runtime *rt)
 	return quiet;
 }
 
-PEAL_TEST(what_a_kernel_is_not_there_for_is_no_time_of_its_workers)
+PEAL_TEST(worker_time_excludes_time_without_kernel)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = harness_launch(rt, 0);
@@ -194,7 +201,7 @@ PEAL_TEST(what_a_kernel_is_not_there_for_is_no_time_of_its_workers)
 	CHECK_EQ(m->total.kernels, 1);
 	CHECK_EQ(m->total.workers, 1);
 	free(m);
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	m = snapshot(rt);
 	CHECK_EQ(m->total.kernels, 0);
 	CHECK_EQ(m->total.workers, 0);
@@ -216,7 +223,7 @@ static void is_echoed(const struct peal_metrics *m)
 {
 	CHECK_EQ(m->device[1].handled, MESSAGES);
 	CHECK_EQ(m->device[1].emitted, MESSAGES);
-	CHECK_EQ(m->device[1].told, 0);
+	CHECK_EQ(m->device[1].mailbox_sends, 0);
 	CHECK_EQ(m->device[1].failed, 0);
 	CHECK_EQ(m->device[0].handled, 0);
 	CHECK_EQ(m->total.handled, MESSAGES);
@@ -237,7 +244,7 @@ static uint64_t handled(struct peal_kernel *k)
 	return info.handled;
 }
 
-PEAL_TEST(messages_are_counted_and_stay_so_when_kernel_and_links_are_gone)
+PEAL_TEST(message_counts_survive_destroyed_kernels)
 {
 	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_metrics *before = NULL, *m;
@@ -260,7 +267,7 @@ PEAL_TEST(messages_are_counted_and_stay_so_when_kernel_and_links_are_gone)
 		m = since(rt, before);
 		is_echoed(m);
 		free(m);
-		CHECK_OK(peal_kernel_stop(k, PATIENCE));
+		CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 		CHECK_OK(peal_link_destroy(in));
 		CHECK_OK(peal_link_destroy(out));
 		CHECK_OK(peal_kernel_destroy(k));
@@ -298,7 +305,7 @@ static uint64_t to_host(struct peal_runtime *rt)
 	return n;
 }
 
-PEAL_TEST(copies_are_counted_by_way_and_device)
+PEAL_TEST(copies_are_counted_by_kind_and_device)
 {
 	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_metrics *before = snapshot(rt), *m;
@@ -313,7 +320,7 @@ PEAL_TEST(copies_are_counted_by_way_and_device)
 	CHECK_OK(peal_peer_copy(rt, 0, at[0], PEAL_HOST_MEMORY, there, 1000));
 	CHECK_OK(peal_peer_copy(rt, 1, at[1], 0, at[0], 2000));
 	CHECK_OK(peal_peer_copy_async(rt, 1, at[1], 0, at[0], 500, &copy));
-	CHECK_OK(peal_copy_wait(copy, PATIENCE));
+	CHECK_OK(peal_copy_wait(copy, MAX_WAIT));
 	peal_copy_destroy(copy);
 	CHECK_OK(peal_peer_copy(rt, 0, at[0] + 4096, 0, at[0], 3000));
 	CHECK_OK(peal_peer_copy(rt, PEAL_HOST_MEMORY, there, 1, at[1], 4000));
@@ -339,7 +346,7 @@ PEAL_TEST(copies_are_counted_by_way_and_device)
 	is_copied(&m->device[1].read[PEAL_COPY_TO_HOST], 2, 4040);
 	is_copied(&m->total.read[PEAL_COPY_LOCAL], 1, 3000);
 	is_copied(&m->total.written[PEAL_COPY_DEVICES], 2, 2500);
-	for (there = 0, i = 0; i < PEAL_COPY_WAYS; i++)
+	for (there = 0, i = 0; i < PEAL_COPY_KINDS; i++)
 		there += m->copies[i].ns;
 	CHECK_EQ(m->transfer_ns, there);
 	free(m);
@@ -367,7 +374,7 @@ static uint64_t cancel_some(struct peal_runtime *rt, const uint64_t at[2])
 	for (i = 1; i < LONG_COPIES; i++)
 		CHECK_OK(peal_copy_cancel(copy[i]));
 	for (i = 0; i < LONG_COPIES; i++) {
-		r = peal_copy_wait(copy[i], PATIENCE);
+		r = peal_copy_wait(copy[i], MAX_WAIT);
 		CHECK(r == 0 || r == PEAL_ECANCELED);
 		failed += r != 0;
 		peal_copy_destroy(copy[i]);
@@ -375,7 +382,7 @@ static uint64_t cancel_some(struct peal_runtime *rt, const uint64_t at[2])
 	return failed;
 }
 
-PEAL_TEST(a_cancelled_copy_is_a_failed_one)
+PEAL_TEST(cancelled_copy_counts_as_failed)
 {
 	struct peal_runtime *rt = harness_open(2, "");
 	uint64_t at[2], failed = 0, begun = 0;
@@ -396,7 +403,7 @@ PEAL_TEST(a_cancelled_copy_is_a_failed_one)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(memory_is_what_is_used_at_the_end)
+PEAL_TEST(memory_metric_is_usage_at_interval_end)
 {
 	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_metrics *before = snapshot(rt), *m;
@@ -433,7 +440,7 @@ static uint64_t copy_waits(struct peal_runtime *rt, const uint64_t at[2])
 	uint64_t n;
 
 	CHECK_OK(peal_peer_copy_async(rt, 1, at[1], 0, at[0], 8 << 20, &copy));
-	CHECK_OK(peal_copy_wait(copy, PATIENCE));
+	CHECK_OK(peal_copy_wait(copy, MAX_WAIT));
 	peal_copy_destroy(copy);
 	m = snapshot(rt);
 	n = m->waits[PEAL_WAIT_COPY].waits;
@@ -442,17 +449,17 @@ static uint64_t copy_waits(struct peal_runtime *rt, const uint64_t at[2])
 	return n;
 }
 
-PEAL_TEST(who_waits_is_counted_by_what_for)
+PEAL_TEST(waits_are_counted_by_kind)
 {
 	static const int devices[2] = { 0, 1 };
 	struct peal_collective meet = { .size = sizeof(meet),
-					.kind = PEAL_GROUP_BARRIER };
+					.kind = PEAL_COMM_BARRIER };
 	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_metrics *before = snapshot(rt), *m;
 	struct peal_barrier_options one = { .size = sizeof(one),
 					    .host_participants = 1 };
 	struct peal_barrier *barrier;
-	struct peal_group *group;
+	struct peal_comm *group;
 	struct peal_kernel *k;
 	uint64_t at[2], ns = 0;
 	int i;
@@ -465,10 +472,10 @@ PEAL_TEST(who_waits_is_counted_by_what_for)
 	CHECK_OK(peal_barrier_arrive(barrier, 0));
 	CHECK_EQ(peal_barrier_wait(barrier, 0, 0), PEAL_ETIMEDOUT);
 	CHECK_EQ(peal_barrier_wait(barrier, 0, 2 * MS), PEAL_ETIMEDOUT);
-	CHECK_OK(peal_group_create(rt, devices, 2, NULL, &group));
-	CHECK_OK(peal_collective_run(group, &meet, PATIENCE));
+	CHECK_OK(peal_comm_create(rt, devices, 2, NULL, &group));
+	CHECK_OK(peal_collective_run(group, &meet, MAX_WAIT));
 	/* no collective runs: not a wait */
-	CHECK_OK(peal_collective_wait(group, PATIENCE));
+	CHECK_OK(peal_collective_wait(group, MAX_WAIT));
 	m = since(rt, before);
 	CHECK_EQ(m->waits[PEAL_WAIT_KERNEL].waits, 1);
 	CHECK(m->waits[PEAL_WAIT_KERNEL].ns >= 3 * MS);
@@ -486,7 +493,7 @@ PEAL_TEST(who_waits_is_counted_by_what_for)
 		CHECK_OK(peal_memory_alloc(rt, i, 8 << 20, &at[i]));
 	EVENTUALLY(copy_waits(rt, at) > 0);
 	free(before);
-	CHECK_OK(peal_group_destroy(group));
+	CHECK_OK(peal_comm_destroy(group));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -540,7 +547,7 @@ static void *observe(void *argument)
  * The main thread makes and destroys kernels and links while two threads take
  * snapshots.
  */
-PEAL_TEST(counters_only_grow_whoever_looks_when)
+PEAL_TEST(counters_are_monotonic_under_concurrent_reads)
 {
 	struct observer o = { .rt = harness_open(2, "") };
 	struct peal_endpoint *e = harness_endpoint(o.rt);
@@ -563,7 +570,7 @@ PEAL_TEST(counters_only_grow_whoever_looks_when)
 		harness_receive(e, 1, 0, 32);
 		CHECK_OK(peal_peer_copy(o.rt, 1, at + 2048, 1, at, 1024));
 		harness_conserved(o.rt);
-		CHECK_OK(peal_kernel_stop(k, PATIENCE));
+		CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 		CHECK_OK(peal_link_destroy(in));
 		CHECK_OK(peal_link_destroy(out));
 		CHECK_OK(peal_kernel_destroy(k));
@@ -577,7 +584,7 @@ PEAL_TEST(counters_only_grow_whoever_looks_when)
 
 /* ---- errors -------------------------------------------------------------- */
 
-PEAL_TEST(what_makes_no_sense_is_refused)
+PEAL_TEST(invalid_arguments_return_einval)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_metrics *a = snapshot(rt), *b, *d;
@@ -610,8 +617,8 @@ PEAL_TEST(what_makes_no_sense_is_refused)
 	CHECK_EQ(peal_metrics_bandwidth(NULL), 0);
 	CHECK(peal_metrics_busy_share(NULL) < 0);
 	CHECK(equal(peal_metrics_imbalance(NULL), 0));
-	CHECK(!strcmp(peal_copy_way_name(PEAL_COPY_STAGED), "staged"));
-	CHECK(!strcmp(peal_copy_way_name(PEAL_COPY_WAYS), "?"));
+	CHECK(!strcmp(peal_copy_kind_name(PEAL_COPY_STAGED), "staged"));
+	CHECK(!strcmp(peal_copy_kind_name(PEAL_COPY_KINDS), "?"));
 	CHECK(!strcmp(peal_wait_kind_name(PEAL_WAIT_COPY), "copy"));
 	CHECK(!strcmp(peal_wait_kind_name(PEAL_WAIT_KINDS), "?"));
 	free(a);
@@ -620,14 +627,13 @@ PEAL_TEST(what_makes_no_sense_is_refused)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST_MAIN(
-	RUN(who_is_in_a_handler_is_busy_and_who_has_nothing_to_do_is_not);
-	RUN(who_waits_for_room_is_blocked_and_not_busy);
-	RUN(what_a_kernel_is_not_there_for_is_no_time_of_its_workers);
-	RUN(messages_are_counted_and_stay_so_when_kernel_and_links_are_gone);
-	RUN(copies_are_counted_by_way_and_device);
-	RUN(a_cancelled_copy_is_a_failed_one);
-	RUN(memory_is_what_is_used_at_the_end);
-	RUN(who_waits_is_counted_by_what_for);
-	RUN(counters_only_grow_whoever_looks_when);
-	RUN(what_makes_no_sense_is_refused);)
+PEAL_TEST_MAIN(RUN(only_workers_in_handlers_count_as_busy);
+	       RUN(worker_waiting_for_slots_counts_as_blocked);
+	       RUN(worker_time_excludes_time_without_kernel);
+	       RUN(message_counts_survive_destroyed_kernels);
+	       RUN(copies_are_counted_by_kind_and_device);
+	       RUN(cancelled_copy_counts_as_failed);
+	       RUN(memory_metric_is_usage_at_interval_end);
+	       RUN(waits_are_counted_by_kind);
+	       RUN(counters_are_monotonic_under_concurrent_reads);
+	       RUN(invalid_arguments_return_einval);)

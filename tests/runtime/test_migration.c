@@ -4,9 +4,17 @@
  * Shows that each message arrives once, in order per sender, and that the state
  * is kept. All former addresses lead to the actor.
  */
+
+#include <peal/migration.h>
+#include <peal/monitor.h>
+#include <peal/name.h>
+#include <peal/pool.h>
+#include <peal/request.h>
+#include <peal/supervisor.h>
+#include <peal/topic.h>
 #include "runtime/both_lanes.h"
 #include "runtime/guest.h"
-#include "runtime/hasty.h"
+#include "runtime/short_timeout.h"
 
 PEAL_DECLARE_PROGRAM(guest);
 PEAL_DECLARE_PROGRAM(pools);
@@ -29,7 +37,7 @@ enum sender {
 	SENDERS
 };
 
-struct house {
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
 	struct peal_kernel *k;
@@ -43,7 +51,7 @@ struct house {
 
 static const struct peal_link_options plain = { .capacity = 0 };
 
-static void open_house(struct house *h, struct peal_runtime *rt, uint32_t n)
+static void open_fixture(struct fixture *h, struct peal_runtime *rt, uint32_t n)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = WORKERS,
@@ -51,10 +59,10 @@ static void open_house(struct house *h, struct peal_runtime *rt, uint32_t n)
 					 .max_actors = ACTORS,
 					 .max_ports = 4,
 					 .mailbox_slots = 16,
-					 .timers = 1024,
+					 .max_timers = 1024,
 					 .max_supervisors = 1,
-					 .asks = 4,
-					 .spawn_rooms = 2,
+					 .max_asks = 4,
+					 .max_spawned_actors = 2,
 					 .max_monitors = 4 };
 
 	memset(h, 0, sizeof(*h));
@@ -63,28 +71,28 @@ static void open_house(struct house *h, struct peal_runtime *rt, uint32_t n)
 	CHECK_OK(peal_kernel_launch(h->rt, 0, &peal_program_guest, &o, &h->k));
 }
 
-static uint64_t spawn(struct house *h, const char *handler, uint32_t worker,
-		      uint64_t ports_of)
+static uint64_t spawn(struct fixture *h, const char *handler, uint32_t worker,
+		      uint64_t share_ports_with)
 {
 	struct guest init = { .id = ID };
 	struct peal_actor_options o = { .size = sizeof(o),
 					.worker = 1 + worker,
 					.init = &init,
 					.init_bytes = sizeof(init),
-					.ports_of = ports_of };
+					.share_ports_with = share_ports_with };
 	uint64_t address = 0;
 
 	CHECK_OK(peal_actor_spawn(h->k, handler, &o, &address));
 	return address;
 }
 
-static uint64_t spawn_bare(struct house *h, const char *handler,
+static uint64_t spawn_bare(struct fixture *h, const char *handler,
 			   uint32_t worker)
 {
 	return harness_spawn(h->k, handler, (int)worker);
 }
 
-static void spawn_herald(struct house *h, enum sender sender, uint32_t worker)
+static void spawn_herald(struct fixture *h, enum sender sender, uint32_t worker)
 {
 	struct herald init = { .guest = (uint32_t)h->guest, .sender = sender };
 	struct peal_actor_options o = { .size = sizeof(o),
@@ -97,12 +105,12 @@ static void spawn_herald(struct house *h, enum sender sender, uint32_t worker)
 }
 
 /* Opens a house with the guest on worker 0 and all senders. */
-static void open_full(struct house *h)
+static void open_full(struct fixture *h)
 {
 	struct peal_topic_options t = { .size = sizeof(t) };
 	uint64_t crier;
 
-	open_house(h, harness_open(1, ""), lanes);
+	open_fixture(h, harness_open(1, ""), lanes);
 	h->newest = h->guest = spawn(h, "guest", 0, 0);
 	harness_from(h->rt, h->e, BY_LINK, h->guest, plain);
 	/* this herald gets no message itself */
@@ -119,7 +127,7 @@ static void open_full(struct house *h)
 }
 
 /* Sends the next note of a sender, or makes its herald send the note. */
-static void send_note(struct house *h, enum sender s)
+static void send_note(struct fixture *h, enum sender s)
 {
 	static const uint16_t types[SENDERS] = { GUEST_NOTE, GUEST_NOTE,
 						 GUEST_TELL, GUEST_TELL,
@@ -130,22 +138,23 @@ static void send_note(struct house *h, enum sender s)
 
 	if (s == BY_OTHER_LINK)
 		CHECK_OK(peal_send_to(h->e, s, h->guest, type, &n, sizeof(n),
-				      PATIENCE));
+				      MAX_WAIT));
 	else
-		CHECK_OK(peal_send(h->e, s, type, &n, sizeof(n), PATIENCE));
+		CHECK_OK(peal_send(h->e, s, type, &n, sizeof(n), MAX_WAIT));
 }
 
-static int move_to(struct house *h, uint64_t address, uint32_t worker,
-		   uint64_t ports_of)
+static int move_to(struct fixture *h, uint64_t address, uint32_t worker,
+		   uint64_t share_ports_with)
 {
-	struct peal_migrate_options o = { .size = sizeof(o),
-					  .worker = 1 + worker,
-					  .ports_of = ports_of };
+	struct peal_migration_options o = { .size = sizeof(o),
+					    .worker = 1 + worker,
+					    .share_ports_with =
+						    share_ports_with };
 
 	return peal_actor_migrate(h->rt, address, &o, &h->newest);
 }
 
-static uint64_t notes_sent(const struct house *h)
+static uint64_t notes_sent(const struct fixture *h)
 {
 	uint64_t sum = 0;
 	uint32_t i;
@@ -156,13 +165,13 @@ static uint64_t notes_sent(const struct house *h)
 }
 
 /* Returns the guest's state once it has handled all notes. */
-static struct guest settle(struct house *h, uint64_t address)
+static struct guest settle(struct fixture *h, uint64_t address)
 {
-	uint64_t until = harness_now_ns() + PATIENCE;
+	uint64_t until = harness_now_ns() + MAX_WAIT;
 	struct guest g;
 
 	do {
-		CHECK_OK(peal_kernel_suspend(h->k, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(h->k, MAX_WAIT));
 		CHECK_OK(peal_actor_state(h->rt, address, &g, sizeof(g)));
 		CHECK_OK(peal_kernel_resume(h->k));
 		CHECK(harness_now_ns() < until);
@@ -170,23 +179,23 @@ static struct guest settle(struct house *h, uint64_t address)
 	return g;
 }
 
-static void close_house(struct house *h)
+static void close_fixture(struct fixture *h)
 {
 	struct peal_kernel_info k;
 
 	harness_stop_quiet(h->k);
 	harness_conserved(h->rt);
 	CHECK_OK(peal_kernel_info(h->k, &k));
-	CHECK_EQ(k.told, k.mail_done);
+	CHECK_EQ(k.mailbox_sends, k.mailbox_done);
 	CHECK_OK(peal_runtime_shutdown(h->rt));
 }
 
 /* ---- messages ------------------------------------------------------------ */
 
-PEAL_TEST(an_actor_moves_while_all_kinds_of_senders_send_and_nothing_is_lost)
+PEAL_TEST(migration_under_all_senders_loses_nothing)
 {
 	struct peal_kernel_info k;
-	struct house h;
+	struct fixture h;
 	struct guest g;
 	uint32_t i, s;
 
@@ -208,19 +217,19 @@ PEAL_TEST(an_actor_moves_while_all_kinds_of_senders_send_and_nothing_is_lost)
 		CHECK_EQ(g.next[s], h.sent[s]);
 	CHECK_OK(peal_kernel_info(h.k, &k));
 	CHECK_EQ(k.failed, 0);
-	CHECK_EQ(k.mail_dead, 0);
+	CHECK_EQ(k.mailbox_dead, 0);
 	CHECK_EQ(k.actors, 7);
 	CHECK_OK(peal_unsubscribe(h.rt, h.topic, h.newest));
-	close_house(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(who_moved_before_its_kernel_drains_gets_all_that_was_sent)
+PEAL_TEST(migrated_actor_gets_all_messages_before_drain)
 {
-	struct house h;
+	struct fixture h;
 	struct guest g;
 	uint32_t i;
 
-	open_house(&h, harness_open(1, ""), lanes);
+	open_fixture(&h, harness_open(1, ""), lanes);
 	h.guest = spawn(&h, "guest", 0, 0);
 	harness_from(h.rt, h.e, BY_LINK, h.guest, plain);
 	for (i = 0; i < 300; i++) {
@@ -228,20 +237,20 @@ PEAL_TEST(who_moved_before_its_kernel_drains_gets_all_that_was_sent)
 		if (i == 100 || i == 200)
 			CHECK_OK(move_to(&h, h.guest, i / 100, 0));
 	}
-	CHECK_OK(peal_send_end(h.e, BY_LINK, PATIENCE));
-	CHECK_OK(peal_kernel_drain(h.k, PATIENCE));
+	CHECK_OK(peal_send_end(h.e, BY_LINK, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(h.k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(h.rt, h.guest, &g, sizeof(g)));
 	CHECK_EQ(g.notes, 300);
 	CHECK_EQ(g.disorder, 0);
 	CHECK_EQ(move_to(&h, h.guest, 0, 0), PEAL_ESTOPPED);
 	CHECK_CONTAINS(peal_last_error()->text, "has ended");
 	CHECK_OK(peal_actor_state(h.rt, h.newest, &g, sizeof(g)));
-	close_house(&h);
+	close_fixture(&h);
 }
 
 /* ---- addresses ----------------------------------------------------------- */
 
-static void check_named(const struct house *h, const char *name, uint64_t who)
+static void check_named(const struct fixture *h, const char *name, uint64_t who)
 {
 	uint64_t found = 0;
 
@@ -249,13 +258,13 @@ static void check_named(const struct house *h, const char *name, uint64_t who)
 	CHECK_EQ(found, who);
 }
 
-PEAL_TEST(all_addresses_of_a_moved_actor_lead_to_it)
+PEAL_TEST(all_addresses_of_migrated_actor_resolve)
 {
 	struct peal_link_info info;
 	struct peal_link *link;
 	char name[PEAL_NAME_BYTES];
 	uint64_t second;
-	struct house h;
+	struct fixture h;
 	uint32_t i;
 
 	open_full(&h);
@@ -281,38 +290,38 @@ PEAL_TEST(all_addresses_of_a_moved_actor_lead_to_it)
 	CHECK_EQ(peal_subscribe(h.rt, h.topic, h.newest, 0), PEAL_EEXIST);
 	send_note(&h, BY_TOPIC);
 	CHECK_EQ(settle(&h, second).next[BY_TOPIC], 1);
-	close_house(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(requests_to_an_old_address_are_replied_to)
+PEAL_TEST(requests_to_old_address_are_answered)
 {
 	struct peal_received r;
 	struct peal_requester *asker = NULL;
 	uint64_t porter[2], owner[2], notes = 7, i;
-	struct house h;
+	struct fixture h;
 
-	open_house(&h, harness_open(1, ""), lanes);
+	open_fixture(&h, harness_open(1, ""), lanes);
 	for (i = 0; i < 2; i++)
 		owner[i] = spawn(&h, "porter", (uint32_t)i, 0);
 	porter[0] = spawn(&h, "porter", 0, owner[0]);
-	CHECK_OK(peal_requester_open(h.rt, porter[0], NULL, &asker));
+	CHECK_OK(peal_requester_create(h.rt, porter[0], NULL, &asker));
 	for (i = 0; i < 2; i++)
 		CHECK_OK(peal_requester_listen(asker, owner[i], 0));
 	for (i = 0; i < 4; i++) {
 		CHECK_OK(peal_request(asker, GUEST_ASK, NULL, 0, &notes,
-				      sizeof(notes), &r, PATIENCE));
+				      sizeof(notes), &r, MAX_WAIT));
 		CHECK_EQ(notes, 0);
 		CHECK_OK(move_to(&h, porter[0], i % 2 ? 0 : 1,
 				 owner[i % 2 ? 0 : 1]));
 	}
-	CHECK_OK(peal_requester_close(asker));
-	close_house(&h);
+	CHECK_OK(peal_requester_destroy(asker));
+	close_fixture(&h);
 }
 
 /* ---- retirement ---------------------------------------------------------- */
 
 /* Spawns a guest and migrates it twice, to worker 2. was: its addresses. */
-static void make_mover(struct house *h, uint64_t was[3])
+static void make_mover(struct fixture *h, uint64_t was[3])
 {
 	h->guest = was[0] = spawn(h, "guest", 0, 0);
 	CHECK_OK(move_to(h, was[0], 1, 0));
@@ -321,13 +330,13 @@ static void make_mover(struct house *h, uint64_t was[3])
 	was[2] = h->newest;
 }
 
-PEAL_TEST(the_end_of_a_moved_actor_frees_all_that_it_had)
+PEAL_TEST(end_of_migrated_actor_frees_its_resources)
 {
 	uint64_t was[3], actors[ACTORS];
-	struct house h;
+	struct fixture h;
 	uint32_t by, i;
 
-	open_house(&h, harness_open(1, ""), lanes);
+	open_fixture(&h, harness_open(1, ""), lanes);
 	for (by = 0; by < 3; by++) {
 		make_mover(&h, was);
 		CHECK_OK(peal_name_set(h.rt, was[1], "mover"));
@@ -343,17 +352,17 @@ PEAL_TEST(the_end_of_a_moved_actor_frees_all_that_it_had)
 					       actors));
 		CHECK_OK(peal_actor_retire_many(h.rt, actors, ACTORS));
 	}
-	close_house(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(an_end_that_is_refused_takes_no_address_away)
+PEAL_TEST(refused_retire_keeps_all_addresses)
 {
 	struct peal_link *link;
 	uint64_t was[3];
-	struct house h;
+	struct fixture h;
 	uint32_t i;
 
-	open_house(&h, harness_open(1, ""), lanes);
+	open_fixture(&h, harness_open(1, ""), lanes);
 	make_mover(&h, was);
 	link = harness_from(h.rt, h.e, BY_LINK, was[0], plain);
 	spawn_herald(&h, BY_OTHER_LINK, 1);
@@ -366,17 +375,17 @@ PEAL_TEST(an_end_that_is_refused_takes_no_address_away)
 	CHECK_EQ(settle(&h, was[1]).notes, 2);
 	CHECK_OK(peal_link_destroy(link));
 	CHECK_OK(peal_actor_retire(h.rt, was[1]));
-	close_house(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(messages_for_a_moved_actor_that_has_ended_are_dead)
+PEAL_TEST(messages_to_ended_migrated_actor_are_dead)
 {
 	struct peal_kernel_info k;
 	struct peal_link *link;
 	uint64_t was[3];
-	struct house h;
+	struct fixture h;
 
-	open_house(&h, harness_open(1, ""), lanes);
+	open_fixture(&h, harness_open(1, ""), lanes);
 	make_mover(&h, was);
 	link = harness_from(h.rt, h.e, BY_OTHER_LINK,
 			    spawn_bare(&h, "guest", 1), plain);
@@ -387,13 +396,13 @@ PEAL_TEST(messages_for_a_moved_actor_that_has_ended_are_dead)
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 1);
 	CHECK_OK(peal_kernel_info(h.k, &k));
 	CHECK_EQ(k.actors, 1);
-	close_house(&h);
+	close_fixture(&h);
 }
 
 /* ---- supervisors and monitors -------------------------------------------- */
 
-static uint64_t spawn_ward(struct house *h, struct peal_supervisor *s,
-			   uint32_t worker)
+static uint64_t spawn_supervised(struct fixture *h, struct peal_supervisor *s,
+				 uint32_t worker)
 {
 	struct guest init = { .id = ID };
 	struct peal_actor_options o = { .size = sizeof(o),
@@ -408,13 +417,14 @@ static uint64_t spawn_ward(struct house *h, struct peal_supervisor *s,
 }
 
 /* Makes a ward fail, sends it a note, and returns its state after the note. */
-static struct guest fail_and_note(struct house *h, uint32_t port, uint64_t ward)
+static struct guest fail_and_note(struct fixture *h, uint32_t port,
+				  uint64_t ward)
 {
 	struct guest_note n = { .sender = 0 };
 	struct guest g;
 
-	CHECK_OK(peal_send(h->e, port, GUEST_FAIL, &n, sizeof(n), PATIENCE));
-	CHECK_OK(peal_send(h->e, port, GUEST_NOTE, &n, sizeof(n), PATIENCE));
+	CHECK_OK(peal_send(h->e, port, GUEST_FAIL, &n, sizeof(n), MAX_WAIT));
+	CHECK_OK(peal_send(h->e, port, GUEST_NOTE, &n, sizeof(n), MAX_WAIT));
 	h->sent[0] = 1;
 	g = settle(h, ward);
 	CHECK_EQ(g.notes, 1);
@@ -422,22 +432,22 @@ static struct guest fail_and_note(struct house *h, uint32_t port, uint64_t ward)
 	return g;
 }
 
-PEAL_TEST(a_moved_actor_begins_anew_where_it_is_with_all_of_its_supervisor)
+PEAL_TEST(migrated_actor_restarts_with_its_supervision_group)
 {
 	struct peal_supervisor_options o = { .size = sizeof(o),
 					     .strategy = PEAL_ONE_FOR_ALL,
-					     .restarts = 2,
+					     .max_restarts = 2,
 					     .period_ns = 3600ULL * SECOND };
 	struct peal_supervisor_info info;
 	struct peal_supervisor *s = NULL;
 	struct peal_kernel_info k;
 	uint64_t ward[2];
-	struct house h;
+	struct fixture h;
 
-	open_house(&h, harness_open(1, ""), lanes);
+	open_fixture(&h, harness_open(1, ""), lanes);
 	CHECK_OK(peal_supervisor_create(h.k, &o, &s));
-	ward[0] = spawn_ward(&h, s, 0);
-	ward[1] = spawn_ward(&h, s, 1);
+	ward[0] = spawn_supervised(&h, s, 0);
+	ward[1] = spawn_supervised(&h, s, 1);
 	harness_from(h.rt, h.e, 0, ward[0], plain);
 	harness_from(h.rt, h.e, 1, ward[1], plain);
 	CHECK_OK(move_to(&h, ward[0], 2, 0));
@@ -449,58 +459,59 @@ PEAL_TEST(a_moved_actor_begins_anew_where_it_is_with_all_of_its_supervisor)
 	CHECK_OK(peal_supervisor_info(s, &info));
 	CHECK_EQ(info.members, 2);
 	CHECK_EQ(info.failures, 2);
-	CHECK_EQ(info.given_up, 0);
+	CHECK_EQ(info.exhausted, 0);
 	/* one failure too many: the supervisor gives up both, on any worker */
 	h.sent[0] = 0;
-	CHECK_OK(peal_send(h.e, 0, GUEST_FAIL, &info, 16, PATIENCE));
-	EVENTUALLY(!peal_supervisor_info(s, &info) && info.given_up);
+	CHECK_OK(peal_send(h.e, 0, GUEST_FAIL, &info, 16, MAX_WAIT));
+	EVENTUALLY(!peal_supervisor_info(s, &info) && info.exhausted);
 	CHECK_OK(move_to(&h, ward[1], 0, 0));
-	CHECK_OK(peal_send(h.e, 1, GUEST_NOTE, &info, 16, PATIENCE));
-	EVENTUALLY(!peal_kernel_info(h.k, &k) && k.mail_dead == 4);
-	close_house(&h);
+	CHECK_OK(peal_send(h.e, 1, GUEST_NOTE, &info, 16, MAX_WAIT));
+	EVENTUALLY(!peal_kernel_info(h.k, &k) && k.mailbox_dead == 4);
+	close_fixture(&h);
 }
 
-PEAL_TEST(who_monitors_an_actor_hears_of_its_end_after_a_move)
+PEAL_TEST(monitor_reports_end_after_migration)
 {
 	struct peal_monitor_options o = { .size = sizeof(o), .tag = 5 };
 	struct peal_received r;
 	struct peal_down down;
 	uint64_t was[3], monitor;
-	struct house h;
+	struct fixture h;
 	uint32_t i;
 
-	open_house(&h, harness_open(1, ""), lanes);
+	open_fixture(&h, harness_open(1, ""), lanes);
 	make_mover(&h, was);
 	for (i = 0; i < 3; i++)
 		CHECK_OK(peal_monitor(h.k, peal_endpoint_address(h.e), was[i],
 				      &o, &monitor));
 	CHECK_OK(peal_actor_retire(h.rt, was[1]));
 	for (i = 0; i < 3; i++) {
-		CHECK_OK(peal_receive(h.e, &down, sizeof(down), &r, PATIENCE));
+		CHECK_OK(peal_receive(h.e, &down, sizeof(down), &r, MAX_WAIT));
 		CHECK_EQ(down.reason, PEAL_DOWN_RETIRED);
 		CHECK_EQ(down.tag, 5);
 	}
 	CHECK(peal_receive(h.e, &down, sizeof(down), &r, 0) < 0);
-	close_house(&h);
+	close_fixture(&h);
 }
 
 /* ---- refusals ------------------------------------------------------------ */
 
-static void expect_refused(struct house *h, uint64_t address, uint32_t worker,
-			   uint64_t ports_of, int code, const char *text)
+static void expect_refused(struct fixture *h, uint64_t address, uint32_t worker,
+			   uint64_t share_ports_with, int code,
+			   const char *text)
 {
-	CHECK_EQ(move_to(h, address, worker, ports_of), code);
+	CHECK_EQ(move_to(h, address, worker, share_ports_with), code);
 	CHECK_CONTAINS(peal_last_error()->text, text);
 }
 
-PEAL_TEST(what_cannot_move_is_refused_and_stays)
+PEAL_TEST(refused_migration_leaves_actor_unchanged)
 {
 	uint64_t guest, owner[2], sharer, other;
-	struct peal_migrate_options o = { .size = sizeof(o) };
+	struct peal_migration_options o = { .size = sizeof(o) };
 	struct peal_link *link;
-	struct house h;
+	struct fixture h;
 
-	open_house(&h, harness_open(1, ""), 1);
+	open_fixture(&h, harness_open(1, ""), 1);
 	guest = spawn(&h, "guest", 0, 0);
 	owner[0] = spawn(&h, "porter", 0, 0);
 	owner[1] = spawn(&h, "porter", 1, 0);
@@ -523,7 +534,8 @@ PEAL_TEST(what_cannot_move_is_refused_and_stays)
 	expect_refused(&h, sharer, 1, guest, PEAL_EINVAL, "of worker 0, not");
 	expect_refused(&h, sharer, 0, sharer, PEAL_EINVAL,
 		       "the one that moves");
-	expect_refused(&h, sharer, 1, guest + 100, PEAL_ENOENT, "`ports_of`");
+	expect_refused(&h, sharer, 1, guest + 100, PEAL_ENOENT,
+		       "`share_ports_with`");
 	CHECK_OK(move_to(&h, guest, 1, 0));
 	expect_refused(&h, sharer, 1, h.newest, PEAL_EINVAL, "has 1 ports");
 	CHECK_OK(move_to(&h, sharer, 1, owner[1]));
@@ -536,17 +548,17 @@ PEAL_TEST(what_cannot_move_is_refused_and_stays)
 	spawn(&h, "porter", 1, 0);
 	spawn(&h, "porter", 1, 0);
 	expect_refused(&h, other, 1, 0, PEAL_ENOSPC, "of max_ports are left");
-	close_house(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(an_actor_moves_until_the_table_is_full_and_is_none_the_worse)
+PEAL_TEST(migration_fails_cleanly_when_table_is_full)
 {
-	struct peal_migrate_options next = { .size = sizeof(next) };
+	struct peal_migration_options next = { .size = sizeof(next) };
 	struct peal_link *link;
-	struct house h;
+	struct fixture h;
 	uint32_t i;
 
-	open_house(&h, harness_open(1, ""), 1);
+	open_fixture(&h, harness_open(1, ""), 1);
 	h.guest = spawn(&h, "guest", 0, 0);
 	link = harness_from(h.rt, h.e, BY_LINK, h.guest, plain);
 	for (i = 1; i < ACTORS; i++) {
@@ -561,10 +573,10 @@ PEAL_TEST(an_actor_moves_until_the_table_is_full_and_is_none_the_worse)
 	CHECK_EQ(settle(&h, h.newest).disorder, 0);
 	CHECK_OK(peal_link_destroy(link));
 	CHECK_OK(peal_actor_retire(h.rt, h.guest));
-	close_house(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(an_actor_moves_to_any_entry_of_a_large_table)
+PEAL_TEST(actor_migrates_to_any_entry_of_large_table)
 {
 	struct peal_kernel_options k = { .size = sizeof(k),
 					 .workers = WORKERS,
@@ -572,7 +584,7 @@ PEAL_TEST(an_actor_moves_to_any_entry_of_a_large_table)
 					 .mailbox_slots = 16 };
 	uint64_t *others = calloc(MANY, sizeof(*others));
 	struct peal_link *link;
-	struct house h;
+	struct fixture h;
 
 	memset(&h, 0, sizeof(h));
 	h.rt = harness_open(1, "");
@@ -591,20 +603,21 @@ PEAL_TEST(an_actor_moves_to_any_entry_of_a_large_table)
 	CHECK_EQ(settle(&h, h.newest).disorder, 0);
 	CHECK_EQ(settle(&h, h.newest).notes, 3);
 	CHECK_OK(peal_link_destroy(link));
-	close_house(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(actors_with_a_limit_stay)
+PEAL_TEST(actors_with_mailbox_limit_do_not_migrate)
 {
 	struct peal_kernel_options k = { .size = sizeof(k),
 					 .workers = WORKERS,
 					 .mailbox_slots = 16,
-					 .max_limits = 1 };
+					 .max_mailbox_limits = 1 };
 	struct peal_actor_options o = { .size = sizeof(o),
 					.worker = 1,
 					.mailbox_limit = 4,
-					.mailbox_full = PEAL_FULL_FAIL };
-	struct house h;
+					.mailbox_overflow =
+						PEAL_OVERFLOW_FAIL };
+	struct fixture h;
 
 	memset(&h, 0, sizeof(h));
 	h.rt = harness_open(1, "");
@@ -615,16 +628,16 @@ PEAL_TEST(actors_with_a_limit_stay)
 	CHECK_EQ(h.newest, h.guest);
 	CHECK_OK(peal_actor_retire(h.rt, h.guest));
 	CHECK_OK(move_to(&h, spawn(&h, "guest", 0, 0), 1, 0));
-	close_house(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(kernels_without_mailboxes_and_members_of_pools_do_not_move)
+PEAL_TEST(pool_members_and_mailboxless_actors_do_not_migrate)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 2,
 					 .max_pools = 1 };
 	uint64_t pool, member, address;
-	struct house h;
+	struct fixture h;
 
 	memset(&h, 0, sizeof(h));
 	h.rt = harness_open(1, "");
@@ -632,7 +645,7 @@ PEAL_TEST(kernels_without_mailboxes_and_members_of_pools_do_not_move)
 	member = harness_spawn(h.k, "tally", 0);
 	CHECK_OK(peal_pool_create(h.k, NULL, &pool));
 	expect_refused(&h, member, 1, 0, PEAL_ENOTSUP, "has no mailboxes");
-	CHECK_OK(peal_kernel_stop(h.k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(h.k, MAX_WAIT));
 	CHECK_OK(peal_kernel_destroy(h.k));
 	o.mailbox_slots = 64;
 	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_pools, &o, &h.k));
@@ -654,38 +667,38 @@ PEAL_TEST(kernels_without_mailboxes_and_members_of_pools_do_not_move)
 /* ---- workers that do not answer ------------------------------------------ */
 
 /* Keeps a worker in a handler until the word is set. */
-static void hold(struct house *h, uint32_t worker, const uint64_t *word)
+static void hold(struct fixture *h, uint32_t worker, const uint64_t *word)
 {
 	uint64_t holder = spawn_bare(h, "lie", worker);
 	uint64_t at = (uint64_t)(uintptr_t)word;
 	struct peal_worker_info info;
 
 	harness_from(h->rt, h->e, 10 + worker, holder, plain);
-	CHECK_OK(peal_send(h->e, 10 + worker, 0, &at, sizeof(at), PATIENCE));
+	CHECK_OK(peal_send(h->e, 10 + worker, 0, &at, sizeof(at), MAX_WAIT));
 	EVENTUALLY(!peal_worker_info(h->k, worker, &info) &&
 		   info.actor == (int64_t)(uint32_t)holder);
 }
 
-PEAL_TEST(a_worker_that_does_not_answer_is_named_and_nothing_is_half_done)
+PEAL_TEST(unresponsive_worker_fails_migration_atomically)
 {
 	uint64_t open[2] = { 0, 0 };
 	struct peal_link *link;
-	struct house h;
+	struct fixture h;
 
-	open_house(&h, harness_open(1, ""), 1);
+	open_fixture(&h, harness_open(1, ""), 1);
 	h.guest = spawn(&h, "guest", 0, 0);
 	link = harness_from(h.rt, h.e, BY_LINK, h.guest, plain);
 	hold(&h, 1, &open[1]);
-	CHECK_HASTY(h.rt, move_to(&h, h.guest, 1, 0), PEAL_EHUNG,
-		    "worker 1 of kernel");
+	CHECK_TIMES_OUT(h.rt, move_to(&h, h.guest, 1, 0), PEAL_EHUNG,
+			"worker 1 of kernel");
 	CHECK_EQ(h.newest, h.guest);
 	send_note(&h, BY_LINK);
 	EVENTUALLY(harness_info(link).delivered == 1);
 	peal_store_release_sys(&open[1], 1);
 	hold(&h, 0, &open[0]);
 	send_note(&h, BY_LINK); /* the note waits behind the holder */
-	CHECK_HASTY(h.rt, move_to(&h, h.guest, 2, 0), PEAL_EHUNG,
-		    "worker 0 of kernel");
+	CHECK_TIMES_OUT(h.rt, move_to(&h, h.guest, 2, 0), PEAL_EHUNG,
+			"worker 0 of kernel");
 	CHECK_EQ(h.newest, h.guest);
 	peal_store_release_sys(&open[0], 1);
 	/* the guest is on worker 2, or this call completes its migration */
@@ -695,67 +708,64 @@ PEAL_TEST(a_worker_that_does_not_answer_is_named_and_nothing_is_half_done)
 	CHECK_EQ(settle(&h, h.guest).notes, 3);
 	CHECK_EQ(settle(&h, h.newest).disorder, 0);
 	CHECK_OK(peal_actor_retire(h.rt, spawn_bare(&h, "guest", 0)));
-	close_house(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(who_waits_for_answers_moves_when_they_have_come)
+PEAL_TEST(actor_migrates_after_its_asks_are_answered)
 {
 	struct peal_kernel_info k;
 	uint64_t open = 0;
-	struct house h;
+	struct fixture h;
 
-	open_house(&h, harness_open(1, ""), lanes);
+	open_fixture(&h, harness_open(1, ""), lanes);
 	h.guest = spawn(&h, "guest", 1, 0);
 	spawn_herald(&h, BY_TELL, 0);
 	hold(&h, 1, &open);
-	CHECK_OK(peal_send(h.e, BY_TELL, GUEST_QUERY, NULL, 0, PATIENCE));
+	CHECK_OK(peal_send(h.e, BY_TELL, GUEST_QUERY, NULL, 0, MAX_WAIT));
 	EVENTUALLY(!peal_kernel_info(h.k, &k) && k.asks.open == 1);
 	CHECK_EQ(move_to(&h, h.herald[BY_TELL], 2, 0), PEAL_EAGAIN);
 	CHECK_CONTAINS(peal_last_error()->text, "waits for answers");
 	CHECK_EQ(h.newest, h.herald[BY_TELL]);
 	peal_store_release_sys(&open, 1);
 	EVENTUALLY(!move_to(&h, h.herald[BY_TELL], 2, 0));
-	close_house(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(actors_of_handlers_stay_and_so_do_the_ports_that_they_share)
+PEAL_TEST(device_spawned_actors_and_port_owners_stay)
 {
 	uint64_t owner, made;
-	struct house h;
+	struct fixture h;
 
-	open_house(&h, harness_open(1, ""), lanes);
+	open_fixture(&h, harness_open(1, ""), lanes);
 	spawn_herald(&h, BY_TELL, 0);
 	owner = spawn(&h, "porter", 0, 0);
 	/* the first actor slot for handlers of worker 0 */
 	made = (owner >> 32 << 32) | ACTORS;
 	CHECK_OK(peal_send(h.e, BY_TELL, GUEST_BREED, &owner, sizeof(owner),
-			   PATIENCE));
+			   MAX_WAIT));
 	EVENTUALLY(move_to(&h, made, 1, 0) == PEAL_ENOTSUP);
 	CHECK_CONTAINS(peal_last_error()->text, "was made by a handler");
 	expect_refused(&h, owner, 1, 0, PEAL_EBUSY, "handlers have made share");
 	CHECK_EQ(h.newest, owner);
 	CHECK_OK(peal_actor_retire(h.rt, made));
 	CHECK_OK(move_to(&h, owner, 1, 0));
-	close_house(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST_MAIN(
-	RUN_LANES(
-		an_actor_moves_while_all_kinds_of_senders_send_and_nothing_is_lost);
-	RUN_LANES(who_moved_before_its_kernel_drains_gets_all_that_was_sent);
-	RUN_LANES(all_addresses_of_a_moved_actor_lead_to_it);
-	RUN_LANES(requests_to_an_old_address_are_replied_to);
-	RUN_LANES(the_end_of_a_moved_actor_frees_all_that_it_had);
-	RUN_LANES(an_end_that_is_refused_takes_no_address_away);
-	RUN_LANES(messages_for_a_moved_actor_that_has_ended_are_dead);
-	RUN_LANES(
-		a_moved_actor_begins_anew_where_it_is_with_all_of_its_supervisor);
-	RUN_LANES(who_monitors_an_actor_hears_of_its_end_after_a_move);
-	RUN_LANES(who_waits_for_answers_moves_when_they_have_come);
-	RUN_LANES(actors_of_handlers_stay_and_so_do_the_ports_that_they_share);
-	RUN(what_cannot_move_is_refused_and_stays);
-	RUN(an_actor_moves_until_the_table_is_full_and_is_none_the_worse);
-	RUN(an_actor_moves_to_any_entry_of_a_large_table);
-	RUN(actors_with_a_limit_stay);
-	RUN(kernels_without_mailboxes_and_members_of_pools_do_not_move);
-	RUN(a_worker_that_does_not_answer_is_named_and_nothing_is_half_done);)
+PEAL_TEST_MAIN(RUN_LANES(migration_under_all_senders_loses_nothing);
+	       RUN_LANES(migrated_actor_gets_all_messages_before_drain);
+	       RUN_LANES(all_addresses_of_migrated_actor_resolve);
+	       RUN_LANES(requests_to_old_address_are_answered);
+	       RUN_LANES(end_of_migrated_actor_frees_its_resources);
+	       RUN_LANES(refused_retire_keeps_all_addresses);
+	       RUN_LANES(messages_to_ended_migrated_actor_are_dead);
+	       RUN_LANES(migrated_actor_restarts_with_its_supervision_group);
+	       RUN_LANES(monitor_reports_end_after_migration);
+	       RUN_LANES(actor_migrates_after_its_asks_are_answered);
+	       RUN_LANES(device_spawned_actors_and_port_owners_stay);
+	       RUN(refused_migration_leaves_actor_unchanged);
+	       RUN(migration_fails_cleanly_when_table_is_full);
+	       RUN(actor_migrates_to_any_entry_of_large_table);
+	       RUN(actors_with_mailbox_limit_do_not_migrate);
+	       RUN(pool_members_and_mailboxless_actors_do_not_migrate);
+	       RUN(unresponsive_worker_fails_migration_atomically);)

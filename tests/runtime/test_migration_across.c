@@ -4,12 +4,17 @@
  * Shows that each message arrives once, in order per sender, and that the state
  * is kept. All former addresses lead to the actor.
  */
-#include "runtime/hasty.h"
-#include "runtime/street.h"
+
+#include <peal/monitor.h>
+#include <peal/name.h>
+#include <peal/request.h>
+#include <peal/supervisor.h>
+#include "runtime/short_timeout.h"
+#include "runtime/migration_fixture.h"
 
 /* ---- messages ------------------------------------------------------------ */
 
-PEAL_TEST(an_actor_moves_between_devices_and_nothing_is_lost)
+PEAL_TEST(migration_between_devices_loses_nothing)
 {
 	/*
 	 * kernel and worker: to another device and back, within a kernel, and
@@ -19,7 +24,7 @@ PEAL_TEST(an_actor_moves_between_devices_and_nothing_is_lost)
 					{ 0, 0 }, { 2, 1 }, { 1, 0 },
 					{ 0, 1 }, { 0, 0 }, { 2, 0 } };
 	struct peal_kernel_info k;
-	struct street s;
+	struct fixture s;
 	struct guest g;
 	uint32_t i, by;
 
@@ -43,30 +48,30 @@ PEAL_TEST(an_actor_moves_between_devices_and_nothing_is_lost)
 	for (i = 0; i < KERNELS; i++) {
 		CHECK_OK(peal_kernel_info(s.k[i], &k));
 		CHECK_EQ(k.failed, 0);
-		CHECK_EQ(k.mail_dead, 0);
+		CHECK_EQ(k.mailbox_dead, 0);
 		CHECK_EQ(k.actors, i == 0 ? 5 : i == 2);
 	}
-	close_street(&s);
+	close_fixture(&s);
 }
 
 /* A forwarding link comes from the kernel, not from its first actor. */
-PEAL_TEST(forwarding_links_do_not_hold_the_first_actor)
+PEAL_TEST(forwarding_links_do_not_pin_the_first_actor)
 {
-	struct street s;
+	struct fixture s;
 	uint64_t first;
 
-	open_street(&s);
+	open_fixture(&s);
 	first = harness_spawn(s.k[0], "crier", 0);
 	s.guest = spawn(s.k[0], "guest", 0);
 	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
 	CHECK_OK(move_to(&s, first, 0, 1, 0));
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(messages_wait_for_room_on_their_way_to_another_kernel)
+PEAL_TEST(forwarded_messages_wait_for_free_slots)
 {
 	uint64_t open = 0, lie, word = (uintptr_t)&open;
-	struct street s;
+	struct fixture s;
 	struct guest g;
 	uint32_t i;
 
@@ -74,7 +79,7 @@ PEAL_TEST(messages_wait_for_room_on_their_way_to_another_kernel)
 	lie = harness_spawn(s.k[1], "lie", 0);
 	harness_from(s.rt, s.e, SENDERS, lie, plain);
 	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
-	CHECK_OK(peal_send(s.e, SENDERS, 1, &word, sizeof(word), PATIENCE));
+	CHECK_OK(peal_send(s.e, SENDERS, 1, &word, sizeof(word), MAX_WAIT));
 	for (i = 0; i < 64; i++) { /* more than the forwarding link takes */
 		send_note(&s, BY_LINK);
 		send_note(&s, BY_TELL);
@@ -85,56 +90,56 @@ PEAL_TEST(messages_wait_for_room_on_their_way_to_another_kernel)
 	g = settle(&s, s.guest, 1);
 	CHECK_EQ(g.notes, 192);
 	CHECK_EQ(g.disorder, 0);
-	close_street(&s);
+	close_fixture(&s);
 }
 
 PEAL_TEST(kernels_drain_one_after_another)
 {
-	struct street s;
+	struct fixture s;
 	struct guest g;
 	uint32_t i;
 
-	open_street(&s);
+	open_fixture(&s);
 	s.guest = spawn(s.k[0], "guest", 0);
 	harness_from(s.rt, s.e, BY_LINK, s.guest, plain);
 	CHECK_OK(move_to(&s, s.guest, 1, 1, 0));
 	for (i = 0; i < 100; i++)
 		send_note(&s, BY_LINK);
-	CHECK_OK(peal_send_end(s.e, BY_LINK, PATIENCE));
-	CHECK_OK(peal_kernel_drain(s.k[0], PATIENCE));
-	CHECK_OK(peal_kernel_drain(s.k[1], PATIENCE));
+	CHECK_OK(peal_send_end(s.e, BY_LINK, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(s.k[0], MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(s.k[1], MAX_WAIT));
 	CHECK_OK(peal_actor_state(s.rt, s.guest, &g, sizeof(g)));
 	CHECK_EQ(g.notes, 100);
 	CHECK_EQ(g.disorder, 0);
 	CHECK_EQ(move_to(&s, s.newest, 2, 0, 0), PEAL_ESTOPPED);
-	close_street(&s);
+	close_fixture(&s);
 }
 
 /*
  * Kernel 1 drains although kernel 0, which forwards messages to it, still runs.
  * Otherwise the drain would wait for a forwarding link that never ends.
  */
-PEAL_TEST(a_kernel_drains_beside_those_whose_actors_it_has)
+PEAL_TEST(kernel_drains_while_forwarding_kernel_runs)
 {
-	struct street s;
+	struct fixture s;
 
-	open_street(&s);
+	open_fixture(&s);
 	s.guest = spawn(s.k[0], "guest", 0);
 	harness_from(s.rt, s.e, BY_LINK, s.guest, plain);
 	CHECK_OK(move_to(&s, s.guest, 1, 1, 0));
 	send_note(&s, BY_LINK);
 	CHECK_EQ(settle(&s, s.guest, 1).notes, 1);
-	CHECK_OK(peal_kernel_drain(s.k[1], PATIENCE));
-	close_street(&s);
+	CHECK_OK(peal_kernel_drain(s.k[1], MAX_WAIT));
+	close_fixture(&s);
 }
 
 /* ---- addresses ----------------------------------------------------------- */
 
-PEAL_TEST(all_addresses_lead_to_the_other_kernel)
+PEAL_TEST(all_addresses_resolve_to_the_new_kernel)
 {
 	struct peal_link *link;
 	uint64_t second, found;
-	struct street s;
+	struct fixture s;
 
 	open_full(&s);
 	CHECK_OK(peal_name_set(s.rt, s.guest, "guest"));
@@ -151,58 +156,58 @@ PEAL_TEST(all_addresses_lead_to_the_other_kernel)
 	CHECK_OK(peal_link_destroy(link));
 	send_note(&s, BY_TELL);
 	CHECK_EQ(settle(&s, second, 2).next[BY_TELL], 1);
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(requests_follow_an_actor_to_another_kernel)
+PEAL_TEST(requests_follow_actor_to_another_kernel)
 {
 	struct peal_received r;
 	struct peal_requester *asker = NULL;
 	uint64_t porter, owner[KERNELS], notes = 7, i;
-	struct street s;
+	struct fixture s;
 
-	open_street(&s);
+	open_fixture(&s);
 	for (i = 0; i < KERNELS; i++)
 		owner[i] = spawn(s.k[i], "porter", 0);
 	porter = spawn_with(s.k[0], "porter", 0, owner[0], NULL);
-	CHECK_OK(peal_requester_open(s.rt, porter, NULL, &asker));
+	CHECK_OK(peal_requester_create(s.rt, porter, NULL, &asker));
 	for (i = 0; i < KERNELS; i++)
 		CHECK_OK(peal_requester_listen(asker, owner[i], 0));
 	for (i = 0; i < KERNELS; i++) {
 		CHECK_OK(peal_request(asker, GUEST_ASK, NULL, 0, &notes,
-				      sizeof(notes), &r, PATIENCE));
+				      sizeof(notes), &r, MAX_WAIT));
 		CHECK_EQ(notes, 0);
 		if (i + 1 < KERNELS)
 			CHECK_OK(move_to(&s, porter, (int)i + 1, 0,
 					 owner[i + 1]));
 	}
-	CHECK_OK(peal_requester_close(asker));
-	close_street(&s);
+	CHECK_OK(peal_requester_destroy(asker));
+	close_fixture(&s);
 }
 
 /* An ask is not forwarded to another kernel: it fails at once. */
-PEAL_TEST(asks_do_not_follow_to_another_kernel)
+PEAL_TEST(asks_are_not_forwarded_to_another_kernel)
 {
 	struct peal_kernel_info k;
-	struct street s;
+	struct fixture s;
 
 	open_full(&s);
 	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
-	CHECK_OK(peal_send(s.e, BY_TELL, GUEST_QUERY, NULL, 0, PATIENCE));
+	CHECK_OK(peal_send(s.e, BY_TELL, GUEST_QUERY, NULL, 0, MAX_WAIT));
 	EVENTUALLY(!peal_kernel_info(s.k[0], &k) && k.asks.asked == 1 &&
-		   !k.asks.open && k.mail_dead == 1);
-	close_street(&s);
+		   !k.asks.open && k.mailbox_dead == 1);
+	close_fixture(&s);
 }
 
 /* ---- retirement ---------------------------------------------------------- */
 
-PEAL_TEST(the_end_of_who_has_moved_frees_all_that_it_had_in_all_kernels)
+PEAL_TEST(end_of_migrated_actor_frees_slots_in_all_kernels)
 {
 	uint64_t was[5], actors[ACTORS];
-	struct street s;
+	struct fixture s;
 	uint32_t by, i;
 
-	open_street(&s);
+	open_fixture(&s);
 	for (by = 0; by < 5; by++) {
 		was[0] = spawn(s.k[0], "guest", 0);
 		CHECK_OK(move_to(&s, was[0], 0, 1, 0));
@@ -224,15 +229,15 @@ PEAL_TEST(the_end_of_who_has_moved_frees_all_that_it_had_in_all_kernels)
 			CHECK_OK(peal_actor_retire_many(s.rt, actors, ACTORS));
 		}
 	}
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(a_link_to_a_former_address_holds_the_actor)
+PEAL_TEST(link_to_former_address_blocks_retire)
 {
 	struct peal_link *link;
-	struct street s;
+	struct fixture s;
 
-	open_street(&s);
+	open_fixture(&s);
 	s.guest = spawn(s.k[0], "guest", 0);
 	link = harness_from(s.rt, s.e, BY_LINK, s.guest, plain);
 	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
@@ -241,27 +246,27 @@ PEAL_TEST(a_link_to_a_former_address_holds_the_actor)
 	CHECK_EQ(settle(&s, s.guest, 1).notes, 1);
 	CHECK_OK(peal_link_destroy(link));
 	CHECK_OK(peal_actor_retire(s.rt, s.guest));
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(what_comes_for_an_actor_of_a_kernel_that_has_ended_is_counted)
+PEAL_TEST(messages_to_actor_of_ended_kernel_are_counted)
 {
 	struct peal_link *link[1] = { NULL };
 	struct peal_link_info info;
 	struct peal_link *all[8];
 	struct peal_kernel_info k;
-	struct street s;
+	struct fixture s;
 	int n, i, passages = 0;
 
 	open_full(&s);
 	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
 	send_note(&s, BY_TELL);
 	CHECK_EQ(settle(&s, s.guest, 1).notes, 1);
-	CHECK_OK(peal_kernel_stop(s.k[1], PATIENCE));
+	CHECK_OK(peal_kernel_stop(s.k[1], MAX_WAIT));
 	n = peal_link_list(s.rt, all, 8);
 	for (i = 0; i < n; i++) {
 		CHECK_OK(peal_link_info(all[i], &info));
-		if ((uint32_t)info.from != PEAL_PASSAGE_ACTOR)
+		if ((uint32_t)info.from != PEAL_FWD_LINK_ACTOR)
 			continue;
 		passages++;
 		link[0] = all[i];
@@ -275,22 +280,23 @@ PEAL_TEST(what_comes_for_an_actor_of_a_kernel_that_has_ended_is_counted)
 	/* also after the destruction of the kernel */
 	CHECK_EQ(peal_kernel_destroy(s.k[1]), 0);
 	send_note(&s, BY_TELL);
-	EVENTUALLY(!peal_kernel_info(s.k[0], &k) && k.mail_dead == 1);
+	EVENTUALLY(!peal_kernel_info(s.k[0], &k) && k.mailbox_dead == 1);
 	CHECK_EQ(peal_actor_retire(s.rt, s.guest), PEAL_ENOENT);
 	s.k[1] = s.k[0];
-	close_street(&s);
+	close_fixture(&s);
 }
 
 /* ---- refusals ------------------------------------------------------------ */
 
-static void expect_refused(struct street *s, uint64_t address, uint32_t worker,
-			   uint64_t ports_of, int code, const char *text)
+static void expect_refused(struct fixture *s, uint64_t address, uint32_t worker,
+			   uint64_t share_ports_with, int code,
+			   const char *text)
 {
-	CHECK_EQ(move_to(s, address, 1, worker, ports_of), code);
+	CHECK_EQ(move_to(s, address, 1, worker, share_ports_with), code);
 	CHECK_CONTAINS(peal_last_error()->text, text);
 }
 
-PEAL_TEST(what_cannot_leave_is_refused_and_stays)
+PEAL_TEST(refused_kernel_migration_changes_nothing)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .mailbox_slots = 16,
@@ -300,14 +306,14 @@ PEAL_TEST(what_cannot_leave_is_refused_and_stays)
 	struct peal_supervisor *supervisor = NULL;
 	struct peal_kernel *mine, *other = NULL, *bare = NULL;
 	uint64_t owner, sharer, monitor;
-	struct street s;
+	struct fixture s;
 
 	open_full(&s);
 	expect_refused(&s, s.guest, WORKERS, 0, PEAL_ENOENT, "no worker 2");
 	owner = spawn(s.k[0], "porter", 0);
 	sharer = spawn_with(s.k[0], "porter", 0, owner, NULL);
 	expect_refused(&s, sharer, 0, 0, PEAL_EINVAL, "name an actor of its");
-	expect_refused(&s, sharer, 0, owner, PEAL_ENOENT, "`ports_of`");
+	expect_refused(&s, sharer, 0, owner, PEAL_ENOENT, "`share_ports_with`");
 	expect_refused(&s, owner, 0, 0, PEAL_EBUSY, "shares the ports");
 	CHECK_OK(peal_supervisor_create(s.k[0], &v, &supervisor));
 	expect_refused(&s, spawn_with(s.k[0], "guest", 0, 0, supervisor), 0, 0,
@@ -325,8 +331,8 @@ PEAL_TEST(what_cannot_leave_is_refused_and_stays)
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_guest, &o, &bare));
 	s.k[1] = bare;
 	expect_refused(&s, s.guest, 0, 0, PEAL_ENOTSUP, "has no mailboxes");
-	CHECK_OK(peal_kernel_stop(other, PATIENCE));
-	CHECK_OK(peal_kernel_stop(bare, PATIENCE));
+	CHECK_OK(peal_kernel_stop(other, MAX_WAIT));
+	CHECK_OK(peal_kernel_stop(bare, MAX_WAIT));
 	expect_refused(&s, s.guest, 0, 0, PEAL_ESTOPPED, "has ended");
 	s.k[1] = mine;
 	send_note(&s, BY_TELL);
@@ -334,13 +340,13 @@ PEAL_TEST(what_cannot_leave_is_refused_and_stays)
 	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
 	send_note(&s, BY_TELL);
 	CHECK_EQ(settle(&s, s.guest, 1).notes, 2);
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(a_kernel_without_room_is_named)
+PEAL_TEST(full_target_kernel_is_named)
 {
 	uint64_t actors[ACTORS];
-	struct street s;
+	struct fixture s;
 
 	open_full(&s);
 	CHECK_OK(peal_actor_spawn_many(s.k[1], "guest", NULL, ACTORS, actors));
@@ -349,24 +355,24 @@ PEAL_TEST(a_kernel_without_room_is_named)
 	send_note(&s, BY_LINK);
 	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
 	CHECK_EQ(settle(&s, s.guest, 1).notes, 1);
-	close_street(&s);
+	close_fixture(&s);
 }
 
 /* Opens a street. A handler holds worker 0 of kernel 0 until *open is set. */
-static void open_hung(struct street *s, uint64_t *open)
+static void open_hung(struct fixture *s, uint64_t *open)
 {
 	uint64_t holder, at = (uint64_t)(uintptr_t)open;
 	struct peal_worker_info info;
 
 	*open = 0;
-	open_street(s);
+	open_fixture(s);
 	/* makes the forwarding link while the worker still answers */
 	CHECK_OK(move_to(s, spawn(s->k[0], "guest", 0), 1, 0, 0));
 	s->guest = spawn(s->k[0], "guest", 0);
 	harness_from(s->rt, s->e, BY_LINK, s->guest, plain);
 	holder = harness_spawn(s->k[0], "lie", 0);
 	harness_from(s->rt, s->e, SENDERS, holder, plain);
-	CHECK_OK(peal_send(s->e, SENDERS, 0, &at, sizeof(at), PATIENCE));
+	CHECK_OK(peal_send(s->e, SENDERS, 0, &at, sizeof(at), MAX_WAIT));
 	EVENTUALLY(!peal_worker_info(s->k[0], 0, &info) &&
 		   info.actor == (int64_t)(uint32_t)holder);
 	send_note(s, BY_LINK); /* the note waits behind the holder */
@@ -377,13 +383,13 @@ static void open_hung(struct street *s, uint64_t *open)
  * kernel 0 did not answer. On a busy machine the new worker may be late
  * instead.
  */
-static int leaves_late(struct street *s, uint64_t ms)
+static int leaves_late(struct fixture *s, uint64_t ms)
 {
-	uint64_t kept = s->rt->answer_ms;
+	uint64_t kept = s->rt->control_timeout_ms;
 
-	s->rt->answer_ms = ms;
+	s->rt->control_timeout_ms = ms;
 	expect_refused(s, s->guest, 1, 0, PEAL_EHUNG, "worker ");
-	s->rt->answer_ms = kept;
+	s->rt->control_timeout_ms = kept;
 	return strstr(peal_last_error()->text, "worker 0 of kernel") != NULL;
 }
 
@@ -391,26 +397,26 @@ static int leaves_late(struct street *s, uint64_t ms)
  * Starts a migration that worker 0 of kernel 0 does not answer in time. Then
  * lets this worker continue.
  */
-static void leave_hung(struct street *s, uint64_t *open)
+static void leave_hung(struct fixture *s, uint64_t *open)
 {
-	uint64_t ms = HASTY_MS;
+	uint64_t ms = SHORT_TIMEOUT_MS;
 
 	for (open_hung(s, open); !leaves_late(s, ms); open_hung(s, open)) {
 		ms *= 2;
-		CHECK(ms < HASTY_MOST_MS);
+		CHECK(ms < SHORT_TIMEOUT_MAX_MS);
 		peal_store_release_sys(open, 1);
 		CHECK_OK(peal_runtime_shutdown(s->rt));
 	}
 	CHECK_EQ(s->newest, s->guest);
-	CHECK_HASTY(s->rt, peal_actor_retire(s->rt, s->guest), PEAL_EHUNG,
-		    "worker 0 of kernel");
+	CHECK_TIMES_OUT(s->rt, peal_actor_retire(s->rt, s->guest), PEAL_EHUNG,
+			"worker 0 of kernel");
 	peal_store_release_sys(open, 1);
 }
 
-PEAL_TEST(who_leaves_late_is_not_half_there)
+PEAL_TEST(timed_out_migration_leaves_actor_usable)
 {
 	uint64_t open = 0;
-	struct street s;
+	struct fixture s;
 
 	leave_hung(&s, &open);
 	/* the guest has arrived, or this call completes its migration */
@@ -419,14 +425,14 @@ PEAL_TEST(who_leaves_late_is_not_half_there)
 	send_note(&s, BY_LINK);
 	CHECK_EQ(settle(&s, s.guest, 1).notes, 2);
 	CHECK_EQ(settle(&s, s.newest, 1).disorder, 0);
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(who_leaves_late_can_be_retired)
+PEAL_TEST(actor_of_timed_out_migration_can_be_retired)
 {
 	struct peal_link *all[8];
 	uint64_t open = 0, actors[ACTORS];
-	struct street s;
+	struct fixture s;
 	int i;
 
 	leave_hung(&s, &open);
@@ -444,40 +450,39 @@ PEAL_TEST(who_leaves_late_can_be_retired)
 				       actors));
 	CHECK_OK(peal_actor_spawn_many(s.k[0], "guest", NULL, ACTORS - 2,
 				       actors));
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(a_kernel_goes_to_which_somebody_leaves_late)
+PEAL_TEST(target_kernel_may_end_after_migration_timeout)
 {
 	struct peal_kernel_info k;
 	uint64_t open = 0;
-	struct street s;
+	struct fixture s;
 
 	leave_hung(&s, &open);
-	CHECK_OK(peal_kernel_stop(s.k[1], PATIENCE));
+	CHECK_OK(peal_kernel_stop(s.k[1], MAX_WAIT));
 	CHECK_OK(peal_kernel_destroy(s.k[1]));
 	send_note(&s, BY_LINK);
 	CHECK_EQ(peal_actor_retire(s.rt, s.guest), PEAL_ENOENT);
 	CHECK_OK(peal_kernel_info(s.k[0], &k));
 	CHECK_EQ(k.actors, 1);
 	s.k[1] = s.k[0];
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST_MAIN(
-	RUN_LANES(an_actor_moves_between_devices_and_nothing_is_lost);
-	RUN(forwarding_links_do_not_hold_the_first_actor);
-	RUN_LANES(messages_wait_for_room_on_their_way_to_another_kernel);
-	RUN_LANES(kernels_drain_one_after_another);
-	RUN_LANES(a_kernel_drains_beside_those_whose_actors_it_has);
-	RUN_LANES(all_addresses_lead_to_the_other_kernel);
-	RUN_LANES(requests_follow_an_actor_to_another_kernel);
-	RUN_LANES(asks_do_not_follow_to_another_kernel);
-	RUN_LANES(the_end_of_who_has_moved_frees_all_that_it_had_in_all_kernels);
-	RUN_LANES(a_link_to_a_former_address_holds_the_actor);
-	RUN_LANES(what_comes_for_an_actor_of_a_kernel_that_has_ended_is_counted);
-	RUN_LANES(what_cannot_leave_is_refused_and_stays);
-	RUN_LANES(a_kernel_without_room_is_named);
-	RUN(who_leaves_late_is_not_half_there);
-	RUN(who_leaves_late_can_be_retired);
-	RUN(a_kernel_goes_to_which_somebody_leaves_late);)
+PEAL_TEST_MAIN(RUN_LANES(migration_between_devices_loses_nothing);
+	       RUN(forwarding_links_do_not_pin_the_first_actor);
+	       RUN_LANES(forwarded_messages_wait_for_free_slots);
+	       RUN_LANES(kernels_drain_one_after_another);
+	       RUN_LANES(kernel_drains_while_forwarding_kernel_runs);
+	       RUN_LANES(all_addresses_resolve_to_the_new_kernel);
+	       RUN_LANES(requests_follow_actor_to_another_kernel);
+	       RUN_LANES(asks_are_not_forwarded_to_another_kernel);
+	       RUN_LANES(end_of_migrated_actor_frees_slots_in_all_kernels);
+	       RUN_LANES(link_to_former_address_blocks_retire);
+	       RUN_LANES(messages_to_actor_of_ended_kernel_are_counted);
+	       RUN_LANES(refused_kernel_migration_changes_nothing);
+	       RUN_LANES(full_target_kernel_is_named);
+	       RUN(timed_out_migration_leaves_actor_usable);
+	       RUN(actor_of_timed_out_migration_can_be_retired);
+	       RUN(target_kernel_may_end_after_migration_timeout);)

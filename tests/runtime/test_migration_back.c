@@ -4,11 +4,14 @@
  * kernels full of messages for each other do not stall. A kernel that takes no
  * messages stalls only its own senders.
  */
+
+#include <peal/migration.h>
+#include <peal/stall.h>
 #include "runtime/both_lanes.h"
 #include "runtime/guest.h"
-#include "runtime/hasty.h"
+#include "runtime/short_timeout.h"
 
-PEAL_DECLARE_PROGRAM(court);
+PEAL_DECLARE_PROGRAM(players);
 
 #define KERNELS 3
 #define WORKERS 2
@@ -17,7 +20,7 @@ PEAL_DECLARE_PROGRAM(court);
 #define ACTORS 8
 #define STATE ((sizeof(struct player) + 15) / 16 * 16)
 
-struct court {
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
 	struct peal_kernel *k[KERNELS];
@@ -38,7 +41,7 @@ static struct peal_kernel_options options(void)
 	return o;
 }
 
-static void open_court(struct court *c)
+static void open_fixture(struct fixture *c)
 {
 	struct peal_kernel_options o = options();
 	int i;
@@ -47,11 +50,11 @@ static void open_court(struct court *c)
 	c->rt = harness_open(2, "");
 	c->e = harness_endpoint(c->rt);
 	for (i = 0; i < KERNELS; i++)
-		CHECK_OK(peal_kernel_launch(c->rt, i % 2, &peal_program_court,
+		CHECK_OK(peal_kernel_launch(c->rt, i % 2, &peal_program_players,
 					    &o, &c->k[i]));
 }
 
-static void close_court(struct court *c)
+static void close_fixture(struct fixture *c)
 {
 	struct peal_kernel_info info;
 	int i;
@@ -59,7 +62,7 @@ static void close_court(struct court *c)
 	for (i = 0; i < KERNELS; i++) {
 		harness_stop_quiet(c->k[i]);
 		CHECK_OK(peal_kernel_info(c->k[i], &info));
-		CHECK_EQ(info.mail_dead, 0);
+		CHECK_EQ(info.mailbox_dead, 0);
 	}
 	harness_conserved(c->rt);
 	CHECK_OK(peal_runtime_shutdown(c->rt));
@@ -70,7 +73,7 @@ static void close_court(struct court *c)
  * `place` in the kernel. It tells the number `partner` in the kernel where it
  * runs.
  */
-static void spawn_as(struct court *c, const char *handler, uint32_t kernel,
+static void spawn_as(struct fixture *c, const char *handler, uint32_t kernel,
 		     uint32_t worker, uint32_t place, uint32_t partner)
 {
 	struct player init = { .partner = partner };
@@ -91,18 +94,18 @@ static void spawn_as(struct court *c, const char *handler, uint32_t kernel,
 	c->players++;
 }
 
-static void spawn_player(struct court *c, uint32_t kernel, uint32_t worker,
+static void spawn_player(struct fixture *c, uint32_t kernel, uint32_t worker,
 			 uint32_t place, uint32_t partner)
 {
 	spawn_as(c, "player", kernel, worker, place, partner);
 }
 
-static void move_to(struct court *c, uint64_t address, uint32_t kernel,
+static void move_to(struct fixture *c, uint64_t address, uint32_t kernel,
 		    uint32_t worker)
 {
-	struct peal_migrate_options o = { .size = sizeof(o),
-					  .worker = 1 + worker,
-					  .kernel = c->k[kernel] };
+	struct peal_migration_options o = { .size = sizeof(o),
+					    .worker = 1 + worker,
+					    .kernel = c->k[kernel] };
 
 	CHECK_OK(peal_actor_migrate(c->rt, address, &o, NULL));
 }
@@ -111,7 +114,7 @@ static void move_to(struct court *c, uint64_t address, uint32_t kernel,
  * Sends the next ball of a sender. Returns 0, or PEAL_EAGAIN if the link is
  * full.
  */
-static int serve(struct court *c, uint32_t by, uint64_t hops)
+static int serve(struct fixture *c, uint32_t by, uint64_t hops)
 {
 	struct ball b = { .sender = by, .number = c->sent[by], .hops = hops };
 	int result = peal_send(c->e, by, GUEST_BALL, &b, sizeof(b), 2 * MS);
@@ -127,7 +130,8 @@ static int serve(struct court *c, uint32_t by, uint64_t hops)
  * Fills in *info for the link from the host's port. Returns 1, or 0 if there is
  * no such link.
  */
-static int link_by(struct court *c, uint32_t port, struct peal_link_info *info)
+static int link_by(struct fixture *c, uint32_t port,
+		   struct peal_link_info *info)
 {
 	struct peal_link *all[16];
 	int i, n = peal_link_list(c->rt, all, 16);
@@ -140,7 +144,7 @@ static int link_by(struct court *c, uint32_t port, struct peal_link_info *info)
 }
 
 /* Serves until the link of a player is full. */
-static void fill(struct court *c, uint32_t by, uint64_t hops)
+static void fill(struct fixture *c, uint32_t by, uint64_t hops)
 {
 	struct peal_link_info info;
 
@@ -148,13 +152,13 @@ static void fill(struct court *c, uint32_t by, uint64_t hops)
 		   info.queued == info.capacity);
 }
 
-static struct player look_at(struct court *c, uint32_t who)
+static struct player look_at(struct fixture *c, uint32_t who)
 {
 	struct player p;
 	int still[KERNELS], i;
 
 	for (i = 0; i < KERNELS; i++) {
-		still[i] = peal_kernel_suspend(c->k[i], PATIENCE);
+		still[i] = peal_kernel_suspend(c->k[i], MAX_WAIT);
 		CHECK(!still[i] || still[i] == PEAL_ESTOPPED);
 	}
 	CHECK_OK(peal_actor_state(c->rt, c->player[who], &p, sizeof(p)));
@@ -165,9 +169,9 @@ static struct player look_at(struct court *c, uint32_t who)
 }
 
 /* Waits until all balls have made all hops. Checks their order. */
-static void expect_all(struct court *c, uint64_t hops)
+static void expect_all(struct fixture *c, uint64_t hops)
 {
-	uint64_t until = harness_now_ns() + PATIENCE, balls, due = 0;
+	uint64_t until = harness_now_ns() + MAX_WAIT, balls, due = 0;
 	uint32_t i;
 
 	for (i = 0; i < c->players; i++)
@@ -190,9 +194,9 @@ static void expect_all(struct court *c, uint64_t hops)
  * Serves `balls` balls of each player as fast as the links take them. Then
  * waits for all hops.
  */
-static void play(struct court *c, uint64_t balls, uint64_t hops)
+static void play(struct fixture *c, uint64_t balls, uint64_t hops)
 {
-	uint64_t until = harness_now_ns() + PATIENCE, n = 0;
+	uint64_t until = harness_now_ns() + MAX_WAIT, n = 0;
 	uint32_t i;
 
 	while (n < balls * c->players) {
@@ -212,49 +216,49 @@ static void play(struct court *c, uint64_t balls, uint64_t hops)
  * Each player was spawned in the other player's kernel. So all messages to a
  * player come from the other kernel.
  */
-PEAL_TEST(two_kernels_full_of_messages_for_each_other_go_on)
+PEAL_TEST(two_full_kernels_do_not_deadlock)
 {
-	struct court c;
+	struct fixture c;
 
-	open_court(&c);
+	open_fixture(&c);
 	spawn_player(&c, 0, 0, 0, 0);
 	spawn_player(&c, 1, 0, 0, 0);
 	move_to(&c, c.player[0], 1, 0);
 	move_to(&c, c.player[1], 0, 0);
 	play(&c, 200, 9);
-	close_court(&c);
+	close_fixture(&c);
 }
 
 /*
  * Two such pairs. Messages for the second pair arrive at another worker than
  * the player's, which passes them on by a mailbox.
  */
-PEAL_TEST(two_pairs_on_all_workers_go_on)
+PEAL_TEST(two_full_pairs_on_all_workers_do_not_deadlock)
 {
-	struct court c;
+	struct fixture c;
 	uint32_t i;
 
-	open_court(&c);
+	open_fixture(&c);
 	for (i = 0; i < 4; i++)
 		spawn_player(&c, i % 2, 0, i / 2, i / 2);
 	for (i = 0; i < 4; i++)
 		move_to(&c, c.player[i], 1 - i % 2, i / 2);
 	play(&c, 100, 9);
-	close_court(&c);
+	close_fixture(&c);
 }
 
-PEAL_TEST(three_kernels_in_a_circle_go_on)
+PEAL_TEST(three_full_kernels_in_a_cycle_do_not_deadlock)
 {
-	struct court c;
+	struct fixture c;
 	uint32_t i;
 
-	open_court(&c);
+	open_fixture(&c);
 	for (i = 0; i < KERNELS; i++)
 		spawn_player(&c, i, i % WORKERS, 0, 0);
 	for (i = 0; i < KERNELS; i++)
 		move_to(&c, c.player[i], (i + 1) % KERNELS, i % WORKERS);
 	play(&c, 100, 11);
-	close_court(&c);
+	close_fixture(&c);
 }
 
 /*
@@ -262,13 +266,13 @@ PEAL_TEST(three_kernels_in_a_circle_go_on)
  * tells itself and a player that has migrated forth and back. All messages are
  * handled, even if the mailboxes get full.
  */
-PEAL_TEST(what_becomes_more_does_not_stop_two_kernels)
+PEAL_TEST(multiplying_messages_do_not_deadlock_kernels)
 {
 	struct peal_kernel_info info;
-	struct court c;
+	struct fixture c;
 	uint32_t i;
 
-	open_court(&c);
+	open_fixture(&c);
 	spawn_as(&c, "gossip", 0, 0, 0, 1);
 	spawn_player(&c, 0, 0, 1, 0);
 	for (i = 0; i < 4; i++)
@@ -279,7 +283,7 @@ PEAL_TEST(what_becomes_more_does_not_stop_two_kernels)
 		   info.handled == 2 * NEWS);
 	CHECK_EQ(look_at(&c, 1).balls, NEWS);
 	CHECK_EQ(look_at(&c, 1).disorder, 0);
-	close_court(&c);
+	close_fixture(&c);
 }
 
 /* ---- a suspended kernel -------------------------------------------------- */
@@ -288,23 +292,23 @@ PEAL_TEST(what_becomes_more_does_not_stop_two_kernels)
  * Opens three players of kernel 0. The first two tell the numbers `first` and
  * `second`. The third one migrates to kernel 1, which is then suspended.
  */
-static void open_divided(struct court *c, uint32_t first, uint32_t second)
+static void open_divided(struct fixture *c, uint32_t first, uint32_t second)
 {
-	open_court(c);
+	open_fixture(c);
 	spawn_player(c, 0, 0, 0, first);
 	spawn_player(c, 0, 1, 1, second);
 	spawn_player(c, 0, 0, 2, 0);
 	move_to(c, c->player[2], 1, 0);
-	CHECK_OK(peal_kernel_suspend(c->k[1], PATIENCE));
+	CHECK_OK(peal_kernel_suspend(c->k[1], MAX_WAIT));
 }
 
 /*
  * Two players of kernel 0 continue to play while messages wait for the third
  * one in kernel 1.
  */
-PEAL_TEST(what_waits_for_another_kernel_leaves_room_to_others)
+PEAL_TEST(forwarded_backlog_leaves_slots_for_local_actors)
 {
-	struct court c;
+	struct fixture c;
 	uint32_t n;
 
 	open_divided(&c, 1, 0);
@@ -317,29 +321,29 @@ PEAL_TEST(what_waits_for_another_kernel_leaves_room_to_others)
 	EVENTUALLY(look_at(&c, 2).balls == c.sent[2]);
 	CHECK_EQ(look_at(&c, 2).disorder, 0);
 	EVENTUALLY(look_at(&c, 0).balls + look_at(&c, 1).balls == 3000);
-	close_court(&c);
+	close_fixture(&c);
 }
 
 /*
  * Messages for an actor in another kernel hold mailbox slots. The end of that
  * kernel frees these slots.
  */
-PEAL_TEST(the_end_of_a_kernel_gives_room_back)
+PEAL_TEST(kernel_end_frees_slots_of_forwarded_messages)
 {
 	struct peal_link *all[8];
 	struct peal_link_info info;
-	struct peal_stuck cause;
-	struct court c;
+	struct peal_stall cause;
+	struct fixture c;
 	uint32_t n;
 	int i, links;
 
 	open_divided(&c, 2, 1);
 	/* the first player tells each ball to the third one */
 	fill(&c, 0, 1);
-	EVENTUALLY(peal_stuck(c.rt, 0, &cause, 1) == 1 &&
-		   cause.cause == PEAL_STUCK_SUSPENDED);
+	EVENTUALLY(peal_stall_report(c.rt, 0, &cause, 1) == 1 &&
+		   cause.cause == PEAL_STALL_SUSPENDED);
 	CHECK_EQ(cause.device, 1);
-	CHECK_OK(peal_kernel_stop(c.k[1], PATIENCE));
+	CHECK_OK(peal_kernel_stop(c.k[1], MAX_WAIT));
 	for (n = 0; n < 200; n++)
 		while (serve(&c, 1, 9))
 			;
@@ -348,23 +352,23 @@ PEAL_TEST(the_end_of_a_kernel_gives_room_back)
 	links = peal_link_list(c.rt, all, 8);
 	for (i = 0; i < links; i++) {
 		CHECK_OK(peal_link_info(all[i], &info));
-		if ((uint32_t)info.from != PEAL_PASSAGE_ACTOR)
+		if ((uint32_t)info.from != PEAL_FWD_LINK_ACTOR)
 			continue;
 		CHECK_EQ(info.accepted, c.sent[0]);
 		CHECK_EQ(info.delivered, 0);
 		CHECK_EQ(info.queued, 0);
 		/* a user cannot destroy a forwarding link */
 		CHECK_EQ(peal_link_destroy(all[i]), PEAL_EBUSY);
-		CHECK_CONTAINS(peal_last_error()->text, "is a passage");
+		CHECK_CONTAINS(peal_last_error()->text, "is a forwarding link");
 		break;
 	}
 	CHECK(i < links);
-	close_court(&c);
+	close_fixture(&c);
 }
 
 /* ---- a destroyed kernel -------------------------------------------------- */
 
-static void expect_balls(struct court *c, uint64_t balls)
+static void expect_balls(struct fixture *c, uint64_t balls)
 {
 	while (c->sent[0] < balls)
 		EVENTUALLY(!serve(c, 0, 0));
@@ -373,7 +377,7 @@ static void expect_balls(struct court *c, uint64_t balls)
 }
 
 /* Makes the second player tell the first one a ball, and waits for the ball. */
-static void expect_told(struct court *c)
+static void expect_told(struct fixture *c)
 {
 	uint64_t balls = look_at(c, 0).balls;
 
@@ -389,13 +393,13 @@ static void expect_told(struct court *c)
  */
 static void outlive(const int *workers, int n, uint32_t last, uint32_t worker)
 {
-	struct peal_migrate_options o = { .size = sizeof(o) };
+	struct peal_migration_options o = { .size = sizeof(o) };
 	uint64_t actors[ACTORS], newest = 0;
 	struct peal_link *all[8];
-	struct court c;
+	struct fixture c;
 	int i, passages = 0;
 
-	open_court(&c);
+	open_fixture(&c);
 	spawn_player(&c, 0, 0, 0, 0);
 	spawn_player(&c, 0, 1, 1, 0);
 	expect_balls(&c, 20);
@@ -406,7 +410,7 @@ static void outlive(const int *workers, int n, uint32_t last, uint32_t worker)
 	o.worker = 1 + worker;
 	CHECK_OK(peal_actor_migrate(c.rt, c.player[0], &o, &newest));
 	expect_balls(&c, 60);
-	CHECK_OK(peal_kernel_drain(c.k[1], PATIENCE));
+	CHECK_OK(peal_kernel_drain(c.k[1], MAX_WAIT));
 	CHECK_OK(peal_kernel_destroy(c.k[1]));
 	c.k[1] = c.k[0];
 	expect_balls(&c, 80);
@@ -417,7 +421,7 @@ static void outlive(const int *workers, int n, uint32_t last, uint32_t worker)
 	expect_told(&c);
 	CHECK_EQ(peal_actor_retire(c.rt, newest), PEAL_EBUSY);
 	for (i = peal_link_list(c.rt, all, 8); i-- > 0;)
-		if ((uint32_t)harness_info(all[i]).from == PEAL_PASSAGE_ACTOR)
+		if ((uint32_t)harness_info(all[i]).from == PEAL_FWD_LINK_ACTOR)
 			passages++;
 		else
 			CHECK_OK(peal_link_destroy(all[i]));
@@ -431,44 +435,44 @@ static void outlive(const int *workers, int n, uint32_t last, uint32_t worker)
 					       actors));
 		CHECK_OK(peal_actor_retire_many(c.rt, actors, ACTORS));
 	}
-	close_court(&c);
+	close_fixture(&c);
 }
 
-PEAL_TEST(who_has_come_back_is_found_when_the_kernel_between_is_gone)
+PEAL_TEST(returned_actor_resolves_without_middle_kernel)
 {
 	outlive((const int[]){ 0 }, 1, 0, 0);
 	outlive((const int[]){ 1 }, 1, 0, 1);
 	outlive((const int[]){ 1, 0, 1 }, 3, 0, 0);
 }
 
-PEAL_TEST(who_has_gone_on_is_found_when_the_kernel_between_is_gone)
+PEAL_TEST(onward_actor_resolves_without_middle_kernel)
 {
 	outlive((const int[]){ 1 }, 1, 2, 0);
 	outlive((const int[]){ 0, 1 }, 2, 2, 1);
 }
 
-PEAL_TEST(what_a_kernel_has_passed_on_is_taken_before_it_goes)
+PEAL_TEST(forwarded_messages_arrive_before_kernel_end)
 {
 	struct peal_link_info info;
 	struct peal_link *link;
-	struct court c;
+	struct fixture c;
 	uint32_t i;
 
-	open_court(&c);
+	open_fixture(&c);
 	spawn_player(&c, 0, 0, 0, 0);
 	move_to(&c, c.player[0], 1, 0);
 	link = harness_from(c.rt, c.e, 1, c.player[0],
 			    (struct peal_link_options){ .capacity = 0 });
 	move_to(&c, c.player[0], 0, 1);
-	CHECK_OK(peal_kernel_suspend(c.k[0], PATIENCE));
+	CHECK_OK(peal_kernel_suspend(c.k[0], MAX_WAIT));
 	for (i = 0; i < 3; i++)
 		EVENTUALLY(!serve(&c, 1, 0));
 	EVENTUALLY(link_by(&c, 1, &info) && info.delivered == 3);
 	CHECK_OK(peal_link_destroy(link));
-	CHECK_OK(peal_kernel_drain(c.k[1], PATIENCE));
-	CHECK_HASTY(c.rt, peal_kernel_destroy(c.k[1]), PEAL_EBUSY,
-		    "3 messages of kernel 'court' for actors of kernel "
-		    "'court' wait there");
+	CHECK_OK(peal_kernel_drain(c.k[1], MAX_WAIT));
+	CHECK_TIMES_OUT(c.rt, peal_kernel_destroy(c.k[1]), PEAL_EBUSY,
+			"3 messages of kernel 'players' for actors of kernel "
+			"'players' wait there");
 	CHECK_OK(peal_kernel_resume(c.k[0]));
 	CHECK_OK(peal_kernel_destroy(c.k[1]));
 	c.k[1] = c.k[0];
@@ -476,7 +480,7 @@ PEAL_TEST(what_a_kernel_has_passed_on_is_taken_before_it_goes)
 	EVENTUALLY(!serve(&c, 0, 0));
 	EVENTUALLY(look_at(&c, 0).balls == 4);
 	CHECK_EQ(look_at(&c, 0).disorder, 0);
-	close_court(&c);
+	close_fixture(&c);
 }
 
 /*
@@ -484,26 +488,26 @@ PEAL_TEST(what_a_kernel_has_passed_on_is_taken_before_it_goes)
  * worker than the link's, some go on to another kernel. None keeps a worker
  * from its end.
  */
-PEAL_TEST(a_kernel_drains_while_messages_go_through_it)
+PEAL_TEST(kernel_drains_while_it_forwards_messages)
 {
-	struct court c;
+	struct fixture c;
 	int i;
 
 	for (i = 0; i < 5; i++) {
-		open_court(&c);
+		open_fixture(&c);
 		spawn_player(&c, 0, 0, 0, 0);
 		move_to(&c, c.player[0], 1, 1);
 		move_to(&c, c.player[0], 1, 0);
 		move_to(&c, c.player[0], 0, 1);
 		while (c.sent[0] < 100 + 50 * (uint64_t)i)
 			serve(&c, 0, 0);
-		CHECK_OK(peal_kernel_drain(c.k[1], PATIENCE));
+		CHECK_OK(peal_kernel_drain(c.k[1], MAX_WAIT));
 		while (c.sent[0] < 500)
 			EVENTUALLY(!serve(&c, 0, 0));
 		EVENTUALLY(look_at(&c, 0).balls > 0);
 		/* some balls may be lost with kernel 1, so the number varies */
-		CHECK_OK(peal_kernel_stop(c.k[0], PATIENCE));
-		CHECK_OK(peal_kernel_stop(c.k[2], PATIENCE));
+		CHECK_OK(peal_kernel_stop(c.k[0], MAX_WAIT));
+		CHECK_OK(peal_kernel_stop(c.k[2], MAX_WAIT));
 		harness_conserved(c.rt);
 		CHECK_OK(peal_runtime_shutdown(c.rt));
 	}
@@ -513,18 +517,19 @@ PEAL_TEST(a_kernel_drains_while_messages_go_through_it)
  * Player 0 has ended with kernel 1. Player 1 is in kernel 2, but kernel 0 has
  * no port for a forwarding link to it. So messages to both are dead.
  */
-PEAL_TEST(what_comes_for_who_is_gone_is_dead)
+PEAL_TEST(messages_to_actors_of_ended_kernels_are_dead)
 {
 	struct peal_kernel_options o = options();
 	struct peal_link_info info;
-	struct court c;
+	struct fixture c;
 
 	/* for one forwarding link */
 	o.max_ports = 1;
-	open_court(&c);
-	CHECK_OK(peal_kernel_stop(c.k[0], PATIENCE));
+	open_fixture(&c);
+	CHECK_OK(peal_kernel_stop(c.k[0], MAX_WAIT));
 	CHECK_OK(peal_kernel_destroy(c.k[0]));
-	CHECK_OK(peal_kernel_launch(c.rt, 0, &peal_program_court, &o, &c.k[0]));
+	CHECK_OK(peal_kernel_launch(c.rt, 0, &peal_program_players, &o,
+				    &c.k[0]));
 	spawn_player(&c, 0, 0, 0, 0);
 	spawn_player(&c, 0, 0, 1, 0);
 	move_to(&c, c.player[0], 1, 0);
@@ -532,7 +537,7 @@ PEAL_TEST(what_comes_for_who_is_gone_is_dead)
 	move_to(&c, c.player[1], 2, 0);
 	EVENTUALLY(!serve(&c, 1, 0));
 	EVENTUALLY(look_at(&c, 1).balls == 1);
-	CHECK_OK(peal_kernel_drain(c.k[1], PATIENCE));
+	CHECK_OK(peal_kernel_drain(c.k[1], MAX_WAIT));
 	CHECK_OK(peal_kernel_destroy(c.k[1]));
 	c.k[1] = c.k[0];
 	EVENTUALLY(!serve(&c, 0, 0));
@@ -541,52 +546,52 @@ PEAL_TEST(what_comes_for_who_is_gone_is_dead)
 		   info.dead[PEAL_REASON_NO_ACTOR] == 1);
 	EVENTUALLY(link_by(&c, 1, &info) &&
 		   info.dead[PEAL_REASON_NO_ACTOR] == 1);
-	close_court(&c);
+	close_fixture(&c);
 }
 
 /* ---- refusals ------------------------------------------------------------ */
 
-PEAL_TEST(a_kernel_without_places_takes_nobody_in)
+PEAL_TEST(kernel_without_forward_slots_refuses_migration)
 {
 	struct peal_kernel_options o = options();
-	struct peal_migrate_options m = { .size = sizeof(m) };
+	struct peal_migration_options m = { .size = sizeof(m) };
 	struct peal_kernel *small = NULL;
-	struct court c;
+	struct fixture c;
 
-	open_court(&c);
+	open_fixture(&c);
 	spawn_player(&c, 0, 0, 0, 0);
 	o.workers = 1;
 	/* too few: its handlers tell two */
-	o.passage_slots = 1;
-	CHECK_OK(peal_kernel_launch(c.rt, 1, &peal_program_court, &o, &small));
+	o.forward_slots = 1;
+	CHECK_OK(
+		peal_kernel_launch(c.rt, 1, &peal_program_players, &o, &small));
 	m.kernel = small;
 	CHECK_EQ(peal_actor_migrate(c.rt, c.player[0], &m, NULL), PEAL_ENOTSUP);
-	CHECK_CONTAINS(peal_last_error()->text, "has passage_slots 1, too few");
-	CHECK_OK(peal_kernel_stop(small, PATIENCE));
+	CHECK_CONTAINS(peal_last_error()->text, "has forward_slots 1, too few");
+	CHECK_OK(peal_kernel_stop(small, MAX_WAIT));
 	play(&c, 1, 0);
-	o.passage_slots = 1 << 20;
-	CHECK_EQ(peal_kernel_launch(c.rt, 1, &peal_program_court, &o, &small),
+	o.forward_slots = 1 << 20;
+	CHECK_EQ(peal_kernel_launch(c.rt, 1, &peal_program_players, &o, &small),
 		 PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "passage_slots 1048576 and");
-	o.passage_slots = 1;
+	CHECK_CONTAINS(peal_last_error()->text, "forward_slots 1048576 and");
+	o.forward_slots = 1;
 	o.mailbox_slots = 0;
-	CHECK_EQ(peal_kernel_launch(c.rt, 1, &peal_program_court, &o, &small),
+	CHECK_EQ(peal_kernel_launch(c.rt, 1, &peal_program_players, &o, &small),
 		 PEAL_EINVAL);
 	CHECK_CONTAINS(peal_last_error()->text,
-		       "option passage_slots is 1 and mailbox_slots is 0");
-	close_court(&c);
+		       "option forward_slots is 1 and mailbox_slots is 0");
+	close_fixture(&c);
 }
 
-PEAL_TEST_MAIN(
-	RUN_LANES(two_kernels_full_of_messages_for_each_other_go_on);
-	RUN_LANES(two_pairs_on_all_workers_go_on);
-	RUN_LANES(what_becomes_more_does_not_stop_two_kernels);
-	RUN_LANES(a_kernel_drains_while_messages_go_through_it);
-	RUN_LANES(three_kernels_in_a_circle_go_on);
-	RUN_LANES(what_waits_for_another_kernel_leaves_room_to_others);
-	RUN_LANES(the_end_of_a_kernel_gives_room_back);
-	RUN_LANES(who_has_come_back_is_found_when_the_kernel_between_is_gone);
-	RUN_LANES(who_has_gone_on_is_found_when_the_kernel_between_is_gone);
-	RUN_LANES(what_a_kernel_has_passed_on_is_taken_before_it_goes);
-	RUN_LANES(what_comes_for_who_is_gone_is_dead);
-	RUN(a_kernel_without_places_takes_nobody_in);)
+PEAL_TEST_MAIN(RUN_LANES(two_full_kernels_do_not_deadlock);
+	       RUN_LANES(two_full_pairs_on_all_workers_do_not_deadlock);
+	       RUN_LANES(multiplying_messages_do_not_deadlock_kernels);
+	       RUN_LANES(kernel_drains_while_it_forwards_messages);
+	       RUN_LANES(three_full_kernels_in_a_cycle_do_not_deadlock);
+	       RUN_LANES(forwarded_backlog_leaves_slots_for_local_actors);
+	       RUN_LANES(kernel_end_frees_slots_of_forwarded_messages);
+	       RUN_LANES(returned_actor_resolves_without_middle_kernel);
+	       RUN_LANES(onward_actor_resolves_without_middle_kernel);
+	       RUN_LANES(forwarded_messages_arrive_before_kernel_end);
+	       RUN_LANES(messages_to_actors_of_ended_kernels_are_dead);
+	       RUN(kernel_without_forward_slots_refuses_migration);)

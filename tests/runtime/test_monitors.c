@@ -4,13 +4,16 @@
  * host or a handler sets the monitor. The message arrives in a mailbox or at an
  * endpoint.
  */
-#include "runtime/monitor_scene.h"
+
+#include <peal/monitor.h>
+#include <peal/supervisor.h>
+#include "runtime/monitor_fixture.h"
 
 /* ---- reasons ------------------------------------------------------------- */
 
-PEAL_TEST(who_is_retired_is_down_once)
+PEAL_TEST(retired_actor_sends_one_down_message)
 {
-	struct scene s = scene_plain();
+	struct fixture s = fixture_plain();
 	uint64_t actor, at_host, at_member;
 
 	add_some(&s, 2);
@@ -25,12 +28,12 @@ PEAL_TEST(who_is_retired_is_down_once)
 	told(&s, 0, 1, actor, at_member, PEAL_DOWN_RETIRED, 0);
 	/* member 1 has no monitor */
 	CHECK_EQ(ask(&s, 1).downs, 0);
-	scene_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(who_fails_without_a_supervisor_is_down_and_over)
+PEAL_TEST(unsupervised_failure_is_reported_and_final)
 {
-	struct scene s = scene_plain();
+	struct fixture s = fixture_plain();
 	uint64_t at_host, at_member;
 
 	add_some(&s, 3);
@@ -47,12 +50,12 @@ PEAL_TEST(who_fails_without_a_supervisor_is_down_and_over)
 	heard_all(&s, 0);
 	CHECK_EQ(ask(&s, 0).downs, 1);
 	CHECK_EQ(ask(&s, 2).downs, 0);
-	scene_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(who_is_given_up_is_down_wherever_it_is)
+PEAL_TEST(exhausted_supervisor_downs_members_on_all_workers)
 {
-	struct scene s = scene_plain();
+	struct fixture s = fixture_plain();
 	struct peal_supervisor *group = supervise(&s, PEAL_ONE_FOR_ALL, 1);
 	uint64_t at_host[WORKERS], at_member;
 	uint32_t i, got[WORKERS] = { 0, 0, 0 };
@@ -72,7 +75,7 @@ PEAL_TEST(who_is_given_up_is_down_wherever_it_is)
 	fail(&s, 1);
 	for (i = 0; i < WORKERS; i++) {
 		CHECK_OK(
-			peal_receive(s.ear, &down, sizeof(down), &r, PATIENCE));
+			peal_receive(s.ear, &down, sizeof(down), &r, MAX_WAIT));
 		CHECK(down.tag - 1 >= s.actor[0]);
 		for (uint32_t n = 0; n < WORKERS; n++)
 			if (down.actor == s.actor[n]) {
@@ -86,12 +89,12 @@ PEAL_TEST(who_is_given_up_is_down_wherever_it_is)
 	heard_all(&s, 0);
 	told(&s, 3, 1, s.actor[2], at_member, PEAL_DOWN_GIVEN_UP,
 	     MONITORS_ERROR);
-	scene_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(who_begins_anew_is_down_for_who_wants_to_know)
+PEAL_TEST(restart_is_reported_only_to_restart_monitors)
 {
-	struct scene s = scene_plain();
+	struct fixture s = fixture_plain();
 	struct peal_supervisor *alone = supervise(&s, PEAL_ONE_FOR_ONE, 9);
 	struct peal_supervisor *group = supervise(&s, PEAL_ONE_FOR_ALL, 9);
 	uint64_t wants, other;
@@ -114,12 +117,12 @@ PEAL_TEST(who_begins_anew_is_down_for_who_wants_to_know)
 	CHECK_OK(peal_supervisor_restart(group));
 	heard(&s, s.actor[1], other, PEAL_DOWN_RESTARTED, 0);
 	heard_all(&s, 1);
-	scene_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(who_has_ended_is_said_to_be_at_once)
+PEAL_TEST(monitor_of_ended_actor_fires_at_once)
 {
-	struct scene s = scene_plain();
+	struct fixture s = fixture_plain();
 	struct peal_supervisor *strict =
 		supervise(&s, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_NONE);
 	uint64_t actor, m;
@@ -141,27 +144,27 @@ PEAL_TEST(who_has_ended_is_said_to_be_at_once)
 	m = monitor(&s, s.actor[0], actor, 0, MONITORS_DOWN, actor + 1);
 	told(&s, 0, 1, actor, m, PEAL_DOWN_GONE, 0);
 	heard_all(&s, 0);
-	scene_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(the_end_of_a_kernel_is_heard_at_endpoints)
+PEAL_TEST(endpoint_monitors_report_kernel_end)
 {
-	struct scene s = scene_plain();
+	struct fixture s = fixture_plain();
 	uint64_t m;
 
 	add_some(&s, 2);
 	m = hear(&s, s.actor[1], 0);
-	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(s.k, MAX_WAIT));
 	heard(&s, s.actor[1], m, PEAL_DOWN_KERNEL, 0);
 	heard_all(&s, 0);
-	scene_close(&s);
+	fixture_close(&s);
 }
 
 /* ---- cancellation -------------------------------------------------------- */
 
-PEAL_TEST(a_monitor_that_is_taken_off_says_nothing)
+PEAL_TEST(removed_monitor_sends_nothing)
 {
-	struct scene s = scene_plain();
+	struct fixture s = fixture_plain();
 	uint64_t actor, at_host, at_member, kept;
 
 	add_some(&s, 2);
@@ -178,13 +181,13 @@ PEAL_TEST(a_monitor_that_is_taken_off_says_nothing)
 	CHECK_EQ(peal_unmonitor(s.k, kept), PEAL_ENOENT);
 	heard_all(&s, 0);
 	CHECK_EQ(ask(&s, 0).downs, 0);
-	scene_close(&s);
+	fixture_close(&s);
 }
 
 PEAL_TEST(monitors_end_with_their_owner)
 {
 	struct peal_kernel_options o = { .max_monitors = 1 };
-	struct scene s = scene_open(o);
+	struct fixture s = fixture_open(o);
 	uint64_t owner, first, m;
 
 	add_some(&s, 3);
@@ -199,13 +202,13 @@ PEAL_TEST(monitors_end_with_their_owner)
 	m = hear(&s, s.actor[1], 0);
 	fail(&s, 1);
 	heard(&s, s.actor[1], m, PEAL_DOWN_FAILED, MONITORS_ERROR);
-	scene_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(an_endpoint_that_goes_takes_its_monitors_along)
+PEAL_TEST(destroyed_endpoint_frees_its_monitors)
 {
 	struct peal_kernel_options o = { .max_monitors = 2 };
-	struct scene s = scene_open(o);
+	struct fixture s = fixture_open(o);
 	uint32_t i;
 
 	add_some(&s, 2);
@@ -215,14 +218,14 @@ PEAL_TEST(an_endpoint_that_goes_takes_its_monitors_along)
 		CHECK_OK(peal_endpoint_destroy(s.ear));
 		s.ear = harness_endpoint(s.rt);
 	}
-	scene_close(&s);
+	fixture_close(&s);
 }
 
 /* ---- handlers ------------------------------------------------------------ */
 
-PEAL_TEST(handlers_set_monitors_and_take_them_off)
+PEAL_TEST(handlers_set_and_remove_monitors)
 {
-	struct scene s = scene_plain();
+	struct fixture s = fixture_plain();
 	struct monitors_order o = { .type = MONITORS_DOWN }, done;
 
 	add_some(&s, 4);
@@ -250,16 +253,16 @@ PEAL_TEST(handlers_set_monitors_and_take_them_off)
 	o.actor = (uint32_t)s.actor[0];
 	o.flags = 4;
 	CHECK_EQ(order(&s, 3, MONITORS_SET, o).result, PEAL_EINVAL);
-	scene_close(&s);
+	fixture_close(&s);
 }
 
 /*
  * Messages that the actor told before its failure are handled before its down
  * message.
  */
-PEAL_TEST(a_down_message_comes_behind_what_was_told_before)
+PEAL_TEST(down_message_follows_earlier_messages)
 {
-	struct scene s = scene_plain();
+	struct fixture s = fixture_plain();
 	struct monitors_order o = { .type = MONITORS_DOWN };
 	struct monitors_state state;
 	uint32_t i;
@@ -269,22 +272,22 @@ PEAL_TEST(a_down_message_comes_behind_what_was_told_before)
 		monitor(&s, s.actor[0], s.actor[i], 0, MONITORS_DOWN, 0);
 		o.actor = (uint32_t)s.actor[0];
 		CHECK_OK(peal_send(s.e, i, MONITORS_TELL_AND_FAIL, &o,
-				   sizeof(o), PATIENCE));
+				   sizeof(o), MAX_WAIT));
 		EVENTUALLY(ask(&s, 0).downs == i);
 		state = ask(&s, 0);
 		CHECK_EQ(state.counted_before, i * MONITORS_TELLS);
 	}
-	scene_close(&s);
+	fixture_close(&s);
 }
 
 /* ---- flow control and drain ---------------------------------------------- */
 
 /* The monitors' owner is blocked while 300 down messages are due for it. */
-PEAL_TEST(down_messages_wait_for_room_and_none_is_lost)
+PEAL_TEST(blocked_down_messages_are_not_lost)
 {
 	struct peal_kernel_options o = { .mailbox_slots = 32,
 					 .max_monitors = 400 };
-	struct scene s = scene_open(o);
+	struct fixture s = fixture_open(o);
 	struct monitors_state state;
 	struct peal_received r;
 	struct peal_down down;
@@ -307,7 +310,7 @@ PEAL_TEST(down_messages_wait_for_room_and_none_is_lost)
 	heard(&s, free_one, m, PEAL_DOWN_RETIRED, 0);
 	while (downs < 300 || n) {
 		CHECK_OK(
-			peal_receive(s.e, &state, sizeof(state), &r, PATIENCE));
+			peal_receive(s.e, &state, sizeof(state), &r, MAX_WAIT));
 		if (r.type != MONITORS_LOUD_DOWN) {
 			n--;
 			continue;
@@ -318,18 +321,18 @@ PEAL_TEST(down_messages_wait_for_room_and_none_is_lost)
 	}
 	CHECK_EQ(downs, 300);
 	CHECK_EQ(ask(&s, 0).downs, 300);
-	scene_close(&s);
+	fixture_close(&s);
 }
 
 /* A kernel that drains first sends all down messages that are due. */
-PEAL_TEST(a_drain_waits_for_down_messages)
+PEAL_TEST(drain_waits_for_down_messages)
 {
 	struct monitors_state state;
 	struct peal_kernel_info info;
 	uint32_t round;
 
 	for (round = 0; round < 20; round++) {
-		struct scene s = scene_plain();
+		struct fixture s = fixture_plain();
 		uint64_t m;
 		uint32_t i;
 
@@ -339,8 +342,8 @@ PEAL_TEST(a_drain_waits_for_down_messages)
 		monitor(&s, s.actor[2], s.actor[1], 0, MONITORS_DOWN, 0);
 		tell(&s, 1, MONITORS_FAIL);
 		for (i = 0; i < 4; i++)
-			CHECK_OK(peal_send_end(s.e, i, PATIENCE));
-		CHECK_OK(peal_kernel_drain(s.k, PATIENCE));
+			CHECK_OK(peal_send_end(s.e, i, MAX_WAIT));
+		CHECK_OK(peal_kernel_drain(s.k, MAX_WAIT));
 		CHECK_OK(peal_actor_state(s.rt, s.actor[0], &state,
 					  sizeof(state)));
 		CHECK_EQ(state.downs, 1);
@@ -350,17 +353,17 @@ PEAL_TEST(a_drain_waits_for_down_messages)
 					  sizeof(state)));
 		CHECK_EQ(state.downs, 1);
 		CHECK_OK(peal_kernel_info(s.k, &info));
-		CHECK_EQ(info.told, 2);
-		CHECK_EQ(info.mail_done, 2);
-		CHECK_EQ(info.mail_dead, 0);
-		scene_close(&s);
+		CHECK_EQ(info.mailbox_sends, 2);
+		CHECK_EQ(info.mailbox_done, 2);
+		CHECK_EQ(info.mailbox_dead, 0);
+		fixture_close(&s);
 	}
 }
 
 /* A down message for an actor that has ended is dead, and counted. */
-PEAL_TEST(a_down_message_for_who_is_down_too_is_dead)
+PEAL_TEST(down_message_for_ended_actor_is_dead)
 {
-	struct scene s = scene_plain();
+	struct fixture s = fixture_plain();
 	struct peal_supervisor *strict =
 		supervise(&s, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_NONE);
 	struct peal_kernel_info info;
@@ -370,16 +373,16 @@ PEAL_TEST(a_down_message_for_who_is_down_too_is_dead)
 	monitor(&s, s.actor[0], s.actor[1], 0, MONITORS_DOWN, 0);
 	fail(&s, 0);
 	fail(&s, 1);
-	EVENTUALLY(!peal_kernel_info(s.k, &info) && info.mail_done == 1);
-	CHECK_EQ(info.told, 1);
-	CHECK_EQ(info.mail_dead, 1);
-	scene_close(&s);
+	EVENTUALLY(!peal_kernel_info(s.k, &info) && info.mailbox_done == 1);
+	CHECK_EQ(info.mailbox_sends, 1);
+	CHECK_EQ(info.mailbox_dead, 1);
+	fixture_close(&s);
 }
 
-PEAL_TEST(monitors_live_over_epochs)
+PEAL_TEST(monitors_survive_epochs)
 {
 	struct peal_kernel_options o = { .epoch_ns = 2000000 };
-	struct scene s = scene_open(o);
+	struct fixture s = fixture_open(o);
 	uint64_t m, actor;
 	uint32_t i;
 
@@ -391,21 +394,21 @@ PEAL_TEST(monitors_live_over_epochs)
 		CHECK_OK(peal_actor_retire(s.rt, actor));
 		told(&s, 0, i, actor, m, PEAL_DOWN_RETIRED, 0);
 	}
-	scene_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST_MAIN(RUN_LANES(who_is_retired_is_down_once);
-	       RUN_LANES(who_fails_without_a_supervisor_is_down_and_over);
-	       RUN_LANES(who_is_given_up_is_down_wherever_it_is);
-	       RUN_LANES(who_begins_anew_is_down_for_who_wants_to_know);
-	       RUN_LANES(who_has_ended_is_said_to_be_at_once);
-	       RUN_LANES(the_end_of_a_kernel_is_heard_at_endpoints);
-	       RUN_LANES(a_monitor_that_is_taken_off_says_nothing);
+PEAL_TEST_MAIN(RUN_LANES(retired_actor_sends_one_down_message);
+	       RUN_LANES(unsupervised_failure_is_reported_and_final);
+	       RUN_LANES(exhausted_supervisor_downs_members_on_all_workers);
+	       RUN_LANES(restart_is_reported_only_to_restart_monitors);
+	       RUN_LANES(monitor_of_ended_actor_fires_at_once);
+	       RUN_LANES(endpoint_monitors_report_kernel_end);
+	       RUN_LANES(removed_monitor_sends_nothing);
 	       RUN_LANES(monitors_end_with_their_owner);
-	       RUN_LANES(an_endpoint_that_goes_takes_its_monitors_along);
-	       RUN_LANES(handlers_set_monitors_and_take_them_off);
-	       RUN_LANES(a_down_message_comes_behind_what_was_told_before);
-	       RUN_LANES(down_messages_wait_for_room_and_none_is_lost);
-	       RUN_LANES(a_drain_waits_for_down_messages);
-	       RUN_LANES(a_down_message_for_who_is_down_too_is_dead);
-	       RUN_LANES(monitors_live_over_epochs);)
+	       RUN_LANES(destroyed_endpoint_frees_its_monitors);
+	       RUN_LANES(handlers_set_and_remove_monitors);
+	       RUN_LANES(down_message_follows_earlier_messages);
+	       RUN_LANES(blocked_down_messages_are_not_lost);
+	       RUN_LANES(drain_waits_for_down_messages);
+	       RUN_LANES(down_message_for_ended_actor_is_dead);
+	       RUN_LANES(monitors_survive_epochs);)

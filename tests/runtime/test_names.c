@@ -3,6 +3,10 @@
  * Shows that a name leads to one address until the name is cleared or its owner
  * ends.
  */
+
+#include <peal/name.h>
+#include <peal/pool.h>
+#include <peal/topic.h>
 #include "runtime/pools.h"
 #include "runtime/tallies.h"
 #include "runtime/topics.h"
@@ -44,7 +48,7 @@ static void check_free(struct peal_runtime *rt, const char *name)
 	CHECK_EQ(found, 7);
 }
 
-PEAL_TEST(who_has_a_name_is_found_by_it)
+PEAL_TEST(named_object_is_found_by_its_name)
 {
 	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, two);
@@ -74,9 +78,9 @@ PEAL_TEST(who_has_a_name_is_found_by_it)
 	CHECK_EQ(peal_name_set(rt, other, "x"), PEAL_EEXIST);
 	check_named(rt, one, "first");
 	check_free(rt, "x");
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	check_named(rt, one, "first"); /* its state can still be read */
-	CHECK_OK(peal_kernel_stop(far, PATIENCE));
+	CHECK_OK(peal_kernel_stop(far, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -84,7 +88,7 @@ PEAL_TEST(who_has_a_name_is_found_by_it)
  * Covers owners of all kinds. The next actor in the same actor slot has no
  * name.
  */
-PEAL_TEST(a_name_is_free_when_who_has_it_is_gone)
+PEAL_TEST(name_is_free_after_its_owner_ends)
 {
 	struct peal_kernel_options o = { .size = sizeof(o) };
 	struct peal_runtime *rt = harness_open(2, "");
@@ -127,16 +131,16 @@ PEAL_TEST(a_name_is_free_when_who_has_it_is_gone)
 	last = spawn_named(k, "second");
 	CHECK_OK(peal_pool_create(pools, &po, &pool));
 	CHECK_OK(peal_name_set(rt, pool, "stays"));
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_destroy(k));
 	check_free(rt, "actor");
 	check_free(rt, "second");
 	check_named(rt, pool, "stays");
-	CHECK_OK(peal_kernel_stop(pools, PATIENCE));
+	CHECK_OK(peal_kernel_stop(pools, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(what_is_no_name_or_taken_is_refused)
+PEAL_TEST(invalid_and_taken_names_are_refused)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, two);
@@ -156,7 +160,7 @@ PEAL_TEST(what_is_no_name_or_taken_is_refused)
 	CHECK_FAILS(peal_name_set(rt, one, "two"), PEAL_EEXIST,
 		    "has the name 'one': peal_name_clear first");
 	CHECK_FAILS(peal_name_set(rt, 0, "two"), PEAL_ENOENT, "0");
-	CHECK_FAILS(peal_name_set(rt, peal_dead_letters_address(k), "two"),
+	CHECK_FAILS(peal_name_set(rt, peal_dead_letter_address(k), "two"),
 		    PEAL_ENOENT, "no actor");
 	longest[PEAL_NAME_BYTES - 1] = 0;
 	CHECK_OK(peal_name_set(rt, other, longest));
@@ -180,7 +184,7 @@ PEAL_TEST(what_is_no_name_or_taken_is_refused)
 	CHECK_EQ(peal_name_of(NULL, one, text), PEAL_EINVAL);
 	CHECK_EQ(peal_name_clear(rt, NULL), PEAL_EINVAL);
 	CHECK_FAILS(peal_name_clear(rt, "nobody"), PEAL_ENOENT, "'nobody'");
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -237,7 +241,7 @@ static void *look(void *argument)
 	return NULL;
 }
 
-PEAL_TEST(names_come_and_go_in_many_threads)
+PEAL_TEST(concurrent_name_changes_are_consistent)
 {
 	static struct crowd odd, even;
 	char text[PEAL_NAME_BYTES];
@@ -267,11 +271,11 @@ PEAL_TEST(names_come_and_go_in_many_threads)
 		name_for(text, i);
 		CHECK_EQ(peal_name_find(even.rt, text, &found), PEAL_ENOENT);
 	}
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(even.rt));
 }
 
-PEAL_TEST_MAIN(RUN(who_has_a_name_is_found_by_it);
-	       RUN(a_name_is_free_when_who_has_it_is_gone);
-	       RUN(what_is_no_name_or_taken_is_refused);
-	       RUN(names_come_and_go_in_many_threads);)
+PEAL_TEST_MAIN(RUN(named_object_is_found_by_its_name);
+	       RUN(name_is_free_after_its_owner_ends);
+	       RUN(invalid_and_taken_names_are_refused);
+	       RUN(concurrent_name_changes_are_consistent);)

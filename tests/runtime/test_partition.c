@@ -3,7 +3,9 @@
  * Checks partitions against the owner of each element, computed one element at
  * a time. Also checks that scatter and gather move the elements of a partition.
  */
+#include <peal/memory.h>
 #include <peal/partition.h>
+#include <peal/peer.h>
 
 #include "runtime/harness.h"
 
@@ -81,7 +83,7 @@ static void check_owners(const struct peal_partition *p)
 	CHECK_EQ(seen, p->count);
 }
 
-PEAL_TEST(a_block_has_one_element_more_at_most)
+PEAL_TEST(block_lengths_differ_by_at_most_one)
 {
 	struct peal_partition p;
 	uint64_t count;
@@ -98,7 +100,7 @@ PEAL_TEST(a_block_has_one_element_more_at_most)
 	check_owners(&p);
 }
 
-PEAL_TEST(blocks_go_to_the_parts_in_turn)
+PEAL_TEST(cyclic_blocks_go_round_robin)
 {
 	struct peal_partition p;
 	uint64_t count, block;
@@ -141,7 +143,7 @@ static void check_shares(const struct peal_partition *p, const uint64_t *weight)
 	CHECK(least >= most);
 }
 
-PEAL_TEST(weights_are_kept_to_the_largest_remainder)
+PEAL_TEST(weights_use_the_largest_remainder_rule)
 {
 	uint64_t weight[PEAL_PARTS_MAX], count, i;
 	struct peal_partition p;
@@ -165,7 +167,7 @@ PEAL_TEST(weights_are_kept_to_the_largest_remainder)
 	}
 }
 
-PEAL_TEST(equal_rests_go_to_the_first)
+PEAL_TEST(equal_remainders_go_to_the_first_part)
 {
 	static const uint64_t weight[] = { 4, 2, 1 }, even[] = { 3, 3, 3, 3 };
 	struct peal_partition p, block;
@@ -188,7 +190,7 @@ PEAL_TEST(equal_rests_go_to_the_first)
  * Elements above a part's limit go to the parts below their limits. Those parts
  * get the shares of a partition of the remaining elements.
  */
-PEAL_TEST(limits_are_kept)
+PEAL_TEST(element_limits_are_respected)
 {
 	uint64_t weight[8], limit[8], rest_weight[8], count, sum, left;
 	struct peal_partition p, rest;
@@ -261,7 +263,7 @@ PEAL_TEST(large_numbers_do_not_overflow)
 	CHECK_EQ(index, UINT64_MAX / 64);
 }
 
-PEAL_TEST(partitions_that_make_no_sense_are_refused)
+PEAL_TEST(invalid_partitions_are_refused)
 {
 	static const uint64_t none[] = { 0, 0 }, one[] = { 1, 0 },
 			      much[] = { UINT64_MAX, 1 }, few[] = { 3, 90 };
@@ -295,7 +297,7 @@ PEAL_TEST(partitions_that_make_no_sense_are_refused)
 
 #define PARTS 3
 
-struct stand {
+struct fixture {
 	struct peal_runtime *rt;
 	uint8_t *host;
 	uint64_t bytes, whole, part[PARTS];
@@ -303,7 +305,7 @@ struct stand {
 	int whole_device;
 };
 
-static void stand_open(struct stand *s, uint64_t bytes, int whole_device)
+static void fixture_open(struct fixture *s, uint64_t bytes, int whole_device)
 {
 	uint32_t i;
 
@@ -320,7 +322,7 @@ static void stand_open(struct stand *s, uint64_t bytes, int whole_device)
 	}
 }
 
-static void stand_close(struct stand *s)
+static void fixture_close(struct fixture *s)
 {
 	uint32_t i;
 
@@ -331,7 +333,7 @@ static void stand_close(struct stand *s)
 	free(s->host);
 }
 
-static void put(struct stand *s, int device, uint64_t to, int fetch)
+static void put(struct fixture *s, int device, uint64_t to, int fetch)
 {
 	uint64_t host = (uintptr_t)s->host;
 
@@ -355,16 +357,16 @@ static uint8_t byte_of(uint64_t element, uint32_t i)
  * Scatters and gathers. Checks that each element is where peal_partition_find
  * says, and that no other byte is written.
  */
-static void check_moves(struct stand *s, const struct peal_partition *p,
+static void check_moves(struct fixture *s, const struct peal_partition *p,
 			uint32_t element_bytes)
 {
-	struct peal_parts m = { .size = sizeof(m),
-				.element_bytes = element_bytes,
-				.partition = p,
-				.whole_device = s->whole_device,
-				.whole = s->whole,
-				.devices = s->device,
-				.parts = s->part };
+	struct peal_partition_memory m = { .size = sizeof(m),
+					   .element_bytes = element_bytes,
+					   .partition = p,
+					   .whole_device = s->whole_device,
+					   .whole = s->whole,
+					   .devices = s->device,
+					   .parts = s->part };
 	uint64_t e, index, used = p->count * element_bytes;
 	uint32_t i, part;
 
@@ -408,10 +410,10 @@ static void check_all(int whole_device, uint64_t count, uint32_t element_bytes)
 	static const uint64_t weight[] = { 2, 0, 5 };
 	static const uint64_t block[] = { 1, 3, 40, 9000 };
 	struct peal_partition p;
-	struct stand s;
+	struct fixture s;
 	uint32_t i;
 
-	stand_open(&s, count * element_bytes + 64, whole_device);
+	fixture_open(&s, count * element_bytes + 64, whole_device);
 	CHECK_OK(peal_partition_block(count, PARTS, &p));
 	check_moves(&s, &p, element_bytes);
 	CHECK_OK(peal_partition_weighted(count, weight, NULL, PARTS, &p));
@@ -420,17 +422,17 @@ static void check_all(int whole_device, uint64_t count, uint32_t element_bytes)
 		CHECK_OK(peal_partition_cyclic(count, block[i], PARTS, &p));
 		check_moves(&s, &p, element_bytes);
 	}
-	stand_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(what_is_scattered_is_gathered_from_host_memory)
+PEAL_TEST(gather_restores_scatter_of_host_memory)
 {
 	check_all(PEAL_HOST_MEMORY, 10007, 4);
 	check_all(PEAL_HOST_MEMORY, 2, 12);
 	check_all(PEAL_HOST_MEMORY, 0, 8);
 }
 
-PEAL_TEST(what_is_scattered_is_gathered_from_a_device)
+PEAL_TEST(gather_restores_scatter_of_device_memory)
 {
 	check_all(1, 10007, 4);
 	check_all(0, 5000, 3);
@@ -438,28 +440,28 @@ PEAL_TEST(what_is_scattered_is_gathered_from_a_device)
 }
 
 /* The whole moves in pieces. The last one ends within a round of blocks. */
-PEAL_TEST(many_short_blocks_go_in_pieces)
+PEAL_TEST(many_short_blocks_are_copied_in_pieces)
 {
 	struct peal_partition p;
-	struct stand s;
+	struct fixture s;
 
-	stand_open(&s, (3u << 20) + 64, 0);
+	fixture_open(&s, (3u << 20) + 64, 0);
 	CHECK_OK(peal_partition_cyclic((3u << 20) / 8 - 5, 7, PARTS, &p));
 	check_moves(&s, &p, 8);
-	stand_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST(moves_that_make_no_sense_are_refused)
+PEAL_TEST(invalid_scatter_and_gather_are_refused)
 {
 	struct peal_partition p, q;
-	struct peal_parts m = { .size = sizeof(m),
-				.element_bytes = 4,
-				.partition = &p },
-			  n;
+	struct peal_partition_memory m = { .size = sizeof(m),
+					   .element_bytes = 4,
+					   .partition = &p },
+				     n;
 	uint64_t parts[PARTS];
-	struct stand s;
+	struct fixture s;
 
-	stand_open(&s, 4000, 0);
+	fixture_open(&s, 4000, 0);
 	CHECK_OK(peal_partition_block(1000, PARTS, &p));
 	memcpy(parts, s.part, sizeof(parts));
 	m.whole = s.whole;
@@ -496,16 +498,17 @@ PEAL_TEST(moves_that_make_no_sense_are_refused)
 	parts[1] += 8000;
 	CHECK_FAILS(peal_scatter(s.rt, &m), PEAL_EFAULT, "part 1: ");
 	CHECK_FAILS(peal_gather(s.rt, &m), PEAL_EFAULT, "part 1: ");
-	stand_close(&s);
+	fixture_close(&s);
 }
 
-PEAL_TEST_MAIN(RUN(a_block_has_one_element_more_at_most);
-	       RUN(blocks_go_to_the_parts_in_turn);
-	       RUN(weights_are_kept_to_the_largest_remainder);
-	       RUN(equal_rests_go_to_the_first); RUN(limits_are_kept);
+PEAL_TEST_MAIN(RUN(block_lengths_differ_by_at_most_one);
+	       RUN(cyclic_blocks_go_round_robin);
+	       RUN(weights_use_the_largest_remainder_rule);
+	       RUN(equal_remainders_go_to_the_first_part);
+	       RUN(element_limits_are_respected);
 	       RUN(large_numbers_do_not_overflow);
-	       RUN(partitions_that_make_no_sense_are_refused);
-	       RUN(what_is_scattered_is_gathered_from_host_memory);
-	       RUN(what_is_scattered_is_gathered_from_a_device);
-	       RUN(many_short_blocks_go_in_pieces);
-	       RUN(moves_that_make_no_sense_are_refused);)
+	       RUN(invalid_partitions_are_refused);
+	       RUN(gather_restores_scatter_of_host_memory);
+	       RUN(gather_restores_scatter_of_device_memory);
+	       RUN(many_short_blocks_are_copied_in_pieces);
+	       RUN(invalid_scatter_and_gather_are_refused);)

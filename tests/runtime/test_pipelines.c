@@ -3,6 +3,9 @@
  * Shows that batches leave a pipeline in order and once. If not, the pipeline
  * names the stage and the error.
  */
+
+#include <peal/memory.h>
+#include <peal/pipeline.h>
 #include "runtime/both_lanes.h"
 #include "runtime/steps.h"
 
@@ -12,7 +15,7 @@ PEAL_DECLARE_PROGRAM(steps);
 #define BATCH_MOST 1600
 #define CAPACITY 4
 
-struct scene {
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_pipeline *p;
 	struct step_config config[STAGES];
@@ -26,9 +29,9 @@ struct scene {
  * Returns the options of three stages on two devices. The pipeline does not
  * exist yet.
  */
-static struct scene plan(void)
+static struct fixture plan(void)
 {
-	struct scene s = { .rt = harness_open(2, "") };
+	struct fixture s = { .rt = harness_open(2, "") };
 	uint32_t i;
 
 	s.link.size = sizeof(s.link);
@@ -48,7 +51,7 @@ static struct scene plan(void)
 	return s;
 }
 
-static int make(struct scene *s, uint32_t n)
+static int make(struct fixture *s, uint32_t n)
 {
 	uint32_t i;
 
@@ -58,12 +61,12 @@ static int make(struct scene *s, uint32_t n)
 	return peal_pipeline_create(s->rt, s->stage, n, &s->options, &s->p);
 }
 
-static void open_gate(struct scene *s)
+static void open_gate(struct fixture *s)
 {
 	peal_store_release_sys((uint64_t *)(uintptr_t)s->word, 1);
 }
 
-static void finish(struct scene *s)
+static void finish(struct fixture *s)
 {
 	CHECK_OK(peal_pipeline_destroy(s->p));
 	CHECK_OK(peal_memory_free(s->rt, PEAL_HOST_MEMORY, s->word));
@@ -96,7 +99,7 @@ static void fill(uint8_t *to, uint64_t number)
 		to[i] = byte_of(number, i);
 }
 
-static int push(struct scene *s, uint64_t number, int64_t timeout_ns)
+static int push(struct fixture *s, uint64_t number, int64_t timeout_ns)
 {
 	uint8_t batch[BATCH_MOST];
 	void *place;
@@ -136,7 +139,7 @@ static void is_batch(const struct peal_received *r, uint64_t number,
 		CHECK_EQ(data[i], byte_of(number, i));
 }
 
-static void pull(struct scene *s, uint64_t number, uint64_t before,
+static void pull(struct fixture *s, uint64_t number, uint64_t before,
 		 uint64_t added)
 {
 	uint8_t batch[BATCH_MOST];
@@ -144,16 +147,16 @@ static void pull(struct scene *s, uint64_t number, uint64_t before,
 
 	if (number % 3) {
 		CHECK_OK(peal_pipeline_pull(s->p, batch, sizeof(batch), &r,
-					    PATIENCE));
+					    MAX_WAIT));
 		is_batch(&r, number, before, added);
 		return;
 	}
-	CHECK_OK(peal_pipeline_peek(s->p, &r, PATIENCE));
+	CHECK_OK(peal_pipeline_peek(s->p, &r, MAX_WAIT));
 	is_batch(&r, number, before, added);
 	CHECK_OK(peal_pipeline_release(s->p));
 }
 
-static int pull_fails(struct scene *s, int64_t timeout_ns)
+static int pull_fails(struct fixture *s, int64_t timeout_ns)
 {
 	struct peal_received r;
 	uint8_t batch[BATCH_MOST];
@@ -161,7 +164,7 @@ static int pull_fails(struct scene *s, int64_t timeout_ns)
 	return peal_pipeline_pull(s->p, batch, sizeof(batch), &r, timeout_ns);
 }
 
-static struct peal_pipeline_info info_of(struct scene *s)
+static struct peal_pipeline_info info_of(struct fixture *s)
 {
 	struct peal_pipeline_info info;
 
@@ -172,7 +175,7 @@ static struct peal_pipeline_info info_of(struct scene *s)
 /* ---- order and number ---------------------------------------------------- */
 
 struct pusher {
-	struct scene *s;
+	struct fixture *s;
 	uint64_t n;
 };
 
@@ -182,13 +185,13 @@ static void *push_all(void *argument)
 	uint64_t i;
 
 	for (i = 0; i < pusher->n; i++)
-		CHECK_OK(push(pusher->s, i, PATIENCE));
-	CHECK_OK(peal_pipeline_close(pusher->s->p, PATIENCE));
+		CHECK_OK(push(pusher->s, i, MAX_WAIT));
+	CHECK_OK(peal_pipeline_close(pusher->s->p, MAX_WAIT));
 	return NULL;
 }
 
 /* Checks that each stage has handled n batches and that no link holds one. */
-static void is_conserved(struct scene *s, uint64_t n)
+static void is_conserved(struct fixture *s, uint64_t n)
 {
 	struct peal_pipeline_info info = info_of(s);
 	uint32_t i;
@@ -196,7 +199,7 @@ static void is_conserved(struct scene *s, uint64_t n)
 	CHECK_EQ(info.pushed, n);
 	CHECK_EQ(info.pulled, n);
 	CHECK_EQ(info.pushed_bytes, info.pulled_bytes);
-	CHECK_EQ(info.inside, 0);
+	CHECK_EQ(info.in_flight, 0);
 	CHECK_EQ(info.dead, 0);
 	CHECK_EQ(info.failed_stage, -1);
 	CHECK_EQ(info.closed, 1);
@@ -221,7 +224,7 @@ static void is_conserved(struct scene *s, uint64_t n)
 
 static void go_through(uint32_t stages, uint32_t workers, uint64_t n)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 	struct pusher pusher = { &s, n };
 	pthread_t thread;
 	uint64_t i, added = 0;
@@ -233,30 +236,30 @@ static void go_through(uint32_t stages, uint32_t workers, uint64_t n)
 	CHECK(!pthread_create(&thread, NULL, push_all, &pusher));
 	for (i = 0; i < n; i++)
 		pull(&s, i, i, added);
-	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EEND);
+	CHECK_EQ(pull_fails(&s, MAX_WAIT), PEAL_EEND);
 	CHECK_EQ(pull_fails(&s, 0), PEAL_EEND); /* and again */
 	CHECK(!pthread_join(thread, NULL));
-	CHECK_OK(peal_pipeline_drain(s.p, PATIENCE));
+	CHECK_OK(peal_pipeline_drain(s.p, MAX_WAIT));
 	is_conserved(&s, n);
 	finish(&s);
 }
 
-PEAL_TEST(batches_come_out_in_order_and_once)
+PEAL_TEST(batches_arrive_once_in_order)
 {
 	go_through(3, 1, 300);
 	go_through(1, 1, 50);
 	go_through(2, 1, 0);
 }
 
-PEAL_TEST(batches_of_several_workers_come_out_in_order_and_once)
+PEAL_TEST(batches_of_several_workers_arrive_once_in_order)
 {
 	go_through(3, 3, 200);
 	go_through(2, 4, 3); /* fewer batches than workers */
 }
 
-PEAL_TEST(a_stage_of_one_worker_may_drop_and_multiply)
+PEAL_TEST(one_worker_stage_may_drop_and_multiply)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 	uint64_t i;
 
 	s.config[1].drop = 1;
@@ -264,23 +267,23 @@ PEAL_TEST(a_stage_of_one_worker_may_drop_and_multiply)
 	s.stage[2].init_bytes = 0;
 	CHECK_OK(make(&s, 3));
 	for (i = 0; i < 4; i++)
-		CHECK_OK(push(&s, i, PATIENCE));
+		CHECK_OK(push(&s, i, MAX_WAIT));
 	for (i = 0; i < 4; i++)
 		pull(&s, i / 2 * 2, i, 3000 + i % 2);
-	CHECK_OK(peal_pipeline_close(s.p, PATIENCE));
-	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EEND);
+	CHECK_OK(peal_pipeline_close(s.p, MAX_WAIT));
+	CHECK_EQ(pull_fails(&s, MAX_WAIT), PEAL_EEND);
 	harness_conserved(s.rt);
 	finish(&s);
 }
 
 /* ---- flow control -------------------------------------------------------- */
 
-static uint64_t queued_at(struct scene *s, uint32_t stage)
+static uint64_t queued_at(struct fixture *s, uint32_t stage)
 {
 	return harness_info(peal_pipeline_link(s->p, stage, 0)).queued;
 }
 
-static struct peal_worker_info worker_of(struct scene *s, uint32_t stage)
+static struct peal_worker_info worker_of(struct fixture *s, uint32_t stage)
 {
 	struct peal_worker_info info;
 
@@ -288,7 +291,7 @@ static struct peal_worker_info worker_of(struct scene *s, uint32_t stage)
 	return info;
 }
 
-static int push_more(struct scene *s, uint64_t *n)
+static int push_more(struct fixture *s, uint64_t *n)
 {
 	/* then the first stage takes no more batches from its link */
 	int blocked = queued_at(s, 1) == CAPACITY &&
@@ -303,7 +306,7 @@ static int push_more(struct scene *s, uint64_t *n)
  * Pushes until the second stage, which is held, blocks all links before it.
  * Returns the number of batches.
  */
-static uint64_t fill_up(struct scene *s)
+static uint64_t fill_up(struct fixture *s)
 {
 	uint64_t n = 0;
 
@@ -312,16 +315,16 @@ static uint64_t fill_up(struct scene *s)
 	return n;
 }
 
-PEAL_TEST(a_stage_that_does_not_go_on_holds_up_who_pushes_in_bounded_memory)
+PEAL_TEST(blocked_stage_blocks_push_in_bounded_memory)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 	struct peal_pipeline_info info, full;
 	uint64_t n, i;
 
 	s.config[1].gate = s.word;
 	CHECK_OK(make(&s, 3));
 	info = info_of(&s);
-	CHECK_EQ(info.inside_most, 4 * CAPACITY);
+	CHECK_EQ(info.in_flight_max, 4 * CAPACITY);
 	CHECK_EQ(info.capacity, CAPACITY);
 	CHECK(info.memory_bytes > 0);
 	n = fill_up(&s);
@@ -330,8 +333,8 @@ PEAL_TEST(a_stage_that_does_not_go_on_holds_up_who_pushes_in_bounded_memory)
 	CHECK_EQ(n, 2 * CAPACITY);
 	full = info_of(&s);
 	CHECK_EQ(full.pushed, n);
-	CHECK_EQ(full.inside, n);
-	CHECK(full.inside <= full.inside_most);
+	CHECK_EQ(full.in_flight, n);
+	CHECK(full.in_flight <= full.in_flight_max);
 	CHECK_EQ(full.memory_bytes, info.memory_bytes);
 	CHECK_EQ(pull_fails(&s, 0), PEAL_EAGAIN);
 	CHECK_FAILS(pull_fails(&s, 2 * MS), PEAL_ETIMEDOUT, "in time");
@@ -340,8 +343,8 @@ PEAL_TEST(a_stage_that_does_not_go_on_holds_up_who_pushes_in_bounded_memory)
 	open_gate(&s);
 	for (i = 0; i < n; i++)
 		pull(&s, i, i, 6000);
-	CHECK_OK(peal_pipeline_drain(s.p, PATIENCE));
-	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EEND);
+	CHECK_OK(peal_pipeline_drain(s.p, MAX_WAIT));
+	CHECK_EQ(pull_fails(&s, MAX_WAIT), PEAL_EEND);
 	is_conserved(&s, n);
 	finish(&s);
 }
@@ -350,7 +353,7 @@ PEAL_TEST(a_stage_that_does_not_go_on_holds_up_who_pushes_in_bounded_memory)
  * Returns the counters of a stage over five samples or more, while the pipeline
  * does not change.
  */
-static struct peal_pipeline_stage_info looked_at(struct scene *s,
+static struct peal_pipeline_stage_info looked_at(struct fixture *s,
 						 uint32_t stage)
 {
 	struct peal_pipeline_stage_info before, after;
@@ -369,13 +372,13 @@ static struct peal_pipeline_stage_info looked_at(struct scene *s,
 	after.worker_ns -= before.worker_ns;
 	after.busy_ns -= before.busy_ns;
 	after.blocked_ns -= before.blocked_ns;
-	after.stay_ns -= before.stay_ns;
+	after.residence_ns -= before.residence_ns;
 	return after;
 }
 
-PEAL_TEST(times_say_which_stage_holds_up_the_others)
+PEAL_TEST(stage_times_identify_the_bottleneck)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 	struct peal_pipeline_stage_info stage;
 
 	s.config[1].gate = s.word;
@@ -385,16 +388,16 @@ PEAL_TEST(times_say_which_stage_holds_up_the_others)
 	CHECK(stage.worker_ns > 0);
 	CHECK_EQ(stage.busy_ns, 0);
 	CHECK_EQ(stage.blocked_ns, stage.worker_ns);
-	CHECK(stage.stay_ns > 0);
-	CHECK(stage.full > 0);
+	CHECK(stage.residence_ns > 0);
+	CHECK(stage.full_count > 0);
 	stage = looked_at(&s, 1);
 	CHECK_EQ(stage.busy_ns, stage.worker_ns);
 	CHECK_EQ(stage.blocked_ns, 0);
-	CHECK(stage.stay_ns > 0);
+	CHECK(stage.residence_ns > 0);
 	CHECK_CONTAINS(stage.name, "step@1");
 	stage = looked_at(&s, 2);
 	CHECK_EQ(stage.busy_ns + stage.blocked_ns, 0);
-	CHECK_EQ(stage.stay_ns, 0);
+	CHECK_EQ(stage.residence_ns, 0);
 	CHECK_EQ(stage.delivered, 0);
 	open_gate(&s);
 	/* with batches inside */
@@ -403,7 +406,7 @@ PEAL_TEST(times_say_which_stage_holds_up_the_others)
 
 /* ---- failures ------------------------------------------------------------ */
 
-static uint64_t dead_at(struct scene *s, uint32_t stage)
+static uint64_t dead_at(struct fixture *s, uint32_t stage)
 {
 	struct peal_link_info info =
 		harness_info(peal_pipeline_link(s->p, stage, 0));
@@ -411,9 +414,9 @@ static uint64_t dead_at(struct scene *s, uint32_t stage)
 	return harness_dead(&info);
 }
 
-PEAL_TEST(what_came_before_a_failure_is_pulled_and_the_stage_is_named)
+PEAL_TEST(batches_before_failure_arrive_and_stage_is_named)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 	uint64_t i;
 	int result = 0;
 
@@ -422,7 +425,7 @@ PEAL_TEST(what_came_before_a_failure_is_pulled_and_the_stage_is_named)
 	s.stage[1].name = "the second";
 	CHECK_OK(make(&s, 3));
 	for (i = 0; i < 6 && !result; i++)
-		result = push(&s, i, PATIENCE);
+		result = push(&s, i, MAX_WAIT);
 	CHECK(!result || result == PEAL_EHANDLER);
 	EVENTUALLY(dead_at(&s, 1) > 0);
 	/* the batches before the failed one are still inside */
@@ -431,25 +434,25 @@ PEAL_TEST(what_came_before_a_failure_is_pulled_and_the_stage_is_named)
 	open_gate(&s);
 	for (i = 0; i < 3; i++)
 		pull(&s, i, i, 6000);
-	CHECK_FAILS(pull_fails(&s, PATIENCE), PEAL_EHANDLER, "stage 1");
+	CHECK_FAILS(pull_fails(&s, MAX_WAIT), PEAL_EHANDLER, "stage 1");
 	CHECK_CONTAINS(peal_last_error()->text, "'the second' on device 1");
-	CHECK_FAILS(push(&s, 9, PATIENCE), PEAL_EHANDLER, "'the second'");
+	CHECK_FAILS(push(&s, 9, MAX_WAIT), PEAL_EHANDLER, "'the second'");
 	CHECK_EQ(info_of(&s).failed_stage, 1);
-	CHECK_FAILS(peal_pipeline_drain(s.p, PATIENCE), PEAL_EHANDLER,
+	CHECK_FAILS(peal_pipeline_drain(s.p, MAX_WAIT), PEAL_EHANDLER,
 		    "'the second'");
 	/* also after the end */
-	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EHANDLER);
+	CHECK_EQ(pull_fails(&s, MAX_WAIT), PEAL_EHANDLER);
 	CHECK_EQ(info_of(&s).pulled, 3);
-	EVENTUALLY(info_of(&s).inside == 0);
+	EVENTUALLY(info_of(&s).in_flight == 0);
 	/* each pushed batch is pulled or counted as dead */
 	CHECK_EQ(info_of(&s).pushed, 3 + info_of(&s).dead);
 	harness_conserved(s.rt);
 	finish(&s);
 }
 
-PEAL_TEST(a_failure_of_one_of_several_workers_ends_the_pipeline)
+PEAL_TEST(failure_of_one_worker_ends_the_pipeline)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 	uint64_t i;
 	int result = 0;
 
@@ -457,31 +460,31 @@ PEAL_TEST(a_failure_of_one_of_several_workers_ends_the_pipeline)
 	s.config[2].fail_at = 1 + 4;
 	CHECK_OK(make(&s, 3));
 	for (i = 0; i < 7 && !result; i++)
-		result = push(&s, i, PATIENCE);
+		result = push(&s, i, MAX_WAIT);
 	CHECK(!result || result == PEAL_EHANDLER);
 	for (i = 0; i < 4; i++)
 		pull(&s, i, i, 6000);
-	CHECK_FAILS(pull_fails(&s, PATIENCE), PEAL_EHANDLER, "stage 2");
+	CHECK_FAILS(pull_fails(&s, MAX_WAIT), PEAL_EHANDLER, "stage 2");
 	CHECK_EQ(info_of(&s).failed_stage, 2);
 	finish(&s);
 }
 
-PEAL_TEST(failed_batches_are_skipped_if_that_is_asked_for)
+PEAL_TEST(skip_failed_skips_failed_batches)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 	uint64_t i, n = 0;
 
 	s.options.skip_failed = 1;
 	s.config[1].fail_at = 1 + 2;
 	CHECK_OK(make(&s, 3));
 	for (i = 0; i < 5; i++)
-		CHECK_OK(push(&s, i, PATIENCE));
-	CHECK_OK(peal_pipeline_close(s.p, PATIENCE));
+		CHECK_OK(push(&s, i, MAX_WAIT));
+	CHECK_OK(peal_pipeline_close(s.p, MAX_WAIT));
 	for (i = 0; i < 5; i++)
 		if (i != 2)
 			pull(&s, i, n++, 6000);
-	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EEND);
-	CHECK_OK(peal_pipeline_drain(s.p, PATIENCE));
+	CHECK_EQ(pull_fails(&s, MAX_WAIT), PEAL_EEND);
+	CHECK_OK(peal_pipeline_drain(s.p, MAX_WAIT));
 	CHECK_EQ(info_of(&s).dead, 1);
 	CHECK_EQ(info_of(&s).pushed, info_of(&s).pulled + 1);
 	CHECK_EQ(info_of(&s).failed_stage, -1);
@@ -489,9 +492,9 @@ PEAL_TEST(failed_batches_are_skipped_if_that_is_asked_for)
 	finish(&s);
 }
 
-PEAL_TEST(workers_that_do_not_emit_one_for_each_are_found_out)
+PEAL_TEST(worker_that_drops_a_batch_is_detected)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 	uint64_t i;
 
 	s.options.workers = 2;
@@ -499,56 +502,56 @@ PEAL_TEST(workers_that_do_not_emit_one_for_each_are_found_out)
 	s.config[0].drop = 1;
 	CHECK_OK(make(&s, 2));
 	for (i = 0; i < 4; i++)
-		CHECK_OK(push(&s, i, PATIENCE));
-	CHECK_OK(peal_pipeline_close(s.p, PATIENCE));
+		CHECK_OK(push(&s, i, MAX_WAIT));
+	CHECK_OK(peal_pipeline_close(s.p, MAX_WAIT));
 	pull(&s, 0, 0, 3000);
-	CHECK_FAILS(pull_fails(&s, PATIENCE), PEAL_EPROTO, "worker 0");
+	CHECK_FAILS(pull_fails(&s, MAX_WAIT), PEAL_EPROTO, "worker 0");
 	finish(&s);
 }
 
-PEAL_TEST(a_kernel_that_is_stopped_is_named)
+PEAL_TEST(stopped_stage_kernel_is_named)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 
 	CHECK_OK(make(&s, 3));
-	CHECK_OK(push(&s, 0, PATIENCE));
+	CHECK_OK(push(&s, 0, MAX_WAIT));
 	pull(&s, 0, 0, 6000);
-	CHECK_OK(peal_kernel_stop(peal_pipeline_kernel(s.p, 2), PATIENCE));
-	CHECK_FAILS(pull_fails(&s, PATIENCE), PEAL_ESTOPPED, "stage 2");
-	CHECK_OK(peal_kernel_stop(peal_pipeline_kernel(s.p, 0), PATIENCE));
+	CHECK_OK(peal_kernel_stop(peal_pipeline_kernel(s.p, 2), MAX_WAIT));
+	CHECK_FAILS(pull_fails(&s, MAX_WAIT), PEAL_ESTOPPED, "stage 2");
+	CHECK_OK(peal_kernel_stop(peal_pipeline_kernel(s.p, 0), MAX_WAIT));
 	EVENTUALLY(push(&s, 2, 0) == PEAL_ESTOPPED);
 	CHECK_CONTAINS(peal_last_error()->text, "stage 0");
-	CHECK_FAILS(peal_pipeline_drain(s.p, PATIENCE), PEAL_ESTOPPED, "stage");
+	CHECK_FAILS(peal_pipeline_drain(s.p, MAX_WAIT), PEAL_ESTOPPED, "stage");
 	finish(&s);
 }
 
-PEAL_TEST(a_kernel_in_the_middle_that_is_stopped_is_no_end)
+PEAL_TEST(stopped_middle_kernel_is_no_end_of_stream)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 	uint64_t i;
 
 	s.config[1].gate = s.word;
 	CHECK_OK(make(&s, 3));
 	for (i = 0; i < 5; i++)
-		CHECK_OK(push(&s, i, PATIENCE));
+		CHECK_OK(push(&s, i, MAX_WAIT));
 	CHECK_OK(peal_kernel_stop(peal_pipeline_kernel(s.p, 1), 0));
 	open_gate(&s);
-	while (!(pull_fails(&s, PATIENCE)))
+	while (!(pull_fails(&s, MAX_WAIT)))
 		;
 	CHECK_EQ(peal_last_error()->code, PEAL_ESTOPPED);
 	CHECK_CONTAINS(peal_last_error()->text, "stage 1");
 	finish(&s);
 }
 
-PEAL_TEST(a_buffer_that_is_too_small_loses_nothing)
+PEAL_TEST(too_small_pull_buffer_keeps_the_batch)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 	uint8_t small[32];
 	struct peal_received r;
 
 	CHECK_OK(make(&s, 1));
-	CHECK_OK(push(&s, 7, PATIENCE));
-	CHECK_FAILS(peal_pipeline_pull(s.p, small, sizeof(small), &r, PATIENCE),
+	CHECK_OK(push(&s, 7, MAX_WAIT));
+	CHECK_FAILS(peal_pipeline_pull(s.p, small, sizeof(small), &r, MAX_WAIT),
 		    PEAL_EMSGSIZE, "the buffer 32");
 	CHECK_EQ(r.length, length_of(7));
 	CHECK_EQ(info_of(&s).pulled, 0);
@@ -557,32 +560,32 @@ PEAL_TEST(a_buffer_that_is_too_small_loses_nothing)
 	finish(&s);
 }
 
-PEAL_TEST(a_pipeline_is_stopped_with_all_that_is_inside)
+PEAL_TEST(stop_ends_pipeline_with_batches_in_flight)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 	uint64_t i;
 
 	s.config[2].gate = s.word;
 	CHECK_OK(make(&s, 3));
 	for (i = 0; i < 5; i++)
-		CHECK_OK(push(&s, i, PATIENCE));
+		CHECK_OK(push(&s, i, MAX_WAIT));
 	EVENTUALLY(worker_of(&s, 2).actor >= 0);
-	EVENTUALLY(info_of(&s).inside == 5);
+	EVENTUALLY(info_of(&s).in_flight == 5);
 	CHECK_OK(peal_pipeline_stop(s.p, 0));
 	CHECK_FAILS(peal_pipeline_stop(s.p, 2 * MS), PEAL_ETIMEDOUT, "'step@");
 	open_gate(&s);
-	CHECK_OK(peal_pipeline_stop(s.p, PATIENCE));
+	CHECK_OK(peal_pipeline_stop(s.p, MAX_WAIT));
 	/* one batch can still be pulled */
-	EVENTUALLY(info_of(&s).inside <= 1);
+	EVENTUALLY(info_of(&s).in_flight <= 1);
 	finish(&s);
 }
 
-PEAL_TEST(a_runtime_takes_its_pipelines_down)
+PEAL_TEST(runtime_shutdown_destroys_pipelines)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 
 	CHECK_OK(make(&s, 3));
-	CHECK_OK(push(&s, 0, PATIENCE));
+	CHECK_OK(push(&s, 0, MAX_WAIT));
 	CHECK_FAILS(peal_runtime_close(s.rt), PEAL_EBUSY, "3 kernels");
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
@@ -590,7 +593,7 @@ PEAL_TEST(a_runtime_takes_its_pipelines_down)
 /* ---- errors -------------------------------------------------------------- */
 
 /* Checks that the pipeline cannot be made and that no object is left. */
-static void refused(struct scene *s, uint32_t n, int error, const char *text)
+static void refused(struct fixture *s, uint32_t n, int error, const char *text)
 {
 	struct peal_runtime_info info;
 
@@ -601,17 +604,17 @@ static void refused(struct scene *s, uint32_t n, int error, const char *text)
 	CHECK_EQ(info.n_endpoints, 0);
 }
 
-/* Calls refused() with one field of the scene changed. */
+/* Calls refused() with one field of the fixture changed. */
 #define REFUSED_WITH(field, value, error, text)                                \
 	do {                                                                   \
-		struct scene other_ = s;                                       \
+		struct fixture other_ = s;                                     \
 		other_.field = value;                                          \
 		refused(&other_, 2, error, text);                              \
 	} while (0)
 
-PEAL_TEST(what_cannot_be_made_is_said_and_leaves_nothing)
+PEAL_TEST(invalid_pipelines_are_refused_without_leak)
 {
-	struct scene s = plan();
+	struct fixture s = plan();
 
 	refused(&s, 0, PEAL_EINVAL, "one stage or more");
 	CHECK_FAILS(peal_pipeline_create(NULL, s.stage, 1, NULL, &s.p),
@@ -649,12 +652,12 @@ PEAL_TEST(what_cannot_be_made_is_said_and_leaves_nothing)
 	CHECK_OK(peal_runtime_close(s.rt));
 }
 
-PEAL_TEST(calls_that_make_no_sense_are_refused)
+PEAL_TEST(invalid_pipeline_calls_are_refused)
 {
 	struct peal_pipeline_stage_info stage;
 	struct peal_pipeline_info info;
 	struct peal_received r;
-	struct scene s = plan();
+	struct fixture s = plan();
 	uint8_t batch[2 * BATCH_MOST] = { 0 };
 	void *place;
 
@@ -687,33 +690,32 @@ PEAL_TEST(calls_that_make_no_sense_are_refused)
 	      !peal_pipeline_actor(s.p, 0, 1));
 	CHECK(!peal_pipeline_link(s.p, 3, 0) && !peal_pipeline_link(s.p, 0, 1));
 	CHECK(peal_pipeline_link(s.p, 2, 0) && peal_pipeline_actor(s.p, 1, 0));
-	CHECK_OK(peal_pipeline_reserve(s.p, 64, PATIENCE, &place));
+	CHECK_OK(peal_pipeline_reserve(s.p, 64, MAX_WAIT, &place));
 	/* drops the reserved batch */
-	CHECK_OK(peal_pipeline_close(s.p, PATIENCE));
+	CHECK_OK(peal_pipeline_close(s.p, MAX_WAIT));
 	CHECK_FAILS(peal_pipeline_commit(s.p, 0), PEAL_EINVAL, "reserved");
 	CHECK_FAILS(push(&s, 1, 0), PEAL_EPIPE, "closed");
 	CHECK_FAILS(push(&s, 2, 0), PEAL_EPIPE, "closed");
 	CHECK_FAILS(peal_pipeline_close(s.p, 0), PEAL_EPIPE, "closed before");
-	CHECK_EQ(pull_fails(&s, PATIENCE), PEAL_EEND);
-	CHECK_OK(peal_pipeline_drain(s.p, PATIENCE));
+	CHECK_EQ(pull_fails(&s, MAX_WAIT), PEAL_EEND);
+	CHECK_OK(peal_pipeline_drain(s.p, MAX_WAIT));
 	CHECK_OK(peal_pipeline_destroy(NULL));
 	finish(&s);
 }
 
-PEAL_TEST_MAIN(
-	RUN_LANES(batches_come_out_in_order_and_once);
-	RUN_LANES(batches_of_several_workers_come_out_in_order_and_once);
-	RUN_LANES(a_stage_of_one_worker_may_drop_and_multiply); RUN_LANES(
-		a_stage_that_does_not_go_on_holds_up_who_pushes_in_bounded_memory);
-	RUN_LANES(times_say_which_stage_holds_up_the_others);
-	RUN_LANES(what_came_before_a_failure_is_pulled_and_the_stage_is_named);
-	RUN_LANES(a_failure_of_one_of_several_workers_ends_the_pipeline);
-	RUN_LANES(failed_batches_are_skipped_if_that_is_asked_for);
-	RUN_LANES(workers_that_do_not_emit_one_for_each_are_found_out);
-	lanes = 1; RUN(a_kernel_that_is_stopped_is_named);
-	RUN(a_kernel_in_the_middle_that_is_stopped_is_no_end);
-	RUN(a_buffer_that_is_too_small_loses_nothing);
-	RUN(a_pipeline_is_stopped_with_all_that_is_inside);
-	RUN(a_runtime_takes_its_pipelines_down);
-	RUN(what_cannot_be_made_is_said_and_leaves_nothing);
-	RUN(calls_that_make_no_sense_are_refused);)
+PEAL_TEST_MAIN(RUN_LANES(batches_arrive_once_in_order);
+	       RUN_LANES(batches_of_several_workers_arrive_once_in_order);
+	       RUN_LANES(one_worker_stage_may_drop_and_multiply);
+	       RUN_LANES(blocked_stage_blocks_push_in_bounded_memory);
+	       RUN_LANES(stage_times_identify_the_bottleneck);
+	       RUN_LANES(batches_before_failure_arrive_and_stage_is_named);
+	       RUN_LANES(failure_of_one_worker_ends_the_pipeline);
+	       RUN_LANES(skip_failed_skips_failed_batches);
+	       RUN_LANES(worker_that_drops_a_batch_is_detected); lanes = 1;
+	       RUN(stopped_stage_kernel_is_named);
+	       RUN(stopped_middle_kernel_is_no_end_of_stream);
+	       RUN(too_small_pull_buffer_keeps_the_batch);
+	       RUN(stop_ends_pipeline_with_batches_in_flight);
+	       RUN(runtime_shutdown_destroys_pipelines);
+	       RUN(invalid_pipelines_are_refused_without_leak);
+	       RUN(invalid_pipeline_calls_are_refused);)

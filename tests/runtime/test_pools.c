@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows that a free member handles each message of a pool, exactly once. */
-#include "runtime/hasty.h"
+/* A free member handles each message of a pool, exactly once. */
+
+#include "runtime/kernel/kernel.h"
 #include "runtime/pools.h"
+#include "runtime/short_timeout.h"
 
 PEAL_DECLARE_PROGRAM(pools);
 
@@ -9,7 +11,7 @@ PEAL_DECLARE_PROGRAM(pools);
 #define MESSAGES 3000
 
 /* A kernel with a pool. `in` sends to the pool, `out` receives from members. */
-struct scene {
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
 	struct peal_endpoint *in, *out;
@@ -48,8 +50,8 @@ static uint64_t join(struct peal_runtime *rt, struct peal_kernel *k,
 }
 
 /* Opens a pool with a member on each worker from number `first` on. */
-static void open_scene(struct scene *s, struct peal_kernel_options o,
-		       struct peal_pool_options p, uint32_t first)
+static void open_fixture(struct fixture *s, struct peal_kernel_options o,
+			 struct peal_pool_options p, uint32_t first)
 {
 	struct peal_link_options none = { .capacity = 0 };
 	uint32_t i;
@@ -77,7 +79,7 @@ static void send_task(struct peal_endpoint *e, uint64_t sequence,
 
 	harness_fill(&task.id, sizeof(task.id), 7, sequence);
 	CHECK_OK(peal_send(e, 0, (uint16_t)sequence, &task, sizeof(task),
-			   PATIENCE));
+			   MAX_WAIT));
 }
 
 /* Receives one of n new messages. Returns 0 if none arrives in time. */
@@ -99,11 +101,11 @@ static int received(struct peal_endpoint *e, uint8_t *seen, uint64_t n,
 
 static void receive_one(struct peal_endpoint *e, uint8_t *seen, uint64_t n)
 {
-	CHECK(received(e, seen, n, PATIENCE));
+	CHECK(received(e, seen, n, MAX_WAIT));
 }
 
 /* Sends and receives n messages, with at most `window` in flight. */
-static void stream(struct scene *s, uint64_t n, uint64_t window)
+static void stream(struct fixture *s, uint64_t n, uint64_t window)
 {
 	uint8_t *seen = calloc(n, 1);
 	uint64_t sent, got = 0;
@@ -120,21 +122,21 @@ static void stream(struct scene *s, uint64_t n, uint64_t window)
 }
 
 /* Drains the kernel. Checks that the members have handled n messages. */
-static void close_scene(struct scene *s, uint64_t n)
+static void close_fixture(struct fixture *s, uint64_t n)
 {
 	struct peal_kernel_info info;
 	struct pool_toil state;
 	uint64_t done = 0;
 	uint32_t i;
 
-	CHECK_OK(peal_send_end(s->in, 0, PATIENCE));
-	CHECK_OK(peal_kernel_drain(s->k, PATIENCE));
+	CHECK_OK(peal_send_end(s->in, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(s->k, MAX_WAIT));
 	CHECK_OK(peal_kernel_info(s->k, &info));
 	CHECK_EQ(info.handled, n);
 	CHECK_EQ(info.failed, 0);
-	CHECK(info.told <= n); /* workers handle the others directly */
-	CHECK_EQ(info.mail_done, info.told);
-	CHECK_EQ(info.mail_dead, 0);
+	CHECK(info.mailbox_sends <= n); /* workers handle the others directly */
+	CHECK_EQ(info.mailbox_done, info.mailbox_sends);
+	CHECK_EQ(info.mailbox_dead, 0);
 	for (i = 0; i < s->workers; i++) {
 		if (!s->member[i])
 			continue;
@@ -153,11 +155,11 @@ static void stream_by(uint32_t policy, uint32_t workers, uint32_t lanes,
 {
 	struct peal_kernel_options o = { .workers = workers, .lanes = lanes };
 	struct peal_pool_options p = { .capacity = slots, .policy = policy };
-	struct scene s;
+	struct fixture s;
 
-	open_scene(&s, o, p, 0);
+	open_fixture(&s, o, p, 0);
 	stream(&s, MESSAGES, 100);
-	close_scene(&s, MESSAGES);
+	close_fixture(&s, MESSAGES);
 }
 
 PEAL_TEST(every_message_is_handled_once)
@@ -173,34 +175,34 @@ PEAL_TEST(every_message_is_handled_once)
 	}
 }
 
-PEAL_TEST(a_pool_of_two_slots_serves)
+PEAL_TEST(pool_of_two_slots_delivers_all_messages)
 {
 	stream_by(PEAL_POLICY_DEFAULT, 1, 1, 2);
 	stream_by(PEAL_POLICY_DEFAULT, 3, 1, 2);
 }
 
-PEAL_TEST(epochs_do_not_matter)
+PEAL_TEST(epochs_do_not_change_pool_delivery)
 {
 	struct peal_kernel_options o = { .workers = 2, .epoch_ns = 100000 };
 	struct peal_pool_options p = { .capacity = 0 };
-	struct scene s;
+	struct fixture s;
 
-	open_scene(&s, o, p, 0);
+	open_fixture(&s, o, p, 0);
 	stream(&s, MESSAGES, 100);
-	close_scene(&s, MESSAGES);
+	close_fixture(&s, MESSAGES);
 }
 
 /* One member is in a long handler. The other member handles the rest. */
-PEAL_TEST(who_is_free_takes_what_others_cannot)
+PEAL_TEST(free_member_takes_messages_of_busy_member)
 {
 	struct peal_kernel_options o = { .workers = 3 };
 	struct peal_pool_options p = { .capacity = 0 };
 	uint64_t open_gate = 0, i;
 	uint8_t seen[100] = { 0 };
 	struct peal_worker_info info[2];
-	struct scene s;
+	struct fixture s;
 
-	open_scene(&s, o, p, 1);
+	open_fixture(&s, o, p, 1);
 	send_task(s.in, 0, &open_gate);
 	EVENTUALLY(!peal_worker_info(s.k, 1, &info[0]) &&
 		   !peal_worker_info(s.k, 2, &info[1]) &&
@@ -212,7 +214,7 @@ PEAL_TEST(who_is_free_takes_what_others_cannot)
 	CHECK_EQ(seen[0], 0);
 	peal_store_release_sys(&open_gate, 1);
 	receive_one(s.out, seen, 100);
-	close_scene(&s, 100);
+	close_fixture(&s, 100);
 }
 
 /* ---- handlers that tell their pool --------------------------------------- */
@@ -221,7 +223,7 @@ PEAL_TEST(who_is_free_takes_what_others_cannot)
 static void grow(uint32_t workers, uint64_t leaves, uint32_t slots)
 {
 	struct peal_kernel_options o = { .workers = workers,
-					 .end_with_inputs = 1 };
+					 .drain_when_inputs_end = 1 };
 	struct peal_pool_options p = { .capacity = slots };
 	struct peal_link_options none = { .capacity = 0 };
 	struct pool_piece piece = { leaves, 0 };
@@ -237,13 +239,13 @@ static void grow(uint32_t workers, uint64_t leaves, uint32_t slots)
 		member[i] = join(rt, k, pool, "split", i);
 	harness_from(rt, e, 0, pool, none);
 	piece.pool = (uint32_t)pool;
-	CHECK_OK(peal_send(e, 0, 0, &piece, sizeof(piece), PATIENCE));
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_send(e, 0, 0, &piece, sizeof(piece), MAX_WAIT));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_info(k, &info));
 	CHECK_EQ(info.handled, 2 * leaves - 1);
-	CHECK_EQ(info.told, 2 * leaves - 1);
-	CHECK_EQ(info.mail_done, info.told);
+	CHECK_EQ(info.mailbox_sends, 2 * leaves - 1);
+	CHECK_EQ(info.mailbox_done, info.mailbox_sends);
 	for (i = 0; i < workers; i++) {
 		CHECK_OK(
 			peal_actor_state(rt, member[i], &state, sizeof(state)));
@@ -253,7 +255,7 @@ static void grow(uint32_t workers, uint64_t leaves, uint32_t slots)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(a_kernel_ends_when_its_pool_is_empty)
+PEAL_TEST(kernel_ends_when_its_pool_is_empty)
 {
 	int round;
 
@@ -265,13 +267,11 @@ PEAL_TEST(a_kernel_ends_when_its_pool_is_empty)
 	}
 }
 
-/*
- * The pool has 8 slots and no members yet. A handler that tells two leaves
- * waits until both would fit.
- */
-PEAL_TEST(who_tells_a_pool_waits_for_room)
+/* The handler tells two leaves. It waits until the pool of 8 slots has both. */
+PEAL_TEST(tell_to_full_pool_waits_for_slots)
 {
-	struct peal_kernel_options o = { .workers = 2, .end_with_inputs = 1 };
+	struct peal_kernel_options o = { .workers = 2,
+					 .drain_when_inputs_end = 1 };
 	struct peal_pool_options p = { .capacity = 8 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -285,18 +285,18 @@ PEAL_TEST(who_tells_a_pool_waits_for_room)
 
 	harness_from(rt, e, 0, teller, none);
 	for (i = 0; i < 10; i++)
-		CHECK_OK(peal_send(e, 0, 0, &piece, sizeof(piece), PATIENCE));
+		CHECK_OK(peal_send(e, 0, 0, &piece, sizeof(piece), MAX_WAIT));
 	EVENTUALLY(!peal_worker_info(k, 0, &info) &&
 		   info.blocked_actor == (int64_t)(uint32_t)teller);
 	CHECK_OK(peal_kernel_info(k, &sum));
-	CHECK_EQ(sum.told, 8);
+	CHECK_EQ(sum.mailbox_sends, 8);
 	join(rt, k, pool, "split", 1);
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_info(k, &sum));
 	CHECK_EQ(sum.handled, 10 + 20);
 	CHECK_EQ(sum.failed, 0);
-	CHECK_EQ(sum.told, 20);
+	CHECK_EQ(sum.mailbox_sends, 20);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -304,11 +304,11 @@ PEAL_TEST(who_tells_a_pool_waits_for_room)
  * A member is in its handler and will tell an actor of worker 0. Worker 0 has
  * no work, but must not end before that.
  */
-PEAL_TEST(a_worker_waits_for_what_members_tell)
+PEAL_TEST(worker_does_not_end_before_members_tell)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .mailbox_slots = 16,
-					 .end_with_inputs = 1 };
+					 .drain_when_inputs_end = 1 };
 	struct peal_pool_options p = { .capacity = 0 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -324,14 +324,14 @@ PEAL_TEST(a_worker_waits_for_what_members_tell)
 	join(rt, k, pool, "report", 1);
 	link = harness_from(rt, in, 0, pool, none); /* leads to worker 0 */
 	send_task(in, 0, &open_gate);
-	CHECK_OK(peal_send_end(in, 0, PATIENCE));
+	CHECK_OK(peal_send_end(in, 0, MAX_WAIT));
 	EVENTUALLY(harness_info(link).ended &&
 		   !peal_worker_info(k, 1, &info[1]) && info[1].actor >= 0);
 	CHECK_EQ(peal_kernel_wait(k, 100 * MS), PEAL_ETIMEDOUT);
 	CHECK_OK(peal_worker_info(k, 0, &info[0]));
 	CHECK_EQ(info[0].phase, PEAL_WORKER_RUNNING);
 	peal_store_release_sys(&open_gate, 1);
-	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(rt, listener, &state, sizeof(state)));
 	CHECK_EQ(state.done, 1);
 	CHECK_OK(peal_runtime_shutdown(rt));
@@ -374,17 +374,17 @@ PEAL_TEST(messages_wait_for_members)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(members_come_and_go)
+PEAL_TEST(members_join_and_leave_without_loss)
 {
 	struct peal_kernel_options o = { .workers = 3 };
 	struct peal_pool_options p = { .capacity = 16 };
-	struct scene s;
+	struct fixture s;
 	uint8_t *seen = calloc(MESSAGES, 1);
 	uint64_t sent, got = 0;
 	uint32_t i;
 
 	CHECK(seen);
-	open_scene(&s, o, p, 0);
+	open_fixture(&s, o, p, 0);
 	for (sent = 0; sent < MESSAGES; sent++) {
 		send_task(s.in, sent, NULL);
 		if (sent % 50 == 49) { /* one member is missing */
@@ -400,12 +400,12 @@ PEAL_TEST(members_come_and_go)
 	}
 	while (got < MESSAGES)
 		receive_one(s.out, seen, MESSAGES), got++;
-	close_scene(&s, MESSAGES);
+	close_fixture(&s, MESSAGES);
 	free(seen);
 }
 
 /* The first member's link is full. The second member handles the rest. */
-PEAL_TEST(who_has_no_room_takes_nothing)
+PEAL_TEST(blocked_member_takes_no_message)
 {
 	struct peal_kernel_options o = { .workers = 2 };
 	struct peal_pool_options p = { .capacity = 0 };
@@ -437,18 +437,19 @@ PEAL_TEST(who_has_no_room_takes_nothing)
 		receive_one(out[1], seen, 20);
 	receive_one(out[0], seen, 20);
 	CHECK_OK(peal_pool_leave(rt, pool, stuck));
-	CHECK_OK(peal_send_end(in, 0, PATIENCE));
-	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_OK(peal_send_end(in, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_info(k, &sum));
-	CHECK_EQ(sum.told, 20);
-	CHECK_EQ(sum.mail_done, 20);
+	CHECK_EQ(sum.mailbox_sends, 20);
+	CHECK_EQ(sum.mailbox_done, 20);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* While its queue is full, the only worker handles messages directly. */
-PEAL_TEST(a_worker_helps_itself)
+PEAL_TEST(worker_handles_messages_of_its_full_pool)
 {
-	struct peal_kernel_options o = { .workers = 1, .end_with_inputs = 1 };
+	struct peal_kernel_options o = { .workers = 1,
+					 .drain_when_inputs_end = 1 };
 	struct peal_pool_options p = { .capacity = 2 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -458,18 +459,18 @@ PEAL_TEST(a_worker_helps_itself)
 	uint64_t member = harness_spawn(k, "refuse", 0);
 	struct peal_kernel_info info;
 
-	CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 	harness_from(rt, in, 0, pool, none);
 	for (i = 0; i < 50; i++)
 		send_task(in, i, NULL);
 	CHECK_OK(peal_pool_join(rt, pool, member));
-	CHECK_OK(peal_send_end(in, 0, PATIENCE));
+	CHECK_OK(peal_send_end(in, 0, MAX_WAIT));
 	CHECK_OK(peal_kernel_resume(k));
-	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_info(k, &info));
 	CHECK_EQ(info.handled, 50);
-	CHECK(info.told < 50);
-	CHECK_EQ(info.mail_done, info.told);
+	CHECK(info.mailbox_sends < 50);
+	CHECK_EQ(info.mailbox_done, info.mailbox_sends);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -513,14 +514,14 @@ static void free_again(struct busy *b)
 	receive_one(b->out, seen, 1);
 }
 
-PEAL_TEST(calls_that_a_worker_does_not_answer_can_be_repeated)
+PEAL_TEST(timed_out_pool_calls_can_be_repeated)
 {
 	struct busy b;
 	uint64_t pool = 0;
 
 	be_busy(&b, 0, &pool);
-	CHECK_HASTY(b.rt, peal_pool_destroy(b.rt, pool), PEAL_EHUNG,
-		    "worker 0 of kernel 'pools' did not answer in ");
+	CHECK_TIMES_OUT(b.rt, peal_pool_destroy(b.rt, pool), PEAL_EHUNG,
+			"worker 0 of kernel 'pools' did not answer in ");
 	/* worker 1 has dropped the pool: new senders and members are refused */
 	CHECK_FAILS(peal_connect(b.rt, peal_endpoint_address(b.in), 1, pool,
 				 NULL, NULL),
@@ -533,8 +534,8 @@ PEAL_TEST(calls_that_a_worker_does_not_answer_can_be_repeated)
 
 	be_busy(&b, 1, NULL);
 	pool = 0;
-	CHECK_HASTY(b.rt, peal_pool_create(b.k, NULL, &pool), PEAL_EHUNG,
-		    "worker 1");
+	CHECK_TIMES_OUT(b.rt, peal_pool_create(b.k, NULL, &pool), PEAL_EHUNG,
+			"worker 1");
 	CHECK_EQ(pool, 0);
 	free_again(&b);
 	CHECK_FAILS(peal_pool_create(b.k, NULL, &pool), PEAL_ENOSPC,
@@ -543,7 +544,7 @@ PEAL_TEST(calls_that_a_worker_does_not_answer_can_be_repeated)
 }
 
 /* A join that has timed out still makes the actor a member. */
-PEAL_TEST(who_joins_late_can_leave)
+PEAL_TEST(member_of_timed_out_join_can_leave)
 {
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_kernel_options o = { .workers = 2 };
@@ -563,9 +564,10 @@ PEAL_TEST(who_joins_late_can_leave)
 	harness_from(rt, in, 0, toil, none);
 	send_task(in, 0, &gate);
 	EVENTUALLY(!peal_worker_info(k, 1, &info) && info.actor >= 0);
-	CHECK_HASTY(rt, peal_pool_join(rt, pool, late), PEAL_EHUNG,
-		    "worker 1 of kernel 'pools' did not answer in 50 ms: it is "
-		    "in the handler of actor");
+	CHECK_TIMES_OUT(
+		rt, peal_pool_join(rt, pool, late), PEAL_EHUNG,
+		"worker 1 of kernel 'pools' did not answer in 50 ms: it is "
+		"in the handler of actor");
 	CHECK_FAILS(peal_actor_retire(rt, late), PEAL_EBUSY, "pool");
 	CHECK_OK(peal_pool_info(rt, pool, &now));
 	CHECK_EQ(now.members, 1);
@@ -577,9 +579,10 @@ PEAL_TEST(who_joins_late_can_leave)
 }
 
 /* One worker has ended. The other one still checks its pools. */
-PEAL_TEST(a_pool_ends_with_a_worker_gone)
+PEAL_TEST(pool_ends_after_one_worker_has_ended)
 {
-	struct peal_kernel_options o = { .workers = 2, .end_with_inputs = 1 };
+	struct peal_kernel_options o = { .workers = 2,
+					 .drain_when_inputs_end = 1 };
 	struct peal_pool_options p = { .capacity = 0 };
 	struct peal_link_options one = { .capacity = 1 };
 	struct peal_link_options none = { .capacity = 0 };
@@ -595,7 +598,7 @@ PEAL_TEST(a_pool_ends_with_a_worker_gone)
 	harness_to(rt, actor, out, one); /* no slot for an END mark */
 	harness_from(rt, in, 0, actor, none);
 	send_task(in, 0, NULL);
-	CHECK_OK(peal_send_end(in, 0, PATIENCE));
+	CHECK_OK(peal_send_end(in, 0, MAX_WAIT));
 	EVENTUALLY(!peal_worker_info(k, 1, &info) &&
 		   info.phase == PEAL_WORKER_DRAINED);
 	CHECK_OK(peal_worker_info(k, 0, &info));
@@ -606,11 +609,11 @@ PEAL_TEST(a_pool_ends_with_a_worker_gone)
 			    "ended");
 	identity_sleep_us(20000); /* worker 0 checks its pools */
 	receive_one(out, seen, 1);
-	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(what_a_pool_holds_at_its_end_is_dead)
+PEAL_TEST(queued_messages_of_destroyed_pool_are_dead)
 {
 	struct peal_kernel_options o = { .workers = 3 };
 	struct peal_pool_options p = { .capacity = 64 };
@@ -627,14 +630,14 @@ PEAL_TEST(what_a_pool_holds_at_its_end_is_dead)
 	EVENTUALLY(harness_info(link).delivered == 10);
 	CHECK_OK(peal_link_destroy(link));
 	CHECK_OK(peal_pool_destroy(rt, pool));
-	EVENTUALLY(!peal_kernel_info(k, &info) && info.mail_dead == 10);
-	CHECK_EQ(info.told, 10);
-	CHECK_EQ(info.mail_done, 10);
+	EVENTUALLY(!peal_kernel_info(k, &info) && info.mailbox_dead == 10);
+	CHECK_EQ(info.mailbox_sends, 10);
+	CHECK_EQ(info.mailbox_done, 10);
 	CHECK_EQ(peal_pool_destroy(rt, pool), PEAL_ENOENT);
 	next = make_pool(k, p); /* reuses the entry of the first pool */
 	CHECK(next != pool);
 	link = harness_from(rt, in, 0, next, none);
-	CHECK_OK(peal_send_to(in, 0, pool, 0, "", 0, PATIENCE));
+	CHECK_OK(peal_send_to(in, 0, pool, 0, "", 0, MAX_WAIT));
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 1);
 	CHECK_OK(peal_link_destroy(link));
 	CHECK_OK(peal_pool_destroy(rt, next));
@@ -642,9 +645,10 @@ PEAL_TEST(what_a_pool_holds_at_its_end_is_dead)
 }
 
 /* A message counts as done and dead if its handler fails. */
-PEAL_TEST(failures_are_counted)
+PEAL_TEST(failed_pool_messages_count_as_done_and_dead)
 {
-	struct peal_kernel_options o = { .workers = 2, .end_with_inputs = 1 };
+	struct peal_kernel_options o = { .workers = 2,
+					 .drain_when_inputs_end = 1 };
 	struct peal_pool_options p = { .capacity = 0 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -660,13 +664,13 @@ PEAL_TEST(failures_are_counted)
 	link = harness_from(rt, in, 0, pool, none);
 	for (i = 0; i < 100; i++)
 		send_task(in, i, NULL);
-	CHECK_OK(peal_send_end(in, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_send_end(in, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_info(k, &info));
 	l = harness_info(link);
 	CHECK_EQ(info.failed, 100);
-	CHECK_EQ(info.mail_dead + l.dead[PEAL_REASON_HANDLER], 100);
-	CHECK_EQ(info.mail_dead, info.told);
+	CHECK_EQ(info.mailbox_dead + l.dead[PEAL_REASON_HANDLER], 100);
+	CHECK_EQ(info.mailbox_dead, info.mailbox_sends);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -676,7 +680,7 @@ PEAL_TEST(failures_are_counted)
  * Member 1 passes messages on to a pool of another device. Member 0 can pass on
  * one message, and then holds one more.
  */
-PEAL_TEST(another_device_takes_part)
+PEAL_TEST(member_forwards_to_pool_of_other_device)
 {
 	struct peal_kernel_options o = { .workers = 2 };
 	struct peal_pool_options p = { .capacity = 4 };
@@ -713,7 +717,7 @@ PEAL_TEST(another_device_takes_part)
 
 /* ---- refusals ------------------------------------------------------------ */
 
-PEAL_TEST(refusals_name_what_is_wrong)
+PEAL_TEST(pool_errors_name_the_invalid_argument)
 {
 	struct peal_kernel_options o = { .workers = 2, .max_actors = 4 };
 	struct peal_pool_options p = { .size = sizeof(p) };
@@ -771,22 +775,26 @@ PEAL_TEST(refusals_name_what_is_wrong)
 	CHECK_OK(peal_connect(rt, host, 0, pool, NULL, NULL));
 	CHECK_OK(peal_pool_leave(rt, pool, a));
 	CHECK_FAILS(peal_pool_destroy(rt, pool), PEAL_EBUSY, "1 links");
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_FAILS(peal_pool_create(k, NULL, &second), PEAL_ESTOPPED, "ended");
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 PEAL_TEST_MAIN(RUN(every_message_is_handled_once);
-	       RUN(a_pool_of_two_slots_serves); RUN(epochs_do_not_matter);
-	       RUN(who_is_free_takes_what_others_cannot);
-	       RUN(a_kernel_ends_when_its_pool_is_empty);
-	       RUN(who_tells_a_pool_waits_for_room);
-	       RUN(a_worker_waits_for_what_members_tell);
-	       RUN(messages_wait_for_members); RUN(members_come_and_go);
-	       RUN(who_has_no_room_takes_nothing); RUN(a_worker_helps_itself);
-	       RUN(calls_that_a_worker_does_not_answer_can_be_repeated);
-	       RUN(who_joins_late_can_leave);
-	       RUN(a_pool_ends_with_a_worker_gone);
-	       RUN(what_a_pool_holds_at_its_end_is_dead);
-	       RUN(failures_are_counted); RUN(another_device_takes_part);
-	       RUN(refusals_name_what_is_wrong);)
+	       RUN(pool_of_two_slots_delivers_all_messages);
+	       RUN(epochs_do_not_change_pool_delivery);
+	       RUN(free_member_takes_messages_of_busy_member);
+	       RUN(kernel_ends_when_its_pool_is_empty);
+	       RUN(tell_to_full_pool_waits_for_slots);
+	       RUN(worker_does_not_end_before_members_tell);
+	       RUN(messages_wait_for_members);
+	       RUN(members_join_and_leave_without_loss);
+	       RUN(blocked_member_takes_no_message);
+	       RUN(worker_handles_messages_of_its_full_pool);
+	       RUN(timed_out_pool_calls_can_be_repeated);
+	       RUN(member_of_timed_out_join_can_leave);
+	       RUN(pool_ends_after_one_worker_has_ended);
+	       RUN(queued_messages_of_destroyed_pool_are_dead);
+	       RUN(failed_pool_messages_count_as_done_and_dead);
+	       RUN(member_forwards_to_pool_of_other_device);
+	       RUN(pool_errors_name_the_invalid_argument);)

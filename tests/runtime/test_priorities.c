@@ -5,9 +5,12 @@
  * record the order. Cases about starvation use an endless loop of high-priority
  * messages instead.
  */
+
+#include <peal/pool.h>
+#include <peal/topic.h>
 #include "runtime/topics.h"
 
-#include "runtime/rank_stand.h"
+#include "runtime/rank_fixture.h"
 
 #define LOOP 48 /* messages in the endless loop */
 
@@ -49,7 +52,7 @@ static void check_rows(uint64_t first, uint64_t highs, uint32_t others)
 	}
 }
 
-PEAL_TEST(a_high_message_overtakes_a_long_queue)
+PEAL_TEST(high_priority_message_overtakes_a_long_queue)
 {
 	uint32_t low, high, i;
 
@@ -63,11 +66,11 @@ PEAL_TEST(a_high_message_overtakes_a_long_queue)
 	written(505);
 	for (i = 0; i < 505; i++)
 		CHECK_EQ(s.list.from[i], i < 5 ? HIGH : LOW);
-	close_stand();
+	close_rank_fixture();
 }
 
 /* Two links and a mailbox of normal priority, and a link of high priority. */
-PEAL_TEST(all_others_have_a_turn_after_a_row_of_high_ones)
+PEAL_TEST(all_inputs_get_a_turn_between_high_bursts)
 {
 	uint32_t low, low_too, high, mail;
 	uint64_t teller;
@@ -80,7 +83,7 @@ PEAL_TEST(all_others_have_a_turn_after_a_row_of_high_ones)
 	link_to(teller, PEAL_PRIORITY_NORMAL, &mail);
 	close_gate(low);
 	send_note(mail, 0, say(MAIL, s.note), MIDDLE);
-	EVENTUALLY(kernel_info().told == MIDDLE);
+	EVENTUALLY(kernel_info().mailbox_sends == MIDDLE);
 	in_queue(s.k, "note", 1);
 	send_note(low, 0, say(LOW, 0), MIDDLE);
 	send_note(low_too, 0, say(LOW_TOO, 0), MIDDLE);
@@ -88,7 +91,7 @@ PEAL_TEST(all_others_have_a_turn_after_a_row_of_high_ones)
 	open_gate();
 	written(2000 + 3 * MIDDLE);
 	check_rows(0, 2000, 3);
-	close_stand();
+	close_rank_fixture();
 }
 
 /*
@@ -112,7 +115,7 @@ static void high_ones_take_turns(uint64_t others)
 	send_note(port[1], 0, say(HIGH_TOO, 0), each);
 	send_note(mail, RANK_HIGH, say(HIGH_MAIL, s.note), each);
 	send_note(low, 0, say(LOW, 0), others);
-	EVENTUALLY(kernel_info().told == each);
+	EVENTUALLY(kernel_info().mailbox_sends == each);
 	in_queue(s.k, "note", 1);
 	open_gate();
 	n = 3 * each + others;
@@ -126,10 +129,10 @@ static void high_ones_take_turns(uint64_t others)
 		last = s.list.from[i];
 		CHECK(row <= ROW);
 	}
-	close_stand();
+	close_rank_fixture();
 }
 
-PEAL_TEST(several_high_ones_take_turns)
+PEAL_TEST(several_high_inputs_take_turns)
 {
 	high_ones_take_turns(1000);
 	high_ones_take_turns(0);
@@ -139,7 +142,7 @@ PEAL_TEST(several_high_ones_take_turns)
  * Without a high-priority link, normal links again get rows of several
  * messages.
  */
-PEAL_TEST(when_the_high_link_is_gone_all_is_as_before)
+PEAL_TEST(removed_high_link_restores_normal_bursts)
 {
 	uint32_t low, low_too, high, i, row = 0, longest = 0;
 	struct peal_link *link;
@@ -162,12 +165,12 @@ PEAL_TEST(when_the_high_link_is_gone_all_is_as_before)
 		longest = row > longest ? row : longest;
 	}
 	CHECK(longest > 1 && longest <= 2 * ROW);
-	close_stand();
+	close_rank_fixture();
 }
 
 /* ---- forwarding ---------------------------------------------------------- */
 
-PEAL_TEST(what_a_high_link_forwards_counts_each)
+PEAL_TEST(messages_passed_on_by_high_link_count_each)
 {
 	uint32_t low, high;
 	uint64_t far;
@@ -181,24 +184,25 @@ PEAL_TEST(what_a_high_link_forwards_counts_each)
 	send_far(high, far, say(NOBODY, 0), 1600);
 	open_gate();
 	written(MIDDLE);
-	EVENTUALLY(kernel_info().mail_done == 1600);
+	EVENTUALLY(kernel_info().mailbox_done == 1600);
 	check_moved(1600);
-	close_stand();
+	close_rank_fixture();
 }
 
-PEAL_TEST(what_a_high_link_forwards_to_one_with_a_limit_counts_each)
+PEAL_TEST(high_link_messages_to_limited_actor_count_each)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .mailbox_slots = PLENTY,
-					 .max_limits = 1 };
+					 .max_mailbox_limits = 1 };
 	struct peal_actor_options limited = { .size = sizeof(limited),
 					      .worker = 2,
 					      .mailbox_limit = 1600,
-					      .mailbox_full = PEAL_FULL_FAIL };
+					      .mailbox_overflow =
+						      PEAL_OVERFLOW_FAIL };
 	uint32_t low, high;
 	uint64_t far;
 
-	open_stand(o, 0);
+	open_rank_fixture(o, 0);
 	CHECK_OK(peal_actor_spawn(s.k, "note", &limited, &far));
 	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
 	link_to(s.note, PEAL_PRIORITY_HIGH, &high);
@@ -207,12 +211,12 @@ PEAL_TEST(what_a_high_link_forwards_to_one_with_a_limit_counts_each)
 	send_far(high, far, say(NOBODY, 0), 1600);
 	open_gate();
 	written(MIDDLE);
-	EVENTUALLY(kernel_info().mail_done == 1600);
+	EVENTUALLY(kernel_info().mailbox_done == 1600);
 	check_moved(1600);
-	close_stand();
+	close_rank_fixture();
 }
 
-PEAL_TEST(what_a_high_link_moves_to_a_pool_counts_each)
+PEAL_TEST(high_link_messages_to_pool_count_each)
 {
 	struct peal_pool_options o = { .size = sizeof(o), .capacity = PLENTY };
 	uint64_t pool, member;
@@ -230,53 +234,54 @@ PEAL_TEST(what_a_high_link_moves_to_a_pool_counts_each)
 	send_far(high, pool, say(NOBODY, 0), 1600);
 	open_gate();
 	written(MIDDLE);
-	EVENTUALLY(kernel_info().mail_done == 1600);
+	EVENTUALLY(kernel_info().mailbox_done == 1600);
 	check_moved(1600);
-	close_stand();
+	close_rank_fixture();
 }
 
 /*
  * Worker 1 waits at the gate. Links to worker 0 bring the messages for worker
  * 1.
  */
-static void forwards(uint32_t high_mailboxes)
+static void forwards(uint32_t priority_mailboxes)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .mailbox_slots = PLENTY,
-					 .high_mailboxes = high_mailboxes };
+					 .priority_mailboxes =
+						 priority_mailboxes };
 	uint32_t low, high, gate, i;
 	uint64_t far;
 
-	open_stand(o, 0);
+	open_rank_fixture(o, 0);
 	far = harness_spawn(s.k, "note", 1);
 	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
 	link_to(s.note, PEAL_PRIORITY_HIGH, &high);
 	link_to(far, PEAL_PRIORITY_NORMAL, &gate);
 	close_gate(gate);
 	send_far(low, far, say(LOW, 0), 200);
-	EVENTUALLY(kernel_info().told == 200);
+	EVENTUALLY(kernel_info().mailbox_sends == 200);
 	in_queue(s.k, "note", 0);
 	send_far(high, far, say(HIGH, 0), 20);
-	EVENTUALLY(kernel_info().told == 220);
+	EVENTUALLY(kernel_info().mailbox_sends == 220);
 	in_queue(s.k, "note", 0);
 	open_gate();
 	written(220);
 	for (i = 0; i < 220; i++)
-		CHECK_EQ(is_high(i), high_mailboxes ? i < 20 : i >= 200);
-	close_stand();
+		CHECK_EQ(is_high(i), priority_mailboxes ? i < 20 : i >= 200);
+	close_rank_fixture();
 }
 
-PEAL_TEST(what_is_forwarded_keeps_its_priority)
+PEAL_TEST(passed_on_messages_keep_their_priority)
 {
 	forwards(1);
 }
 
-PEAL_TEST(without_a_mailbox_of_high_priority_it_goes_as_the_rest)
+PEAL_TEST(without_high_mailbox_passed_on_mail_is_normal)
 {
 	forwards(0);
 }
 
-PEAL_TEST(what_is_told_with_high_priority_overtakes)
+PEAL_TEST(high_priority_tell_overtakes)
 {
 	uint32_t port, gate, i;
 	uint64_t teller;
@@ -288,14 +293,14 @@ PEAL_TEST(what_is_told_with_high_priority_overtakes)
 	close_gate(gate);
 	send_note(port, 0, say(MAIL, s.note), 300);
 	send_note(port, RANK_HIGH, say(HIGH_MAIL, s.note), 20);
-	EVENTUALLY(kernel_info().told == 320);
+	EVENTUALLY(kernel_info().mailbox_sends == 320);
 	in_queue(s.k, "note", 1);
 	open_gate();
 	written(320);
 	for (i = 0; i < 320; i++)
 		CHECK_EQ(s.list.from[i], i < 20 ? HIGH_MAIL : MAIL);
-	EVENTUALLY(kernel_info().mail_done == 320);
-	close_stand();
+	EVENTUALLY(kernel_info().mailbox_done == 320);
+	close_rank_fixture();
 }
 
 /* ---- turns of normal messages -------------------------------------------- */
@@ -334,10 +339,10 @@ static void topic_has_its_turn(uint32_t overwrite)
 		   subscriber(topic).queued == 0);
 	CHECK(overwrite || subscriber(topic).missed == 0);
 	CHECK_EQ(subscriber(topic).priority, PEAL_PRIORITY_NORMAL);
-	close_stand();
+	close_rank_fixture();
 }
 
-PEAL_TEST(topics_have_their_turn)
+PEAL_TEST(topics_get_their_turn)
 {
 	topic_has_its_turn(0);
 	topic_has_its_turn(1);
@@ -347,7 +352,7 @@ PEAL_TEST(topics_have_their_turn)
  * The worker takes a message of a topic while the actor's port is full, and
  * holds it from then on.
  */
-PEAL_TEST(a_message_of_a_topic_that_is_held_has_its_turn)
+PEAL_TEST(held_topic_message_gets_its_turn)
 {
 	struct peal_link_options two = { .capacity = 2 };
 	struct peal_received r;
@@ -364,8 +369,8 @@ PEAL_TEST(a_message_of_a_topic_that_is_held_has_its_turn)
 	send_note(port, 0, say(NOBODY, 0), 6);
 	EVENTUALLY(topic_subscriber(s.rt, topic, held).delivered == 2);
 	for (i = 0; i < 6; i++)
-		CHECK_OK(peal_receive(s.e, &got, sizeof(got), &r, PATIENCE));
-	close_stand();
+		CHECK_OK(peal_receive(s.e, &got, sizeof(got), &r, MAX_WAIT));
+	close_rank_fixture();
 }
 
 PEAL_TEST(a_topic_can_have_high_priority)
@@ -386,10 +391,10 @@ PEAL_TEST(a_topic_can_have_high_priority)
 	written(105);
 	for (i = 0; i < 105; i++)
 		CHECK_EQ(is_high(i), i < 5);
-	close_stand();
+	close_rank_fixture();
 }
 
-PEAL_TEST(a_slot_that_a_dead_worker_has_left_has_its_turn)
+PEAL_TEST(abandoned_mailbox_slot_gets_its_turn)
 {
 	uint16_t high = 0;
 	uint64_t teller, dead;
@@ -406,17 +411,17 @@ PEAL_TEST(a_slot_that_a_dead_worker_has_left_has_its_turn)
 		link_to(dead, PEAL_PRIORITY_NORMAL, &end);
 		begin_loop();
 		send_note(end, high, say(NOBODY, s.note), 1);
-		EVENTUALLY(kernel_info().told == 1);
+		EVENTUALLY(kernel_info().mailbox_sends == 1);
 		send_note(port, high, say(LOW, s.note), 20);
 		written(20);
-		EVENTUALLY(kernel_info().mail_done == 21);
-		EVENTUALLY(kernel_info().mail_poisoned == 1);
-		close_stand();
+		EVENTUALLY(kernel_info().mailbox_done == 21);
+		EVENTUALLY(kernel_info().mailbox_abandoned == 1);
+		close_rank_fixture();
 	}
 }
 
 /* A worker may fetch many slots at a time from a ring in host memory. */
-PEAL_TEST(what_is_fetched_has_its_turn)
+PEAL_TEST(fetched_slots_get_their_turn)
 {
 	uint32_t port;
 
@@ -425,10 +430,10 @@ PEAL_TEST(what_is_fetched_has_its_turn)
 	begin_loop();
 	send_note(port, 0, say(LOW, 0), 1000);
 	written(1000);
-	close_stand();
+	close_rank_fixture();
 }
 
-PEAL_TEST(a_pool_has_its_turn)
+PEAL_TEST(pool_gets_its_turn)
 {
 	struct peal_pool_options o = { .size = sizeof(o) };
 	uint32_t port, direct;
@@ -444,10 +449,10 @@ PEAL_TEST(a_pool_has_its_turn)
 	send_note(port, 0, say(LOW, pool), 200);
 	send_note(direct, 0, say(LOW, 0), 200);
 	written(400);
-	close_stand();
+	close_rank_fixture();
 }
 
-PEAL_TEST(what_is_for_nobody_has_its_turn)
+PEAL_TEST(dead_messages_get_their_turn)
 {
 	struct peal_link *link;
 	uint32_t port;
@@ -462,14 +467,14 @@ PEAL_TEST(what_is_for_nobody_has_its_turn)
 	send_note(port, 0, say(LOW, 0), 100);
 	written(100);
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 100);
-	close_stand();
+	close_rank_fixture();
 }
 
 /*
  * A message for a retired actor uses up a turn: the next message is of high
  * priority.
  */
-PEAL_TEST(what_is_for_nobody_is_a_turn)
+PEAL_TEST(dead_message_uses_up_a_turn)
 {
 	uint32_t low, low_too, high, i, highs, seconds;
 	uint64_t gone;
@@ -491,12 +496,12 @@ PEAL_TEST(what_is_for_nobody_is_a_turn)
 		seconds += !is_high(i);
 	}
 	CHECK(highs >= 3 * ROW);
-	close_stand();
+	close_rank_fixture();
 }
 
 /* ---- blocked links of high priority -------------------------------------- */
 
-PEAL_TEST(a_high_link_that_is_held_up_holds_up_nobody)
+PEAL_TEST(blocked_high_link_blocks_no_other_input)
 {
 	struct peal_link_options four = { .capacity = 4 };
 	struct peal_link *link;
@@ -523,14 +528,14 @@ PEAL_TEST(a_high_link_that_is_held_up_holds_up_nobody)
 	close_gate(low);
 	send_note(low, 0, say(LOW, 0), 100);
 	for (i = 0; i < 3; i++)
-		CHECK_OK(peal_receive(s.e, &got, sizeof(got), &r, PATIENCE));
+		CHECK_OK(peal_receive(s.e, &got, sizeof(got), &r, MAX_WAIT));
 	open_gate();
 	EVENTUALLY(peal_load_acquire_sys(&s.list.n) >= 604 + 1);
 	CHECK(is_high(504));
 	for (i = 3; i < 10; i++)
-		CHECK_OK(peal_receive(s.e, &got, sizeof(got), &r, PATIENCE));
+		CHECK_OK(peal_receive(s.e, &got, sizeof(got), &r, MAX_WAIT));
 	written(610);
-	close_stand();
+	close_rank_fixture();
 }
 
 /* ---- mailboxes ----------------------------------------------------------- */
@@ -539,49 +544,49 @@ PEAL_TEST(a_high_link_that_is_held_up_holds_up_nobody)
  * A worker that takes no messages leaves slots for others: neither of its
  * mailboxes may use up all slots.
  */
-PEAL_TEST(who_takes_nothing_leaves_room_for_others)
+PEAL_TEST(blocked_worker_leaves_slots_for_other_workers)
 {
 	struct peal_kernel_options o = { .workers = 3,
 					 .mailbox_slots = 64,
-					 .high_mailboxes = 1 };
-	uint32_t to_stuck, to_stuck_high, to_other, gate;
+					 .priority_mailboxes = 1 };
+	uint32_t to_stalled, to_stalled_high, to_other, gate;
 	struct peal_link *link;
 	uint64_t stuck, other;
 
-	open_stand(o, 0);
+	open_rank_fixture(o, 0);
 	stuck = harness_spawn(s.k, "note", 1);
 	other = harness_spawn(s.k, "note", 2);
 	link_to(stuck, PEAL_PRIORITY_NORMAL, &gate);
-	link_to(s.note, PEAL_PRIORITY_NORMAL, &to_stuck);
-	link_to(s.note, PEAL_PRIORITY_HIGH, &to_stuck_high);
+	link_to(s.note, PEAL_PRIORITY_NORMAL, &to_stalled);
+	link_to(s.note, PEAL_PRIORITY_HIGH, &to_stalled_high);
 	link = link_to(s.note, PEAL_PRIORITY_NORMAL, &to_other);
 	close_gate(gate);
-	send_far(to_stuck, stuck, say(NOBODY, 0), 500);
-	send_far(to_stuck_high, stuck, say(NOBODY, 0), 500);
+	send_far(to_stalled, stuck, say(NOBODY, 0), 500);
+	send_far(to_stalled_high, stuck, say(NOBODY, 0), 500);
 	send_far(to_other, other, say(NOBODY, 0), 500);
 	EVENTUALLY(harness_info(link).delivered == 500);
-	CHECK(kernel_info().mail_done >= 400);
+	CHECK(kernel_info().mailbox_done >= 400);
 	open_gate();
-	EVENTUALLY(kernel_info().mail_done == 1500);
-	close_stand();
+	EVENTUALLY(kernel_info().mailbox_done == 1500);
+	close_rank_fixture();
 }
 
 /*
  * Worker 0 has no input and no messages left, but must not end. Worker 1
  * handles a message of its high-priority mailbox, and will tell worker 0.
  */
-PEAL_TEST(a_kernel_ends_when_mailboxes_of_high_priority_are_empty)
+PEAL_TEST(kernel_ends_after_high_mailboxes_are_empty)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .mailbox_slots = 64,
-					 .high_mailboxes = 1,
-					 .end_with_inputs = 1 };
+					 .priority_mailboxes = 1,
+					 .drain_when_inputs_end = 1 };
 	struct rank_note note;
 	struct peal_worker_info info;
 	uint64_t teller, far;
 	uint32_t port;
 
-	open_stand(o, 0);
+	open_rank_fixture(o, 0);
 	teller = harness_spawn(s.k, "pass_on", 0);
 	far = harness_spawn(s.k, "pass_on", 1);
 	link_to(teller, PEAL_PRIORITY_NORMAL, &port);
@@ -589,22 +594,22 @@ PEAL_TEST(a_kernel_ends_when_mailboxes_of_high_priority_are_empty)
 	note.then = (uint32_t)s.note;
 	send_note(port, RANK_HIGH | RANK_GATE, note, 1);
 	EVENTUALLY(peal_load_acquire_sys(&s.list.waits));
-	CHECK_OK(peal_send_end(s.e, port, PATIENCE));
+	CHECK_OK(peal_send_end(s.e, port, MAX_WAIT));
 	/* time to end wrongly */
 	identity_sleep_us(20000);
 	CHECK_OK(peal_worker_info(s.k, 0, &info));
 	CHECK_EQ(info.phase, PEAL_WORKER_RUNNING);
 	open_gate();
-	CHECK_OK(peal_kernel_wait(s.k, PATIENCE));
+	CHECK_OK(peal_kernel_wait(s.k, MAX_WAIT));
 	CHECK_EQ(s.list.n, 1);
-	EVENTUALLY(kernel_info().mail_done == 2);
-	close_stand();
+	EVENTUALLY(kernel_info().mailbox_done == 2);
+	close_rank_fixture();
 }
 
 /* ---- routes and options -------------------------------------------------- */
 
 /* A link from a kernel of the other device. It uses two routes in turn. */
-PEAL_TEST(a_link_that_is_handed_over_keeps_its_priority)
+PEAL_TEST(link_handover_keeps_the_priority)
 {
 	static const enum peal_route routes[] = { PEAL_ROUTE_MAPPED_HOST,
 						  PEAL_ROUTE_PEER };
@@ -624,7 +629,7 @@ PEAL_TEST(a_link_that_is_handed_over_keeps_its_priority)
 	link_to(echo, PEAL_PRIORITY_NORMAL, &port);
 	for (turn = 0; turn < 2; turn++) {
 		s.list.n = 0;
-		CHECK_OK(peal_link_set_route(link, routes[turn], PATIENCE));
+		CHECK_OK(peal_link_set_route(link, routes[turn], MAX_WAIT));
 		CHECK_EQ(harness_info(link).route, routes[turn]);
 		CHECK_EQ(harness_info(link).priority, PEAL_PRIORITY_HIGH);
 		close_gate(low);
@@ -637,14 +642,14 @@ PEAL_TEST(a_link_that_is_handed_over_keeps_its_priority)
 		for (i = 0; i < 105; i++)
 			CHECK_EQ(is_high(i), i < 5);
 	}
-	CHECK_OK(peal_kernel_stop(from, PATIENCE));
-	close_stand();
+	CHECK_OK(peal_kernel_stop(from, MAX_WAIT));
+	close_rank_fixture();
 }
 
-PEAL_TEST(options_are_checked)
+PEAL_TEST(invalid_priority_options_are_refused)
 {
 	struct peal_kernel_options k = { .size = sizeof(k),
-					 .high_mailboxes = 1 };
+					 .priority_mailboxes = 1 };
 	struct peal_link_options o = { .size = sizeof(o), .priority = 2 };
 	struct peal_kernel *none;
 	uint32_t port;
@@ -654,10 +659,10 @@ PEAL_TEST(options_are_checked)
 		 PEAL_EINVAL);
 	CHECK(strstr(peal_last_error()->text, "mailbox_slots is 0"));
 	k.mailbox_slots = 64;
-	k.high_mailboxes = 2;
+	k.priority_mailboxes = 2;
 	CHECK_EQ(peal_kernel_launch(s.rt, 0, &peal_program_ranks, &k, &none),
 		 PEAL_EINVAL);
-	CHECK(strstr(peal_last_error()->text, "high_mailboxes is 2"));
+	CHECK(strstr(peal_last_error()->text, "priority_mailboxes is 2"));
 	CHECK_EQ(peal_connect(s.rt, peal_endpoint_address(s.e), 0, s.note, &o,
 			      NULL),
 		 PEAL_EINVAL);
@@ -671,29 +676,29 @@ PEAL_TEST(options_are_checked)
 		 PEAL_PRIORITY_NORMAL);
 	CHECK_EQ(harness_info(link_to(s.note, 1, &port)).priority,
 		 PEAL_PRIORITY_HIGH);
-	close_stand();
+	close_rank_fixture();
 }
 
-PEAL_TEST_MAIN(
-	RUN_LANES(a_high_message_overtakes_a_long_queue);
-	RUN_LANES(all_others_have_a_turn_after_a_row_of_high_ones);
-	RUN_LANES(several_high_ones_take_turns);
-	RUN_LANES(when_the_high_link_is_gone_all_is_as_before);
-	RUN_LANES(what_a_high_link_forwards_counts_each);
-	RUN_LANES(what_a_high_link_forwards_to_one_with_a_limit_counts_each);
-	RUN_LANES(what_a_high_link_moves_to_a_pool_counts_each);
-	RUN_LANES(what_is_forwarded_keeps_its_priority);
-	RUN_LANES(without_a_mailbox_of_high_priority_it_goes_as_the_rest);
-	RUN_LANES(what_is_told_with_high_priority_overtakes);
-	RUN_LANES(topics_have_their_turn);
-	RUN_LANES(a_message_of_a_topic_that_is_held_has_its_turn);
-	RUN_LANES(a_topic_can_have_high_priority);
-	RUN_LANES(a_slot_that_a_dead_worker_has_left_has_its_turn);
-	RUN_LANES(what_is_fetched_has_its_turn); RUN_LANES(a_pool_has_its_turn);
-	RUN_LANES(what_is_for_nobody_has_its_turn);
-	RUN_LANES(what_is_for_nobody_is_a_turn);
-	RUN_LANES(a_high_link_that_is_held_up_holds_up_nobody);
-	RUN_LANES(who_takes_nothing_leaves_room_for_others);
-	RUN_LANES(a_kernel_ends_when_mailboxes_of_high_priority_are_empty);
-	RUN_LANES(a_link_that_is_handed_over_keeps_its_priority);
-	RUN_LANES(options_are_checked);)
+PEAL_TEST_MAIN(RUN_LANES(high_priority_message_overtakes_a_long_queue);
+	       RUN_LANES(all_inputs_get_a_turn_between_high_bursts);
+	       RUN_LANES(several_high_inputs_take_turns);
+	       RUN_LANES(removed_high_link_restores_normal_bursts);
+	       RUN_LANES(messages_passed_on_by_high_link_count_each);
+	       RUN_LANES(high_link_messages_to_limited_actor_count_each);
+	       RUN_LANES(high_link_messages_to_pool_count_each);
+	       RUN_LANES(passed_on_messages_keep_their_priority);
+	       RUN_LANES(without_high_mailbox_passed_on_mail_is_normal);
+	       RUN_LANES(high_priority_tell_overtakes);
+	       RUN_LANES(topics_get_their_turn);
+	       RUN_LANES(held_topic_message_gets_its_turn);
+	       RUN_LANES(a_topic_can_have_high_priority);
+	       RUN_LANES(abandoned_mailbox_slot_gets_its_turn);
+	       RUN_LANES(fetched_slots_get_their_turn);
+	       RUN_LANES(pool_gets_its_turn);
+	       RUN_LANES(dead_messages_get_their_turn);
+	       RUN_LANES(dead_message_uses_up_a_turn);
+	       RUN_LANES(blocked_high_link_blocks_no_other_input);
+	       RUN_LANES(blocked_worker_leaves_slots_for_other_workers);
+	       RUN_LANES(kernel_ends_after_high_mailboxes_are_empty);
+	       RUN_LANES(link_handover_keeps_the_priority);
+	       RUN_LANES(invalid_priority_options_are_refused);)

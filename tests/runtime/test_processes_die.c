@@ -12,7 +12,9 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#include "runtime/crew.h"
+#include <peal/process_group.h>
+
+#include "runtime/process_fixture.h"
 
 #define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : 40)
 #define DEAD 40 /* board word: 1 + rank of the killed process */
@@ -31,54 +33,54 @@ static const struct peal_link_options small = { .capacity = 8,
  */
 struct member {
 	struct peal_runtime *rt;
-	struct peal_processes *set;
+	struct peal_process_group *set;
 	struct peal_kernel *k;
-	struct peal_endpoint *e[CREW_MAX];
-	struct peal_link *link[CREW_MAX];
-	uint64_t sent[CREW_MAX], got[CREW_MAX];
-	int done_sending[CREW_MAX], done_receiving[CREW_MAX];
+	struct peal_endpoint *e[PROCS_MAX];
+	struct peal_link *link[PROCS_MAX];
+	uint64_t sent[PROCS_MAX], got[PROCS_MAX];
+	int done_sending[PROCS_MAX], done_receiving[PROCS_MAX];
 };
 
 static void set_up(struct member *m, int rank)
 {
-	struct peal_kernel_options o = { .end_with_inputs = 0 };
+	struct peal_kernel_options o = { .drain_when_inputs_end = 0 };
 	char name[32];
 	int other;
 
 	memset(m, 0, sizeof(*m));
 	m->rt = harness_open(1, "");
 	m->k = harness_launch_with(m->rt, 0, o);
-	m->set = crew_enter(m->rt);
-	for (other = 0; other < crew_ranks; other++) {
+	m->set = procs_enter(m->rt);
+	for (other = 0; other < procs_ranks; other++) {
 		if (other == rank)
 			continue;
 		m->e[other] = harness_endpoint(m->rt);
 		snprintf(name, sizeof(name), "from %d", other);
-		CHECK_OK(peal_process_offer(
+		CHECK_OK(peal_process_export(
 			m->set, name, peal_endpoint_address(m->e[other])));
 		snprintf(name, sizeof(name), "actor %d", other);
-		CHECK_OK(peal_process_offer(m->set, name,
-					    harness_spawn(m->k, "sink", -1)));
+		CHECK_OK(peal_process_export(m->set, name,
+					     harness_spawn(m->k, "sink", -1)));
 	}
 	snprintf(name, sizeof(name), "from %d", rank);
-	for (other = 0; other < crew_ranks; other++)
+	for (other = 0; other < procs_ranks; other++)
 		if (other != rank)
-			m->link[other] = crew_connect(
+			m->link[other] = procs_connect(
 				m->set, other, name,
 				peal_endpoint_address(m->e[other]), 0, small);
 	snprintf(name, sizeof(name), "actor %d", rank);
-	for (other = 0; other < crew_ranks; other++)
+	for (other = 0; other < procs_ranks; other++)
 		if (other != rank)
-			crew_connect(m->set, other, name,
-				     peal_endpoint_address(m->e[other]), 1,
-				     small);
+			procs_connect(m->set, other, name,
+				      peal_endpoint_address(m->e[other]), 1,
+				      small);
 }
 
 /* Checks that rank `other` counts as dead and that the error names it. */
 static void is_dead(struct member *m, int other, int error)
 {
-	int dead = (int)atomic_load(&crew_board->word[DEAD]) - 1;
-	struct peal_process_info info = crew_info(m->set, other);
+	int dead = (int)atomic_load(&procs_board->word[DEAD]) - 1;
+	struct peal_process_info info = procs_info(m->set, other);
 	char name[32];
 
 	CHECK_EQ(error, PEAL_EDIED);
@@ -86,7 +88,7 @@ static void is_dead(struct member *m, int other, int error)
 	snprintf(name, sizeof(name), "rank %d (pid %d)", other, info.pid);
 	CHECK_CONTAINS(peal_last_error()->text, name);
 	CHECK_EQ(info.state, PEAL_PROCESS_DEAD);
-	CHECK_CONTAINS(info.why, "has died");
+	CHECK_CONTAINS(info.reason, "has died");
 }
 
 /*
@@ -112,7 +114,7 @@ static int send_some(struct member *m, int rank, int other)
 	is_dead(m, other, result);
 	for (port = 0; port < 2; port++) {
 		result = peal_send(m->e[other], (uint32_t)port, 1, data, 24,
-				   PATIENCE);
+				   MAX_WAIT);
 		is_dead(m, other, result);
 	}
 	CHECK_EQ(harness_info(m->link[other]).error, PEAL_EDIED);
@@ -139,7 +141,7 @@ static int receive_some(struct member *m, int other, int64_t timeout_ns)
 		return 1;
 	}
 	is_dead(m, other, result);
-	CHECK_EQ(peal_receive(m->e[other], data, sizeof(data), &r, PATIENCE),
+	CHECK_EQ(peal_receive(m->e[other], data, sizeof(data), &r, MAX_WAIT),
 		 PEAL_EDIED);
 	m->done_receiving[other] = 1;
 	return 1;
@@ -148,16 +150,16 @@ static int receive_some(struct member *m, int other, int64_t timeout_ns)
 /* Records the time from the kill to this survivor's detection. */
 static void note(struct member *m, int dead)
 {
-	uint64_t at = crew_info(m->set, dead).gone_ns, when, most;
+	uint64_t at = procs_info(m->set, dead).gone_ns, when, most;
 
-	EVENTUALLY(atomic_load(&crew_board->word[WHEN]));
-	when = atomic_load(&crew_board->word[WHEN]);
-	atomic_fetch_add(&crew_board->word[NOTICED], 1);
+	EVENTUALLY(atomic_load(&procs_board->word[WHEN]));
+	when = atomic_load(&procs_board->word[WHEN]);
+	atomic_fetch_add(&procs_board->word[NOTICED], 1);
 	if (at <= when)
 		return;
-	most = atomic_load(&crew_board->word[LATE]);
+	most = atomic_load(&procs_board->word[LATE]);
 	while (at - when > most &&
-	       !atomic_compare_exchange_weak(&crew_board->word[LATE], &most,
+	       !atomic_compare_exchange_weak(&procs_board->word[LATE], &most,
 					     at - when))
 		;
 }
@@ -165,15 +167,15 @@ static void note(struct member *m, int dead)
 /* Sends and receives until one rank is dead in both directions. */
 static void survive(int rank)
 {
-	struct peal_processes_info info;
+	struct peal_process_group_info info;
 	struct member m;
 	int other, dead = -1, moved;
 
 	set_up(&m, rank);
-	crew_meet(0);
+	procs_meet(0);
 	while (dead < 0) {
 		moved = 0;
-		for (other = 0; other < crew_ranks; other++) {
+		for (other = 0; other < procs_ranks; other++) {
 			if (other == rank)
 				continue;
 			moved += send_some(&m, rank, other);
@@ -184,19 +186,19 @@ static void survive(int rank)
 		if (!moved)
 			identity_sleep_us(50);
 	}
-	CHECK_OK(peal_processes_info(m.set, &info));
-	CHECK_EQ(info.dead, 1);
-	CHECK_EQ(info.lost, 0);
+	CHECK_OK(peal_process_group_info(m.set, &info));
+	CHECK_EQ(info.n_dead, 1);
+	CHECK_EQ(info.n_lost, 0);
 	CHECK_FAILS(peal_process_connect(m.set, (uint32_t)dead, "x",
 					 peal_endpoint_address(m.e[dead]), 7,
-					 NULL, PATIENCE, NULL),
+					 NULL, MAX_WAIT, NULL),
 		    PEAL_EDIED, "has died");
 	note(&m, dead);
 	/* a rank that leaves earlier would look like another dead rank */
-	atomic_fetch_add(&crew_board->word[1], 1);
-	EVENTUALLY(atomic_load(&crew_board->word[1]) >=
-		   (uint64_t)crew_ranks - 1);
-	CHECK_OK(peal_processes_leave(m.set, PATIENCE));
+	atomic_fetch_add(&procs_board->word[1], 1);
+	EVENTUALLY(atomic_load(&procs_board->word[1]) >=
+		   (uint64_t)procs_ranks - 1);
+	CHECK_OK(peal_process_group_leave(m.set, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(m.rt));
 }
 
@@ -221,22 +223,22 @@ static void say(const struct sum *s, int rounds)
 	       (double)s->behind / 1e6, (unsigned long long)s->over);
 }
 
-static void one_round(int n, crew_fn run, struct sum *s)
+static void one_round(int n, procs_fn run, struct sum *s)
 {
 	uint64_t ended, latest;
 	int dead = (int)(test_random(&seed) % (unsigned)n), rank;
-	struct crew c;
+	struct procs c;
 
-	crew_start(&c, n, run);
+	procs_start(&c, n, run);
 	EVENTUALLY(atomic_load(&c.board->word[0]) == (uint64_t)n);
 	identity_sleep_us((unsigned)(test_random(&seed) % 4000));
 	atomic_store(&c.board->word[DEAD], (uint64_t)dead + 1);
 	kill(c.pid[dead], SIGKILL);
 	atomic_store(&c.board->word[WHEN], harness_now_ns());
-	CHECK(WIFSIGNALED(crew_await(&c, dead)));
+	CHECK(WIFSIGNALED(procs_await(&c, dead)));
 	ended = harness_now_ns();
 	for (rank = 0; rank < n; rank++)
-		if (rank != dead && crew_await(&c, rank)) {
+		if (rank != dead && procs_await(&c, rank)) {
 			fprintf(stderr, "rank %d of %d: status %#x\n", rank, n,
 				(unsigned)c.status[rank]);
 			exit(1);
@@ -248,10 +250,10 @@ static void one_round(int n, crew_fn run, struct sum *s)
 	if (atomic_load(&c.board->word[WHEN]) + latest > ended + s->behind)
 		s->behind = atomic_load(&c.board->word[WHEN]) + latest - ended;
 	s->noticed += atomic_load(&c.board->word[NOTICED]);
-	crew_tidy(&c);
+	procs_tidy(&c);
 }
 
-PEAL_TEST(survivors_name_who_was_killed_at_any_moment)
+PEAL_TEST(survivors_name_the_killed_process)
 {
 	struct sum sum = { 0 };
 	int i, rounds = ROUNDS;
@@ -272,17 +274,17 @@ PEAL_TEST(survivors_name_who_was_killed_at_any_moment)
 static void waits_for_ever(int rank)
 {
 	struct peal_runtime *rt = harness_open(1, "");
-	struct member me = { .set = crew_enter(rt) };
+	struct member me = { .set = procs_enter(rt) };
 	struct peal_endpoint *e = harness_endpoint(rt);
 	struct relay_message m = { 0, 0, 0 };
 	struct peal_received r;
 	int result;
 
-	CHECK_OK(peal_process_offer(me.set, "in", peal_endpoint_address(e)));
+	CHECK_OK(peal_process_export(me.set, "in", peal_endpoint_address(e)));
 	if (rank != 0) /* to rank 0 from rank 1, to rank 1 from rank 2 */
-		crew_connect(me.set, rank - 1, "in", peal_endpoint_address(e),
-			     0, small);
-	crew_meet(0);
+		procs_connect(me.set, rank - 1, "in", peal_endpoint_address(e),
+			      0, small);
+	procs_meet(0);
 	if (rank == 0) {
 		is_dead(&me, 1, peal_receive(e, &m, sizeof(m), &r, -1));
 	} else if (rank == 2) {
@@ -295,31 +297,31 @@ static void waits_for_ever(int rank)
 			pause();
 	}
 	note(&me, 1);
-	CHECK_OK(peal_processes_leave(me.set, PATIENCE));
+	CHECK_OK(peal_process_group_leave(me.set, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(who_waits_for_ever_is_woken_by_the_others_end)
+PEAL_TEST(endless_wait_ends_when_peer_process_dies)
 {
-	struct crew c;
+	struct procs c;
 
-	crew_start(&c, 3, waits_for_ever);
+	procs_start(&c, 3, waits_for_ever);
 	EVENTUALLY(atomic_load(&c.board->word[0]) == 3);
 	identity_sleep_us(200000); /* by now the calls most likely block */
 	atomic_store(&c.board->word[DEAD], 2);
 	kill(c.pid[1], SIGKILL);
 	atomic_store(&c.board->word[WHEN], harness_now_ns());
-	CHECK(WIFSIGNALED(crew_await(&c, 1)));
-	CHECK_EQ(crew_await(&c, 0), 0);
-	CHECK_EQ(crew_await(&c, 2), 0);
-	crew_tidy(&c);
+	CHECK(WIFSIGNALED(procs_await(&c, 1)));
+	CHECK_EQ(procs_await(&c, 0), 0);
+	CHECK_EQ(procs_await(&c, 2), 0);
+	procs_tidy(&c);
 }
 
-/* A kernel with end_with_inputs also ends if the sending process dies. */
+/* A kernel with drain_when_inputs_end also ends if the sending process dies. */
 static void ends_with_inputs(int rank)
 {
 	struct peal_runtime *rt = harness_open(1, "");
-	struct peal_processes *set = crew_enter(rt);
+	struct peal_process_group *set = procs_enter(rt);
 	struct peal_kernel *k = harness_launch(rt, 0);
 	uint64_t actor = harness_spawn(k, "sink", -1);
 	struct peal_endpoint *e = harness_endpoint(rt);
@@ -327,16 +329,16 @@ static void ends_with_inputs(int rank)
 	struct peal_link *links[4];
 
 	if (rank == 1) {
-		crew_connect(set, 0, "sink", peal_endpoint_address(e), 0,
-			     small);
+		procs_connect(set, 0, "sink", peal_endpoint_address(e), 0,
+			      small);
 		harness_send(e, 0, 1, 0, 5);
-		crew_meet(0);
+		procs_meet(0);
 		for (;;)
 			pause();
 	}
-	CHECK_OK(peal_process_offer(set, "sink", actor));
-	crew_meet(0);
-	CHECK_OK(peal_kernel_wait(k, PATIENCE));
+	CHECK_OK(peal_process_export(set, "sink", actor));
+	procs_meet(0);
+	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(rt, actor, &sink, sizeof(sink)));
 	CHECK_EQ(sink.received, 5);
 	CHECK_EQ(sink.damaged + sink.misordered, 0);
@@ -344,20 +346,20 @@ static void ends_with_inputs(int rank)
 	EVENTUALLY(harness_info(links[0]).delivered == 5);
 	CHECK_EQ(harness_info(links[0]).error, PEAL_EDIED);
 	harness_conserved(rt);
-	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK_OK(peal_process_group_leave(set, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(a_kernel_ends_whose_senders_have_died)
+PEAL_TEST(kernel_ends_after_its_senders_died)
 {
-	struct crew c;
+	struct procs c;
 
-	crew_start(&c, 2, ends_with_inputs);
+	procs_start(&c, 2, ends_with_inputs);
 	EVENTUALLY(atomic_load(&c.board->word[0]) == 2);
 	kill(c.pid[1], SIGKILL);
-	CHECK(WIFSIGNALED(crew_await(&c, 1)));
-	CHECK_EQ(crew_await(&c, 0), 0);
-	crew_tidy(&c);
+	CHECK(WIFSIGNALED(procs_await(&c, 1)));
+	CHECK_EQ(procs_await(&c, 0), 0);
+	procs_tidy(&c);
 }
 
 /* ---- old kernels --------------------------------------------------------- */
@@ -390,7 +392,7 @@ static void survive_without(int rank)
 	survive(rank);
 }
 
-PEAL_TEST(without_pidfd_the_connections_tell)
+PEAL_TEST(death_is_detected_without_pidfd)
 {
 	struct sum sum = { 0 };
 	int i;
@@ -400,7 +402,7 @@ PEAL_TEST(without_pidfd_the_connections_tell)
 	say(&sum, i);
 }
 
-PEAL_TEST_MAIN(RUN(survivors_name_who_was_killed_at_any_moment);
-	       RUN(who_waits_for_ever_is_woken_by_the_others_end);
-	       RUN(a_kernel_ends_whose_senders_have_died);
-	       RUN(without_pidfd_the_connections_tell);)
+PEAL_TEST_MAIN(RUN(survivors_name_the_killed_process);
+	       RUN(endless_wait_ends_when_peer_process_dies);
+	       RUN(kernel_ends_after_its_senders_died);
+	       RUN(death_is_detected_without_pidfd);)

@@ -5,28 +5,29 @@
  * many sizes. All ranks name a rank that calls differently, is late, leaves or
  * dies.
  */
-#include <peal/group.h>
+#include <peal/communicator.h>
+#include <peal/process_group.h>
 
-#include "runtime/crew.h"
-#include "runtime/group_scene.h"
+#include "runtime/process_fixture.h"
+#include "runtime/communicator_fixture.h"
 
 #define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : test_part(40))
 #define DEAD 40 /* board word: 1 + rank of the killed process */
 #define DONE 41 /* board word: ranks that have noticed the death */
 
 static int rank;
-static struct scene s;
-static struct peal_processes *set;
+static struct fixture s;
+static struct peal_process_group *set;
 
-static void make_group(const char *name, uint32_t channels, uint32_t slice)
+static void make_comm(const char *name, uint32_t channels, uint32_t slice)
 {
-	const struct peal_group_options o = { .size = sizeof(o),
-					      .channels = channels,
-					      .lanes = lanes,
-					      .slice_bytes = slice };
+	const struct peal_comm_options o = { .size = sizeof(o),
+					     .channels = channels,
+					     .lanes = lanes,
+					     .slice_bytes = slice };
 
-	CHECK_OK(peal_process_group_create(set, name, NULL, 0, 0, &o, PATIENCE,
-					   &s.g));
+	CHECK_OK(peal_comm_create_group(set, name, NULL, 0, 0, &o, MAX_WAIT,
+					&s.g));
 }
 
 static void enter(int rank_, uint32_t channels, uint32_t slice, uint64_t bytes)
@@ -34,18 +35,18 @@ static void enter(int rank_, uint32_t channels, uint32_t slice, uint64_t bytes)
 	rank = rank_;
 	memset(&s, 0, sizeof(s));
 	s.rt = harness_open(1, "");
-	set = crew_enter(s.rt);
-	s.n = (uint32_t)crew_ranks;
+	set = procs_enter(s.rt);
+	s.n = (uint32_t)procs_ranks;
 	s.processes = 1;
 	s.own = (uint32_t)rank;
-	make_group("all", channels, slice);
-	scene_furnish(&s, bytes);
+	make_comm("all", channels, slice);
+	fixture_furnish(&s, bytes);
 }
 
 static void leave(void)
 {
-	scene_close(&s);
-	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	fixture_close(&s);
+	CHECK_OK(peal_process_group_leave(set, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
@@ -74,7 +75,7 @@ static void each_kind(void)
 							a.kind ==
 								PEAL_ALL_GATHER ||
 							a.kind ==
-								PEAL_GROUP_BARRIER ?
+								PEAL_COMM_BARRIER ?
 						0 :
 						(uint32_t)(turn % s.n);
 				a.in_place = turn % 2;
@@ -86,8 +87,8 @@ static void each_kind(void)
 				    a.count * act_bytes(&a) >
 					    PEAL_EXCHANGE_BYTES)
 					continue;
-				if (a.kind != PEAL_GROUP_BARRIER)
-					scene_check(&s, a);
+				if (a.kind != PEAL_COMM_BARRIER)
+					fixture_check(&s, a);
 			}
 }
 
@@ -105,11 +106,11 @@ static void three_channels(int rank_)
 	leave();
 }
 
-PEAL_TEST(all_kinds_are_right)
+PEAL_TEST(all_collective_kinds_are_correct)
 {
-	CREW(2, one_channel);
-	CREW(4, one_channel);
-	CREW(3, three_channels);
+	PROCS(2, one_channel);
+	PROCS(4, one_channel);
+	PROCS(3, three_channels);
 }
 
 static void alone(int rank_)
@@ -119,9 +120,9 @@ static void alone(int rank_)
 	leave();
 }
 
-PEAL_TEST(one_process_is_a_group)
+PEAL_TEST(one_process_forms_a_communicator)
 {
-	CREW(1, alone);
+	PROCS(1, alone);
 }
 
 static void many(int rank_)
@@ -132,17 +133,17 @@ static void many(int rank_)
 			 .count = 1000003 };
 
 	enter(rank_, 2, 0, 4 * a.count);
-	scene_check(&s, a);
+	fixture_check(&s, a);
 	a.kind = PEAL_BROADCAST;
 	a.reduction = 0;
 	a.root = 1;
-	scene_check(&s, a);
+	fixture_check(&s, a);
 	leave();
 }
 
-PEAL_TEST(a_million_elements)
+PEAL_TEST(million_elements_are_correct_for_four_ranks)
 {
-	CREW(4, many);
+	PROCS(4, many);
 }
 
 /*
@@ -162,25 +163,25 @@ static void hurried(int rank_)
 		a.reduction = i % 3 ? 0 : PEAL_SUM;
 		a.root = (uint32_t)(i / 7) % s.n;
 		a.algorithm = (uint32_t)(i % 4);
-		scene_check(&s, a);
+		fixture_check(&s, a);
 	}
 	leave();
 }
 
-PEAL_TEST(collectives_follow_one_another)
+PEAL_TEST(consecutive_collectives_do_not_interfere)
 {
-	CREW(3, hurried);
+	PROCS(3, hurried);
 }
 
 /* A group of two ranks, in reverse order, beside the group of all three. */
 static void parts(int rank_)
 {
 	static const uint32_t two[] = { 2, 0 };
-	struct peal_group_options o = { .size = sizeof(o), .lanes = lanes };
+	struct peal_comm_options o = { .size = sizeof(o), .lanes = lanes };
 	struct act a = { .kind = PEAL_ALL_GATHER,
 			 .element = PEAL_I64,
 			 .count = 5 };
-	struct scene whole;
+	struct fixture whole;
 
 	enter(rank_, 1, 64, 4096);
 	whole = s;
@@ -190,20 +191,20 @@ static void parts(int rank_)
 		s.processes = 1;
 		s.n = 2;
 		s.own = rank == 0;
-		CHECK_OK(peal_process_group_create(set, "two", two, 2, 0, &o,
-						   PATIENCE, &s.g));
-		scene_furnish(&s, 4096);
-		scene_check(&s, a);
-		scene_close(&s);
+		CHECK_OK(peal_comm_create_group(set, "two", two, 2, 0, &o,
+						MAX_WAIT, &s.g));
+		fixture_furnish(&s, 4096);
+		fixture_check(&s, a);
+		fixture_close(&s);
 		s = whole;
 	}
-	scene_check(&s, a);
+	fixture_check(&s, a);
 	leave();
 }
 
-PEAL_TEST(some_of_a_set_are_a_group_too)
+PEAL_TEST(subset_of_processes_forms_a_communicator)
 {
-	CREW(3, parts);
+	PROCS(3, parts);
 }
 
 /* ---- errors -------------------------------------------------------------- */
@@ -223,7 +224,7 @@ static void is_blank(uint64_t address, uint64_t bytes)
 {
 	uint64_t i;
 
-	scene_copy(&s, s.own, 1, address, s.got, bytes);
+	fixture_copy(&s, s.own, 1, address, s.got, bytes);
 	for (i = 0; i < bytes; i++)
 		CHECK_EQ(s.got[i], BLANK);
 }
@@ -246,19 +247,19 @@ static void touch_nothing(int rank_)
 		a.algorithm = 1 + i % 2;
 		a.count = 20 + (uint64_t)rank;
 		memset(s.got, BLANK, s.bytes);
-		scene_copy(&s, s.own, 0, s.out[rank], s.got, 4096);
+		fixture_copy(&s, s.own, 0, s.out[rank], s.got, 4096);
 		c = ask(&a);
-		CHECK_EQ(peal_collective_run(s.g, &c, PATIENCE), PEAL_EINVAL);
+		CHECK_EQ(peal_collective_run(s.g, &c, MAX_WAIT), PEAL_EINVAL);
 		is_blank(s.out[rank], 4096);
 		a.count = 20;
-		scene_check(&s, a);
+		fixture_check(&s, a);
 	}
 	leave();
 }
 
-PEAL_TEST(calls_that_differ_write_nothing)
+PEAL_TEST(mismatched_calls_write_nothing)
 {
-	CREW(2, touch_nothing);
+	PROCS(2, touch_nothing);
 }
 
 /*
@@ -286,49 +287,49 @@ static void differ(int rank_)
 			}
 		}
 		c = ask(&a);
-		CHECK_FAILS(peal_collective_run(s.g, &c, PATIENCE), PEAL_EINVAL,
+		CHECK_FAILS(peal_collective_run(s.g, &c, MAX_WAIT), PEAL_EINVAL,
 			    rank == i % 3 ? "of group 'all' is called for: "
 					    "all-reduce, sum 100 i64" :
 					    "of group 'all' is called for: ");
 		if (i == 5)
 			CHECK_CONTAINS(peal_last_error()->text, "broadcast");
-		scene_check(&s, sum);
+		fixture_check(&s, sum);
 	}
 	leave();
 }
 
-PEAL_TEST(calls_that_differ_are_named_by_all)
+PEAL_TEST(all_ranks_name_mismatched_calls)
 {
-	CREW(3, differ);
+	PROCS(3, differ);
 }
 
 static void differ_from_the_first(int rank_)
 {
-	const struct peal_group_options o = { .size = sizeof(o),
-					      .slice_bytes = rank_ ? 64 : 128 };
+	const struct peal_comm_options o = { .size = sizeof(o),
+					     .slice_bytes = rank_ ? 64 : 128 };
 	static const uint32_t there[] = { 0, 1 }, back[] = { 1, 0 };
-	struct peal_group *g;
+	struct peal_comm *g;
 
 	rank = rank_;
 	s.rt = harness_open(1, "");
-	set = crew_enter(s.rt);
-	CHECK_FAILS(peal_process_group_create(set, "a", NULL, 0, 0, &o,
-					      PATIENCE, &g),
+	set = procs_enter(s.rt);
+	CHECK_FAILS(peal_comm_create_group(set, "a", NULL, 0, 0, &o, MAX_WAIT,
+					   &g),
 		    PEAL_EINVAL,
 		    rank ? "slices of 128 bytes; this one, rank 1, for" :
 			   "slices of 64 bytes; this one, rank 0, for");
-	crew_meet(2);
+	procs_meet(2);
 	/* each rank takes itself for the first member */
-	CHECK(peal_process_group_create(set, "b", rank ? back : there, 2, 0,
-					NULL, SECOND, &g));
-	crew_meet(3);
-	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	CHECK(peal_comm_create_group(set, "b", rank ? back : there, 2, 0, NULL,
+				     SECOND, &g));
+	procs_meet(3);
+	CHECK_OK(peal_process_group_leave(set, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-PEAL_TEST(groups_that_differ_come_to_nothing)
+PEAL_TEST(mismatched_communicators_are_not_created)
 {
-	CREW(2, differ_from_the_first);
+	PROCS(2, differ_from_the_first);
 }
 
 /*
@@ -341,28 +342,28 @@ static void again(int rank_)
 
 	enter(rank_, 1, 64, 4096);
 	for (i = 0; i < 12; i++) {
-		scene_check(&s, sum);
+		fixture_check(&s, sum);
 		if (i % 3 == rank)
 			identity_sleep_us(2000);
-		scene_close(&s);
-		make_group("all", 1 + (uint32_t)i % 2, 64);
-		scene_furnish(&s, 4096);
+		fixture_close(&s);
+		make_comm("all", 1 + (uint32_t)i % 2, 64);
+		fixture_furnish(&s, 4096);
 	}
 	leave();
 }
 
-PEAL_TEST(a_name_is_free_again)
+PEAL_TEST(communicator_name_can_be_reused)
 {
-	CREW(3, again);
+	PROCS(3, again);
 }
 
 static void refuse(uint32_t n, const uint32_t *ranks, const char *name,
 		   int device, int error, const char *text)
 {
-	struct peal_group *g;
+	struct peal_comm *g;
 
-	CHECK_FAILS(peal_process_group_create(set, name, ranks, n, device, NULL,
-					      SECOND / 10, &g),
+	CHECK_FAILS(peal_comm_create_group(set, name, ranks, n, device, NULL,
+					   SECOND / 10, &g),
 		    error, text);
 }
 
@@ -370,11 +371,11 @@ static void bad(int rank_)
 {
 	static const uint32_t twice[] = { 0, 1, 0 }, others[] = { 1 },
 			      none[] = { 0, 2 }, us[] = { 0, 1 };
-	struct peal_processes_info info;
+	struct peal_process_group_info info;
 
 	rank = rank_;
 	s.rt = harness_open(1, "");
-	set = crew_enter(s.rt);
+	set = procs_enter(s.rt);
 	if (rank == 0) {
 		refuse(3, twice, "a", 0, PEAL_EINVAL, "rank 0 is there twice");
 		refuse(1, others, "a", 0, PEAL_EINVAL,
@@ -389,21 +390,21 @@ static void bad(int rank_)
 		refuse(2, us, "a", 7, PEAL_ENODEV, "7");
 		/* rank 1 does not make the group */
 		refuse(2, us, "a", 0, PEAL_ENOENT, "rank 1");
-		CHECK_EQ(peal_process_group_create(NULL, "a", us, 2, 0, NULL, 0,
-						   &s.g),
+		CHECK_EQ(peal_comm_create_group(NULL, "a", us, 2, 0, NULL, 0,
+						&s.g),
 			 PEAL_EINVAL);
-		CHECK_OK(peal_processes_info(set, &info));
-		CHECK_EQ(info.n_offers, 0);
+		CHECK_OK(peal_process_group_info(set, &info));
+		CHECK_EQ(info.n_exports, 0);
 		CHECK_EQ(info.n_links, 0);
 	}
-	crew_meet(2);
-	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	procs_meet(2);
+	CHECK_OK(peal_process_group_leave(set, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-PEAL_TEST(what_makes_no_sense_is_refused)
+PEAL_TEST(invalid_arguments_return_einval)
 {
-	CREW(2, bad);
+	PROCS(2, bad);
 }
 
 /* ---- late, leaving and dead ranks ---------------------------------------- */
@@ -418,20 +419,20 @@ static void late(int rank_)
 		CHECK_OK(peal_collective_start(s.g, &c));
 		CHECK_FAILS(peal_collective_wait(s.g, 20 * MS), PEAL_ETIMEDOUT,
 			    "not called by ranks 1 (process 1)");
-		CHECK_FAILS(peal_processes_leave(set, 0), PEAL_EBUSY,
+		CHECK_FAILS(peal_process_group_leave(set, 0), PEAL_EBUSY,
 			    "group 'all' has links of this set");
-		crew_meet(2);
-		CHECK_OK(peal_collective_wait(s.g, PATIENCE));
+		procs_meet(2);
+		CHECK_OK(peal_collective_wait(s.g, MAX_WAIT));
 	} else {
-		crew_meet(2);
-		CHECK_OK(peal_collective_run(s.g, &c, PATIENCE));
+		procs_meet(2);
+		CHECK_OK(peal_collective_run(s.g, &c, MAX_WAIT));
 	}
 	leave();
 }
 
-PEAL_TEST(who_has_not_called_is_named)
+PEAL_TEST(missing_rank_is_named)
 {
-	CREW(2, late);
+	PROCS(2, late);
 }
 
 /*
@@ -448,11 +449,11 @@ static void go(int rank_)
 	big.count = 300000;
 	enter(rank_, 1, 4096, 8 * big.count);
 	c = ask(&big);
-	CHECK_OK(peal_collective_run(s.g, &c, PATIENCE));
+	CHECK_OK(peal_collective_run(s.g, &c, MAX_WAIT));
 	if (rank == 2) {
-		scene_close(&s);
+		fixture_close(&s);
 	} else {
-		while (!(result = peal_collective_run(s.g, &c, PATIENCE)))
+		while (!(result = peal_collective_run(s.g, &c, MAX_WAIT)))
 			;
 		/*
 		 * PEAL_EABORTED: the other remaining rank was told first, and
@@ -460,64 +461,64 @@ static void go(int rank_)
 		 */
 		CHECK(result == PEAL_ESTOPPED || result == PEAL_EABORTED);
 		CHECK_CONTAINS(peal_last_error()->text, "rank 2 (pid ");
-		scene_close(&s);
+		fixture_close(&s);
 	}
-	crew_meet(2);
+	procs_meet(2);
 	memset(&s.in, 0, sizeof(s.in));
-	make_group("other", 1, 64);
-	scene_furnish(&s, 8 * big.count);
+	make_comm("other", 1, 64);
+	fixture_furnish(&s, 8 * big.count);
 	c = ask(&big);
 	if (rank == 1)
 		CHECK_OK(peal_collective_start(s.g, &c));
 	else /* rank 1 tells this rank, or the other remaining rank does */
-		CHECK_FAILS(peal_collective_run(s.g, &c, PATIENCE),
+		CHECK_FAILS(peal_collective_run(s.g, &c, MAX_WAIT),
 			    PEAL_EABORTED, ") has left in the middle");
 	if (rank != 1)
 		CHECK_CONTAINS(peal_last_error()->text, "rank 1 (pid ");
 	leave();
 }
 
-PEAL_TEST(who_leaves_is_named)
+PEAL_TEST(leaving_rank_is_named)
 {
-	CREW(3, go);
+	PROCS(3, go);
 }
 
 /* Rank 1 waits for rank 0, which has given up because rank 2 has died. */
 static void die_before(int rank_)
 {
-	struct peal_group *g;
+	struct peal_comm *g;
 
 	rank = rank_;
 	s.rt = harness_open(1, "");
-	set = crew_enter(s.rt);
-	crew_meet(0);
+	set = procs_enter(s.rt);
+	procs_meet(0);
 	if (rank == 2)
 		for (;;)
 			pause();
 	if (rank == 0)
-		EVENTUALLY(crew_info(set, 2).state == PEAL_PROCESS_DEAD);
-	CHECK_FAILS(peal_process_group_create(set, "all", NULL, 0, 0, NULL, -1,
-					      &g),
+		EVENTUALLY(procs_info(set, 2).state == PEAL_PROCESS_DEAD);
+	CHECK_FAILS(peal_comm_create_group(set, "all", NULL, 0, 0, NULL, -1,
+					   &g),
 		    PEAL_EDIED, "rank 2 (pid ");
 	/* a rank that leaves earlier would look like another dead rank */
-	atomic_fetch_add(&crew_board->word[DONE], 1);
-	EVENTUALLY(atomic_load(&crew_board->word[DONE]) == 2);
-	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	atomic_fetch_add(&procs_board->word[DONE], 1);
+	EVENTUALLY(atomic_load(&procs_board->word[DONE]) == 2);
+	CHECK_OK(peal_process_group_leave(set, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-PEAL_TEST(who_dies_before_there_is_a_group_is_named)
+PEAL_TEST(rank_dead_during_creation_is_named)
 {
-	struct crew c;
+	struct procs c;
 
-	crew_start(&c, 3, die_before);
+	procs_start(&c, 3, die_before);
 	EVENTUALLY(atomic_load(&c.board->word[0]) == 3);
 	identity_sleep_us(100000); /* by now rank 1 most likely waits */
 	kill(c.pid[2], SIGKILL);
-	CHECK(WIFSIGNALED(crew_await(&c, 2)));
-	CHECK_EQ(crew_await(&c, 0), 0);
-	CHECK_EQ(crew_await(&c, 1), 0);
-	crew_tidy(&c);
+	CHECK(WIFSIGNALED(procs_await(&c, 2)));
+	CHECK_EQ(procs_await(&c, 0), 0);
+	CHECK_EQ(procs_await(&c, 1), 0);
+	procs_tidy(&c);
 }
 
 /* Runs collectives until one rank is killed. Each survivor names that rank. */
@@ -531,27 +532,27 @@ static void survive(int rank_)
 	uint64_t i;
 
 	enter(rank_, 1, 1024, 8 * 4096);
-	crew_meet(0);
+	procs_meet(0);
 	for (i = 0;; i++) {
 		a.count = i % 5 ? 1 + i % 200 : 4096;
 		c = ask(&a);
-		result = peal_collective_run(s.g, &c, PATIENCE);
+		result = peal_collective_run(s.g, &c, MAX_WAIT);
 		if (result)
 			break;
 	}
-	EVENTUALLY(atomic_load(&crew_board->word[DEAD]));
-	dead = (int)atomic_load(&crew_board->word[DEAD]) - 1;
-	info = crew_info(set, dead);
+	EVENTUALLY(atomic_load(&procs_board->word[DEAD]));
+	dead = (int)atomic_load(&procs_board->word[DEAD]) - 1;
+	info = procs_info(set, dead);
 	CHECK_EQ(result, PEAL_EDIED);
 	snprintf(name, sizeof(name), "rank %d (pid %d) has died", dead,
 		 info.pid);
 	CHECK_CONTAINS(peal_last_error()->text, name);
 	CHECK_EQ(info.state, PEAL_PROCESS_DEAD);
-	CHECK(peal_collective_run(s.g, &c, PATIENCE));
+	CHECK(peal_collective_run(s.g, &c, MAX_WAIT));
 	/* a rank that leaves earlier would be named as the one that has left */
-	atomic_fetch_add(&crew_board->word[DONE], 1);
-	EVENTUALLY(atomic_load(&crew_board->word[DONE]) ==
-		   (uint64_t)crew_ranks - 1);
+	atomic_fetch_add(&procs_board->word[DONE], 1);
+	EVENTUALLY(atomic_load(&procs_board->word[DONE]) ==
+		   (uint64_t)procs_ranks - 1);
 	leave();
 }
 
@@ -560,24 +561,24 @@ static unsigned long long seed = 1;
 static void one_round(int n)
 {
 	int dead = (int)(test_random(&seed) % (unsigned)n), i;
-	struct crew c;
+	struct procs c;
 
-	crew_start(&c, n, survive);
+	procs_start(&c, n, survive);
 	EVENTUALLY(atomic_load(&c.board->word[0]) == (uint64_t)n);
 	identity_sleep_us((unsigned)(test_random(&seed) % 4000));
 	kill(c.pid[dead], SIGKILL);
 	atomic_store(&c.board->word[DEAD], (uint64_t)dead + 1);
-	CHECK(WIFSIGNALED(crew_await(&c, dead)));
+	CHECK(WIFSIGNALED(procs_await(&c, dead)));
 	for (i = 0; i < n; i++)
-		if (i != dead && crew_await(&c, i)) {
+		if (i != dead && procs_await(&c, i)) {
 			fprintf(stderr, "rank %d of %d: status %#x\n", i, n,
 				(unsigned)c.status[i]);
 			exit(1);
 		}
-	crew_tidy(&c);
+	procs_tidy(&c);
 }
 
-PEAL_TEST(survivors_of_a_collective_name_who_was_killed)
+PEAL_TEST(survivors_of_collective_name_the_killed_rank)
 {
 	int i, rounds = ROUNDS;
 
@@ -585,14 +586,16 @@ PEAL_TEST(survivors_of_a_collective_name_who_was_killed)
 		one_round(i % 4 == 3 ? 4 : 2);
 }
 
-PEAL_TEST_MAIN(RUN_LANES(all_kinds_are_right); RUN(one_process_is_a_group);
-	       RUN(a_million_elements);
-	       RUN_LANES(collectives_follow_one_another);
-	       RUN(some_of_a_set_are_a_group_too);
-	       RUN_LANES(calls_that_differ_are_named_by_all);
-	       RUN(calls_that_differ_write_nothing);
-	       RUN(groups_that_differ_come_to_nothing);
-	       RUN(who_dies_before_there_is_a_group_is_named);
-	       RUN(a_name_is_free_again); RUN(what_makes_no_sense_is_refused);
-	       RUN(who_has_not_called_is_named); RUN(who_leaves_is_named);
-	       RUN(survivors_of_a_collective_name_who_was_killed);)
+PEAL_TEST_MAIN(RUN_LANES(all_collective_kinds_are_correct);
+	       RUN(one_process_forms_a_communicator);
+	       RUN(million_elements_are_correct_for_four_ranks);
+	       RUN_LANES(consecutive_collectives_do_not_interfere);
+	       RUN(subset_of_processes_forms_a_communicator);
+	       RUN_LANES(all_ranks_name_mismatched_calls);
+	       RUN(mismatched_calls_write_nothing);
+	       RUN(mismatched_communicators_are_not_created);
+	       RUN(rank_dead_during_creation_is_named);
+	       RUN(communicator_name_can_be_reused);
+	       RUN(invalid_arguments_return_einval); RUN(missing_rank_is_named);
+	       RUN(leaving_rank_is_named);
+	       RUN(survivors_of_collective_name_the_killed_rank);)

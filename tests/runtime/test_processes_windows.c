@@ -7,7 +7,9 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include "runtime/crew.h"
+#include <peal/event.h>
+
+#include "runtime/process_fixture.h"
 #include "runtime/both_lanes.h"
 #include "runtime/ipc/process.h"
 #include "runtime/base/socket.h"
@@ -32,7 +34,7 @@ static int have_windows(void)
 /* A process: an actor on its device, and an endpoint. */
 struct side {
 	struct peal_runtime *rt;
-	struct peal_processes *set;
+	struct peal_process_group *set;
 	struct peal_endpoint *e;
 	struct peal_kernel *k;
 	uint64_t actor;
@@ -44,11 +46,11 @@ static struct side open_side(int rank, int n, const char *links)
 	struct side s;
 
 	s.rt = harness_open(n, links);
-	s.set = crew_enter(s.rt);
+	s.set = procs_enter(s.rt);
 	s.e = harness_endpoint(s.rt);
 	s.k = harness_launch_with(s.rt, rank % n, o);
 	s.actor = harness_spawn(s.k, "echo", -1);
-	CHECK_OK(peal_process_offer(s.set, "actor", s.actor));
+	CHECK_OK(peal_process_export(s.set, "actor", s.actor));
 	return s;
 }
 
@@ -60,17 +62,17 @@ static void make_chain(const struct side *s, int rank,
 		       struct peal_link_options o)
 {
 	if (rank == 0) {
-		crew_connect(s->set, 1, "actor", s->actor, 0, o);
+		procs_connect(s->set, 1, "actor", s->actor, 0, o);
 		harness_from(s->rt, s->e, 0, s->actor, wide);
 	} else {
 		harness_to(s->rt, s->actor, s->e, wide);
 	}
-	crew_meet(0);
+	procs_meet(0);
 }
 
 static void close_side(struct side *s)
 {
-	CHECK_OK(peal_processes_leave(s->set, PATIENCE));
+	CHECK_OK(peal_process_group_leave(s->set, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(s->rt));
 }
 
@@ -98,7 +100,7 @@ static void send_wide(struct peal_endpoint *e, uint64_t i)
 	uint64_t n = 24 + i * 37 % (WIDE - 24);
 
 	harness_fill(data, n, 5, i);
-	CHECK_OK(peal_send(e, 0, (uint16_t)i, data, n, PATIENCE));
+	CHECK_OK(peal_send(e, 0, (uint16_t)i, data, n, MAX_WAIT));
 }
 
 static void receive_wide(struct peal_endpoint *e, uint64_t i)
@@ -106,7 +108,7 @@ static void receive_wide(struct peal_endpoint *e, uint64_t i)
 	uint8_t data[WIDE];
 	struct peal_received r;
 
-	CHECK_OK(peal_receive(e, data, sizeof(data), &r, PATIENCE));
+	CHECK_OK(peal_receive(e, data, sizeof(data), &r, MAX_WAIT));
 	CHECK_EQ(r.type, (uint16_t)i);
 	CHECK_EQ(r.length, 24 + i * 37 % (WIDE - 24));
 	CHECK(harness_intact(data, r.length, 5, i));
@@ -122,13 +124,13 @@ static void by_windows(int rank)
 	info = harness_info(outer_link(s.rt, rank == 0));
 	CHECK_EQ(info.route, PEAL_ROUTE_PROCESS);
 	if (have_windows())
-		CHECK_CONTAINS(info.why, "see each other's windows");
+		CHECK_CONTAINS(info.route_reason, "see each other's windows");
 	for (i = 0; i < N; i++)
 		if (rank == 0)
 			send_wide(s.e, i);
 		else
 			receive_wide(s.e, i);
-	crew_meet(1);
+	procs_meet(1);
 	/* each rank counts its end and gets the other count a bit later */
 	EVENTUALLY(harness_info(outer_link(s.rt, rank == 0)).delivered == N &&
 		   harness_info(outer_link(s.rt, rank == 0)).accepted == N);
@@ -137,14 +139,14 @@ static void by_windows(int rank)
 	CHECK_EQ(info.error, 0);
 	if (have_windows())
 		CHECK_EQ(info.staged, 0);
-	CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, PATIENCE));
-	crew_meet(2);
+	CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, MAX_WAIT));
+	procs_meet(2);
 	close_side(&s);
 }
 
 PEAL_TEST(devices_of_two_processes_write_each_others_memory)
 {
-	CREW(2, by_windows);
+	PROCS(2, by_windows);
 }
 
 /* ---- parts of a window --------------------------------------------------- */
@@ -165,39 +167,39 @@ static void one_end_is_left(int rank)
 
 	setenv("PEAL_PROCESS_MEMORY", "2M", 1);
 	s = open_side(rank, 2, "");
-	crew_meet(0);
+	procs_meet(0);
 	if (rank == 0)
-		first = crew_connect(s.set, 1, "actor", s.actor, 0, large);
-	crew_meet(1);
+		first = procs_connect(s.set, 1, "actor", s.actor, 0, large);
+	procs_meet(1);
 	if (rank == 1)
 		CHECK_OK(peal_link_destroy(outer_link(s.rt, 0)));
-	crew_meet(2);
+	procs_meet(2);
 	if (rank == 0) {
-		other = crew_connect(s.set, 1, "actor",
-				     harness_spawn(s.k, "echo", -1), 0, large);
+		other = procs_connect(s.set, 1, "actor",
+				      harness_spawn(s.k, "echo", -1), 0, large);
 		if (have_windows())
 			CHECK_CONTAINS(
-				harness_info(other).why,
+				harness_info(other).route_reason,
 				"no room in the window of rank 1's device 1");
 		CHECK_OK(peal_link_destroy(first));
 		/* the other process learns of this a little later */
 		for (tries = 0; tries < 40 && have_windows(); tries++) {
-			other = crew_connect(s.set, 1, "actor",
-					     harness_spawn(s.k, "echo", -1), 0,
-					     large);
-			if (strstr(harness_info(other).why, "windows"))
+			other = procs_connect(s.set, 1, "actor",
+					      harness_spawn(s.k, "echo", -1), 0,
+					      large);
+			if (strstr(harness_info(other).route_reason, "windows"))
 				break;
 			identity_sleep_us(20000);
 		}
 		CHECK(tries < 40);
 	}
-	crew_meet(3);
+	procs_meet(3);
 	close_side(&s);
 }
 
-PEAL_TEST(a_part_of_a_window_is_free_once_both_ends_are)
+PEAL_TEST(window_range_is_free_after_both_ends_close)
 {
-	CREW(2, one_end_is_left);
+	PROCS(2, one_end_is_left);
 }
 
 /*
@@ -214,33 +216,34 @@ static void again_and_again(int rank)
 
 	setenv("PEAL_PROCESS_MEMORY", "2M", 1);
 	s = open_side(rank, 2, "");
-	crew_meet(0);
+	procs_meet(0);
 	for (i = 0; i < 12; i++) {
 		if (rank == 0)
-			crew_connect(s.set, 1, "actor", s.actor, 0, o);
-		crew_meet(1 + 4 * i);
+			procs_connect(s.set, 1, "actor", s.actor, 0, o);
+		procs_meet(1 + 4 * i);
 		link = outer_link(s.rt, rank == 0);
 		if (have_windows())
-			CHECK_CONTAINS(harness_info(link).why, "windows");
-		crew_meet(2 + 4 * i);
+			CHECK_CONTAINS(harness_info(link).route_reason,
+				       "windows");
+		procs_meet(2 + 4 * i);
 		if (rank == i % 2)
 			CHECK_OK(peal_link_destroy(link));
-		crew_meet(3 + 4 * i);
+		procs_meet(3 + 4 * i);
 		if (rank != i % 2) {
 			/* the remaining end keeps its part of the window */
 			EVENTUALLY(harness_info(link).error == PEAL_ESTOPPED);
 			CHECK_OK(peal_link_destroy(link));
 		}
-		crew_meet(4 + 4 * i);
+		procs_meet(4 + 4 * i);
 		/* the other rank learns of this */
 		identity_sleep_us(2000);
 	}
 	close_side(&s);
 }
 
-PEAL_TEST(a_window_has_room_again)
+PEAL_TEST(freed_window_space_is_reused)
 {
-	CREW(2, again_and_again);
+	PROCS(2, again_and_again);
 }
 
 /* A new ring must not contain data of an earlier link. */
@@ -261,23 +264,23 @@ static void used_before(int rank)
 
 		o.capacity = 16u << turn % 3;
 		if (rank == 0)
-			crew_connect(s.set, 1, "actor", s.actor, 0, o);
-		crew_meet(4 * turn);
+			procs_connect(s.set, 1, "actor", s.actor, 0, o);
+		procs_meet(4 * turn);
 		for (i = 0; i < 300; i++)
 			if (rank == 0)
 				send_wide(s.e, i);
 			else
 				receive_wide(s.e, i);
-		crew_meet(4 * turn + 1);
+		procs_meet(4 * turn + 1);
 		CHECK_OK(peal_link_destroy(outer_link(s.rt, rank == 0)));
-		crew_meet(4 * turn + 2);
+		procs_meet(4 * turn + 2);
 	}
 	close_side(&s);
 }
 
-PEAL_TEST(a_ring_begins_empty_where_another_one_was)
+PEAL_TEST(ring_in_reused_window_starts_empty)
 {
-	CREW(2, used_before);
+	PROCS(2, used_before);
 }
 
 /* ---- links without windows ----------------------------------------------- */
@@ -299,18 +302,18 @@ static void without(int rank)
 	if (kernel_before && rank == 1) {
 		s.rt = harness_open(2, topology);
 		harness_launch(s.rt, 0);
-		s.set = crew_enter(s.rt);
+		s.set = procs_enter(s.rt);
 		s.e = harness_endpoint(s.rt);
 		s.k = harness_launch(s.rt, 1);
 		s.actor = harness_spawn(s.k, "echo", -1);
-		CHECK_OK(peal_process_offer(s.set, "actor", s.actor));
+		CHECK_OK(peal_process_export(s.set, "actor", s.actor));
 	} else {
 		s = open_side(rank, 2, topology);
 	}
 	make_chain(&s, rank, o);
 	info = harness_info(outer_link(s.rt, rank == 0));
 	if (have_windows())
-		CHECK_CONTAINS(info.why, why_not);
+		CHECK_CONTAINS(info.route_reason, why_not);
 	for (i = 0; i < 100; i++)
 		if (rank == 0)
 			send_wide(s.e, i);
@@ -319,34 +322,34 @@ static void without(int rank)
 	if (have_windows())
 		EVENTUALLY(harness_info(outer_link(s.rt, rank == 0)).staged ==
 			   100);
-	crew_meet(1);
+	procs_meet(1);
 	close_side(&s);
 }
 
-PEAL_TEST(without_windows_a_link_is_staged_and_says_why)
+PEAL_TEST(link_without_window_is_staged_with_reason)
 {
 	topology = "";
 	memory = "0";
 	why_not = "has no window (PEAL_PROCESS_MEMORY is 0)";
-	CREW(2, without);
+	PROCS(2, without);
 	memory = "2M"; /* the ring needs 4 MiB */
 	why_not = "no room in the window of rank 1's device 1";
-	CREW(2, without);
+	PROCS(2, without);
 	memory = NULL;
 	why_not = "do not see each other's windows";
 	topology = "0-1:none";
-	CREW(2, without);
+	PROCS(2, without);
 	topology = "0>1:none"; /* the sender does not see the ring */
-	CREW(2, without);
+	PROCS(2, without);
 	topology = "1>0:none"; /* the receiver does not see the credit */
-	CREW(2, without);
+	PROCS(2, without);
 	topology = "";
 	setenv("PEAL_PROBE", "off", 1); /* no pair is probed */
-	CREW(2, without);
+	PROCS(2, without);
 	unsetenv("PEAL_PROBE");
 	kernel_before = 1;
 	why_not = "has no window (a kernel ran when its process joined)";
-	CREW(2, without);
+	PROCS(2, without);
 	kernel_before = 0;
 }
 
@@ -368,45 +371,45 @@ static void heap_is_full(int rank)
 		for (; bytes >= 64; bytes /= 2)
 			while (!peal_memory_alloc(s.rt, 1, bytes, &at))
 				;
-	crew_meet(0);
+	procs_meet(0);
 	if (rank == 0) {
 		int result = peal_process_connect(s.set, 1, "actor", s.actor, 0,
-						  &wide, PATIENCE, &link);
+						  &wide, MAX_WAIT, &link);
 
 		CHECK_EQ(result, PEAL_ENOMEM);
 		CHECK_CONTAINS(peal_last_error()->text, "rank 1 (pid ");
 		CHECK(!link);
 	}
-	crew_meet(1);
+	procs_meet(1);
 	close_side(&s);
 }
 
-PEAL_TEST(a_device_without_memory_refuses)
+PEAL_TEST(link_to_device_with_full_heap_is_refused)
 {
 	HOST_CASE("its memory is the harness's");
 	if (have_windows()) /* without windows a link may need none */
-		CREW(2, heap_is_full);
+		PROCS(2, heap_is_full);
 }
 
 /* More windows than a socket takes at a time. The probe is off. */
 static void many(int rank)
 {
-	struct peal_processes *set;
+	struct peal_process_group *set;
 	struct peal_runtime *rt;
 
 	(void)rank;
 	setenv("PEAL_PROBE", "off", 1);
 	setenv("PEAL_PROCESS_MEMORY", "2M", 1);
 	rt = harness_open(48, "");
-	set = crew_enter(rt);
-	crew_meet(0);
-	CHECK_OK(peal_processes_leave(set, PATIENCE));
+	set = procs_enter(rt);
+	procs_meet(0);
+	CHECK_OK(peal_process_group_leave(set, MAX_WAIT));
 	CHECK_OK(peal_runtime_close(rt));
 }
 
 PEAL_TEST(many_devices_have_windows)
 {
-	CREW(3, many);
+	PROCS(3, many);
 }
 
 /* ---- killed processes ---------------------------------------------------- */
@@ -427,12 +430,12 @@ static void killed(int rank)
 	setenv("PEAL_PROCESS_MEMORY", "2M", 1);
 	s = open_side(rank, 2, "");
 	if (rank == 2) {
-		crew_meet(0);
-		crew_meet(1);
+		procs_meet(0);
+		procs_meet(1);
 	} else if (rank == 1) {
-		link = crew_connect(s.set, 0, "actor", s.actor, 0, large);
+		link = procs_connect(s.set, 0, "actor", s.actor, 0, large);
 		harness_from(s.rt, s.e, 0, s.actor, large);
-		crew_meet(0);
+		procs_meet(0);
 		for (i = 0;; i++) {
 			harness_fill(&m, sizeof(m), 1, i);
 			peal_send(s.e, 0, 1, &m, sizeof(m), MS);
@@ -441,42 +444,42 @@ static void killed(int rank)
 				raise(SIGKILL);
 		}
 	} else {
-		crew_meet(0);
+		procs_meet(0);
 		link = outer_link(s.rt, 0);
 		if (!is_left_early)
 			EVENTUALLY(harness_info(link).error == PEAL_EDIED);
 		CHECK_OK(peal_link_destroy(link));
-		CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, PATIENCE));
-		EVENTUALLY(crew_info(s.set, 1).state == PEAL_PROCESS_DEAD);
+		CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, MAX_WAIT));
+		EVENTUALLY(procs_info(s.set, 1).state == PEAL_PROCESS_DEAD);
 		/* for rank 1, which is dead */
-		atomic_fetch_add(&crew_board->word[1], 1);
-		crew_meet(1);
+		atomic_fetch_add(&procs_board->word[1], 1);
+		procs_meet(1);
 	}
 	if (rank == 2)
-		crew_connect(s.set, 0, "actor", s.actor, 0, large);
-	atomic_fetch_add(&crew_board->word[2], rank == 2);
-	crew_meet(2);
+		procs_connect(s.set, 0, "actor", s.actor, 0, large);
+	atomic_fetch_add(&procs_board->word[2], rank == 2);
+	procs_meet(2);
 	if (rank == 0 && have_windows())
-		CHECK_CONTAINS(harness_info(outer_link(s.rt, 0)).why,
+		CHECK_CONTAINS(harness_info(outer_link(s.rt, 0)).route_reason,
 			       "windows");
-	atomic_fetch_add(&crew_board->word[3], rank == 0);
-	crew_meet(3);
+	atomic_fetch_add(&procs_board->word[3], rank == 0);
+	procs_meet(3);
 	close_side(&s);
 }
 
-PEAL_TEST(what_a_process_had_that_was_killed_is_free)
+PEAL_TEST(window_ranges_of_killed_process_are_freed)
 {
-	struct crew c;
+	struct procs c;
 
 	for (is_left_early = 0; is_left_early < 2; is_left_early++) {
-		crew_start(&c, 3, killed);
-		crew_await(&c, 0);
-		crew_await(&c, 1);
-		crew_await(&c, 2);
+		procs_start(&c, 3, killed);
+		procs_await(&c, 0);
+		procs_await(&c, 1);
+		procs_await(&c, 2);
 		CHECK(WIFSIGNALED(c.status[1]));
 		CHECK_EQ(c.status[0], 0);
 		CHECK_EQ(c.status[2], 0);
-		crew_tidy(&c);
+		procs_tidy(&c);
 	}
 }
 
@@ -496,15 +499,15 @@ static void taker_dies(int rank)
 
 	if (rank == 1) {
 		harness_to(s.rt, s.actor, s.e, small);
-		crew_meet(0);
+		procs_meet(0);
 		for (i = 0; i < 500; i++)
 			CHECK_OK(
-				peal_receive(s.e, &m, sizeof(m), &r, PATIENCE));
+				peal_receive(s.e, &m, sizeof(m), &r, MAX_WAIT));
 		raise(SIGKILL);
 	}
-	link = crew_connect(s.set, 1, "actor", s.actor, 0, small);
+	link = procs_connect(s.set, 1, "actor", s.actor, 0, small);
 	harness_from(s.rt, s.e, 0, s.actor, small);
-	crew_meet(0);
+	procs_meet(0);
 	for (i = 0; !harness_info(link).error; i++) {
 		harness_fill(&m, sizeof(m), 0, i);
 		peal_send(s.e, 0, 1, &m, sizeof(m), MS);
@@ -521,21 +524,21 @@ static void taker_dies(int rank)
 	close_side(&s);
 }
 
-PEAL_TEST(what_a_process_took_that_was_killed_is_known)
+PEAL_TEST(messages_taken_by_killed_process_are_counted)
 {
-	struct crew c;
+	struct procs c;
 
-	crew_start(&c, 2, taker_dies);
-	crew_await(&c, 0);
-	crew_await(&c, 1);
+	procs_start(&c, 2, taker_dies);
+	procs_await(&c, 0);
+	procs_await(&c, 1);
 	CHECK(WIFSIGNALED(c.status[1]));
 	CHECK_EQ(c.status[0], 0);
-	crew_tidy(&c);
+	procs_tidy(&c);
 }
 
 /* ---- invalid windows ----------------------------------------------------- */
 
-/* The invalid windows that rank 1 sends: a case of tell_lies(). */
+/* The invalid windows that rank 1 sends: a case of send_invalid_windows(). */
 static int lie;
 
 static void send_window(int to, uint32_t type, uint32_t device, int fd,
@@ -553,7 +556,7 @@ static void send_window(int to, uint32_t type, uint32_t device, int fd,
 		CHECK(send(to, &r, bytes, MSG_NOSIGNAL) > 0);
 }
 
-static void tell_lies(int to)
+static void send_invalid_windows(int to)
 {
 	const size_t all = sizeof(struct peali_record);
 	int fd = open("/dev/zero", O_RDWR | O_CLOEXEC);
@@ -587,15 +590,15 @@ static void tell_lies(int to)
 /* Joins as rank 1 without a runtime, and sends an invalid window. */
 static void speaks(void)
 {
-	struct peal_processes_options o = { .size = sizeof(o) };
+	struct peal_process_group_options o = { .size = sizeof(o) };
 	struct peali_record h = peali_record(PEALI_RECORD_HELLO), got;
 	struct peali_rendezvous r = { 0 };
-	struct peali_set_plan plan;
+	struct peali_launcher_env plan;
 	struct sockaddr_un at;
 	socklen_t bytes;
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
-	CHECK_OK(peali_set_plan(&o, &plan));
+	CHECK_OK(peali_launcher_env(&o, &plan));
 	EVENTUALLY(peali_rendezvous_enter(&plan, &r) == 0);
 	bytes = peali_socket_name(&at, "peal-%s-0", r.id);
 	EVENTUALLY(!connect(fd, (struct sockaddr *)&at, bytes));
@@ -608,12 +611,12 @@ static void speaks(void)
 	CHECK(recv(fd, &got, sizeof(got), 0) == sizeof(got));
 	CHECK_EQ(got.type, PEALI_RECORD_HELLO);
 	CHECK_EQ(got.windows, have_windows() ? 2 : 0);
-	tell_lies(fd);
-	crew_meet(0); /* rank 0 has given up */
+	send_invalid_windows(fd);
+	procs_meet(0); /* rank 0 has given up */
 	exit(0);
 }
 
-static void is_lied_to(int rank)
+static void gets_invalid_windows(int rank)
 {
 	static const struct {
 		int error;
@@ -627,39 +630,39 @@ static void is_lied_to(int rank)
 		{ PEAL_EDIED, "has ended before all had met" },
 		{ PEAL_ETIMEDOUT, "does not send its windows in time" },
 	};
-	struct peal_processes_options o = { .size = sizeof(o),
-					    .timeout_ns = lie == 6 ? 500 * MS :
-								     PATIENCE };
-	struct peal_processes *set = NULL;
+	struct peal_process_group_options o = {
+		.size = sizeof(o), .timeout_ns = lie == 6 ? 500 * MS : MAX_WAIT
+	};
+	struct peal_process_group *set = NULL;
 	struct peal_runtime *rt;
 	int before;
 
 	if (rank == 1)
 		speaks();
 	rt = harness_open(2, "");
-	before = crew_descriptors();
-	CHECK_FAILS(peal_processes_join(rt, &o, &set), due[lie].error,
+	before = procs_descriptors();
+	CHECK_FAILS(peal_process_group_join(rt, &o, &set), due[lie].error,
 		    due[lie].text);
 	CHECK_CONTAINS(peal_last_error()->text, "rank 1 (pid ");
 	if (lie != 5)
-		crew_meet(0);
-	CHECK_EQ(crew_descriptors(), before);
+		procs_meet(0);
+	CHECK_EQ(procs_descriptors(), before);
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(windows_that_are_none_end_the_meeting)
+PEAL_TEST(invalid_windows_fail_the_bootstrap)
 {
 	for (lie = 0; lie < 7; lie++)
-		CREW(2, is_lied_to);
+		PROCS(2, gets_invalid_windows);
 }
 
 PEAL_TEST_MAIN(RUN_LANES(devices_of_two_processes_write_each_others_memory);
-	       RUN(a_part_of_a_window_is_free_once_both_ends_are);
-	       RUN(a_window_has_room_again);
-	       RUN(a_ring_begins_empty_where_another_one_was);
-	       RUN(without_windows_a_link_is_staged_and_says_why);
-	       RUN(a_device_without_memory_refuses);
+	       RUN(window_range_is_free_after_both_ends_close);
+	       RUN(freed_window_space_is_reused);
+	       RUN(ring_in_reused_window_starts_empty);
+	       RUN(link_without_window_is_staged_with_reason);
+	       RUN(link_to_device_with_full_heap_is_refused);
 	       RUN(many_devices_have_windows);
-	       RUN(what_a_process_had_that_was_killed_is_free);
-	       RUN(what_a_process_took_that_was_killed_is_known);
-	       RUN(windows_that_are_none_end_the_meeting);)
+	       RUN(window_ranges_of_killed_process_are_freed);
+	       RUN(messages_taken_by_killed_process_are_counted);
+	       RUN(invalid_windows_fail_the_bootstrap);)

@@ -9,7 +9,7 @@
 #include "runtime/base/file.h"
 #include "runtime/harness.h"
 
-#define SEAL_BYTES 77
+#define DIGEST_LINE_BYTES 77
 
 static char folder[64];
 
@@ -49,12 +49,12 @@ static void use(struct peal_runtime *rt, const struct peal_program *program)
 	CHECK_OK(peal_actor_spawn(kernel, "add_one", NULL, &actor));
 	CHECK_OK(peal_connect(rt, here, 0, actor, NULL, NULL));
 	CHECK_OK(peal_connect(rt, actor, 0, here, NULL, NULL));
-	CHECK_OK(peal_send(host, 0, 0, &number, sizeof(number), PATIENCE));
-	CHECK_OK(peal_receive(host, &got, sizeof(got), &received, PATIENCE));
+	CHECK_OK(peal_send(host, 0, 0, &number, sizeof(number), MAX_WAIT));
+	CHECK_OK(peal_receive(host, &got, sizeof(got), &received, MAX_WAIT));
 	CHECK_EQ(got, 42);
 }
 
-PEAL_TEST(a_file_loads_and_its_program_runs)
+PEAL_TEST(program_file_loads_and_runs)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	const struct peal_program *program = NULL, *again = NULL;
@@ -77,7 +77,7 @@ PEAL_TEST(a_file_loads_and_its_program_runs)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(runtimes_share_a_file_and_close_apart)
+PEAL_TEST(runtimes_share_a_file_and_close_separately)
 {
 	struct peal_runtime *a, *b;
 	const struct peal_program *first, *second;
@@ -92,7 +92,7 @@ PEAL_TEST(runtimes_share_a_file_and_close_apart)
 	CHECK_OK(peal_runtime_shutdown(b));
 }
 
-PEAL_TEST(what_is_no_file_of_one_program_is_refused)
+PEAL_TEST(invalid_program_files_are_refused)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	const struct peal_program *program = NULL;
@@ -118,7 +118,7 @@ PEAL_TEST(what_is_no_file_of_one_program_is_refused)
 	check_refused(module("lost"), PEAL_EPROGRAM, "function_of_nobody");
 }
 
-PEAL_TEST(another_program_of_the_name_stays)
+PEAL_TEST(file_does_not_replace_program_of_same_name)
 {
 	static const struct peal_handler_info handlers[] = { { .name = "h" } };
 	static struct peal_program other;
@@ -183,7 +183,7 @@ static void flip(struct torment *t, size_t at, unsigned char mask)
 	t->bytes[at] ^= mask;
 }
 
-PEAL_TEST(a_file_cut_off_anywhere_is_refused)
+PEAL_TEST(truncated_program_file_is_refused)
 {
 	struct torment t;
 	size_t n;
@@ -194,14 +194,14 @@ PEAL_TEST(a_file_cut_off_anywhere_is_refused)
 		expect(&t, n, t.path);
 	for (; n < t.n; n += 8009 * STEP)
 		expect(&t, n, t.path);
-	for (n = t.n - SEAL_BYTES - 8; n < t.n; n += STEP)
+	for (n = t.n - DIGEST_LINE_BYTES - 8; n < t.n; n += STEP)
 		expect(&t, n, t.path);
 	/* as after `strip` */
-	expect(&t, t.n - SEAL_BYTES, "no seal");
+	expect(&t, t.n - DIGEST_LINE_BYTES, "no digest");
 	end(&t);
 }
 
-PEAL_TEST(a_file_with_any_byte_changed_is_refused)
+PEAL_TEST(program_file_with_changed_byte_is_refused)
 {
 	unsigned long long seed = 11;
 	Elf64_Ehdr head;
@@ -219,7 +219,7 @@ PEAL_TEST(a_file_with_any_byte_changed_is_refused)
 		flip(&t, head.e_phoff + i, 0x10);
 	for (i = 0; i < (size_t)head.e_shnum * head.e_shentsize; i += 16)
 		flip(&t, head.e_shoff + i, 0x21);
-	for (i = t.n - SEAL_BYTES; i < t.n; i += STEP)
+	for (i = t.n - DIGEST_LINE_BYTES; i < t.n; i += STEP)
 		flip(&t, i, 0x02);
 	for (i = 0; i < 210 / STEP; i++)
 		flip(&t, test_random(&seed) % t.n,
@@ -227,7 +227,7 @@ PEAL_TEST(a_file_with_any_byte_changed_is_refused)
 	end(&t);
 }
 
-PEAL_TEST(a_file_of_another_processor_is_named)
+PEAL_TEST(program_file_of_other_processor_is_named)
 {
 	Elf64_Half machine = EM_S390;
 	struct torment t;
@@ -240,7 +240,7 @@ PEAL_TEST(a_file_of_another_processor_is_named)
 	end(&t);
 }
 
-PEAL_TEST(the_seal_is_what_sha256sum_says)
+PEAL_TEST(digest_equals_sha256sum)
 {
 	static const size_t lengths[] = { 0, 1, 55, 56, 63, 64, 65, 119, 4096 };
 	const struct peal_program *program = NULL;
@@ -250,20 +250,20 @@ PEAL_TEST(the_seal_is_what_sha256sum_says)
 
 	SAME_EVERYWHERE;
 	begin(&t);
-	/* The same content with a seal by sha256sum is the same file. */
-	CHECK(!peali_file_write(t.path, t.bytes, t.n - SEAL_BYTES));
+	/* The same content with a digest by sha256sum is the same file. */
+	CHECK(!peali_file_write(t.path, t.bytes, t.n - DIGEST_LINE_BYTES));
 	snprintf(command, sizeof(command),
 		 "printf 'peal-sha256:%%.64s\\n' \"$(sha256sum <%s)\" >>%s && "
 		 "cmp -s %s %s",
 		 t.path, t.path, t.path, module("one"));
 	CHECK_EQ(system(command), 0);
-	/* A longer file with a new seal loads, for all these lengths. */
+	/* A longer file with a new digest loads, for all these lengths. */
 	t.bytes = (unsigned char *)realloc(t.bytes, t.n + 8192);
 	CHECK(t.bytes);
-	memset(t.bytes + t.n - SEAL_BYTES, 'x', 8192);
+	memset(t.bytes + t.n - DIGEST_LINE_BYTES, 'x', 8192);
 	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 		CHECK(!peali_file_write(t.path, t.bytes,
-					t.n - SEAL_BYTES + lengths[i]));
+					t.n - DIGEST_LINE_BYTES + lengths[i]));
 		snprintf(command, sizeof(command),
 			 "printf 'peal-sha256:%%.64s\\n' "
 			 "\"$(sha256sum <%s)\" >>%s",
@@ -293,11 +293,11 @@ static void make_folder(void)
 	atexit(clean);
 }
 
-PEAL_TEST_MAIN(make_folder(); RUN(a_file_loads_and_its_program_runs);
-	       RUN(runtimes_share_a_file_and_close_apart);
-	       RUN(what_is_no_file_of_one_program_is_refused);
-	       RUN(another_program_of_the_name_stays);
-	       RUN(a_file_cut_off_anywhere_is_refused);
-	       RUN(a_file_with_any_byte_changed_is_refused);
-	       RUN(a_file_of_another_processor_is_named);
-	       RUN(the_seal_is_what_sha256sum_says);)
+PEAL_TEST_MAIN(make_folder(); RUN(program_file_loads_and_runs);
+	       RUN(runtimes_share_a_file_and_close_separately);
+	       RUN(invalid_program_files_are_refused);
+	       RUN(file_does_not_replace_program_of_same_name);
+	       RUN(truncated_program_file_is_refused);
+	       RUN(program_file_with_changed_byte_is_refused);
+	       RUN(program_file_of_other_processor_is_named);
+	       RUN(digest_equals_sha256sum);)

@@ -77,7 +77,7 @@ PEAL_TEST(library_programs_have_an_image_for_each_target)
 		     "peal_entry_peal_stages");
 }
 
-PEAL_TEST(a_program_with_targets_of_its_own_has_those_images)
+PEAL_TEST(program_has_images_of_its_own_targets)
 {
 	check_images(&peal_program_imaged, getenv("PEAL_TEST_TARGETS"),
 		     "peal_entry_imaged");
@@ -130,5 +130,5 @@ PEAL_TEST(the_runtime_lists_programs_and_images)
 }
 
 PEAL_TEST_MAIN(RUN(library_programs_have_an_image_for_each_target);
-	       RUN(a_program_with_targets_of_its_own_has_those_images);
+	       RUN(program_has_images_of_its_own_targets);
 	       RUN(the_runtime_lists_programs_and_images);)

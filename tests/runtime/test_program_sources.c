@@ -47,7 +47,7 @@ static size_t sum(const struct peal_source_file *file)
 	return n;
 }
 
-PEAL_TEST(a_program_has_its_source_and_the_headers_it_includes)
+PEAL_TEST(program_embeds_source_and_included_headers)
 {
 	const struct peal_source_file *file = peal_program_peal_stages.sources;
 	const struct peal_source_file *header;
@@ -66,11 +66,11 @@ PEAL_TEST(a_program_has_its_source_and_the_headers_it_includes)
 	}
 	file = peal_program_peal_probe.sources;
 	CHECK(file && !strcmp(file->name, "ringkernels/programs/probe.c"));
-	CHECK(find(file, "ringkernels/bare_program.h"));
+	CHECK(find(file, "ringkernels/no_loop_program.h"));
 	CHECK(!file[2].name);
 }
 
-PEAL_TEST(headers_are_named_as_they_are_included)
+PEAL_TEST(headers_keep_their_include_names)
 {
 	const struct peal_source_file *file = peal_program_relay.sources;
 
@@ -81,12 +81,12 @@ PEAL_TEST(headers_are_named_as_they_are_included)
 	check_text(file, "tests/runtime/relay.h");
 }
 
-PEAL_TEST(the_library_has_the_dialect_once)
+PEAL_TEST(library_embeds_device_headers_once)
 {
-	static const char *const names[] = { "peal/device/kernel.h",
-					     "peal/device/atomic_cuda.h",
-					     "peal/abi/message.h",
-					     "peal/errors.h" };
+	static const char *const names[] = {
+		"peal/device/kernel.h", "peal/device/impl/base/atomic_cuda.h",
+		"peal/abi/message.h", "peal/errors.h"
+	};
 	const struct peal_source_file *file;
 	char path[128];
 	size_t i;
@@ -103,6 +103,6 @@ PEAL_TEST(the_library_has_the_dialect_once)
 	       sum(peal_program_peal_probe.sources));
 }
 
-PEAL_TEST_MAIN(RUN(a_program_has_its_source_and_the_headers_it_includes);
-	       RUN(headers_are_named_as_they_are_included);
-	       RUN(the_library_has_the_dialect_once);)
+PEAL_TEST_MAIN(RUN(program_embeds_source_and_included_headers);
+	       RUN(headers_keep_their_include_names);
+	       RUN(library_embeds_device_headers_once);)

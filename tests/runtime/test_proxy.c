@@ -3,10 +3,15 @@
  * Handlers tell actors of other kernels by a proxy. Shows that each message
  * arrives once, in order per sender, wherever the actor migrates.
  */
-#include "runtime/pools.h"
-#include "runtime/street.h"
 
-static uint64_t proxy_at(struct street *s, int kernel, uint32_t worker,
+#include <peal/name.h>
+#include <peal/pool.h>
+#include <peal/proxy.h>
+#include <peal/request.h>
+#include "runtime/pools.h"
+#include "runtime/migration_fixture.h"
+
+static uint64_t proxy_at(struct fixture *s, int kernel, uint32_t worker,
 			 uint64_t address)
 {
 	struct peal_proxy_options o = { .size = sizeof(o),
@@ -23,11 +28,11 @@ static uint64_t proxy_at(struct street *s, int kernel, uint32_t worker,
  * on worker 0 of kernel 0. All senders use the proxy, except BY_LINK. Returns
  * the link of BY_LINK.
  */
-static struct peal_link *open_far(struct street *s)
+static struct peal_link *open_far(struct fixture *s)
 {
 	struct peal_link *link;
 
-	open_street(s);
+	open_fixture(s);
 	s->newest = spawn(s->k[1], "guest", 1);
 	s->guest = proxy_at(s, 0, 0, s->newest);
 	link = harness_from(s->rt, s->e, BY_LINK, s->newest, plain);
@@ -38,19 +43,19 @@ static struct peal_link *open_far(struct street *s)
 	return link;
 }
 
-static uint64_t mail_dead(struct peal_kernel *k)
+static uint64_t mailbox_dead(struct peal_kernel *k)
 {
 	struct peal_kernel_info info;
 
 	CHECK_OK(peal_kernel_info(k, &info));
-	return info.mail_dead;
+	return info.mailbox_dead;
 }
 
 /*
  * Returns the messages of all forwarding links that were dead for lack of an
  * actor.
  */
-static uint64_t passage_dead(const struct street *s)
+static uint64_t fwd_link_dead(const struct fixture *s)
 {
 	struct peal_link_info info;
 	struct peal_link *all[16];
@@ -59,14 +64,14 @@ static uint64_t passage_dead(const struct street *s)
 
 	for (i = 0; i < n; i++) {
 		CHECK_OK(peal_link_info(all[i], &info));
-		if ((uint32_t)info.from == PEAL_PASSAGE_ACTOR)
+		if ((uint32_t)info.from == PEAL_FWD_LINK_ACTOR)
 			dead += info.dead[PEAL_REASON_NO_ACTOR];
 	}
 	return dead;
 }
 
 /* Makes a herald tell the destroyed proxy. Checks that the tell fails. */
-static void expect_unknown(struct street *s)
+static void expect_unknown(struct fixture *s)
 {
 	struct peal_kernel_info info;
 
@@ -76,7 +81,7 @@ static void expect_unknown(struct street *s)
 
 /* ---- messages ------------------------------------------------------------ */
 
-static void expect_all(struct street *s, uint64_t address, int kernel)
+static void expect_all(struct fixture *s, uint64_t address, int kernel)
 {
 	struct guest g = settle(s, address, kernel);
 	uint32_t by;
@@ -87,12 +92,12 @@ static void expect_all(struct street *s, uint64_t address, int kernel)
 	for (by = 0; by < SENDERS; by++)
 		CHECK_EQ(g.next[by], s->sent[by]);
 	for (kernel = 0; kernel < KERNELS; kernel++)
-		CHECK_EQ(mail_dead(s->k[kernel]), 0);
+		CHECK_EQ(mailbox_dead(s->k[kernel]), 0);
 }
 
-PEAL_TEST(handlers_tell_an_actor_on_another_device)
+PEAL_TEST(handlers_tell_an_actor_of_other_device)
 {
-	struct street s;
+	struct fixture s;
 	uint32_t i, by;
 
 	open_far(&s);
@@ -100,15 +105,15 @@ PEAL_TEST(handlers_tell_an_actor_on_another_device)
 		for (by = 0; by < BY_TOPIC; by++)
 			send_note(&s, (enum sender)by);
 	expect_all(&s, s.guest, 1);
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(a_proxy_leads_to_its_actor_wherever_that_moves)
+PEAL_TEST(proxy_follows_its_migrating_actor)
 {
 	/* kernel and worker, also those of the proxy */
 	static const int stay[8][2] = { { 0, 1 }, { 1, 0 }, { 1, 1 }, { 0, 0 },
 					{ 1, 1 }, { 0, 1 }, { 1, 0 }, { 2, 0 } };
-	struct street s;
+	struct fixture s;
 	uint32_t i, by;
 
 	open_far(&s);
@@ -121,25 +126,25 @@ PEAL_TEST(a_proxy_leads_to_its_actor_wherever_that_moves)
 					 (uint32_t)stay[i / 50][1], 0));
 	}
 	expect_all(&s, s.guest, 2);
-	close_street(&s);
+	close_fixture(&s);
 }
 
 /*
  * Two guests in two kernels. A herald of each kernel tells the other kernel's
  * guest, through mailboxes of 16 slots.
  */
-PEAL_TEST(two_kernels_tell_each_other_without_end)
+PEAL_TEST(endless_mutual_tells_do_not_deadlock)
 {
 	struct herald init = { .sender = 0 };
 	struct peal_actor_options o = { .size = sizeof(o),
 					.init = &init,
 					.init_bytes = sizeof(init) };
 	uint64_t guest[2], herald;
-	struct street s;
+	struct fixture s;
 	struct guest g;
 	uint32_t i, k;
 
-	open_street(&s);
+	open_fixture(&s);
 	for (k = 0; k < 2; k++)
 		guest[k] = spawn(s.k[k], "guest", k);
 	for (k = 0; k < 2; k++) {
@@ -150,17 +155,17 @@ PEAL_TEST(two_kernels_tell_each_other_without_end)
 	for (i = 0; i < 2000; i++)
 		for (k = 0; k < 2; k++)
 			CHECK_OK(peal_send(s.e, k, GUEST_TELL, NULL, 0,
-					   PATIENCE));
+					   MAX_WAIT));
 	s.sent[0] = 2000; /* each guest gets the notes of one herald */
 	for (k = 0; k < 2; k++) {
 		g = settle(&s, guest[k], (int)k);
 		CHECK_EQ(g.notes, 2000);
 		CHECK_EQ(g.disorder, 0);
 	}
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(a_pool_has_proxies_and_another_program)
+PEAL_TEST(pool_has_proxies_in_kernel_of_other_program)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = WORKERS,
@@ -168,11 +173,11 @@ PEAL_TEST(a_pool_has_proxies_and_another_program)
 					 .mailbox_slots = 16 };
 	struct peal_kernel *other = NULL;
 	struct peal_kernel_info info;
-	struct street s;
+	struct fixture s;
 	uint64_t pool, member[WORKERS];
 	uint32_t i;
 
-	open_street(&s);
+	open_fixture(&s);
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_pools, &o, &other));
 	CHECK_OK(peal_pool_create(other, NULL, &pool));
 	for (i = 0; i < WORKERS; i++) {
@@ -188,43 +193,43 @@ PEAL_TEST(a_pool_has_proxies_and_another_program)
 		CHECK_OK(peal_pool_leave(s.rt, pool, member[i]));
 	CHECK_OK(peal_pool_destroy(s.rt, pool));
 	send_note(&s, BY_TELL);
-	EVENTUALLY(passage_dead(&s) == 1);
+	EVENTUALLY(fwd_link_dead(&s) == 1);
 	CHECK_OK(peal_proxy_destroy(s.rt, s.guest));
-	CHECK_OK(peal_kernel_stop(other, PATIENCE));
-	close_street(&s);
+	CHECK_OK(peal_kernel_stop(other, MAX_WAIT));
+	close_fixture(&s);
 }
 
 /*
- * A herald delegates a request of the host to a proxy. A porter in another
+ * A herald forwards a request of the host to a proxy. A porter in another
  * kernel replies.
  */
-PEAL_TEST(a_request_is_handed_on_to_a_proxy)
+PEAL_TEST(request_is_delegated_to_a_proxy)
 {
 	struct peal_requester *asker = NULL;
 	struct peal_received r;
 	uint64_t porter, notes = 7;
-	struct street s;
+	struct fixture s;
 
-	open_street(&s);
+	open_fixture(&s);
 	porter = spawn(s.k[1], "porter", 1);
 	s.guest = proxy_at(&s, 0, 1, porter);
 	spawn_herald(&s, BY_TELL, 0);
-	CHECK_OK(peal_requester_open(s.rt, s.herald[BY_TELL], NULL, &asker));
+	CHECK_OK(peal_requester_create(s.rt, s.herald[BY_TELL], NULL, &asker));
 	CHECK_OK(peal_requester_listen(asker, porter, 0));
 	CHECK_OK(peal_request(asker, GUEST_DELEGATE, NULL, 0, &notes,
-			      sizeof(notes), &r, PATIENCE));
+			      sizeof(notes), &r, MAX_WAIT));
 	CHECK_EQ(notes, 0);
-	CHECK_OK(peal_requester_close(asker));
-	close_street(&s);
+	CHECK_OK(peal_requester_destroy(asker));
+	close_fixture(&s);
 }
 
 /* ---- addresses ----------------------------------------------------------- */
 
-PEAL_TEST(for_the_host_a_proxy_is_an_address_of_its_actor)
+PEAL_TEST(host_treats_proxy_as_actor_address)
 {
 	struct peal_link *link;
 	uint64_t found, second;
-	struct street s;
+	struct fixture s;
 
 	open_far(&s);
 	link = harness_from(s.rt, s.e, SENDERS, s.guest, plain);
@@ -242,20 +247,20 @@ PEAL_TEST(for_the_host_a_proxy_is_an_address_of_its_actor)
 	CHECK_EQ(settle(&s, second, 1).notes, 1);
 	CHECK_EQ(peal_actor_state(s.rt, s.guest, &found, sizeof(found)),
 		 PEAL_ENOENT);
-	close_street(&s);
+	close_fixture(&s);
 }
 
 /*
  * Each round must free the actor slots of its proxies: the spawns need all
  * slots.
  */
-PEAL_TEST(the_end_of_an_actor_is_that_of_its_proxies)
+PEAL_TEST(actor_end_frees_its_proxies)
 {
 	uint64_t guest, proxy[4], actors[ACTORS];
-	struct street s;
+	struct fixture s;
 	uint32_t by, i;
 
-	open_street(&s);
+	open_fixture(&s);
 	for (by = 0; by < 6; by++) {
 		guest = spawn(s.k[1], "guest", 0);
 		proxy[0] = proxy_at(&s, 0, 0, guest);
@@ -280,25 +285,25 @@ PEAL_TEST(the_end_of_an_actor_is_that_of_its_proxies)
 			CHECK_OK(peal_actor_retire_many(s.rt, actors, ACTORS));
 		}
 	}
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(what_comes_by_a_proxy_that_leads_nowhere_is_dead)
+PEAL_TEST(messages_by_dangling_proxy_are_dead)
 {
-	struct street s;
+	struct fixture s;
 
 	CHECK_OK(peal_link_destroy(open_far(&s)));
 	send_note(&s, BY_TELL);
 	CHECK_EQ(settle(&s, s.guest, 1).notes, 1);
-	CHECK_OK(peal_kernel_stop(s.k[1], PATIENCE));
+	CHECK_OK(peal_kernel_stop(s.k[1], MAX_WAIT));
 	CHECK_OK(peal_kernel_destroy(s.k[1]));
 	s.k[1] = s.k[0];
 	send_note(&s, BY_TELL);
-	EVENTUALLY(mail_dead(s.k[0]) == 1);
+	EVENTUALLY(mailbox_dead(s.k[0]) == 1);
 	CHECK_EQ(peal_actor_retire(s.rt, s.guest), PEAL_ENOENT);
 	CHECK_OK(peal_proxy_destroy(s.rt, s.guest));
 	expect_unknown(&s);
-	close_street(&s);
+	close_fixture(&s);
 }
 
 /*
@@ -308,7 +313,7 @@ PEAL_TEST(what_comes_by_a_proxy_that_leads_nowhere_is_dead)
 static void lose_kernel_between(int home)
 {
 	uint64_t actors[ACTORS];
-	struct street s;
+	struct fixture s;
 	uint32_t i, by;
 
 	/* an open link would keep the kernel from draining */
@@ -318,7 +323,7 @@ static void lose_kernel_between(int home)
 		for (by = BY_OTHER_LINK; by < BY_TOPIC; by++)
 			send_note(&s, (enum sender)by);
 	CHECK_EQ(settle(&s, s.newest, home).notes, notes_sent(&s));
-	CHECK_OK(peal_kernel_drain(s.k[1], PATIENCE));
+	CHECK_OK(peal_kernel_drain(s.k[1], MAX_WAIT));
 	CHECK_OK(peal_kernel_destroy(s.k[1]));
 	s.k[1] = s.k[0];
 	for (by = BY_OTHER_LINK; by < BY_TOPIC; by++)
@@ -330,22 +335,22 @@ static void lose_kernel_between(int home)
 	CHECK_OK(peal_actor_retire(s.rt, s.newest));
 	CHECK_OK(peal_actor_spawn_many(s.k[0], "guest", NULL, ACTORS - 4,
 				       actors));
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(a_proxy_leads_past_a_kernel_that_is_gone)
+PEAL_TEST(proxy_bypasses_ended_kernel)
 {
 	lose_kernel_between(2);
 }
 
-PEAL_TEST(a_proxy_leads_to_an_actor_of_its_own_kernel)
+PEAL_TEST(proxy_resolves_to_actor_of_same_kernel)
 {
 	lose_kernel_between(0);
 }
 
 /* ---- refusals ------------------------------------------------------------ */
 
-static void expect_refused(struct street *s, int kernel, uint64_t address,
+static void expect_refused(struct fixture *s, int kernel, uint64_t address,
 			   uint32_t worker, int code, const char *text)
 {
 	struct peal_proxy_options o = { .size = sizeof(o), .worker = worker };
@@ -356,15 +361,15 @@ static void expect_refused(struct street *s, int kernel, uint64_t address,
 	CHECK_EQ(proxy, 7);
 }
 
-PEAL_TEST(what_cannot_have_a_proxy_is_refused)
+PEAL_TEST(invalid_proxies_are_refused)
 {
 	struct peal_kernel_options o = { .size = sizeof(o), .lanes = lanes };
 	struct peal_kernel *mine, *bare = NULL, *tight = NULL;
 	uint64_t guest, lone, actors[ACTORS], proxy;
-	struct street s;
+	struct fixture s;
 	uint32_t i;
 
-	open_street(&s);
+	open_fixture(&s);
 	mine = s.k[0];
 	guest = spawn(s.k[1], "guest", 0);
 	CHECK_EQ(peal_proxy_create(NULL, guest, NULL, &proxy), PEAL_EINVAL);
@@ -380,16 +385,16 @@ PEAL_TEST(what_cannot_have_a_proxy_is_refused)
 	expect_refused(&s, 0, lone, 0, PEAL_ENOTSUP, "has no mailboxes");
 	s.k[0] = bare;
 	expect_refused(&s, 0, guest, 0, PEAL_ENOTSUP, "has no mailboxes");
-	CHECK_OK(peal_kernel_stop(bare, PATIENCE));
+	CHECK_OK(peal_kernel_stop(bare, MAX_WAIT));
 	expect_refused(&s, 0, guest, 0, PEAL_ESTOPPED, "has ended");
 	s.k[0] = mine;
 	expect_refused(&s, 0, lone, 0, PEAL_ESTOPPED, "has ended");
-	/* leaves 0 passage_slots, as the sum is at most 2^20 */
+	/* leaves 0 forward_slots, as the sum is at most 2^20 */
 	o.mailbox_slots = 1 << 20;
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_guest, &o, &tight));
 	lone = spawn(tight, "guest", 0);
 	expect_refused(&s, 0, lone, 0, PEAL_ENOTSUP, "too few for");
-	CHECK_OK(peal_kernel_stop(tight, PATIENCE));
+	CHECK_OK(peal_kernel_stop(tight, MAX_WAIT));
 	CHECK_OK(peal_actor_spawn_many(s.k[0], "guest", NULL, ACTORS, actors));
 	expect_refused(&s, 0, guest, 0, PEAL_ENOSPC, "a proxy takes one");
 	CHECK_OK(peal_actor_retire(s.rt, actors[5]));
@@ -397,16 +402,16 @@ PEAL_TEST(what_cannot_have_a_proxy_is_refused)
 		CHECK_OK(peal_proxy_create(s.k[0], guest, NULL, &proxy));
 		CHECK_OK(peal_proxy_destroy(s.rt, proxy));
 	}
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(a_worker_without_a_port_is_named)
+PEAL_TEST(worker_without_free_port_is_named)
 {
 	uint64_t guest[1], proxy;
-	struct street s;
+	struct fixture s;
 	uint32_t i;
 
-	open_street(&s);
+	open_fixture(&s);
 	guest[0] = spawn(s.k[1], "guest", 0);
 	for (i = 0; i < 4; i++) /* takes all ports of worker 0 */
 		spawn(s.k[0], "porter", 0);
@@ -422,18 +427,18 @@ PEAL_TEST(a_worker_without_a_port_is_named)
 	spawn_herald(&s, BY_TELL, 0);
 	send_note(&s, BY_TELL);
 	CHECK_EQ(settle(&s, proxy, 1).notes, 1);
-	close_street(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST_MAIN(RUN_LANES(handlers_tell_an_actor_on_another_device);
-	       RUN_LANES(a_proxy_leads_to_its_actor_wherever_that_moves);
-	       RUN_LANES(two_kernels_tell_each_other_without_end);
-	       RUN_LANES(a_pool_has_proxies_and_another_program);
-	       RUN_LANES(a_request_is_handed_on_to_a_proxy);
-	       RUN_LANES(for_the_host_a_proxy_is_an_address_of_its_actor);
-	       RUN_LANES(the_end_of_an_actor_is_that_of_its_proxies);
-	       RUN_LANES(what_comes_by_a_proxy_that_leads_nowhere_is_dead);
-	       RUN_LANES(a_proxy_leads_past_a_kernel_that_is_gone);
-	       RUN_LANES(a_proxy_leads_to_an_actor_of_its_own_kernel);
-	       RUN_LANES(what_cannot_have_a_proxy_is_refused);
-	       RUN_LANES(a_worker_without_a_port_is_named);)
+PEAL_TEST_MAIN(RUN_LANES(handlers_tell_an_actor_of_other_device);
+	       RUN_LANES(proxy_follows_its_migrating_actor);
+	       RUN_LANES(endless_mutual_tells_do_not_deadlock);
+	       RUN_LANES(pool_has_proxies_in_kernel_of_other_program);
+	       RUN_LANES(request_is_delegated_to_a_proxy);
+	       RUN_LANES(host_treats_proxy_as_actor_address);
+	       RUN_LANES(actor_end_frees_its_proxies);
+	       RUN_LANES(messages_by_dangling_proxy_are_dead);
+	       RUN_LANES(proxy_bypasses_ended_kernel);
+	       RUN_LANES(proxy_resolves_to_actor_of_same_kernel);
+	       RUN_LANES(invalid_proxies_are_refused);
+	       RUN_LANES(worker_without_free_port_is_named);)

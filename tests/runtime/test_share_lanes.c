@@ -6,6 +6,8 @@
  * and each lane puts one message. The workers send all messages that they take
  * to an endpoint, which checks every word.
  */
+
+#include <peal/memory.h>
 #include "queues/stress.h"
 #include "queues/topic.h"
 #include "queues/work.h"
@@ -73,7 +75,7 @@ static void make_workers(struct share *s, uint32_t lanes, uint32_t bytes)
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = WORKERS,
 					 .lanes = lanes,
-					 .end_with_inputs = 1 };
+					 .drain_when_inputs_end = 1 };
 	struct peal_link_options in = {
 		.capacity = 16, .message_bytes = sizeof(struct share_turn)
 	};
@@ -107,8 +109,8 @@ static void tell(struct share *s, uint32_t worker, uint16_t type)
 	uint64_t word;
 
 	CHECK_OK(peal_send(s->endpoint, worker, type, &s->turn[worker],
-			   sizeof(s->turn[worker]), PATIENCE));
-	CHECK_OK(peal_receive(s->endpoint, &word, sizeof(word), &r, PATIENCE));
+			   sizeof(s->turn[worker]), MAX_WAIT));
+	CHECK_OK(peal_receive(s->endpoint, &word, sizeof(word), &r, MAX_WAIT));
 	CHECK_EQ(r.type, type);
 	CHECK_EQ(r.input, worker);
 }
@@ -163,9 +165,9 @@ static void end(struct share *s)
 	uint32_t i;
 
 	for (i = 0; i < WORKERS; i++)
-		CHECK_OK(peal_send_end(s->endpoint, i, PATIENCE));
-	CHECK_EQ(peal_receive_peek(s->endpoint, &r, PATIENCE), PEAL_EEND);
-	CHECK_OK(peal_kernel_wait(s->kernel, PATIENCE));
+		CHECK_OK(peal_send_end(s->endpoint, i, MAX_WAIT));
+	CHECK_EQ(peal_receive_peek(s->endpoint, &r, MAX_WAIT), PEAL_EEND);
+	CHECK_OK(peal_kernel_wait(s->kernel, MAX_WAIT));
 	harness_conserved(s->rt);
 	for (i = 0; i < 2 * WORKERS; i++)
 		CHECK_OK(peal_link_destroy(s->link[i]));
@@ -257,7 +259,7 @@ static void all(int topic, uint32_t lanes, uint32_t bytes)
 SHARES(STRESS_TEST)
 
 /* Negative control: the counters agree, the messages do not. */
-PEAL_TEST(message_in_place_of_another_is_caught)
+PEAL_TEST(substituted_message_is_caught)
 {
 	uint64_t i;
 
@@ -274,5 +276,5 @@ PEAL_TEST(message_in_place_of_another_is_caught)
 	}
 }
 
-PEAL_TEST_MAIN(SHARES(STRESS_RUN) RUN(message_in_place_of_another_is_caught);
-	       stress_say();)
+PEAL_TEST_MAIN(SHARES(STRESS_RUN) RUN(substituted_message_is_caught);
+	       stress_print_total();)

@@ -3,13 +3,17 @@
  * Handlers spawn and end actors. The cases check states, ports, addresses and
  * the limit of actor slots. They also check the host's calls on such actors.
  */
-#include "runtime/spawn_scene.h"
+
+#include <peal/monitor.h>
+#include <peal/name.h>
+#include <peal/stall.h>
+#include "runtime/spawn_fixture.h"
 
 /* ---- life ---------------------------------------------------------------- */
 
-PEAL_TEST(a_handler_makes_an_actor_that_has_messages_and_ends_it)
+PEAL_TEST(handler_spawns_and_retires_an_actor)
 {
-	struct scene s = scene_plain(4);
+	struct fixture s = fixture_plain(4);
 	struct peal_monitor_options o = { .size = sizeof(o), .tag = 5 };
 	struct spawns_state state;
 	struct peal_received r;
@@ -30,7 +34,7 @@ PEAL_TEST(a_handler_makes_an_actor_that_has_messages_and_ends_it)
 	CHECK_EQ(state.hellos, 1);
 	CHECK_EQ(state.count, 2);
 	CHECK_OK(end(&s, actor));
-	CHECK_OK(peal_receive(ear, &down, sizeof(down), &r, PATIENCE));
+	CHECK_OK(peal_receive(ear, &down, sizeof(down), &r, MAX_WAIT));
 	CHECK_EQ(r.down, 1);
 	CHECK_EQ(down.actor, actor);
 	CHECK_EQ(down.reason, PEAL_DOWN_RETIRED);
@@ -40,12 +44,12 @@ PEAL_TEST(a_handler_makes_an_actor_that_has_messages_and_ends_it)
 	say(&s, actor, SPAWNS_COUNT);
 	EVENTUALLY(harness_info(s.link[0]).dead[PEAL_REASON_NO_ACTOR] == 1);
 	CHECK_EQ(info_of(&s).failed, 0);
-	scene_close(&s, 0);
+	fixture_close(&s, 0);
 }
 
-PEAL_TEST(a_room_is_used_again_with_another_address)
+PEAL_TEST(reused_slot_has_a_new_address)
 {
-	struct scene s = scene_plain(1);
+	struct fixture s = fixture_plain(1);
 	uint64_t first = make(&s, 1), before = first, actor = 0;
 	uint32_t i;
 
@@ -60,16 +64,16 @@ PEAL_TEST(a_room_is_used_again_with_another_address)
 		say(&s, before, SPAWNS_COUNT); /* a retired address */
 		CHECK_OK(end(&s, actor));
 	}
-	scene_quiet(&s);
+	fixture_quiet(&s);
 	CHECK_EQ(info_of(&s).failed, 0);
 	EVENTUALLY(harness_info(s.link[0]).dead[PEAL_REASON_NO_ACTOR] ==
 		   PEAL_ACTOR_GENERATIONS);
-	scene_close(&s, 0);
+	fixture_close(&s, 0);
 }
 
-PEAL_TEST(messages_under_way_do_not_come_to_who_has_the_room_next)
+PEAL_TEST(in_flight_messages_do_not_reach_next_slot_owner)
 {
-	struct scene s = scene_plain(1);
+	struct fixture s = fixture_plain(1);
 	struct spawns_order o = {
 		.handler = SPAWNS_CHILD, .n = 3, .value = 7, .init_bytes = 8
 	};
@@ -79,21 +83,21 @@ PEAL_TEST(messages_under_way_do_not_come_to_who_has_the_room_next)
 	CHECK_OK(o.result);
 	actor = (s.maker[0] >> 32 << 32) | o.actor;
 	say(&s, actor, SPAWNS_HELLO);
-	scene_quiet(&s);
-	CHECK_EQ(info_of(&s).mail_dead, 3);
+	fixture_quiet(&s);
+	CHECK_EQ(info_of(&s).mailbox_dead, 3);
 	CHECK_EQ(info_of(&s).failed, 0);
 	CHECK_EQ(state_of(&s, actor).count, 0);
-	scene_close(&s, 1);
+	fixture_close(&s, 1);
 }
 
-PEAL_TEST(who_ends_itself_has_its_state_until_its_handler_returns)
+PEAL_TEST(self_retired_actor_keeps_state_until_return)
 {
-	struct scene s = scene_plain(1);
+	struct fixture s = fixture_plain(1);
 	struct spawns_order none = { .n = 0 };
 	uint64_t actor = make(&s, 3), next;
 
 	say(&s, actor, SPAWNS_LEAVE);
-	scene_quiet(&s);
+	fixture_quiet(&s);
 	CHECK_EQ(info_of(&s).failed, 0);
 	CHECK_EQ(info_of(&s).retired, 1);
 	/* its own spawn failed: its actor slot was not yet free */
@@ -104,35 +108,35 @@ PEAL_TEST(who_ends_itself_has_its_state_until_its_handler_returns)
 	say(&s, next, SPAWNS_HELLO);
 	say(&s, next, SPAWNS_LEAVE); /* again, in this actor slot */
 	say(&s, next, SPAWNS_COUNT);
-	scene_quiet(&s);
+	fixture_quiet(&s);
 	CHECK_EQ(obey(&s, 0, SPAWNS_LEAVES, none).value, 2);
 	EVENTUALLY(harness_info(s.link[0]).dead[PEAL_REASON_NO_ACTOR] == 1);
 	next = make(&s, 5);
 	CHECK_OK(end(&s, next));
 	CHECK_EQ(info_of(&s).failed, 0);
-	scene_close(&s, 0);
+	fixture_close(&s, 0);
 }
 
-PEAL_TEST(who_ends_itself_has_none_of_the_messages_behind)
+PEAL_TEST(self_retired_actor_gets_no_queued_messages)
 {
-	struct scene s = scene_plain(1);
+	struct fixture s = fixture_plain(1);
 	uint64_t actor;
 
 	CHECK_OK(try_make(&s, SPAWNS_MUTE, 1, 0, &actor));
 	/* all three messages are queued before the first is handled */
-	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
 	say(&s, actor, SPAWNS_COUNT);
 	say(&s, actor, SPAWNS_LEAVE);
 	say(&s, actor, SPAWNS_COUNT);
 	CHECK_OK(peal_kernel_resume(s.k));
 	EVENTUALLY(harness_info(s.link[0]).queued == 0);
 	EVENTUALLY(harness_info(s.link[0]).dead[PEAL_REASON_NO_ACTOR] == 1);
-	scene_close(&s, 0);
+	fixture_close(&s, 0);
 }
 
-PEAL_TEST(all_rooms_are_used_and_each_is_given_once)
+PEAL_TEST(all_spawn_slots_are_used_exactly_once)
 {
-	struct scene s = scene_plain(40);
+	struct fixture s = fixture_plain(40);
 	struct spawns_order o = { .handler = SPAWNS_CHILD,
 				  .n = 41,
 				  .init_bytes = 8 };
@@ -162,16 +166,16 @@ PEAL_TEST(all_rooms_are_used_and_each_is_given_once)
 				CHECK(PEAL_ACTOR_INDEX(actor[i]) !=
 				      PEAL_ACTOR_INDEX(actor[j]));
 	}
-	scene_quiet(&s);
+	fixture_quiet(&s);
 	CHECK_EQ(info_of(&s).failed, 0);
 	for (i = 0; i < 40; i++)
 		CHECK_EQ(state_of(&s, actor[i]).hellos, 1);
-	scene_close(&s, 40);
+	fixture_close(&s, 40);
 }
 
-PEAL_TEST(a_million_are_made_and_ended)
+PEAL_TEST(million_actors_are_spawned_and_retired)
 {
-	struct scene s = scene_plain(1000);
+	struct fixture s = fixture_plain(1000);
 	struct spawns_order o = { .handler = SPAWNS_CHILD,
 				  .n = lanes == 1 ? 20000 : 1000,
 				  .init_bytes = 16 };
@@ -185,25 +189,25 @@ PEAL_TEST(a_million_are_made_and_ended)
 	}
 	CHECK_EQ(info_of(&s).spawned, 50ULL * o.n);
 	CHECK_EQ(info_of(&s).retired, 50ULL * o.n);
-	scene_close(&s, 0);
+	fixture_close(&s, 0);
 }
 
 /* ---- ports --------------------------------------------------------------- */
 
-static struct spawns_state heard(struct scene *s, uint16_t type)
+static struct spawns_state heard(struct fixture *s, uint16_t type)
 {
 	struct spawns_state state;
 	struct peal_received r;
 
-	CHECK_OK(peal_receive(s->e, &state, sizeof(state), &r, PATIENCE));
+	CHECK_OK(peal_receive(s->e, &state, sizeof(state), &r, MAX_WAIT));
 	CHECK_EQ(r.type, type);
 	CHECK_EQ(r.from, s->maker[0]);
 	return state;
 }
 
-PEAL_TEST(an_actor_of_a_handler_sends_by_the_ports_of_another)
+PEAL_TEST(spawned_actor_sends_by_shared_ports)
 {
-	struct scene s = scene_plain(4);
+	struct fixture s = fixture_plain(4);
 	struct spawns_state state;
 	uint64_t first, second, third;
 
@@ -221,12 +225,12 @@ PEAL_TEST(an_actor_of_a_handler_sends_by_the_ports_of_another)
 	third = (s.maker[0] >> 32 << 32) | heard(&s, SPAWNS_BREED).made;
 	say(&s, third, SPAWNS_SAY);
 	CHECK_EQ(heard(&s, SPAWNS_SAY).value, 12);
-	scene_close(&s, 2);
+	fixture_close(&s, 2);
 }
 
-PEAL_TEST(who_has_the_ports_outlives_those_that_share_them)
+PEAL_TEST(port_owner_outlives_sharing_actors)
 {
-	struct scene s = scene_plain(4);
+	struct fixture s = fixture_plain(4);
 	struct peal_actor_options sharing = { .size = sizeof(sharing) };
 	uint64_t owner = harness_spawn(s.k, "maker", 0), sharer, a, b, other[2];
 
@@ -242,23 +246,25 @@ PEAL_TEST(who_has_the_ports_outlives_those_that_share_them)
 	CHECK_OK(peal_actor_retire_many(s.rt, other, 2));
 	/* sharing with an actor that shares means sharing with the owner */
 	owner = harness_spawn(s.k, "maker", 0);
-	sharing.ports_of = owner;
+	sharing.share_ports_with = owner;
 	CHECK_OK(peal_actor_spawn(s.k, "maker", &sharing, &sharer));
 	CHECK_OK(try_make(&s, SPAWNS_SPEAKER, 1, sharer, &a));
 	CHECK_OK(peal_actor_retire(s.rt, sharer));
 	CHECK_EQ(peal_actor_retire(s.rt, owner), PEAL_EBUSY);
 	CHECK_OK(peal_actor_retire(s.rt, a));
 	CHECK_OK(peal_actor_retire(s.rt, owner));
-	scene_close(&s, 0);
+	fixture_close(&s, 0);
 }
 
-PEAL_TEST(who_has_the_ports_may_have_a_mailbox_with_a_limit)
+PEAL_TEST(port_owner_may_have_a_mailbox_limit)
 {
-	struct peal_kernel_options k = { .spawn_rooms = 2, .max_limits = 4 };
-	struct scene s = scene_open(k);
+	struct peal_kernel_options k = { .max_spawned_actors = 2,
+					 .max_mailbox_limits = 4 };
+	struct fixture s = fixture_open(k);
 	struct peal_actor_options limited = { .size = sizeof(limited),
 					      .mailbox_limit = 4,
-					      .mailbox_full = PEAL_FULL_FAIL };
+					      .mailbox_overflow =
+						      PEAL_OVERFLOW_FAIL };
 	uint64_t owner, actor;
 
 	CHECK_OK(peal_actor_spawn(s.k, "other", &limited, &owner));
@@ -267,14 +273,14 @@ PEAL_TEST(who_has_the_ports_may_have_a_mailbox_with_a_limit)
 	CHECK_EQ(peal_actor_retire(s.rt, owner), PEAL_EBUSY);
 	CHECK_OK(peal_actor_retire(s.rt, (s.maker[0] >> 32 << 32) | 64));
 	CHECK_OK(peal_actor_retire(s.rt, owner));
-	scene_close(&s, 0);
+	fixture_close(&s, 0);
 }
 
 /* ---- refusals ------------------------------------------------------------ */
 
-PEAL_TEST(what_cannot_be_made_is_refused)
+PEAL_TEST(invalid_spawns_are_refused)
 {
-	struct scene s = scene_plain(4);
+	struct fixture s = fixture_plain(4);
 	struct spawns_order o = { .handler = SPAWNS_CHILD, .n = 1 };
 	uint64_t child = harness_spawn(s.k, "child", 0), actor;
 
@@ -297,13 +303,14 @@ PEAL_TEST(what_cannot_be_made_is_refused)
 	CHECK_EQ(end(&s, child), PEAL_EINVAL); /* the host spawned it */
 	CHECK_EQ(end(&s, 1 << 20), PEAL_EINVAL);
 	CHECK_OK(peal_actor_retire(s.rt, child));
-	scene_close(&s, 4);
+	fixture_close(&s, 4);
 }
 
-PEAL_TEST(a_worker_has_its_own_rooms)
+PEAL_TEST(each_worker_has_its_own_spawn_slots)
 {
-	struct peal_kernel_options k = { .workers = 2, .spawn_rooms = 2 };
-	struct scene s = scene_open(k);
+	struct peal_kernel_options k = { .workers = 2,
+					 .max_spawned_actors = 2 };
+	struct fixture s = fixture_open(k);
 	struct spawns_order o = { .handler = SPAWNS_CHILD,
 				  .n = 3,
 				  .init_bytes = 8 };
@@ -321,20 +328,20 @@ PEAL_TEST(a_worker_has_its_own_rooms)
 	CHECK_EQ(obey(&s, 1, SPAWNS_END, got).result, 0);
 	/* an actor of another worker does not share its ports */
 	o.handler = SPAWNS_SPEAKER;
-	o.ports_of = (uint32_t)s.maker[0];
+	o.share_ports_with = (uint32_t)s.maker[0];
 	CHECK_EQ(obey(&s, 1, SPAWNS_MAKE, o).result, PEAL_ENOENT);
-	scene_close(&s, 2);
+	fixture_close(&s, 2);
 }
 
-PEAL_TEST(without_rooms_there_are_none)
+PEAL_TEST(spawn_without_slots_returns_enotsup)
 {
 	struct peal_kernel_options o = { .workers = 1 };
-	struct scene s = scene_open(o);
+	struct fixture s = fixture_open(o);
 	uint64_t actor;
 
 	CHECK_EQ(try_make(&s, SPAWNS_CHILD, 1, 0, &actor), PEAL_ENOTSUP);
 	CHECK_EQ(end(&s, s.maker[0]), PEAL_ENOTSUP);
-	scene_close(&s, 0);
+	fixture_close(&s, 0);
 }
 
 static void refused(struct peal_runtime *rt, struct peal_kernel_options o,
@@ -348,26 +355,27 @@ static void refused(struct peal_runtime *rt, struct peal_kernel_options o,
 	CHECK(strstr(peal_last_error()->text, text));
 }
 
-PEAL_TEST(options_that_are_too_large_are_refused)
+PEAL_TEST(oversized_spawn_options_are_refused)
 {
 	struct peal_runtime *rt = harness_open(1, "");
-	struct peal_kernel_options rooms = { .spawn_rooms = (1 << 24) + 1 };
+	struct peal_kernel_options rooms = { .max_spawned_actors =
+						     (1 << 24) + 1 };
 	struct peal_kernel_options all = { .workers = 4,
 					   .max_actors = 1 << 20,
-					   .spawn_rooms = 1 << 22 };
-	struct peal_kernel_options states = { .spawn_state_bytes = 8 };
+					   .max_spawned_actors = 1 << 22 };
+	struct peal_kernel_options states = { .spawned_state_bytes = 8 };
 
-	refused(rt, rooms, "spawn_rooms");
+	refused(rt, rooms, "max_spawned_actors");
 	refused(rt, all, "come to 17825792 actors");
-	refused(rt, states, "no spawn_rooms");
+	refused(rt, states, "no max_spawned_actors");
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* ---- calls of the host --------------------------------------------------- */
 
-PEAL_TEST(the_host_links_names_and_ends_what_a_handler_has_made)
+PEAL_TEST(host_links_names_and_retires_spawned_actors)
 {
-	struct scene s = scene_plain(2);
+	struct fixture s = fixture_plain(2);
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_link *link;
 	uint64_t actor = make(&s, 1), next, found = 0, any = 0;
@@ -376,7 +384,7 @@ PEAL_TEST(the_host_links_names_and_ends_what_a_handler_has_made)
 	CHECK_OK(peal_name_find(s.rt, "guest", &found));
 	CHECK_EQ(found, actor);
 	link = harness_from(s.rt, s.e, 9, actor, none);
-	CHECK_OK(peal_send(s.e, 9, SPAWNS_COUNT, &any, sizeof(any), PATIENCE));
+	CHECK_OK(peal_send(s.e, 9, SPAWNS_COUNT, &any, sizeof(any), MAX_WAIT));
 	CHECK_EQ(state_of(&s, actor).count, 1);
 	CHECK_OK(peal_actor_retire(s.rt, actor)); /* despite the link */
 	CHECK_EQ(peal_name_find(s.rt, "guest", &found), PEAL_ENOENT);
@@ -387,7 +395,7 @@ PEAL_TEST(the_host_links_names_and_ends_what_a_handler_has_made)
 	make(&s, 2);
 	next = make(&s, 3);
 	CHECK_EQ(PEAL_ACTOR_INDEX(next), PEAL_ACTOR_INDEX(actor));
-	CHECK_OK(peal_send(s.e, 9, SPAWNS_COUNT, &any, sizeof(any), PATIENCE));
+	CHECK_OK(peal_send(s.e, 9, SPAWNS_COUNT, &any, sizeof(any), MAX_WAIT));
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 1);
 	CHECK_EQ(state_of(&s, next).count, 0);
 	/* if a handler ends an actor, the actor's name is free again */
@@ -395,18 +403,18 @@ PEAL_TEST(the_host_links_names_and_ends_what_a_handler_has_made)
 	CHECK_EQ(peal_name_set(s.rt, s.maker[0], "guest"), PEAL_EEXIST);
 	CHECK_OK(end(&s, next));
 	CHECK_OK(peal_name_set(s.rt, s.maker[0], "guest"));
-	scene_close(&s, 1);
+	fixture_close(&s, 1);
 }
 
-PEAL_TEST(the_host_refuses_what_it_cannot_do_with_them)
+PEAL_TEST(host_refuses_invalid_calls_on_spawned_actors)
 {
-	struct scene s = scene_plain(2);
+	struct fixture s = fixture_plain(2);
 	struct peal_actor_options sharing = { .size = sizeof(sharing) };
 	uint64_t actor, speaker, other;
 
 	actor = make(&s, 1);
 	CHECK_OK(try_make(&s, SPAWNS_SPEAKER, 1, s.maker[0], &speaker));
-	sharing.ports_of = speaker;
+	sharing.share_ports_with = speaker;
 	CHECK_EQ(peal_actor_spawn(s.k, "maker", &sharing, &other), PEAL_EINVAL);
 	CHECK(strstr(peal_last_error()->text, "made by a handler"));
 	CHECK_EQ(peal_connect(s.rt, speaker, 0, peal_endpoint_address(s.e),
@@ -416,29 +424,29 @@ PEAL_TEST(the_host_refuses_what_it_cannot_do_with_them)
 	CHECK_EQ(peal_connect(s.rt, actor, 0, peal_endpoint_address(s.e), NULL,
 			      NULL),
 		 PEAL_ENOENT);
-	CHECK_OK(peal_kernel_stop(s.k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(s.k, MAX_WAIT));
 	CHECK_EQ(peal_actor_retire(s.rt, actor), PEAL_ESTOPPED);
-	scene_close(&s, 2);
+	fixture_close(&s, 2);
 }
 
-PEAL_TEST(a_handler_of_such_an_actor_is_named_when_it_is_stuck)
+PEAL_TEST(stall_report_names_handler_of_spawned_actor)
 {
-	struct scene s = scene_plain(2);
-	struct peal_stuck cause;
+	struct fixture s = fixture_plain(2);
+	struct peal_stall cause;
 	uint64_t actor = make(&s, 1);
 
 	say(&s, actor, SPAWNS_SPIN);
-	EVENTUALLY(peal_stuck(s.rt, MS, &cause, 1) == 1 &&
-		   cause.cause == PEAL_STUCK_HANDLER);
+	EVENTUALLY(peal_stall_report(s.rt, MS, &cause, 1) == 1 &&
+		   cause.cause == PEAL_STALL_HANDLER);
 	CHECK_EQ(cause.address, actor);
 	CHECK(strstr(cause.text, "is in handler 'child' of actor 64"));
-	CHECK_OK(peal_kernel_abort(s.k, PATIENCE));
+	CHECK_OK(peal_kernel_abort(s.k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-PEAL_TEST(who_fails_is_down_and_its_room_comes_back)
+PEAL_TEST(failed_spawned_actor_frees_its_slot)
 {
-	struct scene s = scene_plain(1);
+	struct fixture s = fixture_plain(1);
 	uint64_t actor = make(&s, 1), next;
 
 	say(&s, actor, SPAWNS_FAIL);
@@ -450,7 +458,7 @@ PEAL_TEST(who_fails_is_down_and_its_room_comes_back)
 	say(&s, next, SPAWNS_HELLO);
 	say(&s, next, SPAWNS_COUNT);
 	CHECK_EQ(state_of(&s, next).count, 1);
-	scene_close(&s, 1);
+	fixture_close(&s, 1);
 }
 
 /* ---- storms -------------------------------------------------------------- */
@@ -466,7 +474,7 @@ PEAL_TEST(who_fails_is_down_and_its_room_comes_back)
 static void storm(struct peal_kernel_options k, uint32_t turns, uint32_t depth,
 		  int pause)
 {
-	struct scene s = scene_open(k);
+	struct fixture s = fixture_open(k);
 	struct spawns_order o = { .n = TREES, .value = depth }, none = { 0 };
 	uint64_t all = 0;
 	uint32_t turn, i;
@@ -481,69 +489,68 @@ static void storm(struct peal_kernel_options k, uint32_t turns, uint32_t depth,
 		}
 		if (!pause)
 			continue;
-		CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
 		CHECK_OK(peal_kernel_resume(s.k));
 	}
 	EVENTUALLY(info_of(&s).spawned == info_of(&s).retired);
-	scene_quiet(&s);
+	fixture_quiet(&s);
 	for (i = 0; i < s.n; i++)
 		all += obey(&s, i, SPAWNS_LEAVES, none).value;
 	CHECK_EQ(info_of(&s).failed, 0);
-	CHECK_EQ(info_of(&s).mail_dead, 0);
+	CHECK_EQ(info_of(&s).mailbox_dead, 0);
 	CHECK_EQ(all % (1ULL << depth), 0);
 	CHECK(all <= ((uint64_t)TREES * s.n * turns) << depth);
-	if (k.spawn_rooms >= ((uint64_t)TREES * turns) << depth)
+	if (k.max_spawned_actors >= ((uint64_t)TREES * turns) << depth)
 		CHECK_EQ(all, ((uint64_t)TREES * s.n * turns) << depth);
-	scene_close(&s, 0);
+	fixture_close(&s, 0);
 }
 
-PEAL_TEST(trees_grow_on_all_workers)
+PEAL_TEST(spawn_trees_complete_on_all_workers)
 {
 	struct peal_kernel_options k = { .workers = 3,
 					 .mailbox_slots = 8192,
-					 .spawn_rooms = TREES << 8 };
+					 .max_spawned_actors = TREES << 8 };
 
 	storm(k, 1, 8, 0);
 }
 
-PEAL_TEST(trees_grow_where_there_is_little_room)
+PEAL_TEST(spawn_trees_complete_with_few_slots)
 {
 	struct peal_kernel_options k = { .workers = 2,
 					 .mailbox_slots = 16384,
-					 .spawn_rooms = 7 };
+					 .max_spawned_actors = 7 };
 
 	storm(k, lanes == 1 ? 60 : 10, 5, 0);
 }
 
-PEAL_TEST(trees_grow_while_the_kernel_is_suspended_and_over_epochs)
+PEAL_TEST(spawn_trees_complete_over_suspends_and_epochs)
 {
 	struct peal_kernel_options k = { .workers = 2,
 					 .mailbox_slots = 16384,
-					 .spawn_rooms = 40,
+					 .max_spawned_actors = 40,
 					 .epoch_ns = 2 * MS };
 
 	storm(k, lanes == 1 ? 30 : 6, 6, 1);
 }
 
-PEAL_TEST_MAIN(
-	RUN_LANES(a_handler_makes_an_actor_that_has_messages_and_ends_it);
-	RUN_LANES(a_room_is_used_again_with_another_address);
-	RUN_LANES(messages_under_way_do_not_come_to_who_has_the_room_next);
-	RUN_LANES(who_ends_itself_has_its_state_until_its_handler_returns);
-	RUN_LANES(who_ends_itself_has_none_of_the_messages_behind);
-	RUN_LANES(all_rooms_are_used_and_each_is_given_once);
-	RUN_LANES(a_million_are_made_and_ended);
-	RUN_LANES(an_actor_of_a_handler_sends_by_the_ports_of_another);
-	RUN_LANES(who_has_the_ports_outlives_those_that_share_them);
-	RUN_LANES(who_has_the_ports_may_have_a_mailbox_with_a_limit);
-	RUN_LANES(what_cannot_be_made_is_refused);
-	RUN_LANES(a_worker_has_its_own_rooms);
-	RUN_LANES(without_rooms_there_are_none);
-	RUN_LANES(options_that_are_too_large_are_refused);
-	RUN_LANES(the_host_links_names_and_ends_what_a_handler_has_made);
-	RUN_LANES(the_host_refuses_what_it_cannot_do_with_them);
-	RUN_LANES(a_handler_of_such_an_actor_is_named_when_it_is_stuck);
-	RUN_LANES(who_fails_is_down_and_its_room_comes_back);
-	RUN_LANES(trees_grow_on_all_workers);
-	RUN_LANES(trees_grow_where_there_is_little_room);
-	RUN_LANES(trees_grow_while_the_kernel_is_suspended_and_over_epochs);)
+PEAL_TEST_MAIN(RUN_LANES(handler_spawns_and_retires_an_actor);
+	       RUN_LANES(reused_slot_has_a_new_address);
+	       RUN_LANES(in_flight_messages_do_not_reach_next_slot_owner);
+	       RUN_LANES(self_retired_actor_keeps_state_until_return);
+	       RUN_LANES(self_retired_actor_gets_no_queued_messages);
+	       RUN_LANES(all_spawn_slots_are_used_exactly_once);
+	       RUN_LANES(million_actors_are_spawned_and_retired);
+	       RUN_LANES(spawned_actor_sends_by_shared_ports);
+	       RUN_LANES(port_owner_outlives_sharing_actors);
+	       RUN_LANES(port_owner_may_have_a_mailbox_limit);
+	       RUN_LANES(invalid_spawns_are_refused);
+	       RUN_LANES(each_worker_has_its_own_spawn_slots);
+	       RUN_LANES(spawn_without_slots_returns_enotsup);
+	       RUN_LANES(oversized_spawn_options_are_refused);
+	       RUN_LANES(host_links_names_and_retires_spawned_actors);
+	       RUN_LANES(host_refuses_invalid_calls_on_spawned_actors);
+	       RUN_LANES(stall_report_names_handler_of_spawned_actor);
+	       RUN_LANES(failed_spawned_actor_frees_its_slot);
+	       RUN_LANES(spawn_trees_complete_on_all_workers);
+	       RUN_LANES(spawn_trees_complete_with_few_slots);
+	       RUN_LANES(spawn_trees_complete_over_suspends_and_epochs);)

@@ -58,7 +58,7 @@ static void *send_all(void *argument)
 
 	for (i = 0; i < COUNT; i++) {
 		CHECK_OK(
-			peal_send_reserve(a->e, 0, a->bytes, PATIENCE, &place));
+			peal_send_reserve(a->e, 0, a->bytes, MAX_WAIT, &place));
 		harness_fill(place, a->bytes, 1, i);
 		CHECK_OK(peal_send_commit(a->e, 0, (uint16_t)i));
 	}
@@ -83,7 +83,7 @@ static uint64_t calls_of(uint32_t route, uint64_t bytes)
 	harness_link(rt, first, 0, second, o);
 	CHECK(!pthread_create(&sender, NULL, send_all, &a));
 	for (i = 0; i < COUNT; i++) {
-		CHECK_OK(peal_receive_peek(a.e, &r, PATIENCE));
+		CHECK_OK(peal_receive_peek(a.e, &r, MAX_WAIT));
 		CHECK(harness_intact(r.data, r.length, 1, i));
 		CHECK_OK(peal_receive_release(a.e));
 		if (i == 100) /* all threads have begun by now */
@@ -97,7 +97,7 @@ static uint64_t calls_of(uint32_t route, uint64_t bytes)
 	return atomic_exchange(&calls, 0);
 }
 
-PEAL_TEST(the_counter_counts)
+PEAL_TEST(allocation_counter_counts_calls)
 {
 	void *volatile p;
 
@@ -121,7 +121,7 @@ PEAL_TEST(messages_in_the_slab_allocate_nothing)
 	CHECK_EQ(calls_of(PEAL_ROUTE_STAGED, 1000), 0);
 }
 
-PEAL_TEST_MAIN(RUN(the_counter_counts);
+PEAL_TEST_MAIN(RUN(allocation_counter_counts_calls);
 	       RUN(messages_allocate_nothing_on_any_route);
 	       RUN(messages_in_the_slab_allocate_nothing);)
 

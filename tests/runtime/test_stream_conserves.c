@@ -67,16 +67,16 @@ static void *send_all(void *argument)
 		n = length_of(c, i);
 		place = buffer;
 		if (c->in_place)
-			CHECK_OK(peal_send_reserve(c->endpoint, 0, n, PATIENCE,
+			CHECK_OK(peal_send_reserve(c->endpoint, 0, n, MAX_WAIT,
 						   &place));
 		harness_fill(place, n, 7, i);
 		if (c->in_place)
 			CHECK_OK(peal_send_commit(c->endpoint, 0, (uint16_t)i));
 		else
 			CHECK_OK(peal_send(c->endpoint, 0, (uint16_t)i, place,
-					   n, PATIENCE));
+					   n, MAX_WAIT));
 	}
-	CHECK_OK(peal_send_end(c->endpoint, 0, PATIENCE));
+	CHECK_OK(peal_send_end(c->endpoint, 0, MAX_WAIT));
 	free(buffer);
 	return NULL;
 }
@@ -90,10 +90,10 @@ static void receive_all(struct chain *c)
 	CHECK(buffer);
 	for (i = 0; i < c->count; i++) {
 		if (c->in_place)
-			CHECK_OK(peal_receive_peek(c->endpoint, &r, PATIENCE));
+			CHECK_OK(peal_receive_peek(c->endpoint, &r, MAX_WAIT));
 		else
 			CHECK_OK(peal_receive(c->endpoint, buffer, c->bytes, &r,
-					      PATIENCE));
+					      MAX_WAIT));
 		CHECK_EQ(r.length, length_of(c, i));
 		CHECK_EQ(r.sequence, i);
 		CHECK_EQ(r.type, (uint16_t)i);
@@ -101,7 +101,7 @@ static void receive_all(struct chain *c)
 		if (c->in_place)
 			CHECK_OK(peal_receive_release(c->endpoint));
 	}
-	CHECK_EQ(peal_receive(c->endpoint, buffer, c->bytes, &r, PATIENCE),
+	CHECK_EQ(peal_receive(c->endpoint, buffer, c->bytes, &r, MAX_WAIT),
 		 PEAL_EEND);
 	free(buffer);
 }
@@ -112,7 +112,7 @@ static void take_down(struct chain *c)
 	uint64_t bytes = 0, i;
 
 	for (i = 0; i < c->n_kernels; i++)
-		CHECK_OK(peal_kernel_wait(c->kernel[i], PATIENCE));
+		CHECK_OK(peal_kernel_wait(c->kernel[i], MAX_WAIT));
 	harness_watch_end(&c->sampler);
 	for (i = 0; i < c->count; i++)
 		bytes += length_of(c, i);
@@ -168,7 +168,7 @@ PEAL_TEST(chains_of_one_to_three_devices_conserve)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(every_route_carries_the_stream)
+PEAL_TEST(every_route_conserves_the_stream)
 {
 	static const struct {
 		const char *links;
@@ -202,7 +202,7 @@ PEAL_TEST(every_route_carries_the_stream)
 	}
 }
 
-PEAL_TEST(pair_without_peers_never_takes_the_peer_route)
+PEAL_TEST(pair_without_peers_never_uses_the_peer_route)
 {
 	struct peal_runtime *rt = harness_open(2, "0-1:none");
 	struct chain c = chain_of(rt, 2);
@@ -210,8 +210,8 @@ PEAL_TEST(pair_without_peers_never_takes_the_peer_route)
 	build(&c);
 	CHECK(harness_info(c.link[1]).route == PEAL_ROUTE_MAPPED_HOST ||
 	      harness_info(c.link[1]).route == PEAL_ROUTE_STAGED);
-	CHECK_CONTAINS(harness_info(c.link[1]).why, "device 0");
-	CHECK_CONTAINS(harness_info(c.link[1]).why, "device 1");
+	CHECK_CONTAINS(harness_info(c.link[1]).route_reason, "device 0");
+	CHECK_CONTAINS(harness_info(c.link[1]).route_reason, "device 1");
 	harness_watch_end(&c.sampler);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
@@ -254,7 +254,7 @@ PEAL_TEST(messages_of_20_mib_arrive_whole)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(every_policy_and_capacity_carries_the_stream)
+PEAL_TEST(every_policy_and_capacity_conserves_the_stream)
 {
 	static const uint32_t capacities[] = { 1, 2, 64 };
 	struct peal_runtime *rt = harness_open(2, "");
@@ -295,7 +295,7 @@ PEAL_TEST(reserve_without_commit_sends_nothing)
 	harness_fill(place, 24, 3, 0);
 	CHECK_OK(peal_send_commit(c.endpoint, 0, 0));
 	CHECK_EQ(peal_send_commit(c.endpoint, 0, 0), PEAL_EINVAL);
-	CHECK_OK(peal_receive_peek(c.endpoint, &r, PATIENCE));
+	CHECK_OK(peal_receive_peek(c.endpoint, &r, MAX_WAIT));
 	CHECK(harness_intact(r.data, 24, 3, 0));
 	CHECK_OK(peal_receive_peek(c.endpoint, &r, 0)); /* the same message */
 	CHECK_EQ(r.sequence, 0);
@@ -309,9 +309,9 @@ PEAL_TEST(reserve_without_commit_sends_nothing)
 }
 
 PEAL_TEST_MAIN(RUN(chains_of_one_to_three_devices_conserve);
-	       RUN(every_route_carries_the_stream);
-	       RUN(pair_without_peers_never_takes_the_peer_route);
+	       RUN(every_route_conserves_the_stream);
+	       RUN(pair_without_peers_never_uses_the_peer_route);
 	       RUN(messages_of_every_size_arrive_whole);
 	       RUN(messages_of_20_mib_arrive_whole);
-	       RUN(every_policy_and_capacity_carries_the_stream);
+	       RUN(every_policy_and_capacity_conserves_the_stream);
 	       RUN(reserve_without_commit_sends_nothing);)

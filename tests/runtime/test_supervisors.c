@@ -1,53 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Supervisors restart the actors that their strategy selects, and give up after
- * too many failures. A failure costs only the message on which the handler
- * failed. Actors of a supervisor that has given up get no messages.
- */
-#include "runtime/harness.h"
-#include "runtime/ward.h"
+/* Supervisors restart the actors that their strategy selects. After too many
+ * failures a supervisor is exhausted, and its actors get no messages. */
 
-PEAL_DECLARE_PROGRAM(ward);
+#include "runtime/harness.h"
+#include "runtime/supervised.h"
+
+PEAL_DECLARE_PROGRAM(supervised);
 PEAL_DECLARE_PROGRAM(pools);
 
 #define WORKERS 3
-#define WARDS_MAX 16
+#define SUPERVISED_MAX 16
 #define LONG_NS (3600 * SECOND)
 
-/* A kernel of wards. Each ward has a link from the endpoint and one to it. */
-struct home {
+/* Actors that may fail. Each has a link from and to the endpoint. */
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
 	struct peal_kernel *k;
 	uint32_t workers;
-	uint64_t actor[WARDS_MAX];
-	uint64_t name[WARDS_MAX];
-	struct peal_link *link[WARDS_MAX];
+	uint64_t actor[SUPERVISED_MAX], name[SUPERVISED_MAX];
+	struct peal_link *link[SUPERVISED_MAX];
 	uint32_t n;
 	struct peal_link *letters[WORKERS];
 };
 
-static void open_home(struct home *h, uint32_t lanes, uint32_t supervisors)
+static void open_fixture(struct fixture *h, uint32_t lanes, uint32_t n)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = WORKERS,
 					 .lanes = lanes,
-					 .max_inputs = WARDS_MAX,
-					 .max_supervisors = supervisors };
+					 .max_inputs = SUPERVISED_MAX,
+					 .max_supervisors = n };
 
 	memset(h, 0, sizeof(*h));
 	h->rt = harness_open(1, "");
 	h->e = harness_endpoint(h->rt);
-	CHECK_OK(peal_kernel_launch(h->rt, 0, &peal_program_ward, &o, &h->k));
+	CHECK_OK(peal_kernel_launch(h->rt, 0, &peal_program_supervised, &o,
+				    &h->k));
 }
 
-static struct peal_supervisor *make(struct home *h, uint32_t strategy,
+static struct peal_supervisor *make(struct fixture *h, uint32_t strategy,
 				    uint32_t restarts, int64_t period_ns,
 				    struct peal_supervisor *parent)
 {
 	struct peal_supervisor_options o = { .size = sizeof(o),
 					     .strategy = strategy,
-					     .restarts = restarts,
+					     .max_restarts = restarts,
 					     .period_ns = (uint64_t)period_ns,
 					     .parent = parent };
 	struct peal_supervisor *s = NULL;
@@ -56,8 +54,8 @@ static struct peal_supervisor *make(struct home *h, uint32_t strategy,
 	return s;
 }
 
-/* Spawns a ward. Its name is the first word of `init`. Returns its index. */
-static uint32_t add_to(struct home *h, const char *handler,
+/* Spawns an actor. Its name is the first word of `init`. Returns its index. */
+static uint32_t add_to(struct fixture *h, const char *handler,
 		       struct peal_supervisor *s, const void *init,
 		       uint64_t bytes)
 {
@@ -69,7 +67,7 @@ static uint32_t add_to(struct home *h, const char *handler,
 	struct peal_link_options none = { .capacity = 0 };
 	uint32_t i = h->n++;
 
-	CHECK(i < WARDS_MAX);
+	CHECK(i < SUPERVISED_MAX);
 	memcpy(&h->name[i], init, sizeof(h->name[i]));
 	CHECK_OK(peal_actor_spawn(h->k, handler, &o, &h->actor[i]));
 	h->link[i] = harness_from(h->rt, h->e, i, h->actor[i], none);
@@ -77,37 +75,37 @@ static uint32_t add_to(struct home *h, const char *handler,
 	return i;
 }
 
-static uint32_t add(struct home *h, struct peal_supervisor *s)
+static uint32_t add(struct fixture *h, struct peal_supervisor *s)
 {
 	uint64_t name = 1000 + h->n;
 
-	return add_to(h, "ward", s, &name, sizeof(name));
+	return add_to(h, "supervised", s, &name, sizeof(name));
 }
 
-static void tell(struct home *h, uint32_t i, uint16_t type)
+static void tell(struct fixture *h, uint32_t i, uint16_t type)
 {
 	uint64_t nothing = 0;
 
-	CHECK_OK(peal_send(h->e, i, type, &nothing, sizeof(nothing), PATIENCE));
+	CHECK_OK(peal_send(h->e, i, type, &nothing, sizeof(nothing), MAX_WAIT));
 }
 
-/* Asks a ward for its state. */
-static struct ward ask(struct home *h, uint32_t i)
+/* Asks an actor for its state. */
+static struct supervised ask(struct fixture *h, uint32_t i)
 {
 	struct peal_received r;
-	struct ward state;
+	struct supervised state;
 
-	tell(h, i, WARD_ASK);
-	CHECK_OK(peal_receive(h->e, &state, sizeof(state), &r, PATIENCE));
+	tell(h, i, SUPERVISED_ASK);
+	CHECK_OK(peal_receive(h->e, &state, sizeof(state), &r, MAX_WAIT));
 	CHECK_EQ(r.from, h->actor[i]);
 	CHECK_EQ(state.name, h->name[i]);
 	return state;
 }
 
-/* Checks that a ward has counted `before` messages since it last started. */
-static void expect_count(struct home *h, uint32_t i, uint64_t before)
+/* Checks that an actor has counted `before` messages since it last started. */
+static void expect_count(struct fixture *h, uint32_t i, uint64_t before)
 {
-	struct ward state = ask(h, i);
+	struct supervised state = ask(h, i);
 
 	CHECK_EQ(state.count, before + 1);
 	CHECK_EQ(state.spoilt, 0);
@@ -121,35 +119,35 @@ static struct peal_supervisor_info info_of(struct peal_supervisor *s)
 	return info;
 }
 
-/* Waits until all workers have looked at their control words. */
-static void all_look(struct home *h)
+/* Waits until all workers have polled their control words. */
+static void all_look(struct fixture *h)
 {
-	CHECK_OK(peal_kernel_suspend(h->k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(h->k, MAX_WAIT));
 	CHECK_OK(peal_kernel_resume(h->k));
 }
 
-/* Makes a ward fail. Waits until all workers know of the failure. */
-static void fail(struct home *h, uint32_t i)
+/* Makes an actor fail. Waits until all workers know of the failure. */
+static void fail(struct fixture *h, uint32_t i)
 {
-	uint64_t dead = harness_info(h->link[i]).dead[PEAL_REASON_HANDLER];
+	struct peal_link *l = h->link[i];
+	uint64_t dead = harness_info(l).dead[PEAL_REASON_HANDLER];
 
-	tell(h, i, WARD_FAIL);
-	EVENTUALLY(harness_info(h->link[i]).dead[PEAL_REASON_HANDLER] ==
-		   dead + 1);
+	tell(h, i, SUPERVISED_FAIL);
+	EVENTUALLY(harness_info(l).dead[PEAL_REASON_HANDLER] == dead + 1);
 	all_look(h);
 }
 
-static void count_all(struct home *h)
+static void count_all(struct fixture *h)
 {
 	uint32_t i;
 
 	for (i = 0; i < h->n; i++)
-		tell(h, i, WARD_COUNT);
+		tell(h, i, SUPERVISED_COUNT);
 	for (i = 0; i < h->n; i++)
 		ask(h, i);
 }
 
-static void close_home(struct home *h)
+static void close_fixture(struct fixture *h)
 {
 	harness_conserved(h->rt);
 	CHECK_OK(peal_runtime_shutdown(h->rt));
@@ -157,16 +155,16 @@ static void close_home(struct home *h)
 
 /* ---- strategies ---------------------------------------------------------- */
 
-/* Ward 3 of six on three workers fails. Wards first..last must restart. */
+/* Actor 3 of six on three workers fails. Actors first..last must restart. */
 static void strategy(uint32_t lanes, uint32_t strategy, uint32_t first,
 		     uint32_t last)
 {
 	struct peal_supervisor_info info;
 	struct peal_supervisor *s;
-	struct home h;
+	struct fixture h;
 	uint32_t i;
 
-	open_home(&h, lanes, 2);
+	open_fixture(&h, lanes, 2);
 	s = make(&h, strategy, 0, 0, NULL);
 	for (i = 0; i < 6; i++)
 		add(&h, s);
@@ -179,62 +177,62 @@ static void strategy(uint32_t lanes, uint32_t strategy, uint32_t first,
 	CHECK_EQ(info.members, 6);
 	CHECK_EQ(info.failures, 1);
 	CHECK_EQ(info.restarted, last - first + 1);
-	CHECK_EQ(info.given_up, 0);
+	CHECK_EQ(info.exhausted, 0);
 	CHECK_EQ(info.last_actor, h.actor[3]);
-	CHECK_EQ(info.last_error, WARD_ERROR);
-	close_home(&h);
+	CHECK_EQ(info.last_error, SUPERVISED_ERROR);
+	close_fixture(&h);
 }
 
-PEAL_TEST(one_for_one_begins_anew_alone)
+PEAL_TEST(one_for_one_restarts_only_the_failed_actor)
 {
 	strategy(1, PEAL_ONE_FOR_ONE, 3, 3);
 	strategy(32, PEAL_ONE_FOR_ONE, 3, 3);
 }
 
-PEAL_TEST(one_for_all_begins_anew_with_all_of_its_supervisor)
+PEAL_TEST(one_for_all_restarts_the_whole_group)
 {
 	strategy(1, PEAL_ONE_FOR_ALL, 0, 5);
 	strategy(32, PEAL_ONE_FOR_ALL, 0, 5);
 }
 
-PEAL_TEST(rest_for_one_begins_anew_with_those_made_later)
+PEAL_TEST(rest_for_one_restarts_the_following_members)
 {
 	strategy(1, PEAL_REST_FOR_ONE, 3, 5);
 	strategy(32, PEAL_REST_FOR_ONE, 3, 5);
 }
 
-PEAL_TEST(who_has_no_supervisor_goes_on_as_it_is)
+PEAL_TEST(unsupervised_actor_keeps_its_state)
 {
-	struct home h;
-	struct ward state;
+	struct fixture h;
+	struct supervised state;
 
-	open_home(&h, 1, 1);
+	open_fixture(&h, 1, 1);
 	add(&h, NULL);
 	fail(&h, 0);
 	state = ask(&h, 0);
 	CHECK_EQ(state.count, 2);
 	CHECK_EQ(state.spoilt, 1);
-	close_home(&h);
+	close_fixture(&h);
 }
 
 /* ---- limits of restarts -------------------------------------------------- */
 
-/* Checks that a message to a ward is dead, reason "down". */
-static void expect_down(struct home *h, uint32_t i)
+/* Checks that a message to an actor is dead, reason "down". */
+static void expect_down(struct fixture *h, uint32_t i)
 {
 	uint64_t down = harness_info(h->link[i]).dead[PEAL_REASON_DOWN];
 
-	tell(h, i, WARD_COUNT);
+	tell(h, i, SUPERVISED_COUNT);
 	EVENTUALLY(harness_info(h->link[i]).dead[PEAL_REASON_DOWN] == down + 1);
 }
 
-PEAL_TEST(who_fails_too_often_is_given_up_with_all_of_its_supervisor)
+PEAL_TEST(too_many_failures_exhaust_the_whole_group)
 {
 	struct peal_supervisor *s, *other;
-	struct home h;
+	struct fixture h;
 	uint32_t i;
 
-	open_home(&h, 1, 2);
+	open_fixture(&h, 1, 2);
 	s = make(&h, PEAL_ONE_FOR_ONE, 2, LONG_NS, NULL);
 	other = make(&h, PEAL_ONE_FOR_ONE, 0, 0, NULL);
 	add(&h, s);
@@ -244,33 +242,33 @@ PEAL_TEST(who_fails_too_often_is_given_up_with_all_of_its_supervisor)
 	for (i = 0; i < 2; i++) {
 		fail(&h, 0);
 		expect_count(&h, 0, 0);
-		CHECK(!info_of(s).given_up);
+		CHECK(!info_of(s).exhausted);
 	}
 	fail(&h, 1); /* third failure below s */
 	expect_down(&h, 0);
 	expect_down(&h, 1);
 	expect_count(&h, 2, 0);
 	expect_count(&h, 3, 0);
-	CHECK(info_of(s).given_up);
+	CHECK(info_of(s).exhausted);
 	CHECK_EQ(info_of(s).failures, 3);
 	CHECK_EQ(info_of(s).restarted, 2);
-	CHECK(!info_of(other).given_up);
+	CHECK(!info_of(other).exhausted);
 	CHECK_OK(peal_supervisor_restart(s));
 	all_look(&h);
 	expect_count(&h, 0, 0);
 	expect_count(&h, 1, 0);
-	CHECK(!info_of(s).given_up);
+	CHECK(!info_of(s).exhausted);
 	fail(&h, 0); /* s counts failures from zero */
 	expect_count(&h, 0, 0);
-	close_home(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(without_restarts_the_first_failure_is_one_too_many)
+PEAL_TEST(zero_restarts_exhaust_at_the_first_failure)
 {
 	struct peal_supervisor *s;
-	struct home h;
+	struct fixture h;
 
-	open_home(&h, 1, 1);
+	open_fixture(&h, 1, 1);
 	s = make(&h, PEAL_ONE_FOR_ALL, PEAL_RESTARTS_NONE, LONG_NS, NULL);
 	add(&h, s);
 	add(&h, s);
@@ -278,16 +276,16 @@ PEAL_TEST(without_restarts_the_first_failure_is_one_too_many)
 	expect_down(&h, 0);
 	expect_down(&h, 1);
 	CHECK_EQ(info_of(s).restarted, 0);
-	close_home(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(failures_further_apart_than_the_period_are_no_reason_to_give_up)
+PEAL_TEST(failures_outside_the_period_do_not_exhaust)
 {
 	struct peal_supervisor *s;
-	struct home h;
+	struct fixture h;
 	uint32_t i;
 
-	open_home(&h, 1, 1);
+	open_fixture(&h, 1, 1);
 	s = make(&h, PEAL_ONE_FOR_ONE, 2, MS, NULL);
 	add(&h, s);
 	for (i = 0; i < 8; i++) {
@@ -297,17 +295,17 @@ PEAL_TEST(failures_further_apart_than_the_period_are_no_reason_to_give_up)
 	}
 	CHECK_EQ(info_of(s).failures, 8);
 	CHECK_EQ(info_of(s).restarted, 8);
-	CHECK(!info_of(s).given_up);
-	close_home(&h);
+	CHECK(!info_of(s).exhausted);
+	close_fixture(&h);
 }
 
-PEAL_TEST(the_most_restarts_are_as_many_as_were_asked_for)
+PEAL_TEST(maximum_restart_count_is_exact)
 {
 	struct peal_supervisor *s;
-	struct home h;
+	struct fixture h;
 	uint32_t i;
 
-	open_home(&h, 1, 1);
+	open_fixture(&h, 1, 1);
 	s = make(&h, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_MAX, LONG_NS, NULL);
 	add(&h, s);
 	for (i = 0; i < PEAL_RESTARTS_MAX; i++) {
@@ -316,7 +314,7 @@ PEAL_TEST(the_most_restarts_are_as_many_as_were_asked_for)
 	}
 	fail(&h, 0);
 	expect_down(&h, 0);
-	close_home(&h);
+	close_fixture(&h);
 }
 
 /* ---- supervisors of supervisors ------------------------------------------ */
@@ -325,10 +323,10 @@ PEAL_TEST(the_most_restarts_are_as_many_as_were_asked_for)
 static void tree(uint32_t top_strategy, int left_too, int right_too)
 {
 	struct peal_supervisor *top, *left, *middle, *right;
-	struct home h;
+	struct fixture h;
 	uint32_t i;
 
-	open_home(&h, 1, 4);
+	open_fixture(&h, 1, 4);
 	top = make(&h, top_strategy, 2, LONG_NS, NULL);
 	left = make(&h, PEAL_ONE_FOR_ONE, 1, LONG_NS, top);
 	middle = make(&h, PEAL_ONE_FOR_ONE, 1, LONG_NS, top);
@@ -351,7 +349,7 @@ static void tree(uint32_t top_strategy, int left_too, int right_too)
 	expect_count(&h, 1, left_too ? 0 : 2);
 	expect_count(&h, 4, right_too ? 0 : 2);
 	expect_count(&h, 5, right_too ? 0 : 2);
-	CHECK(!info_of(middle).given_up);
+	CHECK(!info_of(middle).exhausted);
 	CHECK_EQ(info_of(top).failures, 1);
 	for (i = 0; i < 2; i++) { /* a restarted `middle` counts from zero */
 		fail(&h, 2);
@@ -360,7 +358,7 @@ static void tree(uint32_t top_strategy, int left_too, int right_too)
 		if (!i)
 			expect_count(&h, 2, 0);
 	}
-	CHECK(info_of(top).given_up); /* third failure in its period */
+	CHECK(info_of(top).exhausted); /* third failure in its period */
 	for (i = 0; i < 6; i++)
 		expect_down(&h, i);
 	CHECK_OK(peal_supervisor_restart(top));
@@ -368,10 +366,10 @@ static void tree(uint32_t top_strategy, int left_too, int right_too)
 	for (i = 0; i < 6; i++)
 		expect_count(&h, i, 0);
 	CHECK_FAILS(peal_supervisor_destroy(top), PEAL_EBUSY, "3 members");
-	close_home(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(who_gives_up_is_a_failure_of_the_one_above)
+PEAL_TEST(exhausted_supervisor_fails_its_parent)
 {
 	tree(PEAL_ONE_FOR_ONE, 0, 0);
 	tree(PEAL_REST_FOR_ONE, 0, 1);
@@ -382,19 +380,19 @@ PEAL_TEST(who_gives_up_is_a_failure_of_the_one_above)
 
 static void large_state(uint32_t lanes)
 {
-	struct ward_large *init = calloc(1, sizeof(*init));
+	struct supervised_large *init = calloc(1, sizeof(*init));
 	struct peal_supervisor *s;
-	struct home h;
+	struct fixture h;
 	uint64_t i;
 
 	CHECK(init);
-	open_home(&h, lanes, 1);
+	open_fixture(&h, lanes, 1);
 	s = make(&h, PEAL_ONE_FOR_ALL, 9, LONG_NS, NULL);
-	for (i = 0; i < WARD_LARGE_WORDS; i++)
+	for (i = 0; i < SUPERVISED_LARGE_WORDS; i++)
 		init->word[i] = i;
 	for (i = 0; i < 3; i++) {
-		init->ward.name = 77 + i;
-		add_to(&h, "ward_large", s, init, sizeof(*init));
+		init->base.name = 77 + i;
+		add_to(&h, "supervised_large", s, init, sizeof(*init));
 	}
 	for (i = 0; i < 3; i++) {
 		fail(&h, (uint32_t)i);
@@ -403,17 +401,17 @@ static void large_state(uint32_t lanes)
 		expect_count(&h, 2, 0);
 	}
 	free(init);
-	close_home(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(every_byte_of_a_large_state_is_as_it_was_made)
+PEAL_TEST(restart_resets_every_byte_of_a_large_state)
 {
 	large_state(1);
 	large_state(32);
 }
 
 /* Spawns N actors with different init bytes, and one without init bytes. */
-PEAL_TEST(each_begins_with_what_it_was_made_with)
+PEAL_TEST(each_actor_restarts_with_its_init_bytes)
 {
 	enum { N = 2000 };
 	struct peal_kernel_options big = { .size = sizeof(big),
@@ -424,48 +422,50 @@ PEAL_TEST(each_begins_with_what_it_was_made_with)
 	struct peal_received r;
 	static uint64_t name[2 * N], address[N];
 	struct peal_supervisor *s;
-	struct ward state;
-	struct home h;
+	struct supervised state;
+	struct fixture h;
 	uint32_t i, k;
 	uint64_t zero = 0;
 
-	open_home(&h, 1, 1);
-	CHECK_OK(peal_kernel_stop(h.k, PATIENCE));
+	open_fixture(&h, 1, 1);
+	CHECK_OK(peal_kernel_stop(h.k, MAX_WAIT));
 	CHECK_OK(peal_kernel_destroy(h.k));
 	h.k = NULL;
-	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_ward, &big, &h.k));
+	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_supervised, &big,
+				    &h.k));
 	s = make(&h, PEAL_ONE_FOR_ALL, 1, LONG_NS, NULL);
 	o.supervisor = s;
-	CHECK_OK(peal_actor_spawn(h.k, "ward", &o, &h.actor[0]));
+	CHECK_OK(peal_actor_spawn(h.k, "supervised", &o, &h.actor[0]));
 	harness_from(h.rt, h.e, 0, h.actor[0], none);
 	harness_to(h.rt, h.actor[0], h.e, none);
 	for (i = 0; i < 2 * N; i++)
 		name[i] = 5000 + i;
-	o.ports_of = h.actor[0];
+	o.share_ports_with = h.actor[0];
 	o.init = name;
 	o.init_bytes = sizeof(name[0]);
-	o.init_step = 2 * sizeof(name[0]);
-	CHECK_OK(peal_actor_spawn_many(h.k, "ward", &o, N, address));
+	o.init_stride = 2 * sizeof(name[0]);
+	CHECK_OK(peal_actor_spawn_many(h.k, "supervised", &o, N, address));
 	for (k = 0; k < 2; k++)
 		for (i = 0; i < N; i++) {
-			CHECK_OK(peal_send_to(h.e, 0, address[i], WARD_ASK,
-					      &zero, sizeof(zero), PATIENCE));
+			CHECK_OK(peal_send_to(h.e, 0, address[i],
+					      SUPERVISED_ASK, &zero,
+					      sizeof(zero), MAX_WAIT));
 			CHECK_OK(peal_receive(h.e, &state, sizeof(state), &r,
-					      PATIENCE));
+					      MAX_WAIT));
 			CHECK_EQ(state.name, name[2 * i]);
 			CHECK_EQ(state.count, 1);
 			if (i == N - 1 && !k)
 				CHECK_OK(peal_send_to(h.e, 0, address[N / 2],
-						      WARD_FAIL, &zero,
-						      sizeof(zero), PATIENCE));
+						      SUPERVISED_FAIL, &zero,
+						      sizeof(zero), MAX_WAIT));
 		}
-	CHECK_OK(peal_send_to(h.e, 0, h.actor[0], WARD_ASK, &zero, sizeof(zero),
-			      PATIENCE));
-	CHECK_OK(peal_receive(h.e, &state, sizeof(state), &r, PATIENCE));
+	CHECK_OK(peal_send_to(h.e, 0, h.actor[0], SUPERVISED_ASK, &zero,
+			      sizeof(zero), MAX_WAIT));
+	CHECK_OK(peal_receive(h.e, &state, sizeof(state), &r, MAX_WAIT));
 	CHECK_EQ(state.name, 0);
 	CHECK_EQ(info_of(s).members, N + 1);
 	CHECK_EQ(info_of(s).restarted, N + 1);
-	close_home(&h);
+	close_fixture(&h);
 }
 
 /* The restarted actor handles the messages behind a failure, in order. */
@@ -473,39 +473,39 @@ static void queued(uint32_t lanes)
 {
 	struct peal_supervisor *s;
 	struct peal_received r;
-	struct ward state;
-	struct home h;
+	struct supervised state;
+	struct fixture h;
 	uint64_t i, j;
 
-	open_home(&h, lanes, 1);
+	open_fixture(&h, lanes, 1);
 	s = make(&h, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_MAX, MS, NULL);
 	add(&h, s);
-	CHECK_OK(peal_kernel_suspend(h.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(h.k, MAX_WAIT));
 	for (i = 0; i < 9; i++) {
 		for (j = 0; j < i; j++)
-			tell(&h, 0, WARD_COUNT);
-		tell(&h, 0, WARD_ASK);
-		tell(&h, 0, WARD_FAIL);
+			tell(&h, 0, SUPERVISED_COUNT);
+		tell(&h, 0, SUPERVISED_ASK);
+		tell(&h, 0, SUPERVISED_FAIL);
 	}
 	CHECK_OK(peal_kernel_resume(h.k));
 	for (i = 0; i < 9; i++) {
 		CHECK_OK(
-			peal_receive(h.e, &state, sizeof(state), &r, PATIENCE));
+			peal_receive(h.e, &state, sizeof(state), &r, MAX_WAIT));
 		CHECK_EQ(state.count, i + 1);
 		CHECK_EQ(state.spoilt, 0);
 	}
 	EVENTUALLY(harness_info(h.link[0]).dead[PEAL_REASON_HANDLER] == 9);
 	EVENTUALLY(harness_info(h.link[0]).delivered == 36 + 9);
-	close_home(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(what_is_queued_is_handled_by_the_new_state)
+PEAL_TEST(queued_messages_are_handled_after_restart)
 {
 	queued(1);
 	queued(32);
 }
 
-/* Eight wards fail at random. A ninth ward must handle all its messages in
+/* Eight actors fail at random. A ninth actor must handle all its messages in
  * order. Only messages on which a handler failed become dead. */
 static void storm(uint32_t lanes)
 {
@@ -513,10 +513,10 @@ static void storm(uint32_t lanes)
 	unsigned long long random = 4711;
 	struct peal_supervisor *top, *s[2];
 	uint64_t failed = 0, i;
-	struct home h;
+	struct fixture h;
 	uint32_t calm, k;
 
-	open_home(&h, lanes, 3);
+	open_fixture(&h, lanes, 3);
 	/* the period is so short that `top` never gives up */
 	top = make(&h, PEAL_ONE_FOR_ALL, PEAL_RESTARTS_MAX, 1, NULL);
 	s[0] = make(&h, PEAL_REST_FOR_ONE, 1, 1, top);
@@ -526,9 +526,9 @@ static void storm(uint32_t lanes)
 	calm = add(&h, NULL);
 	for (i = 0; i < rounds; i++) {
 		k = (uint32_t)(test_random(&random) % 8);
-		tell(&h, k, i % 3 ? WARD_COUNT : WARD_FAIL);
+		tell(&h, k, i % 3 ? SUPERVISED_COUNT : SUPERVISED_FAIL);
 		failed += i % 3 == 0;
-		tell(&h, calm, WARD_COUNT);
+		tell(&h, calm, SUPERVISED_COUNT);
 		if (i % 16 == 15)
 			expect_count(&h, calm, i + 1 + i / 16);
 	}
@@ -538,13 +538,13 @@ static void storm(uint32_t lanes)
 		CHECK_EQ(harness_info(h.link[k]).dead[PEAL_REASON_DOWN], 0);
 	}
 	CHECK_EQ(i, failed);
-	/* a failure of a ward that is due for a restart does not count */
+	/* a failure of an actor that is due for a restart does not count */
 	i = info_of(s[0]).failures + info_of(s[1]).failures;
 	CHECK(i <= failed && i > failed / 2);
-	close_home(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(a_storm_of_failures_costs_others_nothing)
+PEAL_TEST(failure_storm_does_not_affect_other_actors)
 {
 	storm(1);
 	storm(32);
@@ -552,28 +552,28 @@ PEAL_TEST(a_storm_of_failures_costs_others_nothing)
 
 /* ---- members that come and go -------------------------------------------- */
 
-PEAL_TEST(who_has_the_room_of_a_ward_is_not_one)
+PEAL_TEST(reused_slot_is_not_supervised)
 {
 	struct peal_actor_options o = { .size = sizeof(o), .worker = 1 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_supervisor *s;
 	struct peal_link *link;
 	uint64_t first, second;
-	struct home h;
+	struct fixture h;
 	uint32_t i;
 
-	open_home(&h, 1, 1);
+	open_fixture(&h, 1, 1);
 	s = make(&h, PEAL_ONE_FOR_ALL, 9, LONG_NS, NULL);
 	add(&h, s);
 	o.supervisor = s;
 	for (i = 0; i < 5; i++) {
-		CHECK_OK(peal_actor_spawn(h.k, "ward", &o, &first));
+		CHECK_OK(peal_actor_spawn(h.k, "supervised", &o, &first));
 		CHECK_EQ(info_of(s).members, 2);
 		CHECK_OK(peal_actor_retire(h.rt, first));
 		CHECK_EQ(info_of(s).members, 1);
 	}
 	o.supervisor = NULL;
-	CHECK_OK(peal_actor_spawn(h.k, "ward", &o, &second));
+	CHECK_OK(peal_actor_spawn(h.k, "supervised", &o, &second));
 	CHECK_EQ(PEAL_ACTOR_INDEX(second), PEAL_ACTOR_INDEX(first));
 	h.actor[h.n] = second;
 	h.name[h.n] = 0;
@@ -585,18 +585,18 @@ PEAL_TEST(who_has_the_room_of_a_ward_is_not_one)
 	expect_count(&h, 0, 0);
 	expect_count(&h, 1, 1); /* it did not restart */
 	CHECK_EQ(info_of(s).restarted, 1);
-	close_home(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(a_supervisor_without_members_can_go_and_another_has_its_place)
+PEAL_TEST(empty_supervisor_is_destroyed_and_entry_reused)
 {
 	struct peal_supervisor *s, *t;
 	struct peal_supervisor_options o = { .size = sizeof(o) };
 	struct peal_link *links[8];
-	struct home h;
+	struct fixture h;
 	int n;
 
-	open_home(&h, 1, 1);
+	open_fixture(&h, 1, 1);
 	s = make(&h, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_NONE, 0, NULL);
 	add(&h, s);
 	fail(&h, 0);
@@ -611,19 +611,19 @@ PEAL_TEST(a_supervisor_without_members_can_go_and_another_has_its_place)
 	CHECK_OK(peal_supervisor_destroy(s));
 	t = make(&h, PEAL_ONE_FOR_ONE, 0, 0, NULL);
 	CHECK_EQ(info_of(t).failures, 0);
-	CHECK_EQ(info_of(t).given_up, 0);
+	CHECK_EQ(info_of(t).exhausted, 0);
 	h.n = 0;
 	add(&h, t);
 	fail(&h, 0);
 	expect_count(&h, 0, 0);
-	CHECK_OK(peal_kernel_stop(h.k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(h.k, MAX_WAIT));
 	CHECK_EQ(info_of(t).failures, 1); /* from the memory of its kernel */
 	CHECK_EQ(info_of(t).last_actor, h.actor[0]);
 	CHECK_FAILS(peal_supervisor_restart(t), PEAL_ESTOPPED, "ended");
-	close_home(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST(what_cannot_be_supervised_is_refused)
+PEAL_TEST(invalid_supervision_is_refused)
 {
 	struct peal_supervisor_options o = { .size = sizeof(o) };
 	struct peal_actor_options a = { .size = sizeof(a) };
@@ -632,16 +632,17 @@ PEAL_TEST(what_cannot_be_supervised_is_refused)
 	struct peal_supervisor_info info;
 	struct peal_supervisor *s = NULL, *deep;
 	struct peal_kernel *other;
-	struct home h;
+	struct fixture h;
 	uint64_t address;
 	uint32_t i;
 
-	open_home(&h, 1, 16);
-	CHECK_FAILS(peal_kernel_launch(h.rt, 0, &peal_program_ward, &ko,
+	open_fixture(&h, 1, 16);
+	CHECK_FAILS(peal_kernel_launch(h.rt, 0, &peal_program_supervised, &ko,
 				       &other),
 		    PEAL_EINVAL, "max_supervisors is 65536");
 	ko.max_supervisors = 0;
-	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_ward, &ko, &other));
+	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_supervised, &ko,
+				    &other));
 	CHECK_FAILS(peal_supervisor_create(other, NULL, &s), PEAL_ENOSPC,
 		    "all 0 supervisors");
 	CHECK_FAILS(peal_supervisor_create(NULL, NULL, &s), PEAL_EINVAL,
@@ -652,18 +653,18 @@ PEAL_TEST(what_cannot_be_supervised_is_refused)
 	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,
 		    "strategy is 3");
 	o.strategy = 0;
-	o.restarts = PEAL_RESTARTS_MAX + 1;
+	o.max_restarts = PEAL_RESTARTS_MAX + 1;
 	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,
-		    "restarts is 31");
-	o.restarts = 0;
+		    "max_restarts is 31");
+	o.max_restarts = 0;
 	o.reserved = 7;
 	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,
 		    "reserved is 7");
 	o.reserved = 0;
 	CHECK_OK(peal_supervisor_create(h.k, &o, &s));
 	a.supervisor = s;
-	CHECK_FAILS(peal_actor_spawn(other, "ward", &a, &address), PEAL_EINVAL,
-		    "the supervisor is of kernel");
+	CHECK_FAILS(peal_actor_spawn(other, "supervised", &a, &address),
+		    PEAL_EINVAL, "the supervisor is of kernel");
 	o.parent = s;
 	CHECK_FAILS(peal_supervisor_create(other, &o, &deep), PEAL_EINVAL,
 		    "parent is a supervisor of kernel");
@@ -681,7 +682,7 @@ PEAL_TEST(what_cannot_be_supervised_is_refused)
 }
 
 /* A pool would not wait for the restart of a member. */
-PEAL_TEST(who_has_a_supervisor_joins_no_pool)
+PEAL_TEST(supervised_actor_joins_no_pool)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .max_supervisors = 1 };
@@ -702,12 +703,12 @@ PEAL_TEST(who_has_a_supervisor_joins_no_pool)
 }
 
 /* An actor spawned below a supervisor that gave up is down until a restart. */
-PEAL_TEST(who_comes_to_a_supervisor_that_has_given_up_is_down)
+PEAL_TEST(spawn_under_exhausted_supervisor_is_down)
 {
 	struct peal_supervisor *top, *s;
-	struct home h;
+	struct fixture h;
 
-	open_home(&h, 1, 2);
+	open_fixture(&h, 1, 2);
 	top = make(&h, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_NONE, 0, NULL);
 	add(&h, top);
 	fail(&h, 0);
@@ -720,18 +721,18 @@ PEAL_TEST(who_comes_to_a_supervisor_that_has_given_up_is_down)
 	all_look(&h);
 	expect_count(&h, 1, 0);
 	expect_count(&h, 2, 0);
-	close_home(&h);
+	close_fixture(&h);
 }
 
-/* A failing ward makes `waits` due for a restart all the time. `waits` must
+/* A failing actor makes `waits` due for a restart all the time. `waits` must
  * still get its messages, although its worker has a busy input. */
-PEAL_TEST(who_begins_anew_has_its_message_whatever_else_there_is)
+PEAL_TEST(restarting_actor_gets_messages_beside_busy_input)
 {
 	struct peal_supervisor *s;
-	struct home h;
+	struct fixture h;
 	uint32_t i, k, busy, waits;
 
-	open_home(&h, 1, 1);
+	open_fixture(&h, 1, 1);
 	s = make(&h, PEAL_ONE_FOR_ALL, 1, 1, NULL);
 	waits = add(&h, s); /* worker 0 */
 	add(&h, s); /* worker 1, which fails */
@@ -739,26 +740,26 @@ PEAL_TEST(who_begins_anew_has_its_message_whatever_else_there_is)
 	busy = add(&h, NULL); /* worker 0 */
 	for (i = 0; i < 100; i++) {
 		EVENTUALLY(harness_info(h.link[busy]).queued == 0);
-		CHECK_OK(peal_kernel_suspend(h.k, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(h.k, MAX_WAIT));
 		for (k = 0; k < 32; k++)
-			tell(&h, busy, WARD_COUNT);
-		tell(&h, waits, WARD_COUNT);
-		tell(&h, 1, WARD_FAIL);
+			tell(&h, busy, SUPERVISED_COUNT);
+		tell(&h, waits, SUPERVISED_COUNT);
+		tell(&h, 1, SUPERVISED_FAIL);
 		CHECK_OK(peal_kernel_resume(h.k));
-		tell(&h, 1, WARD_FAIL);
+		tell(&h, 1, SUPERVISED_FAIL);
 	}
 	EVENTUALLY(harness_info(h.link[waits]).delivered == 100);
-	close_home(&h);
+	close_fixture(&h);
 }
 
 /* A chain of supervisors. All but the topmost give up at the first failure. */
-PEAL_TEST(a_failure_climbs_to_the_top)
+PEAL_TEST(failure_escalates_to_the_top_supervisor)
 {
 	struct peal_supervisor *s[PEAL_SUPERVISOR_DEPTH];
-	struct home h;
+	struct fixture h;
 	uint32_t i;
 
-	open_home(&h, 1, PEAL_SUPERVISOR_DEPTH);
+	open_fixture(&h, 1, PEAL_SUPERVISOR_DEPTH);
 	for (i = 0; i < PEAL_SUPERVISOR_DEPTH; i++)
 		s[i] = make(&h, PEAL_ONE_FOR_ALL, i ? PEAL_RESTARTS_NONE : 1,
 			    LONG_NS, i ? s[i - 1] : NULL);
@@ -770,31 +771,30 @@ PEAL_TEST(a_failure_climbs_to_the_top)
 	expect_count(&h, 1, 0);
 	CHECK_EQ(info_of(s[0]).failures, 1);
 	for (i = 0; i < PEAL_SUPERVISOR_DEPTH; i++)
-		CHECK(!info_of(s[i]).given_up);
+		CHECK(!info_of(s[i]).exhausted);
 	fail(&h, 0);
 	expect_down(&h, 0);
 	expect_down(&h, 1);
-	close_home(&h);
+	close_fixture(&h);
 }
 
-PEAL_TEST_MAIN(
-	RUN(one_for_one_begins_anew_alone);
-	RUN(one_for_all_begins_anew_with_all_of_its_supervisor);
-	RUN(rest_for_one_begins_anew_with_those_made_later);
-	RUN(who_has_no_supervisor_goes_on_as_it_is);
-	RUN(who_fails_too_often_is_given_up_with_all_of_its_supervisor);
-	RUN(without_restarts_the_first_failure_is_one_too_many);
-	RUN(failures_further_apart_than_the_period_are_no_reason_to_give_up);
-	RUN(the_most_restarts_are_as_many_as_were_asked_for);
-	RUN(who_gives_up_is_a_failure_of_the_one_above);
-	RUN(every_byte_of_a_large_state_is_as_it_was_made);
-	RUN(each_begins_with_what_it_was_made_with);
-	RUN(what_is_queued_is_handled_by_the_new_state);
-	RUN(a_storm_of_failures_costs_others_nothing);
-	RUN(who_has_the_room_of_a_ward_is_not_one);
-	RUN(a_supervisor_without_members_can_go_and_another_has_its_place);
-	RUN(what_cannot_be_supervised_is_refused);
-	RUN(who_has_a_supervisor_joins_no_pool);
-	RUN(who_comes_to_a_supervisor_that_has_given_up_is_down);
-	RUN(who_begins_anew_has_its_message_whatever_else_there_is);
-	RUN(a_failure_climbs_to_the_top);)
+PEAL_TEST_MAIN(RUN(one_for_one_restarts_only_the_failed_actor);
+	       RUN(one_for_all_restarts_the_whole_group);
+	       RUN(rest_for_one_restarts_the_following_members);
+	       RUN(unsupervised_actor_keeps_its_state);
+	       RUN(too_many_failures_exhaust_the_whole_group);
+	       RUN(zero_restarts_exhaust_at_the_first_failure);
+	       RUN(failures_outside_the_period_do_not_exhaust);
+	       RUN(maximum_restart_count_is_exact);
+	       RUN(exhausted_supervisor_fails_its_parent);
+	       RUN(restart_resets_every_byte_of_a_large_state);
+	       RUN(each_actor_restarts_with_its_init_bytes);
+	       RUN(queued_messages_are_handled_after_restart);
+	       RUN(failure_storm_does_not_affect_other_actors);
+	       RUN(reused_slot_is_not_supervised);
+	       RUN(empty_supervisor_is_destroyed_and_entry_reused);
+	       RUN(invalid_supervision_is_refused);
+	       RUN(supervised_actor_joins_no_pool);
+	       RUN(spawn_under_exhausted_supervisor_is_down);
+	       RUN(restarting_actor_gets_messages_beside_busy_input);
+	       RUN(failure_escalates_to_the_top_supervisor);)

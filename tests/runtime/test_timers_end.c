@@ -6,87 +6,88 @@
 #include "queues/stress.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/runtime.h"
-#include "runtime/timer_scene.h"
+#include "runtime/timer_fixture.h"
 
-PEAL_TEST(a_drain_waits_for_what_is_to_be_sent)
+PEAL_TEST(drain_waits_for_armed_timers)
 {
 	struct peal_kernel_options o = { .workers = 2 };
-	struct scene s = scene_open(o);
+	struct fixture s = fixture_open(o);
 	uint64_t actor = harness_spawn(s.k, "note", 1);
 
-	scene_after(&s, 0, 300 * MS, actor, 3);
-	EVENTUALLY(scene_counts(&s).waiting == 3);
-	CHECK_EQ(scene_drain(&s).fired, 3);
-	CHECK_EQ(scene_good(&s, actor), 3);
+	fixture_after(&s, 0, 300 * MS, actor, 3);
+	EVENTUALLY(fixture_counts(&s).waiting == 3);
+	CHECK_EQ(fixture_drain(&s).fired, 3);
+	CHECK_EQ(fixture_good(&s, actor), 3);
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-PEAL_TEST(an_end_with_inputs_waits_for_it_too)
+PEAL_TEST(drain_when_inputs_end_waits_for_armed_timers)
 {
-	struct peal_kernel_options o = { .workers = 2, .end_with_inputs = 1 };
-	struct scene s = scene_open(o);
+	struct peal_kernel_options o = { .workers = 2,
+					 .drain_when_inputs_end = 1 };
+	struct fixture s = fixture_open(o);
 	uint64_t actor = harness_spawn(s.k, "note", 1);
 	struct peal_timer_counts t;
 
-	scene_after(&s, 0, 300 * MS, actor, 3);
-	scene_every(&s, 1, 5 * MS, actor);
-	CHECK_OK(peal_send_end(s.e, 0, PATIENCE));
-	CHECK_OK(peal_send_end(s.e, 1, PATIENCE));
-	CHECK_OK(peal_kernel_wait(s.k, PATIENCE));
-	t = scene_account(&s, 0);
+	fixture_after(&s, 0, 300 * MS, actor, 3);
+	fixture_every(&s, 1, 5 * MS, actor);
+	CHECK_OK(peal_send_end(s.e, 0, MAX_WAIT));
+	CHECK_OK(peal_send_end(s.e, 1, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(s.k, MAX_WAIT));
+	t = fixture_account(&s, 0);
 	CHECK_EQ(t.fired, 3);
 	CHECK_EQ(t.drained, 1);
 	CHECK_EQ(t.waiting, 0);
-	CHECK_EQ(scene_good(&s, actor), 3 + t.ticks);
+	CHECK_EQ(fixture_good(&s, actor), 3 + t.ticks);
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
 /* The inputs of worker 0 have ended, but an input of worker 1 has not. The
  * ticks of worker 0 go on, although the kernel drains. */
-PEAL_TEST(a_periodic_one_goes_on_while_any_input_is_open)
+PEAL_TEST(periodic_timer_runs_while_any_input_is_open)
 {
 	struct peal_kernel_options o = { .workers = 2 };
-	struct scene s = scene_open(o);
+	struct fixture s = fixture_open(o);
 	uint64_t actor = harness_spawn(s.k, "note", 1), before;
 	struct peal_timer_counts t;
 
-	scene_every(&s, 0, MS, actor);
-	CHECK_OK(peal_send_end(s.e, 0, PATIENCE));
+	fixture_every(&s, 0, MS, actor);
+	CHECK_OK(peal_send_end(s.e, 0, MAX_WAIT));
 	CHECK_OK(peal_kernel_drain(s.k, 0));
 	EVENTUALLY(peal_load_acquire_sys(&s.k->status[0].drained));
-	before = scene_counts(&s).ticks;
-	EVENTUALLY(scene_counts(&s).ticks >= before + 20);
-	t = scene_counts(&s);
+	before = fixture_counts(&s).ticks;
+	EVENTUALLY(fixture_counts(&s).ticks >= before + 20);
+	t = fixture_counts(&s);
 	CHECK_EQ(t.drained, 0);
 	CHECK_EQ(t.waiting, 1);
-	CHECK_OK(peal_send_end(s.e, 1, PATIENCE));
-	CHECK_OK(peal_kernel_drain(s.k, PATIENCE));
-	t = scene_account(&s, 0);
+	CHECK_OK(peal_send_end(s.e, 1, MAX_WAIT));
+	CHECK_OK(peal_kernel_drain(s.k, MAX_WAIT));
+	t = fixture_account(&s, 0);
 	CHECK_EQ(t.drained, 1);
 	CHECK_EQ(t.waiting, 0);
-	CHECK_EQ(scene_good(&s, actor), t.ticks);
+	CHECK_EQ(fixture_good(&s, actor), t.ticks);
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
 /* Ticks come faster than the handlers run, so no worker is ever idle. */
-PEAL_TEST(no_tick_is_so_fast_that_a_drain_never_ends)
+PEAL_TEST(fast_ticks_do_not_block_a_drain)
 {
 	struct peal_kernel_options o = { .workers = 2 };
-	struct scene s = scene_open(o);
+	struct fixture s = fixture_open(o);
 	uint64_t actor[4], got = 0;
 	struct peal_timer_counts t;
 	uint32_t i;
 
 	for (i = 0; i < 4; i++) {
 		actor[i] = harness_spawn(s.k, "note", (int)i / 2);
-		scene_every(&s, i % 2, 1, actor[i]);
+		fixture_every(&s, i % 2, 1, actor[i]);
 	}
-	EVENTUALLY(scene_counts(&s).ticks > 1000);
-	t = scene_drain(&s);
+	EVENTUALLY(fixture_counts(&s).ticks > 1000);
+	t = fixture_drain(&s);
 	CHECK_EQ(t.drained, 4);
 	CHECK(t.missed > 0);
 	for (i = 0; i < 4; i++)
-		got += scene_good(&s, actor[i]);
+		got += fixture_good(&s, actor[i]);
 	CHECK_EQ(got, t.ticks);
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
@@ -95,12 +96,13 @@ PEAL_TEST(no_tick_is_so_fast_that_a_drain_never_ends)
  * Chains of timers over two workers, while the inputs end. The handler of each
  * timer sets the next timer. The kernel must not end before its chains.
  */
-static void chains(uint64_t seed, uint32_t end_with_inputs)
+static void chains(uint64_t seed, uint32_t drain_when_inputs_end)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .mailbox_slots = 16,
-					 .end_with_inputs = end_with_inputs };
-	struct scene s = scene_open(o);
+					 .drain_when_inputs_end =
+						 drain_when_inputs_end };
+	struct fixture s = fixture_open(o);
 	unsigned long long random = seed;
 	uint64_t pair[2], links = 0, seen = 0;
 	uint32_t i, n = 1 + (uint32_t)(test_random(&random) % 4);
@@ -115,14 +117,15 @@ static void chains(uint64_t seed, uint32_t end_with_inputs)
 		chain.ns = test_random(&random) % 300000;
 		chain.slot = (uint32_t)(test_random(&random) % 60);
 		links += 1 + chain.slot;
-		CHECK_EQ(scene_order(&s, i % 2, TIMER_AFTER, chain).result, 0);
+		CHECK_EQ(fixture_order(&s, i % 2, TIMER_AFTER, chain).result,
+			 0);
 	}
 	if (test_random(&random) % 2)
-		scene_every(&s, 0, 20000, pair[0]);
-	t = scene_drain(&s);
+		fixture_every(&s, 0, 20000, pair[0]);
+	t = fixture_drain(&s);
 	for (i = 0; i < 2; i++) {
-		CHECK_EQ(scene_notes(&s, pair[i]).early, 0);
-		seen += scene_notes(&s, pair[i]).received;
+		CHECK_EQ(fixture_notes(&s, pair[i]).early, 0);
+		seen += fixture_notes(&s, pair[i]).received;
 	}
 	CHECK_EQ(t.fired, links);
 	CHECK_EQ(seen, links + t.ticks);
@@ -130,7 +133,7 @@ static void chains(uint64_t seed, uint32_t end_with_inputs)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-PEAL_TEST(an_end_is_behind_all_that_timers_begin)
+PEAL_TEST(kernel_end_follows_all_timer_messages)
 {
 	struct stress_clock clock = stress_begin(24);
 	uint64_t round;
@@ -139,34 +142,34 @@ PEAL_TEST(an_end_is_behind_all_that_timers_begin)
 		chains(round * 7919 + lanes, round % 2);
 }
 
-PEAL_TEST(a_drain_names_what_it_waits_for_and_a_stop_counts_it)
+PEAL_TEST(drain_names_and_stop_counts_armed_timers)
 {
 	struct peal_kernel_options o = { .workers = 2 };
-	struct scene s = scene_open(o);
+	struct fixture s = fixture_open(o);
 	uint64_t actor = harness_spawn(s.k, "note", 1);
 	struct peal_worker_info info;
 	struct peal_timer_counts t;
 
-	scene_after(&s, 1, HOUR, actor, 3);
-	scene_every(&s, 0, HOUR, actor);
-	CHECK_OK(peal_send_end(s.e, 0, PATIENCE));
-	CHECK_OK(peal_send_end(s.e, 1, PATIENCE));
+	fixture_after(&s, 1, HOUR, actor, 3);
+	fixture_every(&s, 0, HOUR, actor);
+	CHECK_OK(peal_send_end(s.e, 0, MAX_WAIT));
+	CHECK_OK(peal_send_end(s.e, 1, MAX_WAIT));
 	CHECK_OK(peal_kernel_drain(s.k, 0));
-	EVENTUALLY(scene_counts(&s).drained == 1);
+	EVENTUALLY(fixture_counts(&s).drained == 1);
 	CHECK_FAILS(peal_kernel_drain(s.k, 10 * MS), PEAL_ETIMEDOUT,
 		    "3 timers of worker 1 of kernel 'timers' have yet to send");
 	CHECK_OK(peal_worker_info(s.k, 1, &info));
 	CHECK_EQ(info.timers.waiting, 3);
-	t = scene_stop(&s);
+	t = fixture_stop(&s);
 	CHECK_EQ(t.stopped, 3);
 	CHECK_EQ(t.drained, 1);
 	CHECK_EQ(t.fired, 0);
 }
 
-PEAL_TEST_MAIN(RUN_LANES(a_drain_waits_for_what_is_to_be_sent);
-	       RUN_LANES(an_end_with_inputs_waits_for_it_too);
-	       RUN_LANES(a_periodic_one_goes_on_while_any_input_is_open);
-	       RUN_LANES(no_tick_is_so_fast_that_a_drain_never_ends);
-	       RUN_LANES(an_end_is_behind_all_that_timers_begin);
-	       RUN_LANES(a_drain_names_what_it_waits_for_and_a_stop_counts_it);
-	       stress_say();)
+PEAL_TEST_MAIN(RUN_LANES(drain_waits_for_armed_timers);
+	       RUN_LANES(drain_when_inputs_end_waits_for_armed_timers);
+	       RUN_LANES(periodic_timer_runs_while_any_input_is_open);
+	       RUN_LANES(fast_ticks_do_not_block_a_drain);
+	       RUN_LANES(kernel_end_follows_all_timer_messages);
+	       RUN_LANES(drain_names_and_stop_counts_armed_timers);
+	       stress_print_total();)

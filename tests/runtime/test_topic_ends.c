@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A topic must work on after the kernel of a publisher or subscriber ends. */
+
+#include <peal/topic.h>
 #include "runtime/topics.h"
 
 #define CAPACITY 8
@@ -47,7 +49,7 @@ static void let_go(int i)
  * subscriber 1 if n is larger than CAPACITY. */
 static void hold_up(uint64_t n)
 {
-	CHECK_OK(peal_kernel_suspend(kernel[1], PATIENCE));
+	CHECK_OK(peal_kernel_suspend(kernel[1], MAX_WAIT));
 	harness_send(e, 0, 1, 0, n);
 	EVENTUALLY(topic_info(rt, topic).published ==
 		   (n < CAPACITY ? n : CAPACITY));
@@ -60,11 +62,11 @@ static void stop_publisher(int (*stop)(struct peal_kernel *, int64_t))
 
 	begin("sink");
 	hold_up(30);
-	CHECK_OK(stop(from, PATIENCE));
-	CHECK_OK(peal_kernel_wait(kernel[0], PATIENCE));
+	CHECK_OK(stop(from, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(kernel[0], MAX_WAIT));
 	CHECK_EQ(told(1).queued, CAPACITY);
 	CHECK_OK(peal_kernel_resume(kernel[1]));
-	CHECK_OK(peal_kernel_wait(kernel[1], PATIENCE));
+	CHECK_OK(peal_kernel_wait(kernel[1], MAX_WAIT));
 	topic_delivered(rt, topic, to[0], CAPACITY);
 	topic_delivered(rt, topic, to[1], CAPACITY);
 	CHECK(told(0).ended && told(1).ended && !told(1).gone);
@@ -76,13 +78,13 @@ static void stop_publisher(int (*stop)(struct peal_kernel *, int64_t))
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(subscribers_get_what_a_stopped_publisher_sent_and_end)
+PEAL_TEST(subscribers_get_all_of_stopped_publisher_and_end)
 {
 	stop_publisher(peal_kernel_stop);
 	stop_publisher(peal_kernel_abort);
 }
 
-PEAL_TEST(stopped_subscriber_is_waited_for_no_more)
+PEAL_TEST(publisher_does_not_wait_for_stopped_subscriber)
 {
 	struct peal_subscriber_info s;
 
@@ -91,10 +93,10 @@ PEAL_TEST(stopped_subscriber_is_waited_for_no_more)
 	EVENTUALLY(told(1).queued == 1);
 	CHECK_OK(peal_kernel_resume(kernel[1]));
 	EVENTUALLY(told(1).delivered == 1);
-	CHECK_OK(peal_kernel_suspend(kernel[1], PATIENCE));
+	CHECK_OK(peal_kernel_suspend(kernel[1], MAX_WAIT));
 	harness_send(e, 0, 1, 1, 40);
 	EVENTUALLY(told(1).queued == CAPACITY);
-	CHECK_OK(peal_kernel_stop(kernel[1], PATIENCE));
+	CHECK_OK(peal_kernel_stop(kernel[1], MAX_WAIT));
 	EVENTUALLY(told(0).delivered == 41);
 	s = told(1);
 	CHECK_EQ(s.gone, 1);
@@ -103,16 +105,16 @@ PEAL_TEST(stopped_subscriber_is_waited_for_no_more)
 	CHECK(s.published >= 1 + CAPACITY);
 	CHECK_EQ(topic_info(rt, topic).slowest, 0);
 	harness_send(e, 0, 1, 41, 40);
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(from, PATIENCE));
-	CHECK_OK(peal_kernel_wait(kernel[0], PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(from, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(kernel[0], MAX_WAIT));
 	topic_delivered(rt, topic, to[0], 81);
 	CHECK_EQ(told(1).published, s.published); /* as when its kernel ended */
 	CHECK_OK(peal_unsubscribe(rt, topic, to[1]));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(subscriber_killed_in_its_handler_is_waited_for_no_more)
+PEAL_TEST(publisher_does_not_wait_for_aborted_subscriber)
 {
 	struct peal_subscriber_info s;
 	struct relay_message m;
@@ -120,11 +122,11 @@ PEAL_TEST(subscriber_killed_in_its_handler_is_waited_for_no_more)
 	begin("moody");
 	harness_fill(&m, sizeof(m), 1, 0);
 	/* the handler stays in the message until its kernel is aborted */
-	CHECK_OK(peal_send(e, 0, 2, &m, sizeof(m), PATIENCE));
+	CHECK_OK(peal_send(e, 0, 2, &m, sizeof(m), MAX_WAIT));
 	harness_send(e, 0, 1, 3, 40);
 	EVENTUALLY(told(1).queued >= CAPACITY);
 	EVENTUALLY(told(0).queued == 0);
-	CHECK_OK(peal_kernel_abort(kernel[1], PATIENCE));
+	CHECK_OK(peal_kernel_abort(kernel[1], MAX_WAIT));
 	EVENTUALLY(told(0).delivered == 41);
 	s = told(1);
 	CHECK_EQ(s.gone, 1);
@@ -133,11 +135,11 @@ PEAL_TEST(subscriber_killed_in_its_handler_is_waited_for_no_more)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(who_died_while_nobody_published_is_not_waited_for)
+PEAL_TEST(publisher_does_not_wait_for_ended_subscriber)
 {
 	begin("sink");
 	CHECK_OK(peal_unpublish(rt, topic));
-	CHECK_OK(peal_kernel_stop(kernel[1], PATIENCE));
+	CHECK_OK(peal_kernel_stop(kernel[1], MAX_WAIT));
 	CHECK_OK(peal_publish(rt, echo, 0, topic));
 	harness_send(e, 0, 1, 0, 40);
 	EVENTUALLY(told(0).delivered == 40);
@@ -153,9 +155,9 @@ PEAL_TEST(cursor_of_a_dead_subscriber_is_reused)
 
 	begin("sink");
 	for (i = 0; i < 8; i++) {
-		CHECK_OK(peal_kernel_suspend(kernel[1], PATIENCE));
+		CHECK_OK(peal_kernel_suspend(kernel[1], MAX_WAIT));
 		harness_send(e, 0, 1, (uint64_t)i * 20, 20);
-		CHECK_OK(peal_kernel_stop(kernel[1], PATIENCE));
+		CHECK_OK(peal_kernel_stop(kernel[1], MAX_WAIT));
 		let_go(1);
 		kernel[1] = harness_launch(rt, 0);
 		other = harness_spawn(kernel[1], "sink", 0);
@@ -165,29 +167,29 @@ PEAL_TEST(cursor_of_a_dead_subscriber_is_reused)
 		EVENTUALLY(told(0).delivered == (uint64_t)i * 20 + 20);
 	}
 	EVENTUALLY(told(1).queued == 0);
-	CHECK_OK(peal_kernel_suspend(kernel[1], PATIENCE));
+	CHECK_OK(peal_kernel_suspend(kernel[1], MAX_WAIT));
 	harness_send(e, 0, 1, 160, 30);
 	EVENTUALLY(told(1).queued == CAPACITY);
 	EVENTUALLY(topic_info(rt, topic).published == 160 + CAPACITY);
 	CHECK_OK(peal_kernel_resume(kernel[1]));
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(kernel[1], PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(kernel[1], MAX_WAIT));
 	CHECK(told(1).first <= 160);
 	topic_delivered(rt, topic, to[1], 190 - told(1).first);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(failed_messages_are_counted_as_dead_of_who_failed)
+PEAL_TEST(failed_messages_count_as_dead_per_subscriber)
 {
 	struct relay_message m;
 
 	begin("moody");
 	harness_fill(&m, sizeof(m), 1, 0);
-	CHECK_OK(peal_send(e, 0, 1, &m, sizeof(m), PATIENCE));
-	CHECK_OK(peal_send(e, 0, 3, &m, sizeof(m), PATIENCE));
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(kernel[0], PATIENCE));
-	CHECK_OK(peal_kernel_wait(kernel[1], PATIENCE));
+	CHECK_OK(peal_send(e, 0, 1, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 3, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(kernel[0], MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(kernel[1], MAX_WAIT));
 	CHECK_EQ(told(1).dead[PEAL_REASON_HANDLER], 1);
 	CHECK_EQ(told(1).delivered, 1);
 	CHECK_EQ(told(0).delivered, 2);
@@ -195,7 +197,7 @@ PEAL_TEST(failed_messages_are_counted_as_dead_of_who_failed)
 }
 
 /* The END mark of a publisher is only for the subscribers at that time. */
-PEAL_TEST(next_publisher_begins_when_all_have_come_to_the_end)
+PEAL_TEST(next_publisher_waits_for_all_to_reach_the_end)
 {
 	struct peal_link_options link = { .capacity = 64 };
 	struct peal_kernel *next, *later;
@@ -203,9 +205,9 @@ PEAL_TEST(next_publisher_begins_when_all_have_come_to_the_end)
 
 	begin("sink");
 	hold_up(5);
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(from, PATIENCE));
-	CHECK_OK(peal_kernel_wait(kernel[0], PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(from, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(kernel[0], MAX_WAIT));
 	topic_delivered(rt, topic, to[0], 5);
 	let_go(0);
 	next = harness_launch(rt, 0);
@@ -214,7 +216,7 @@ PEAL_TEST(next_publisher_begins_when_all_have_come_to_the_end)
 	CHECK_FAILS(peal_publish(rt, again, 0, topic), PEAL_EBUSY,
 		    "actor 0 of kernel 'relay' has not come to the end");
 	CHECK_OK(peal_kernel_resume(kernel[1]));
-	CHECK_OK(peal_kernel_wait(kernel[1], PATIENCE));
+	CHECK_OK(peal_kernel_wait(kernel[1], MAX_WAIT));
 	topic_delivered(rt, topic, to[1], 5);
 	let_go(1);
 	/* joins between the two publishers: gets only later messages */
@@ -224,31 +226,31 @@ PEAL_TEST(next_publisher_begins_when_all_have_come_to_the_end)
 	CHECK_EQ(topic_subscriber(rt, topic, sink).first, 5);
 	CHECK_OK(peal_publish(rt, again, 0, topic));
 	harness_send(e, 1, 1, 0, 50);
-	CHECK_OK(peal_send_end(e, 1, PATIENCE));
-	CHECK_OK(peal_kernel_wait(next, PATIENCE));
-	CHECK_OK(peal_kernel_wait(later, PATIENCE));
+	CHECK_OK(peal_send_end(e, 1, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(next, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(later, MAX_WAIT));
 	topic_delivered(rt, topic, sink, 50);
 	CHECK_EQ(topic_sink(rt, sink).misordered, 0);
 	EVENTUALLY(topic_info(rt, topic).published == 55);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(end_without_a_message_ends_too)
+PEAL_TEST(end_mark_without_messages_ends_subscribers)
 {
 	begin("sink");
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(kernel[0], PATIENCE));
-	CHECK_OK(peal_kernel_wait(kernel[1], PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(kernel[0], MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(kernel[1], MAX_WAIT));
 	topic_delivered(rt, topic, to[0], 0);
 	EVENTUALLY(topic_info(rt, topic).ended == 1);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST_MAIN(RUN(subscribers_get_what_a_stopped_publisher_sent_and_end);
-	       RUN(stopped_subscriber_is_waited_for_no_more);
-	       RUN(subscriber_killed_in_its_handler_is_waited_for_no_more);
-	       RUN(who_died_while_nobody_published_is_not_waited_for);
+PEAL_TEST_MAIN(RUN(subscribers_get_all_of_stopped_publisher_and_end);
+	       RUN(publisher_does_not_wait_for_stopped_subscriber);
+	       RUN(publisher_does_not_wait_for_aborted_subscriber);
+	       RUN(publisher_does_not_wait_for_ended_subscriber);
 	       RUN(cursor_of_a_dead_subscriber_is_reused);
-	       RUN(failed_messages_are_counted_as_dead_of_who_failed);
-	       RUN(next_publisher_begins_when_all_have_come_to_the_end);
-	       RUN(end_without_a_message_ends_too);)
+	       RUN(failed_messages_count_as_dead_per_subscriber);
+	       RUN(next_publisher_waits_for_all_to_reach_the_end);
+	       RUN(end_mark_without_messages_ends_subscribers);)

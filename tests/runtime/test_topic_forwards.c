@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Subscribers on another device: one copy of each message goes there. */
+
+#include <peal/topic.h>
 #include "runtime/topics.h"
 
 #define SINKS 3
 
-struct stand {
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
 	struct peal_kernel *source, *relay[2], *sinks;
@@ -17,7 +19,7 @@ struct stand {
  *                               -> echo -> link -> echo on 1 -> topic on 1
  *                                                            -> 3 sinks on 1
  */
-static void begin(struct stand *s, uint32_t overwrite)
+static void begin(struct fixture *s, uint32_t overwrite)
 {
 	struct peal_topic_options o = { .capacity = 16,
 					.overwrite = overwrite };
@@ -49,18 +51,18 @@ static void begin(struct stand *s, uint32_t overwrite)
 	harness_from(s->rt, s->e, 0, echo[0], link);
 }
 
-PEAL_TEST(what_crosses_is_what_was_published)
+PEAL_TEST(forwarded_topic_delivers_published_messages)
 {
 	const uint64_t n = 1000;
 	struct relay_sink seen;
-	struct stand s;
+	struct fixture s;
 	int i;
 
 	begin(&s, 0);
 	harness_send(s.e, 0, 1, 0, n);
-	CHECK_OK(peal_send_end(s.e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(s.sinks, PATIENCE)); /* the end crosses too */
-	CHECK_OK(peal_kernel_wait(s.relay[0], PATIENCE));
+	CHECK_OK(peal_send_end(s.e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(s.sinks, MAX_WAIT)); /* the end crosses too */
+	CHECK_OK(peal_kernel_wait(s.relay[0], MAX_WAIT));
 	harness_delivered(s.across, n);
 	EVENTUALLY(topic_info(s.rt, s.near).published == n);
 	EVENTUALLY(topic_info(s.rt, s.far).published == n);
@@ -75,12 +77,12 @@ PEAL_TEST(what_crosses_is_what_was_published)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-PEAL_TEST(back_pressure_crosses_too)
+PEAL_TEST(back_pressure_reaches_the_publisher_by_the_link)
 {
-	struct stand s;
+	struct fixture s;
 
 	begin(&s, 0);
-	CHECK_OK(peal_kernel_suspend(s.sinks, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(s.sinks, MAX_WAIT));
 	harness_send(s.e, 0, 1, 0, 16 + 16 + 16 + 8);
 	/* the far topic, the link and the near topic are full */
 	EVENTUALLY(topic_info(s.rt, s.far).published == 16);
@@ -88,12 +90,12 @@ PEAL_TEST(back_pressure_crosses_too)
 	EVENTUALLY(topic_subscriber(s.rt, s.near, s.near_sink).delivered >= 48);
 	CHECK(topic_info(s.rt, s.near).published < 56);
 	CHECK_OK(peal_kernel_resume(s.sinks));
-	CHECK_OK(peal_send_end(s.e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(s.sinks, PATIENCE));
+	CHECK_OK(peal_send_end(s.e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(s.sinks, MAX_WAIT));
 	topic_delivered(s.rt, s.far, s.sink[2], 56);
 	harness_conserved(s.rt);
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-PEAL_TEST_MAIN(RUN(what_crosses_is_what_was_published);
-	       RUN(back_pressure_crosses_too);)
+PEAL_TEST_MAIN(RUN(forwarded_topic_delivers_published_messages);
+	       RUN(back_pressure_reaches_the_publisher_by_the_link);)

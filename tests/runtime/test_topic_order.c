@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every subscriber gets each message, once and in order. */
+
+#include <peal/topic.h>
 #include "runtime/topics.h"
 
 /* An endpoint feeds an echo, which publishes to sinks. */
-struct stand {
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_endpoint *e;
 	struct peal_kernel *from, *to[2];
@@ -17,16 +19,16 @@ static struct peal_kernel *launch(struct peal_runtime *rt, uint32_t workers,
 {
 	struct peal_kernel_options o = { .workers = workers,
 					 .lanes = lanes,
-					 .end_with_inputs = 1,
+					 .drain_when_inputs_end = 1,
 					 .epoch_ns = epoch_ns };
 
 	return harness_launch_with(rt, 0, o);
 }
 
 /* The sinks are on one other kernel, or on two. */
-static void open_stand(struct stand *s, uint32_t n_sinks, uint32_t kernels,
-		       uint32_t lanes, struct peal_topic_options o,
-		       uint64_t epoch_ns)
+static void open_fixture(struct fixture *s, uint32_t n_sinks, uint32_t kernels,
+			 uint32_t lanes, struct peal_topic_options o,
+			 uint64_t epoch_ns)
 {
 	struct peal_link_options link = { .capacity = 64 };
 	uint32_t i;
@@ -51,18 +53,18 @@ static void open_stand(struct stand *s, uint32_t n_sinks, uint32_t kernels,
 }
 
 /* Ends the stream; the end reaches every kernel. */
-static void finish(struct stand *s)
+static void finish(struct fixture *s)
 {
 	int i;
 
-	CHECK_OK(peal_send_end(s->e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(s->from, PATIENCE));
+	CHECK_OK(peal_send_end(s->e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(s->from, MAX_WAIT));
 	for (i = 0; i < 2; i++)
 		if (s->n_sinks > (uint32_t)i)
-			CHECK_OK(peal_kernel_wait(s->to[i], PATIENCE));
+			CHECK_OK(peal_kernel_wait(s->to[i], MAX_WAIT));
 }
 
-static void close_stand(struct stand *s)
+static void close_fixture(struct fixture *s)
 {
 	uint32_t i;
 
@@ -80,10 +82,10 @@ static void each_gets_all(uint32_t n_sinks, uint32_t kernels, uint32_t lanes,
 	struct peal_topic_info info;
 	struct relay_sink sink;
 	const uint64_t n = 500;
-	struct stand s;
+	struct fixture s;
 	uint32_t i;
 
-	open_stand(&s, n_sinks, kernels, lanes, o, epoch_ns);
+	open_fixture(&s, n_sinks, kernels, lanes, o, epoch_ns);
 	harness_send(s.e, 0, 7, 0, n);
 	finish(&s);
 	harness_delivered(s.in, n);
@@ -99,10 +101,10 @@ static void each_gets_all(uint32_t n_sinks, uint32_t kernels, uint32_t lanes,
 		CHECK_EQ(sink.received, n);
 		CHECK_EQ(sink.misordered, 0);
 	}
-	close_stand(&s);
+	close_fixture(&s);
 }
 
-PEAL_TEST(one_and_three_subscribers_on_one_and_two_kernels)
+PEAL_TEST(subscribers_on_one_and_two_kernels_keep_order)
 {
 	struct peal_topic_options o = { .capacity = 16 };
 	uint32_t kernels;
@@ -115,7 +117,7 @@ PEAL_TEST(one_and_three_subscribers_on_one_and_two_kernels)
 	}
 }
 
-PEAL_TEST(topics_of_one_and_two_messages)
+PEAL_TEST(topics_with_one_and_two_slots_keep_order)
 {
 	struct peal_topic_options o = { .capacity = 1 };
 
@@ -124,7 +126,7 @@ PEAL_TEST(topics_of_one_and_two_messages)
 	each_gets_all(2, 2, 1, o, 0);
 }
 
-PEAL_TEST(every_policy_that_the_device_has)
+PEAL_TEST(every_policy_of_the_device_keeps_order)
 {
 	struct peal_topic_options o = { .capacity = 8 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -140,7 +142,7 @@ PEAL_TEST(every_policy_that_the_device_has)
 	}
 }
 
-PEAL_TEST(publisher_and_subscribers_on_workers_of_one_kernel)
+PEAL_TEST(workers_of_one_kernel_publish_and_subscribe)
 {
 	struct peal_topic_options o = { .capacity = 4 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -163,12 +165,12 @@ PEAL_TEST(publisher_and_subscribers_on_workers_of_one_kernel)
 		EVENTUALLY(topic_subscriber(rt, topic, sink[i]).delivered ==
 			   300);
 	/* as with a link to itself, the kernel waits for its own end */
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
 	CHECK_FAILS(peal_kernel_drain(k, 30 * MS), PEAL_ETIMEDOUT,
 		    "an input has not ended");
 	for (i = 0; i < 2; i++)
 		CHECK_OK(peal_unsubscribe(rt, topic, sink[i]));
-	CHECK_OK(peal_kernel_drain(k, PATIENCE));
+	CHECK_OK(peal_kernel_drain(k, MAX_WAIT));
 	for (i = 0; i < 2; i++) {
 		seen = topic_sink(rt, sink[i]);
 		CHECK_EQ(seen.received, 300);
@@ -177,15 +179,15 @@ PEAL_TEST(publisher_and_subscribers_on_workers_of_one_kernel)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(epochs_are_not_seen)
+PEAL_TEST(epochs_do_not_change_topic_order)
 {
 	struct peal_topic_options o = { .capacity = 8 };
 
 	each_gets_all(3, 2, 1, o, 200000);
 }
 
-PEAL_TEST_MAIN(RUN(one_and_three_subscribers_on_one_and_two_kernels);
-	       RUN(topics_of_one_and_two_messages);
-	       RUN(every_policy_that_the_device_has);
-	       RUN(publisher_and_subscribers_on_workers_of_one_kernel);
-	       RUN(epochs_are_not_seen);)
+PEAL_TEST_MAIN(RUN(subscribers_on_one_and_two_kernels_keep_order);
+	       RUN(topics_with_one_and_two_slots_keep_order);
+	       RUN(every_policy_of_the_device_keeps_order);
+	       RUN(workers_of_one_kernel_publish_and_subscribe);
+	       RUN(epochs_do_not_change_topic_order);)

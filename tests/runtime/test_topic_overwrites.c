@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An overwriting topic tells a slow subscriber how many messages it missed. */
+
+#include <peal/topic.h>
 #include "runtime/topics.h"
 
 #define CAPACITY 8
@@ -13,7 +15,7 @@ static void begin(uint32_t policy, uint32_t lanes)
 {
 	struct peal_topic_options o = { .capacity = CAPACITY, .overwrite = 1 };
 	struct peal_kernel_options kernel = { .lanes = lanes,
-					      .end_with_inputs = 1 };
+					      .drain_when_inputs_end = 1 };
 	struct peal_link_options link = { .capacity = 64 };
 	uint64_t echo;
 
@@ -50,10 +52,10 @@ static struct peal_subscriber_info check_sink(uint64_t actor, uint64_t n)
 
 static void finish(void)
 {
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(from, PATIENCE));
-	CHECK_OK(peal_kernel_wait(fast_kernel, PATIENCE));
-	CHECK_OK(peal_kernel_wait(slow_kernel, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(from, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(fast_kernel, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(slow_kernel, MAX_WAIT));
 }
 
 static void slow_misses(uint32_t policy, uint32_t lanes)
@@ -64,7 +66,7 @@ static void slow_misses(uint32_t policy, uint32_t lanes)
 	begin(policy, lanes);
 	harness_send(e, 0, 1, 0, 5);
 	EVENTUALLY(topic_subscriber(rt, topic, slow).delivered == 5);
-	CHECK_OK(peal_kernel_suspend(slow_kernel, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(slow_kernel, MAX_WAIT));
 	harness_send(e, 0, 1, 5, n - 5); /* the publisher does not wait */
 	EVENTUALLY(topic_info(rt, topic).published == n);
 	CHECK_EQ(topic_subscriber(rt, topic, slow).queued, n - 5);
@@ -80,7 +82,7 @@ static void slow_misses(uint32_t policy, uint32_t lanes)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(slow_subscriber_misses_and_is_told_how_many)
+PEAL_TEST(slow_subscriber_gets_its_missed_count)
 {
 	uint32_t policy;
 
@@ -90,7 +92,7 @@ PEAL_TEST(slow_subscriber_misses_and_is_told_how_many)
 	}
 }
 
-PEAL_TEST(messages_are_whole_however_fast_they_come)
+PEAL_TEST(fast_overwrites_never_tear_messages)
 {
 	uint32_t policy;
 
@@ -104,24 +106,24 @@ PEAL_TEST(messages_are_whole_however_fast_they_come)
 	}
 }
 
-PEAL_TEST(publisher_that_is_stopped_leaves_what_is_there)
+PEAL_TEST(stopped_publisher_keeps_published_messages)
 {
 	struct peal_subscriber_info s;
 
 	begin(PEAL_POLICY_DEFAULT, 1);
-	CHECK_OK(peal_kernel_suspend(slow_kernel, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(slow_kernel, MAX_WAIT));
 	harness_send(e, 0, 1, 0, 100);
 	EVENTUALLY(topic_info(rt, topic).published == 100);
-	CHECK_OK(peal_kernel_stop(from, PATIENCE));
+	CHECK_OK(peal_kernel_stop(from, MAX_WAIT));
 	CHECK_OK(peal_kernel_resume(slow_kernel));
-	CHECK_OK(peal_kernel_wait(fast_kernel, PATIENCE));
-	CHECK_OK(peal_kernel_wait(slow_kernel, PATIENCE));
+	CHECK_OK(peal_kernel_wait(fast_kernel, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(slow_kernel, MAX_WAIT));
 	check_sink(fast, 100);
 	s = check_sink(slow, 100);
 	CHECK(s.ended && s.missed >= 100 - CAPACITY);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST_MAIN(RUN(slow_subscriber_misses_and_is_told_how_many);
-	       RUN(messages_are_whole_however_fast_they_come);
-	       RUN(publisher_that_is_stopped_leaves_what_is_there);)
+PEAL_TEST_MAIN(RUN(slow_subscriber_gets_its_missed_count);
+	       RUN(fast_overwrites_never_tear_messages);
+	       RUN(stopped_publisher_keeps_published_messages);)

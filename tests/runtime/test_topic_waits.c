@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The publisher of a topic waits for its slowest subscriber. Subscribers may
  * join late and leave early. */
+
+#include <peal/topic.h>
 #include "runtime/topics.h"
 
 #define CAPACITY 8
@@ -33,9 +35,9 @@ static void begin(uint32_t overwrite)
 
 static void finish(void)
 {
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(from, PATIENCE));
-	CHECK_OK(peal_kernel_wait(fast_kernel, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(from, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(fast_kernel, MAX_WAIT));
 }
 
 static void end(void)
@@ -63,13 +65,13 @@ static int is_blocked(void)
 	return info.blocked_port == 0 && info.blocked_actor == (uint32_t)echo;
 }
 
-PEAL_TEST(slowest_subscriber_holds_the_publisher_up_and_is_named)
+PEAL_TEST(slowest_subscriber_blocks_publisher_and_is_named)
 {
 	struct peal_topic_info info;
 
 	begin(0);
 	CHECK_OK(peal_subscribe(rt, topic, slow, 0));
-	CHECK_OK(peal_kernel_suspend(slow_kernel, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(slow_kernel, MAX_WAIT));
 	harness_send(e, 0, 1, 0, 3 * CAPACITY);
 	EVENTUALLY(topic_info(rt, topic).published == CAPACITY);
 	EVENTUALLY(is_blocked());
@@ -82,14 +84,14 @@ PEAL_TEST(slowest_subscriber_holds_the_publisher_up_and_is_named)
 		    "port 0 has no room");
 	CHECK_OK(peal_kernel_resume(slow_kernel));
 	finish();
-	CHECK_OK(peal_kernel_wait(slow_kernel, PATIENCE));
+	CHECK_OK(peal_kernel_wait(slow_kernel, MAX_WAIT));
 	check_sink(fast, 0, 3 * CAPACITY);
 	check_sink(slow, 0, 3 * CAPACITY);
 	CHECK_EQ(topic_info(rt, topic).slowest, 0);
 	end();
 }
 
-PEAL_TEST(late_subscriber_begins_with_the_next_message)
+PEAL_TEST(new_subscriber_starts_at_the_next_message)
 {
 	begin(0);
 	harness_send(e, 0, 1, 0, 100);
@@ -98,7 +100,7 @@ PEAL_TEST(late_subscriber_begins_with_the_next_message)
 	CHECK_EQ(topic_subscriber(rt, topic, slow).first, 100);
 	harness_send(e, 0, 1, 100, 100);
 	finish();
-	CHECK_OK(peal_kernel_wait(slow_kernel, PATIENCE));
+	CHECK_OK(peal_kernel_wait(slow_kernel, MAX_WAIT));
 	topic_delivered(rt, topic, fast, 200);
 	topic_delivered(rt, topic, slow, 100);
 	check_sink(fast, 0, 200);
@@ -106,7 +108,7 @@ PEAL_TEST(late_subscriber_begins_with_the_next_message)
 	end();
 }
 
-PEAL_TEST(subscriber_may_ask_for_what_is_still_there)
+PEAL_TEST(new_subscriber_may_start_at_the_oldest_message)
 {
 	begin(0);
 	harness_send(e, 0, 1, 0, CAPACITY - 1);
@@ -114,13 +116,13 @@ PEAL_TEST(subscriber_may_ask_for_what_is_still_there)
 	CHECK_OK(peal_subscribe(rt, topic, slow, PEAL_SUBSCRIBE_OLDEST));
 	CHECK_EQ(topic_subscriber(rt, topic, slow).first, 0);
 	finish();
-	CHECK_OK(peal_kernel_wait(slow_kernel, PATIENCE));
+	CHECK_OK(peal_kernel_wait(slow_kernel, MAX_WAIT));
 	topic_delivered(rt, topic, slow, CAPACITY - 1);
 	check_sink(slow, 0, CAPACITY - 1);
 	end();
 }
 
-PEAL_TEST(who_unsubscribes_is_waited_for_no_more)
+PEAL_TEST(publisher_does_not_wait_after_unsubscribe)
 {
 	struct peal_link_options link = { .capacity = 4 };
 
@@ -135,26 +137,26 @@ PEAL_TEST(who_unsubscribes_is_waited_for_no_more)
 	/* subscribes again: its cursor and its input are free */
 	CHECK_OK(peal_subscribe(rt, topic, slow, 0));
 	harness_send(e, 0, 1, 3 * CAPACITY, CAPACITY);
-	CHECK_OK(peal_send_end(e, 2, PATIENCE));
+	CHECK_OK(peal_send_end(e, 2, MAX_WAIT));
 	finish();
-	CHECK_OK(peal_kernel_wait(slow_kernel, PATIENCE));
+	CHECK_OK(peal_kernel_wait(slow_kernel, MAX_WAIT));
 	topic_delivered(rt, topic, fast, 4 * CAPACITY);
 	topic_delivered(rt, topic, slow, CAPACITY);
 	end();
 }
 
-PEAL_TEST(nobody_subscribes_and_nobody_is_waited_for)
+PEAL_TEST(publisher_without_subscribers_never_waits)
 {
 	begin(0);
 	CHECK_OK(peal_unsubscribe(rt, topic, fast));
 	harness_send(e, 0, 1, 0, 10 * CAPACITY);
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(from, PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(from, MAX_WAIT));
 	EVENTUALLY(topic_info(rt, topic).published == 10 * CAPACITY);
 	end();
 }
 
-PEAL_TEST(suspended_publisher_goes_on_where_it_was)
+PEAL_TEST(resumed_publisher_continues_at_its_position)
 {
 	uint64_t i;
 
@@ -163,14 +165,14 @@ PEAL_TEST(suspended_publisher_goes_on_where_it_was)
 	for (i = 0; i < 20; i++) {
 		struct peal_kernel *k = i % 2 ? from : slow_kernel;
 
-		CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 		harness_send(e, 0, 1, i * 20, 20);
 		CHECK_OK(peal_kernel_resume(k));
 		EVENTUALLY(topic_subscriber(rt, topic, slow).delivered ==
 			   i * 20 + 20);
 	}
 	finish();
-	CHECK_OK(peal_kernel_wait(slow_kernel, PATIENCE));
+	CHECK_OK(peal_kernel_wait(slow_kernel, MAX_WAIT));
 	check_sink(fast, 0, 400);
 	check_sink(slow, 0, 400);
 	end();
@@ -178,7 +180,7 @@ PEAL_TEST(suspended_publisher_goes_on_where_it_was)
 
 /* `burst` needs all slots of the topic. So it runs only after the idle
  * subscriber has reported its last message. */
-PEAL_TEST(handler_that_emits_as_many_as_fit)
+PEAL_TEST(handler_may_emit_a_full_topic)
 {
 	struct peal_topic_options o = { .capacity = RELAY_BURST };
 	struct peal_link_options link = { .capacity = 2 * RELAY_BURST };
@@ -192,16 +194,16 @@ PEAL_TEST(handler_that_emits_as_many_as_fit)
 	harness_link(rt, burst, 1, burst, link);
 	harness_from(rt, e, 1, burst, link);
 	CHECK_OK(peal_subscribe(rt, all, slow, 0));
-	CHECK_OK(peal_send(e, 1, 0, &order, sizeof(order), PATIENCE));
+	CHECK_OK(peal_send(e, 1, 0, &order, sizeof(order), MAX_WAIT));
 	EVENTUALLY(topic_subscriber(rt, all, slow).delivered ==
 		   10 * RELAY_BURST);
-	CHECK_OK(peal_kernel_stop(from, PATIENCE)); /* never ends by itself */
-	CHECK_OK(peal_kernel_wait(slow_kernel, PATIENCE));
+	CHECK_OK(peal_kernel_stop(from, MAX_WAIT)); /* never ends by itself */
+	CHECK_OK(peal_kernel_wait(slow_kernel, MAX_WAIT));
 	check_sink(slow, 0, 10 * RELAY_BURST);
 	end();
 }
 
-PEAL_TEST(unpublished_port_drops_and_another_goes_on)
+PEAL_TEST(unpublished_port_drops_and_next_publisher_continues)
 {
 	struct peal_link_options link = { .capacity = 64 };
 	uint64_t other;
@@ -217,7 +219,7 @@ PEAL_TEST(unpublished_port_drops_and_another_goes_on)
 	harness_send(e, 0, 1, 50, 5); /* dropped: port closed */
 	harness_send(e, 1, 1, 50, 50);
 	EVENTUALLY(topic_subscriber(rt, topic, fast).delivered == 100);
-	CHECK_OK(peal_send_end(e, 1, PATIENCE));
+	CHECK_OK(peal_send_end(e, 1, MAX_WAIT));
 	finish();
 	EVENTUALLY(topic_info(rt, topic).published == 100);
 	check_sink(fast, 0, 100);
@@ -256,7 +258,7 @@ static void identity_holds_always(uint32_t overwrite)
 	CHECK(!pthread_create(&thread, NULL, watch, NULL));
 	harness_send(e, 0, 1, 0, 5000);
 	finish();
-	CHECK_OK(peal_kernel_wait(slow_kernel, PATIENCE));
+	CHECK_OK(peal_kernel_wait(slow_kernel, MAX_WAIT));
 	atomic_store(&watching, 0);
 	CHECK(!pthread_join(thread, NULL));
 	s = topic_subscriber(rt, topic, slow);
@@ -272,12 +274,12 @@ PEAL_TEST(counters_conserve_at_any_moment)
 	identity_holds_always(1);
 }
 
-PEAL_TEST_MAIN(RUN(slowest_subscriber_holds_the_publisher_up_and_is_named);
-	       RUN(late_subscriber_begins_with_the_next_message);
-	       RUN(subscriber_may_ask_for_what_is_still_there);
-	       RUN(who_unsubscribes_is_waited_for_no_more);
-	       RUN(nobody_subscribes_and_nobody_is_waited_for);
-	       RUN(suspended_publisher_goes_on_where_it_was);
-	       RUN(handler_that_emits_as_many_as_fit);
-	       RUN(unpublished_port_drops_and_another_goes_on);
+PEAL_TEST_MAIN(RUN(slowest_subscriber_blocks_publisher_and_is_named);
+	       RUN(new_subscriber_starts_at_the_next_message);
+	       RUN(new_subscriber_may_start_at_the_oldest_message);
+	       RUN(publisher_does_not_wait_after_unsubscribe);
+	       RUN(publisher_without_subscribers_never_waits);
+	       RUN(resumed_publisher_continues_at_its_position);
+	       RUN(handler_may_emit_a_full_topic);
+	       RUN(unpublished_port_drops_and_next_publisher_continues);
 	       RUN(counters_conserve_at_any_moment);)

@@ -3,6 +3,10 @@
  * Many transfers in one call copy all bytes, also by several routes at once.
  * The call merges transfers only if they are adjacent at source and target.
  */
+
+#include <peal/buffer.h>
+#include <peal/peer.h>
+#include <peal/transfer.h>
 #include "runtime/transfers.h"
 
 /* Copies n parts of `bytes` bytes, `gap` bytes apart, in the call and in the
@@ -20,7 +24,7 @@ static void check_batch(const char *links, uint32_t n, uint64_t bytes,
 	open_machine(2, links);
 	a = make(0, all);
 	b = make(1, all);
-	write_words(peal_buffer_whole(a), 3);
+	write_words(peal_buffer_full_range(a), 3);
 	for (i = 0; i < n; i++) {
 		t[i].from = part(a, i * (bytes + gap), bytes);
 		t[i].to = part(b, i * (bytes + gap), bytes);
@@ -28,16 +32,16 @@ static void check_batch(const char *links, uint32_t n, uint64_t bytes,
 	CHECK_OK(peal_transfer_run(rt, t, n, NULL, &result));
 	CHECK_EQ(result.n_copies, wanted);
 	CHECK_EQ(result.bytes, n * bytes);
-	CHECK_OK(peal_buffer_read(peal_buffer_whole(b), p));
+	CHECK_OK(peal_buffer_read(peal_buffer_full_range(b), p));
 	for (i = 0; i < all / 8; i++)
 		CHECK_EQ(p[i], 8 * i % (bytes + gap) < bytes ? word(i, 3) : 0);
-	CHECK_OK(peal_buffer_fill(peal_buffer_whole(b), NULL, 8));
+	CHECK_OK(peal_buffer_fill(peal_buffer_full_range(b), NULL, 8));
 	CHECK_OK(peal_transfer_start(rt, t, n, NULL, &copy));
-	CHECK_OK(peal_copy_wait(copy, PATIENCE));
+	CHECK_OK(peal_copy_wait(copy, MAX_WAIT));
 	CHECK_OK(peal_copy_result(copy, &result));
 	CHECK_EQ(result.n_copies, wanted);
 	peal_copy_destroy(copy);
-	CHECK_OK(peal_buffer_read(peal_buffer_whole(b), p));
+	CHECK_OK(peal_buffer_read(peal_buffer_full_range(b), p));
 	for (i = 0; i < all / 8; i++)
 		CHECK_EQ(p[i], 8 * i % (bytes + gap) < bytes ? word(i, 3) : 0);
 	destroy(a, b);
@@ -46,7 +50,7 @@ static void check_batch(const char *links, uint32_t n, uint64_t bytes,
 	free(p);
 }
 
-PEAL_TEST(a_batch_is_whole_and_adjacent_ones_are_one)
+PEAL_TEST(adjacent_copies_of_a_batch_are_merged)
 {
 	check_batch("", 1000, 24, 8, 1000);
 	check_batch("", 1000, 24, 0, 1);
@@ -58,7 +62,7 @@ PEAL_TEST(a_batch_is_whole_and_adjacent_ones_are_one)
 
 /* Parts that are adjacent only at the source, or only at the target. The bytes
  * between the parts must not be copied. */
-PEAL_TEST(what_is_adjacent_on_one_side_only_is_not_one)
+PEAL_TEST(copies_adjacent_on_one_side_are_not_merged)
 {
 	struct peal_buffer *a, *b;
 	struct peal_transfer t[4];
@@ -68,16 +72,16 @@ PEAL_TEST(what_is_adjacent_on_one_side_only_is_not_one)
 	open_machine(2, "");
 	a = make(0, 64);
 	b = make(1, 64);
-	write_words(peal_buffer_whole(a), 4);
+	write_words(peal_buffer_full_range(a), 4);
 	for (gather = 0; gather < 2; gather++) {
-		CHECK_OK(peal_buffer_fill(peal_buffer_whole(b), NULL, 8));
+		CHECK_OK(peal_buffer_fill(peal_buffer_full_range(b), NULL, 8));
 		for (i = 0; i < 4; i++) {
 			t[i].from = part(a, gather ? 16 * i : 8 * i, 8);
 			t[i].to = part(b, gather ? 8 * i : 16 * i, 8);
 		}
 		CHECK_OK(peal_transfer_run(rt, t, 4, NULL, &result));
 		CHECK_EQ(result.n_copies, 4);
-		CHECK_OK(peal_buffer_read(peal_buffer_whole(b), p));
+		CHECK_OK(peal_buffer_read(peal_buffer_full_range(b), p));
 		for (i = 0; i < 8; i++)
 			CHECK_EQ(p[i], gather ? (i < 4 ? word(2 * i, 4) : 0) :
 						(i % 2 ? 0 : word(i / 2, 4)));
@@ -98,7 +102,7 @@ static void copy_neighbours(const char *links)
 	open_machine(2, links);
 	for (i = 0; i < 4; i++) {
 		from[i] = make(0, 4096);
-		write_words(peal_buffer_whole(from[i]), 20 + (uint64_t)i);
+		write_words(peal_buffer_full_range(from[i]), 20 + (uint64_t)i);
 	}
 	for (i = 0; i < 4; i++) {
 		to[i] = make(1, 4096);
@@ -107,13 +111,14 @@ static void copy_neighbours(const char *links)
 	CHECK_OK(peal_transfer_run(rt, t, 4, NULL, &result));
 	CHECK_EQ(result.n_copies, 4);
 	for (i = 0; i < 4; i++)
-		CHECK(has_words(peal_buffer_whole(to[i]), 20 + (uint64_t)i));
+		CHECK(has_words(peal_buffer_full_range(to[i]),
+				20 + (uint64_t)i));
 	for (i = 0; i < 4; i++)
 		destroy(from[i], to[i]);
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(buffers_that_lie_end_to_end_stay_apart)
+PEAL_TEST(copies_of_contiguous_buffers_are_not_merged)
 {
 	copy_neighbours("");
 	copy_neighbours("0-1:none");
@@ -150,7 +155,7 @@ PEAL_TEST(a_batch_of_several_pairs_reports_its_slowest_route)
 	open_machine(3, "0-1:nvlink,0-2:none,1-2:none");
 	for (i = 0; i < 4; i++)
 		b[i] = make(i - 1, MIB);
-	write_words(peal_buffer_whole(b[1]), 8);
+	write_words(peal_buffer_full_range(b[1]), 8);
 	t[0] = whole(b[2], b[1]); /* 0 -> 1 */
 	t[1] = whole(b[3], b[1]); /* 0 -> 2 */
 	t[2] = whole(b[0], b[1]); /* 0 -> host */
@@ -159,7 +164,7 @@ PEAL_TEST(a_batch_of_several_pairs_reports_its_slowest_route)
 	CHECK_EQ(result.staged_bytes, MIB);
 	CHECK_EQ(result.bytes, 3 * MIB);
 	for (i = 0; i < 4; i++)
-		CHECK(has_words(peal_buffer_whole(b[i]), 8));
+		CHECK(has_words(peal_buffer_full_range(b[i]), 8));
 	t[1] = t[2];
 	CHECK_OK(peal_transfer_run(rt, t, 2, NULL, &result));
 	CHECK_EQ(result.route, PEAL_ROUTE_MAPPED_HOST);
@@ -170,8 +175,8 @@ PEAL_TEST(a_batch_of_several_pairs_reports_its_slowest_route)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST_MAIN(RUN(a_batch_is_whole_and_adjacent_ones_are_one);
-	       RUN(what_is_adjacent_on_one_side_only_is_not_one);
-	       RUN(buffers_that_lie_end_to_end_stay_apart);
+PEAL_TEST_MAIN(RUN(adjacent_copies_of_a_batch_are_merged);
+	       RUN(copies_adjacent_on_one_side_are_not_merged);
+	       RUN(copies_of_contiguous_buffers_are_not_merged);
 	       RUN(small_staged_copies_share_chunks);
 	       RUN(a_batch_of_several_pairs_reports_its_slowest_route);)

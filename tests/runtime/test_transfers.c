@@ -4,6 +4,12 @@
  * The log names a staged pair once. Other cases cancel copies, or pass
  * arguments that are refused before any byte moves.
  */
+
+#include <peal/buffer.h>
+#include <peal/memory.h>
+#include <peal/peer.h>
+#include <peal/topology.h>
+#include <peal/transfer.h>
 #include "runtime/transfers.h"
 
 #define BIG (32 * MIB)
@@ -27,7 +33,7 @@ static void check_route(int to, int from, uint64_t bytes,
 		write_words(t.from, 5 + (unsigned)background);
 		if (background) {
 			CHECK_OK(peal_transfer_start(rt, &t, 1, &o, &copy));
-			CHECK_OK(peal_copy_wait(copy, PATIENCE));
+			CHECK_OK(peal_copy_wait(copy, MAX_WAIT));
 			CHECK_OK(peal_copy_result(copy, &result));
 			CHECK_OK(peal_copy_progress(copy, &progress));
 			CHECK_EQ(progress.bytes, bytes);
@@ -60,7 +66,7 @@ static void check_route(int to, int from, uint64_t bytes,
 	destroy(a, b);
 }
 
-PEAL_TEST(each_pair_of_places_has_its_route)
+PEAL_TEST(each_memory_pair_uses_its_route)
 {
 	static const struct peal_transfer_options plain;
 	static const uint64_t sizes[] = { 8, 4096, MIB + 8 };
@@ -91,7 +97,7 @@ PEAL_TEST(each_pair_of_places_has_its_route)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(staged_copies_are_whole_with_any_chunk)
+PEAL_TEST(staged_copies_are_correct_for_any_chunk)
 {
 	static const uint64_t chunks[] = { 4096, 4097, 65536 + 8, 524288,
 					   2 * MIB };
@@ -147,11 +153,11 @@ static void copy_both_ways(void)
 	CHECK_OK(peal_transfer_run(rt, &t[0], 1, NULL, NULL));
 	CHECK_OK(peal_transfer_run(rt, &t[1], 1, NULL, NULL));
 	CHECK_OK(peal_transfer_start(rt, &t[1], 1, NULL, &copy));
-	CHECK_OK(peal_copy_wait(copy, PATIENCE));
+	CHECK_OK(peal_copy_wait(copy, MAX_WAIT));
 	peal_copy_destroy(copy);
 }
 
-PEAL_TEST(a_staged_pair_is_named_once)
+PEAL_TEST(staged_pair_is_logged_once)
 {
 	struct peal_transfer_counts counts;
 	char text[1024];
@@ -182,7 +188,7 @@ PEAL_TEST(a_staged_pair_is_named_once)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(a_pair_that_is_proved_broken_is_staged)
+PEAL_TEST(broken_pair_is_staged)
 {
 	static const struct peal_transfer_options plain;
 	struct peal_pair_info info;
@@ -212,7 +218,7 @@ static void cancel_in_the_middle(const char *links)
 	open_machine(2, links);
 	a = make(0, BIG);
 	b = make(1, BIG);
-	write_words(peal_buffer_whole(a), 2);
+	write_words(peal_buffer_full_range(a), 2);
 	t = whole(b, a);
 	for (i = 0; i < 200 && r != PEAL_ECANCELED; i++) {
 		CHECK_OK(peal_buffer_fill(part(b, 0, MIB), NULL, 8));
@@ -234,7 +240,7 @@ static void cancel_in_the_middle(const char *links)
 		} while (!progress.done_bytes &&
 			 peal_copy_result(copy, &result) == PEAL_EAGAIN);
 		CHECK_OK(peal_copy_cancel(copy));
-		r = peal_copy_wait(copy, PATIENCE);
+		r = peal_copy_wait(copy, MAX_WAIT);
 		CHECK(r == 0 || r == PEAL_ECANCELED);
 		CHECK_OK(peal_copy_result(copy, &result));
 		CHECK_OK(peal_copy_progress(copy, &after));
@@ -249,18 +255,18 @@ static void cancel_in_the_middle(const char *links)
 	CHECK_EQ(r, PEAL_ECANCELED);
 	/* The next copy of this pair is complete. */
 	CHECK_OK(peal_transfer_run(rt, &t, 1, NULL, &result));
-	CHECK(has_words(peal_buffer_whole(b), 2));
+	CHECK(has_words(peal_buffer_full_range(b), 2));
 	destroy(a, b);
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(a_copy_that_is_cancelled_in_the_middle_says_what_is_there)
+PEAL_TEST(cancelled_copy_reports_copied_bytes)
 {
 	cancel_in_the_middle("");
 	cancel_in_the_middle("0-1:none");
 }
 
-PEAL_TEST(a_copy_that_goes_on_has_no_result_and_keeps_its_buffers)
+PEAL_TEST(running_copy_has_no_result_and_holds_its_buffers)
 {
 	struct peal_copy_result result;
 	struct peal_copy_progress progress;
@@ -275,7 +281,7 @@ PEAL_TEST(a_copy_that_goes_on_has_no_result_and_keeps_its_buffers)
 	b = make(1, BIG);
 	c = make(1, 4096);
 	t[0] = whole(b, a);
-	t[1].to = peal_buffer_whole(c);
+	t[1].to = peal_buffer_full_range(c);
 	t[1].from = part(a, 0, 4096);
 	for (i = 0; i < 200 && !seen && !gone; i++) {
 		if (i) {
@@ -295,7 +301,7 @@ PEAL_TEST(a_copy_that_goes_on_has_no_result_and_keeps_its_buffers)
 	}
 	CHECK(seen);
 	CHECK_EQ(peal_runtime_close_report(rt, &report), PEAL_EBUSY);
-	CHECK_OK(peal_copy_wait(behind, PATIENCE));
+	CHECK_OK(peal_copy_wait(behind, MAX_WAIT));
 	CHECK_OK(peal_copy_wait(copy, 0));
 	CHECK_EQ(peal_copy_progress(NULL, &progress), PEAL_EINVAL);
 	CHECK_EQ(peal_copy_progress(copy, NULL), PEAL_EINVAL);
@@ -310,7 +316,7 @@ PEAL_TEST(a_copy_that_goes_on_has_no_result_and_keeps_its_buffers)
 
 /* Copies from device 0 to 1 to 2. Each copy reads the bytes of the copy
  * before. */
-PEAL_TEST(copies_that_touch_the_same_memory_keep_their_order)
+PEAL_TEST(copies_of_the_same_memory_keep_their_order)
 {
 	struct peal_buffer *b[4], *other;
 	struct peal_copy *copy[4];
@@ -322,22 +328,22 @@ PEAL_TEST(copies_that_touch_the_same_memory_keep_their_order)
 	for (i = 0; i < 4; i++)
 		b[i] = make(i < 3 ? i : 2, 8 * MIB);
 	for (round = 0; round < 3; round++) {
-		write_words(peal_buffer_whole(b[0]), (unsigned)round);
+		write_words(peal_buffer_full_range(b[0]), (unsigned)round);
 		for (i = 0; i < 3; i++) {
 			t = whole(b[i + 1], b[i]);
 			CHECK_OK(
 				peal_transfer_start(rt, &t, 1, NULL, &copy[i]));
 		}
 		/* This copy overwrites bytes that the first copy reads. */
-		t.from = peal_buffer_whole(other);
+		t.from = peal_buffer_full_range(other);
 		t.to = part(b[0], 8 * MIB - 8, 8);
 		CHECK_OK(peal_transfer_start(rt, &t, 1, NULL, &copy[3]));
 		for (i = 3; i >= 0; i--) {
-			CHECK_OK(peal_copy_wait(copy[i], PATIENCE));
+			CHECK_OK(peal_copy_wait(copy[i], MAX_WAIT));
 			peal_copy_destroy(copy[i]);
 		}
 		for (i = 1; i < 4; i++)
-			CHECK(has_words(peal_buffer_whole(b[i]),
+			CHECK(has_words(peal_buffer_full_range(b[i]),
 					(unsigned)round));
 	}
 	for (i = 0; i < 4; i++)
@@ -379,7 +385,7 @@ static void refused(int code, const struct peal_transfer *t, uint32_t n,
 	CHECK(!copy);
 }
 
-PEAL_TEST(ranges_that_overlap_are_refused)
+PEAL_TEST(overlapping_ranges_are_refused)
 {
 	struct peal_buffer *a, *b;
 	struct peal_transfer t[4];
@@ -419,7 +425,7 @@ PEAL_TEST(ranges_that_overlap_are_refused)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(bad_arguments_are_named_and_nothing_moves)
+PEAL_TEST(invalid_arguments_are_named_without_copying)
 {
 	struct peal_transfer_options o = { .size = sizeof(o) };
 	const struct peal_transfer_options good = o;
@@ -431,7 +437,7 @@ PEAL_TEST(bad_arguments_are_named_and_nothing_moves)
 	open_machine(2, "0-1:none");
 	a = make(0, 4096);
 	b = make(1, 4096);
-	write_words(peal_buffer_whole(a), 1);
+	write_words(peal_buffer_full_range(a), 1);
 	t[0] = t[1] = whole(b, a);
 	refused(PEAL_EINVAL, NULL, 1, NULL, "transfers is NULL");
 	refused(PEAL_EINVAL, t, 0, NULL, "0 copies");
@@ -467,9 +473,9 @@ PEAL_TEST(bad_arguments_are_named_and_nothing_moves)
 	CHECK_FAILS(peal_transfer_run(rt, t, 1, &o, NULL), PEAL_ENOPEER,
 		    "device 0 -> device 1 (-1: host): its route is staged");
 	CHECK_OK(peal_transfer_start(rt, t, 1, &o, &copy));
-	CHECK_EQ(peal_copy_wait(copy, PATIENCE), PEAL_ENOPEER);
+	CHECK_EQ(peal_copy_wait(copy, MAX_WAIT), PEAL_ENOPEER);
 	peal_copy_destroy(copy);
-	CHECK(!has_words(peal_buffer_whole(b), 1));
+	CHECK(!has_words(peal_buffer_full_range(b), 1));
 	CHECK_EQ(peal_transfer_counts(rt, 0, 1, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_transfer_counts(NULL, 0, 1, &counts), PEAL_EINVAL);
 	CHECK_EQ(peal_transfer_counts(rt, 2, 1, &counts), PEAL_ENODEV);
@@ -501,7 +507,7 @@ PEAL_TEST(buffers_of_another_runtime_are_refused)
 	CHECK_OK(peal_runtime_close(first));
 }
 
-PEAL_TEST(without_pinned_memory_a_staged_copy_says_so)
+PEAL_TEST(staged_copy_without_pinned_memory_fails)
 {
 	/* Needs more memory than a stage keeps from an earlier copy. */
 	const struct peal_transfer_options o = {
@@ -516,16 +522,16 @@ PEAL_TEST(without_pinned_memory_a_staged_copy_says_so)
 	open_machine(2, "0-1:none");
 	a = make(0, 4096);
 	b = make(1, 4096);
-	write_words(peal_buffer_whole(a), 6);
+	write_words(peal_buffer_full_range(a), 6);
 	t = whole(b, a);
 	CHECK_OK(peal_memory_info(rt, PEAL_HOST_MEMORY, &info));
-	all[n++] = make(PEAL_HOST_MEMORY, info.room_bytes);
+	all[n++] = make(PEAL_HOST_MEMORY, info.largest_buffer_bytes);
 	CHECK_FAILS(peal_transfer_run(rt, &t, 1, &o, NULL), PEAL_ENOMEM,
 		    "no pinned host memory to stage a copy");
 	CHECK_CONTAINS(peal_last_error()->call, "peal_transfer_run");
 	CHECK_OK(peal_memory_info(rt, PEAL_HOST_MEMORY, &info));
-	for (; n < 8 && info.room_bytes > 65536; n++) {
-		all[n] = make(PEAL_HOST_MEMORY, info.room_bytes);
+	for (; n < 8 && info.largest_buffer_bytes > 65536; n++) {
+		all[n] = make(PEAL_HOST_MEMORY, info.largest_buffer_bytes);
 		CHECK_OK(peal_memory_info(rt, PEAL_HOST_MEMORY, &info));
 	}
 	/* Copies to and from process memory need no pinned memory. */
@@ -554,7 +560,7 @@ static void *copy_about(void *argument)
 			CHECK_OK(peal_transfer_run(rt, &t, 1, NULL, NULL));
 		} else {
 			CHECK_OK(peal_transfer_start(rt, &t, 1, NULL, &copy));
-			CHECK_OK(peal_copy_wait(copy, PATIENCE));
+			CHECK_OK(peal_copy_wait(copy, MAX_WAIT));
 			peal_copy_destroy(copy);
 		}
 		CHECK(has_words(t.to, 100 * seed + i));
@@ -564,7 +570,7 @@ static void *copy_about(void *argument)
 }
 
 /* More copies run at the same time than there are stages. */
-PEAL_TEST(threads_that_stage_keep_apart)
+PEAL_TEST(concurrent_staged_copies_do_not_interfere)
 {
 	pthread_t thread[9];
 	uintptr_t i;
@@ -577,16 +583,15 @@ PEAL_TEST(threads_that_stage_keep_apart)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST_MAIN(RUN(each_pair_of_places_has_its_route);
-	       RUN(staged_copies_are_whole_with_any_chunk);
-	       RUN(a_staged_pair_is_named_once);
-	       RUN(a_pair_that_is_proved_broken_is_staged);
-	       RUN(a_copy_that_is_cancelled_in_the_middle_says_what_is_there);
-	       RUN(a_copy_that_goes_on_has_no_result_and_keeps_its_buffers);
-	       RUN(copies_that_touch_the_same_memory_keep_their_order);
+PEAL_TEST_MAIN(RUN(each_memory_pair_uses_its_route);
+	       RUN(staged_copies_are_correct_for_any_chunk);
+	       RUN(staged_pair_is_logged_once); RUN(broken_pair_is_staged);
+	       RUN(cancelled_copy_reports_copied_bytes);
+	       RUN(running_copy_has_no_result_and_holds_its_buffers);
+	       RUN(copies_of_the_same_memory_keep_their_order);
 	       RUN(a_shutdown_ends_copies_and_frees_buffers);
-	       RUN(ranges_that_overlap_are_refused);
-	       RUN(bad_arguments_are_named_and_nothing_moves);
+	       RUN(overlapping_ranges_are_refused);
+	       RUN(invalid_arguments_are_named_without_copying);
 	       RUN(buffers_of_another_runtime_are_refused);
-	       RUN(without_pinned_memory_a_staged_copy_says_so);
-	       RUN(threads_that_stage_keep_apart);)
+	       RUN(staged_copy_without_pinned_memory_fails);
+	       RUN(concurrent_staged_copies_do_not_interfere);)

@@ -46,7 +46,7 @@ static void open_load(void)
 
 static void close_load(void)
 {
-	CHECK_OK(peal_kernel_stop(l.k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(l.k, MAX_WAIT));
 	harness_conserved(l.rt);
 	CHECK_OK(peal_runtime_shutdown(l.rt));
 }
@@ -68,7 +68,7 @@ static void send(uint32_t index, uint16_t type, uint64_t n, uint64_t spin_ns)
 
 	while (n--)
 		CHECK_OK(peal_send(l.e, index, type, &note, sizeof(note),
-				   PATIENCE));
+				   MAX_WAIT));
 }
 
 static struct peal_kernel_info kernel(void)
@@ -86,12 +86,12 @@ static void open_gate(void)
 
 static void read_record(void)
 {
-	CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(l.k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(l.rt, l.record, &l.state, sizeof(l.state)));
 	CHECK_OK(peal_kernel_resume(l.k));
 }
 
-PEAL_TEST(all_inputs_and_the_mailbox_have_their_turn)
+PEAL_TEST(all_inputs_and_the_mailbox_get_their_turn)
 {
 	struct peal_link *link[INPUTS];
 	uint64_t i, row = 0, longest = 0, seen[256] = { 0 };
@@ -104,11 +104,11 @@ PEAL_TEST(all_inputs_and_the_mailbox_have_their_turn)
 	for (i = 0; i < INPUTS; i++)
 		send((uint32_t)i, 0, EACH, 0);
 	send(INPUTS, 0, EACH, 0);
-	EVENTUALLY(kernel().told == EACH);
+	EVENTUALLY(kernel().mailbox_sends == EACH);
 	open_gate();
 	for (i = 0; i < INPUTS; i++)
 		EVENTUALLY(harness_info(link[i]).delivered == EACH + !i);
-	EVENTUALLY(kernel().mail_done == EACH);
+	EVENTUALLY(kernel().mailbox_done == EACH);
 	read_record();
 	CHECK_EQ(l.state.n, (INPUTS + 1) * EACH);
 	/* While all sources have messages, no run is longer than a burst. Each
@@ -128,7 +128,7 @@ PEAL_TEST(all_inputs_and_the_mailbox_have_their_turn)
 	close_load();
 }
 
-PEAL_TEST(a_busy_worker_gives_back_less_than_a_quarter_too)
+PEAL_TEST(busy_worker_returns_less_than_a_quarter)
 {
 	struct peal_kernel_options o = { .size = sizeof(o), .workers = 1 };
 	struct peal_link_options eight = { .capacity = 8 };
@@ -153,7 +153,7 @@ PEAL_TEST(a_busy_worker_gives_back_less_than_a_quarter_too)
 	open_gate();
 	EVENTUALLY(harness_info(poured).delivered > 8);
 	CHECK(harness_info(busy).queued > 0); /* the worker was never idle */
-	CHECK_OK(peal_kernel_stop(k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	close_load();
 }
 
@@ -164,7 +164,7 @@ static void *retire(void *unused)
 	return NULL;
 }
 
-PEAL_TEST(a_busy_worker_hears_control_messages)
+PEAL_TEST(busy_worker_handles_control_messages)
 {
 	struct peal_actor_options o = { .size = sizeof(o), .worker = 1 };
 	struct peal_link *busy;
@@ -177,17 +177,17 @@ PEAL_TEST(a_busy_worker_hears_control_messages)
 	open_gate();
 	CHECK_OK(peal_actor_spawn(l.k, "record", &o, &address));
 	CHECK(harness_info(busy).queued > 0);
-	CHECK_OK(peal_kernel_suspend(l.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(l.k, MAX_WAIT));
 	CHECK(harness_info(busy).queued > 0);
 	CHECK_OK(peal_kernel_resume(l.k));
-	CHECK_OK(peal_kernel_stop(l.k, PATIENCE));
+	CHECK_OK(peal_kernel_stop(l.k, MAX_WAIT));
 	CHECK(harness_info(busy).dead[PEAL_REASON_STOPPED] > 0);
 	harness_conserved(l.rt);
 	CHECK_OK(peal_runtime_shutdown(l.rt));
 }
 
 /* A worker caches its latest actor. The cache must not outlive the actor. */
-PEAL_TEST(mail_for_an_actor_that_ends_meanwhile_is_dead)
+PEAL_TEST(mail_for_actor_retired_meanwhile_is_dead)
 {
 	struct peal_kernel_info info;
 	pthread_t thread;
@@ -205,19 +205,19 @@ PEAL_TEST(mail_for_an_actor_that_ends_meanwhile_is_dead)
 	l.whom = l.record;
 	send(0, 0, 3 * EACH, 0);
 	/* all of them: a later tell may find no actor */
-	EVENTUALLY(kernel().told == 3 * EACH + 6);
+	EVENTUALLY(kernel().mailbox_sends == 3 * EACH + 6);
 	CHECK(!pthread_create(&thread, NULL, retire, NULL));
 	identity_sleep_us(20000); /* its control message has arrived */
 	open_gate();
 	pthread_join(thread, NULL);
-	EVENTUALLY(kernel().mail_done == kernel().told);
+	EVENTUALLY(kernel().mailbox_done == kernel().mailbox_sends);
 	info = kernel();
 	CHECK_EQ(info.failed, 0);
-	CHECK(info.mail_dead > EACH);
+	CHECK(info.mailbox_dead > EACH);
 	close_load();
 }
 
-PEAL_TEST_MAIN(RUN(all_inputs_and_the_mailbox_have_their_turn);
-	       RUN(a_busy_worker_gives_back_less_than_a_quarter_too);
-	       RUN(a_busy_worker_hears_control_messages);
-	       RUN(mail_for_an_actor_that_ends_meanwhile_is_dead);)
+PEAL_TEST_MAIN(RUN(all_inputs_and_the_mailbox_get_their_turn);
+	       RUN(busy_worker_returns_less_than_a_quarter);
+	       RUN(busy_worker_handles_control_messages);
+	       RUN(mail_for_actor_retired_meanwhile_is_dead);)

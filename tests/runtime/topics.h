@@ -2,9 +2,12 @@
 #ifndef PEAL_TESTS_TOPICS_H
 #define PEAL_TESTS_TOPICS_H
 
+#include <peal/topic.h>
+
 /* Helpers that make topics and check their counters. */
 
 #include "runtime/harness.h"
+#include "runtime/runtime.h"
 
 #define TOPIC_SUBSCRIBERS_MAX 16
 

@@ -3,6 +3,10 @@
 #ifndef PEAL_TESTS_TRANSFERS_H
 #define PEAL_TESTS_TRANSFERS_H
 
+#include <peal/buffer.h>
+#include <peal/memory.h>
+#include <peal/transfer.h>
+
 #include "runtime/harness.h"
 
 #define MIB ((uint64_t)1 << 20)
@@ -70,8 +74,8 @@ static inline int has_words(struct peal_range from, uint64_t seed)
 static inline struct peal_transfer whole(struct peal_buffer *to,
 					 struct peal_buffer *from)
 {
-	struct peal_transfer t = { peal_buffer_whole(to),
-				   peal_buffer_whole(from) };
+	struct peal_transfer t = { peal_buffer_full_range(to),
+				   peal_buffer_full_range(from) };
 
 	return t;
 }

@@ -3,36 +3,38 @@
 #define PEAL_TESTS_SEEDS_H
 
 /*
- * Runs a scene under many seeds of the simulator. PEAL_SIM_SEED is the first
+ * Runs a scenario under many seeds of the simulator. PEAL_SIM_SEED is the first
  * seed, 1 by default. PEAL_SIM_SEEDS is their number, `least` by default.
  */
 
 #include <sys/wait.h>
+#include <peal/stall.h>
 
 #include "tests/sim/engine/sim.h"
 #include "runtime/harness.h"
 
-struct seeds_scene {
+struct seeds_scenario {
 	const char *name;
 	void (*run)(uint64_t random); /* opens a runtime, and shuts it down */
 	uint64_t least; /* seeds; a fifth in builds with sanitizers */
 	struct peali_sim_options options;
 };
 
-/* Prints the stalls of a run that fails; see peal/stuck.h. */
-static inline void seeds_say_stuck(void *context)
+/* Prints the stalls of a run that fails; see peal/stall.h. */
+static inline void seeds_say_stalls(void *context)
 {
-	struct peal_stuck cause[8];
-	int n = peal_stuck((struct peal_runtime *)context, 0, cause, 8), i;
+	struct peal_stall cause[8];
+	int n = peal_stall_report((struct peal_runtime *)context, 0, cause, 8),
+	    i;
 
 	for (i = 0; i < n && i < 8; i++)
-		fprintf(stderr, "sim: stuck: %s\n", cause[i].text);
+		fprintf(stderr, "sim: stall: %s\n", cause[i].text);
 }
 
-/* A scene calls this when it has opened its runtime. */
-static inline void seeds_tell_stuck(struct peal_runtime *rt)
+/* A scenario calls this when it has opened its runtime. */
+static inline void seeds_report_stalls(struct peal_runtime *rt)
 {
-	peali_sim_on_failure(seeds_say_stuck, rt);
+	peali_sim_on_failure(seeds_say_stalls, rt);
 }
 
 static inline uint64_t seeds_number(const char *name, uint64_t otherwise)
@@ -50,17 +52,17 @@ static inline uint64_t seeds_real_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-/* Runs the scene under one seed. The scene draws its choices from its argument,
+/* Runs the scenario under one seed. It draws its choices from its argument,
  * which depends on the seed. */
-static inline struct peali_sim_report seeds_one(const struct seeds_scene *scene,
-						uint64_t seed)
+static inline struct peali_sim_report
+seeds_one(const struct seeds_scenario *scene, uint64_t seed)
 {
 	struct peali_sim_options o = scene->options;
 	unsigned long long random = seed ^ 0x5ce9e5ULL;
 	struct peali_sim_report report;
 
 	o.seed = seed;
-	o.tell_from = seeds_number("PEAL_SIM_TELL", 0);
+	o.tell_from = seeds_number("PEAL_SIM_TRACE", 0);
 	peali_sim_begin(&o);
 	scene->run(test_random(&random));
 	peali_sim_on_failure(NULL, NULL);
@@ -72,7 +74,7 @@ static inline struct peali_sim_report seeds_one(const struct seeds_scene *scene,
  * Plants a fault and runs seeds in another process until one fails. Returns
  * that seed, or 0 if none fails. `text` gets the stderr of the process.
  */
-static inline uint64_t seeds_fail(const struct seeds_scene *scene, int fault,
+static inline uint64_t seeds_fail(const struct seeds_scenario *scene, int fault,
 				  uint64_t first, uint64_t n, char *text,
 				  size_t bytes)
 {
@@ -112,7 +114,7 @@ static inline uint64_t seeds_fail(const struct seeds_scene *scene, int fault,
 	return strtoull(strstr(text, "PEAL_SIM_SEED=") + 14, NULL, 10);
 }
 
-static inline void seeds_run(const struct seeds_scene *scene)
+static inline void seeds_run(const struct seeds_scenario *scene)
 {
 	uint64_t first = seeds_number("PEAL_SIM_SEED", 1);
 	uint64_t least = IDENTITY_SANITIZED ? scene->least / 5 : scene->least;
@@ -147,7 +149,7 @@ static inline void seeds_run(const struct seeds_scene *scene)
 }
 
 /* Checks that the first `least` seeds find the planted fault. */
-static inline void seeds_find(const struct seeds_scene *scene, int fault)
+static inline void seeds_find(const struct seeds_scenario *scene, int fault)
 {
 	char text[8192];
 	uint64_t seed =

@@ -3,10 +3,12 @@
  * Shows that each message arrives once while actors tell each other, fail and
  * restart. No actor goes on with the state before its failure.
  */
-#include "sim/couriers.h"
+
+#include <peal/supervisor.h>
+#include "sim/sim_senders.h"
 #include "sim/seeds.h"
 
-PEAL_DECLARE_PROGRAM(couriers);
+PEAL_DECLARE_PROGRAM(sim_senders);
 
 #define WORKERS 3
 #define ACTORS 6
@@ -36,15 +38,16 @@ static void launch(struct post *p)
 					 .workers = WORKERS,
 					 .mailbox_slots = 64,
 					 .max_supervisors = 1,
-					 .end_with_inputs = 1 };
-	struct peal_supervisor_options s = { .size = sizeof(s),
-					     .restarts = PEAL_RESTARTS_MAX };
+					 .drain_when_inputs_end = 1 };
+	struct peal_supervisor_options s = {
+		.size = sizeof(s), .max_restarts = PEAL_RESTARTS_MAX
+	};
 
 	p->rt = harness_open(1, "");
-	seeds_tell_stuck(p->rt);
+	seeds_report_stalls(p->rt);
 	p->e = harness_endpoint(p->rt);
 	o.lanes = draw(p, 4) ? 1 : 3;
-	CHECK_OK(peal_kernel_launch(p->rt, 0, &peal_program_couriers, &o,
+	CHECK_OK(peal_kernel_launch(p->rt, 0, &peal_program_sim_senders, &o,
 				    &p->k));
 	s.strategy = p->strategy = draw(p, 3) ? PEAL_ONE_FOR_ONE :
 						PEAL_ONE_FOR_ALL;
@@ -67,7 +70,8 @@ static void begin(struct post *p, uint64_t random)
 	l.capacity = 1u << draw(p, 5);
 	for (i = 0; i < ACTORS; i++) {
 		o.worker = 1 + i % WORKERS;
-		CHECK_OK(peal_actor_spawn(p->k, "courier", &o, &p->actor[i]));
+		CHECK_OK(
+			peal_actor_spawn(p->k, "sim_sender", &o, &p->actor[i]));
 		p->in[i] = harness_from(p->rt, p->e, i, p->actor[i], l);
 		harness_to(p->rt, p->actor[i], p->e, wide);
 	}
@@ -78,15 +82,16 @@ static void *send_all(void *argument)
 {
 	struct post *p = (struct post *)argument;
 	uint32_t letters = p->letters, poisons = p->poisons, type;
-	struct courier_message m;
+	struct sim_sender_message m;
 	uint64_t id = 0;
 
 	memset(&m, 0, sizeof(m));
 	m.actors = ACTORS;
 	while (letters || poisons) {
-		type = draw(p, letters + poisons) < letters ? COURIER_LETTER :
-							      COURIER_POISON;
-		if (type == COURIER_LETTER) {
+		type = draw(p, letters + poisons) < letters ?
+			       SIM_SENDER_LETTER :
+			       SIM_SENDER_POISON;
+		if (type == SIM_SENDER_LETTER) {
 			letters--;
 			m.id = id++;
 		} else {
@@ -95,7 +100,7 @@ static void *send_all(void *argument)
 		m.hops = draw(p, HOPS);
 		m.random = draw(p, UINT32_MAX);
 		CHECK_OK(peal_send(p->e, draw(p, ACTORS), (uint16_t)type, &m,
-				   sizeof(m), PATIENCE));
+				   sizeof(m), MAX_WAIT));
 	}
 	return NULL;
 }
@@ -103,13 +108,13 @@ static void *send_all(void *argument)
 static void receive_all(struct post *p)
 {
 	uint8_t seen[LETTERS] = { 0 };
-	struct courier_message m;
+	struct sim_sender_message m;
 	struct peal_received r;
 	uint32_t i;
 
 	for (i = 0; i < p->letters; i++) {
-		CHECK_OK(peal_receive(p->e, &m, sizeof(m), &r, PATIENCE));
-		CHECK_EQ(r.type, COURIER_LETTER);
+		CHECK_OK(peal_receive(p->e, &m, sizeof(m), &r, MAX_WAIT));
+		CHECK_EQ(r.type, SIM_SENDER_LETTER);
 		CHECK(m.id < p->letters && !seen[m.id]);
 		CHECK_EQ(m.hops, 0);
 		CHECK_EQ(m.spoilt, 0);
@@ -128,11 +133,11 @@ static void check_failures(struct post *p)
 	for (i = 0; i < ACTORS; i++)
 		dead += harness_info(p->in[i]).dead[PEAL_REASON_HANDLER];
 	CHECK_OK(peal_kernel_info(p->k, &k));
-	CHECK_EQ(dead + k.mail_dead, p->poisons);
+	CHECK_EQ(dead + k.mailbox_dead, p->poisons);
 	CHECK_EQ(k.failed, p->poisons);
-	CHECK_EQ(k.told, k.mail_done);
+	CHECK_EQ(k.mailbox_sends, k.mailbox_done);
 	CHECK_OK(peal_supervisor_info(p->supervisor, &s));
-	CHECK(!s.given_up);
+	CHECK(!s.exhausted);
 	CHECK(s.failures <= p->poisons);
 	if (p->strategy == PEAL_ONE_FOR_ONE)
 		CHECK_EQ(s.failures, p->poisons);
@@ -151,27 +156,27 @@ static void post(uint64_t random)
 	receive_all(&p);
 	CHECK(!pthread_join(sender, NULL));
 	for (i = 0; i < ACTORS; i++)
-		CHECK_OK(peal_send_end(p.e, i, PATIENCE));
-	CHECK_OK(peal_kernel_wait(p.k, PATIENCE));
-	CHECK_EQ(peal_receive(p.e, &byte, 1, &r, PATIENCE), PEAL_EEND);
+		CHECK_OK(peal_send_end(p.e, i, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(p.k, MAX_WAIT));
+	CHECK_EQ(peal_receive(p.e, &byte, 1, &r, MAX_WAIT), PEAL_EEND);
 	check_failures(&p);
 	harness_conserved(p.rt);
 	CHECK_OK(peal_runtime_shutdown(p.rt));
 }
 
-static const struct seeds_scene posts = { .name = "posts",
-					  .run = post,
-					  .least = 1000 };
+static const struct seeds_scenario posts = { .name = "posts",
+					     .run = post,
+					     .least = 1000 };
 
-PEAL_TEST(letters_arrive_once_while_actors_begin_anew)
+PEAL_TEST(messages_arrive_once_while_actors_restart)
 {
 	seeds_run(&posts);
 }
 
-PEAL_TEST(two_messages_in_the_same_slot_of_a_mailbox_are_found)
+PEAL_TEST(torn_mailbox_ticket_is_caught)
 {
 	seeds_find(&posts, PEALI_FAULT_TORN_TICKET);
 }
 
-PEAL_TEST_MAIN(RUN(letters_arrive_once_while_actors_begin_anew);
-	       RUN(two_messages_in_the_same_slot_of_a_mailbox_are_found);)
+PEAL_TEST_MAIN(RUN(messages_arrive_once_while_actors_restart);
+	       RUN(torn_mailbox_ticket_is_caught);)

@@ -16,6 +16,11 @@
  * - Senders use the first number of an account, even after migrations. Legs
  *   from one account to another arrive in order on each way.
  */
+
+#include <peal/memory.h>
+#include <peal/migration.h>
+#include <peal/peer.h>
+#include <peal/supervisor.h>
 #include "sim/bank.h"
 #include "sim/seeds.h"
 
@@ -89,7 +94,7 @@ static void make_supervisor(struct bank *b, struct branch *of)
 	struct peal_supervisor_options s = { .size = sizeof(s) };
 
 	s.strategy = of->strategy = draw(b, 3);
-	s.restarts = draw(b, 2) ? 3 : PEAL_RESTARTS_MAX;
+	s.max_restarts = draw(b, 2) ? 3 : PEAL_RESTARTS_MAX;
 	CHECK_OK(peal_supervisor_create(of->k, &s, &of->supervisor));
 }
 
@@ -125,7 +130,7 @@ static void make_accounts(struct bank *b, uint32_t device)
 		of->at[i] = i % of->workers;
 		init.number = device * BANK_OF_EACH + i;
 		o.worker = 1 + of->at[i];
-		o.ports_of = of->clerk[of->at[i]];
+		o.share_ports_with = of->clerk[of->at[i]];
 		CHECK_OK(peal_actor_spawn(of->k, "account", &o, &of->actor[i]));
 		CHECK_EQ((uint32_t)of->actor[i], BANK_NUMBER(i));
 		of->newest[i] = of->actor[i];
@@ -136,7 +141,8 @@ static void make_accounts(struct bank *b, uint32_t device)
 	l.size = sizeof(l);
 	l.capacity = LETTERS;
 	l.message_bytes = sizeof(struct letter);
-	CHECK_OK(peal_dead_letters(of->k, peal_endpoint_address(b->e), &l));
+	CHECK_OK(peal_dead_letter_connect(of->k, peal_endpoint_address(b->e),
+					  &l));
 }
 
 /*
@@ -148,7 +154,7 @@ static void make_room(struct bank *b, struct branch *of)
 {
 	struct peal_actor_options o = { .size = sizeof(o),
 					.worker = 1,
-					.ports_of = of->clerk[0] };
+					.share_ports_with = of->clerk[0] };
 	uint64_t guest[MOVES], last = 0;
 
 	CHECK_OK(peal_actor_spawn_many(of->k, "account", &o, MOVES, guest));
@@ -195,7 +201,7 @@ static void begin(struct bank *b, uint64_t random)
 	b->transfers = 1 + draw(b, BANK_TRANSFERS);
 	b->fails = fails[draw(b, 4)];
 	b->rt = harness_open(BANK_DEVICES, "0-1:nvlink");
-	seeds_tell_stuck(b->rt);
+	seeds_report_stalls(b->rt);
 	b->e = harness_endpoint(b->rt);
 	for (i = 0; i < BANK_DEVICES; i++)
 		make_branch(b, i);
@@ -218,7 +224,7 @@ static void order(struct bank *b, uint32_t account, uint16_t type,
 
 	CHECK_OK(peal_send_to(b->e, device,
 			      b->branch[device].actor[account % BANK_OF_EACH],
-			      type, leg, sizeof(*leg), PATIENCE));
+			      type, leg, sizeof(*leg), MAX_WAIT));
 }
 
 static void *order_all(void *argument)
@@ -261,7 +267,7 @@ static void *hand_over_all(void *argument)
 		while (to == (enum peal_route)harness_info(link).route)
 			to = routes[draw(b, 3)];
 		identity_sleep_us(draw(b, 60));
-		CHECK_OK(peal_link_set_route(link, to, PATIENCE));
+		CHECK_OK(peal_link_set_route(link, to, MAX_WAIT));
 	}
 	return NULL;
 }
@@ -269,14 +275,14 @@ static void *hand_over_all(void *argument)
 /* Migrates an account to another worker, by its first or newest address. */
 static void move_one(struct bank *b, struct branch *of)
 {
-	struct peal_migrate_options o = { .size = sizeof(o) };
+	struct peal_migration_options o = { .size = sizeof(o) };
 	uint32_t i = draw(b, BANK_OF_EACH);
 	uint64_t address = draw(b, 2) ? of->actor[i] : of->newest[i];
 
 	of->at[i] = (of->at[i] + 1 + draw(b, of->workers - 1)) % of->workers;
 	if (draw(b, 2))
 		o.worker = 1 + of->at[i];
-	o.ports_of = of->clerk[of->at[i]];
+	o.share_ports_with = of->clerk[of->at[i]];
 	CHECK_OK(peal_actor_migrate(b->rt, address, &o, &of->newest[i]));
 	CHECK((of->newest[i] ^ of->actor[i]) >> 32 == 0);
 	of->lived[PEAL_ACTOR_INDEX(of->newest[i])] = (uint8_t)(1 + i);
@@ -307,7 +313,7 @@ static void *suspend_all(void *argument)
 	while (n--) {
 		k = b->branch[draw(b, BANK_DEVICES)].k;
 		identity_sleep_us(draw(b, 60));
-		CHECK_OK(peal_kernel_suspend(k, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
 		identity_sleep_us(draw(b, 40));
 		CHECK_OK(peal_kernel_resume(k));
 	}
@@ -322,10 +328,10 @@ static void read_letter(struct bank *b, const struct peal_received *r,
 			const struct letter *l)
 {
 	const struct bank_leg *leg = &l->leg;
-	int device = r->from == peal_dead_letters_address(b->branch[1].k);
+	int device = r->from == peal_dead_letter_address(b->branch[1].k);
 	struct branch *of = &b->branch[device];
 
-	CHECK_EQ(r->from, peal_dead_letters_address(of->k));
+	CHECK_EQ(r->from, peal_dead_letter_address(of->k));
 	CHECK_EQ(l->about.type, BANK_LEG);
 	CHECK_EQ(r->length, sizeof(*l));
 	CHECK(leg->id < b->transfers && leg->leg < b->legs[leg->id]);
@@ -394,7 +400,7 @@ static void settle(struct bank *b)
 	uint32_t i;
 
 	for (i = 0; i < BANK_DEVICES; i++) {
-		CHECK_OK(peal_kernel_suspend(b->branch[i].k, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(b->branch[i].k, MAX_WAIT));
 		CHECK_OK(peal_kernel_resume(b->branch[i].k));
 	}
 }
@@ -411,8 +417,8 @@ static void close_accounts(struct bank *b)
 	settle(b);
 	for (i = 0; i < BANK_DEVICES; i++) {
 		CHECK_OK(peal_supervisor_info(b->branch[i].supervisor, &info));
-		b->branch[i].given_up = info.given_up;
-		if (info.given_up)
+		b->branch[i].given_up = info.exhausted;
+		if (info.exhausted)
 			CHECK_OK(peal_supervisor_restart(
 				b->branch[i].supervisor));
 	}
@@ -420,7 +426,7 @@ static void close_accounts(struct bank *b)
 	for (i = 0; i < BANK_ACCOUNTS; i++)
 		order(b, i, BANK_CLOSE, &none);
 	while (closed < BANK_ACCOUNTS) {
-		result = read_next(b, PATIENCE);
+		result = read_next(b, MAX_WAIT);
 		CHECK(result >= 0);
 		closed += result == BANK_BALANCE;
 	}
@@ -527,9 +533,9 @@ static void check_branch(const struct bank *b, uint32_t device)
 	}
 	CHECK_OK(peal_kernel_info(of->k, &k));
 	CHECK_EQ(k.failed, of->failures);
-	CHECK_EQ(k.told, k.mail_done);
+	CHECK_EQ(k.mailbox_sends, k.mailbox_done);
 	CHECK_OK(peal_supervisor_info(of->supervisor, &s));
-	CHECK(!s.given_up);
+	CHECK(!s.exhausted);
 	CHECK(s.failures <= k.failed);
 	CHECK(lives <= BANK_OF_EACH + s.restarted);
 	check_mourned(of);
@@ -553,12 +559,12 @@ static void check_letters(const struct bank *b)
 	CHECK(n > 0 && n <= 64);
 	for (i = 0; i < n; i++) {
 		info = harness_info(links[i]);
-		CHECK_EQ(info.lost, 0);
+		CHECK_EQ(info.dead_letters_dropped, 0);
 		dead += harness_dead(&info);
 	}
 	for (i = 0; i < BANK_DEVICES; i++) {
 		CHECK_OK(peal_kernel_info(b->branch[i].k, &k));
-		dead += k.mail_dead;
+		dead += k.mailbox_dead;
 		letters += b->branch[i].letters;
 	}
 	CHECK_EQ(letters, dead);
@@ -571,7 +577,7 @@ static void end(struct bank *b)
 	close_accounts(b);
 	CHECK_EQ(b->over, b->transfers);
 	for (i = 0; i < BANK_DEVICES; i++)
-		CHECK_OK(peal_kernel_stop(b->branch[i].k, PATIENCE));
+		CHECK_OK(peal_kernel_stop(b->branch[i].k, MAX_WAIT));
 	harness_conserved(b->rt);
 	check_letters(b);
 	for (i = 0; i < BANK_DEVICES; i++)
@@ -595,55 +601,55 @@ static void bank(uint64_t random)
 	for (i = 0; i < 4; i++)
 		CHECK(!pthread_create(&thread[i], NULL, run[i], &b));
 	while (b.over < b.transfers)
-		CHECK(read_next(&b, PATIENCE) >= 0);
+		CHECK(read_next(&b, MAX_WAIT) >= 0);
 	for (i = 0; i < 4; i++)
 		CHECK(!pthread_join(thread[i], NULL));
 	end(&b);
 }
 
-static const struct seeds_scene banks = { .name = "bank",
-					  .run = bank,
-					  .least = 500 };
+static const struct seeds_scenario banks = { .name = "bank",
+					     .run = bank,
+					     .least = 500 };
 
-PEAL_TEST(no_money_is_lost_or_made_while_accounts_begin_anew)
+PEAL_TEST(restarting_accounts_conserve_money)
 {
 	seeds_run(&banks);
 }
 
-PEAL_TEST(money_that_is_added_twice_is_found)
+PEAL_TEST(duplicated_deposit_is_caught)
 {
 	seeds_find(&banks, BANK_TWICE);
 }
 
-PEAL_TEST(money_that_a_restart_forfeits_unsaid_is_found)
+PEAL_TEST(unreported_restart_loss_is_caught)
 {
 	seeds_find(&banks, BANK_FORGETS);
 }
 
-PEAL_TEST(money_that_a_failure_drops_is_found)
+PEAL_TEST(money_dropped_by_failure_is_caught)
 {
 	seeds_find(&banks, BANK_DROPS);
 }
 
-PEAL_TEST(a_receiver_that_does_not_wait_for_the_seal_is_found)
+PEAL_TEST(receiver_ahead_of_the_seal_is_caught)
 {
 	seeds_find(&banks, PEALI_FAULT_EARLY_FOLLOW);
 }
 
-PEAL_TEST(two_messages_in_the_same_slot_of_a_mailbox_are_found)
+PEAL_TEST(torn_mailbox_ticket_is_caught)
 {
 	seeds_find(&banks, PEALI_FAULT_TORN_TICKET);
 }
 
-PEAL_TEST(a_message_that_follows_a_moved_account_twice_is_found)
+PEAL_TEST(message_forwarded_twice_to_account_is_caught)
 {
-	seeds_find(&banks, PEALI_FAULT_ONWARD_TWICE);
+	seeds_find(&banks, PEALI_FAULT_REDIRECT_TWICE);
 }
 
-PEAL_TEST_MAIN(RUN(no_money_is_lost_or_made_while_accounts_begin_anew);
-	       RUN(money_that_is_added_twice_is_found);
-	       RUN(money_that_a_restart_forfeits_unsaid_is_found);
-	       RUN(money_that_a_failure_drops_is_found);
-	       RUN(a_receiver_that_does_not_wait_for_the_seal_is_found);
-	       RUN(two_messages_in_the_same_slot_of_a_mailbox_are_found);
-	       RUN(a_message_that_follows_a_moved_account_twice_is_found);)
+PEAL_TEST_MAIN(RUN(restarting_accounts_conserve_money);
+	       RUN(duplicated_deposit_is_caught);
+	       RUN(unreported_restart_loss_is_caught);
+	       RUN(money_dropped_by_failure_is_caught);
+	       RUN(receiver_ahead_of_the_seal_is_caught);
+	       RUN(torn_mailbox_ticket_is_caught);
+	       RUN(message_forwarded_twice_to_account_is_caught);)

@@ -5,6 +5,8 @@
  * All reports arrive, no matter which worker ends last. The host makes guests,
  * sends to them, migrates one, retires one, and drains the kernel.
  */
+
+#include <peal/migration.h>
 #include "runtime/hooks.h"
 #include "sim/seeds.h"
 
@@ -15,7 +17,7 @@ PEAL_DECLARE_PROGRAM(hooks);
 #define LINKS 3 /* guests with a link, at most */
 #define MESSAGES 5 /* per link, at most */
 
-struct scene {
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
 	struct peal_endpoint *e;
@@ -28,12 +30,12 @@ struct scene {
 	uint32_t worker[GUESTS], begun[GUESTS], ended[GUESTS];
 };
 
-static uint32_t draw(struct scene *s, uint32_t n)
+static uint32_t draw(struct fixture *s, uint32_t n)
 {
 	return (uint32_t)(test_random(&s->random) >> 32) % n;
 }
 
-static void open_scene(struct scene *s)
+static void open_fixture(struct fixture *s)
 {
 	struct peal_link_options large = { .capacity = 256 };
 	struct peal_kernel_options o = { .size = sizeof(o),
@@ -42,7 +44,7 @@ static void open_scene(struct scene *s)
 
 	o.lanes = draw(s, 16) ? 1 : 3;
 	s->rt = harness_open(1, "");
-	seeds_tell_stuck(s->rt);
+	seeds_report_stalls(s->rt);
 	s->e = harness_endpoint(s->rt);
 	CHECK_OK(peal_kernel_launch(s->rt, 0, &peal_program_hooks, &o, &s->k));
 	s->mortal = (int)draw(s, 2);
@@ -51,7 +53,7 @@ static void open_scene(struct scene *s)
 	harness_to(s->rt, s->teller, s->e, large);
 }
 
-static void make_guest(struct scene *s)
+static void make_guest(struct fixture *s)
 {
 	uint32_t init[3] = { s->guests, 1 + (uint32_t)s->teller, 0 };
 	struct peal_actor_options o = { .size = sizeof(o),
@@ -63,7 +65,7 @@ static void make_guest(struct scene *s)
 	CHECK_OK(peal_actor_spawn(s->k, "guest", &o, &s->guest[s->guests++]));
 }
 
-static void make_guests(struct scene *s)
+static void make_guests(struct fixture *s)
 {
 	struct peal_link_options none = { .capacity = 0 };
 	uint32_t i, n = LINKS + 1 + draw(s, GUESTS - LINKS - 1);
@@ -77,7 +79,7 @@ static void make_guests(struct scene *s)
 	}
 }
 
-static void send_some(struct scene *s)
+static void send_some(struct fixture *s)
 {
 	uint64_t nothing = 0;
 	uint32_t i, n;
@@ -86,14 +88,14 @@ static void send_some(struct scene *s)
 		s->sent[i] = draw(s, MESSAGES + 1);
 		for (n = 0; n < s->sent[i]; n++)
 			CHECK_OK(peal_send(s->e, i, HOOKS_COUNT, &nothing,
-					   sizeof(nothing), PATIENCE));
+					   sizeof(nothing), MAX_WAIT));
 	}
 }
 
 /* Migrates a guest, unless the guest still waits for its init. */
-static void move_one(struct scene *s)
+static void move_one(struct fixture *s)
 {
-	struct peal_migrate_options o = { .size = sizeof(o) };
+	struct peal_migration_options o = { .size = sizeof(o) };
 	uint32_t i = draw(s, s->guests);
 	uint64_t now;
 	int result;
@@ -103,13 +105,13 @@ static void move_one(struct scene *s)
 	CHECK(result == 0 || result == PEAL_EAGAIN);
 }
 
-static void hear_all(struct scene *s)
+static void hear_all(struct fixture *s)
 {
 	struct peal_received r;
 	uint64_t message;
 	uint32_t id;
 
-	while (!peal_receive(s->e, &message, sizeof(message), &r, PATIENCE)) {
+	while (!peal_receive(s->e, &message, sizeof(message), &r, MAX_WAIT)) {
 		id = (uint32_t)message;
 		CHECK(id < s->guests);
 		CHECK_EQ(s->begun[id], r.type == HOOKS_ENDED);
@@ -123,7 +125,7 @@ static void hear_all(struct scene *s)
 
 /* Checks that all guests have begun, but one that may have been retired before.
  * All have reported their end, unless the teller is mortal. */
-static void check_guests(struct scene *s)
+static void check_guests(struct fixture *s)
 {
 	struct peal_kernel_info info;
 	uint32_t i, begun = 0, lost = 0;
@@ -138,16 +140,16 @@ static void check_guests(struct scene *s)
 	CHECK_EQ(info.inits, begun + (uint32_t)s->mortal);
 	CHECK_EQ(info.exits, begun + (uint32_t)s->mortal);
 	CHECK_EQ(info.failed, 0);
-	CHECK(info.mail_dead <= lost);
-	CHECK_EQ(info.told, info.mail_done);
+	CHECK(info.mailbox_dead <= lost);
+	CHECK_EQ(info.mailbox_sends, info.mailbox_done);
 }
 
 static void begin_and_end(uint64_t random)
 {
-	struct scene s = { .random = random };
+	struct fixture s = { .random = random };
 	uint32_t i;
 
-	open_scene(&s);
+	open_fixture(&s);
 	make_guests(&s);
 	send_some(&s);
 	if (draw(&s, 2))
@@ -155,28 +157,28 @@ static void begin_and_end(uint64_t random)
 	if (draw(&s, 2)) /* whether or not its init has run */
 		CHECK_OK(peal_actor_retire(s.rt, s.guest[s.guests - 1]));
 	for (i = 0; i < s.links; i++)
-		CHECK_OK(peal_send_end(s.e, i, PATIENCE));
+		CHECK_OK(peal_send_end(s.e, i, MAX_WAIT));
 	make_guest(&s);
-	CHECK_OK(peal_kernel_drain(s.k, PATIENCE));
+	CHECK_OK(peal_kernel_drain(s.k, MAX_WAIT));
 	hear_all(&s);
 	check_guests(&s);
 	harness_conserved(s.rt);
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-static const struct seeds_scene scene_of_hooks = { .name = "hooks",
-						   .run = begin_and_end,
-						   .least = 300 };
+static const struct seeds_scenario scenario_of_hooks = { .name = "hooks",
+							 .run = begin_and_end,
+							 .least = 300 };
 
-PEAL_TEST(all_begin_and_end_once_and_what_they_say_arrives)
+PEAL_TEST(each_hook_runs_once_and_its_messages_arrive)
 {
-	seeds_run(&scene_of_hooks);
+	seeds_run(&scenario_of_hooks);
 }
 
-PEAL_TEST(a_worker_that_leaves_before_others_exits_is_found)
+PEAL_TEST(worker_ending_before_exit_hooks_is_caught)
 {
-	seeds_find(&scene_of_hooks, PEALI_FAULT_EARLY_LEAVE);
+	seeds_find(&scenario_of_hooks, PEALI_FAULT_EARLY_LEAVE);
 }
 
-PEAL_TEST_MAIN(RUN(all_begin_and_end_once_and_what_they_say_arrives);
-	       RUN(a_worker_that_leaves_before_others_exits_is_found);)
+PEAL_TEST_MAIN(RUN(each_hook_runs_once_and_its_messages_arrive);
+	       RUN(worker_ending_before_exit_hooks_is_caught);)

@@ -28,14 +28,14 @@ static uint32_t draw(struct stream *s, uint32_t n)
 static void begin(struct stream *s, uint64_t random)
 {
 	struct peal_link_options o = { .capacity = 0 };
-	struct peal_kernel_options k = { .end_with_inputs = 1 };
+	struct peal_kernel_options k = { .drain_when_inputs_end = 1 };
 	uint64_t a, b;
 
 	memset(s, 0, sizeof(*s));
 	s->random = random;
 	s->messages = 1 + draw(s, MESSAGES);
 	s->rt = harness_open(2, "0-1:nvlink");
-	seeds_tell_stuck(s->rt);
+	seeds_report_stalls(s->rt);
 	s->e = harness_endpoint(s->rt);
 	k.lanes = draw(s, 4) ? 1 : 3;
 	s->k[0] = harness_launch_with(s->rt, 0, k);
@@ -70,7 +70,7 @@ static void hand_over(struct stream *s)
 	while (to == (enum peal_route)harness_info(s->link).route)
 		to = routes[draw(s, 3)];
 	identity_sleep_us(draw(s, 60));
-	CHECK_OK(peal_link_set_route(s->link, to, PATIENCE));
+	CHECK_OK(peal_link_set_route(s->link, to, MAX_WAIT));
 	CHECK_EQ(harness_info(s->link).route, to);
 }
 
@@ -89,14 +89,14 @@ static void end(struct stream *s)
 	char nothing[64];
 	struct peal_received r;
 
-	CHECK_OK(peal_send_end(s->e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(s->k[0], PATIENCE));
-	CHECK_OK(peal_kernel_wait(s->k[1], PATIENCE));
-	CHECK_EQ(peal_receive(s->e, nothing, sizeof(nothing), &r, PATIENCE),
+	CHECK_OK(peal_send_end(s->e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(s->k[0], MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(s->k[1], MAX_WAIT));
+	CHECK_EQ(peal_receive(s->e, nothing, sizeof(nothing), &r, MAX_WAIT),
 		 PEAL_EEND);
 	harness_watch_end(&s->sampler);
 	harness_delivered(s->link, s->messages);
-	CHECK_EQ(harness_info(s->link).switches, HAND_OVERS);
+	CHECK_EQ(harness_info(s->link).handovers, HAND_OVERS);
 	harness_conserved(s->rt);
 	CHECK_OK(peal_runtime_shutdown(s->rt));
 }
@@ -115,25 +115,25 @@ static void stream(uint64_t random)
 	end(&s);
 }
 
-static const struct seeds_scene streams = { .name = "streams",
-					    .run = stream,
-					    .least = 1000 };
+static const struct seeds_scenario streams = { .name = "streams",
+					       .run = stream,
+					       .least = 1000 };
 
-PEAL_TEST(each_message_comes_once_and_in_order_while_routes_change)
+PEAL_TEST(route_changes_keep_messages_once_in_order)
 {
 	seeds_run(&streams);
 }
 
-PEAL_TEST(a_slot_that_is_free_before_it_was_read_is_found)
+PEAL_TEST(slot_freed_before_read_is_caught)
 {
 	seeds_find(&streams, PEALI_FAULT_EARLY_CREDIT);
 }
 
-PEAL_TEST(a_receiver_that_does_not_wait_for_the_seal_is_found)
+PEAL_TEST(receiver_ahead_of_the_seal_is_caught)
 {
 	seeds_find(&streams, PEALI_FAULT_EARLY_FOLLOW);
 }
 
-PEAL_TEST_MAIN(RUN(each_message_comes_once_and_in_order_while_routes_change);
-	       RUN(a_slot_that_is_free_before_it_was_read_is_found);
-	       RUN(a_receiver_that_does_not_wait_for_the_seal_is_found);)
+PEAL_TEST_MAIN(RUN(route_changes_keep_messages_once_in_order);
+	       RUN(slot_freed_before_read_is_caught);
+	       RUN(receiver_ahead_of_the_seal_is_caught);)

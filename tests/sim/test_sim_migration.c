@@ -4,6 +4,9 @@
  * order. Notes come by links and by mailboxes. Supervised wards fail meanwhile,
  * and one of them migrates, too. All wards restart, once per failure.
  */
+
+#include <peal/migration.h>
+#include <peal/supervisor.h>
 #include "runtime/guest.h"
 #include "sim/seeds.h"
 
@@ -12,32 +15,32 @@ PEAL_DECLARE_PROGRAM(guest);
 #define WORKERS 3
 #define MOVES 10 /* at most */
 #define NOTES 240 /* at most */
-#define WARDS 3
+#define N_SUPERVISED 3
 
 /* Sender 0 is the host by its link to the guest. Sender 1 is the host by its
  * link to herald 1. The others are the heralds, one on each worker. */
 #define SENDERS (2 + WORKERS)
 
-struct scene {
+struct fixture {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
 	struct peal_endpoint *e;
 	struct peal_supervisor *supervisor;
 	unsigned long long random;
-	uint64_t guest, herald[WORKERS], ward[WARDS];
+	uint64_t guest, herald[WORKERS], ward[N_SUPERVISED];
 	uint64_t sent[SENDERS];
 	uint32_t notes;
 	uint32_t fails, failed; /* failures left, failures ordered */
 	uint32_t at; /* worker of the guest */
-	uint32_t ward_at; /* worker of the last ward */
+	uint32_t supervised_at; /* worker of the last ward */
 };
 
-static uint32_t draw(struct scene *s, uint32_t n)
+static uint32_t draw(struct fixture *s, uint32_t n)
 {
 	return (uint32_t)(test_random(&s->random) >> 32) % n;
 }
 
-static uint64_t spawn(struct scene *s, const char *handler, uint32_t worker,
+static uint64_t spawn(struct fixture *s, const char *handler, uint32_t worker,
 		      const void *init, uint64_t bytes,
 		      struct peal_supervisor *supervisor)
 {
@@ -52,11 +55,12 @@ static uint64_t spawn(struct scene *s, const char *handler, uint32_t worker,
 	return address;
 }
 
-static void make_actors(struct scene *s)
+static void make_actors(struct fixture *s)
 {
 	struct peal_supervisor_options o = { .size = sizeof(o),
 					     .strategy = PEAL_ONE_FOR_ALL,
-					     .restarts = PEAL_RESTARTS_MAX };
+					     .max_restarts =
+						     PEAL_RESTARTS_MAX };
 	struct guest init = { .id = 1 };
 	struct peal_link_options l = { .capacity = 8 };
 	struct herald herald;
@@ -74,15 +78,15 @@ static void make_actors(struct scene *s)
 		harness_from(s->rt, s->e, 2 + i, s->herald[i], l);
 	}
 	harness_from(s->rt, s->e, 1, s->herald[1], l);
-	for (i = 0; i < WARDS; i++) {
+	for (i = 0; i < N_SUPERVISED; i++) {
 		s->ward[i] = spawn(s, "guest", i % WORKERS, &init, sizeof(init),
 				   s->supervisor);
 		harness_from(s->rt, s->e, SENDERS + i, s->ward[i], l);
 	}
-	s->ward_at = (WARDS - 1) % WORKERS;
+	s->supervised_at = (N_SUPERVISED - 1) % WORKERS;
 }
 
-static void begin(struct scene *s, uint64_t random)
+static void begin(struct fixture *s, uint64_t random)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = WORKERS,
@@ -94,7 +98,7 @@ static void begin(struct scene *s, uint64_t random)
 	s->notes = 1 + draw(s, NOTES);
 	s->fails = draw(s, 3);
 	s->rt = harness_open(1, "");
-	seeds_tell_stuck(s->rt);
+	seeds_report_stalls(s->rt);
 	s->e = harness_endpoint(s->rt);
 	o.lanes = draw(s, 8) ? 1 : 3;
 	o.mailbox_slots = 4u << draw(s, 4);
@@ -102,18 +106,18 @@ static void begin(struct scene *s, uint64_t random)
 	make_actors(s);
 }
 
-static void send(struct scene *s, uint32_t port, uint64_t to, uint16_t type,
+static void send(struct fixture *s, uint32_t port, uint64_t to, uint16_t type,
 		 uint32_t sender)
 {
 	struct guest_note n = { .sender = sender, .number = s->sent[sender]++ };
 
 	CHECK_OK(to ? peal_send_to(s->e, port, to, type, &n, sizeof(n),
-				   PATIENCE) :
-		      peal_send(s->e, port, type, &n, sizeof(n), PATIENCE));
+				   MAX_WAIT) :
+		      peal_send(s->e, port, type, &n, sizeof(n), MAX_WAIT));
 }
 
 /* Orders a ward to fail, now and then. */
-static void fail(struct scene *s)
+static void fail(struct fixture *s)
 {
 	struct guest_note n = { .sender = 0 };
 
@@ -121,13 +125,13 @@ static void fail(struct scene *s)
 		return;
 	s->fails--;
 	s->failed++;
-	CHECK_OK(peal_send(s->e, SENDERS + draw(s, WARDS), GUEST_FAIL, &n,
-			   sizeof(n), PATIENCE));
+	CHECK_OK(peal_send(s->e, SENDERS + draw(s, N_SUPERVISED), GUEST_FAIL,
+			   &n, sizeof(n), MAX_WAIT));
 }
 
 static void *send_all(void *argument)
 {
-	struct scene *s = (struct scene *)argument;
+	struct fixture *s = (struct fixture *)argument;
 	uint32_t i, sender;
 
 	for (i = 0; i < s->notes; i++) {
@@ -140,9 +144,9 @@ static void *send_all(void *argument)
 }
 
 /* Migrates an actor from worker *at to another one. */
-static void move(struct scene *s, uint64_t actor, uint32_t *at)
+static void move(struct fixture *s, uint64_t actor, uint32_t *at)
 {
-	struct peal_migrate_options o = { .size = sizeof(o) };
+	struct peal_migration_options o = { .size = sizeof(o) };
 
 	*at = (*at + 1 + draw(s, WORKERS - 1)) % WORKERS;
 	o.worker = 1 + *at;
@@ -151,27 +155,27 @@ static void move(struct scene *s, uint64_t actor, uint32_t *at)
 
 static void *move_all(void *argument)
 {
-	struct scene *s = (struct scene *)argument;
+	struct fixture *s = (struct fixture *)argument;
 	uint32_t n = draw(s, MOVES + 1);
 
 	while (n--) {
 		identity_sleep_us(draw(s, 20));
 		move(s, s->guest, &s->at);
 		if (draw(s, 2))
-			move(s, s->ward[WARDS - 1], &s->ward_at);
+			move(s, s->ward[N_SUPERVISED - 1], &s->supervised_at);
 	}
 	return NULL;
 }
 
 /* Waits until an actor has had this number of notes; returns its state. */
-static struct guest await(struct scene *s, uint64_t actor, uint64_t notes)
+static struct guest await(struct fixture *s, uint64_t actor, uint64_t notes)
 {
-	uint64_t until = harness_now_ns() + PATIENCE;
+	uint64_t until = harness_now_ns() + MAX_WAIT;
 	struct guest g;
 
 	do {
 		CHECK(harness_now_ns() < until);
-		CHECK_OK(peal_kernel_suspend(s->k, PATIENCE));
+		CHECK_OK(peal_kernel_suspend(s->k, MAX_WAIT));
 		CHECK_OK(peal_actor_state(s->rt, actor, &g, sizeof(g)));
 		CHECK_OK(peal_kernel_resume(s->k));
 	} while (g.notes < notes);
@@ -179,28 +183,28 @@ static struct guest await(struct scene *s, uint64_t actor, uint64_t notes)
 }
 
 /* Sends each ward a last note. A ward restarts before it gets that note. */
-static void check_wards(struct scene *s)
+static void check_supervised(struct fixture *s)
 {
 	struct guest_note n = { .sender = 0 };
 	struct peal_supervisor_info info;
 	struct guest g;
 	uint32_t i;
 
-	for (i = 0; i < WARDS; i++)
+	for (i = 0; i < N_SUPERVISED; i++)
 		CHECK_OK(peal_send(s->e, SENDERS + i, GUEST_NOTE, &n, sizeof(n),
-				   PATIENCE));
-	for (i = 0; i < WARDS; i++) {
+				   MAX_WAIT));
+	for (i = 0; i < N_SUPERVISED; i++) {
 		g = await(s, s->ward[i], 1);
 		CHECK_EQ(g.id, 1);
 		CHECK_EQ(g.notes, 1);
 	}
 	CHECK_OK(peal_supervisor_info(s->supervisor, &info));
-	CHECK_EQ(info.members, WARDS);
-	CHECK(info.restarted <= WARDS * info.failures);
-	CHECK(info.restarted >= WARDS * (info.failures != 0));
+	CHECK_EQ(info.members, N_SUPERVISED);
+	CHECK(info.restarted <= N_SUPERVISED * info.failures);
+	CHECK(info.restarted >= N_SUPERVISED * (info.failures != 0));
 }
 
-static void end(struct scene *s)
+static void end(struct fixture *s)
 {
 	uint64_t sum = 0;
 	struct peal_kernel_info k;
@@ -216,18 +220,18 @@ static void end(struct scene *s)
 		CHECK_EQ(g.next[i], s->sent[i]);
 	EVENTUALLY(!peal_kernel_info(s->k, &k) && k.failed == s->failed);
 	await(s, s->guest, sum); /* the supervisor knows all failures then */
-	check_wards(s);
-	CHECK_OK(peal_kernel_stop(s->k, PATIENCE));
+	check_supervised(s);
+	CHECK_OK(peal_kernel_stop(s->k, MAX_WAIT));
 	harness_conserved(s->rt);
 	CHECK_OK(peal_kernel_info(s->k, &k));
-	CHECK_EQ(k.told, k.mail_done);
+	CHECK_EQ(k.mailbox_sends, k.mailbox_done);
 	CHECK_OK(peal_runtime_shutdown(s->rt));
 }
 
 static void guests(uint64_t random)
 {
 	pthread_t thread[2];
-	struct scene s;
+	struct fixture s;
 	uint32_t i;
 
 	begin(&s, random);
@@ -238,25 +242,25 @@ static void guests(uint64_t random)
 	end(&s);
 }
 
-static const struct seeds_scene moves = { .name = "moves",
-					  .run = guests,
-					  .least = 400 };
+static const struct seeds_scenario moves = { .name = "moves",
+					     .run = guests,
+					     .least = 400 };
 
-PEAL_TEST(a_guest_that_moves_gets_each_note_once_and_in_order)
+PEAL_TEST(migrating_actor_gets_each_note_once_in_order)
 {
 	seeds_run(&moves);
 }
 
-PEAL_TEST(a_note_that_follows_a_guest_twice_is_found)
+PEAL_TEST(note_forwarded_twice_is_caught)
 {
-	seeds_find(&moves, PEALI_FAULT_ONWARD_TWICE);
+	seeds_find(&moves, PEALI_FAULT_REDIRECT_TWICE);
 }
 
-PEAL_TEST(a_note_that_overtakes_others_by_a_short_cut_is_found)
+PEAL_TEST(note_overtaking_by_a_shortcut_is_caught)
 {
 	seeds_find(&moves, PEALI_FAULT_OVERTAKES);
 }
 
-PEAL_TEST_MAIN(RUN(a_guest_that_moves_gets_each_note_once_and_in_order);
-	       RUN(a_note_that_follows_a_guest_twice_is_found);
-	       RUN(a_note_that_overtakes_others_by_a_short_cut_is_found);)
+PEAL_TEST_MAIN(RUN(migrating_actor_gets_each_note_once_in_order);
+	       RUN(note_forwarded_twice_is_caught);
+	       RUN(note_overtaking_by_a_shortcut_is_caught);)

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shows that a monitor reports an end once, though two workers know of it. Two
- * actors with a bond fail at any two moments. Each failure ends both of them.
+ * bound actors fail at any two moments. Each failure ends both of them.
  */
 #include <pthread.h>
 
-#include "runtime/monitor_scene.h"
+#include "runtime/monitor_fixture.h"
 #include "sim/seeds.h"
 
 enum { LEFT, RIGHT, OWNER, MEMBERS };
 
 struct failing {
-	struct scene *s;
+	struct fixture *s;
 	uint32_t member;
 	uint64_t after_us;
 };
@@ -26,7 +26,7 @@ static void *fail_later(void *argument)
 }
 
 /* Checks that the endpoint `ear` hears of each end once, in any order. */
-static void hear_both(struct scene *s)
+static void hear_both(struct fixture *s)
 {
 	struct peal_received r;
 	struct peal_down down;
@@ -34,7 +34,7 @@ static void hear_both(struct scene *s)
 
 	for (i = 0; i < 2; i++) {
 		CHECK_OK(peal_receive(s->ear, &down, sizeof(down), &r,
-				      PATIENCE));
+				      MAX_WAIT));
 		CHECK_EQ(r.down, 1);
 		CHECK(down.reason == PEAL_DOWN_FAILED ||
 		      down.reason == PEAL_DOWN_BOUND);
@@ -51,14 +51,14 @@ static void bonds(uint64_t random)
 	struct peal_kernel_options o = { .max_monitors = 8 };
 	struct failing failing[2];
 	pthread_t thread[2];
-	struct scene s;
+	struct fixture s;
 	uint32_t i;
 
 	lanes = random % 8 ? 1 : 3;
-	s = scene_open(o);
-	seeds_tell_stuck(s.rt);
+	s = fixture_open(o);
+	seeds_report_stalls(s.rt);
 	add_some(&s, MEMBERS);
-	CHECK_OK(peal_bond(s.k, s.actor[LEFT], s.actor[RIGHT], NULL));
+	CHECK_OK(peal_actor_bind(s.k, s.actor[LEFT], s.actor[RIGHT], NULL));
 	for (i = LEFT; i <= RIGHT; i++) {
 		hear(&s, s.actor[i], 0);
 		monitor(&s, s.actor[OWNER], s.actor[i], 0, MONITORS_DOWN, 0);
@@ -75,25 +75,25 @@ static void bonds(uint64_t random)
 	hear_both(&s);
 	EVENTUALLY(ask(&s, OWNER).downs >= 2);
 	/* after this, a second report would have come */
-	CHECK_OK(peal_kernel_suspend(s.k, PATIENCE));
+	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
 	CHECK_OK(peal_kernel_resume(s.k));
 	CHECK_EQ(ask(&s, OWNER).downs, 2);
-	scene_close(&s);
+	fixture_close(&s);
 }
 
-static const struct seeds_scene bound = { .name = "bonds",
-					  .run = bonds,
-					  .least = 2000 };
+static const struct seeds_scenario bound = { .name = "bonds",
+					     .run = bonds,
+					     .least = 2000 };
 
-PEAL_TEST(an_end_is_told_once_though_two_workers_know_of_it)
+PEAL_TEST(actor_end_is_reported_once_by_two_workers)
 {
 	seeds_run(&bound);
 }
 
-PEAL_TEST(an_end_that_two_workers_tell_is_found)
+PEAL_TEST(doubly_reported_end_is_caught)
 {
 	seeds_find(&bound, PEALI_FAULT_TWO_TELL);
 }
 
-PEAL_TEST_MAIN(RUN(an_end_is_told_once_though_two_workers_know_of_it);
-	       RUN(an_end_that_two_workers_tell_is_found);)
+PEAL_TEST_MAIN(RUN(actor_end_is_reported_once_by_two_workers);
+	       RUN(doubly_reported_end_is_caught);)

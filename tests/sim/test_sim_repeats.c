@@ -41,17 +41,17 @@ static void echo(uint64_t random)
 	began = harness_now_ns();
 	harness_send(e, 0, 0, 0, n);
 	harness_receive(e, 0, 0, n);
-	CHECK_OK(peal_send_end(e, 0, PATIENCE));
-	CHECK_OK(peal_kernel_wait(k[0], PATIENCE));
-	CHECK_OK(peal_kernel_wait(k[1], PATIENCE));
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(k[0], MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(k[1], MAX_WAIT));
 	CHECK(harness_now_ns() - began < ALL_NS);
 	harness_conserved(rt);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-static const struct seeds_scene echoes = { .name = "echo",
-					   .run = echo,
-					   .least = 1000 };
+static const struct seeds_scenario echoes = { .name = "echo",
+					      .run = echo,
+					      .least = 1000 };
 
 PEAL_TEST(the_same_seed_gives_the_same_run)
 {
@@ -84,7 +84,7 @@ static unsigned long long all_traces(void)
 	return sum;
 }
 
-PEAL_TEST(another_process_has_the_same_runs)
+PEAL_TEST(same_seed_gives_same_run_in_other_process)
 {
 	unsigned long long other = 0;
 	char command[300] = "", self[256];
@@ -120,7 +120,7 @@ static void wait_for_ever(uint64_t random)
 	rt = harness_open(2, "0-1:nvlink");
 	e = harness_endpoint(rt);
 	chain(rt, e, k);
-	seeds_tell_stuck(rt);
+	seeds_report_stalls(rt);
 	CHECK_OK(peal_receive(e, &byte, 1, &r, -1));
 }
 
@@ -145,7 +145,7 @@ static void spin_for_ever(uint64_t random)
 /* Checks that the run fails by itself, and prints `part` and its seed. */
 static void fails(void (*run)(uint64_t random), const char *part)
 {
-	struct seeds_scene scene = { .name = "fails", .run = run };
+	struct seeds_scenario scene = { .name = "fails", .run = run };
 	char text[8192];
 
 	scene.options.most_points = 3000000;
@@ -155,16 +155,16 @@ static void fails(void (*run)(uint64_t random), const char *part)
 	CHECK_CONTAINS(text, "PEAL_SIM_SEED=42 ");
 }
 
-PEAL_TEST(a_run_that_cannot_go_on_says_so_and_ends)
+PEAL_TEST(deadlocked_run_is_reported_and_ends)
 {
 	fails(wait_for_ever, "of its time have passed");
-	fails(wait_for_ever, "stuck: ");
+	fails(wait_for_ever, "stall: ");
 	fails(lock_twice, "all wait for ever");
 	fails(lock_twice, "main: lock");
 	fails(spin_for_ever, "yield points and goes on");
 }
 
-PEAL_TEST(a_waiter_that_does_not_look_again_is_found)
+PEAL_TEST(waiter_without_recheck_is_caught)
 {
 	seeds_find(&echoes, PEALI_FAULT_DEAF_SLEEP);
 }
@@ -173,6 +173,6 @@ PEAL_TEST_MAIN(if (argc > 2) {
 	printf("%llx\n", all_traces());
 	return 0;
 } RUN(the_same_seed_gives_the_same_run);
-	       RUN(another_process_has_the_same_runs); RUN(many_seeds_pass);
-	       RUN(a_waiter_that_does_not_look_again_is_found);
-	       RUN(a_run_that_cannot_go_on_says_so_and_ends);)
+	       RUN(same_seed_gives_same_run_in_other_process);
+	       RUN(many_seeds_pass); RUN(waiter_without_recheck_is_caught);
+	       RUN(deadlocked_run_is_reported_and_ends);)

@@ -6,7 +6,7 @@
  */
 #include <pthread.h>
 
-#include "runtime/spawn_scene.h"
+#include "runtime/spawn_fixture.h"
 #include "sim/seeds.h"
 
 #define TURNS 6
@@ -14,7 +14,7 @@
 
 /* A thread that sends to an actor, or retires it for the host. */
 struct other {
-	struct scene *s;
+	struct fixture *s;
 	struct peal_endpoint *e;
 	uint64_t actor, value, after_us;
 	int result;
@@ -28,7 +28,7 @@ static void *send_some(void *argument)
 	identity_sleep_us(o->after_us);
 	for (i = 0; i < MESSAGES; i++)
 		CHECK_OK(peal_send_to(o->e, 0, o->actor, SPAWNS_COUNT,
-				      &o->value, sizeof(o->value), PATIENCE));
+				      &o->value, sizeof(o->value), MAX_WAIT));
 	return NULL;
 }
 
@@ -43,7 +43,7 @@ static void *end_it(void *argument)
 }
 
 /* Spawns one actor and waits for its end. */
-static void one(struct scene *s, struct peal_endpoint *e, uint64_t random,
+static void one(struct fixture *s, struct peal_endpoint *e, uint64_t random,
 		uint64_t value)
 {
 	struct other other[2];
@@ -80,41 +80,41 @@ static void ends(uint64_t random)
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_kernel_options k = {
 		.workers = 2,
-		.spawn_rooms = 1 + random % 2,
+		.max_spawned_actors = 1 + random % 2,
 		.mailbox_slots = 64,
 	};
 	unsigned long long draw = random;
 	struct peal_endpoint *e;
 	struct peal_link *link;
-	struct scene s;
+	struct fixture s;
 	uint32_t i;
 
 	lanes = random % 16 ? 1 : 3;
-	s = scene_open(k);
-	seeds_tell_stuck(s.rt);
+	s = fixture_open(k);
+	seeds_report_stalls(s.rt);
 	e = harness_endpoint(s.rt);
 	link = harness_from(s.rt, e, 0, s.maker[random >> 9 & 1], none);
 	for (i = 0; i < TURNS; i++)
 		one(&s, e, test_random(&draw), 1 + i);
-	scene_quiet(&s);
+	fixture_quiet(&s);
 	CHECK_EQ(info_of(&s).failed, 0);
 	CHECK_EQ(harness_info(link).accepted, TURNS * MESSAGES);
-	scene_close(&s, 0);
+	fixture_close(&s, 0);
 }
 
-static const struct seeds_scene scene_of_ends = { .name = "spawns",
-						  .run = ends,
-						  .least = 300 };
+static const struct seeds_scenario scenario_of_ends = { .name = "spawns",
+							.run = ends,
+							.least = 300 };
 
-PEAL_TEST(who_is_ended_by_two_ends_once_and_nobody_has_its_messages)
+PEAL_TEST(doubly_retired_actor_ends_once)
 {
-	seeds_run(&scene_of_ends);
+	seeds_run(&scenario_of_ends);
 }
 
-PEAL_TEST(an_address_that_is_given_twice_is_found)
+PEAL_TEST(duplicate_address_is_caught)
 {
-	seeds_find(&scene_of_ends, PEALI_FAULT_SAME_ADDRESS);
+	seeds_find(&scenario_of_ends, PEALI_FAULT_SAME_ADDRESS);
 }
 
-PEAL_TEST_MAIN(RUN(who_is_ended_by_two_ends_once_and_nobody_has_its_messages);
-	       RUN(an_address_that_is_given_twice_is_found);)
+PEAL_TEST_MAIN(RUN(doubly_retired_actor_ends_once);
+	       RUN(duplicate_address_is_caught);)

@@ -30,7 +30,7 @@
 enum peal_ask_count {
 	PEAL_ASKS_ASKED = 0,
 	PEAL_ASKS_ANSWERED = 1, /* by a reply */
-	PEAL_ASKS_REFUSED = 2,
+	PEAL_ASKS_ERROR_REPLIES = 2,
 	PEAL_ASKS_TIMED_OUT = 3,
 	PEAL_ASKS_FAILED = 4, /* the request was a dead letter */
 	PEAL_ASKS_STOPPED = 5, /* open when the worker was stopped or failed */

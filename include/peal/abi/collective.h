@@ -20,7 +20,7 @@
  */
 
 /** The most members of a communicator. */
-#define PEAL_GROUP_MAX 16
+#define PEAL_COMM_MAX 16
 
 /** The most bytes of data in a message of an exchange or a tree. */
 #define PEAL_EXCHANGE_BYTES 4096
@@ -39,7 +39,7 @@ enum peal_collective_kind {
 	PEAL_ALL_GATHER = 5, /* in: part; out: whole */
 	PEAL_GATHER = 6, /* in: part; out: whole, at the root alone */
 	PEAL_SCATTER = 7, /* in: whole, of the root alone; out: part */
-	PEAL_GROUP_BARRIER = 8, /* no elements; ends once all have begun */
+	PEAL_COMM_BARRIER = 8, /* no elements; ends once all have begun */
 	PEAL_COLLECTIVE_KINDS = 9
 };
 
@@ -90,7 +90,7 @@ static PEAL_HD PEAL_INLINE int peali_kind_gives_parts(uint32_t kind)
 static PEAL_HD PEAL_INLINE int peali_kind_has_tree(uint32_t kind)
 {
 	return kind == PEAL_ALL_REDUCE || kind == PEAL_REDUCE ||
-	       kind == PEAL_BROADCAST || kind == PEAL_GROUP_BARRIER;
+	       kind == PEAL_BROADCAST || kind == PEAL_COMM_BARRIER;
 }
 
 /** Returns the bytes of an element. */
@@ -167,12 +167,12 @@ struct peal_collective_plan {
 	uint32_t reserved;
 	uint64_t ranks; /* as in struct peal_member_call */
 	/* by place in the ring */
-	uint32_t rank[PEAL_GROUP_MAX];
-	uint64_t in[PEAL_GROUP_MAX]; /* address for the member's device */
-	uint64_t out[PEAL_GROUP_MAX];
+	uint32_t rank[PEAL_COMM_MAX];
+	uint64_t in[PEAL_COMM_MAX]; /* address for the member's device */
+	uint64_t out[PEAL_COMM_MAX];
 	/* Calls of the members. First index: lowest bit of `sequence`. Only
 	 * writer: the process's exchange, `sequence` last. */
-	struct peal_member_call called[2][PEAL_GROUP_MAX];
+	struct peal_member_call called[2][PEAL_COMM_MAX];
 };
 
 /** First bytes of the state of an actor of the communicator. */

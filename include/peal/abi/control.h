@@ -3,9 +3,9 @@
 #define PEAL_ABI_CONTROL_H
 
 #include <peal/abi/barrier.h>
-#include <peal/abi/place.h>
+#include <peal/abi/actor_entry.h>
 #include <peal/abi/ring.h>
-#include <peal/abi/room.h>
+#include <peal/abi/actor_slot.h>
 
 /*
  * Communication of the host with a resident kernel. Both map words in host
@@ -63,51 +63,51 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_control) == PEAL_SHARED_LINE,
 /** Kernel to host, one per worker. Only writer: that worker. */
 struct peal_worker_status {
 	uint64_t phase; /* enum peal_worker_phase */
-	uint64_t beat; /* changes while the worker's loop runs */
+	uint64_t heartbeat; /* changes while the worker's loop runs */
 	uint64_t handled; /* messages that a handler has returned from */
 	uint64_t emitted; /* messages sent through ports */
-	uint64_t told; /* messages put into mailboxes and pools */
-	uint64_t mail_done; /* messages taken from there, handled or dead */
-	uint64_t mail_dead; /* of mail_done: dead */
+	uint64_t mailbox_sends; /* messages put into mailboxes and pools */
+	uint64_t mailbox_done; /* messages taken from there, handled or dead */
+	uint64_t mailbox_dead; /* of mailbox_done: dead */
 	uint64_t failed; /* handler runs that returned an error */
 	uint64_t idle_turns;
 	uint64_t result; /* -PEAL_E... of a failed worker */
 	uint64_t control_done; /* control messages handled */
 	uint64_t control_result; /* latest failure: number of the message, as
 				  * in control_done, << 16 | -PEAL_E... */
-	uint64_t hand; /* PEAL_HAND: the message being handled, or the last
-			* one if no pause followed; 0: none */
+	uint64_t inflight; /* PEAL_INFLIGHT: the message being handled, or the
+			 * last one if no pause followed; 0: none */
 	uint64_t blocked; /* PEAL_BLOCKED: why a message waits; 0: none waits */
 	uint64_t drained; /* enum peal_drained */
-	uint64_t mail_poisoned; /* of mail_dead: the telling worker died */
-	uint64_t mail_expired; /* of mail_dead: had passed their deadline */
+	uint64_t mailbox_abandoned; /* of mailbox_dead: a worker died */
+	uint64_t mailbox_expired; /* of mailbox_dead: past their deadline */
 	/* for the host's bounds of the worker's clock: */
 	uint64_t clock_seen; /* the lease that it saw last */
 	uint64_t clock_first; /* its clock, read after it saw that lease */
 	uint64_t clock_latest; /* its clock at its latest look */
 	uint64_t spawned; /* actors that its handlers have made */
 	uint64_t retired; /* of those: ended, by a handler or the host */
-	uint64_t mail_full; /* of mail_dead: above their actor's limit */
+	uint64_t mailbox_dropped; /* of mailbox_dead: above the limit */
 	uint64_t inits, exits; /* hook runs of its actors */
-	uint64_t mail_duplicate; /* of mail_dead: duplicates for their actor */
+	uint64_t mailbox_duplicates; /* of mailbox_dead: repeated */
 	uint8_t reserved[PEAL_SHARED_LINE - 80];
 };
 
 /**
  * A message being handled: 1 + the actor's number, the type of the message, and
  * `input` of its struct peal_message. For a mailbox or pool, `input` is
- * max_inputs + PEAL_HAND_MAIL or PEAL_HAND_POOL + the low bits of the message's
- * number. So two successive messages differ.
+ * max_inputs + PEAL_INFLIGHT_MAIL or PEAL_INFLIGHT_POOL + the low bits of the
+ * message's number. So two successive messages differ.
  */
-#define PEAL_HAND(actor, type, input)                                          \
+#define PEAL_INFLIGHT(actor, type, input)                                      \
 	((uint64_t)((uint32_t)(type) | (uint32_t)(input) << 16) << 32 |        \
 	 (1u + (uint32_t)(actor)))
-#define PEAL_HAND_ACTOR(hand) ((uint32_t)(hand)-1u)
-#define PEAL_HAND_TYPE(hand) ((uint16_t)((hand) >> 32))
-#define PEAL_HAND_INPUT(hand) ((uint32_t)((hand) >> 48))
-#define PEAL_HAND_MAIL 0u
-#define PEAL_HAND_POOL 0x4000u
-#define PEAL_HAND_NUMBER(number) ((uint32_t)(number)&0x3fffu)
+#define PEAL_INFLIGHT_ACTOR(hand) ((uint32_t)(hand)-1u)
+#define PEAL_INFLIGHT_TYPE(hand) ((uint16_t)((hand) >> 32))
+#define PEAL_INFLIGHT_INPUT(hand) ((uint32_t)((hand) >> 48))
+#define PEAL_INFLIGHT_MAIL 0u
+#define PEAL_INFLIGHT_POOL 0x4000u
+#define PEAL_INFLIGHT_NUMBER(number) ((uint32_t)(number)&0x3fffu)
 
 /**
  * Why a message for an actor waits. Its port has no free slots, or (lost 1) no
@@ -122,11 +122,11 @@ struct peal_worker_status {
 /** As port: the message is a down message for the actor. */
 #define PEAL_BLOCKED_DOWN 0xfffcu
 /** As port: the actor lives in another kernel; its forwarding link waits. */
-#define PEAL_BLOCKED_AWAY 0xfffbu
+#define PEAL_BLOCKED_FORWARD 0xfffbu
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_worker_status) == 2 * PEAL_SHARED_LINE,
 		   "status size");
-PEAL_STATIC_ASSERT(offsetof(struct peal_worker_status, mail_expired) ==
+PEAL_STATIC_ASSERT(offsetof(struct peal_worker_status, mailbox_expired) ==
 			   PEAL_SHARED_LINE,
 		   "status layout");
 
@@ -156,7 +156,7 @@ enum peal_control_type {
 	PEAL_CONTROL_BARRIER = 9, /* struct peal_barrier_view */
 	PEAL_CONTROL_END_INPUT = 10, /* struct peal_link_view: index; its sender
 				      * is gone: ends when it is empty */
-	PEAL_CONTROL_MEND = 11, /* struct peal_control_mend */
+	PEAL_CONTROL_RECLAIM = 11, /* struct peal_control_reclaim */
 	PEAL_CONTROL_POOL = 12, /* struct peal_pool_view: a new pool */
 	PEAL_CONTROL_POOL_MEMBER = 13, /* struct peal_pool_view: its member */
 	PEAL_CONTROL_POOL_GONE = 14, /* struct peal_pool_view: its messages are
@@ -165,10 +165,12 @@ enum peal_control_type {
 	 * topics */
 	PEAL_CONTROL_SUBSCRIBE = 15, /* struct peal_topic_view */
 	PEAL_CONTROL_PUBLISH = 16, /* struct peal_topic_view */
-	PEAL_CONTROL_FORGET = 17, /* struct peal_topic_view: index of the port,
+	PEAL_CONTROL_REMOVE_SUBSCRIBER =
+		17, /* struct peal_topic_view: index of the port,
 				   * and a cursor without a subscriber now */
 	PEAL_CONTROL_SUPERVISOR = 18, /* struct peal_control_supervisor */
-	PEAL_CONTROL_CARE = 19, /* struct peal_control_care; SPAWN follows */
+	PEAL_CONTROL_SUPERVISE =
+		19, /* struct peal_control_supervise; SPAWN follows */
 	PEAL_CONTROL_LIMIT = 20, /* struct peal_control_limit */
 	PEAL_CONTROL_MONITOR = 21, /* struct peal_control_monitor */
 	PEAL_CONTROL_MOVE = 28, /* struct peal_control_move; SPAWN has made the
@@ -177,7 +179,8 @@ enum peal_control_type {
 				  * the entry in the other kernel */
 	PEAL_CONTROL_ARRIVE = 30, /* struct peal_control_move: the state of
 				   * `actor` is there; `next` 1: it restarts */
-	PEAL_CONTROL_LEAD = 31 /* struct peal_control_leave: new target for an
+	PEAL_CONTROL_REDIRECT =
+		31 /* struct peal_control_leave: new target for an
 				* actor that left through a kernel which has
 				* ended */
 };
@@ -200,20 +203,21 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_pool_view) == 40, "pool view size");
  * but published no tags. A step begins when all live workers have done the
  * step before. See `runtime/kernel/reclaim.c`.
  */
-enum peal_mend {
-	PEAL_MEND_NOTE = 1, /* note the number of tickets of the mailbox */
-	PEAL_MEND_PASS = 2, /* the answer shows that live workers have
+enum peal_reclaim_step {
+	PEAL_RECLAIM_SNAPSHOT =
+		1, /* note the number of tickets of the mailbox */
+	PEAL_RECLAIM_FENCE = 2, /* the answer shows that live workers have
 			     * published their noted tickets */
-	PEAL_MEND_POISON = 3 /* give up noted tickets without a tag */
+	PEAL_RECLAIM_ABANDON = 3 /* give up noted tickets without a tag */
 };
 
 /** A step of the reclamation. */
-struct peal_control_mend {
-	uint32_t step; /* enum peal_mend */
+struct peal_control_reclaim {
+	uint32_t step; /* enum peal_reclaim_step */
 	uint32_t reserved;
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_control_mend) == 8, "mend size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_control_reclaim) == 8, "mend size");
 
 /** Moves an actor from its entry, at the worker that gets the message, to an
  * entry that awaits it. */
@@ -228,12 +232,12 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_move) == 8, "move size");
 struct peal_control_leave {
 	uint32_t actor; /* its number in this kernel */
 	uint32_t to; /* its number in the other kernel */
-	uint32_t port; /* the forwarding link in this worker's table. LEAD with
-			* PEAL_CONTROL_BACK: `to` is in this kernel, too */
+	uint32_t port; /* the forwarding link in this worker's table. REDIRECT:
+			* PEAL_REDIRECT_LOCAL: `to` is in this kernel, too */
 	uint32_t reserved;
 };
 
-#define PEAL_CONTROL_BACK 0xffffffffu
+#define PEAL_REDIRECT_LOCAL 0xffffffffu
 PEAL_STATIC_ASSERT(sizeof(struct peal_control_leave) == 16, "leave size");
 
 /** Most bytes of a control message's payload. */
@@ -247,7 +251,7 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_leave) == 16, "leave size");
  * missing has run its exit hook since the first message. */
 #define PEAL_CONTROL_AGAIN 0xfffffffeu
 
-/** A mailbox limit and its enum peal_mailbox_full, as one word. */
+/** A mailbox limit and its enum peal_mailbox_overflow, as one word. */
 #define PEAL_SPAWN_LIMIT(limit, full) ((uint32_t)(full) << 24 | (limit))
 #define PEAL_SPAWN_LIMIT_OF(word) ((word)&0xffffffu)
 #define PEAL_SPAWN_FULL_OF(word) ((word) >> 24)
@@ -281,7 +285,7 @@ struct peal_kernel_params {
 	uint64_t workers; /* struct peal_worker_state, worker_stride apart */
 	uint64_t worker_stride;
 	uint64_t actors; /* struct peal_actor_entry[max_actors] */
-	uint64_t mailboxes; /* struct peal_mailbox[n_workers + high_boxes],
+	uint64_t mailboxes; /* struct peal_mailbox[n_workers + priority_boxes],
 			     * mailbox_stride apart; 0: none */
 	uint64_t mailbox_stride;
 	uint64_t bells; /* host only: struct peal_bell[n_workers] */
@@ -294,7 +298,7 @@ struct peal_kernel_params {
 	uint32_t max_inputs; /* per worker */
 	uint32_t max_ports; /* per worker */
 	uint32_t max_barriers;
-	uint32_t end_with_inputs; /* 1: end once all inputs have ended */
+	uint32_t drain_when_inputs_end; /* 1: end once all inputs have ended */
 	uint32_t max_pools;
 	uint32_t cluster_workers; /* workers per cluster; 0: no clusters */
 	uint32_t cluster_bytes; /* cluster memory of each worker */
@@ -303,10 +307,11 @@ struct peal_kernel_params {
 	uint64_t address; /* of its actors, with 0 as their number */
 	uint64_t supervisors; /* struct peal_supervisor_record[max_supervisors];
 			       * 0: none */
-	uint64_t care; /* struct peal_care[max_actors]; 0: no supervisors */
+	uint64_t supervision; /* struct peal_supervision[max_actors]; 0: no
+			       * supervisors */
 	uint32_t max_supervisors;
-	uint32_t high_boxes; /* n_workers: as many mailboxes for high priority
-			      * follow the others; 0: none */
+	uint32_t priority_boxes; /* n_workers: as many mailboxes for high
+			      * priority follow the others; 0: none */
 	uint64_t timer_status; /* struct peal_timer_status[n_workers]; or 0 */
 	uint32_t max_timers; /* per worker; 0: none */
 	uint32_t timer_bytes; /* from a timer's message to the next */
@@ -314,24 +319,26 @@ struct peal_kernel_params {
 	uint64_t monitors; /* struct peal_monitors; 0: none */
 	uint32_t max_monitors;
 	uint32_t max_asks; /* open asks per worker; 0: none */
-	uint32_t max_limits;
+	uint32_t max_mailbox_limits;
 	/* budget of a handler for one message (device/budget.h); 0: no limit */
 	uint64_t max_steps;
 	uint64_t max_handler_ns;
-	/* slots for actors that handlers spawn, see <peal/abi/room.h>: entries
-	 * from first_room on, spawn_rooms per worker */
+	/* slots for actors that handlers spawn, see <peal/abi/actor_slot.h>:
+	 * entries from first_actor_slot on, max_spawned_actors per worker */
 	uint64_t handlers; /* struct peal_handler_entry[n_handlers] */
-	uint64_t rooms; /* in host memory: a PEAL_ROOM for each slot */
-	uint64_t room_states; /* a state for each slot */
-	uint64_t room_step; /* bytes from a state to the next */
+	uint64_t actor_slots; /* in host memory: a PEAL_ACTOR_SLOT for each
+			       * slot */
+	uint64_t slot_states; /* a state for each slot */
+	uint64_t slot_state_step; /* bytes from a state to the next */
 	uint32_t n_handlers;
-	uint32_t first_room;
-	uint32_t spawn_rooms; /* per worker; 0: none */
-	uint32_t spawn_state_bytes; /* largest state of such an actor */
+	uint32_t first_actor_slot;
+	uint32_t max_spawned_actors; /* per worker; 0: none */
+	uint32_t spawned_state_bytes; /* largest state of such an actor */
 	uint64_t ask_status; /* struct peal_ask_status[n_workers]; or 0 */
-	uint64_t limits; /* struct peal_limit_record[max_limits]; 0: none */
-	uint64_t boards; /* uint64_t[PEAL_BOARDS_MAX] in host memory, addresses
-			  * of struct peal_board; 0: none */
+	uint64_t limits; /* peal_limit_record[max_mailbox_limits]; 0: none */
+	uint64_t reject_tables; /* uint64_t[PEAL_REJECT_TABLES_MAX] in host
+			  * memory, addresses of struct peal_reject_table; 0:
+			  * none */
 	uint32_t hooks; /* 1: some of its handlers have hooks */
 	uint32_t reserved;
 };

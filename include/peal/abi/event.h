@@ -19,8 +19,8 @@ struct peal_event_cell {
 	uint64_t begun; /* number of records; written first */
 	/* time of the latest record, only in the host's cell */
 	uint64_t device_ns; /* by the clock of the recorder's device */
-	uint64_t common_ns; /* by the host's clock; 0: not known */
-	uint64_t uncertainty_ns; /* error bound of common_ns, +/- ns */
+	uint64_t host_ns; /* by the host's clock; 0: not known */
+	uint64_t uncertainty_ns; /* error bound of host_ns, +/- ns */
 	uint64_t reserved[11];
 };
 

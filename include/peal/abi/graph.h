@@ -6,26 +6,26 @@
 
 /*
  * Graphs of tasks and messages: the data that the host (peal/graph.h) shares
- * with the conductors. A conductor is a resident actor on a device. The nodes
+ * with the schedulers. A scheduler is a resident actor on a device. The nodes
  * of the device lie in the device's memory.
  *
  * 1. Each node counts the predecessors that are not over.
- * 2. At 0 the conductor sends the node's tasks to a pool, or its message.
- * 3. When the node is over, the conductor counts down each successor. For a
- *    successor on another device it sends a COUNT to that conductor.
+ * 2. At 0 the scheduler sends the node's tasks to a pool, or its message.
+ * 3. When the node is over, the scheduler counts down each successor. For a
+ *    successor on another device it sends a COUNT to that scheduler.
  */
 
-/** The most ports of a conductor. They lead to the host, each other conductor,
+/** The most ports of a scheduler. They lead to the host, each other scheduler,
  * each handler's pool and each receiver of messages. */
 #define PEAL_GRAPH_PORTS 24
 
-/** Types of messages to and from conductors. */
+/** Types of messages to and from schedulers. */
 enum peal_graph_word {
 	PEAL_GRAPH_REPORT = 0, /* from a task: a struct peal_task_done */
 	PEAL_GRAPH_BEGIN = 1, /* from the host: a struct peal_graph_step */
 	PEAL_GRAPH_COUNT =
-		2, /* from another conductor: a struct peal_graph_step */
-	PEAL_GRAPH_MORE = 3, /* from the conductor itself: continue */
+		2, /* from another scheduler: a struct peal_graph_step */
+	PEAL_GRAPH_MORE = 3, /* from the scheduler itself: continue */
 	PEAL_GRAPH_DONE = 4 /* to the host: a struct peal_graph_step */
 };
 
@@ -33,7 +33,7 @@ struct peal_graph_step {
 	uint32_t run; /* number of the run, from 1 */
 	uint32_t node; /* COUNT: the receiver's node; DONE: the sender's rank */
 	int32_t result; /* COUNT: of the ended node; DONE: 0, or the error of
-			 * the conductor; BEGIN: 0 */
+			 * the scheduler; BEGIN: 0 */
 	uint32_t reserved;
 };
 
@@ -48,10 +48,10 @@ enum peal_graph_node_state {
 };
 
 /** A node, in the memory of its device. The host writes it before each run.
- * During a run the conductor writes the fields after `task`. */
+ * During a run the scheduler writes the fields after `task`. */
 struct peal_graph_node {
 	uint32_t kind; /* enum peal_graph_node_kind */
-	uint32_t port; /* of the conductor */
+	uint32_t port; /* of the scheduler */
 	uint32_t pieces; /* number of tasks */
 	uint32_t first_edge, n_edges; /* to its successors */
 	uint32_t type; /* of the message; `task.parameter` has its bytes */
@@ -67,17 +67,17 @@ struct peal_graph_node {
 
 /** An edge to a successor. */
 struct peal_graph_edge {
-	uint32_t rank; /* of the successor's conductor */
+	uint32_t rank; /* of the successor's scheduler */
 	uint32_t node; /* its number there */
 };
 
-/** First bytes of a conductor's state. Addresses are in device memory. */
+/** First bytes of a scheduler's state. Addresses are in device memory. */
 struct peal_graph_init {
 	uint64_t nodes, edges;
 	uint64_t ready, over; /* queues of n_nodes uint32_t node numbers */
 	uint32_t n_nodes;
 	uint32_t rank;
-	uint32_t self; /* the conductor's number in its kernel */
+	uint32_t self; /* the scheduler's number in its kernel */
 	uint32_t reserved;
 };
 

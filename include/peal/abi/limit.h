@@ -5,19 +5,19 @@
 #include <peal/device/platform.h>
 
 /*
- * Limits of the messages that wait for an actor in a mailbox (device/limit.h).
- * Also the refusal tables, by which a worker reports that it has dropped a
- * request of the host.
+ * Limits of the messages that wait for an actor in a mailbox
+ * (impl/worker/limit.h). Also the refusal tables, by which a worker reports
+ * that it has dropped a request of the host.
  */
 
 /** The effect of a message for an actor that has reached its limit. */
-enum peal_mailbox_full {
-	PEAL_FULL_WAIT = 0, /* no limit: senders wait for free slots */
-	PEAL_FULL_FAIL = 1, /* peal_tell returns PEAL_ENOSPC; a message of a
+enum peal_mailbox_overflow {
+	PEAL_OVERFLOW_WAIT = 0, /* no limit: senders wait for free slots */
+	PEAL_OVERFLOW_FAIL = 1, /* peal_tell returns PEAL_ENOSPC; a message of a
 			     * link is dead, reason "full" */
-	PEAL_FULL_DROP_NEWEST = 2, /* the message is dead, reason "full"; but
+	PEAL_OVERFLOW_DROP_NEWEST = 2, /* the message is dead ("full"); but
 				    * peal_ask returns PEAL_ENOSPC */
-	PEAL_FULL_DROP_OLDEST = 3 /* the actor's first waiting message is dead,
+	PEAL_OVERFLOW_DROP_OLDEST = 3 /* the first waiting message is dead,
 				   * reason "full"; those of high priority
 				   * come first */
 };
@@ -38,7 +38,7 @@ struct peal_limit_record {
 	/* written by the actor's worker before the store to `word` */
 	uint32_t actor; /* its number */
 	uint32_t limit; /* most messages that wait */
-	uint32_t full; /* enum peal_mailbox_full */
+	uint32_t full; /* enum peal_mailbox_overflow */
 	uint32_t reserved;
 	/* changed by any worker, by compare-and-swap */
 	uint64_t word;
@@ -68,24 +68,24 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_limit) == 16, "limit message");
 /* ---- refusal tables ------------------------------------------------------ */
 
 /** The most refusal tables of a runtime. */
-#define PEAL_BOARDS_MAX 1024u
+#define PEAL_REJECT_TABLES_MAX 1024u
 
 /** The number of a request. `nth`: a count of the requester. `board`: 1 + its
  * refusal table; 0: none. `place`: 1 + index of the entry there. */
 #define PEAL_REQUEST_NUMBER(nth, board, place)                                 \
 	((uint64_t)((uint32_t)(nth)&0x7fffffffu) << 32 |                       \
 	 (uint64_t)(board) << 16 | (place))
-#define PEAL_REQUEST_BOARD(number) ((uint32_t)((number) >> 16) & 0xffffu)
+#define PEAL_REQUEST_TABLE(number) ((uint32_t)((number) >> 16) & 0xffffu)
 #define PEAL_REQUEST_PLACE(number) ((uint32_t)(number)&0xffffu)
 
 /** An entry. Only writer: the worker that has dropped the request. */
-struct peal_refusal {
+struct peal_reject_entry {
 	uint64_t number; /* of the request */
 	uint64_t error; /* -PEAL_E... */
 };
 
 /** A requester's refusal table, in host memory; its entries follow. */
-struct peal_board {
+struct peal_reject_table {
 	/* written by any worker; another value each time */
 	uint64_t latest; /* number of the last refused request */
 	uint8_t latest_reserved[PEAL_SHARED_LINE - 8];
@@ -94,7 +94,7 @@ struct peal_board {
 	uint8_t host_reserved[PEAL_SHARED_LINE - 4];
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_board) == 2 * PEAL_SHARED_LINE,
+PEAL_STATIC_ASSERT(sizeof(struct peal_reject_table) == 2 * PEAL_SHARED_LINE,
 		   "board size");
 
 #endif

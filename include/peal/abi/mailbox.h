@@ -22,7 +22,7 @@ struct peal_mailbox {
 	uint32_t lease; /* slots that a producer leases at a time */
 	uint64_t slots_offset; /* from the start of this struct */
 	uint64_t stage_offset; /* the consumer's stage, for atom policies */
-	uint32_t policy; /* enum peal_policy: how slots are published */
+	uint32_t policy; /* enum peal_slot_policy: how slots are published */
 	uint32_t reserved;
 	uint8_t host_reserved[PEAL_SHARED_LINE - 48];
 	/* added to by all producers */
@@ -48,12 +48,13 @@ struct peal_mailbox_lease {
 	uint64_t granted; /* slots it may put into now */
 	uint64_t asked; /* slots asked for, not granted yet; 0: none */
 	uint64_t asked_end; /* value of `leased` behind those slots */
-	uint64_t owes; /* slots owed to other kernels, see device/away.h */
+	uint64_t owes; /* slots owed to other kernels, see
+		        * impl/loop/actor_forward.h */
 };
 
 /**
  * Admission to all mailboxes of a kernel, in device memory. Their own `leased`
- * and `returned` are not used (device/admission.h).
+ * and `returned` are not used (impl/queue/admission.h).
  */
 struct peal_admission {
 	/* written by the host before the launch */
@@ -74,7 +75,7 @@ struct peal_admission {
 			    * was taken */
 	uint8_t returned_reserved[PEAL_SHARED_LINE - 8];
 	uint64_t spare; /* unused slots of the reserve; two's complement */
-	/* for messages of forwarding links, see device/away.h: */
+	/* for messages of forwarding links, see impl/loop/actor_forward.h: */
 	uint64_t passing; /* unused slots that only they may use; two's
 			   * complement */
 	uint64_t lent; /* such slots in use, and no kernel is owed a slot */

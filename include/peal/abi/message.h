@@ -24,7 +24,7 @@ enum peal_flag {
 	/* the payload begins with the number of a request, a uint64_t. At an
 	 * actor the message is the request, at an endpoint the reply. */
 	PEAL_FLAG_REQUEST = 1,
-	PEAL_FLAG_REFUSED = 2, /* the reply is an int32_t, PEAL_E... */
+	PEAL_FLAG_ERROR_REPLY = 2, /* the reply is an int32_t, PEAL_E... */
 	/* the payload is a struct peal_dead_letter and the kept bytes */
 	PEAL_FLAG_DEAD_LETTER = 4,
 	/* the payload begins with a uint64_t, the deadline, before all else.
@@ -36,7 +36,7 @@ enum peal_flag {
 	PEAL_FLAG_DOWN = 32, /* the payload is a struct peal_down */
 	/* with REFUSED in an answer: no actor has answered or refused */
 	PEAL_FLAG_UNANSWERED = 64,
-	/* no message, but the actor's begin or end: see device/hook.h */
+	/* no message, but the actor's begin or end: see device/lifecycle.h */
 	PEAL_FLAG_INIT = 512,
 	PEAL_FLAG_EXIT = 1024,
 	/* only in mailbox slots: counted for the actor's limit */
@@ -45,7 +45,7 @@ enum peal_flag {
 
 /** Flags of Peal's own payloads. PEAL_LIMITS does not bound their length. */
 #define PEAL_FLAGS_OWN                                                         \
-	(PEAL_FLAG_REFUSED | PEAL_FLAG_DEAD_LETTER | PEAL_FLAG_DOWN |          \
+	(PEAL_FLAG_ERROR_REPLY | PEAL_FLAG_DEAD_LETTER | PEAL_FLAG_DOWN |      \
 	 PEAL_FLAG_INIT | PEAL_FLAG_EXIT)
 
 /** Bytes of a request's number; keeps the alignment of the payload. */
@@ -56,7 +56,7 @@ enum peal_flag {
 #define PEAL_DEADLINE_PAST 1
 #define PEAL_DEADLINE_NEVER (~0ULL)
 
-/** Priorities of messages: see device/priority.h. */
+/** Priorities of messages: see impl/worker/priority.h. */
 enum peal_priority { PEAL_PRIORITY_NORMAL = 0, PEAL_PRIORITY_HIGH = 1 };
 
 /** Contents of a slot. */
@@ -83,8 +83,8 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_slab_descriptor) == 16, "slab size");
 PEAL_STATIC_ASSERT(offsetof(struct peal_slab_descriptor, length) == 8,
 		   "slab layout");
 
-/** How a slot is published; see device/slot.h. */
-enum peal_policy {
+/** How a slot is published; see impl/queue/slot.h. */
+enum peal_slot_policy {
 	PEAL_POLICY_DEFAULT = 0, /* the backend's default */
 	PEAL_POLICY_SEQUENCE = 1,
 	PEAL_POLICY_ATOM16 = 2,
@@ -109,7 +109,8 @@ enum peal_reason {
 			       * actor has ended by a failure */
 	PEAL_REASON_EXPIRED = 8, /* its deadline had passed */
 	PEAL_REASON_FULL = 9, /* above the actor's limit */
-	PEAL_REASON_DUPLICATE = 10, /* the actor had it before: device/once.h */
+	PEAL_REASON_DUPLICATE =
+		10, /* the actor had it before: device/dedup.h */
 	PEAL_REASON_COUNT = 11
 };
 

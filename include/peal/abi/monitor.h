@@ -15,7 +15,7 @@ enum peal_down_reason {
 	PEAL_DOWN_RETIRED = 1, /* by peal_actor_retire or peal_retire */
 	PEAL_DOWN_FAILED = 2, /* its handler failed; it had no supervisor */
 	PEAL_DOWN_GIVEN_UP = 3, /* its supervisor, or one above it, gave up */
-	PEAL_DOWN_BOUND = 4, /* an actor bonded to it failed */
+	PEAL_DOWN_BOUND = 4, /* an actor bound to it failed */
 	PEAL_DOWN_RESTARTED = 5, /* it restarts: PEAL_MONITOR_RESTARTS */
 	PEAL_DOWN_GONE = 6, /* there was no such actor any more */
 	PEAL_DOWN_KERNEL = 7 /* its kernel has ended; only for endpoints */

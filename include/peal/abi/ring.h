@@ -22,7 +22,7 @@
 struct peal_ring {
 	uint64_t magic;
 	uint32_t version;
-	uint32_t policy; /* enum peal_policy, never DEFAULT */
+	uint32_t policy; /* enum peal_slot_policy, never DEFAULT */
 	uint32_t slot_bytes; /* multiple of 16 */
 	uint32_t capacity_log2; /* slots */
 	uint64_t slab_bytes; /* multiple of PEAL_SLAB_ALIGN; 0: no slab */
@@ -98,12 +98,12 @@ struct peal_link_view {
 			  * of the stage lies a copy of all slots */
 	uint16_t priority; /* enum peal_priority, of a worker's input */
 	uint32_t actor; /* number of the receiving actor; or
-			 * PEAL_PASSAGE_ACTOR */
+			 * PEAL_FWD_LINK_ACTOR */
 	uint32_t index; /* of the input or port */
 };
 
 /** As `actor`: a forwarding link. Each message names its receiving actor. */
-#define PEAL_PASSAGE_ACTOR 0xfffffffeu
+#define PEAL_FWD_LINK_ACTOR 0xfffffffeu
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_link_view) == 56, "view size");
 

@@ -5,8 +5,8 @@
 #include <peal/device/platform.h>
 
 /*
- * Supervisors in a kernel's memory (device/supervise.h). An actor that must
- * restart has a mark in its place word. Any worker can set the mark. The
+ * Supervisors in a kernel's memory (impl/loop/supervision.h). An actor that
+ * must restart has RESTART_PENDING in its entry. Any worker can set it. The
  * actor's worker clears it.
  */
 
@@ -54,14 +54,14 @@ PEAL_STATIC_ASSERT(offsetof(struct peal_supervisor_record, range) ==
 
 /** The supervision record of an actor, one for each entry. Only writer: the
  * actor's worker. */
-struct peal_care {
+struct peal_supervision {
 	uint64_t member; /* PEAL_MEMBER; others read it. 0: no supervisor */
 	uint64_t init; /* address of its init bytes, for a restart */
 	uint64_t init_bytes; /* the rest of the state is 0 */
 	uint64_t reserved;
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_care) == 32, "care size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_supervision) == 32, "care size");
 
 /** A membership of an actor or a supervisor: 1 + the index of its supervisor,
  * and the order of its creation. */
@@ -71,34 +71,34 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_care) == 32, "care size");
 #define PEAL_MEMBER_ORDER(member) ((uint32_t)(member))
 
 /** Control message: supervision records of the actors that SPAWN makes next. */
-struct peal_control_care {
+struct peal_control_supervise {
 	uint64_t member; /* of the first; each next one has 1 more */
 	uint64_t init; /* of the first */
 	uint32_t init_bytes;
-	uint32_t init_step; /* from init bytes to the next; 0: all use `init` */
+	uint32_t init_stride; /* bytes between inits; 0: all use `init` */
 	uint32_t actor; /* number of the first */
 	uint32_t count; /* of actors */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_control_care) == 32, "care message");
+PEAL_STATIC_ASSERT(sizeof(struct peal_control_supervise) == 32, "care message");
 
 /** Actions of a control message for a supervisor. */
-enum peal_supervisor_wish {
+enum peal_supervisor_action {
 	PEAL_SUPERVISOR_MAKE = 0, /* one worker writes the record */
-	PEAL_SUPERVISOR_THERE = 1, /* the other workers learn of it */
+	PEAL_SUPERVISOR_ANNOUNCE = 1, /* the other workers learn of it */
 	PEAL_SUPERVISOR_RESTART = 2, /* all actors below it restart */
 	PEAL_SUPERVISOR_REPORT = 3 /* write the counters to `report` */
 };
 
 /** The counters of a supervisor, as in its record. */
 struct peal_supervisor_report {
-	uint64_t failures, restarted, given_up, last;
+	uint64_t failures, restarted, exhausted, last;
 };
 
 /** Control message for a supervisor. */
 struct peal_control_supervisor {
 	uint32_t index;
-	uint32_t wish; /* enum peal_supervisor_wish */
+	uint32_t action; /* enum peal_supervisor_action */
 	uint64_t report; /* address of a struct peal_supervisor_report */
 	/* as in the record */
 	uint32_t strategy, restarts;

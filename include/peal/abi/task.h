@@ -5,7 +5,7 @@
 #include <peal/abi/message.h>
 
 /*
- * Tasks: messages between an executor on the host (peal/execute.h) and the
+ * Tasks: messages between an executor on the host (peal/executor.h) and the
  * handlers that run its jobs (peal/device/task.h).
  */
 

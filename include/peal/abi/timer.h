@@ -92,7 +92,7 @@ struct peal_timers {
 	uint64_t entries; /* struct peal_timer_entry[max] */
 	uint64_t messages; /* message buffers, message_step bytes apart */
 	uint64_t numbers; /* numbers of timers used so far */
-	uint64_t looked_ns; /* time of the last look at the clock */
+	uint64_t polled_ns; /* time of the last look at the clock */
 	struct peal_mailbox_lease lease; /* a slot for a due timer */
 	uint32_t n_ways, max, message_step;
 	uint32_t n_heap; /* timers that are not due */

@@ -27,7 +27,7 @@ struct peal_topic {
 	uint32_t slot_bytes; /* multiple of 16 */
 	uint32_t capacity_log2;
 	uint32_t message_bytes; /* largest payload */
-	uint32_t policy; /* enum peal_policy: how slots are published */
+	uint32_t policy; /* enum peal_slot_policy: how slots are published */
 	uint32_t mode; /* enum peal_topic_mode */
 	uint32_t n_cursors; /* most subscribers at a time */
 	uint64_t first; /* number of the first message (default 0) */
@@ -82,7 +82,7 @@ struct peal_topic_subscriber {
 };
 
 /** Data about a taken message. */
-struct peal_topic_got {
+struct peal_topic_received {
 	uint64_t number; /* of the message in the topic */
 	uint64_t missed; /* messages missed just before it */
 	uint32_t length; /* bytes of payload */

@@ -25,7 +25,7 @@ struct peal_work {
 	uint32_t capacity_log2;
 	uint32_t message_bytes; /* largest payload */
 	uint32_t lease; /* slots that a producer leases at a time */
-	uint32_t policy; /* enum peal_policy: how slots are published */
+	uint32_t policy; /* enum peal_slot_policy: how slots are published */
 	uint32_t block_log2; /* slots of a block, freed together */
 	uint64_t blocks_offset; /* from the start of this struct */
 	uint64_t handed_offset;
@@ -81,7 +81,7 @@ struct peal_work_consumer {
 };
 
 /** Data about a taken message. */
-struct peal_work_got {
+struct peal_work_received {
 	struct peal_header header;
 	uint32_t length; /* bytes of payload */
 	uint32_t reserved;

@@ -7,8 +7,8 @@
 
 /*
  * Asks: a handler sends a request to an actor or pool of its kernel. It later
- * gets the answer as a message. The kernel's option `asks` sets the most open
- * asks per worker.
+ * gets the answer as a message. The kernel's option `max_asks` sets the most
+ * open asks per worker.
  *
  *	static PEAL_DEV int customer(struct peal_worker *w)
  *	{
@@ -26,7 +26,7 @@
  *		...
  *
  * The asked actor replies as to a request of the host (device/request.h), now
- * or later. It can also delegate the request. The port of the reply is not
+ * or later. It can also forward the request. The port of the reply is not
  * used.
  *
  * The asking actor gets exactly one answer, of the type that it has given: the
@@ -36,25 +36,25 @@
  *	PEAL_ETIMEDOUT	no reply has arrived in time
  *	PEAL_ENOENT	the asked actor or pool was gone
  *	PEAL_EHANDLER	the handler failed on the request, or refused it with
- *			an error that peal_refuse replaces
+ *			an error that peal_reply_error replaces
  *	PEAL_ESTOPPED	the asked actor has ended by a failure, or its
  *			supervisor has given up
- *	PEAL_ENOSPC	dropped for the actor's limit (mailbox_full), while it
- *			waited or was delegated
- *	PEAL_EMSGSIZE	too long for a mailbox or pool to which it was delegated
- *	PEAL_EDUPLICATE	the asked actor had it before (device/once.h)
+ *	PEAL_ENOSPC	dropped at the actor's mailbox_limit, while it
+ *			waited or was forwarded
+ *	PEAL_EMSGSIZE	too long for a mailbox or pool to which it was forwarded
+ *	PEAL_EDUPLICATE	the asked actor had it before (device/dedup.h)
  *	PEAL_EPROTO	the request is a dead letter for another reason
- *	others		the error of peal_refuse
+ *	others		the error of peal_reply_error
  *
  * If a handler returns 0 without a reply, or ends its actor, the ask times out.
  * It also times out if the worker with the request dies. All other errors
  * arrive as soon as a worker finds the request dead. A reply to an ask that is
- * over is dropped, such as the second reply to a request delegated twice. It
+ * over is dropped, such as the second reply to a request forwarded twice. It
  * counts as `late` in struct peal_ask_counts. It also becomes a dead letter for
  * no actor, with reason "late".
  *
  * The answer goes to the address of the asking actor. If that actor has
- * restarted meanwhile, peal_answer_in_hand tells it which ask is answered. If
+ * restarted meanwhile, peal_answer_current tells it which ask is answered. If
  * the actor is retired or has ended, the answer is dead, with reason "no-actor"
  * or "down". The ask then counts as if the answer had arrived.
  *
@@ -159,7 +159,7 @@ PEALI_SLOW(int, peali_ask, struct peal_worker *w,
  * @param timeout_ns  ns of the device's clock, above 0; never early. Beyond the
  *                    clock's end: no timeout.
  * @param ask_out     each lane's own: receives the number of the ask, for
- *                    peal_answer_in_hand. 0: not wanted.
+ *                    peal_answer_current. 0: not wanted.
  * @return 0: an answer will arrive. After an error no answer arrives:
  * @retval PEAL_ENOSPC   the worker has its most open asks. Or the actor's limit
  *                       is reached, and the policy does not drop the oldest.
@@ -203,7 +203,7 @@ peal_ask(struct peal_worker *w, uint32_t actor, uint16_t type, const void *data,
  * @return the number from peal_ask, never 0. 0: the message is no answer.
  */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
-peal_answer_in_hand(const struct peal_worker *w)
+peal_answer_current(const struct peal_worker *w)
 {
 	return w->message.header.flags & PEAL_FLAG_ANSWER &&
 			       peali_message_prefix(&w->message) ?
@@ -226,7 +226,7 @@ peal_answer_error(const struct peal_worker *w)
 	uint32_t flags = w->message.header.flags;
 	int32_t error;
 
-	if (!(flags & PEAL_FLAG_ANSWER) || !(flags & PEAL_FLAG_REFUSED) ||
+	if (!(flags & PEAL_FLAG_ANSWER) || !(flags & PEAL_FLAG_ERROR_REPLY) ||
 	    peal_length(w) != sizeof(error))
 		return 0;
 	error = *(const int32_t *)peal_data(w);

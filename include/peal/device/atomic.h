@@ -2,9 +2,9 @@
 #ifndef PEAL_DEVICE_ATOMIC_H
 #define PEAL_DEVICE_ATOMIC_H
 
-#include <peal/device/atomic_cuda.h>
-#include <peal/device/atomic_hip.h>
-#include <peal/device/atomic_host.h>
+#include <peal/device/impl/base/atomic_cuda.h>
+#include <peal/device/impl/base/atomic_hip.h>
+#include <peal/device/impl/base/atomic_host.h>
 
 /*
  * The atomic accesses, fences, clock and hardware registers of the dialect. See

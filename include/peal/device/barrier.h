@@ -2,100 +2,113 @@
 #ifndef PEAL_DEVICE_BARRIER_H
 #define PEAL_DEVICE_BARRIER_H
 
-#include <peal/abi/barrier.h>
-#include <peal/device/atomic.h>
-#include <peal/errors.h>
-#if PEAL_ON_HOST
-#include <peal/device/host.h>
-#endif
+#include <peal/device/impl/queue/barrier_signal.h>
+#include <peal/device/impl/loop/control.h>
+#include <peal/device/lanes.h>
 
 /*
- * A participant of a barrier across devices; see <peal/abi/barrier.h> for the
- * algorithm. Handlers call peal_arrive and peal_await (phase.h). The host calls
- * peal_barrier_arrive and peal_barrier_wait.
- *
- *	arriving participant			waiting participant
- *	earlier writes, word (R6) --------->	A6 word: writes can be read
+ * Barriers in handlers. peal_barrier_join on the host returns the number of the
+ * barrier for a worker.
  */
 
-/** Returns a participant's word in the array at an address. Wait-free. */
-static PEAL_DEV PEAL_INLINE uint64_t *peali_barrier_word(uint64_t array,
-							 uint32_t participant)
+static PEAL_DEV PEAL_INLINE const struct peal_barrier_view *
+peali_barrier(const struct peal_worker *w, uint32_t barrier)
 {
-	return &((struct peal_barrier_word *)(uintptr_t)array)[participant]
-			.generation;
+	const struct peal_barrier_view *view = &w->barriers[barrier];
+
+	return barrier < w->params->max_barriers && view->participants ? view :
+									 0;
 }
 
 /**
- * Arrives at the next phase.
+ * Arrives at the barrier's next phase without waiting.
  *
- * It stores one word to each participant's array. A participant that passes the
- * phase sees all earlier writes of the caller. Wait-free.
+ * A participant that passes the phase sees all earlier writes of the lanes.
+ * Collective, wait-free.
  *
- * @param view the view of the arriving participant.
- */
-static PEAL_DEV PEAL_UNUSED inline void
-peal_barrier_signal(const struct peal_barrier_view *view)
-{
-	struct peal_barrier_state *state =
-		(struct peal_barrier_state *)(uintptr_t)view->state;
-	const uint64_t *arrays = (const uint64_t *)(uintptr_t)view->arrays;
-	uint32_t i;
-
-	state->arrived++;
-	for (i = 0; i < view->participants; i++)
-		/* R6: pairs with A6 in peal_barrier_test. */
-		peal_store_release_sys(peali_barrier_word(arrays[i],
-							  view->self),
-				       state->arrived);
-	if (view->observer)
-		peal_store_relaxed_sys(peali_barrier_word(view->observer,
-							  view->self),
-				       state->arrived);
-#if PEAL_ON_HOST
-	if (view->bells) {
-		const uint64_t *bells =
-			(const uint64_t *)(uintptr_t)view->bells;
-
-		for (i = 0; i < view->participants; i++)
-			peal_bell_ring(peal_load_relaxed_sys(&bells[i]));
-	}
-#endif
-}
-
-/**
- * Checks whether all participants have arrived at the phase at which this
- * participant arrived last.
- *
- * Wait-free.
- *
- * @param view the participant's view.
- * @return 0: all have arrived. Or a negative error code:
- * @retval PEAL_EAGAIN   not all have arrived.
- * @retval PEAL_EABORTED the host has aborted the barrier.
- * @retval PEAL_EINVAL   the participant has not arrived since it passed.
+ * @param w       the worker.
+ * @param barrier the barrier's number for this worker.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOENT  the worker has not joined the barrier.
  */
 static PEAL_DEV PEAL_UNUSED inline int
-peal_barrier_test(const struct peal_barrier_view *view)
+peal_barrier_arrive_lanes(struct peal_worker *w, uint32_t barrier)
 {
-	struct peal_barrier_state *state =
-		(struct peal_barrier_state *)(uintptr_t)view->state;
-	const uint64_t *arrays = (const uint64_t *)(uintptr_t)view->arrays;
-	uint32_t i;
+	const struct peal_barrier_view *view = peali_barrier(w, barrier);
 
-	if (state->passed == state->arrived)
-		return PEAL_EINVAL;
-	for (i = 0; i < view->participants; i++)
-		/* A6: pairs with R6 in peal_barrier_signal. */
-		if (peal_load_acquire_sys(peali_barrier_word(
-			    arrays[view->self], i)) < state->arrived)
-			return peal_load_relaxed_sys(
-				       (const uint64_t *)(uintptr_t)
-					       view->abort) ?
-				       PEAL_EABORTED :
-				       PEAL_EAGAIN;
-	state->passed = state->arrived;
+	if (!view)
+		return PEAL_ENOENT;
+	peal_sync(w);
+	if (peal_is_leader(w))
+		peal_barrier_signal(view);
 	return 0;
+}
+
+/* Returns the error with which a wait in a handler must end; 0: none. It also
+ * updates `heartbeat` and returns free slots: awaited workers may need them. */
+PEALI_SLOW(int, peali_wait_over, struct peal_worker *w, uint64_t began_ns,
+	   int64_t timeout_ns)
+{
+	struct peal_worker_state *s = w->state;
+	uint64_t now = peal_clock_ns();
+
+	peali_flush_credits(w);
+	peal_store_relaxed_sys(&w->status->heartbeat, ++s->heartbeat);
+	if (peal_load_relaxed_sys(&w->control->stop))
+		return PEAL_ESTOPPED;
+	if (peali_lease_over(w, now))
+		return PEAL_ELEASE;
+	if (timeout_ns >= 0 && now - began_ns >= (uint64_t)timeout_ns)
+		return PEAL_ETIMEDOUT;
+	return 0;
+}
+
+/**
+ * Waits until all participants have arrived at the phase at which this worker
+ * arrived last.
+ *
+ * Collective. Blocks the worker.
+ *
+ * @param w          the worker.
+ * @param barrier    the barrier's number for this worker.
+ * @param timeout_ns ns. 0: only checks; -1: no limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ETIMEDOUT not all have arrived. Wait again.
+ * @retval PEAL_EABORTED  the host has aborted the barrier.
+ * @retval PEAL_EINVAL    the worker has not arrived since it passed.
+ * @retval PEAL_ENOENT    the worker has not joined the barrier.
+ * @retval PEAL_ESTOPPED  the kernel is being stopped.
+ * @retval PEAL_ELEASE    the host is silent for longer than the lease.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_barrier_wait_lanes(struct peal_worker *w, uint32_t barrier,
+			int64_t timeout_ns)
+{
+	const struct peal_barrier_view *view = peali_barrier(w, barrier);
+	int result = 0;
+
+	if (!view)
+		return PEAL_ENOENT;
+	if (peal_is_leader(w)) {
+		uint64_t began = 0;
+		uint32_t polls = 0;
+
+		for (;;) {
+			result = peal_barrier_test(view);
+			if (result != PEAL_EAGAIN)
+				break;
+			if (polls == 0)
+				began = peal_clock_ns();
+			if ((polls++ & 63) == 0 || peali_wait_announced(w)) {
+				result = peali_wait_over(w, began, timeout_ns);
+				if (result)
+					break;
+			}
+			peali_wait_turn(w, 1);
+		}
+		peali_wait_reset(w);
+	}
+	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }
 
 #endif

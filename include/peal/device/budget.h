@@ -2,14 +2,14 @@
 #ifndef PEAL_DEVICE_BUDGET_H
 #define PEAL_DEVICE_BUDGET_H
 
-#include <peal/device/control.h>
+#include <peal/device/impl/loop/control.h>
 #include <peal/device/lanes.h>
 
 /*
- * Budgets. A handler that may run long calls peal_step in its loop:
+ * Budgets. A handler that may run long calls peal_budget_check in its loop:
  *
  *	while (!found) {
- *		int over = peal_step(w);
+ *		int over = peal_budget_check(w);
  *
  *		if (over)
  *			return over;
@@ -25,18 +25,18 @@
  * The message is dead as after any failure. The actor's supervisor restarts the
  * actor, and the worker continues.
  *
- * Nothing interrupts a handler that does not call peal_step. Its worker stalls.
- * The watchdog and peal/stuck.h report it.
+ * Nothing interrupts a handler that does not call peal_budget_check. Its worker
+ * stalls. The watchdog and peal/stall.h report it.
  */
 
 /* Target distance in ns of two looks at the clock and the host's words, and the
  * most steps between them. A GPU reads the host's words over the bus. */
-#define PEALI_STEP_LOOK_NS 20000
-#define PEALI_STEP_LOOK_MOST 1024
+#define PEALI_BUDGET_CHECK_NS 20000
+#define PEALI_BUDGET_CHECK_MAX 1024
 
 /* Returns the error with which the running handler must end; 0: none. */
-static PEAL_DEV PEAL_UNUSED inline int peali_step_over(struct peal_worker *w,
-						       uint64_t now)
+static PEAL_DEV PEAL_UNUSED inline int
+peali_budget_exceeded(struct peal_worker *w, uint64_t now)
 {
 	const struct peal_kernel_params *params = w->params;
 	const struct peal_worker_state *s = w->state;
@@ -53,7 +53,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_step_over(struct peal_worker *w,
 
 /* A step with a look at the clock and the host's words. An error is returned
  * again at each later step of the run. */
-PEALI_SLOW(int, peali_step_look, struct peal_worker *w)
+PEALI_SLOW(int, peali_budget_check_slow, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	uint64_t now = peal_clock_ns(), most = w->params->max_steps;
@@ -65,15 +65,15 @@ PEALI_SLOW(int, peali_step_look, struct peal_worker *w)
 		s->step_stride = 1;
 		s->step_began_ns = now;
 	} else {
-		over = peali_step_over(w, now);
+		over = peali_budget_exceeded(w, now);
 		if (over)
 			return over;
-		if (now - s->step_looked_ns >= PEALI_STEP_LOOK_NS)
+		if (now - s->step_checked_ns >= PEALI_BUDGET_CHECK_NS)
 			s->step_stride = (s->step_stride + 1) / 2;
-		else if (s->step_stride < PEALI_STEP_LOOK_MOST)
+		else if (s->step_stride < PEALI_BUDGET_CHECK_MAX)
 			s->step_stride *= 2;
 	}
-	s->step_looked_ns = now;
+	s->step_checked_ns = now;
 	s->steps_until = s->steps + s->step_stride;
 	if (most && s->steps_until > most)
 		s->steps_until = most;
@@ -81,14 +81,14 @@ PEALI_SLOW(int, peali_step_look, struct peal_worker *w)
 	return 0;
 }
 
-/* The leader's part of peal_step. */
-static PEAL_DEV PEAL_INLINE int peali_step(struct peal_worker *w)
+/* The leader's part of peal_budget_check. */
+static PEAL_DEV PEAL_INLINE int peali_budget_check(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 
 	if (PEAL_UNLIKELY(s->steps >= s->steps_until) ||
 	    PEAL_UNLIKELY(s->step_run != s->handled + 1))
-		return peali_step_look(w);
+		return peali_budget_check_slow(w);
 	s->steps++;
 	return 0;
 }
@@ -110,12 +110,12 @@ static PEAL_DEV PEAL_INLINE int peali_step(struct peal_worker *w)
  * @retval PEAL_EABORTED the kernel is being aborted.
  * @retval PEAL_ELEASE   the host is silent for longer than the lease.
  */
-static PEAL_DEV PEAL_UNUSED inline int peal_step(struct peal_worker *w)
+static PEAL_DEV PEAL_UNUSED inline int peal_budget_check(struct peal_worker *w)
 {
 	int over = 0;
 
 	if (peal_is_leader(w))
-		over = peali_step(w);
+		over = peali_budget_check(w);
 	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)over);
 }
 

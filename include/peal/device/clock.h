@@ -7,9 +7,10 @@
 /*
  * Common time: the host's clock, CLOCK_MONOTONIC in ns. A device's clock has
  * another start and a slightly different speed. Host and worker exchange their
- * clocks whenever the lease changes (runtime/kernel/clock.c). So the worker knows a
- * lower and an upper bound of the host's clock. On a GPU the workers look all
- * the time, and the bounds should be some microseconds apart (not measured).
+ * clocks whenever the lease changes (runtime/kernel/clock.c). So the worker
+ * knows a lower and an upper bound of the host's clock. On a GPU the workers
+ * look all the time, and the bounds should be some microseconds apart (not
+ * measured).
  */
 
 /*
@@ -17,18 +18,18 @@
  * takes the bounds that the host has published. For the leader, at its look at
  * the control words.
  */
-PEALI_SLOW(void, peali_clock_look, struct peal_worker *w, uint64_t lease)
+PEALI_SLOW(void, peali_clock_poll, struct peal_worker *w, uint64_t lease)
 {
 	const struct peal_kernel_control *c = w->control;
 	struct peal_clock clock;
 	uint64_t turn;
 
 	peal_store_relaxed_sys(&w->status->clock_first, peal_clock_ns());
-	/* R7: pairs with A7 in contact() of runtime/kernel/clock.c. The clock was
-	 * read after the lease was seen. */
+	/* R7: pairs with A7 in contact() of runtime/kernel/clock.c. The clock
+	 * was read after the lease was seen. */
 	peal_store_release_sys(&w->status->clock_seen, lease);
-	/* A9: pair with R9 in publish() of runtime/kernel/clock.c. After one of the
-	 * three new words, the second load of the turn sees a change. */
+	/* A9: pair with R9 in publish() of runtime/kernel/clock.c. After one of
+	 * the three new words, the second load of the turn sees a change. */
 	turn = peal_load_acquire_sys(&c->clock_turn);
 	clock.at = peal_load_acquire_sys(&c->clock_at);
 	clock.low = peal_load_acquire_sys(&c->clock_low);
@@ -67,7 +68,7 @@ peali_clock_bounds(const struct peal_worker *w, uint64_t *low_out,
  *         0: not known yet. The host publishes it during the launch.
  */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
-peal_common_ns(const struct peal_worker *w, uint64_t *uncertainty_out)
+peal_host_time_ns(const struct peal_worker *w, uint64_t *uncertainty_out)
 {
 	uint64_t low = 0, high = 0;
 

@@ -12,15 +12,15 @@
  *
  *	static PEAL_DEV int stage(struct peal_worker *w)
  *	{
- *		uint64_t deadline = peal_deadline_in_hand(w);
+ *		uint64_t deadline = peal_deadline_current(w);
  *		...
  *		return peal_emit_before(w, 0, deadline, peal_type(w), &out,
  *					sizeof(out));
  *	}
  *
- * peal_delegate (request.h) and peal_delegate_by keep the deadline. The link,
- * mailbox, pool or topic of the message must take PEAL_DEADLINE_BYTES more than
- * the payload.
+ * peal_request_forward (request.h) and peal_request_forward_by keep the
+ * deadline. The link, mailbox, pool or topic of the message must take
+ * PEAL_DEADLINE_BYTES more than the payload.
  */
 
 /**
@@ -30,7 +30,7 @@
  * @return ns of the host's clock. 0: no deadline.
  */
 static PEAL_DEV PEAL_INLINE uint64_t
-peal_deadline_in_hand(const struct peal_worker *w)
+peal_deadline_current(const struct peal_worker *w)
 {
 	return peali_message_deadline(&w->message);
 }
@@ -39,7 +39,7 @@ peal_deadline_in_hand(const struct peal_worker *w)
  * Returns the deadline that lies a given time after now.
  *
  * The time counts from the worker's upper bound of the host's clock
- * (peal_common_ns). So the message never expires early. Any lane. A send
+ * (peal_host_time_ns). So the message never expires early. Any lane. A send
  * function uses the leader's value.
  *
  * @param w           the worker.
@@ -82,7 +82,7 @@ peali_emit_before(struct peal_worker *w, uint32_t port, uint64_t deadline,
  * @param w        the worker.
  * @param port     port of the running actor. Its link or topic takes
  *                 PEAL_DEADLINE_BYTES more than `bytes`.
- * @param deadline from peal_deadline_after or peal_deadline_in_hand; the
+ * @param deadline from peal_deadline_after or peal_deadline_current; the
  *                 leader's value counts. 0, then in all lanes: no deadline.
  * @param type     the program's own number.
  * @param data     `bytes` bytes that every lane can read; copied.
@@ -140,8 +140,8 @@ peal_emit_to_before(struct peal_worker *w, uint32_t port, uint32_t actor,
  *                      request of an ask, for which only actors of the kernel
  *                      can reply.
  */
-static PEAL_DEV PEAL_UNUSED inline int peal_delegate_by(struct peal_worker *w,
-							uint32_t port)
+static PEAL_DEV PEAL_UNUSED inline int
+peal_request_forward_by(struct peal_worker *w, uint32_t port)
 {
 	uint16_t flags = w->message.header.flags;
 	uint64_t bytes = w->message.length;
@@ -150,7 +150,7 @@ static PEAL_DEV PEAL_UNUSED inline int peal_delegate_by(struct peal_worker *w,
 
 	if (port >= w->actor->ports)
 		return PEAL_EINVAL;
-	if (flags & PEAL_FLAG_ANSWER || peal_request_in_hand(w) & PEAL_ASK_BIT)
+	if (flags & PEAL_FLAG_ANSWER || peal_request_current(w) & PEAL_ASK_BIT)
 		return PEAL_EINVAL;
 	if (flags & (PEAL_FLAG_REQUEST | PEAL_FLAG_DEAD_LETTER) &&
 	    peali_output(w, port)->link.state == PEALI_STATE_TOPIC)

@@ -3,13 +3,13 @@
 #define PEAL_DEVICE_EMIT_H
 
 #include <peal/device/lanes.h>
-#include <peal/device/pool.h>
+#include <peal/device/impl/worker/pool.h>
 
 /*
  * How a handler sends by its ports; tell.h is by addresses. All of it is
- * collective and wait-free. A handler may send as many messages per port as it has
- * declared; for those there is room, as the loop took its message only when there
- * was.
+ * collective and wait-free. A handler may send as many messages per port as it
+ * has declared; for those there is space, as the loop took its message only
+ * when there was.
  */
 
 /* A port of the running actor that it has. */
@@ -55,7 +55,7 @@ peali_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 }
 
 /**
- * Collective: makes room for a message and gives the place to write it, in the
+ * Collective: makes space for a message and gives the place to write it, in the
  * receiver's memory where that is possible.
  *
  * @param w     the worker

@@ -4,7 +4,7 @@
 
 #include <peal/abi/event.h>
 #include <peal/device/clock.h>
-#include <peal/device/phase.h>
+#include <peal/device/barrier.h>
 
 /*
  * Events (peal/event.h): a worker records an event. Handlers of other devices
@@ -36,12 +36,13 @@ peali_event_write(const struct peal_worker *w, uint64_t cell, uint64_t count,
 	if (with_time) {
 		uint64_t uncertainty = 0, common;
 
-		common = peal_common_ns(w, &uncertainty);
+		common = peal_host_time_ns(w, &uncertainty);
 		peal_store_relaxed_sys(&c->begun, count);
-		/* R27: pair with A27 in read_cell() of runtime/collective/event.c. After
-		 * one of the three new words, the reader sees `begun`, too. */
+		/* R27: pair with A27 in read_cell() of
+		 * runtime/collective/event.c. After one of the three new words,
+		 * the reader sees `begun`, too. */
 		peal_store_release_sys(&c->device_ns, peal_clock_ns());
-		peal_store_release_sys(&c->common_ns, common);
+		peal_store_release_sys(&c->host_ns, common);
 		peal_store_release_sys(&c->uncertainty_ns, uncertainty);
 	}
 	/* R26: pairs with A26 in peal_event_count. */

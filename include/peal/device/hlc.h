@@ -44,7 +44,7 @@ peali_worker_hlc(struct peal_worker *w, uint64_t least)
 {
 	uint64_t last = w->state->hlc > least ? w->state->hlc : least;
 
-	w->state->hlc = peali_hlc_next(last, peal_common_ns(w, 0));
+	w->state->hlc = peali_hlc_next(last, peal_host_time_ns(w, 0));
 	return w->state->hlc;
 }
 

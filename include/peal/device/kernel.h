@@ -7,15 +7,15 @@
 #include <peal/device/budget.h>
 #include <peal/device/deadline.h>
 #include <peal/device/hlc.h>
-#include <peal/device/loop.h>
+#include <peal/device/impl/loop/loop.h>
 #include <peal/device/monitor.h>
-#include <peal/device/once.h>
-#include <peal/device/phase.h>
-#include <peal/device/placed.h>
+#include <peal/device/dedup.h>
+#include <peal/device/barrier.h>
+#include <peal/device/device_queue.h>
 #include <peal/device/request.h>
 #include <peal/device/spawn.h>
 #include <peal/device/timer.h>
-#include <peal/device/typed.h>
+#include <peal/device/typed_queue.h>
 
 /*
  * The header for a kernel source.
@@ -53,7 +53,7 @@
 #define PEAL_LIMITS(ports, per_port, tells, input_bytes, output_bytes)         \
 	(ports), (per_port), (tells), 0, (input_bytes), (output_bytes)
 
-/** Such limits, for a handler with init and exit hooks: see hook.h. */
+/** Such limits, for a handler with init and exit hooks: see lifecycle.h. */
 #define PEAL_WITH_HOOKS(...) PEALI_WITH_HOOKS(__VA_ARGS__)
 #define PEALI_WITH_HOOKS(ports, per_port, tells, hooks, input, output)         \
 	(ports), (per_port), (tells), 1, (input), (output)
@@ -107,7 +107,7 @@ peali_worker_init(struct peal_worker *w,
 	w->pools = (struct peal_pool_place *)(void *)(base + at.pools);
 	w->barriers = (struct peal_barrier_view *)(void *)(base + at.barriers);
 	w->sent = (uint64_t *)(void *)(base + at.sent);
-	w->highs = (uint32_t *)(void *)(base + at.highs);
+	w->priority_inputs = (uint32_t *)(void *)(base + at.priority_inputs);
 	w->scratch = (uint64_t *)(void *)(base + at.scratch);
 	w->timers = params->max_timers ?
 			    (struct peal_timers *)(void *)(base + at.timers) :
@@ -132,10 +132,10 @@ peali_worker_init(struct peal_worker *w,
 	w->turn = 0;
 	w->failed = 0;
 	w->error = 0;
-	w->said = &w->said_word;
+	w->broadcast_at = &w->broadcast_word;
 #endif
-	w->room_left = 0;
-	w->room_actor = 0;
+	w->fits_left = 0;
+	w->fits_actor = 0;
 }
 
 /* The leader checks in, once per launch. */
@@ -144,18 +144,19 @@ PEALI_SLOW(void, peali_worker_begin, struct peal_worker *w)
 	struct peal_worker_state *s = w->state;
 
 	s->epoch_began_ns = peal_clock_ns();
-	s->epoch_looks = 0;
+	s->epoch_polls = 0;
 	if (!s->started) {
 		s->started = 1;
 		s->lease_seen_ns = s->epoch_began_ns;
 		peal_link_consumer_init(&s->control, &s->control_view);
-		s->burst_most = PEALI_BURST;
+		s->burst_max = PEALI_BURST;
 		if (w->mailbox) {
 			s->mail_lease.granted = peali_admission(w)->keep;
-			s->mail_most = peali_admission(w)->keep +
-				       2 * (uint64_t)peali_admission(w)->lease;
-			s->mail_tell = peali_admission(w)->tell;
-			s->ranked = w->params->high_boxes != 0;
+			s->lease_high_water =
+				peali_admission(w)->keep +
+				2 * (uint64_t)peali_admission(w)->lease;
+			s->mail_flush_every = peali_admission(w)->tell;
+			s->has_priority = w->params->priority_boxes != 0;
 		}
 		if (w->timers)
 			peali_timers_init(w->timers, w->params);
@@ -164,8 +165,9 @@ PEALI_SLOW(void, peali_worker_begin, struct peal_worker *w)
 	}
 	s->idle = 0;
 	peali_wait_limit(w);
-	s->granted = s->burst = s->mails = 0;
-	s->since_look = PEALI_LOOK_EVERY; /* begin with the control words */
+	s->burst_quota = s->burst_left = s->mails = 0;
+	s->turns_since_poll =
+		PEALI_CONTROL_POLL_INTERVAL; /* begin with the control words */
 	if (!s->suspended)
 		peal_store_release_sys(&w->status->phase, PEAL_WORKER_RUNNING);
 }
@@ -249,7 +251,7 @@ peali_worker_enter(struct peal_worker *w,
 	static PEAL_DEV PEAL_INLINE int peali_dispatch_##program(              \
 		struct peal_worker *w)                                         \
 	{                                                                      \
-		switch (PEAL_PLACE_HANDLER(peali_place(w->actor)) &            \
+		switch (PEAL_ENTRY_HANDLER(peali_entry_location(w->actor)) &   \
 			PEAL_HANDLER_MASK) {                                   \
 			HANDLERS(PEALI_CASE)                                   \
 		default:                                                       \

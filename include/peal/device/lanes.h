@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_LANES_H
 #define PEAL_DEVICE_LANES_H
 
-#include <peal/device/mail.h>
+#include <peal/device/impl/worker/mail.h>
 
 /*
  * Lanes, and the message being handled. All lanes of a worker run the handler
@@ -81,9 +81,9 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_broadcast(const struct peal_worker *w,
 	if (peal_lanes(w) == 1)
 		return value;
 	if (peal_is_leader(w))
-		*w->said = value;
+		*w->broadcast_at = value;
 	peal_sync(w);
-	value = *w->said;
+	value = *w->broadcast_at;
 	peal_sync(w);
 	return value;
 #endif
@@ -202,7 +202,7 @@ static PEAL_DEV PEAL_INLINE uint16_t peal_type(const struct peal_worker *w)
 /** Returns the dead letter if the message is one, else 0. The kept bytes of the
  * dead message follow the struct. See peal/dead_letter.h. */
 static PEAL_DEV PEAL_INLINE const struct peal_dead_letter *
-peal_dead_letter_in_hand(const struct peal_worker *w)
+peal_dead_letter_current(const struct peal_worker *w)
 {
 	return w->message.header.flags & PEAL_FLAG_DEAD_LETTER &&
 			       w->message.length >=

@@ -3,7 +3,7 @@
 #define PEAL_DEVICE_MAILBOX_H
 
 #include <peal/abi/mailbox.h>
-#include <peal/device/pack.h>
+#include <peal/device/impl/queue/slot_write_direct.h>
 #include <peal/errors.h>
 
 /*
@@ -14,9 +14,9 @@
  * all that were ever leased are granted once E <= head + returned + capacity:
  * one by one, in the order in which they were asked for, and only granted slots
  * may be given back. So granted and queued slots together never exceed the
- * capacity, without a compare-and-swap loop. Then the ticket is one add, and each slot is published
- * by itself: a producer that stops between ticket and tag delays those behind
- * it in this mailbox, and nobody else.
+ * capacity, without a compare-and-swap loop. Then the ticket is one add, and
+ * each slot is published by itself: a producer that stops between ticket and
+ * tag delays those behind it in this mailbox, and nobody else.
  *
  *	producer				consumer
  *	ticket, content, tag (R1) ---------->	A1 tag: content may be read
@@ -28,7 +28,7 @@
  * producer writes comes out of its ticket. So no message costs a fence. That
  * rests on the device: by C11 alone the later store could come to lie before
  * the earlier one; a memory that puts no store before what its thread has heard
- * of cannot do that (tests/model, "ticket of GPUs").
+ * of cannot do that (tests/c11_model, "ticket of GPUs").
  *
  * The mailboxes of a kernel have one admission for all of them: admission.h.
  *
@@ -106,11 +106,12 @@ peal_mailbox_admit(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
 }
 
 /**
- * Gives back what a producer has leased and not used; it calls this when it goes
- * idle, so that others find room.
+ * Gives back what a producer has leased and not used; it calls this when it
+ * goes idle, so that others find room.
  */
 static PEAL_DEV PEAL_UNUSED inline void
-peal_mailbox_return(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
+peal_mailbox_lease_release(struct peal_mailbox *m,
+			   struct peal_mailbox_lease *lease)
 {
 	if (lease->asked)
 		peali_mailbox_grant(m, lease);
@@ -152,9 +153,10 @@ peali_mailbox_write(struct peal_mailbox *m, uint64_t number,
 		peal_slot_publish(slot, lap, PEAL_KIND_DATA,
 				  (uint32_t)(sizeof(header) + bytes));
 	} else {
-		peali_pack(peali_policy(m->policy), slot, m->slot_bytes, lap,
-			   peali_header_word(header), (const uint8_t *)data,
-			   (uint32_t)bytes);
+		peali_slot_write_direct(peali_policy(m->policy), slot,
+					m->slot_bytes, lap,
+					peali_header_word(header),
+					(const uint8_t *)data, (uint32_t)bytes);
 	}
 }
 
@@ -224,7 +226,7 @@ static PEAL_DEV PEAL_INLINE int peal_mailbox_ready(struct peal_mailbox *m)
 }
 
 /* A content that no producer makes: nothing, of no kind, for no actor. */
-static PEAL_DEV PEAL_INLINE void peali_mailbox_odd(struct peal_slot_view *view)
+static PEAL_DEV PEAL_INLINE void peali_mailbox_slow(struct peal_slot_view *view)
 {
 	const struct peal_header nobody = { ~0u, 0, 0 };
 
@@ -257,7 +259,7 @@ static PEAL_DEV PEAL_INLINE int peal_mailbox_peek(struct peal_mailbox *m,
 		return 0;
 	if (PEAL_UNLIKELY(view->length - (uint32_t)sizeof(struct peal_header) >
 			  m->message_bytes))
-		peali_mailbox_odd(view);
+		peali_mailbox_slow(view);
 	return 1;
 }
 
@@ -291,7 +293,7 @@ static PEAL_DEV PEAL_INLINE void peal_mailbox_release(struct peal_mailbox *m)
 
 /* Publishes the slot of a ticket whose owner is dead: for no actor at all. */
 static PEAL_DEV PEAL_UNUSED inline void
-peali_mailbox_bury(struct peal_mailbox *m, uint64_t number)
+peali_mailbox_drop_dead(struct peal_mailbox *m, uint64_t number)
 {
 	const struct peal_header nobody = { ~0u, 0, 0 };
 	uint32_t policy = peali_policy(m->policy), length = sizeof(nobody);
@@ -311,11 +313,11 @@ peali_mailbox_bury(struct peal_mailbox *m, uint64_t number)
 }
 
 /**
- * Gives the next slot up, if its ticket is below `until`: the consumer then finds
- * PEAL_KIND_DEAD there, for actor ~0, and comes to what lies behind it. Only the
- * consumer, and only when it is known of every producer that it is dead or has
- * published its tickets below `until`, and a peek that came after that was known
- * has found nothing.
+ * Gives the next slot up, if its ticket is below `until`: the consumer then
+ * finds PEAL_KIND_DEAD there, for actor ~0, and comes to what lies behind it.
+ * Only the consumer, and only when it is known of every producer that it is
+ * dead or has published its tickets below `until`, and a peek that came after
+ * that was known has found nothing.
  *
  * @param m     the mailbox
  * @param until a number that `ticket` has reached
@@ -323,11 +325,11 @@ peali_mailbox_bury(struct peal_mailbox *m, uint64_t number)
  *         Wait-free.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peal_mailbox_poison(struct peal_mailbox *m, uint64_t until)
+peal_mailbox_abandon(struct peal_mailbox *m, uint64_t until)
 {
 	if ((int64_t)(until - m->taken) <= 0)
 		return 0;
-	peali_mailbox_bury(m, m->taken);
+	peali_mailbox_drop_dead(m, m->taken);
 	return 1;
 }
 

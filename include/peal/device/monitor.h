@@ -3,7 +3,7 @@
 #define PEAL_DEVICE_MONITOR_H
 
 #include <peal/abi/monitor.h>
-#include <peal/device/onward.h>
+#include <peal/device/impl/worker/actor_resolve.h>
 
 /*
  * Monitors: a handler gets a message when another actor of its kernel ends. See
@@ -12,7 +12,8 @@
  * 1. A monitor is a record of the kernel. A worker sets it, then checks that
  *    the actor still lives.
  * 2. A worker that ends an actor then scans all records that were ever used. It
- *    makes the actor's monitors due, and sends their messages (device/down.h).
+ *    makes the actor's monitors due, and sends their messages
+ *    (impl/loop/monitor_deliver.h).
  * 3. Both add to `gate` in between. So at least one of them sees the other.
  */
 
@@ -46,8 +47,8 @@ peali_monitor_free(const struct peal_worker *w, uint32_t place)
 /* ---- due monitors ----------------------------------------------------- */
 
 static PEAL_DEV PEAL_UNUSED inline void
-peali_down_say(const struct peal_worker *w, uint32_t place,
-	       struct peal_down *out)
+peali_down_fill(const struct peal_worker *w, uint32_t place,
+		struct peal_down *out)
 {
 	const struct peal_monitor_record *r = peali_monitor(w, place);
 	uint64_t state = peal_load_relaxed_dev(&r->state);
@@ -68,7 +69,7 @@ peali_down_post(const struct peal_worker *w, uint32_t place)
 		(struct peal_down_slot *)(uintptr_t)peali_monitors(w)->slots +
 		peali_monitor(w, place)->slot;
 
-	peali_down_say(w, place, &slot->down);
+	peali_down_fill(w, place, &slot->down);
 	/* R15: pairs with A15 in peali_monitors_look. */
 	peal_store_release_sys(&slot->posted, 1);
 	peali_monitor_free(w, place);
@@ -189,18 +190,18 @@ peali_monitor_take(struct peal_worker *w, uint64_t *number_out)
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_monitor_gone(const struct peal_worker *w, uint32_t actor)
 {
-	uint64_t place = peali_living(w, &actor), member = 0;
+	uint64_t place = peali_actor_locate(w, &actor), member = 0;
 
-	if (!PEAL_PLACE_IS_OF(place, actor))
+	if (!PEAL_ENTRY_IS_OF(place, actor))
 		return PEAL_DOWN_GONE;
-	if (!PEAL_PLACE_IS_DUE(place))
+	if (!PEAL_ENTRY_NEEDS_RESTART(place))
 		return 0;
-	if (w->params->care)
+	if (w->params->supervision)
 		member = peal_load_relaxed_dev(
-			&peali_care(w, PEAL_ACTOR_INDEX(actor))->member);
+			&peali_supervision(w, PEAL_ACTOR_INDEX(actor))->member);
 	if (!member)
 		return PEAL_DOWN_FAILED;
-	return peali_is_down(w, member) ? PEAL_DOWN_GIVEN_UP : 0;
+	return peali_is_given_up(w, member) ? PEAL_DOWN_GIVEN_UP : 0;
 }
 
 /* Sets a monitor for a handler or the host. For the leader. */
@@ -215,8 +216,8 @@ PEALI_SLOW(int, peali_monitor_set, struct peal_worker *w,
 	    (!w->mailbox && c->owner != PEAL_MONITOR_HOST))
 		return PEAL_ENOTSUP;
 	if (PEAL_ACTOR_INDEX(c->actor) >= w->params->max_actors ||
-	    PEAL_PLACE_WORKER(peal_load_relaxed_dev(
-		    &peali_entry(w, PEAL_ACTOR_INDEX(c->actor))->place)) ==
+	    PEAL_ENTRY_WORKER(peal_load_relaxed_dev(
+		    &peali_entry(w, PEAL_ACTOR_INDEX(c->actor))->location)) ==
 		    PEAL_POOL_WORKER)
 		return PEAL_ENOENT;
 	place = peali_monitor_take(w, &number);
@@ -291,7 +292,7 @@ peali_control_monitor(struct peal_worker *w,
  *                    its address. If there is none, the message comes at once.
  * @param flags       mask of enum peal_monitor_flag.
  * @param type        type of the message, the program's own number. Its payload
- *                    is a struct peal_down, see peal_down_in_hand.
+ *                    is a struct peal_down, see peal_down_current.
  * @param tag         any value; the message returns it.
  * @param monitor_out each lane's own: receives the monitor, for
  *                    peal_monitor_cancel. 0: not wanted.
@@ -355,7 +356,7 @@ peal_monitor_cancel(struct peal_worker *w, uint64_t monitor)
 /** Returns the down message being handled, or 0 if it is none. Any lane. See
  * peal/monitor.h. */
 static PEAL_DEV PEAL_INLINE const struct peal_down *
-peal_down_in_hand(const struct peal_worker *w)
+peal_down_current(const struct peal_worker *w)
 {
 	return w->message.header.flags & PEAL_FLAG_DOWN &&
 			       w->message.length >= sizeof(struct peal_down) ?

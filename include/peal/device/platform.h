@@ -171,7 +171,7 @@ enum peali_sim_fault {
 	PEALI_FAULT_TWO_ANSWER, /* two workers can end the same ask */
 	PEALI_FAULT_TORN_LIMIT, /* a limit counts two messages as one */
 	PEALI_FAULT_OVERTAKES, /* a forwarded message skips an entry */
-	PEALI_FAULT_ONWARD_TWICE, /* a message is forwarded twice */
+	PEALI_FAULT_REDIRECT_TWICE, /* a message is forwarded twice */
 	PEALI_FAULTS
 };
 PEAL_EXTERN_C int peali_sim_planted;

@@ -3,7 +3,7 @@
 #define PEAL_DEVICE_REQUEST_H
 
 #include <peal/device/emit.h>
-#include <peal/device/tell_word.h>
+#include <peal/device/impl/worker/mailbox_put_word.h>
 
 /*
  * Replies to the requests of peal/request.h. A request is a message with a
@@ -15,7 +15,7 @@
  *		uint64_t n;
  *
  *		if (peal_length(w) != sizeof(n))
- *			return peal_refuse(w, 0, PEAL_EPROTO);
+ *			return peal_reply_error(w, 0, PEAL_EPROTO);
  *		n = 2 * *(const uint64_t *)peal_data(w);
  *		return peal_reply(w, 0, peal_type(w), &n, sizeof(n));
  *	}
@@ -24,8 +24,9 @@
  * fails sends none: its request times out.
  *
  * Requests of other actors of the kernel (device/ask.h) are replied to by the
- * same calls: then whatever port is named is not used, and need not be there, and
- * the reply counts as no message. A handler that fails on one refuses it thereby.
+ * same calls: then whatever port is named is not used, and need not be there,
+ * and the reply counts as no message. A handler that fails on one refuses it
+ * thereby.
  */
 
 /**
@@ -35,7 +36,7 @@
  * @return never 0 for a request; 0: the message in hand is none
  */
 static PEAL_DEV PEAL_INLINE uint64_t
-peal_request_in_hand(const struct peal_worker *w)
+peal_request_current(const struct peal_worker *w)
 {
 	return peali_message_request(&w->message);
 }
@@ -110,16 +111,16 @@ peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
  *
  * @param w       the worker
  * @param port    of the running actor, a link's
- * @param request what peal_request_in_hand said, the same in all lanes
+ * @param request what peal_request_current said, the same in all lanes
  * @param type    the program's own number
  * @param data    `bytes` bytes that every lane can read
  * @param bytes   how many; the port's link takes PEAL_REQUEST_BYTES more, as
  *                those of a requester do
- * @return as peal_emit; PEAL_EINVAL request is 0, or the port is a topic's. To an
- *         ask: 0, also if it is over: the reply then counts as late;
+ * @return as peal_emit; PEAL_EINVAL request is 0, or the port is a topic's. To
+ *         an ask: 0, also if it is over: the reply then counts as late;
  *         PEAL_EMSGSIZE longer than the kernel's mailbox_message_bytes less
- *         PEAL_REQUEST_BYTES, and the ask is still open; PEAL_EINVAL none of the
- *         kernel has that number.
+ *         PEAL_REQUEST_BYTES, and the ask is still open; PEAL_EINVAL none of
+ *         the kernel has that number.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_reply_to(struct peal_worker *w, uint32_t port, uint64_t request,
@@ -143,7 +144,7 @@ static PEAL_DEV PEAL_UNUSED inline int peal_reply(struct peal_worker *w,
 						  const void *data,
 						  uint64_t bytes)
 {
-	return peal_reply_to(w, port, peal_request_in_hand(w), type, data,
+	return peal_reply_to(w, port, peal_request_current(w), type, data,
 			     bytes);
 }
 
@@ -158,13 +159,13 @@ static PEAL_DEV PEAL_UNUSED inline int peal_reply(struct peal_worker *w,
  *              waits knows that its request is not over
  * @return as peal_reply.
  */
-static PEAL_DEV PEAL_UNUSED inline int peal_refuse(struct peal_worker *w,
-						   uint32_t port, int error)
+static PEAL_DEV PEAL_UNUSED inline int
+peal_reply_error(struct peal_worker *w, uint32_t port, int error)
 {
 	int32_t value = error;
 
-	return peali_reply(w, port, peal_request_in_hand(w), peal_type(w),
-			   PEAL_FLAG_REFUSED, &value, sizeof(value));
+	return peali_reply(w, port, peal_request_current(w), peal_type(w),
+			   PEAL_FLAG_ERROR_REPLY, &value, sizeof(value));
 }
 
 /**
@@ -176,8 +177,8 @@ static PEAL_DEV PEAL_UNUSED inline int peal_refuse(struct peal_worker *w,
  * @return as peal_tell; a request has PEAL_REQUEST_BYTES more than peal_length.
  *         PEAL_EINVAL the message is an answer, which is nobody else's.
  */
-static PEAL_DEV PEAL_UNUSED inline int peal_delegate(struct peal_worker *w,
-						     uint32_t actor)
+static PEAL_DEV PEAL_UNUSED inline int
+peal_request_forward(struct peal_worker *w, uint32_t actor)
 {
 	struct peal_header header = w->message.header;
 

@@ -2,12 +2,12 @@
 #ifndef PEAL_DEVICE_SPAWN_H
 #define PEAL_DEVICE_SPAWN_H
 
-#include <peal/device/hook.h>
+#include <peal/device/lifecycle.h>
 
 /*
  * Handlers spawn actors on their own worker. The kernel needs the option
- * `spawn_rooms`, the number of slots per worker. Neither the host nor its
- * driver takes part: the launch has reserved all memory.
+ * `max_spawned_actors`, the number of slots per worker. Neither the host nor
+ * its driver takes part: the launch has reserved all memory.
  *
  * Such an actor has the address `w->params->address | number`. It can be told
  * and monitored as any other actor. It has no ports of its own and no
@@ -21,9 +21,9 @@
  * would use, or an error. */
 static PEAL_DEV PEAL_UNUSED inline int64_t
 peali_spawn_ports(const struct peal_worker *w,
-		  const struct peal_handler_entry *h, uint32_t ports_of)
+		  const struct peal_handler_entry *h, uint32_t share_ports_with)
 {
-	uint32_t index = PEAL_ACTOR_INDEX(ports_of);
+	uint32_t index = PEAL_ACTOR_INDEX(share_ports_with);
 	const struct peal_handler_entry *owner;
 	const struct peal_actor_entry *entry;
 	uint64_t place;
@@ -31,29 +31,29 @@ peali_spawn_ports(const struct peal_worker *w,
 	if (index >= w->params->max_actors)
 		return PEAL_ENOENT;
 	entry = peali_entry(w, index);
-	place = peal_load_relaxed_dev(&entry->place);
-	if (!PEAL_PLACE_IS_OF(place, ports_of) ||
-	    PEAL_PLACE_WORKER(place) != w->index ||
-	    PEAL_PLACE_IS_MOVED(place) || PEAL_PLACE_IS_EXIT(place))
+	place = peal_load_relaxed_dev(&entry->location);
+	if (!PEAL_ENTRY_IS_OF(place, share_ports_with) ||
+	    PEAL_ENTRY_WORKER(place) != w->index ||
+	    PEAL_ENTRY_IS_FORWARDED(place) || PEAL_ENTRY_IS_EXIT(place))
 		return PEAL_ENOENT;
-	if (entry->shares & PEAL_SHARES) {
+	if (entry->shares & PEAL_SHARES_PORTS) {
 		index = PEAL_ACTOR_INDEX(entry->shares);
 		entry = peali_entry(w, index);
-		place = peal_load_relaxed_dev(&entry->place);
+		place = peal_load_relaxed_dev(&entry->location);
 	}
 	owner = (const struct peal_handler_entry *)(uintptr_t)
 			w->params->handlers +
-		(PEAL_PLACE_HANDLER(place) & PEAL_HANDLER_MASK);
+		(PEAL_ENTRY_HANDLER(place) & PEAL_HANDLER_MASK);
 	if (h->ports > entry->ports || h->emits > entry->emits ||
 	    h->output_bytes != owner->output_bytes)
 		return PEAL_EINVAL;
 	return index;
 }
 
-/* Takes a slot and fills in its entry except the place word. Returns the number
+/* Takes a slot and fills in its entry except the location. Returns the number
  * of the new actor, or an error. For the leader. */
 PEALI_SLOW(int64_t, peali_spawn_begin, struct peal_worker *w, uint32_t handler,
-	   uint64_t init_bytes, uint32_t ports_of)
+	   uint64_t init_bytes, uint32_t share_ports_with)
 {
 	const struct peal_kernel_params *p = w->params;
 	const struct peal_handler_entry *h =
@@ -63,22 +63,24 @@ PEALI_SLOW(int64_t, peali_spawn_begin, struct peal_worker *w, uint32_t handler,
 	int64_t owner = -1;
 	uint32_t index;
 
-	if (!p->spawn_rooms)
+	if (!p->max_spawned_actors)
 		return PEAL_ENOTSUP;
-	if (handler >= p->n_handlers || h->state_bytes > p->spawn_state_bytes ||
+	if (handler >= p->n_handlers ||
+	    h->state_bytes > p->spawned_state_bytes ||
 	    init_bytes > h->state_bytes)
 		return PEAL_EINVAL;
 	if (h->ports) {
-		owner = peali_spawn_ports(w, h, ports_of);
+		owner = peali_spawn_ports(w, h, share_ports_with);
 		if (owner < 0)
 			return owner;
 	}
-	index = peali_room_take(w);
+	index = peali_actor_slot_take(w);
 	if (!index--)
 		return PEAL_ENOSPC;
 	entry = peali_entry(w, index);
-	entry->state = p->room_states +
-		       (uint64_t)(index - p->first_room) * p->room_step;
+	entry->state =
+		p->slot_states +
+		(uint64_t)(index - p->first_actor_slot) * p->slot_state_step;
 	entry->state_bytes = h->state_bytes;
 	entry->ports = h->ports;
 	entry->emits = h->emits;
@@ -89,32 +91,33 @@ PEALI_SLOW(int64_t, peali_spawn_begin, struct peal_worker *w, uint32_t handler,
 		struct peal_actor_entry *of = peali_entry(w, (uint32_t)owner);
 
 		entry->port_base = of->port_base;
-		entry->shares = PEAL_SHARES | (uint32_t)owner;
+		entry->shares = PEAL_SHARES_PORTS | (uint32_t)owner;
 		of->shares++;
 	}
-	return PEAL_ACTOR_GENERATION(peal_load_relaxed_dev(&entry->place) >>
+	return PEAL_ACTOR_GENERATION(peal_load_relaxed_dev(&entry->location) >>
 				     32) |
 	       index;
 }
 
 /* Publishes a new actor, after its state was written. Others read only the
- * place word. The actor gets messages from now on, or after its init. */
+ * location. The actor gets messages from now on, or after its init. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_spawn_end(struct peal_worker *w, uint32_t actor, uint32_t handler)
 {
 	struct peal_actor_entry *entry =
 		peali_entry(w, PEAL_ACTOR_INDEX(actor));
-	uint64_t place = PEAL_PLACE(actor, w->index, handler);
+	uint64_t place = PEAL_ENTRY(actor, w->index, handler);
 	int hooks = peali_has_hooks(w, place);
 
 	if (hooks)
-		place |= PEAL_PLACE_MARK | PEAL_PLACE_HOOK;
-	peal_store_relaxed_dev(&entry->place, place);
+		place |= PEAL_ENTRY_RESTART_PENDING | PEAL_ENTRY_HOOK;
+	peal_store_relaxed_dev(&entry->location, place);
 	if (hooks)
 		peali_hooks_due(w, PEAL_ACTOR_INDEX(actor),
 				PEAL_ACTOR_INDEX(actor));
-	peali_room_say(w, actor, handler,
-		       entry->shares ? 1 + PEAL_ACTOR_INDEX(entry->shares) : 0);
+	peali_actor_slot_publish(
+		w, actor, handler,
+		entry->shares ? 1 + PEAL_ACTOR_INDEX(entry->shares) : 0);
 	peal_store_relaxed_sys(&w->status->spawned, ++w->state->spawned);
 }
 
@@ -128,7 +131,7 @@ peali_spawn_end(struct peal_worker *w, uint32_t actor, uint32_t handler)
  * @param init       first bytes of the actor's state, readable by every lane;
  *                   copied. The rest of the state is 0.
  * @param init_bytes length of `init`, at most the handler's state.
- * @param ports_of   number of an actor of this worker; the new actor uses its
+ * @param share_ports_with   an actor of this worker; the new actor uses its
  *                   ports. peal_self: the running actor. Ignored if the handler
  *                   has no ports. That actor needs at least as many ports and
  *                   messages per port, and messages of the same size. If it
@@ -137,25 +140,26 @@ peali_spawn_end(struct peal_worker *w, uint32_t actor, uint32_t handler)
  * @param actor_out  each lane's own: receives the new actor's number, the low
  *                   half of its address. 0: not wanted.
  * @return 0, or a negative error code:
- * @retval PEAL_ENOSPC   all spawn_rooms of the worker are used. The slot of an
- *                       actor that has retired itself is free from the next
- *                       message on.
+ * @retval PEAL_ENOSPC   all max_spawned_actors of the worker are used. The slot
+ *                       of an actor that has retired itself is free from the
+ *                       next message on.
  * @retval PEAL_EINVAL   there is no such handler. Or its state exceeds the
- *                       kernel's spawn_state_bytes, or init_bytes exceeds the
- *                       state. Or the ports of `ports_of` do not suffice.
- * @retval PEAL_ENOENT   ports_of is no actor of this worker.
- * @retval PEAL_ENOTSUP  the kernel was launched without spawn_rooms.
+ *                       kernel's spawned_state_bytes, or init_bytes exceeds the
+ *                       state. Or `share_ports_with` has too few ports.
+ * @retval PEAL_ENOENT   share_ports_with is no actor of this worker.
+ * @retval PEAL_ENOTSUP  the kernel was launched without max_spawned_actors.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_spawn(struct peal_worker *w, uint32_t handler, const void *init,
-	   uint64_t init_bytes, uint32_t ports_of, uint32_t *actor_out)
+	   uint64_t init_bytes, uint32_t share_ports_with, uint32_t *actor_out)
 {
 	int64_t actor = 0; /* or an error */
 	uint64_t *state, words, i;
 
 	peal_sync(w);
 	if (peal_is_leader(w))
-		actor = peali_spawn_begin(w, handler, init_bytes, ports_of);
+		actor = peali_spawn_begin(w, handler, init_bytes,
+					  share_ports_with);
 	actor = (int64_t)peal_broadcast(w, (uint64_t)actor);
 	if (actor < 0)
 		return (int)actor;
@@ -182,23 +186,23 @@ PEALI_SLOW(int, peali_spawn_retire, struct peal_worker *w, uint32_t actor)
 	uint64_t place;
 	int result;
 
-	if (!w->params->spawn_rooms)
+	if (!w->params->max_spawned_actors)
 		return PEAL_ENOTSUP;
-	if (!peali_is_room(w, index))
+	if (!peali_is_actor_slot(w, index))
 		return PEAL_EINVAL;
-	peali_room_settle(w);
-	place = peal_load_relaxed_dev(&peali_entry(w, index)->place);
-	if (PEAL_PLACE_IS_OF(place, actor) && peali_has_hooks(w, place)) {
-		if (PEAL_PLACE_IS_EXIT(place))
+	peali_actor_slot_settle(w);
+	place = peal_load_relaxed_dev(&peali_entry(w, index)->location);
+	if (PEAL_ENTRY_IS_OF(place, actor) && peali_has_hooks(w, place)) {
+		if (PEAL_ENTRY_IS_EXIT(place))
 			return PEAL_ENOENT;
 		if (peali_exit_due(w, index))
 			return 0;
 	}
-	result = peali_room_end(w, actor);
+	result = peali_actor_slot_end(w, actor);
 	if (result)
 		return result;
 	if (actor != peal_self(w)) {
-		peali_room_free(w, index);
+		peali_actor_slot_free(w, index);
 		return 0;
 	}
 	/* the running handler keeps its state and ports until it returns */
@@ -223,7 +227,7 @@ PEALI_SLOW(int, peali_spawn_retire, struct peal_worker *w, uint32_t actor)
  * @retval PEAL_ENOENT   there is no such actor any more.
  * @retval PEAL_EINVAL   the host has spawned the actor, or it is of another
  *                       worker.
- * @retval PEAL_ENOTSUP  the kernel was launched without spawn_rooms.
+ * @retval PEAL_ENOTSUP  the kernel was launched without max_spawned_actors.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_retire(struct peal_worker *w,
 						   uint32_t actor)

@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_STEAL_H
 #define PEAL_DEVICE_STEAL_H
 
-#include <peal/device/take_work.h>
+#include <peal/device/work_consumer.h>
 
 /*
  * A set of work queues: one shard per worker. A producer chooses the shard. A
@@ -64,7 +64,7 @@ peali_work_next_victim(struct peal_work_member *m)
 /* Takes from other shards, as peal_work_set_pop_burst. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_work_steal(struct peal_work_member *m, void *to, uint64_t bytes,
-		 uint32_t n, struct peal_work_got *got_out)
+		 uint32_t n, struct peal_work_received *got_out)
 {
 	int result = PEAL_EAGAIN;
 	uint32_t i;
@@ -79,7 +79,7 @@ peali_work_steal(struct peal_work_member *m, void *to, uint64_t bytes,
 			m->rounds % PEAL_WORK_LOOKS ? 0 : PEAL_WORK_LOOKS - 1;
 		result = peal_work_pop_burst(q, &m->guest, to, bytes, n,
 					     got_out);
-		peal_work_hand_back(q, &m->guest);
+		peal_work_unclaim(q, &m->guest);
 		if (result != PEAL_EAGAIN)
 			break;
 		peali_work_next_victim(m);
@@ -105,7 +105,7 @@ peali_work_steal(struct peal_work_member *m, void *to, uint64_t bytes,
  */
 static PEAL_DEV PEAL_INLINE int
 peal_work_set_pop_burst(struct peal_work_member *m, void *to, uint64_t bytes,
-			uint32_t n, struct peal_work_got *got_out)
+			uint32_t n, struct peal_work_received *got_out)
 {
 	int result = peal_work_pop_burst(peal_work_set_shard(m->set, m->own),
 					 &m->mine, to, bytes, n, got_out);
@@ -123,9 +123,9 @@ peal_work_set_pop_burst(struct peal_work_member *m, void *to, uint64_t bytes,
  * @param m the worker's private state.
  */
 static PEAL_DEV PEAL_UNUSED inline void
-peal_work_set_hand_back(struct peal_work_member *m)
+peal_work_set_unclaim(struct peal_work_member *m)
 {
-	peal_work_hand_back(peal_work_set_shard(m->set, m->own), &m->mine);
+	peal_work_unclaim(peal_work_set_shard(m->set, m->own), &m->mine);
 }
 
 #endif

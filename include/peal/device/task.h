@@ -15,8 +15,8 @@
 #endif
 
 /*
- * Handlers for the tasks of an executor's job (peal/execute.h) or of a graph. A
- * task is a part of the elements. All lanes of the worker share it.
+ * Handlers for the tasks of an executor's job (peal/executor.h) or of a graph.
+ * A task is a part of the elements. All lanes of the worker share it.
  *
  *	PEAL_TASK(add)
  *	{
@@ -35,9 +35,9 @@
  *
  * If the handler returns an error, the job ends with that error. With several
  * lanes it is lane 0's error, or PEAL_EHANDLER if only other lanes failed.
- * PEAL_EABORTED (from peal_step) does not end a job with repeatable tasks.
- * Other devices then run the task, and the job leaves this device out. In a
- * graph PEAL_EABORTED ends the run.
+ * PEAL_EABORTED (from peal_budget_check) does not end a job with repeatable
+ * tasks. Other devices then run the task, and the job leaves this device out.
+ * In a graph PEAL_EABORTED ends the run.
  *
  * The handler has no state and sends no messages. PEAL_TASK reports the end of
  * the task.

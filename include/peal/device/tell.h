@@ -3,24 +3,25 @@
 #define PEAL_DEVICE_TELL_H
 
 #include <peal/device/lanes.h>
-#include <peal/device/pool.h>
+#include <peal/device/impl/worker/pool.h>
 
 /*
- * Messages into mailboxes and pools: from a handler to an actor of its kernel, and
- * what others put there. A handler may tell as many as it has declared; for those
- * there is room, as the loop took its message only when there was.
+ * Messages into mailboxes and pools: from a handler to an actor of its kernel,
+ * and what others put there. A handler may tell as many as it has declared; for
+ * those there is space, as the loop took its message only when there was.
  */
 
 /*
- * Takes a slot that was leased for a message into a worker's mailbox: the number
- * of it, and that it is told. Counted first: nobody shall see it done and not yet
- * told.
+ * Takes a slot that was leased for a message into a worker's mailbox: the
+ * number of it, and that it is told. Counted first: nobody shall see it done
+ * and not yet told.
  */
 static PEAL_DEV PEAL_INLINE uint64_t peali_mail_ticket(
 	struct peal_worker *w, uint32_t box, struct peal_mailbox_lease *lease)
 {
 	lease->granted--;
-	peal_store_relaxed_sys(&w->status->told, ++w->state->told);
+	peal_store_relaxed_sys(&w->status->mailbox_sends,
+			       ++w->state->mailbox_sends);
 	return peali_mailbox_ticket(peali_mailbox(w, box), 1);
 }
 
@@ -48,17 +49,18 @@ peali_mail_put(struct peal_worker *w, uint32_t box,
 }
 
 /*
- * Whether a message may be put into the mailbox of an actor with a limit: 0, and it
- * is counted; 1 it is dead, for that is what becomes of the newest; else an error.
- * `before`: bytes that do not stand in its data yet. Of a deadline there the letter
- * knows nothing; an ask is never dead of it, who asks is told at once.
+ * Whether a message may be put into the mailbox of an actor with a limit: 0,
+ * and it is counted; 1 it is dead, for that is what becomes of the newest; else
+ * an error. `before`: bytes that do not stand in its data yet. Of a deadline
+ * there the letter knows nothing; an ask is never dead of it, who asks is told
+ * at once.
  */
 PEALI_SLOW(int, peali_limit_admit, struct peal_worker *w, uint64_t place,
 	   uint32_t before, struct peal_header header, const void *data,
 	   uint64_t bytes)
 {
 	struct peal_limit_record *r =
-		peali_limit_record(w, PEAL_PLACE_LIMIT(place) - 1);
+		peali_limit_record(w, PEAL_ENTRY_LIMIT(place) - 1);
 	int result;
 
 	if (before + bytes > w->mailbox->message_bytes)
@@ -68,7 +70,7 @@ PEALI_SLOW(int, peali_limit_admit, struct peal_worker *w, uint64_t place,
 	result = peali_limit_enter(w, place, header.actor);
 	if (result != PEAL_ENOSPC)
 		return result;
-	if (peal_load_relaxed_dev_u32(&r->full) == PEAL_FULL_FAIL ||
+	if (peal_load_relaxed_dev_u32(&r->full) == PEAL_OVERFLOW_FAIL ||
 	    (before && header.flags & PEAL_FLAG_REQUEST)) {
 		peal_add_relaxed_dev(&r->refused, 1);
 		return PEAL_ENOSPC;
@@ -89,12 +91,12 @@ PEALI_SLOW(int, peali_tell_limited, struct peal_worker *w, uint32_t further,
 	if (result)
 		return result > 0 ? 0 : result;
 	header.flags |= PEAL_FLAG_COUNTED;
-	return peali_mail_put(w, PEAL_PLACE_WORKER(place) + further,
+	return peali_mail_put(w, PEAL_ENTRY_WORKER(place) + further,
 			      &w->state->mail_lease, header, data, bytes);
 }
 
 /* The leader's part of peal_tell; the box of the actor's worker is so many
- * further on: high_boxes, or 0. */
+ * further on: priority_boxes, or 0. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_tell(struct peal_worker *w, uint32_t further, struct peal_header header,
 	   const void *data, uint64_t bytes)
@@ -108,16 +110,16 @@ peali_tell(struct peal_worker *w, uint32_t further, struct peal_header header,
 
 	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
 		return PEAL_ENOENT;
-	place = peal_load_relaxed_dev(&entry->place);
-	if (!PEAL_PLACE_IS_OF(place, actor))
+	place = peal_load_relaxed_dev(&entry->location);
+	if (!PEAL_ENTRY_IS_OF(place, actor))
 		return PEAL_ENOENT;
-	worker = PEAL_PLACE_WORKER(place);
+	worker = PEAL_ENTRY_WORKER(place);
 	if (PEAL_USES_POOLS && PEAL_UNLIKELY(worker == PEAL_POOL_WORKER))
-		return peali_pool_put(w, PEAL_PLACE_HANDLER(place), header,
+		return peali_pool_put(w, PEAL_ENTRY_HANDLER(place), header,
 				      data, bytes);
 	if (!w->params->mailboxes)
 		return PEAL_ENOTSUP;
-	if (PEAL_UNLIKELY(PEAL_PLACE_LIMIT(place)))
+	if (PEAL_UNLIKELY(PEAL_ENTRY_LIMIT(place)))
 		return peali_tell_limited(w, further, place, header, data,
 					  bytes);
 	return peali_mail_put(w, worker + further, &w->state->mail_lease,
@@ -151,7 +153,7 @@ peali_tell_lanes(struct peal_worker *w, uint32_t further,
  * @return 0, also where the actor's limit has made this message or another one
  *         dead; PEAL_ENOENT no such actor; PEAL_EMSGSIZE; PEAL_EAGAIN more
  *         messages than the handler declared; PEAL_ENOSPC as many wait for the
- *         actor as its limit says (PEAL_FULL_FAIL), and nothing was sent;
+ *         actor as its limit says (PEAL_OVERFLOW_FAIL), and nothing was sent;
  *         PEAL_ENOTSUP it is no pool and the kernel was launched without
  *         mailboxes.
  */
@@ -167,7 +169,7 @@ static PEAL_DEV PEAL_UNUSED inline int peal_tell(struct peal_worker *w,
 
 /**
  * Collective: as peal_tell, with high priority: if the kernel has mailboxes for
- * that (`high_mailboxes` of its options) the message overtakes those told
+ * that (`priority_mailboxes` of its options) the message overtakes those told
  * without, also this actor's own. Those told with it stay in order. In a pool
  * all are alike.
  *
@@ -184,7 +186,8 @@ peal_tell_high(struct peal_worker *w, uint32_t actor, uint16_t type,
 {
 	struct peal_header header = { actor, type, 0 };
 
-	return peali_tell_lanes(w, w->params->high_boxes, header, data, bytes);
+	return peali_tell_lanes(w, w->params->priority_boxes, header, data,
+				bytes);
 }
 
 #endif

@@ -3,14 +3,14 @@
 #define PEAL_DEVICE_TIMER_H
 
 #include <peal/device/lanes.h>
-#include <peal/device/pool.h>
-#include <peal/device/timer_count.h>
+#include <peal/device/impl/worker/pool.h>
+#include <peal/device/impl/worker/timer_count.h>
 
 /*
  * Timers: a handler sends a message later, once or periodically, by the
- * device's clock. The kernel's option `timers` sets the most pending timers per
- * worker. All calls are collective and wait-free. They need no free mailbox
- * slot: the worker waits for one when the message is due (take_timer.h).
+ * device's clock. The kernel's option `max_timers` sets the most pending timers
+ * per worker. All calls are collective and wait-free. They need no free mailbox
+ * slot: the worker waits for one when the message is due (poll_timers.h).
  *
  * Order. The worker sends a message at its due time or later, never earlier.
  * Messages for one actor go out in the order of their due times. If due times
@@ -41,14 +41,14 @@ peali_timer_check(const struct peal_worker *w, uint32_t actor, uint64_t bytes)
 		return PEAL_ENOTSUP;
 	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
 		return PEAL_ENOENT;
-	place = peal_load_relaxed_dev(&entry->place);
-	if (!PEAL_PLACE_IS_OF(place, actor))
+	place = peal_load_relaxed_dev(&entry->location);
+	if (!PEAL_ENTRY_IS_OF(place, actor))
 		return PEAL_ENOENT;
 	if (bytes > w->mailbox->message_bytes)
 		return PEAL_EMSGSIZE;
-	if (PEAL_USES_POOLS && PEAL_PLACE_WORKER(place) == PEAL_POOL_WORKER &&
-	    PEAL_PLACE_HANDLER(place) < peali_pools(w) &&
-	    bytes > w->pools[PEAL_PLACE_HANDLER(place)].message_bytes)
+	if (PEAL_USES_POOLS && PEAL_ENTRY_WORKER(place) == PEAL_POOL_WORKER &&
+	    PEAL_ENTRY_HANDLER(place) < peali_pools(w) &&
+	    bytes > w->pools[PEAL_ENTRY_HANDLER(place)].message_bytes)
 		return PEAL_EMSGSIZE;
 	return 0;
 }

@@ -3,13 +3,13 @@
 #define PEAL_DEVICE_TOPIC_H
 
 #include <peal/abi/topic.h>
-#include <peal/device/pack.h>
+#include <peal/device/impl/queue/slot_write_direct.h>
 #include <peal/errors.h>
 
 /*
  * The topic: one publisher, and every subscriber gets each message. Subscribers
- * use take_topic.h. A topic has one ring, and a cursor per subscriber on a line
- * of its own.
+ * use topic_subscriber.h. A topic has one ring, and a cursor per subscriber on
+ * a line of its own.
  *
  *	publisher				subscriber
  *	content, tag (R1) ------------------>	A1 tag: content may be read
@@ -161,8 +161,10 @@ static PEAL_DEV PEAL_INLINE void peali_topic_write(struct peal_topic *t,
 
 	header.actor = peali_topic_era(t, number);
 	if (peali_policy(t->policy) != PEAL_POLICY_SEQUENCE) {
-		peali_pack(peali_policy(t->policy), slot, t->slot_bytes, lap,
-			   peali_header_word(header), data, (uint32_t)bytes);
+		peali_slot_write_direct(peali_policy(t->policy), slot,
+					t->slot_bytes, lap,
+					peali_header_word(header), data,
+					(uint32_t)bytes);
 	} else if (t->mode == PEAL_TOPIC_OVERWRITE) {
 		peali_topic_overwrite(slot, lap, peali_header_word(header),
 				      data, bytes);

@@ -3,13 +3,13 @@
 #define PEAL_DEVICE_WORK_H
 
 #include <peal/abi/work.h>
-#include <peal/device/pack.h>
+#include <peal/device/impl/queue/slot_write_direct.h>
 #include <peal/errors.h>
 
 /*
  * The work queue: many producers, many consumers. One consumer gets each
- * message. Consumers use claim_work.h and take_work.h. Sets of queues are in
- * steal.h, and the end of producers is in poison.h.
+ * message. Consumers use work_claim.h and work_consumer.h. Sets of queues are
+ * in steal.h, and the end of producers is in abandon.h.
  *
  * A producer leases slots, then takes tickets:
  *
@@ -155,7 +155,7 @@ peali_work_look_free(struct peal_work *q, struct peal_work_producer *p)
  * @param p the producer's private state.
  */
 static PEAL_DEV PEAL_UNUSED inline void
-peal_work_return(struct peal_work *q, struct peal_work_producer *p)
+peal_work_lease_release(struct peal_work *q, struct peal_work_producer *p)
 {
 	if (p->granted)
 		peal_add_relaxed_dev(&q->leased, 0 - p->granted);
@@ -212,7 +212,7 @@ peali_work_admit_slow(struct peal_work *q, struct peal_work_producer *p,
 {
 	if (peali_work_lease(q, p, n - p->granted))
 		return 1;
-	peal_work_return(q, p); /* a waiting producer keeps no slots */
+	peal_work_lease_release(q, p); /* a waiting producer keeps no slots */
 	return 0;
 }
 
@@ -289,9 +289,10 @@ peali_work_put(struct peal_work *q, uint8_t *slot, uint32_t lap,
 		peal_slot_publish(slot, lap, PEAL_KIND_DATA,
 				  (uint32_t)(sizeof(header) + bytes));
 	} else {
-		peali_pack(peali_policy(q->policy), slot, q->slot_bytes, lap,
-			   peali_header_word(header), (const uint8_t *)data,
-			   (uint32_t)bytes);
+		peali_slot_write_direct(peali_policy(q->policy), slot,
+					q->slot_bytes, lap,
+					peali_header_word(header),
+					(const uint8_t *)data, (uint32_t)bytes);
 	}
 }
 

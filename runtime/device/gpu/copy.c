@@ -197,7 +197,7 @@ static int engine_of(struct peali_gpu *gpu, const struct end *to,
 }
 
 /* Resolves both ends. For *engine_out see engine_of. */
-static int look_up_both(struct peali_gpu *gpu, const struct peali_move *move,
+static int look_up_both(struct peali_gpu *gpu, const struct peali_copy_op *move,
 			struct end *to, struct end *from, int *engine_out)
 {
 	int r = look_up(gpu, move->to, move->bytes, "copy", to);
@@ -216,7 +216,7 @@ int peali_gpu_copy(struct peali_backend *backend, struct peali_place to,
 		   struct peali_place from, uint64_t bytes)
 {
 	struct peali_gpu *gpu = peali_gpu_of(backend);
-	const struct peali_move move = { to, from, bytes };
+	const struct peali_copy_op move = { to, from, bytes };
 	struct end target, source;
 	int engine, r;
 
@@ -244,8 +244,9 @@ int peali_gpu_copy(struct peali_backend *backend, struct peali_place to,
  * Starts the first moves, all on a single engine, and waits for them once.
  * *done is their number. 0: no engine can do the first move.
  */
-static int by_one_engine(struct peali_gpu *gpu, const struct peali_move *moves,
-			 uint32_t n, uint32_t *done)
+static int by_one_engine(struct peali_gpu *gpu,
+			 const struct peali_copy_op *moves, uint32_t n,
+			 uint32_t *done)
 {
 	int first = -1, engine, entered = 0, r = 0, waited;
 	struct end to, from;
@@ -279,7 +280,7 @@ static int by_one_engine(struct peali_gpu *gpu, const struct peali_move *moves,
 }
 
 int peali_gpu_copy_all(struct peali_backend *backend,
-		       const struct peali_move *moves, uint32_t n)
+		       const struct peali_copy_op *moves, uint32_t n)
 {
 	uint32_t i, done;
 	int r = 0;

@@ -294,7 +294,7 @@ struct peali_gpu_vendor {
 	const char *peer_kinds[2]; /* of a pair without and with atomics */
 	int attribute[PEALI_GPU_ATTRIBUTES]; /* -1: does not exist */
 	int pair_atomics; /* number of the pair attribute for atomics */
-	uint32_t policies; /* bit (1 << enum peal_policy) */
+	uint32_t policies; /* bit (1 << enum peal_slot_policy) */
 	uint32_t default_policy;
 	unsigned polled_flags[2]; /* of memory_alloc_flags, best first */
 	/*

@@ -54,7 +54,7 @@ struct peali_gpu_device {
 	int cooperative, maps_host, host_atomics;
 	uint32_t max_cluster_workers; /* 0: no clusters */
 	/* the heap */
-	struct peali_space space;
+	struct peali_suballoc space;
 	uint64_t base, handle_of_memory;
 	int mapped;
 	/* kernels */
@@ -91,7 +91,7 @@ struct peali_gpu {
 	uint64_t heap_bytes; /* of each device */
 	uint64_t range, range_bytes; /* all heaps; 0: plain allocations */
 	/* host memory */
-	struct peali_space host_space;
+	struct peali_suballoc host_space;
 	uint8_t *host;
 	uint64_t host_bytes;
 	uint64_t host_device; /* address of `host` for all devices */
@@ -171,8 +171,8 @@ int peali_gpu_alloc(struct peali_backend *backend, enum peali_memory_kind kind,
 		    int device, uint64_t bytes, struct peali_memory *out);
 void peali_gpu_free(struct peali_backend *backend,
 		    const struct peali_memory *memory);
-int peali_gpu_room(struct peali_backend *backend, int device,
-		   struct peali_room *out);
+int peali_gpu_usage(struct peali_backend *backend, int device,
+		    struct peali_heap_usage *out);
 uint64_t peali_gpu_view(struct peali_backend *backend, int viewer,
 			const struct peali_memory *memory);
 uint64_t peali_gpu_host_view(struct peali_backend *backend, uint64_t address);
@@ -229,7 +229,7 @@ int peali_gpu_peer_disable(struct peali_backend *backend, int from, int to);
 int peali_gpu_copy(struct peali_backend *backend, struct peali_place to,
 		   struct peali_place from, uint64_t bytes);
 int peali_gpu_copy_all(struct peali_backend *backend,
-		       const struct peali_move *moves, uint32_t n);
+		       const struct peali_copy_op *moves, uint32_t n);
 /* Sets device memory to zero by copies. Kernels may be resident. */
 int peali_gpu_wipe(struct peali_gpu *gpu, int device, uint64_t address,
 		   uint64_t bytes);
@@ -240,7 +240,7 @@ int peali_gpu_wipe(struct peali_gpu *gpu, int device, uint64_t address,
 int peali_gpu_read(struct peali_gpu *gpu, int device, uint64_t address,
 		   void *to, uint64_t bytes);
 
-/* ---- facts.c ------------------------------------------------------------- */
+/* ---- attributes.c -------------------------------------------------------- */
 
 int peali_gpu_facts(struct peali_backend *backend, int device,
 		    struct peali_fact *out, int most);

@@ -73,9 +73,9 @@ static uint32_t policies(struct peali_backend *backend)
 	return peali_gpu_of(backend)->driver.vendor->policies;
 }
 
-static enum peal_policy default_policy(struct peali_backend *backend)
+static enum peal_slot_policy default_policy(struct peali_backend *backend)
 {
-	return (enum peal_policy)peali_gpu_of(backend)
+	return (enum peal_slot_policy)peali_gpu_of(backend)
 		->driver.vendor->default_policy;
 }
 
@@ -102,7 +102,7 @@ static enum peal_policy default_policy(struct peali_backend *backend)
 		.default_policy = default_policy,                              \
 		.alloc = peali_gpu_alloc,                                      \
 		.free = peali_gpu_free,                                        \
-		.room = peali_gpu_room,                                        \
+		.usage = peali_gpu_usage,                                      \
 		.view = peali_gpu_view,                                        \
 		.host_range = peali_gpu_host_range,                            \
 		.adopt = peali_gpu_adopt,                                      \

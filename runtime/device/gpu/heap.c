@@ -298,12 +298,12 @@ static int open_host(struct peali_gpu *gpu)
 	uint64_t bytes;
 	int error, r;
 
-	r = peali_setting_number(PEALI_SETTING_PINNED_MEMORY, &bytes);
+	r = peali_env_number(PEALI_ENV_PINNED_MEMORY, &bytes);
 	if (!r)
 		r = peali_gpu_enter(gpu, 0, CALL, &before);
 	if (r < 0)
 		return r;
-	gpu->host_bytes = peali_round_up(bytes, PEALI_SPACE_PAGE);
+	gpu->host_bytes = peali_round_up(bytes, PEALI_SUBALLOC_PAGE);
 	error = gpu->driver.host_alloc(&host, gpu->host_bytes, PORTABLE_MAPPED);
 	peali_gpu_leave(gpu, before);
 	if (error)
@@ -314,11 +314,11 @@ static int open_host(struct peali_gpu *gpu)
 	gpu->host = host;
 	r = host_address(gpu, host, &gpu->host_device);
 	if (!r)
-		r = peali_space_open(&gpu->host_space, "host memory",
-				     (uintptr_t)host, gpu->host_bytes);
+		r = peali_suballoc_open(&gpu->host_space, "host memory",
+					(uintptr_t)host, gpu->host_bytes);
 	if (!r)
-		r = peali_space_alloc(&gpu->host_space, PEALI_GPU_STAGE_BYTES,
-				      &piece);
+		r = peali_suballoc_take(&gpu->host_space, PEALI_GPU_STAGE_BYTES,
+					&piece);
 	if (r < 0)
 		return r;
 	memset(gpu->host + piece.offset, 0, piece.bytes);
@@ -340,7 +340,7 @@ static void close_host(struct peali_gpu *gpu)
 		peali_gpu_leave(gpu, before);
 	}
 	gpu->adopted = NULL;
-	peali_space_close(&gpu->host_space);
+	peali_suballoc_close(&gpu->host_space);
 }
 
 int peali_gpu_host_range(struct peali_backend *backend, void **host_out,
@@ -408,8 +408,8 @@ int peali_gpu_clear(struct peali_gpu *gpu, int device, uint64_t address,
 static int open_stage(struct peali_gpu *gpu, int device)
 {
 	struct peali_piece piece;
-	int r = peali_space_alloc(&gpu->host_space, PEALI_GPU_STAGE_BYTES,
-				  &piece);
+	int r = peali_suballoc_take(&gpu->host_space, PEALI_GPU_STAGE_BYTES,
+				    &piece);
 
 	if (!r)
 		gpu->device[device].stage = gpu->host + piece.offset;
@@ -423,13 +423,12 @@ static int open_books(struct peali_gpu *gpu, int device)
 
 	snprintf(name, sizeof(name), "%s device %d", gpu->driver.vendor->name,
 		 device);
-	return peali_space_open(&d->space, name, d->base, gpu->heap_bytes);
+	return peali_suballoc_open(&d->space, name, d->base, gpu->heap_bytes);
 }
 
 int peali_gpu_heaps_open(struct peali_gpu *gpu)
 {
-	int i, r = peali_setting_number(PEALI_SETTING_GPU_MEMORY,
-					&gpu->heap_bytes);
+	int i, r = peali_env_number(PEALI_ENV_GPU_MEMORY, &gpu->heap_bytes);
 
 	if (r < 0)
 		return r;
@@ -462,7 +461,7 @@ void peali_gpu_heaps_close(struct peali_gpu *gpu)
 
 	peali_gpu_windows_close(gpu);
 	for (i = 0; i < gpu->n_devices; i++) {
-		peali_space_close(&gpu->device[i].space);
+		peali_suballoc_close(&gpu->device[i].space);
 		if (!gpu->range_bytes)
 			free_plain_heap(gpu, i);
 	}
@@ -476,7 +475,7 @@ int peali_gpu_alloc(struct peali_backend *backend, enum peali_memory_kind kind,
 		    int device, uint64_t bytes, struct peali_memory *out)
 {
 	struct peali_gpu *gpu = peali_gpu_of(backend);
-	struct peali_space *space = &gpu->host_space;
+	struct peali_suballoc *space = &gpu->host_space;
 	struct peali_piece piece;
 	int r = 0;
 
@@ -487,7 +486,7 @@ int peali_gpu_alloc(struct peali_backend *backend, enum peali_memory_kind kind,
 		space = &gpu->device[device].space;
 	}
 	pthread_mutex_lock(&gpu->lock);
-	r = peali_space_alloc(space, bytes, &piece);
+	r = peali_suballoc_take(space, bytes, &piece);
 	pthread_mutex_unlock(&gpu->lock);
 	if (r < 0)
 		return r;
@@ -510,21 +509,22 @@ void peali_gpu_free(struct peali_backend *backend,
 		    const struct peali_memory *memory)
 {
 	struct peali_gpu *gpu = peali_gpu_of(backend);
-	struct peali_space *space = memory->device == PEALI_HOST ?
-					    &gpu->host_space :
-					    &gpu->device[memory->device].space;
+	struct peali_suballoc *space =
+		memory->device == PEALI_HOST ?
+			&gpu->host_space :
+			&gpu->device[memory->device].space;
 	struct peali_piece piece;
 	int r;
 
 	pthread_mutex_lock(&gpu->lock);
-	r = peali_space_free(space, memory->offset, &piece);
+	r = peali_suballoc_give(space, memory->offset, &piece);
 	pthread_mutex_unlock(&gpu->lock);
 	if (r < 0)
 		peali_log(1, "%s", peal_last_error()->text);
 }
 
-int peali_gpu_room(struct peali_backend *backend, int device,
-		   struct peali_room *out)
+int peali_gpu_usage(struct peali_backend *backend, int device,
+		    struct peali_heap_usage *out)
 {
 	struct peali_gpu *gpu = peali_gpu_of(backend);
 	int r = 0;
@@ -534,9 +534,9 @@ int peali_gpu_room(struct peali_backend *backend, int device,
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&gpu->lock);
-	peali_space_room(device == PEALI_HOST ? &gpu->host_space :
-						&gpu->device[device].space,
-			 out);
+	peali_suballoc_usage(device == PEALI_HOST ? &gpu->host_space :
+						    &gpu->device[device].space,
+			     out);
 	pthread_mutex_unlock(&gpu->lock);
 	return 0;
 }
@@ -578,7 +578,7 @@ int peali_gpu_find(struct peali_backend *backend, int device, uint64_t address,
 		   uint64_t bytes, struct peali_memory *out)
 {
 	struct peali_gpu *gpu = peali_gpu_of(backend);
-	struct peali_space *space = &gpu->host_space;
+	struct peali_suballoc *space = &gpu->host_space;
 	uint64_t base = (uintptr_t)gpu->host;
 	struct peali_piece piece;
 	int r = 0;
@@ -591,7 +591,7 @@ int peali_gpu_find(struct peali_backend *backend, int device, uint64_t address,
 		base = gpu->device[device].base;
 	}
 	pthread_mutex_lock(&gpu->lock);
-	r = peali_space_find(space, address - base, bytes, &piece);
+	r = peali_suballoc_find(space, address - base, bytes, &piece);
 	pthread_mutex_unlock(&gpu->lock);
 	if (r < 0)
 		return r;

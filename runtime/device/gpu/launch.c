@@ -139,7 +139,7 @@ static int blocks_that_fit(struct peali_gpu *gpu, int device,
  * Returns the free blocks for one more kernel. One multiprocessor stays free
  * for the probe's kernels and for kernels of the driver itself.
  */
-static uint32_t room_for(const struct peali_gpu_device *d, uint32_t blocks)
+static uint32_t capacity_for(const struct peali_gpu_device *d, uint32_t blocks)
 {
 	double keep = d->units > 1 ? 1.0 / d->units : 0;
 	double room = (1 - keep - d->share) * blocks;
@@ -169,7 +169,7 @@ int peali_gpu_max_clustered(struct peali_backend *backend, int device,
 	pthread_mutex_lock(&gpu->lock);
 	r = blocks_that_fit(gpu, device, program, &shape, &blocks);
 	if (!r)
-		*out = room_for(&gpu->device[device], blocks);
+		*out = capacity_for(&gpu->device[device], blocks);
 	if (cluster_workers)
 		*out -= *out % cluster_workers;
 	pthread_mutex_unlock(&gpu->lock);
@@ -330,7 +330,8 @@ static int start(struct peali_launch *launch)
 				  "fit, and %d kernels at a time",
 				  gpu->driver.vendor->name, desc->device,
 				  desc->n_workers, desc->lanes,
-				  room_for(d, launch->blocks), d->n_streams);
+				  capacity_for(d, launch->blocks),
+				  d->n_streams);
 	r = start_kernel(launch);
 	if (r < 0)
 		return r;

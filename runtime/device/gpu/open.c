@@ -495,7 +495,7 @@ static int set_up(struct peali_gpu *gpu, const struct peali_gpu_vendor *vendor)
 	char reason[200] = "";
 	uint64_t parts;
 	int count = 0;
-	int r = peali_setting_number(PEALI_SETTING_GPU_SPLIT, &parts);
+	int r = peali_env_number(PEALI_ENV_GPU_SPLIT, &parts);
 
 	if (r < 0)
 		return r;

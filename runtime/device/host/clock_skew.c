@@ -34,8 +34,8 @@ static int refuse(const char *text, const char *at, const char *allowed)
 			  allowed);
 }
 
-int peali_clocks_parse(const char *text, int n_devices, int device,
-		       struct peali_host_clock *out)
+int peali_clock_skew_parse(const char *text, int n_devices, int device,
+			   struct peali_clock_skew *out)
 {
 	const char *at = text;
 	int64_t number, seconds, ppm;

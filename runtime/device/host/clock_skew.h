@@ -20,7 +20,7 @@
  * PEAL_EINVAL: any part of the text is wrong, also a part for another device.
  * The error text names the part.
  */
-int peali_clocks_parse(const char *text, int n_devices, int device,
-		       struct peali_host_clock *out);
+int peali_clock_skew_parse(const char *text, int n_devices, int device,
+			   struct peali_clock_skew *out);
 
 #endif

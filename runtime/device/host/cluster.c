@@ -3,7 +3,7 @@
 
 #include <stddef.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 
 static _Thread_local const struct peali_host_cluster *joined;
 

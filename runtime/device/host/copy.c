@@ -47,7 +47,7 @@ static int resolve(struct peali_host *host, struct peali_place place,
 }
 
 /* Does at most TOGETHER moves. Resolves all of them before the first copy. */
-static int copy_some(struct peali_host *host, const struct peali_move *moves,
+static int copy_some(struct peali_host *host, const struct peali_copy_op *moves,
 		     uint32_t n)
 {
 	uint8_t *to[TOGETHER], *from[TOGETHER];
@@ -72,13 +72,13 @@ static int copy_some(struct peali_host *host, const struct peali_move *moves,
 int peali_host_copy(struct peali_backend *backend, struct peali_place to,
 		    struct peali_place from, uint64_t bytes)
 {
-	const struct peali_move move = { to, from, bytes };
+	const struct peali_copy_op move = { to, from, bytes };
 
 	return copy_some(peali_host_of(backend), &move, 1);
 }
 
 int peali_host_copy_all(struct peali_backend *backend,
-			const struct peali_move *moves, uint32_t n)
+			const struct peali_copy_op *moves, uint32_t n)
 {
 	uint32_t i, some;
 	int r = 0;

@@ -18,7 +18,7 @@ static const struct {
 static int refuse(const char *text, const char *at, const char *allowed)
 {
 	return peali_fail(PEAL_EINVAL, "settings",
-			  "PEAL_HOST_LACKS, column %d: '%.*s': %s",
+			  "PEAL_HOST_DISABLE, column %d: '%.*s': %s",
 			  (int)(at - text) + 1, (int)strcspn(at, ",+"), at,
 			  allowed);
 }
@@ -38,8 +38,8 @@ static uint32_t read_name(const char **at)
 	return 0;
 }
 
-int peali_lacks_parse(const char *text, int n_devices, int device,
-		      uint32_t *out)
+int peali_disabled_parse(const char *text, int n_devices, int device,
+			 uint32_t *out)
 {
 	const char *at = text, *begin;
 	uint32_t bit, set = 0;

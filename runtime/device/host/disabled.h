@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /*
- * Missing capabilities of emulated devices, from PEAL_HOST_LACKS:
+ * Missing capabilities of emulated devices, from PEAL_HOST_DISABLE:
  *
  *	entry [, entry ...]
  *	entry = device : name [ + name ... ]
@@ -21,7 +21,7 @@
  * peal_device_capability. PEAL_EINVAL: any part of the text is wrong, also a
  * part for another device. The error text names the part.
  */
-int peali_lacks_parse(const char *text, int n_devices, int device,
-		      uint32_t *out);
+int peali_disabled_parse(const char *text, int n_devices, int device,
+			 uint32_t *out);
 
 #endif

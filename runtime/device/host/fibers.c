@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 #include "runtime/base/error.h"
 #include "runtime/device/host/fiber.h"
 

@@ -90,8 +90,8 @@ int peali_heap_open(struct peali_heap *heap, const char *name, uint64_t bytes)
 				      strerror(errno));
 		goto close_fd;
 	}
-	r = peali_space_open(&heap->space, name, (uintptr_t)heap->base,
-			     heap->bytes);
+	r = peali_suballoc_open(&heap->space, name, (uintptr_t)heap->base,
+				heap->bytes);
 	if (!r)
 		return 0;
 	munmap(heap->base, heap->bytes);
@@ -108,7 +108,7 @@ void peali_heap_close(struct peali_heap *heap)
 	permit(heap, 0, heap->space.used_end);
 	munmap(heap->base, heap->bytes);
 	close(heap->fd);
-	peali_space_close(&heap->space);
+	peali_suballoc_close(&heap->space);
 	memset(heap, 0, sizeof(*heap));
 }
 
@@ -116,7 +116,7 @@ int peali_heap_alloc(struct peali_heap *heap, uint64_t bytes,
 		     uint64_t *offset_out)
 {
 	struct peali_piece piece;
-	int r = peali_space_alloc(&heap->space, bytes, &piece);
+	int r = peali_suballoc_take(&heap->space, bytes, &piece);
 
 	if (r < 0)
 		return r;
@@ -131,7 +131,7 @@ int peali_heap_alloc(struct peali_heap *heap, uint64_t bytes,
 int peali_heap_free(struct peali_heap *heap, uint64_t offset)
 {
 	struct peali_piece piece;
-	int r = peali_space_free(&heap->space, offset, &piece);
+	int r = peali_suballoc_give(&heap->space, offset, &piece);
 
 	if (r < 0)
 		return r;
@@ -144,7 +144,7 @@ int peali_heap_free(struct peali_heap *heap, uint64_t offset)
 int peali_heap_find(const struct peali_heap *heap, uint64_t offset,
 		    uint64_t bytes, struct peali_piece *out)
 {
-	return peali_space_find(&heap->space, offset, bytes, out);
+	return peali_suballoc_find(&heap->space, offset, bytes, out);
 }
 
 int peali_heap_holds(const struct peali_heap *heap, uint64_t address)

@@ -9,7 +9,7 @@
 
 /*
  * The memory of one emulated device: a memfd with one mapping, and the space
- * that allocates from it (space.h).
+ * that allocates from it (range_alloc.h).
  *
  * Allocated memory is zero. Freed pages return to the system.
  *
@@ -17,7 +17,7 @@
  */
 
 struct peali_heap {
-	struct peali_space space;
+	struct peali_suballoc space;
 	int fd; /* the memfd */
 	uint8_t *base; /* the owner's view */
 	uint64_t bytes;

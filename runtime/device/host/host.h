@@ -32,12 +32,12 @@ struct peali_host {
 	struct peali_heap *heap;
 	struct peali_link_pair *pair; /* [from * n_devices + to] */
 	struct peali_host_window *window; /* [from * n_devices + to] */
-	struct peali_host_clock *clock; /* one per device */
+	struct peali_clock_skew *clock; /* one per device */
 	/*
 	 * one per device: missing capabilities, bits of enum
 	 * peal_device_capability
 	 */
-	uint32_t *lacks;
+	uint32_t *disabled;
 	int n_launches; /* launches that are not freed */
 };
 
@@ -72,7 +72,7 @@ void peali_host_peers_close(struct peali_host *host);
 int peali_host_copy(struct peali_backend *backend, struct peali_place to,
 		    struct peali_place from, uint64_t bytes);
 int peali_host_copy_all(struct peali_backend *backend,
-			const struct peali_move *moves, uint32_t n);
+			const struct peali_copy_op *moves, uint32_t n);
 
 /* ---- workers.c ----------------------------------------------------------- */
 

@@ -64,7 +64,7 @@ static void take_down(struct peali_host *host)
 	for (i = 0; host->heap && i <= host->n_devices; i++)
 		peali_heap_close(&host->heap[i]);
 	pthread_mutex_destroy(&host->lock);
-	free(host->lacks);
+	free(host->disabled);
 	free(host->clock);
 	free(host->window);
 	free(host->pair);
@@ -88,18 +88,18 @@ static int open_heaps(struct peali_host *host, uint64_t bytes)
 
 static int set_up(struct peali_host *host, uint64_t n_devices)
 {
-	const char *links, *clocks = "", *lacks = "";
+	const char *links, *clocks = "", *disabled = "";
 	uint64_t bytes;
-	int i, r = peali_setting_text(PEALI_SETTING_HOST_LINKS, &links);
+	int i, r = peali_env_text(PEALI_ENV_HOST_LINKS, &links);
 
 	if (!r)
-		r = peali_setting_text(PEALI_SETTING_HOST_CLOCKS, &clocks);
+		r = peali_env_text(PEALI_ENV_HOST_CLOCKS, &clocks);
 	if (!r)
-		r = peali_setting_text(PEALI_SETTING_HOST_LACKS, &lacks);
+		r = peali_env_text(PEALI_ENV_HOST_DISABLE, &disabled);
 	if (!r)
-		r = peali_setting_number(PEALI_SETTING_HOST_MEMORY, &bytes);
+		r = peali_env_number(PEALI_ENV_HOST_MEMORY, &bytes);
 	if (!r)
-		r = peali_setting_choice(PEALI_SETTING_HOST_PIN, &host->pin);
+		r = peali_env_choice(PEALI_ENV_HOST_PIN, &host->pin);
 	if (r < 0)
 		return r;
 	host->n_devices = (int)n_devices;
@@ -107,18 +107,18 @@ static int set_up(struct peali_host *host, uint64_t n_devices)
 	host->pair = calloc(n_devices * n_devices, sizeof(*host->pair));
 	host->window = calloc(n_devices * n_devices, sizeof(*host->window));
 	host->clock = calloc(n_devices, sizeof(*host->clock));
-	host->lacks = calloc(n_devices, sizeof(*host->lacks));
+	host->disabled = calloc(n_devices, sizeof(*host->disabled));
 	if (!host->heap || !host->pair || !host->window || !host->clock ||
-	    !host->lacks)
+	    !host->disabled)
 		return peali_fail(PEAL_ENOMEM, "host: open",
 				  "no memory for %d devices", host->n_devices);
 	r = peali_links_parse(links, host->n_devices, host->pair);
 	for (i = 0; i < host->n_devices && !r; i++) {
-		r = peali_clocks_parse(clocks, host->n_devices, i,
-				       &host->clock[i]);
+		r = peali_clock_skew_parse(clocks, host->n_devices, i,
+					   &host->clock[i]);
 		if (!r)
-			r = peali_lacks_parse(lacks, host->n_devices, i,
-					      &host->lacks[i]);
+			r = peali_disabled_parse(disabled, host->n_devices, i,
+						 &host->disabled[i]);
 	}
 	if (!r)
 		r = open_heaps(host, bytes);
@@ -129,7 +129,7 @@ static int host_open(struct peali_backend **out)
 {
 	struct peali_host *host;
 	uint64_t n_devices;
-	int r = peali_setting_number(PEALI_SETTING_HOST_DEVICES, &n_devices);
+	int r = peali_env_number(PEALI_ENV_HOST_DEVICES, &n_devices);
 
 	if (r < 0)
 		return r;
@@ -180,7 +180,7 @@ static uint32_t host_policies(struct peali_backend *backend)
 #if PEAL_HAVE_ATOM16
 	/*
 	 * Vendors guarantee 16-byte atomics with AVX: see
-	 * peal/device/atomic_host.h.
+	 * peal/device/impl/base/atomic_host.h.
 	 */
 	if (__builtin_cpu_supports("avx"))
 		set |= 1u << PEAL_POLICY_ATOM16;
@@ -188,7 +188,7 @@ static uint32_t host_policies(struct peali_backend *backend)
 	return set;
 }
 
-static enum peal_policy host_default_policy(struct peali_backend *backend)
+static enum peal_slot_policy host_default_policy(struct peali_backend *backend)
 {
 	(void)backend;
 	return PEAL_POLICY_SEQUENCE;
@@ -228,7 +228,7 @@ static int host_device_info(struct peali_backend *backend, int device,
 	out->policies = host_policies(backend);
 	out->capabilities =
 		(PEAL_CAN_UNIFIED | PEAL_CAN_ATOMICS | PEAL_CAN_COOPERATIVE) &
-		~host->lacks[device];
+		~host->disabled[device];
 	return 0;
 }
 
@@ -291,8 +291,8 @@ static uint64_t host_view(struct peali_backend *backend, int viewer,
 	return address;
 }
 
-static int host_room(struct peali_backend *backend, int device,
-		     struct peali_room *out)
+static int host_usage(struct peali_backend *backend, int device,
+		      struct peali_heap_usage *out)
 {
 	struct peali_host *host = peali_host_of(backend);
 	int r = 0;
@@ -302,7 +302,7 @@ static int host_room(struct peali_backend *backend, int device,
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&host->lock);
-	peali_space_room(&peali_host_heap(host, device)->space, out);
+	peali_suballoc_usage(&peali_host_heap(host, device)->space, out);
 	pthread_mutex_unlock(&host->lock);
 	return 0;
 }
@@ -379,7 +379,7 @@ const struct peali_backend_ops peali_host_backend = {
 	.default_policy = host_default_policy,
 	.alloc = host_alloc,
 	.free = host_free,
-	.room = host_room,
+	.usage = host_usage,
 	.view = host_view,
 	.host_range = host_range,
 	.adopt = host_adopt,

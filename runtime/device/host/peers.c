@@ -72,7 +72,7 @@ int peali_host_peer_info(struct peali_backend *backend, int from, int to,
 	 * still no, as on the emulated machines.
 	 */
 	out->atomics = kind == PEALI_LINK_NVLINK &&
-		       !(host->lacks[from] & PEAL_CAN_ATOMICS);
+		       !(host->disabled[from] & PEAL_CAN_ATOMICS);
 	return 0;
 }
 

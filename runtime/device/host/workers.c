@@ -8,7 +8,7 @@
 #include <string.h>
 #include <time.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
 #include "runtime/base/host_clock.h"
@@ -50,7 +50,7 @@ struct peali_launch {
 	enum gate gate;
 	uint32_t running; /* workers that have not returned */
 	uint32_t started; /* threads to join */
-	struct peali_host_clock clock; /* the device's */
+	struct peali_clock_skew clock; /* the device's */
 	struct worker *worker;
 };
 
@@ -159,7 +159,7 @@ static void *worker_main(void *argument)
 	if (gate == GATE_CANCELLED)
 		return NULL;
 	bind_self(w->core);
-	peali_clock_shift(launch->clock);
+	peali_clock_skew_set(launch->clock);
 	peali_wait_enter();
 	while (run_epoch(w) == 1)
 		;
@@ -176,7 +176,7 @@ static void *worker_main(void *argument)
 static uint32_t most_workers(const struct peali_host *host, int device,
 			     uint32_t lanes)
 {
-	if (host->lacks[device] & PEAL_CAN_COOPERATIVE)
+	if (host->disabled[device] & PEAL_CAN_COOPERATIVE)
 		return 1;
 	if (lanes > LAUNCH_LANES / PEALI_HOST_WORKERS_MAX)
 		return LAUNCH_LANES / lanes;

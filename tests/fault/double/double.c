@@ -104,18 +104,18 @@ const char *double_arch(void)
 	return environment("PEAL_DOUBLE_ARCH", NULL, double_vendor.arch);
 }
 
-struct peali_host_clock double_clock(int device)
+struct peali_clock_skew double_clock(int device)
 {
 	const char *text =
 		environment("PEAL_DOUBLE_CLOCKS", "PEAL_HOST_CLOCKS", NULL);
-	struct peali_host_clock clock = { (device + 1) * 7200000000000LL,
+	struct peali_clock_skew clock = { (device + 1) * 7200000000000LL,
 					  device & 1 ? -100 : 100 };
-	int (*parse)(const char *, int, int, struct peali_host_clock *);
-	void *symbol = dlsym(RTLD_DEFAULT, "peali_clocks_parse");
+	int (*parse)(const char *, int, int, struct peali_clock_skew *);
+	void *symbol = dlsym(RTLD_DEFAULT, "peali_clock_skew_parse");
 
 	if (!symbol)
 		double_broken("the executable does not export "
-			      "peali_clocks_parse: link it with -rdynamic");
+			      "peali_clock_skew_parse: link it with -rdynamic");
 	memcpy(&parse, &symbol, sizeof(parse));
 	if (text && parse(text, 64, device, &clock))
 		double_broken("PEAL_DOUBLE_CLOCKS: %s", text);

@@ -121,7 +121,7 @@ int double_attribute(int attribute, int *value);
 /* Returns the access of an ordered pair: 0 none, 1 access, 2 with atomics. */
 int double_access(int from, int to);
 /* Returns a device's clock. By default it differs from the host's clock. */
-struct peali_host_clock double_clock(int device);
+struct peali_clock_skew double_clock(int device);
 
 /* ---- memory -------------------------------------------------------------- */
 

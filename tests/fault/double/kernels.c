@@ -14,7 +14,7 @@
 #include <peal/abi/control.h>
 #include <peal/abi/probe.h>
 #include <peal/abi/program.h>
-#include <peal/device/worker.h>
+#include <peal/device/impl/worker/worker.h>
 #include "runtime/device/host/cluster.h"
 #include "runtime/device/host/fibers.h"
 #include "runtime/device/host/links.h"
@@ -34,7 +34,7 @@ static struct {
 	void (*leave)(void);
 	void (*unrung)(void);
 	void (*join)(const struct peali_host_cluster *cluster);
-	void (*shift)(struct peali_host_clock clock);
+	void (*shift)(struct peali_clock_skew clock);
 } engine;
 
 /** A search for a symbol in all files of the process. */
@@ -84,7 +84,7 @@ static void find_engine(void)
 		"peali_fibers_create", "peali_fibers_destroy",
 		"peali_fibers_run",    "peali_wait_enter",
 		"peali_wait_leave",    "peali_wait_unrung",
-		"peali_cluster_join",  "peali_clock_shift",
+		"peali_cluster_join",  "peali_clock_skew_set",
 	};
 	void *found[8];
 	int i;

@@ -3,7 +3,7 @@
  * compile in seconds. */
 #include <peal/device/atomic.h>
 
-#include "../../../ringkernels/bare_program.h"
+#include "../../../ringkernels/no_loop_program.h"
 
 static PEAL_DEV int run(const struct peal_kernel_params *params,
 			uint32_t worker, uint32_t lane)
@@ -15,4 +15,4 @@ static PEAL_DEV int run(const struct peal_kernel_params *params,
 	return 0;
 }
 
-PEALI_BARE_PROGRAM(imaged);
+PEALI_NO_LOOP_PROGRAM(imaged);

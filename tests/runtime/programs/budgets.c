@@ -9,7 +9,7 @@
 static PEAL_DEV int step(struct peal_worker *w)
 {
 	struct budgets *s = (struct budgets *)peal_state(w);
-	int over = peal_step(w);
+	int over = peal_budget_check(w);
 	int least = peal_vote_all(w, over != 0), most;
 
 	most = peal_vote_any(w, over != 0);

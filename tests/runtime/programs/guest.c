@@ -36,7 +36,7 @@ static PEAL_DEV int porter(struct peal_worker *w)
 {
 	const struct guest *g = (const struct guest *)peal_state(w);
 
-	if (peal_type(w) == GUEST_FAIL || !peal_request_in_hand(w))
+	if (peal_type(w) == GUEST_FAIL || !peal_request_current(w))
 		return guest(w);
 	return peal_reply(w, 0, GUEST_ASK, &g->notes, sizeof(g->notes));
 }
@@ -49,7 +49,7 @@ static PEAL_DEV int herald(struct peal_worker *w)
 	struct guest_note n;
 
 	if (peal_type(w) == GUEST_DELEGATE)
-		return peal_delegate(w, to);
+		return peal_request_forward(w, to);
 	if (peal_type(w) == GUEST_QUERY)
 		return peal_ask(w, to, GUEST_FAIL, 0, 0, GUEST_ANSWERED,
 				3600000000000ULL, 0);

@@ -20,7 +20,7 @@ static PEAL_DEV struct hooks_state *guest_state(struct peal_worker *w)
 	return (struct hooks_state *)peal_state(w);
 }
 
-/* ---- guests -------------------------------------------------------------------- */
+/* ---- guests -------------------------------------------------------------- */
 
 static PEAL_DEV uint64_t said(const struct hooks_state *s)
 {
@@ -113,7 +113,7 @@ static PEAL_DEV int singer(struct peal_worker *w)
 	return peal_emit(w, 0, peal_type(w), &message, sizeof(message));
 }
 
-/* ---- others -------------------------------------------------------------------- */
+/* ---- others -------------------------------------------------------------- */
 
 static PEAL_DEV int teller(struct peal_worker *w)
 {

@@ -11,7 +11,7 @@ static PEAL_DEV int note(struct peal_worker *w)
 {
 	struct limits_note *s = (struct limits_note *)peal_state(w);
 	const uint64_t *data = (const uint64_t *)peal_data(w);
-	uint64_t number = peal_down_in_hand(w) ? 1000 : data[0];
+	uint64_t number = peal_down_current(w) ? 1000 : data[0];
 
 	if (peal_type(w) == LIMITS_FAIL)
 		return PEAL_EIO;
@@ -30,7 +30,7 @@ static PEAL_DEV int answer(struct peal_worker *w)
 {
 	int result = note(w);
 
-	if (result || !peal_request_in_hand(w))
+	if (result || !peal_request_current(w))
 		return result;
 	return peal_reply(w, 0, peal_type(w), peal_data(w), peal_length(w));
 }
@@ -46,7 +46,7 @@ static PEAL_DEV int one(struct peal_worker *w, const struct limits_order *o,
 		return peal_tell_after(w, o->ns, o->actor, 0, &number,
 				       sizeof(number), 0);
 	case LIMITS_DELEGATE:
-		return peal_delegate(w, o->actor);
+		return peal_request_forward(w, o->actor);
 	case LIMITS_MONITOR:
 		return peal_monitor_set(w, o->actor, 0, 0, number, 0);
 	default:

@@ -46,7 +46,7 @@ static PEAL_DEV int tell_and_fail(struct peal_worker *w)
 
 static PEAL_DEV int note_down(struct peal_worker *w, struct monitors_state *s)
 {
-	const struct peal_down *down = peal_down_in_hand(w);
+	const struct peal_down *down = peal_down_current(w);
 	struct peal_down copy;
 
 	if (!down)
@@ -90,7 +90,7 @@ static PEAL_DEV int mute(struct peal_worker *w)
 {
 	struct monitors_state *s = (struct monitors_state *)peal_state(w);
 
-	if (peal_down_in_hand(w))
+	if (peal_down_current(w))
 		return note_down(w, s);
 	if (peal_type(w) == MONITORS_FAIL)
 		return MONITORS_ERROR;

@@ -136,7 +136,7 @@ static PEAL_DEV uint32_t whom(struct peal_worker *w)
 	const struct peal_actor_entry *entry =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors;
 
-	return PEAL_PLACE_WORKER(entry->place);
+	return PEAL_ENTRY_WORKER(entry->location);
 }
 
 /* Control words and parameters by which `die` makes its worker end. */
@@ -202,9 +202,9 @@ static PEAL_DEV int phase(struct peal_worker *w)
 	words += (s->passed & 1) * RELAY_PHASE_MAX;
 	if (peal_is_leader(w))
 		words[m->self] = s->passed + 1;
-	result = peal_arrive(w, 0);
+	result = peal_barrier_arrive_lanes(w, 0);
 	if (!result)
-		result = peal_await(w, 0, m->timeout_ns);
+		result = peal_barrier_wait_lanes(w, 0, m->timeout_ns);
 	if (!peal_is_leader(w))
 		return 0;
 	s->result = result;

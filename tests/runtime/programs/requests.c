@@ -54,7 +54,7 @@ static PEAL_DEV int serve(struct peal_worker *w)
 	struct told t;
 
 	if (!ask)
-		return peal_refuse(w, 0, PEAL_EPROTO);
+		return peal_reply_error(w, 0, PEAL_EPROTO);
 	if (s->later && reply_late(w, s))
 		return PEAL_EPROTO;
 	t = to_it(w, ask);
@@ -67,12 +67,12 @@ static PEAL_DEV int serve(struct peal_worker *w)
 			       PEAL_EPROTO :
 			       0;
 	case ASK_REFUSAL:
-		return peal_refuse(w, 0, (int)ask->number);
+		return peal_reply_error(w, 0, (int)ask->number);
 	case ASK_FAILURE:
 		return PEAL_EIO;
 	case ASK_LATER:
 		if (peal_is_leader(w)) {
-			s->later = peal_request_in_hand(w);
+			s->later = peal_request_current(w);
 			s->its = *ask;
 		}
 		return 0;
@@ -81,7 +81,7 @@ static PEAL_DEV int serve(struct peal_worker *w)
 	case ASK_BYTES:
 		return reply_bytes(w, s, ask->number);
 	case ASK_TOLD:
-		return peal_delegate(w, ask->actor);
+		return peal_request_forward(w, ask->actor);
 	default:
 		return 0;
 	}
@@ -102,7 +102,7 @@ static PEAL_DEV int member(struct peal_worker *w)
 /* Passes requests on by a link. Fails on a message that is not a request. */
 static PEAL_DEV int pass(struct peal_worker *w)
 {
-	return peal_reply_to(w, 0, peal_request_in_hand(w), peal_type(w),
+	return peal_reply_to(w, 0, peal_request_current(w), peal_type(w),
 			     peal_data(w), peal_length(w));
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Workers that share a work queue or a topic, each with all of its lanes. */
 #include <peal/device/kernel.h>
-#include <peal/device/take_topic.h>
-#include <peal/device/take_work.h>
+#include <peal/device/topic_subscriber.h>
+#include <peal/device/work_consumer.h>
 
 #include "../../queues/stress_word.h"
 #include "../share.h"
@@ -65,7 +65,7 @@ static PEAL_DEV void work_put(struct peal_worker *w, struct share_state *s,
 		n = peal_lanes(w);
 	if (peal_is_leader(w) &&
 	    (!n || peal_work_take_tickets(q, &s->producer, n, &first))) {
-		peal_work_return(q, &s->producer);
+		peal_work_lease_release(q, &s->producer);
 		n = 0;
 	}
 	n = peal_broadcast(w, n);
@@ -86,7 +86,7 @@ static PEAL_DEV int work(struct peal_worker *w)
 	const struct share_turn *turn = (const struct share_turn *)peal_data(w);
 	struct share_state *s = (struct share_state *)peal_state(w);
 	struct peal_work *q = (struct peal_work *)(uintptr_t)turn->queue;
-	struct peal_work_got got[SHARE_BURST];
+	struct peal_work_received got[SHARE_BURST];
 	int taken = 0;
 
 	if (peal_type(w) == SHARE_MAKE)
@@ -108,7 +108,7 @@ static PEAL_DEV int work(struct peal_worker *w)
 	return share_emit(w, turn, taken);
 }
 
-/* ---- a topic: worker 0 publishes, the others subscribe -------------------- */
+/* ---- a topic: worker 0 publishes, the others subscribe ------------------- */
 
 static PEAL_DEV int topic_put(struct peal_worker *w, struct share_state *s,
 			      const struct share_turn *turn,
@@ -137,7 +137,7 @@ static PEAL_DEV int topic(struct peal_worker *w)
 	const struct share_turn *turn = (const struct share_turn *)peal_data(w);
 	struct share_state *s = (struct share_state *)peal_state(w);
 	struct peal_topic *t = (struct peal_topic *)(uintptr_t)turn->queue;
-	struct peal_topic_got got[SHARE_BURST];
+	struct peal_topic_received got[SHARE_BURST];
 	int taken = 0;
 
 	if (peal_type(w) == SHARE_MAKE)

@@ -35,7 +35,7 @@ static PEAL_DEV uint32_t handler_of(uint32_t handler)
 	}
 }
 
-/* ---- the maker ---------------------------------------------------------------- */
+/* ---- the maker ----------------------------------------------------------- */
 
 static PEAL_DEV int make(struct peal_worker *w, struct spawns_order *o)
 {
@@ -44,7 +44,7 @@ static PEAL_DEV int make(struct peal_worker *w, struct spawns_order *o)
 	init.value = o->value;
 	init.maker = peal_self(w);
 	return peal_spawn(w, handler_of(o->handler), &init, o->init_bytes,
-			  o->ports_of, &o->actor);
+			  o->share_ports_with, &o->actor);
 }
 
 static PEAL_DEV void make_some(struct peal_worker *w, struct spawns_order *o)

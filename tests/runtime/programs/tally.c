@@ -45,7 +45,7 @@ static PEAL_DEV int asked(struct peal_worker *w)
 	int wrong = count(w);
 
 	peal_sync(w); /* the reply has the leader's new count */
-	return wrong ? peal_refuse(w, 0, PEAL_EPROTO) :
+	return wrong ? peal_reply_error(w, 0, PEAL_EPROTO) :
 		       peal_reply(w, 0, 0, peal_state(w), sizeof(struct tally));
 }
 
@@ -63,7 +63,7 @@ static PEAL_DEV int post(struct peal_worker *w)
 static PEAL_DEV int mourn(struct peal_worker *w)
 {
 	struct tally_mourner *s = (struct tally_mourner *)peal_state(w);
-	const struct peal_dead_letter *letter = peal_dead_letter_in_hand(w);
+	const struct peal_dead_letter *letter = peal_dead_letter_current(w);
 	const struct tally_message *m =
 		(const struct tally_message *)(letter ? letter + 1 : 0);
 

@@ -118,7 +118,7 @@ static void jump(uint64_t now)
 	peali_sim.soonest_ns = 0;
 }
 
-/* ---- choice of the next task ---------------------------------------------- */
+/* ---- choice of the next task --------------------------------------------- */
 
 static void check_limits(uint64_t now)
 {
@@ -241,7 +241,7 @@ static PEAL_INLINE void note(const void *site)
 	peali_sim.trace = (peali_sim.trace ^ place) * 0x9e3779b97f4a7c15ULL;
 	peali_sim.trace ^= peali_sim.trace >> 32;
 	if (PEAL_UNLIKELY(peali_sim.points >= peali_sim.tell_from))
-		peali_say_point(site);
+		peali_sim_trace_point(site);
 }
 
 void peali_sim_point(const void *site)
@@ -340,7 +340,7 @@ void peali_sim_begin(const struct peali_sim_options *options)
 	s->stall_shift = below(2) ? 4 + below(8) : 0;
 	s->left = spread(s->longest_shift);
 	s->active = 1;
-	peali_say_begin();
+	peali_sim_trace_begin();
 	peali_tasks_begin();
 }
 

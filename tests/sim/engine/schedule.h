@@ -102,11 +102,11 @@ struct peali_task *peali_task_make(void *(*run)(void *), void *argument);
 void *peali_task_join(struct peali_task *task, const void *site);
 void peali_task_switch(struct peali_task *to);
 
-/* ---- say.c --------------------------------------------------------------- */
+/* ---- trace.c ------------------------------------------------------------- */
 
-void peali_say_begin(void);
+void peali_sim_trace_begin(void);
 /* Prints that the current task is at a yield point. */
-void peali_say_point(const void *site);
+void peali_sim_trace_point(const void *site);
 
 #define PEALI_SIM_SITE __builtin_return_address(0)
 

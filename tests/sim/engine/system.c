@@ -34,7 +34,7 @@ static void begin_by_itself(void)
 	struct peali_sim_options o;
 
 	memset(&o, 0, sizeof(o));
-	if (peali_setting_number(PEALI_SETTING_SIM_SEED, &o.seed))
+	if (peali_env_number(PEALI_ENV_SIM_SEED, &o.seed))
 		peali_sim_fail("PEAL_SIM_SEED is not a number");
 	peali_sim_begin(&o);
 }

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <peal/device/host.h>
+#include <peal/device/impl/base/host_support.h>
 #include "runtime/base/error.h"
 #include "runtime/device/host/fibers.h"
 

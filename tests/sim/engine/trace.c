@@ -40,7 +40,7 @@ static unsigned long long offset(const void *site)
 	return (unsigned long long)((const char *)site - __executable_start);
 }
 
-void peali_say_point(const void *site)
+void peali_sim_trace_point(const void *site)
 {
 	const struct peali_task *t = peali_sim.now;
 
@@ -173,7 +173,7 @@ static void catch_signals(void)
 #endif
 }
 
-void peali_say_begin(void)
+void peali_sim_trace_begin(void)
 {
 	static int done;
 

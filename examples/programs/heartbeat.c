@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The handlers of 15_timers.c. A peer sends beats by a periodic timer. The
+ * watcher has a timeout for each peer. It fires if the peer is silent for
+ * PATIENCE_NS.
+ */
+#include <peal/device/kernel.h>
+
+#include "../heartbeat.h"
+
+#define PATIENCE_NS 50000000
+
+struct peer {
+	struct peal_timer timer;
+};
+
+/* Starts or stops the beats, as the message says. */
+static PEAL_DEV int peer(struct peal_worker *w)
+{
+	struct peer *self = (struct peer *)peal_state(w);
+	const struct begin *in = begin_in(w);
+	struct peal_timer timer = { 0, 0, 0 };
+	struct beat beat = { 0, 0 };
+	int result;
+
+	if (!in)
+		return PEAL_EPROTO;
+	result = peal_timer_cancel(w, self->timer);
+	if (result == PEAL_ENOENT)
+		result = 0; /* there was no timer */
+	beat.peer = in->peer;
+	if (!result && in->period_ns)
+		result = peal_tell_every(w, in->period_ns, in->watcher,
+					 beat_number, &beat, sizeof(beat),
+					 &timer);
+	if (peal_is_leader(w))
+		self->timer = timer;
+	return result;
+}
+
+/* The watcher's data of a peer. */
+struct watched {
+	struct peal_timer timer;
+	uint64_t beats;
+	uint32_t silent, reserved;
+};
+
+/*
+ * Handles a beat: restarts the timeout of its peer. Reports a peer that was
+ * silent.
+ */
+static PEAL_DEV int heard_of(struct peal_worker *w, struct watched *peers,
+			     uint32_t number)
+{
+	struct watched *p = &peers[number];
+	struct late late = { p->beats + 1, number, 0 };
+	struct report report = { number, 0 };
+	struct peal_timer timer = { 0, 0, 0 };
+	int was_silent = p->silent || !p->beats, result;
+
+	/*
+	 * If the timeout has fired already, its message has an older count of
+	 * beats. The watcher then ignores it.
+	 */
+	peal_timer_cancel(w, p->timer);
+	result = peal_tell_after(w, PATIENCE_NS, peal_self(w), late_number,
+				 &late, sizeof(late), &timer);
+	if (peal_is_leader(w)) {
+		p->timer = timer;
+		p->beats++;
+		p->silent = 0;
+	}
+	if (!result && was_silent)
+		result = report_emit(w, 0, &report);
+	return result;
+}
+
+/* Handles the beats of all peers, and the timeouts that it has set. */
+static PEAL_DEV int watcher(struct peal_worker *w)
+{
+	struct watched *peers = (struct watched *)peal_state(w);
+	const struct beat *beat = beat_in(w);
+	const struct late *late = late_in(w);
+	struct report report = { 0, 1 };
+
+	if (beat && beat->peer < PEERS)
+		return heard_of(w, peers, beat->peer);
+	if (!late || late->peer >= PEERS)
+		return PEAL_EPROTO;
+	if (peers[late->peer].beats != late->beats)
+		return 0; /* a beat has arrived since */
+	/* all lanes have read the state before the leader writes */
+	peal_sync(w);
+	if (peal_is_leader(w))
+		peers[late->peer].silent = 1;
+	report.peer = late->peer;
+	return report_emit(w, 0, &report);
+}
+
+#define HANDLERS(X)                                                            \
+	X(peer, sizeof(struct peer), PEAL_SINK)                                \
+	X(watcher, PEERS * sizeof(struct watched), PEAL_EMITS(1, 1))
+PEAL_PROGRAM(heartbeat, HANDLERS);

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_SLOW_H
+#define PEAL_DEVICE_SLOW_H
+
+#include <peal/device/platform.h>
+
+/**
+ * 1, defined by a kernel source before its first include: its kernels can have
+ * pools. Other kernels have none, because on a GPU the code that takes from a
+ * pool costs all handlers of the kernel about 30 registers.
+ */
+#ifndef PEAL_USES_POOLS
+#define PEAL_USES_POOLS 0
+#endif
+
+/* 1 in the sources of libpeal that contain the loop's slow functions. */
+#ifndef PEALI_LOOP_BODIES
+#define PEALI_LOOP_BODIES 0
+#endif
+
+/*
+ * PEALI_SLOW(int, name, parameters...) { body } defines a slow function of the
+ * resident loop. On a GPU each program contains it, out of line;
+ * PEALI_HOST_SLOW is in line there.
+ *
+ * On the host libpeal contains it once for each variant of the loop
+ * (PEALI_LOOP_BODIES, ringkernels/loop_*.c), and a program calls it there. The
+ * program's own copy of the body has another name, nothing calls it, and the
+ * compiler drops it. Two thirds of the compile time of a program were such
+ * copies.
+ *
+ * Each variant has its own symbols. PEALI_LOOP_LAYOUT changes when the layout
+ * of struct peal_worker changes: a program that was compiled for another layout
+ * then does not link, or does not load, and the error names the symbol.
+ */
+#if !PEAL_ON_HOST
+#define PEALI_SLOW(type, name, ...)                                            \
+	static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE type name(__VA_ARGS__)
+#define PEALI_HOST_SLOW(type, name, ...)                                       \
+	static PEAL_DEV PEAL_UNUSED inline type name(__VA_ARGS__)
+#else
+#if PEAL_SINGLE_LANE && PEAL_USES_POOLS
+#define PEALI_LOOP_VARIANT "single_pools_"
+#elif PEAL_SINGLE_LANE
+#define PEALI_LOOP_VARIANT "single_"
+#elif PEAL_USES_POOLS
+#define PEALI_LOOP_VARIANT "lanes_pools_"
+#else
+#define PEALI_LOOP_VARIANT "lanes_"
+#endif
+#define PEALI_LOOP_LAYOUT "peal_loop1_"
+#define PEALI_SLOW_EXTERN(type, name, ...)                                     \
+	PEAL_EXTERN_C PEAL_NOINLINE type name(__VA_ARGS__) __asm__(            \
+		PEALI_LOOP_LAYOUT PEALI_LOOP_VARIANT #name);
+#if PEALI_LOOP_BODIES
+#define PEALI_SLOW(type, name, ...)                                            \
+	PEALI_SLOW_EXTERN(type, name, __VA_ARGS__)                             \
+	type name(__VA_ARGS__)
+#else
+#define PEALI_SLOW(type, name, ...)                                            \
+	PEALI_SLOW_EXTERN(type, name, __VA_ARGS__)                             \
+	static PEAL_UNUSED inline type name##_body(__VA_ARGS__)
+#endif
+#define PEALI_HOST_SLOW(type, name, ...) PEALI_SLOW(type, name, __VA_ARGS__)
+#endif
+
+#endif

@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_CONTROL_ACTOR_H
+#define PEAL_DEVICE_CONTROL_ACTOR_H
+
+#include <peal/device/impl/loop/control_hook.h>
+#include <peal/device/impl/worker/limit.h>
+
+/* Control messages about actors: some are made, which takes all lanes, as their
+ * states are filled; some are ended. The loop and control.h call it. */
+
+/* The leader takes a control message off and says what became of it. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_control_done(struct peal_worker *w, struct peal_message *m, int result)
+{
+	peal_link_release(&w->state->control, m);
+	peal_link_flush_credit(&w->state->control);
+	w->state->control_done++;
+	if (result)
+		peal_store_relaxed_sys(&w->status->control_result,
+				       w->state->control_done << 16 |
+					       (uint32_t)-result);
+	/* R5: pairs with A5 in peali_kernel_tell. */
+	peal_store_release_sys(&w->status->control_done,
+			       w->state->control_done);
+}
+
+/* Whether the worker may write the entries of such a message. */
+static PEAL_DEV PEAL_INLINE int
+peali_control_has(const struct peal_worker *w,
+		  const struct peal_control_spawn *spawn)
+{
+	uint64_t ports = spawn->entry.port_base + (uint64_t)spawn->entry.ports +
+			 (uint64_t)spawn->port_step * (spawn->count - 1);
+	uint32_t first = PEAL_ACTOR_INDEX(spawn->actor);
+
+	return first < w->params->max_actors && spawn->count &&
+	       spawn->count <= w->params->max_actors - first &&
+	       (!spawn->entry.ports ||
+		ports <= PEAL_PORTS_FIRST + w->params->max_ports) &&
+	       PEAL_ENTRY_WORKER(spawn->entry.location) == w->index;
+}
+
+static PEAL_DEV PEAL_INLINE struct peal_actor_entry *
+peali_control_first(const struct peal_worker *w,
+		    const struct peal_control_spawn *spawn)
+{
+	return (struct peal_actor_entry *)(uintptr_t)w->params->actors +
+	       PEAL_ACTOR_INDEX(spawn->actor);
+}
+
+/* Whether those that it names can end: an actor of a handler may have done so
+ * by itself, and handlers' may share the ports of others. 0 or PEAL_E... */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_may_end(const struct peal_worker *w,
+		      const struct peal_control_spawn *spawn)
+{
+	const struct peal_actor_entry *entry = peali_control_first(w, spawn);
+	uint32_t i;
+
+	if (!peali_control_has(w, spawn))
+		return PEAL_EINVAL;
+	for (i = 0; i < spawn->count; i++, entry++) {
+		if (peali_is_actor_slot(w,
+					PEAL_ACTOR_INDEX(spawn->actor) + i) &&
+		    spawn->init_bytes != PEAL_CONTROL_AGAIN &&
+		    !PEAL_ENTRY_IS_OF(peal_load_relaxed_dev(&entry->location),
+				      spawn->actor))
+			return PEAL_ENOENT;
+		if (entry->shares && !(entry->shares & PEAL_SHARES_PORTS))
+			return PEAL_EBUSY;
+	}
+	return 0;
+}
+
+/* Ends an actor of the worker, or an entry that one has had. */
+static PEAL_DEV PEAL_UNUSED inline void peali_control_end(struct peal_worker *w,
+							  uint32_t actor)
+{
+	uint32_t index = PEAL_ACTOR_INDEX(actor);
+	struct peal_actor_entry *entry = peali_entry(w, index);
+
+	if (peali_is_actor_slot(w, index)) {
+		peali_actor_slot_end(w, actor);
+		peali_actor_slot_free(w, index);
+		return;
+	}
+	if (w->params->limits)
+		peali_limit_end(w, peal_load_relaxed_dev(&entry->location));
+	peal_store_relaxed_dev(&entry->location,
+			       PEAL_ENTRY(actor, w->index, PEAL_NO_HANDLER));
+	if (w->params->supervision)
+		peal_store_relaxed_dev(&peali_supervision(w, index)->member, 0);
+}
+
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_retire(struct peal_worker *w,
+		     const struct peal_control_spawn *spawn)
+{
+	uint32_t first = PEAL_ACTOR_INDEX(spawn->actor), i, exits = 0;
+	int result = peali_control_may_end(w, spawn);
+
+	if (result)
+		return result;
+	for (i = 0; w->params->hooks && i < spawn->count; i++)
+		exits |= (uint32_t)peali_exit_ask(w, first + i);
+	if (exits)
+		return PEAL_EAGAIN;
+	for (i = 0; i < spawn->count; i++)
+		if (PEAL_ENTRY_IS_OF(
+			    peal_load_relaxed_dev(
+				    &peali_entry(w, first + i)->location),
+			    spawn->actor)) /* else its exit has run */
+			peali_control_end(w, spawn->actor + i);
+	if (!peali_is_actor_slot(w, first)) /* those have said so themselves */
+		peali_monitors_ended(w, spawn->actor, spawn->count,
+				     PEAL_DOWN_RETIRED, 0);
+	return 0;
+}
+
+/* Collective: the first states, which follow one another. */
+static PEAL_DEV PEAL_INLINE void
+peali_spawn_states(struct peal_worker *w,
+		   const struct peal_control_spawn *spawn)
+{
+	uint64_t *state = (uint64_t *)(uintptr_t)spawn->entry.state;
+	uint32_t step = spawn->state_step / 8, i;
+
+	for (i = peal_lane(w); i < spawn->count * step; i += peal_lanes(w))
+		state[i] = 0;
+	if (!spawn->init_bytes)
+		return;
+	peal_sync(w);
+	for (i = peal_lane(w); i < spawn->count; i += peal_lanes(w))
+		peal_copy(state + (uint64_t)i * step, spawn->init,
+			  spawn->init_bytes);
+}
+
+/* Collective: the entries, from which others know of them. */
+static PEAL_DEV PEAL_INLINE void
+peali_spawn_entries(struct peal_worker *w,
+		    const struct peal_control_spawn *spawn)
+{
+	struct peal_actor_entry *first = peali_control_first(w, spawn);
+	uint64_t place = spawn->entry.location;
+	uint64_t next = spawn->limit ? 1u << PEAL_LIMIT_SHIFT : 0;
+	uint32_t i, p;
+
+	/* whose supervisor has given up gets no messages either */
+	if (w->params->supervision &&
+	    peali_is_given_up(
+		    w, peali_supervision(w, PEAL_ACTOR_INDEX(spawn->actor))
+			       ->member))
+		place |= PEAL_ENTRY_IS_ARRIVING(place) ?
+				 PEAL_ENTRY_RESTART_ON_ARRIVAL :
+				 PEAL_ENTRY_RESTART_PENDING;
+
+	for (i = peal_lane(w); i < spawn->count; i += peal_lanes(w)) {
+		struct peal_actor_entry *entry = &first[i];
+
+		entry->state =
+			spawn->entry.state + (uint64_t)i * spawn->state_step;
+		entry->state_bytes = spawn->entry.state_bytes;
+		entry->ports = spawn->entry.ports;
+		entry->emits = spawn->entry.emits;
+		entry->tells = spawn->entry.tells;
+		entry->shares = spawn->entry.shares;
+		entry->port_base = (uint16_t)(spawn->entry.port_base +
+					      i * spawn->port_step);
+		/* Its own are not connected, whoever had them before. */
+		for (p = 0; p < entry->ports && spawn->port_step; p++)
+			peali_port_clear(w, entry->port_base + p);
+		if (spawn->limit)
+			peali_limit_begin(w, place + i * next, spawn->actor + i,
+					  PEAL_SPAWN_LIMIT_OF(spawn->limit),
+					  PEAL_SPAWN_FULL_OF(spawn->limit));
+		/* Others read nothing but this word, see peali_tell; and who
+		 * supervises it. */
+		if (w->params->supervision) /* R11: pairs with A11 in
+					     *   peali_mark_restart_all */
+			peal_store_release_dev(&entry->location,
+					       place + i * next);
+		else
+			peal_store_relaxed_dev(&entry->location,
+					       place + i * next);
+	}
+}
+
+/* Collective: makes or ends the actors of the control message in w->message. */
+PEALI_SLOW(void, peali_spawn, struct peal_worker *w)
+{
+	const struct peal_control_spawn *spawn =
+		(const struct peal_control_spawn *)w->message.data;
+	int good;
+
+	if (w->message.header.type == PEAL_CONTROL_RETIRE) {
+		if (peal_is_leader(w))
+			peali_control_done(w, &w->message,
+					   peali_control_retire(w, spawn));
+		peal_sync(w); /* all know what the turn was */
+		return;
+	}
+	good = peali_control_has(w, spawn);
+	if (good && spawn->init_bytes != PEAL_CONTROL_WRITTEN)
+		peali_spawn_states(w, spawn);
+	if (good)
+		peali_spawn_entries(w, spawn);
+	peal_sync(w);
+	if (!peal_is_leader(w))
+		return;
+	if (good && PEAL_ENTRY_IS_HOOK(spawn->entry.location))
+		peali_hooks_due(w, PEAL_ACTOR_INDEX(spawn->actor),
+				PEAL_ACTOR_INDEX(spawn->actor) + spawn->count -
+					1);
+	peali_control_done(w, &w->message, good ? 0 : PEAL_EINVAL);
+}
+
+#endif

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_CONTROL_HOOK_H
+#define PEAL_DEVICE_CONTROL_HOOK_H
+
+#include <peal/device/lifecycle.h>
+#include <peal/device/impl/worker/migrate.h>
+
+/* Exits that the host, or the end of the kernel, asks for. For the leader;
+ * control_actor.h and termination.h call it. */
+
+/* The exit of whoever has an entry is due, if the worker has an actor there
+ * that has hooks: 1. */
+static PEAL_DEV PEAL_UNUSED inline int peali_exit_ask(struct peal_worker *w,
+						      uint32_t index)
+{
+	struct peal_actor_entry *entry = peali_entry(w, index);
+	uint64_t place = peal_load_relaxed_dev(&entry->location);
+
+	return peali_has_hooks(w, place) &&
+	       (!PEAL_ENTRY_IS_ARRIVING(place) || peali_arrive(w, entry)) &&
+	       peali_exit_due(w, index);
+}
+
+/* Whether a worker has inits or exits to run. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_hooks_open(const struct peal_worker *w)
+{
+	uint32_t i;
+
+	for (i = 0; w->params->hooks && i < w->params->n_workers; i++) {
+		const struct peal_worker_state *s =
+			(const struct peal_worker_state
+				 *)((uintptr_t)w->state +
+				    (uintptr_t)((uint64_t)i *
+						w->params->worker_stride) -
+				    (uintptr_t)((uint64_t)w->index *
+						w->params->worker_stride));
+
+		/* A23: pairs with R23 in peali_hook_poll. */
+		if (peal_load_acquire_dev(&s->hooks))
+			return 1;
+	}
+	return 0;
+}
+
+/* Nothing can come any more: whether the exits of all workers' actors have run,
+ * and this one's are made due. What they have sent may have yet to be
+ * handled. */
+PEALI_SLOW(int, peali_exits_over, struct peal_worker *w)
+{
+	const struct peal_worker_status *status =
+		(const struct peal_worker_status *)(uintptr_t)w->params->status;
+	struct peal_worker_state *s = w->state;
+	uint32_t i;
+
+	if (!s->exiting) {
+		s->exiting = 1;
+		for (i = 0; i < w->params->max_actors; i++)
+			peali_exit_ask(w, i);
+	}
+	if (s->hooks)
+		return 0;
+	if (!(s->drained & PEAL_DRAINED_EXITED)) {
+		s->drained |= PEAL_DRAINED_EXITED;
+		/* R24: pairs with A24 below: who sees it sees all that they
+		 * have told. */
+		peal_store_release_sys(&w->status->drained, s->drained);
+	}
+	if (PEALI_SIM_FAULT(EARLY_LEAVE))
+		return 1;
+	for (i = 0; i < w->params->n_workers; i++)
+		/* A24 */
+		if (!(peal_load_acquire_sys(&status[i].drained) &
+		      PEAL_DRAINED_EXITED))
+			return 0;
+	return 1;
+}
+
+#endif

@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_POLL_POOLS_H
+#define PEAL_DEVICE_POLL_POOLS_H
+
+#include <peal/device/impl/worker/admit_message.h>
+#include <peal/device/clock.h>
+#include <peal/device/impl/loop/control.h>
+
+/*
+ * Pools in a worker's turn: what an input has for one, and what its member is
+ * to handle. For the leader; poll_inputs.h and the loop call it.
+ */
+
+/* The pool that a number in the place of an actor's stands for; -1: none. */
+static PEAL_DEV PEAL_INLINE int64_t
+peali_pool_index(const struct peal_worker *w, uint32_t actor)
+{
+	const struct peal_actor_entry *entry =
+		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		PEAL_ACTOR_INDEX(actor);
+	uint64_t place;
+
+	if (!PEAL_USES_POOLS ||
+	    PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
+		return -1;
+	place = peal_load_relaxed_dev(&entry->location);
+	if (PEAL_ENTRY_WORKER(place) != PEAL_POOL_WORKER ||
+	    !PEAL_ENTRY_IS_OF(place, actor) ||
+	    PEAL_ENTRY_HANDLER(place) >= peali_pools(w) ||
+	    !w->pools[PEAL_ENTRY_HANDLER(place)].set)
+		return -1;
+	return PEAL_ENTRY_HANDLER(place);
+}
+
+/*
+ * A message of a link that is for a pool: goes into the worker's shard. Where
+ * that is full and the worker has a member, this one handles it: 1. Where it
+ * has none, the link holds it back.
+ */
+PEALI_SLOW(int, peali_input_pool, struct peal_worker *w, struct peal_input *in,
+	   uint32_t pool)
+{
+	struct peal_pool_place *p = &w->pools[pool];
+	uint32_t index = w->message.header.actor;
+
+	if (peali_pool_fits(p, 1)) {
+		w->state->deferred_action = PEALI_ACT_TO_POOL;
+		w->state->deferred_arg = (uint32_t)(in - w->inputs);
+		return 0;
+	}
+	if (!p->member) {
+		w->state->blocked = PEAL_BLOCKED(index, 0, PEAL_BLOCKED_MAIL);
+		return 0;
+	}
+	w->message.header.actor = p->member - 1;
+	return peali_actor_take(w, p->member - 1) > 0;
+}
+
+/* Moves messages of an input that are for a pool into the worker's shard, as
+ * many as there are, up to a burst. */
+PEALI_SLOW(void, peali_pool_move, struct peal_worker *w, struct peal_input *in)
+{
+	struct peal_message *m = &w->message;
+	uint32_t index = m->header.actor, n, most;
+	int64_t pool = peali_pool_index(w, index);
+	int result;
+
+	most = peali_moves(w, peali_input_is_priority(in));
+	for (n = 0; n < most; n++) {
+		result = peali_pool_put(w, (uint32_t)pool, m->header, m->data,
+					m->length);
+		if (result == PEAL_EAGAIN)
+			break;
+		if (result) /* longer than it takes */
+			peali_input_dead(w, in, PEAL_REASON_TOO_LONG);
+		else
+			peal_link_release(&in->link, m);
+		w->state->idle = 0;
+		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB ||
+		    m->header.actor != index) {
+			n++; /* the next turn sees what it is */
+			break;
+		}
+	}
+	peali_passed(w, peali_input_is_priority(in), n);
+}
+
+/* Puts the message that was taken into the worker's hand. */
+static PEAL_DEV PEAL_INLINE void peali_pool_run(struct peal_worker *w,
+						uint32_t index)
+{
+	struct peal_pool_place *p = &w->pools[index];
+
+	w->message.header = p->got.header;
+	w->message.header.actor = p->member - 1;
+	w->message.data = p->message;
+	w->message.length = p->got.length;
+	w->message.kind = PEAL_KIND_DATA;
+	w->message.input = w->params->max_inputs + PEAL_INFLIGHT_POOL +
+			   PEAL_INFLIGHT_NUMBER(p->got.number);
+	w->message.sequence = p->got.number;
+	w->state->mail = 2 + index;
+}
+
+/* The message in hand, the pool's, has passed its deadline. */
+PEALI_SLOW(void, peali_pool_expired, struct peal_worker *w,
+	   struct peal_pool_place *p)
+{
+	w->message.header.actor = p->got.header.actor; /* the pool's number */
+	peali_dead_letter(w, 0, PEAL_REASON_EXPIRED, 0);
+	peali_mail_died(w, PEAL_REASON_EXPIRED);
+	p->handled++;
+	w->state->mail = 0;
+	w->state->idle = 0;
+}
+
+/* Whether a message of the pool could be handled now. Where not, who was woken
+ * for it wakes another. */
+PEALI_HOST_SLOW(int, peali_pool_able, struct peal_worker *w,
+		struct peal_pool_place *p)
+{
+	int able = peali_actor_take(w, p->member - 1) > 0;
+
+	if (PEAL_UNLIKELY(able == (int)p->waits)) {
+		peal_store_relaxed_dev_u32(&p->waits, !able);
+		if (!able)
+			peali_pool_wake(w, p);
+	}
+	return able;
+}
+
+/*
+ * Looks whether a pool has a message that the worker can handle, which is then
+ * taken as a deferred action. The last look before it sleeps is at all shards.
+ */
+static PEAL_DEV PEAL_INLINE void peali_pool_poll(struct peal_worker *w,
+						 uint32_t index)
+{
+	struct peal_pool_place *p = &w->pools[index];
+	uint32_t looks = peali_wait_announced(w) ? w->params->n_workers : 1;
+
+	if (!p->member || (p->waits && !peali_pool_able(w, p)) ||
+	    !peali_pool_ready(w, p, looks) || !peali_pool_able(w, p))
+		return;
+	w->state->deferred_action = PEALI_ACT_FROM_POOL;
+	w->state->deferred_arg = index;
+}
+
+/*
+ * What is done for pools between two turns, where it costs the loop no
+ * registers: 1 there is a message to be handled.
+ */
+PEALI_SLOW(int, peali_pool_deferred, struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+	int32_t aside = s->deferred_action;
+
+	s->deferred_action = 0;
+	if (aside == PEALI_ACT_TO_POOL) {
+		peali_pool_move(w, &w->inputs[s->deferred_arg]);
+		return 0;
+	}
+	if (!peali_pool_pop(w, &w->pools[s->deferred_arg]))
+		return 0; /* others were quicker */
+	peali_passed(w, 0, 1);
+	peali_pool_run(w, s->deferred_arg);
+	if (PEAL_LIKELY(!(w->message.header.flags & PEAL_FLAG_DEADLINE)) ||
+	    !peali_expired(w))
+		return 1;
+	peali_pool_expired(w, &w->pools[s->deferred_arg]);
+	return 0;
+}
+
+#endif

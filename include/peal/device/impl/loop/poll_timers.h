@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_POLL_TIMERS_H
+#define PEAL_DEVICE_POLL_TIMERS_H
+
+#include <peal/device/impl/loop/control.h>
+#include <peal/device/tell.h>
+#include <peal/device/impl/loop/termination.h>
+#include <peal/device/timer.h>
+
+/*
+ * Timers in a worker's turns: whether one is due, which is looked at between
+ * two messages, and putting what is due into mailboxes and pools, which is
+ * deferred, where it costs the loop no registers. For the leader; the loop
+ * calls it.
+ *
+ * Share: at most every other turn is the timers', and then it is theirs before
+ * any handler's; for space in mailboxes they have a lease of their own, of one
+ * slot, granted in turn with those of links. So messages starve no timers, nor
+ * timers messages.
+ *
+ * Reading the clock costs 25 to 40 ns on the host. So a busy worker reads it
+ * once in some PEALI_TIMER_POLL_NS: between any two messages where handlers
+ * take as long as that, else once in up to PEALI_BURST of them. A timer is late
+ * by one handler then, or once, when messages that were quick for long get
+ * slow, by so many of them.
+ */
+
+#define PEALI_TIMER_POLL_NS 2000
+#define PEALI_TIMER_QUICK 8 /* looks in a row until there are fewer */
+
+/* ---- looking ------------------------------------------------------------- */
+
+/* Turns until the clock is read again, more of them once they have been quick
+ * for a while; a burst is no longer. */
+static PEAL_DEV PEAL_INLINE void peali_timers_pace(struct peal_worker *w,
+						   uint64_t now)
+{
+	struct peal_timers *t = w->timers;
+
+	if (now - t->polled_ns > PEALI_TIMER_POLL_NS) {
+		t->every = 1;
+		t->quick = 0;
+	} else if (++t->quick >= PEALI_TIMER_QUICK && t->every < PEALI_BURST) {
+		t->every *= 2;
+		t->quick = 0;
+	}
+	t->polled_ns = now;
+	t->turns = 0;
+	w->state->burst_max = t->every - 1;
+}
+
+/* The way to an actor; its own mailbox, to be found dead there, if it is no
+ * more. */
+static PEAL_DEV PEAL_UNUSED inline uint32_t
+peali_timer_way_to(const struct peal_worker *w, uint32_t actor, int *gone)
+{
+	const struct peal_actor_entry *entry =
+		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		PEAL_ACTOR_INDEX(actor);
+	uint64_t place = peal_load_relaxed_dev(&entry->location);
+
+	*gone = 0;
+	if (PEAL_ENTRY_IS_OF(place, actor)) {
+		if (PEAL_ENTRY_WORKER(place) != PEAL_POOL_WORKER)
+			return PEAL_ENTRY_WORKER(place);
+		if (PEAL_ENTRY_HANDLER(place) < peali_pools(w) &&
+		    w->pools[PEAL_ENTRY_HANDLER(place)].set)
+			return w->params->n_workers + PEAL_ENTRY_HANDLER(place);
+	}
+	*gone = 1;
+	return w->index;
+}
+
+/* A slot for the next message by a way: 1 there is one. */
+static PEAL_DEV PEAL_UNUSED inline int peali_timer_fits(struct peal_worker *w,
+							uint32_t way)
+{
+	if (PEAL_USES_POOLS && way >= w->params->n_workers)
+		return peali_pool_fits(&w->pools[way - w->params->n_workers],
+				       1);
+	if (!peali_mail_open(w, way))
+		return 0;
+	return peal_admission_take_one(peali_admission(w), &w->timers->lease);
+}
+
+/* Whether one of those that are due can go out. */
+static PEAL_DEV PEAL_UNUSED inline int peali_timers_fit(struct peal_worker *w)
+{
+	struct peal_timers *t = w->timers;
+	uint32_t way, first, actor;
+	int gone;
+
+	for (way = 0; way < t->n_ways; way++) {
+		first = peali_timer_way(t, way)->first;
+		if (!first)
+			continue;
+		actor = peali_timer_entry(t, first - 1)->header.actor;
+		if (peali_timer_fits(w, peali_timer_way_to(w, actor, &gone)))
+			return 1;
+		if (!w->state->blocked)
+			w->state->blocked =
+				PEAL_BLOCKED(actor, 0, PEAL_BLOCKED_TIMER);
+	}
+	return 0;
+}
+
+/* After so many turns: whether there is something to be done for timers now. In
+ * a turn that waits it also says what it waits for. */
+PEALI_SLOW(int, peali_timers_ready, struct peal_worker *w, uint32_t turns)
+{
+	struct peal_timers *t = w->timers;
+	uint64_t now;
+
+	t->turns += turns;
+	if (t->fired) { /* the others' turn */
+		t->fired = 0;
+		return 0;
+	}
+	if (t->turns < t->every && !t->n_held)
+		return 0;
+	now = peal_clock_ns();
+	peali_timers_pace(w, now);
+	if (t->n_heap && peali_timer_heap(t)->due_ns <= now)
+		return 1;
+	return t->n_held && peali_timers_fit(w);
+}
+
+#if PEAL_ON_HOST
+/* One turn of waiting that ends when the next timer is due, if it sleeps. */
+static PEAL_UNUSED PEAL_NOINLINE void peali_timers_wait(struct peal_worker *w,
+							uint32_t looks)
+{
+	const struct peal_timers *t = w->timers;
+	struct peal_bell *bell = peali_bell_of(w, w->index);
+	uint64_t now = peal_clock_ns(), left = 0;
+
+	if (t->n_heap) {
+		if (peali_timer_heap(t)->due_ns > now)
+			left = (peali_timer_heap(t)->due_ns - now) / 1000;
+		if (left < bell->max_sleep_us) /* 0 would be the default */
+			bell->max_sleep_us = (uint32_t)left + 1;
+	}
+	peali_wait_turn(w, looks);
+	peali_wait_limit(w);
+}
+#endif
+
+/* ---- going out ----------------------------------------------------------- */
+
+/* Puts a message for which there is space. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_timer_put(struct peal_worker *w, uint32_t way, uint32_t place)
+{
+	const struct peal_timer_entry *entry =
+		peali_timer_entry(w->timers, place);
+	const uint8_t *message = peali_timer_message(w->timers, place);
+
+	if (PEAL_USES_POOLS && way >= w->params->n_workers) {
+		peali_pool_put(w, way - w->params->n_workers, entry->header,
+			       message, entry->length);
+		return;
+	}
+	peali_mail_put(w, way, &w->timers->lease, entry->header, message,
+		       entry->length);
+	peali_mail_sent(w, way);
+}
+
+/* A periodic one has sent: it waits for the first multiple that is to come. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_timer_again(struct peal_worker *w, uint32_t place, uint64_t now)
+{
+	struct peal_timer_entry *entry = peali_timer_entry(w->timers, place);
+	uint64_t missed = 0, due;
+
+	if (now - entry->due_ns >= entry->period_ns)
+		missed = (now - entry->due_ns) / entry->period_ns;
+	due = entry->due_ns + (missed + 1) * entry->period_ns;
+	entry->due_ns = due < entry->due_ns ? ~0ULL : due;
+	if (missed)
+		peali_timer_count(w, PEAL_TIMERS_MISSED, (int64_t)missed);
+	peali_timer_count(w, PEAL_TIMERS_TICKS, 1);
+	peali_timer_add(w->timers, place);
+}
+
+/* The first by a way goes out: 1; 0 there is no space. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_timer_go(struct peal_worker *w, uint32_t way, uint64_t now)
+{
+	struct peal_timers *t = w->timers;
+	uint32_t place = peali_timer_way(t, way)->first - 1;
+	struct peal_timer_entry *entry = peali_timer_entry(t, place);
+	uint32_t to;
+	int gone;
+
+	/* its actor may have gone since it was due */
+	to = peali_timer_way_to(w, entry->header.actor, &gone);
+	if (!peali_timer_fits(w, to))
+		return 0;
+	peali_timer_unhold(t, place);
+	peali_timer_count(w, PEAL_TIMERS_HELD, -1);
+	peali_timer_put(w, to, place);
+	if (entry->period_ns && !gone)
+		peali_timer_again(w, place, now);
+	else
+		peali_timer_over(w, place,
+				 entry->period_ns ? PEAL_TIMERS_GONE :
+						    PEAL_TIMERS_FIRED);
+	return 1;
+}
+
+/* Those that are due stand in line for space, in their order; asks' have it. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_timers_line_up(struct peal_worker *w, uint64_t now)
+{
+	struct peal_timers *t = w->timers;
+	uint32_t n, place;
+	int gone;
+
+	for (n = 0; n < PEALI_BURST && t->n_heap; n++) {
+		if (peali_timer_heap(t)->due_ns > now)
+			break;
+		place = peali_timer_heap(t)->place;
+		peali_timer_remove(t, 0);
+		if (peali_timer_entry(t, place)->header.flags &
+		    PEAL_FLAG_ANSWER) {
+			peali_ask_time_out(w, place);
+			continue;
+		}
+		peali_timer_hold(
+			t, place,
+			peali_timer_way_to(
+				w, peali_timer_entry(t, place)->header.actor,
+				&gone));
+		peali_timer_count(w, PEAL_TIMERS_HELD, 1);
+	}
+}
+
+/* Whoever ticks faster than it is handled is never idle: whether all inputs
+ * have ended is then asked here. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_timers_ask_end(struct peal_worker *w, uint32_t ticks)
+{
+	w->timers->ticks += ticks;
+	if (w->timers->ticks < PEALI_CONTROL_POLL_INTERVAL)
+		return;
+	w->timers->ticks = 0;
+	if (peali_inputs_over(w))
+		peali_timers_drained(w);
+}
+
+/* What is due goes out, as much of it as there is space for, up to a burst. */
+static PEAL_DEV PEAL_UNUSED inline void peali_timers_fire(struct peal_worker *w)
+{
+	struct peal_timers *t = w->timers;
+	uint64_t now = peal_clock_ns(), before = t->count[PEAL_TIMERS_TICKS];
+	uint32_t way, n;
+
+	w->state->idle = 0;
+	t->fired = 1;
+	peali_timers_line_up(w, now);
+	for (way = 0; way < t->n_ways && t->n_held; way++)
+		for (n = 0; n < PEALI_BURST && peali_timer_way(t, way)->first;
+		     n++)
+			if (!peali_timer_go(w, way, now))
+				break;
+	peali_timers_ask_end(w,
+			     (uint32_t)(t->count[PEAL_TIMERS_TICKS] - before));
+}
+
+/* Collective: the same by the leader. */
+PEALI_SLOW(void, peali_timers_turn, struct peal_worker *w)
+{
+	if (peal_is_leader(w))
+		peali_timers_fire(w);
+	peal_sync(w); /* all have read the turn before there is another one */
+}
+
+#endif

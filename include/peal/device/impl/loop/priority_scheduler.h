@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_PRIORITY_SCHEDULER_H
+#define PEAL_DEVICE_PRIORITY_SCHEDULER_H
+
+#include <peal/device/impl/worker/mail.h>
+
+/* Which source a worker tries next where some are of high priority, see
+ * priority.h. Aside from the loop, whose turns cost no more without such. For
+ * the leader; poll_inputs.h calls it. */
+
+/* What there is to take from beside inputs: the mailbox, which has its number
+ * where there are pools even if there is none, and the pools. */
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_other_sources(const struct peal_worker *w)
+{
+	if (PEAL_USES_POOLS)
+		return 1 + peali_pools(w);
+	return w->mailbox ? 1 : 0;
+}
+
+/* The input at the cursor is next, for so many messages at most. */
+static PEAL_DEV PEAL_INLINE void peali_burst_start(struct peal_worker *w,
+						   uint32_t n)
+{
+	if (n > w->state->burst_max)
+		n = w->state->burst_max;
+	w->state->burst_quota = w->state->burst_left = n;
+}
+
+/* Whether the mailbox of high priority has something. */
+PEALI_SLOW(int, peali_priority_mail_ready, const struct peal_worker *w)
+{
+	struct peal_mailbox *m = peali_priority_mailbox(w);
+
+	return m && peal_mailbox_ready(m);
+}
+
+/* Which sources are tried. */
+enum peali_source_order {
+	PEALI_ORDER_NORMAL_FIRST = 0, /* the others, as it is their turn */
+	PEALI_ORDER_PRIORITY_AFTER = 1, /* high ones, after those */
+	PEALI_ORDER_PRIORITY_FIRST = 2, /* high ones */
+	PEALI_ORDER_NORMAL_AFTER = 3 /* the others, after those */
+};
+
+static PEAL_DEV PEAL_INLINE int
+peali_order_is_priority(const struct peal_worker_state *s)
+{
+	return s->source_order == PEALI_ORDER_PRIORITY_FIRST ||
+	       s->source_order == PEALI_ORDER_PRIORITY_AFTER;
+}
+
+/* Takes inputs that are no high ones any more out of the list of those. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_priority_compact(struct peal_worker *w)
+{
+	const uint32_t both = PEAL_INPUT_USED | PEAL_INPUT_PRIORITY;
+	uint32_t i, n = 0;
+
+	for (i = 0; i < w->state->n_priority_inputs; i++)
+		if ((w->inputs[w->priority_inputs[i]].flags & both) == both)
+			w->priority_inputs[n++] = w->priority_inputs[i];
+	w->state->n_priority_inputs = n;
+}
+
+/* How many high sources there are; without any, all is as without priorities
+ * from the next turn on. */
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_priority_sources(const struct peal_worker *w)
+{
+	return w->state->n_priority_inputs + (w->params->priority_boxes != 0);
+}
+
+/* The cursor to the next high source; 0: all were tried. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_priority_next(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+
+	w->box = w->mailbox;
+	if (s->sources_tried)
+		s->priority_next++;
+	else
+		peali_priority_compact(w);
+	if (s->sources_tried >= peali_priority_sources(w))
+		return 0;
+	s->sources_tried++;
+	if (s->priority_next >= peali_priority_sources(w))
+		s->priority_next = 0;
+	if (s->priority_next < s->n_priority_inputs) {
+		s->cursor = w->priority_inputs[s->priority_next];
+	} else {
+		s->cursor = s->n_inputs;
+		w->box = peali_priority_mailbox(w);
+	}
+	return 1;
+}
+
+/* The same for the others. */
+static PEAL_DEV PEAL_UNUSED inline int peali_normal_next(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+	uint32_t sources = s->n_inputs + peali_other_sources(w);
+
+	if (s->sources_tried) {
+		s->normal_next++;
+		s->normal_run = 0;
+	}
+	w->box = w->mailbox;
+	for (; s->sources_tried < sources; s->normal_next++) {
+		s->sources_tried++;
+		if (s->normal_next >= sources)
+			s->normal_next = 0;
+		s->cursor = s->normal_next;
+		if (s->cursor >= s->n_inputs ||
+		    !(w->inputs[s->cursor].flags & PEAL_INPUT_PRIORITY))
+			return 1;
+	}
+	return 0;
+}
+
+/*
+ * The cursor to the source that is tried next in this turn, in which some were
+ * or, with `tried` 0, none was; 0: all were.
+ */
+PEALI_SLOW(int, peali_source_next, struct peal_worker *w, uint32_t tried)
+{
+	struct peal_worker_state *s = w->state;
+
+	if (!tried) {
+		s->sources_tried = 0;
+		s->source_order = peali_priority_left(s) > 0 ?
+					  PEALI_ORDER_PRIORITY_FIRST :
+					  PEALI_ORDER_NORMAL_FIRST;
+	}
+	while (!(peali_order_is_priority(s) ? peali_priority_next(w) :
+					      peali_normal_next(w))) {
+		s->sources_tried = 0;
+		if (s->source_order == PEALI_ORDER_PRIORITY_FIRST) {
+			s->source_order = PEALI_ORDER_NORMAL_AFTER;
+		} else if (s->source_order == PEALI_ORDER_NORMAL_FIRST) {
+			/* none of them has anything */
+			s->priority_mark = s->handled;
+			s->priority_next++;
+			s->source_order = PEALI_ORDER_PRIORITY_AFTER;
+		} else {
+			s->has_priority = peali_priority_sources(w) != 0;
+			return 0;
+		}
+	}
+	return 1;
+}
+
+/* A message of the source at the cursor is in hand. */
+PEALI_SLOW(void, peali_source_taken, struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+
+	s->burst_quota = s->burst_left = 0;
+	s->has_priority = peali_priority_sources(w) != 0;
+	if (!peali_order_is_priority(s))
+		peali_normal_had(w, 1);
+	else if (!s->mail) /* from an input: with others of its turn */
+		peali_burst_start(w, (uint32_t)peali_priority_left(s) - 1);
+}
+
+#endif

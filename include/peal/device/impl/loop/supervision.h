@@ -1,0 +1,371 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_SUPERVISION_H
+#define PEAL_DEVICE_SUPERVISION_H
+
+#include <peal/device/impl/worker/admit_message.h>
+#include <peal/device/impl/loop/control.h>
+#include <peal/device/impl/worker/dead_letter.h>
+#include <peal/device/impl/loop/poll_inputs.h>
+
+/*
+ * Supervisors. When a handler fails, its worker climbs from the actor to the
+ * first supervisor that may restart once more, and marks all that this one's
+ * strategy names, wherever they are. A marked actor restarts before its next
+ * message: its own worker fills its state again. So nobody waits for anybody,
+ * and no message is lost but the one that was failed on. A supervisor that had
+ * to restart too often gives up: its members are marked and stay so, their
+ * messages are dead, reason "down", until one above it, or the host, restarts.
+ *
+ * All of it is done between two turns, where it costs the loop no registers.
+ * What is counted in periods follows Erlang/OTP's supervisor: more than so many
+ * restarts within so long.
+ */
+
+/* ---- who is to restart -------------------------------------------------- */
+
+/* Members of a supervisor: `of` is 1 + its number, 0 nobody. */
+struct peali_restart_set {
+	uint32_t of, first, last;
+};
+
+/* Whether a member is below one of those. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_is_in_restart_set(const struct peal_worker *w, uint64_t member,
+			const struct peali_restart_set *f)
+{
+	uint32_t depth;
+
+	for (depth = 0; depth < PEAL_SUPERVISOR_DEPTH; depth++) {
+		if (PEAL_MEMBER_OF(member) == f->of)
+			return PEAL_MEMBER_ORDER(member) >= f->first &&
+			       PEAL_MEMBER_ORDER(member) <= f->last;
+		if (!peali_supervisor_above(w, &member))
+			return 0;
+	}
+	return 0;
+}
+
+/* Puts the time of a failure where the one before in turn has its, and says
+ * what that was. It tries again only where another has just done so. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t peali_exchange_time(uint64_t *when,
+								uint64_t now)
+{
+	uint64_t before;
+
+	do
+		before = peal_load_relaxed_dev(when);
+	while (!peal_cas_relaxed_dev(when, before, now));
+	return before;
+}
+
+/* Counts a failure: 1 if it is one too many for the period. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_restarts_exhausted(struct peal_supervisor_record *s)
+{
+	uint64_t n = peal_add_relaxed_dev(&s->failures, 1);
+	uint64_t now = peal_clock_ns() | 1, before;
+
+	if (!s->restarts)
+		return 1;
+	before = peali_exchange_time(&s->when[n % s->restarts], now);
+	/* the other may have read its clock later: this one was held up
+	 * since */
+	return before &&
+	       (before > now ? before - now : now - before) <= s->period_ns;
+}
+
+/*
+ * From an actor that has failed to the first supervisor that goes on: who
+ * begins anew with it. Where none goes on it is all of the last one's, which is
+ * given up as those below it. Nobody if it is to restart anyway, for the
+ * failure of another, or has been given up with it: that was counted. It alone
+ * is marked at once.
+ */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_escalate(struct peal_worker *w, uint64_t failure,
+	       struct peali_restart_set *f)
+{
+	uint32_t actor = (uint32_t)failure, depth;
+	uint64_t place = peali_actor_locate(w, &actor);
+	uint64_t member = peal_load_relaxed_dev(
+		&peali_supervision(w, PEAL_ACTOR_INDEX(actor))->member);
+
+	f->of = 0;
+	for (depth = 0;
+	     depth < PEAL_SUPERVISOR_DEPTH && !PEAL_ENTRY_NEEDS_RESTART(place);
+	     depth++) {
+		uint32_t of = PEAL_MEMBER_OF(member);
+		uint32_t order = PEAL_MEMBER_ORDER(member);
+		struct peal_supervisor_record *s =
+			peali_supervisor_above(w, &member);
+
+		if (!s || peal_load_relaxed_dev(&s->given_up)) {
+			/* who gives up may not have come to this one yet */
+			peali_mark_restart(w, actor);
+			return;
+		}
+		f->of = of;
+		f->first = 0;
+		f->last = 0xffffffffu;
+		peal_store_relaxed_dev(&s->last, failure);
+		if (!peali_restarts_exhausted(s)) {
+			if (s->strategy != PEAL_ONE_FOR_ALL)
+				f->first = order;
+			if (s->strategy == PEAL_ONE_FOR_ONE)
+				f->last = order;
+			if (f->last == f->first && !depth) {
+				peali_mark_restart(w, actor);
+				f->of = 0;
+			}
+			return;
+		}
+		peal_store_relaxed_dev(&s->given_up, 1);
+		/* R12: pairs with A12 in peali_is_given_up. */
+		peal_add_acqrel_dev(&s->gate, 1);
+	}
+}
+
+/* A supervisor restarts, and counts from then on. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_restart_clear(struct peal_supervisor_record *s)
+{
+	uint32_t i;
+
+	for (i = 0; i < PEAL_RESTARTS_MAX; i++)
+		peal_store_relaxed_dev(&s->when[i], 0);
+	peal_store_relaxed_dev(&s->given_up, 0);
+}
+
+/* And so do those below it, if they have given up. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_failure_clear(struct peal_worker *w, const struct peali_restart_set *f)
+{
+	uint32_t i;
+
+	for (i = 0; i < w->params->max_supervisors; i++) {
+		struct peal_supervisor_record *s = peali_supervisor(w, i);
+
+		if (peal_load_relaxed_dev(&s->given_up) &&
+		    peali_is_in_restart_set(
+			    w, peal_load_relaxed_dev(&s->member), f))
+			peali_restart_clear(s);
+	}
+}
+
+/* All lanes: marks the actors that are below. Those that have moved are found
+ * from their first entry, and from there alone: so each is marked once, even if
+ * it moves while this goes on. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_mark_restart_all(struct peal_worker *w, const struct peali_restart_set *f)
+{
+	uint64_t range =
+		peal_load_relaxed_dev(&peali_supervisor(w, f->of - 1)->range);
+	uint64_t i, place, end = range >> 32;
+
+	for (i = (uint32_t)range + (uint64_t)peal_lane(w); i < end;
+	     i += peal_lanes(w)) {
+		struct peal_actor_entry *entry = peali_entry(w, (uint32_t)i);
+
+		/* A11: pairs with R11 in peali_spawn_entries: the member is
+		 * this actor. */
+		place = peal_load_acquire_dev(&entry->location);
+		if (PEAL_ENTRY_HANDLER(place) == PEAL_NO_HANDLER ||
+		    (uint32_t)place & PEAL_ENTRY_MIGRATED_IN ||
+		    PEAL_ENTRY_WORKER(place) == PEAL_POOL_WORKER ||
+		    !peali_is_in_restart_set(
+			    w,
+			    peal_load_relaxed_dev(
+				    &peali_supervision(w, (uint32_t)i)->member),
+			    f))
+			continue;
+		peali_mark_restart(w, PEAL_ACTOR_GENERATION(place >> 32) |
+					      (uint32_t)i);
+	}
+}
+
+/* Whether an actor has a supervisor. */
+static PEAL_DEV PEAL_INLINE int peali_is_supervised(const struct peal_worker *w,
+						    uint32_t actor)
+{
+	return w->params->supervision &&
+	       peal_load_relaxed_dev(
+		       &peali_supervision(w, PEAL_ACTOR_INDEX(actor))->member);
+}
+
+/* Whether an actor without a supervisor ends by a failure: where there are
+ * monitors, unless it handles a pool's messages, which others then had to; and
+ * by that of its init. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_ends_by_failure(const struct peal_worker *w, uint32_t actor)
+{
+	uint32_t i;
+
+	if (peal_is_init(w))
+		return 1;
+	for (i = 0; i < peali_pools(w); i++)
+		if (w->pools[i].set && w->pools[i].member == 1 + actor)
+			return 0;
+	return w->params->monitors != 0;
+}
+
+/* The message in hand was failed on: 1 if that is the business of a supervisor
+ * or of monitors, which the worker comes to before anything else. For the
+ * leader. */
+static PEAL_DEV PEAL_INLINE int peali_note_failure(struct peal_worker *w,
+						   int error)
+{
+	struct peal_worker_state *s = w->state;
+	uint32_t actor = w->message.header.actor;
+
+	if (peal_is_exit(w) || (!peali_is_supervised(w, actor) &&
+				!peali_ends_by_failure(w, actor)))
+		return 0;
+	s->failure = (uint64_t)(uint32_t)error << 32 | actor;
+	s->burst_left = 0;
+	return 1;
+}
+
+/* The message in hand is dead: its handler has returned an error, or says that
+ * the actor has had it. An init or an exit is over. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_fail_message(struct peal_worker *w, int error)
+{
+	struct peal_link_consumer *c = 0;
+	uint32_t reason = PEAL_REASON_HANDLER;
+
+	if (w->state->mail == PEALI_HOOK) {
+		peali_hook_over(w);
+		return;
+	}
+	if (error == PEAL_EDUPLICATE)
+		reason = PEAL_REASON_DUPLICATE;
+	if (!w->state->mail)
+		c = &w->inputs[w->message.input].link;
+	peali_dead_letter(w, c, reason, error);
+	if (c) {
+		peal_link_release_dead(c, reason);
+		return;
+	}
+	if (reason == PEAL_REASON_DUPLICATE)
+		peal_store_relaxed_sys(
+			&w->status->mailbox_duplicates,
+			peal_load_relaxed_sys(&w->status->mailbox_duplicates) +
+				1);
+	peali_mail_done(w, error);
+}
+
+/* An actor without a supervisor has failed: it is over. */
+static PEAL_DEV PEAL_UNUSED inline void peali_fail_alone(struct peal_worker *w,
+							 uint64_t failure)
+{
+	uint32_t actor = (uint32_t)failure;
+
+	peali_mark_restart(w, actor);
+	peali_monitors_ended(w, actor, 1, PEAL_DOWN_FAILED,
+			     (int32_t)(failure >> 32));
+}
+
+/*
+ * Monitors of an actor that has failed and of those that are marked with it:
+ * what is due is what has become of them. It does not count whether the mark is
+ * still there, as they may have restarted.
+ */
+PEALI_SLOW(void, peali_monitors_supervised, struct peal_worker *w,
+	   const struct peali_restart_set *f, uint32_t failed, int error)
+{
+	uint64_t state, member;
+	uint32_t place, actor;
+
+	if (!peali_monitors(w) || !w->params->supervision)
+		return;
+	/* R13: as in peali_monitors_ended. */
+	peal_add_acqrel_dev(&peali_monitors(w)->gate, 1);
+	for (place = 0; peali_monitor_next(w, &place, &state); place++) {
+		actor = (uint32_t)peal_load_relaxed_dev(
+			&peali_monitor(w, place)->who);
+		peali_actor_locate(w, &actor);
+		member = peal_load_relaxed_dev(
+			&peali_supervision(w, PEAL_ACTOR_INDEX(actor))->member);
+		if (!member ||
+		    (actor != failed &&
+		     !(f->of && peali_is_in_restart_set(w, member, f))))
+			continue;
+		if (peali_is_given_up(w, member))
+			peali_monitor_due(w, place, state, PEAL_DOWN_GIVEN_UP,
+					  error);
+		else if (PEAL_MONITOR_FLAGS(state) & PEAL_MONITOR_RESTARTS)
+			peali_monitor_due(w, place, state, PEAL_DOWN_RESTARTED,
+					  error);
+	}
+}
+
+/* A record that was due is done with. */
+static PEAL_DEV PEAL_UNUSED inline void peali_down_over(struct peal_worker *w,
+							uint32_t place)
+{
+	peali_monitor_free(w, place);
+	/* R17: pairs with A17 in peali_downs_open: who sees that it is no more
+	 * sees the ticket of its message, and what else it has made due. */
+	peal_add_acqrel_dev(&peali_monitors(w)->open, ~0ULL);
+}
+
+/* The leader's part of peali_supervise. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_supervise_leader(struct peal_worker *w, struct peali_restart_set *f)
+{
+	struct peal_worker_state *s = w->state;
+
+	s->deferred_action = 0;
+	s->idle = 0;
+	w->fits_left = 0;
+	if (s->failure && !peali_is_supervised(w, (uint32_t)s->failure)) {
+		peali_fail_alone(w, s->failure);
+	} else if (s->failure) {
+		peali_escalate(w, s->failure, f);
+	} else {
+		f->of = 1 + s->deferred_arg;
+		peali_restart_clear(peali_supervisor(w, s->deferred_arg));
+	}
+	if (f->of &&
+	    !peal_load_relaxed_dev(&peali_supervisor(w, f->of - 1)->given_up))
+		peali_failure_clear(w, f);
+}
+
+/* Collective: marks what the leader knows of. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_mark_restart_set(struct peal_worker *w, struct peali_restart_set *f)
+{
+	f->of = (uint32_t)peal_broadcast(w, f->of);
+	f->first = (uint32_t)peal_broadcast(w, f->first);
+	f->last = (uint32_t)peal_broadcast(w, f->last);
+	if (f->of)
+		peali_mark_restart_all(w, f);
+	peal_sync(w);
+}
+
+/* Collective: an actor has failed on the message in hand, s->failure; or the
+ * host wants a supervisor's to restart. Once the message is counted as dead
+ * those that restart are marked. */
+PEALI_SLOW(void, peali_supervise, struct peal_worker *w)
+{
+	struct peali_restart_set f = { 0, 0, 0xffffffffu };
+
+	if (peal_is_leader(w))
+		peali_supervise_leader(w, &f);
+	peali_mark_restart_set(w, &f);
+	if (!peal_is_leader(w))
+		return;
+	peal_fence_acquire_dev(); /* it knows its own actors' marks at once */
+	peali_monitors_supervised(w, &f,
+				  w->state->failure ?
+					  (uint32_t)w->state->failure :
+					  PEAL_MONITOR_HOST,
+				  (int32_t)(w->state->failure >> 32));
+	if (w->state->failure)
+		peali_fail_message(w, (int32_t)(w->state->failure >> 32));
+	else
+		peali_control_done(w, &w->message, 0);
+	w->state->failure = 0;
+}
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_SUBSCRIBE_H
+#define PEAL_DEVICE_SUBSCRIBE_H
+
+#include <peal/device/link_consumer.h>
+#include <peal/device/topic_subscriber.h>
+
+/*
+ * A topic as a worker's input; see topic.h for the protocol. The input's link
+ * is none: its state says so, and no tag is the one that it expects, so that
+ * the loop comes here the slow way, and a link loses nothing by it. What is
+ * used of it: the slot that is polled, and the counts. For the leader.
+ */
+
+/** A subscription; private to its worker. Its two stages lie behind it. */
+struct peal_subscription {
+	struct peal_topic_subscriber at;
+	struct peal_topic *topic;
+	struct peal_topic_counts *counts;
+	const uint64_t *bell; /* host only: address of the publisher's; or 0 */
+	uint64_t end; /* the topic's when it joined */
+	uint8_t *payload; /* of the message that is held */
+	struct peal_topic_received got; /* the rest of it */
+	uint32_t actor; /* who gets the messages */
+	uint32_t lapped; /* 1: found some lost at the latest look */
+	uint64_t lost_said; /* in the counts */
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_subscription) % 16 == 0, "stages follow");
+
+/* The slot that is polled is that of the next message. */
+static PEAL_DEV PEAL_INLINE void
+peali_subscribe_place(struct peal_link_consumer *link,
+		      const struct peal_subscription *s)
+{
+	link->slot = peali_topic_slot(s->topic, s->at.number);
+	link->lap = peali_topic_lap(s->topic, s->at.number);
+}
+
+/* Joins the topic, and makes an input's link the topic's. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_subscribe_begin(struct peal_link_consumer *link,
+		      struct peal_subscription *s,
+		      const struct peal_topic_view *view)
+{
+	struct peal_topic *t = (struct peal_topic *)(uintptr_t)view->topic;
+	uint8_t *stage = (uint8_t *)(s + 1);
+	int result;
+
+	s->topic = t;
+	s->counts = (struct peal_topic_counts *)(uintptr_t)view->counts;
+	s->bell = (const uint64_t *)(uintptr_t)view->bells;
+	s->payload = stage + PEAL_TOPIC_STAGE(t->slot_bytes);
+	s->got.missed = 0;
+	s->lapped = 0;
+	s->lost_said = 0;
+	s->actor = view->actor;
+	s->end = peal_load_relaxed_dev(&t->end);
+	result = peal_topic_join(t, &s->at, view->cursor, (int)view->oldest,
+				 stage);
+	if (result)
+		return result;
+	peal_store_relaxed_sys(&s->counts->first, s->at.number);
+	link->head = link->slab_head = link->slab_next = 0;
+	link->slab_sent = link->credit_sent = 0;
+	link->wrap = link->credit_due = ~0ULL; /* never */
+	link->expect = PEALI_EXPECT_NOTHING;
+	link->slot_bytes = 0; /* a release goes nowhere */
+	link->policy = t->policy;
+	link->state = PEALI_STATE_TOPIC;
+	link->sequence = link->delivered = link->delivered_bytes = 0;
+	link->counts = &s->counts->link;
+	link->source = 0;
+	link->more = 0;
+	peali_subscribe_place(link, s);
+	return 0;
+}
+
+/* Wakes the publisher, which may wait for what this subscriber has told. */
+static PEAL_DEV PEAL_INLINE void
+peali_subscribe_ring(const struct peal_subscription *s)
+{
+#if PEAL_ON_HOST
+	if (s->bell)
+		peal_bell_ring(peal_load_relaxed_sys(s->bell));
+#else
+	(void)s;
+#endif
+}
+
+/* Tells what was taken. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_subscribe_flush(struct peal_subscription *s)
+{
+	if (s->at.told == s->at.number)
+		return;
+	peal_topic_flush(&s->at);
+	peali_subscribe_ring(s);
+}
+
+/* Whether there may be something to take, be it that it was overwritten. */
+static PEAL_DEV PEAL_INLINE int
+peali_subscribe_ready(struct peal_link_consumer *link,
+		      const struct peal_subscription *s)
+{
+	return peal_link_ready(link) ||
+	       (s->topic->mode == PEAL_TOPIC_OVERWRITE &&
+		peal_load_relaxed_dev(&s->topic->tail) != s->at.number);
+}
+
+/* Takes the next message into its stage, if there is one. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_subscribe_take(struct peal_link_consumer *link,
+		     struct peal_subscription *s)
+{
+	uint64_t told = s->at.told;
+
+	peal_topic_take(s->topic, &s->at, s->payload, s->topic->message_bytes,
+			&s->got);
+	if (s->at.lost != s->lost_said) {
+		s->lost_said = s->at.lost;
+		s->lapped = 1;
+		peali_store_count(&s->counts->missed, s->at.lost);
+	}
+	if (s->at.told != told)
+		peali_subscribe_ring(s);
+	peali_subscribe_place(link, s);
+}
+
+/* Whether a message was taken that no handler has had. */
+static PEAL_DEV PEAL_INLINE int
+peali_subscribe_holds(const struct peal_link_consumer *link,
+		      const struct peal_subscription *s)
+{
+	return s->at.taken != link->sequence;
+}
+
+/*
+ * Looks at the next message: 1 and *m, which is held until the link's release;
+ * 0 there is none. Its header names the subscriber as the receiver.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_subscribe_peek(struct peal_link_consumer *link,
+		     struct peal_subscription *s, struct peal_message *m)
+{
+	s->lapped = 0;
+	if (!peali_subscribe_holds(link, s) && peali_subscribe_ready(link, s))
+		peali_subscribe_take(link, s);
+	if (!peali_subscribe_holds(link, s))
+		return 0;
+	m->header.actor = s->actor;
+	m->header.type = s->got.type;
+	m->header.flags = s->got.flags;
+	m->data = s->payload;
+	m->length = s->got.length;
+	m->sequence = link->sequence;
+	m->kind = peali_kind(PEAL_KIND_DATA, m->header);
+	return 1;
+}
+
+/* The input has ended. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_subscribe_end(struct peal_link_consumer *link,
+		    struct peal_subscription *s)
+{
+	peali_consumer_close(link, PEAL_EEND);
+	peal_topic_leave(&s->at);
+	peali_subscribe_ring(s);
+	peali_store_count(&s->counts->ended, 1 + s->at.number);
+}
+
+/*
+ * Nothing is there: whether that is the end. `last`: the publisher is gone, so
+ * that what it has begun is never whole.
+ */
+static PEAL_DEV PEAL_INLINE int
+peali_subscribe_over(struct peal_link_consumer *link,
+		     struct peal_subscription *s, int last)
+{
+	/* all below it were published before it was, and were taken */
+	uint64_t end = peal_load_relaxed_dev(&s->topic->end);
+
+	if ((!last || s->lapped) && (end == s->end || end != 1 + s->at.number))
+		return 0;
+	peali_subscribe_end(link, s);
+	return 1;
+}
+
+#endif

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_ACTOR_SLOTS_H
+#define PEAL_DEVICE_ACTOR_SLOTS_H
+
+#include <peal/device/monitor.h>
+
+/*
+ * The actor slots of a worker, for actors that its handlers make: which of them
+ * are free, and who has them. Nobody else writes their entries, but for the
+ * mark.
+ *
+ * Rooms that were never used come first, then those that are free the longest:
+ * so it takes long until an address is given again. Free ones are in line, each
+ * with the next one's in the place of its state's address. For the leader.
+ */
+
+/* Whether an entry is one of the worker's actor slots. */
+static PEAL_DEV PEAL_INLINE int peali_is_actor_slot(const struct peal_worker *w,
+						    uint32_t index)
+{
+	const struct peal_kernel_params *p = w->params;
+
+	return index - p->first_actor_slot - w->index * p->max_spawned_actors <
+		       p->max_spawned_actors &&
+	       index >= p->first_actor_slot;
+}
+
+/* Says to the host who has a slot. */
+static PEAL_DEV PEAL_INLINE void
+peali_actor_slot_publish(const struct peal_worker *w, uint32_t actor,
+			 uint32_t handler, uint32_t share_ports_with)
+{
+	uint64_t *room =
+		(uint64_t *)(uintptr_t)w->params->actor_slots +
+		(PEAL_ACTOR_INDEX(actor) - w->params->first_actor_slot);
+
+	peal_store_relaxed_sys(room, PEAL_ACTOR_SLOT(actor, handler,
+						     share_ports_with));
+}
+
+/* It is the last one in line from now on. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_actor_slot_free(struct peal_worker *w, uint32_t index)
+{
+	struct peal_worker_state *s = w->state;
+
+	peali_entry(w, index)->state = 0;
+	if (s->actor_slot_last)
+		peali_entry(w, s->actor_slot_last - 1)->state =
+			1 + (uint64_t)index;
+	else
+		s->actor_slot_first = 1 + index;
+	s->actor_slot_last = 1 + index;
+}
+
+/* What an actor had that has ended itself is free with the next message, when
+ * its handler has returned. */
+static PEAL_DEV PEAL_INLINE void peali_actor_slot_settle(struct peal_worker *w)
+{
+	struct peal_worker_state *s = w->state;
+
+	if (!s->leaving || s->leaving_at == s->handled)
+		return;
+	peali_actor_slot_free(w, s->leaving - 1);
+	s->leaving = 0;
+}
+
+/* A slot that is free, which nobody else has from now on: 1 + its entry's
+ * index; 0: there is none. */
+static PEAL_DEV PEAL_UNUSED inline uint32_t
+peali_actor_slot_take(struct peal_worker *w)
+{
+	const struct peal_kernel_params *p = w->params;
+	struct peal_worker_state *s = w->state;
+	uint32_t room;
+
+	peali_actor_slot_settle(w);
+	if (s->actor_slots_used < p->max_spawned_actors)
+		return 1 + p->first_actor_slot +
+		       w->index * p->max_spawned_actors + s->actor_slots_used++;
+	room = s->actor_slot_first;
+	if (!room)
+		return 0;
+	s->actor_slot_first = (uint32_t)peali_entry(w, room - 1)->state;
+	if (!s->actor_slot_first)
+		s->actor_slot_last = 0;
+	return room;
+}
+
+/* Ends the actor that has a slot of this worker: 0, and the slot is nobody's
+ * but not free yet; PEAL_ENOENT it has ended before. Who has it next has
+ * another address. */
+PEALI_SLOW(int, peali_actor_slot_end, struct peal_worker *w, uint32_t actor)
+{
+	uint32_t index = PEAL_ACTOR_INDEX(actor), next = actor >> 24;
+	struct peal_actor_entry *entry = peali_entry(w, index);
+
+	if (!PEAL_ENTRY_IS_OF(peal_load_relaxed_dev(&entry->location), actor))
+		return PEAL_ENOENT;
+	next = (next + !PEALI_SIM_FAULT(SAME_ADDRESS)) % PEAL_ACTOR_GENERATIONS
+		       << 24 |
+	       index;
+	peal_store_relaxed_dev(&entry->location,
+			       PEAL_ENTRY(next, w->index, PEAL_NO_HANDLER));
+	peali_actor_slot_publish(w, next, PEAL_ACTOR_SLOT_FREE, 0);
+	if (entry->shares)
+		peali_entry(w, PEAL_ACTOR_INDEX(entry->shares))->shares--;
+	w->fits_left = 0;
+	peal_store_relaxed_sys(&w->status->retired, ++w->state->retired);
+	peali_monitors_ended(w, actor, 1, PEAL_DOWN_RETIRED, 0);
+	return 0;
+}
+
+#endif

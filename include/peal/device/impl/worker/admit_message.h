@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_ADMIT_MESSAGE_H
+#define PEAL_DEVICE_ADMIT_MESSAGE_H
+
+#include <peal/device/impl/worker/pool.h>
+
+/*
+ * Whether a worker can handle a message now: its actor is alive, and there is
+ * space for all that it may emit and tell. For the leader; poll_inputs.h calls
+ * it.
+ */
+
+/*
+ * Whether what the actor tells fits, into mailboxes and pools. What comes from
+ * elsewhere than the mailbox leaves what a worker keeps, so that mail is
+ * handled whatever else has been sent: who waits for its answer does not take
+ * the space from who has to give it. What comes by a forwarding link was mail
+ * where it came from.
+ */
+PEALI_SLOW(int, peali_sends_fit, struct peal_worker *w, uint32_t tells)
+{
+	uint32_t from = w->state->cursor, i;
+	int mail = from == w->state->n_inputs, fit = 1;
+
+	for (i = 0; i < peali_pools(w); i++)
+		if (w->pools[i].set)
+			fit &= peali_pool_fits(&w->pools[i], tells);
+	if (!w->params->mailboxes)
+		return fit; /* peal_tell says PEAL_ENOTSUP */
+	return fit &
+	       (mail ? peal_admission_admit(peali_admission(w),
+					    &w->state->mail_lease, tells, 1) :
+		       peali_links_fit(
+			       w, tells,
+			       from < w->state->n_inputs &&
+				       peali_is_fwd_link(&w->inputs[from])));
+}
+
+/*
+ * What an entry says of its actor. Only its worker changes that, but for the
+ * mark: on a GPU a plain load, from the L1 cache, never says that an actor is
+ * this worker's which is not, and of a mark that another has set it knows at
+ * the next look at the control words.
+ */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_entry_location(const struct peal_actor_entry *entry)
+{
+#if PEAL_ON_HOST
+	return peal_load_relaxed_dev(&entry->location);
+#else
+	return entry->location;
+#endif
+}
+
+/* The live actor of a number that can have messages now, or 0. */
+static PEAL_DEV PEAL_INLINE struct peal_actor_entry *
+peali_actor(const struct peal_worker *w, uint32_t actor)
+{
+	uint32_t index = PEAL_ACTOR_INDEX(actor);
+	struct peal_actor_entry *entry =
+		(struct peal_actor_entry *)(uintptr_t)w->params->actors + index;
+	uint64_t place;
+
+	if (PEAL_UNLIKELY(index >= w->params->max_actors))
+		return 0;
+	place = peali_entry_location(entry);
+	if (PEAL_UNLIKELY(PEAL_ENTRY_IS_CLOSED(place)) ||
+	    PEAL_UNLIKELY((uint32_t)(place >> 32) !=
+			  (PEAL_ACTOR_GENERATION(actor) | w->index)))
+		return 0;
+	return entry;
+}
+
+/* How often `emits` more messages fit into a port; 0 not now. */
+static PEAL_DEV PEAL_INLINE uint64_t peali_port_fits(struct peal_output *o,
+						     uint32_t emits)
+{
+	uint64_t free = o->link.limit - o->link.tail;
+
+	/* never so for a port without a link, nor before a SEAL */
+	if (PEAL_LIKELY(peali_link_fits_slots(&o->link, emits)))
+		return emits == 1 ? free : emits ? free / emits : PEALI_BURST;
+	if (o->link.state == PEALI_STATE_TOPIC)
+		return peali_publish_fits(o->topic, emits);
+	return o->used && !o->switching && peal_link_fits(&o->link, emits);
+}
+
+#if PEAL_ON_HOST
+/* So many messages ahead an actor's entry is fetched, and half as many its
+ * state: what it takes until memory has answered. */
+#define PEALI_AHEAD 16
+/* Messages without another look, if so many were not there. */
+#define PEALI_AHEAD_PAUSE 32
+
+/* Whose message lies that far behind the one in hand; 0: it is not there yet,
+ * or nobody's, or the ring is shorter. */
+static PEAL_INLINE struct peal_actor_entry *
+peali_actor_ahead(const struct peal_worker *w,
+		  const struct peal_link_consumer *c, uint32_t ahead)
+{
+	uint8_t *slot = c->slot + (uint64_t)ahead * c->slot_bytes;
+	uint32_t actor, lap = c->lap;
+	struct peal_slot_view view;
+
+	if (ahead >> c->capacity_log2)
+		return 0;
+	if (c->head + ahead >= c->wrap) {
+		slot -= (uint64_t)c->slot_bytes << c->capacity_log2;
+		lap++;
+	}
+	/* its acquire: who sends wrote the header with a plain store */
+	if (!peal_slot_peek(slot, lap, &view))
+		return 0;
+	__builtin_memcpy(&actor, view.content, sizeof(actor));
+	actor = PEAL_ACTOR_INDEX(actor);
+	if (actor >= w->params->max_actors)
+		return 0;
+	return (struct peal_actor_entry *)(uintptr_t)w->params->actors + actor;
+}
+
+/*
+ * Messages for one actor after another: memory that later ones need is fetched
+ * while this one is handled. Where the link holds so many that it pays; who
+ * sends is not disturbed by looks at slots that it is about to write.
+ */
+static PEAL_UNUSED PEAL_INLINE void peali_fetch_ahead(struct peal_worker *w)
+{
+	const struct peal_input *in = &w->inputs[w->state->cursor];
+	const struct peal_actor_entry *far, *near;
+
+	if (w->ahead_pause) {
+		w->ahead_pause--;
+		return;
+	}
+	if (w->state->cursor >= w->state->n_inputs ||
+	    in->link.policy != PEAL_POLICY_SEQUENCE || in->link.state)
+		return;
+	far = peali_actor_ahead(w, &in->link, PEALI_AHEAD);
+	if (!far) {
+		w->ahead_pause = PEALI_AHEAD_PAUSE;
+		return;
+	}
+	__builtin_prefetch(far);
+	near = peali_actor_ahead(w, &in->link, PEALI_AHEAD / 2);
+	/* its own worker alone writes an entry */
+	if (near && PEAL_ENTRY_WORKER(peal_load_relaxed_dev(&near->location)) ==
+			    w->index)
+		__builtin_prefetch((const void *)(uintptr_t)near->state, 1);
+}
+#endif
+
+/*
+ * Whether the actor of that number can handle a message now: 1 and w->actor, 0
+ * not now, -1 there is no such actor. Finds out for how many messages in a row
+ * that will be so.
+ */
+PEALI_HOST_SLOW(int, peali_actor_choose, struct peal_worker *w, uint32_t number)
+{
+	struct peal_actor_entry *actor = peali_actor(w, number);
+	uint64_t room = PEALI_BURST;
+	uint32_t port;
+
+	w->fits_left = 0;
+#if PEAL_ON_HOST
+	peali_fetch_ahead(w);
+#endif
+	if (!actor)
+		return -1;
+	for (port = 0; port < actor->ports; port++) {
+		struct peal_output *o = &w->outputs[actor->port_base + port];
+		uint64_t fits = peali_port_fits(o, actor->emits);
+
+		if (!fits) {
+			w->state->blocked =
+				PEAL_BLOCKED(number, !o->used, port);
+			return 0;
+		}
+		if (fits < room)
+			room = fits;
+	}
+	if (actor->tells && !peali_sends_fit(w, actor->tells)) {
+		w->state->blocked = PEAL_BLOCKED(number, 0, PEAL_BLOCKED_MAIL);
+		return 0;
+	}
+	w->actor = actor;
+	w->fits_actor = number;
+	w->fits_left = actor->tells ? 0 : (uint32_t)room - 1;
+	return 1;
+}
+
+/* The same, mostly without a look: a burst tends to be for one actor. */
+static PEAL_DEV PEAL_INLINE int peali_actor_take(struct peal_worker *w,
+						 uint32_t number)
+{
+	if (PEAL_UNLIKELY(!w->fits_left) ||
+	    PEAL_UNLIKELY(number != w->fits_actor))
+		return peali_actor_choose(w, number);
+	w->fits_left--;
+	return 1;
+}
+
+#endif

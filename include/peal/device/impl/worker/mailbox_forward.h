@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_MAILBOX_FORWARD_H
+#define PEAL_DEVICE_MAILBOX_FORWARD_H
+
+#include <peal/device/impl/worker/admit_message.h>
+#include <peal/device/tell.h>
+#include <peal/device/impl/worker/actor_resolve.h>
+
+/*
+ * What comes by a link for an actor of another worker than the link leads to:
+ * the worker puts it into that one's mailbox. It is one producer there, so what
+ * comes by one link for one actor stays in order. An actor that has moved from
+ * this worker is such a one, by its next number. What a link of high priority
+ * brings goes into the mailbox of high priority if the kernel has those. For
+ * the leader; poll_inputs.h calls it.
+ */
+
+/* Whether an actor is another worker's of the kernel. */
+static PEAL_DEV PEAL_INLINE int peali_is_elsewhere(const struct peal_worker *w,
+						   uint32_t actor)
+{
+	const struct peal_actor_entry *entry =
+		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		PEAL_ACTOR_INDEX(actor);
+	uint64_t place;
+
+	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
+		return 0;
+	place = peal_load_relaxed_dev(&entry->location);
+	return PEAL_ENTRY_IS_OF(place, actor) &&
+	       PEAL_ENTRY_WORKER(place) != w->index &&
+	       PEAL_ENTRY_WORKER(place) != PEAL_POOL_WORKER;
+}
+
+/* How much further on the boxes lie that messages of an input go to. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_mail_forward_offset(
+	const struct peal_worker *w, const struct peal_input *in)
+{
+	return peali_input_is_priority(in) ? w->params->priority_boxes : 0;
+}
+
+/* Whether the message in w->message, of that input, can be passed on now: 1 +
+ * the box that it goes to; 0 there is no space; -1 it is for no other worker's
+ * actor. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_mail_forward_fits(struct peal_worker *w, const struct peal_input *in)
+{
+	const struct peal_actor_entry *actors =
+		(const struct peal_actor_entry *)(uintptr_t)w->params->actors;
+	int moved = peali_message_redirect(w);
+	uint32_t actor = w->message.header.actor, box;
+	uint64_t place;
+
+	/* one that has moved may have come back, from another kernel */
+	if (!moved && !peali_is_elsewhere(w, actor))
+		return -1;
+	place = peal_load_relaxed_dev(
+		&actors[PEAL_ACTOR_INDEX(actor)].location);
+	if (!PEAL_ENTRY_IS_OF(place, actor))
+		return -1;
+	box = PEAL_ENTRY_WORKER(place) + peali_mail_forward_offset(w, in);
+	if (peali_mail_open(w, box) &&
+	    peali_links_fit(w, 1, peali_is_fwd_link(in)))
+		return 1 + (int)box;
+	w->state->blocked = PEAL_BLOCKED(actor, 0, PEAL_BLOCKED_MAIL);
+	return 0;
+}
+
+/* Whether the message in w->message is for an actor with a limit. */
+static PEAL_DEV PEAL_INLINE int
+peali_mail_forward_counts(const struct peal_worker *w)
+{
+	return PEAL_UNLIKELY(w->params->limits != 0) &&
+	       peali_limit_of(w, w->message.header.actor);
+}
+
+/* What has become of an input's message: nothing yet; or it is in a box; else
+ * it is dead, for that reason. */
+#define PEALI_FORWARD_BLOCKS (-1)
+#define PEALI_FORWARDED 0
+
+/* Passes one message of an input on to an actor with a limit, if there is a
+ * slot for it. Who calls sends the letter about one that is dead: nothing else
+ * shall be kept in registers meanwhile. */
+PEALI_SLOW(int, peali_mail_forward_limited, struct peal_worker *w,
+	   struct peal_input *in)
+{
+	struct peal_message *m = &w->message;
+	uint64_t place = peali_limit_entry_word(w, m->header.actor);
+	uint32_t box =
+		PEAL_ENTRY_WORKER(place) + peali_mail_forward_offset(w, in);
+	struct peal_header header = m->header;
+	int result;
+
+	if (m->length > w->mailbox->message_bytes)
+		return PEAL_REASON_TOO_LONG;
+	result = peali_limit_enter(w, place, header.actor);
+	if (result == PEAL_ENOSPC)
+		return PEAL_REASON_FULL;
+	if (result)
+		return PEALI_FORWARD_BLOCKS;
+	header.flags |= PEAL_FLAG_COUNTED;
+	peali_mail_put(w, box, &w->state->mail_lease, header, m->data,
+		       m->length);
+	peali_mail_sent(w, box);
+	peal_link_release(&in->link, m);
+	return PEALI_FORWARDED;
+}
+
+/* Puts the message in w->message into a box, in which there is a slot for it;
+ * else it is longer than those take. Out of line: so it costs the loop no
+ * registers. */
+PEALI_SLOW(int, peali_mail_forward_put, struct peal_worker *w, uint32_t box)
+{
+	return peali_mail_put(w, box, &w->state->mail_lease, w->message.header,
+			      w->message.data, w->message.length);
+}
+
+/* Passes messages of an input on, up to a burst or to one for an actor with a
+ * limit; the first is in w->message, and there is space for it. */
+static PEAL_DEV PEAL_INLINE void peali_mail_forward_burst(struct peal_worker *w,
+							  struct peal_input *in)
+{
+	struct peal_message *m = &w->message;
+	uint32_t n, most = peali_moves(w, peali_input_is_priority(in));
+	int to = (int)w->state->forward_to;
+
+	for (n = 0; n < most; n++) {
+		if (n)
+			to = peali_mail_forward_fits(w, in);
+		if (to <= 0 || peali_mail_forward_counts(w))
+			break;
+		if (peali_mail_forward_put(w, (uint32_t)to - 1)) {
+			peali_input_dead(w, in, PEAL_REASON_TOO_LONG);
+		} else {
+			peali_mail_sent(w, (uint32_t)to - 1);
+			peal_link_release(&in->link, m);
+		}
+		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB) {
+			n++; /* the next turn sees what it is */
+			break;
+		}
+	}
+	peali_passed(w, peali_input_is_priority(in), n);
+}
+
+/* The leader's part of peali_mail_forward. */
+static PEAL_DEV PEAL_INLINE void peali_mail_forward_turn(struct peal_worker *w)
+{
+	struct peal_input *in = &w->inputs[w->state->deferred_arg];
+	int became;
+
+	w->state->deferred_action = 0;
+	w->state->idle = 0;
+	if (!peali_mail_forward_counts(w)) {
+		peali_mail_forward_burst(w, in);
+		return;
+	}
+	became = peali_mail_forward_limited(w, in);
+	if (became == PEALI_FORWARD_BLOCKS)
+		return;
+	peali_passed(w, peali_input_is_priority(in), 1);
+	if (became != PEALI_FORWARDED)
+		peali_input_dead(w, in, (uint32_t)became);
+}
+
+/* Collective: passes messages of the input on that a turn has found. Between
+ * two turns, where it costs the loop no registers. */
+PEALI_SLOW(void, peali_mail_forward, struct peal_worker *w)
+{
+	if (peal_is_leader(w))
+		peali_mail_forward_turn(w);
+	peal_sync(w); /* all have read the turn before there is another one */
+}
+
+#endif

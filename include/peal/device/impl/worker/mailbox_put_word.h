@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_MAILBOX_PUT_WORD_H
+#define PEAL_DEVICE_MAILBOX_PUT_WORD_H
+
+#include <peal/device/tell.h>
+
+/* Telling a message that has a word in front of its payload, a deadline or the
+ * number of an ask, without a copy of both. For the leader. */
+
+/* Into a pool; it is counted as told. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_pool_put_word(struct peal_worker *w, uint32_t pool,
+		    struct peal_header header, uint64_t first, const void *data,
+		    uint64_t bytes)
+{
+	struct peal_pool_place *p = &w->pools[pool];
+	struct peal_work *q;
+	uint64_t number = 0;
+	int result;
+
+	if (pool >= peali_pools(w) || !p->set)
+		return PEAL_ENOENT;
+	q = peali_pool_shard(p, w->index);
+	if (sizeof(first) + bytes > q->message_bytes)
+		return PEAL_EMSGSIZE;
+	result = peal_work_take_tickets(q, &p->producer, 1, &number);
+	if (result)
+		return result;
+	peali_slot_put_word(peali_policy(q->policy), peali_work_slot(q, number),
+			    q->slot_bytes, peali_work_lap(q, number), header,
+			    first, data, (uint32_t)bytes);
+	peali_pool_wake(w, p);
+	return 0;
+}
+
+/* Into a worker's mailbox; it is counted as told. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_mailbox_put_word(struct peal_worker *w, uint32_t worker,
+		       struct peal_header header, uint64_t first,
+		       const void *data, uint64_t bytes)
+{
+	struct peal_mailbox *m = peali_mailbox(w, worker);
+	uint64_t number;
+
+	if (sizeof(first) + bytes > m->message_bytes)
+		return PEAL_EMSGSIZE;
+	if (!w->state->mail_lease.granted)
+		return PEAL_EAGAIN;
+	number = peali_mail_ticket(w, worker, &w->state->mail_lease);
+	peali_slot_put_word(peali_policy(m->policy),
+			    peali_mailbox_slot(m, number), m->slot_bytes,
+			    peali_mailbox_lap(m, number), header, first, data,
+			    (uint32_t)bytes);
+#if PEAL_ON_HOST
+	peal_bell_ring((uint64_t)(uintptr_t)peali_bell_of(w, worker));
+#endif
+	return 0;
+}
+
+/* The same for an actor with a limit. */
+PEALI_SLOW(int, peali_tell_word_limited, struct peal_worker *w, uint64_t place,
+	   struct peal_header header, uint64_t first, const void *data,
+	   uint64_t bytes)
+{
+	int result =
+		peali_limit_admit(w, place, sizeof(first), header, data, bytes);
+
+	if (result)
+		return result > 0 ? 0 : result;
+	header.flags |= PEAL_FLAG_COUNTED;
+	return peali_mailbox_put_word(w, PEAL_ENTRY_WORKER(place), header,
+				      first, data, bytes);
+}
+
+/* peali_tell of such a message; its header says what the word is. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_tell_word(struct peal_worker *w, uint64_t first,
+		struct peal_header header, const void *data, uint64_t bytes)
+{
+	const struct peal_actor_entry *entry =
+		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		PEAL_ACTOR_INDEX(header.actor);
+	uint64_t place;
+	int result;
+
+	if (PEAL_ACTOR_INDEX(header.actor) >= w->params->max_actors)
+		return PEAL_ENOENT;
+	place = peal_load_relaxed_dev(&entry->location);
+	if (!PEAL_ENTRY_IS_OF(place, header.actor))
+		return PEAL_ENOENT;
+	if (PEAL_UNLIKELY(PEAL_ENTRY_LIMIT(place)))
+		return peali_tell_word_limited(w, place, header, first, data,
+					       bytes);
+	if (!PEAL_USES_POOLS || PEAL_ENTRY_WORKER(place) != PEAL_POOL_WORKER)
+		return w->params->mailboxes ?
+			       peali_mailbox_put_word(w,
+						      PEAL_ENTRY_WORKER(place),
+						      header, first, data,
+						      bytes) :
+			       PEAL_ENOTSUP;
+	/* counted first: nobody shall see it done and not yet told */
+	peal_store_relaxed_sys(&w->status->mailbox_sends,
+			       w->state->mailbox_sends + 1);
+	result = peali_pool_put_word(w, PEAL_ENTRY_HANDLER(place), header,
+				     first, data, bytes);
+	if (PEAL_UNLIKELY(result))
+		peal_store_relaxed_sys(&w->status->mailbox_sends,
+				       w->state->mailbox_sends);
+	else
+		w->state->mailbox_sends++;
+	return result;
+}
+
+#endif

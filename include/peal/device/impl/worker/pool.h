@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_POOL_H
+#define PEAL_DEVICE_POOL_H
+
+#include <peal/device/impl/worker/dead_letter.h>
+
+/*
+ * Pools: messages for one address that several actors of a kernel handle, each
+ * on a worker of its own; whichever worker is free takes the next. A pool is a
+ * set of work queues with a shard for each worker. Who tells a pool something,
+ * and who gets a message for it by a link, puts it into its own shard, of which
+ * it is the only producer; a member's worker takes from its own shard, and from
+ * its neighbours' when that is empty. For the leader.
+ *
+ * A message is counted as told when it is put, and as done after its handler:
+ * so a pool is empty where as many were done as there are tickets, see
+ * termination.h.
+ */
+
+/* A worker's shard of a pool. */
+static PEAL_DEV PEAL_INLINE struct peal_work *
+peali_pool_shard(const struct peal_pool_place *p, uint32_t worker)
+{
+	return peal_work_set_shard((struct peal_work_set *)(uintptr_t)p->set,
+				   worker);
+}
+
+/* The place of another worker at the same pool. */
+static PEAL_DEV PEAL_INLINE const struct peal_pool_place *
+peali_pool_place_of(const struct peal_worker *w,
+		    const struct peal_pool_place *p, uint32_t worker)
+{
+	return (const struct peal_pool_place
+			*)((uintptr_t)p +
+			   (uintptr_t)((uint64_t)worker *
+				       w->params->worker_stride) -
+			   (uintptr_t)((uint64_t)w->index *
+				       w->params->worker_stride));
+}
+
+/* ---- putting ------------------------------------------------------------- */
+
+/* Leases space for n messages in the worker's shard: 1 if there is enough.
+ * Nobody but this worker puts there, so it tells itself first what it took. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_pool_lease(struct peal_pool_place *p, uint32_t n)
+{
+	struct peal_work *q = peali_pool_shard(p, p->taker.own);
+
+	peal_work_flush(q, &p->taker.mine);
+	return peali_work_lease(q, &p->producer, n - p->producer.granted);
+}
+
+/* Whether so many messages fit into the worker's shard of a pool. */
+static PEAL_DEV PEAL_INLINE int peali_pool_fits(struct peal_pool_place *p,
+						uint32_t n)
+{
+	return p->producer.granted >= n || peali_pool_lease(p, n);
+}
+
+/* Whether a worker would take from the pool. Any worker asks. */
+static PEAL_DEV PEAL_INLINE int
+peali_pool_serves(const struct peal_pool_place *p)
+{
+	return peal_load_relaxed_dev_u32(&p->member) &&
+	       !peal_load_relaxed_dev_u32(&p->waits);
+}
+
+/* Wakes a member's worker that sleeps, the next one in turn. */
+static PEAL_DEV PEAL_INLINE void peali_pool_wake(struct peal_worker *w,
+						 struct peal_pool_place *p)
+{
+#if PEAL_ON_HOST
+	uint32_t n = w->params->n_workers, i;
+
+	peal_compiler_barrier(); /* the message is there */
+	for (i = 1; i <= n; i++) {
+		uint32_t worker = (p->woken + i) % n;
+		struct peal_bell *bell = peali_bell_of(w, worker);
+
+		if (worker == w->index ||
+		    !peal_load_relaxed_sys_u32(&bell->asleep) ||
+		    !peali_pool_serves(peali_pool_place_of(w, p, worker)))
+			continue;
+		p->woken = worker;
+		peal_host_wake(bell);
+		break;
+	}
+#else
+	(void)w;
+	(void)p;
+#endif
+}
+
+/* Puts a message into a pool, as told. */
+PEALI_SLOW(int, peali_pool_put, struct peal_worker *w, uint32_t pool,
+	   struct peal_header header, const void *data, uint64_t bytes)
+{
+	struct peal_pool_place *p = &w->pools[pool];
+	int result;
+
+	if (pool >= peali_pools(w) || !p->set)
+		return PEAL_ENOENT;
+	/* Counted first: nobody shall see it done and not yet told. */
+	peal_store_relaxed_sys(&w->status->mailbox_sends,
+			       w->state->mailbox_sends + 1);
+	result = peal_work_push(peali_pool_shard(p, w->index), &p->producer,
+				header, data, bytes);
+	if (PEAL_UNLIKELY(result)) {
+		peal_store_relaxed_sys(&w->status->mailbox_sends,
+				       w->state->mailbox_sends);
+		return result;
+	}
+	w->state->mailbox_sends++;
+	peali_pool_wake(w, p);
+	return 0;
+}
+
+/* ---- taking -------------------------------------------------------------- */
+
+/* Takes a message; 1 if there was one. One at a time: what else there is others
+ * may be free for sooner. */
+PEALI_SLOW(int, peali_pool_pop, struct peal_worker *w,
+	   struct peal_pool_place *p)
+{
+	uint64_t stolen = p->taker.stolen;
+
+	if (peal_work_set_pop_burst(&p->taker, p->message, p->message_bytes, 1,
+				    &p->got) <= 0)
+		return 0;
+	/* its handler may be long: what is late is for others */
+	if (PEAL_UNLIKELY(p->taker.mine.n_pending))
+		peal_work_set_unclaim(&p->taker);
+	/* where one could be stolen there may be more, and is space now */
+	if (p->taker.stolen != stolen) {
+		peali_pool_wake(w, p);
+		peali_wake_waiting(w, p->taker.victim);
+	}
+	return 1;
+}
+
+/* Whether there may be a message to take from a shard. Its slots are published
+ * in turn, as it has one producer: nothing is there behind one that is not. */
+static PEAL_DEV PEAL_INLINE int peali_pool_shard_ready(struct peal_work *q)
+{
+	return peali_work_there(q, peal_load_relaxed_dev(&q->claimed)) ||
+	       (int64_t)peal_load_relaxed_dev(&q->handed) > 0;
+}
+
+/* Whether a member may find something: in its own shard or in one of so many
+ * neighbours', others at each look. */
+PEALI_SLOW(int, peali_pool_ready, struct peal_worker *w,
+	   struct peal_pool_place *p, uint32_t neighbours)
+{
+	struct peal_work_member *m = &p->taker;
+
+	if (peali_pool_shard_ready(peali_pool_shard(p, w->index)))
+		return 1;
+	if (w->params->n_workers == 1)
+		return 0;
+	while (neighbours--) {
+		if (peali_pool_shard_ready(peali_pool_shard(p, m->victim)))
+			return 1;
+		peali_work_next_victim(m);
+	}
+	return 0;
+}
+
+/* The first pool that is ready; n_pools: none. */
+PEALI_SLOW(uint32_t, peali_pools_poll, struct peal_worker *w)
+{
+	uint32_t i;
+
+	for (i = 0; i < peali_pools(w); i++)
+		if (w->pools[i].member && peali_pool_ready(w, &w->pools[i], 1))
+			break;
+	return i;
+}
+
+/* ---- the end ------------------------------------------------------------- */
+
+/* Messages that were put into a pool, if all are done; or -1. */
+static PEAL_DEV PEAL_UNUSED inline uint64_t
+peali_pool_handled(const struct peal_worker *w, const struct peal_pool_place *p)
+{
+	uint64_t done = 0, tickets = 0;
+	uint32_t i;
+
+	/* A3: pairs with R3 in peali_pool_flush. All of these first: at the
+	 * moment between, no fewer were done and no more were put. */
+	for (i = 0; i < w->params->n_workers; i++)
+		done += peal_load_acquire_dev(
+			&peali_pool_place_of(w, p, i)->done);
+	for (i = 0; i < w->params->n_workers; i++)
+		tickets +=
+			peal_load_relaxed_dev(&peali_pool_shard(p, i)->ticket);
+	return done == tickets ? done : ~0ULL;
+}
+
+/* ---- control ------------------------------------------------------------- */
+
+static PEAL_DEV PEAL_UNUSED inline void
+peali_pool_attach(struct peal_worker *w, struct peal_pool_place *p,
+		  const struct peal_pool_view *view)
+{
+	p->set = view->set;
+	p->message = (uint8_t *)(uintptr_t)view->message;
+	p->message_bytes = view->message_bytes;
+	peal_store_relaxed_dev_u32(&p->member, 0);
+	peal_store_relaxed_dev_u32(&p->waits, 0);
+	p->woken = w->index;
+	p->handled = 0;
+	peal_store_relaxed_dev(&p->done, 0);
+	peal_work_producer_init(peali_pool_shard(p, w->index), &p->producer);
+	peal_work_member_init(&p->taker,
+			      (struct peal_work_set *)(uintptr_t)view->set,
+			      w->index, (void *)(uintptr_t)view->stage);
+	if (view->index >= w->state->n_pools)
+		w->state->n_pools = view->index + 1;
+}
+
+/* Writes dead letters about all that the worker's shard holds, and ends
+ * asks. */
+PEALI_SLOW(void, peali_pool_letters, struct peal_worker *w,
+	   struct peal_pool_place *p, struct peal_work *q)
+{
+	while (peal_work_pop(q, &p->taker.mine, p->message, p->message_bytes,
+			     &p->got) > 0) {
+		w->message.header = p->got.header;
+		w->message.data = p->message;
+		w->message.length = p->got.length;
+		w->message.sequence = p->got.number;
+		peali_dead_letter(w, 0, PEAL_REASON_NO_ACTOR, 0);
+	}
+}
+
+/* Counts what the worker's shard holds as dead. Nobody puts or takes there. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_pool_detach(struct peal_worker *w, struct peal_pool_place *p)
+{
+	struct peal_work *q;
+	uint64_t n;
+
+	if (!p->set)
+		return; /* it was told before */
+	q = peali_pool_shard(p, w->index);
+	n = peal_load_relaxed_dev(&q->ticket) -
+	    peal_load_relaxed_dev(&q->claimed) +
+	    peal_load_relaxed_dev(&q->handed);
+	w->state->mailbox_done += n;
+	w->state->mailbox_dead += n;
+	if (peali_dead_letters(w)->used || w->asks)
+		peali_pool_letters(w, p, q);
+	peal_store_relaxed_dev_u32(&p->member, 0);
+	p->set = 0;
+}
+
+/* A control message of a pool. The entry by which it is addressed is changed by
+ * the first worker, which is told last: then all know the pool. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_pool(struct peal_worker *w, uint32_t type,
+		   const struct peal_pool_view *view)
+{
+	struct peal_pool_place *p = &w->pools[view->index];
+	struct peal_actor_entry *entry =
+		(struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		PEAL_ACTOR_INDEX(view->actor);
+
+	if (!PEAL_USES_POOLS || view->index >= w->params->max_pools ||
+	    PEAL_ACTOR_INDEX(view->actor) >= w->params->max_actors)
+		return PEAL_EINVAL;
+	if (type == PEAL_CONTROL_POOL_MEMBER) {
+		if (!p->set)
+			return PEAL_EINVAL; /* its end has begun */
+		peal_store_relaxed_dev_u32(&p->waits, 0);
+		peal_store_relaxed_dev_u32(&p->member, view->member);
+		return 0;
+	}
+	if (type == PEAL_CONTROL_POOL)
+		peali_pool_attach(w, p, view);
+	else
+		peali_pool_detach(w, p);
+	if (w->index == 0)
+		peal_store_relaxed_dev(
+			&entry->location,
+			type == PEAL_CONTROL_POOL ?
+				PEAL_ENTRY(view->actor, PEAL_POOL_WORKER,
+					   view->index) :
+				PEAL_ENTRY(view->actor, 0, PEAL_NO_HANDLER));
+	return 0;
+}
+
+#endif

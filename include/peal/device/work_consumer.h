@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_WORK_CONSUMER_H
+#define PEAL_DEVICE_WORK_CONSUMER_H
+
+#include <peal/device/impl/queue/work_claim.h>
+
+/* Taking from a work queue; see work.h for the protocol. */
+
+/*
+ * Reads the message of a claimed number. Returns 1 for a message, 0 if it is
+ * not there yet. Returns -1 if its producer is gone or the slot is corrupt.
+ */
+static PEAL_DEV PEAL_INLINE int peali_work_read(struct peal_work *q,
+						uint8_t *stage, uint64_t number,
+						uint8_t *to, uint32_t most,
+						struct peal_work_received *got)
+{
+	const uint32_t header = (uint32_t)sizeof(struct peal_header);
+	uint32_t policy = peali_policy(q->policy);
+	uint32_t lap = peali_work_lap(q, number);
+	uint8_t *slot = peali_work_slot(q, number);
+	struct peal_slot_view view = { 0, 0, 0 };
+
+	if (!(policy == PEAL_POLICY_SEQUENCE ?
+		      peal_slot_peek(slot, lap, &view) :
+		      peal_slot_unpack(policy, slot, lap, stage,
+				       peali_slot_atoms(policy, q->slot_bytes),
+				       &view)))
+		return 0;
+	view.length -= header;
+	if (PEAL_UNLIKELY(view.kind != PEAL_KIND_DATA || view.length > most))
+		return -1;
+	got->header = *(const struct peal_header *)(const void *)view.content;
+	got->length = view.length;
+	got->number = number;
+	peal_copy(to, view.content + header, view.length);
+	return 1;
+}
+
+/* Output of a call. */
+struct peali_work_into {
+	uint8_t *to; /* payloads, `bytes` bytes each */
+	uint64_t bytes;
+	struct peal_work_received *got;
+	uint32_t n, room; /* messages taken, and their most */
+	uint32_t most; /* largest payload of a message, at most `bytes` */
+};
+
+/* Takes a claimed message. Returns 0 if it is not there yet. */
+static PEAL_DEV PEAL_INLINE int peali_work_take(struct peal_work *q,
+						struct peal_work_consumer *c,
+						uint64_t number,
+						struct peali_work_into *into)
+{
+	int found = peali_work_read(q, c->stage, number,
+				    into->to + into->n * into->bytes,
+				    into->most, &into->got[into->n]);
+
+	if (PEAL_UNLIKELY(!found))
+		return 0;
+	peali_work_done(q, c, number, 1);
+	if (PEAL_LIKELY(found > 0)) {
+		c->taken++;
+		into->n++;
+	} else {
+		c->dead++;
+	}
+	return 1;
+}
+
+/* Takes up to k messages from `first` on; stops at a slot without a message.
+ * Returns their number. Sequence policy. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_work_take_run(struct peal_work *q, struct peal_work_consumer *c,
+		    uint64_t first, uint64_t k, struct peali_work_into *into)
+{
+	const uint32_t header = (uint32_t)sizeof(struct peal_header);
+	/* local copies: the compiler must assume that outputs alias *q */
+	uint64_t slot_bytes = q->slot_bytes, left = peali_work_left(q, first);
+	uint64_t bytes = into->bytes, block = 1ULL << q->block_log2, i, n;
+	struct peal_work_received *got = into->got + into->n;
+	uint8_t *to = into->to + into->n * bytes;
+	uint8_t *slot = peali_work_slot(q, first);
+	uint32_t most = into->most, length;
+	uint32_t expect =
+		peal_tag_high(peali_work_lap(q, first), PEAL_KIND_DATA);
+
+	if (k > left)
+		k = left; /* the ring's end; the caller takes the rest */
+	for (i = 0; i < k; i++, slot += slot_bytes) {
+		/* A1: pairs with R1 in peal_slot_publish. */
+		uint64_t tag = peal_load_acquire_sys(
+			(const uint64_t *)(const void *)slot);
+
+		length = (uint32_t)tag - header;
+		if ((uint32_t)(tag >> 40) != expect || length > most)
+			break;
+		got[i].header =
+			*(const struct peal_header *)(const void *)(slot + 8);
+		got[i].length = length;
+		got[i].number = first + i;
+		peal_copy(to + i * bytes, slot + 8 + header, length);
+	}
+	c->taken += i;
+	into->n += (uint32_t)i;
+	for (k = 0; k < i; k += n) { /* block by block */
+		n = block - ((first + k) & (block - 1));
+		n = n < i - k ? n : i - k;
+		peali_work_done(q, c, first + k, n);
+	}
+	return i;
+}
+
+/*
+ * Takes the pending messages that have arrived. It first looks at all of them,
+ * the latest first. After a message it also sees the earlier messages of its
+ * producer, so none overtakes another. Returns the number of taken messages.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t peali_work_take_pending(
+	struct peal_work *q, struct peal_work_consumer *c, uint8_t *to,
+	uint64_t bytes, uint32_t room, struct peal_work_received *got)
+{
+	struct peali_work_into into = { to, bytes, got,
+					0,  room,  q->message_bytes };
+	uint32_t policy = peali_policy(q->policy), mask = 0, kept = 0, i;
+
+	for (i = c->n_pending; i--;)
+		if (!peali_slot_open(policy, peali_work_slot(q, c->pending[i]),
+				     q->slot_bytes,
+				     peali_work_lap(q, c->pending[i])))
+			mask |= 1u << i;
+	for (i = 0; i < c->n_pending; i++)
+		if (!(mask & 1u << i) || into.n == room ||
+		    !peali_work_take(q, c, c->pending[i], &into))
+			c->pending[kept++] = c->pending[i];
+	c->n_pending = kept;
+	return into.n;
+}
+
+/* The end of a call without a message: flushes, and takes over claims. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t
+peali_work_idle(struct peal_work *q, struct peal_work_consumer *c, uint8_t *to,
+		uint64_t bytes, uint32_t room, struct peal_work_received *got)
+{
+	peal_work_flush(q, c);
+	if (PEAL_LIKELY((int64_t)peal_load_relaxed_dev(&q->handed) <= 0))
+		return 0;
+	peali_work_adopt(q, c);
+	return peali_work_take_pending(q, c, to, bytes, room, got);
+}
+
+/**
+ * Takes up to n messages.
+ *
+ * One lane, wait-free.
+ *
+ * @param q       the queue.
+ * @param c       the consumer's private state.
+ * @param to      buffer of n * bytes bytes; payload i is at i * bytes.
+ * @param bytes   bytes per payload, at least the queue's message_bytes.
+ * @param n       1 or more. A call takes at most PEAL_WORK_BURST messages.
+ * @param got_out n elements, filled for each message: header, length, ticket.
+ * @return the number of messages, at least 1. Or a negative error code:
+ * @retval PEAL_EAGAIN   there is no message to take now, see work.h.
+ * @retval PEAL_EMSGSIZE `bytes` is too small.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_work_pop_burst(struct peal_work *q, struct peal_work_consumer *c, void *to,
+		    uint64_t bytes, uint32_t n,
+		    struct peal_work_received *got_out)
+{
+	struct peali_work_into into = { (uint8_t *)to,	 bytes, got_out, 0, n,
+					q->message_bytes };
+	uint64_t first = 0, i = 0, k;
+
+	if (PEAL_UNLIKELY(bytes < into.most))
+		return PEAL_EMSGSIZE;
+	if (PEAL_UNLIKELY(c->n_pending))
+		into.n = peali_work_take_pending(q, c, into.to, bytes, n,
+						 got_out);
+	k = peali_min_u32(n - into.n, PEAL_WORK_BURST - c->n_pending);
+	if (PEAL_LIKELY(k))
+		k = peali_work_claim(q, c, k, &first);
+	/* pending messages may have arrived: do not overtake them */
+	if (PEAL_LIKELY(!c->n_pending) && k) {
+		if (peali_policy(q->policy) == PEAL_POLICY_SEQUENCE)
+			i = peali_work_take_run(q, c, first, k, &into);
+		while (i < k && peali_work_take(q, c, first + i, &into))
+			i++;
+	}
+	if (PEAL_UNLIKELY(i < k)) {
+		while (i < k)
+			c->pending[c->n_pending++] = first + i++;
+		into.n += peali_work_take_pending(q, c,
+						  into.to + into.n * bytes,
+						  bytes, n - into.n,
+						  got_out + into.n);
+	}
+	if (PEAL_UNLIKELY(!into.n))
+		into.n = peali_work_idle(q, c, into.to, bytes, n, got_out);
+	return into.n ? (int)into.n : PEAL_EAGAIN;
+}
+
+/** Takes one message, as peal_work_pop_burst. Returns 1 for a message. */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_work_pop(struct peal_work *q, struct peal_work_consumer *c, void *to,
+	      uint64_t bytes, struct peal_work_received *got_out)
+{
+	return peal_work_pop_burst(q, c, to, bytes, 1, got_out);
+}
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_EXECUTOR_H
+#define PEAL_EXECUTOR_H
+
+#include <stdint.h>
+
+#include <peal/abi/task.h>
+#include <peal/errors.h>
+#include <peal/partition.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct peal_program;
+struct peal_runtime;
+
+/*
+ * Executors run data-parallel jobs on several devices.
+ * A job runs one handler for each of `count` elements (peal/device/task.h).
+ * Typical sequence: peal_executor_create, peal_executor_run for each job, then
+ * peal_executor_destroy.
+ * peal_executor_start and peal_executor_wait let the host work during a job.
+ * peal_executor_report says how the devices have shared the job.
+ * peal_executor_run_once runs a single job without an executor.
+ */
+
+/**
+ * An executor: one resident kernel on each of its devices.
+ *
+ * A job needs a few messages and no launch.
+ *
+ * The executor splits a job into tasks of adjacent elements. On a device, a
+ * free worker takes the next task from a work queue (peal/pool.h). The devices
+ * share the elements as enum peal_schedule says.
+ *
+ * The host assigns tasks only in peal_executor_start and peal_executor_wait.
+ * Between these calls a device continues with the tasks that it has. It has at
+ * most two tasks for each worker.
+ *
+ * If the kernel of a device ends during a job, the error text names the device.
+ * Its unfinished tasks are lost, unless the job is repeatable. The other
+ * devices finish their tasks and run the jobs that follow.
+ */
+struct peal_executor;
+
+/** Options of an executor. A field with value 0 takes its default. */
+struct peal_executor_options {
+	uint32_t size; /* sizeof(struct peal_executor_options) */
+	/*
+	 * Workers of each device that run tasks (1..1024; 0: default).
+	 * Default on emulated devices, or with less than 4 compute units: 1.
+	 * Default on other devices: half of the compute units.
+	 * With more than one, the kernel has another worker. It distributes
+	 * the tasks.
+	 */
+	uint32_t workers;
+	/*
+	 * Lanes of each worker (1..1024; 0: default).
+	 * Default on emulated devices: 1.
+	 * Default on other devices: 256, or the device's maximum if smaller.
+	 */
+	uint32_t lanes;
+	const char *name; /* for error texts (default "executor"); copied */
+};
+
+/** How devices share the elements of a job. */
+enum peal_schedule {
+	/*
+	 * Static if the job has a partition or weights, else dynamic. A dynamic
+	 * job below the threshold of struct peal_executor_report stays on the
+	 * fastest device. The limit of that device must allow it.
+	 */
+	PEAL_SCHEDULE_DEFAULT = 0,
+	/* Each device has a fixed part, by a partition or by weights. */
+	PEAL_SCHEDULE_STATIC = 1,
+	/*
+	 * The next task goes to the device that would finish the task first,
+	 * by the measured speeds. A task is the share of one worker in half of
+	 * the elements left (S. F. Hummel, E. Schonberg, L. E. Flynn,
+	 * "Factoring", 1992). All devices end together if all elements take
+	 * equally long.
+	 */
+	PEAL_SCHEDULE_DYNAMIC = 2,
+	/*
+	 * A device with a free worker gets the next task. With P workers in
+	 * total, the task is 1/P of the elements left (C. D. Polychronopoulos,
+	 * D. J. Kuck, "Guided Self-Scheduling", 1987). Speeds have no
+	 * influence. It suits elements of uneven cost.
+	 */
+	PEAL_SCHEDULE_GUIDED = 3,
+	PEAL_SCHEDULE_COUNT = 4
+};
+
+/** An argument of a job. Exactly one of element_bytes and bytes is 0. */
+struct peal_job_argument {
+	/*
+	 * One address for each rank of the executor: element 0, or the whole
+	 * argument, as the device sees it. It may be in the device's memory, in
+	 * host memory, or in memory of peal_peer_map. The allocation must exist
+	 * until the job is over.
+	 */
+	const uint64_t *address;
+	uint64_t element_bytes; /* bytes of one element, below 2^32; 0: all
+				 * tasks get the whole argument */
+	uint64_t bytes; /* bytes of the whole argument if element_bytes is 0,
+			 * else 0 */
+};
+
+/** A job. A field with value 0 takes its default. */
+struct peal_job {
+	uint32_t size; /* sizeof(struct peal_job) */
+	uint32_t schedule; /* enum peal_schedule */
+	const char *handler; /* name of a handler that PEAL_TASK defines */
+	uint64_t count; /* elements; 0: the job does nothing */
+	/*
+	 * Fewest elements of a task (default 1; 0: default). A task can be
+	 * smaller where few elements are left, or because of a limit.
+	 */
+	uint64_t grain;
+	uint32_t n_arguments; /* 0..PEAL_TASK_ARGUMENTS */
+	uint32_t parameter_bytes; /* 0..PEAL_TASK_PARAMETERS */
+	const struct peal_job_argument *arguments; /* n_arguments of them */
+	const void *parameters; /* parameter_bytes bytes */
+	/*
+	 * Static schedule: part i is the part of rank i. The partition has as
+	 * many parts as the executor has devices, and `count` elements.
+	 * Arguments with element_bytes are then packed: each device has only
+	 * the elements of its part (peal_scatter). No task crosses an extent.
+	 * NULL: each device has all elements of each argument.
+	 */
+	const struct peal_partition *partition;
+	/*
+	 * Static schedule without a partition: one weight for each rank, see
+	 * peal_partition_weighted. NULL: equal weights.
+	 */
+	const uint64_t *weights;
+	/*
+	 * One limit for each rank: the bytes of elements that a device has at
+	 * most, for all arguments. A static schedule limits the device's
+	 * part, others the tasks that the device has at a time. Each limit must
+	 * allow `grain` elements, or all of the job. NULL: no limits.
+	 */
+	const uint64_t *limits;
+	/*
+	 * 1: a task may run twice. Other devices then repeat the tasks of a
+	 * device with an ended kernel, unless there is a partition.
+	 * 0: a task runs at most once.
+	 */
+	uint32_t repeatable;
+	uint32_t reserved; /* 0 */
+};
+
+/** The part of one device in a job. */
+struct peal_executor_part {
+	int device; /* index of the device */
+	int result; /* 0, or the error with which its kernel has ended */
+	uint64_t tasks, elements; /* finished tasks and their elements */
+	uint64_t busy_ns; /* ns in handlers, summed over the workers */
+	/*
+	 * ns from the job's begin.
+	 * first_ns: until the host assigned the first task to the device.
+	 * last_ns: until the host received the report of its last task.
+	 */
+	uint64_t first_ns, last_ns;
+};
+
+/** The report of a job. */
+struct peal_executor_report {
+	uint32_t devices; /* devices of the executor */
+	uint32_t n_active; /* devices that have finished a task */
+	uint64_t tasks, elements; /* finished tasks and their elements */
+	uint64_t ns; /* ns from the job's begin to its last finished task */
+	double imbalance; /* largest busy_ns by the mean busy_ns of the devices
+			   * that were busy; 1: all equal */
+	/*
+	 * Elements for which one device takes as long as all devices do. It
+	 * follows from the measured speeds, empty_one_ns and empty_all_ns.
+	 * With the default schedule, smaller jobs stay on one device.
+	 * 0: not known yet, or all devices are always faster.
+	 */
+	uint64_t threshold;
+	/*
+	 * ns of a task without elements, from the host to a device and back.
+	 * empty_one_ns: on one device, the smallest of all devices.
+	 * empty_all_ns: on all devices at the same time.
+	 */
+	uint64_t empty_one_ns, empty_all_ns;
+	struct peal_executor_part part[PEAL_PARTS_MAX]; /* by rank */
+};
+
+/**
+ * Creates an executor and launches its kernels.
+ *
+ * Thread-safe. Blocks until all kernels are launched.
+ *
+ * @param runtime      an open runtime.
+ * @param devices      n device indexes, each once. devices[i] has rank i.
+ * @param n            1 .. PEAL_PARTS_MAX.
+ * @param program      the program with the task handlers. It must exist as long
+ *                     as the executor.
+ * @param options      NULL for all defaults.
+ * @param executor_out the executor. The caller frees it with
+ *                     peal_executor_destroy.
+ * @return as peal_kernel_launch, and:
+ * @retval PEAL_EINVAL  an argument is NULL, a device is listed twice, or an
+ *                      option is out of range (the text names it).
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_ENOTSUP the program has no task handler.
+ * @retval PEAL_ENOMEM  the host is out of memory.
+ */
+int peal_executor_create(struct peal_runtime *runtime, const int *devices,
+			 uint32_t n, const struct peal_program *program,
+			 const struct peal_executor_options *options,
+			 struct peal_executor **executor_out);
+
+/**
+ * Begins a job without waiting for its end.
+ *
+ * peal_executor_wait assigns the other tasks and reports the end. An executor
+ * has one job at a time. The executor copies the job with its addresses and
+ * parameters, but not the memory of its arguments. Until the job is over,
+ * peal_memory_free of an argument returns PEAL_EBUSY. After an error the job
+ * has not begun.
+ *
+ * One thread at a time for an executor. The first job of a handler creates its
+ * actors and measures tasks without elements. The call blocks for that. It
+ * waits at most PEAL_CONTROL_TIMEOUT_MS for each answer of a worker.
+ *
+ * @param executor an executor.
+ * @param job      the job.
+ * @return as peal_pool_create and peal_actor_spawn, and:
+ * @retval PEAL_EINVAL   a field is out of range (the text names it).
+ * @retval PEAL_ENOENT   the program has no such handler.
+ * @retval PEAL_ENOTSUP  the handler is not a task handler.
+ * @retval PEAL_EFAULT   an argument is in no allocation that its device sees
+ *                       (the text names both).
+ * @retval PEAL_ENOSPC   the limit of a device is too small for a task or its
+ *                       part (the text names the device). Or all limits
+ *                       together are too small for the job.
+ * @retval PEAL_EBUSY    peal_executor_wait has not reported the end of the
+ *                       previous job.
+ * @retval PEAL_EABORTED the kernels of all devices have ended. Or the kernel of
+ *                       a device with a part has ended (the text names it).
+ * @retval PEAL_EHUNG    a worker did not answer.
+ * @retval PEAL_ENOMEM   the host is out of memory.
+ */
+int peal_executor_start(struct peal_executor *executor,
+			const struct peal_job *job);
+
+/**
+ * Assigns tasks to devices and waits for the end of the job.
+ *
+ * After return value 0 the job is done. The host can then read the memory that
+ * it has written. The call also returns 0 if there is no job.
+ *
+ * After any error but PEAL_ETIMEDOUT and PEAL_EINVAL the job is over. No task
+ * of it runs any more. A code that is not listed below is the error of a task.
+ * The text then names the device and the elements.
+ *
+ * One thread at a time for an executor. Blocks for timeout_ns at most.
+ *
+ * @param executor   an executor.
+ * @param timeout_ns ns; 0: returns at once, -1: no limit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ETIMEDOUT the job goes on. The text names the devices that have
+ *                        tasks.
+ * @retval PEAL_EHANDLER  a task returned PEAL_EHANDLER, PEAL_ETIMEDOUT or a
+ *                        positive value.
+ * @retval PEAL_ECANCELED peal_executor_cancel has ended the job.
+ * @retval PEAL_EABORTED  the kernel of a device with tasks has ended and its
+ *                        tasks are lost (the text names it). Or the kernels of
+ *                        all devices have ended.
+ * @retval PEAL_EINVAL    executor is NULL.
+ */
+int peal_executor_wait(struct peal_executor *executor, int64_t timeout_ns);
+
+/**
+ * Begins a job and waits for its end.
+ *
+ * After PEAL_ETIMEDOUT the job is cancelled, but may have running tasks. Call
+ * peal_executor_wait until it reports the end.
+ *
+ * One thread at a time for an executor. Blocks as peal_executor_start and
+ * peal_executor_wait.
+ *
+ * @param executor   an executor.
+ * @param job        the job.
+ * @param timeout_ns ns, for the wait alone; -1: no limit.
+ * @return as peal_executor_start and peal_executor_wait.
+ */
+int peal_executor_run(struct peal_executor *executor,
+		      const struct peal_job *job, int64_t timeout_ns);
+
+/**
+ * Asks the current job to end early.
+ *
+ * peal_executor_wait then assigns no more tasks. If all tasks were assigned
+ * before, the job ends as done.
+ *
+ * Thread-safe. Does not block.
+ *
+ * @param executor an executor.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL executor is NULL.
+ */
+int peal_executor_cancel(struct peal_executor *executor);
+
+/**
+ * Gets the report of the current job so far, or of the last job.
+ *
+ * The threshold and its two times are those of the latest peal_executor_start,
+ * even if it returned an error.
+ *
+ * One thread at a time for an executor. Does not block.
+ *
+ * @param executor   an executor.
+ * @param report_out filled on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL an argument is NULL.
+ * @retval PEAL_ENOENT the executor has had no job.
+ */
+int peal_executor_report(struct peal_executor *executor,
+			 struct peal_executor_report *report_out);
+
+/**
+ * Ends the kernels of an executor and frees it, also during a job.
+ *
+ * The runtime stops the kernels and aborts them after 2 s.
+ *
+ * No other call on the executor may run at the same time. Blocks until the
+ * kernels have ended: after an abort up to PEAL_CONTROL_TIMEOUT_MS each.
+ *
+ * @param executor an executor. NULL does nothing.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EHUNG a handler does not end (the text names it). The executor
+ *                    stays, and the caller can destroy it again.
+ */
+int peal_executor_destroy(struct peal_executor *executor);
+
+/**
+ * Launches kernels for one job, runs the job and ends the kernels.
+ *
+ * The runtime stops a job that takes longer than timeout_ns. When the call
+ * returns, no task runs, except after PEAL_EHUNG. After PEAL_EHUNG the kernels
+ * stay until peal_runtime_shutdown.
+ *
+ * Thread-safe. Blocks until the kernels have ended.
+ *
+ * @param runtime    as peal_executor_create.
+ * @param devices    as peal_executor_create.
+ * @param n          as peal_executor_create.
+ * @param program    as peal_executor_create.
+ * @param options    as peal_executor_create.
+ * @param job        as peal_executor_run.
+ * @param timeout_ns ns, for the job without launches and ends; -1: no limit.
+ * @return as peal_executor_create, peal_executor_run and peal_executor_destroy.
+ */
+int peal_executor_run_once(struct peal_runtime *runtime, const int *devices,
+			   uint32_t n, const struct peal_program *program,
+			   const struct peal_executor_options *options,
+			   const struct peal_job *job, int64_t timeout_ns);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

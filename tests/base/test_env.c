@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Shows the settings: defaults, environment, units, types and refusals. */
+#include <peal/errors.h>
+
+#include "peal_test.h"
+#include "runtime/base/env.h"
+
+static void clear(void)
+{
+	struct peali_env_view view;
+	int i;
+
+	for (i = 0; i < PEALI_ENV_COUNT; i++) {
+		peali_env_show((enum peali_env)i, &view);
+		unsetenv(view.name);
+	}
+}
+
+PEAL_TEST(defaults_are_valid_and_have_origin_default)
+{
+	struct peali_env_view view;
+	uint64_t n;
+	int i;
+
+	clear();
+	CHECK_OK(peali_env_check());
+	for (i = 0; i < PEALI_ENV_COUNT; i++) {
+		CHECK_OK(peali_env_show((enum peali_env)i, &view));
+		CHECK(!strcmp(view.origin, "default"));
+		CHECK(!strncmp(view.name, "PEAL_", 5));
+		CHECK(view.help[0] && view.allowed[0]);
+	}
+	CHECK_OK(peali_env_number(PEALI_ENV_HOST_DEVICES, &n));
+	CHECK_EQ(n, 2);
+	CHECK_OK(peali_env_number(PEALI_ENV_HOST_MEMORY, &n));
+	CHECK_EQ(n, 4ULL << 30);
+	CHECK_OK(peali_env_number(PEALI_ENV_LEASE_MS, &n));
+	CHECK_EQ(n, 5000);
+	CHECK_OK(peali_env_choice(PEALI_ENV_HOST_PIN, &i));
+	CHECK_EQ(i, PEALI_PIN_AUTO);
+	CHECK_OK(peali_env_choice(PEALI_ENV_PROBE, &i));
+	CHECK_EQ(i, PEALI_PROBE_CACHE);
+}
+
+PEAL_TEST(environment_is_read_at_each_call)
+{
+	struct peali_env_view view;
+	uint64_t n;
+
+	setenv("PEAL_HOST_DEVICES", "64", 1);
+	CHECK_OK(peali_env_number(PEALI_ENV_HOST_DEVICES, &n));
+	CHECK_EQ(n, 64);
+	setenv("PEAL_HOST_DEVICES", "1", 1);
+	CHECK_OK(peali_env_number(PEALI_ENV_HOST_DEVICES, &n));
+	CHECK_EQ(n, 1);
+	CHECK_OK(peali_env_show(PEALI_ENV_HOST_DEVICES, &view));
+	CHECK(!strcmp(view.value, "1"));
+	CHECK(!strcmp(view.origin, "environment"));
+	CHECK(!strcmp(view.default_text, "2"));
+}
+
+PEAL_TEST(empty_variable_counts_as_not_set)
+{
+	struct peali_env_view view;
+
+	setenv("PEAL_HOST_DEVICES", "", 1);
+	CHECK_OK(peali_env_show(PEALI_ENV_HOST_DEVICES, &view));
+	CHECK(!strcmp(view.value, "2"));
+	CHECK(!strcmp(view.origin, "default"));
+	clear();
+}
+
+PEAL_TEST(sizes_accept_unit_suffixes)
+{
+	static const struct {
+		const char *text;
+		uint64_t bytes;
+	} cases[] = {
+		{ "1048576", 1 << 20 }, { "1024K", 1 << 20 }, { "1M", 1 << 20 },
+		{ "3g", 3ULL << 30 },	{ "1T", 1ULL << 40 },
+	};
+	uint64_t n;
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		setenv("PEAL_HOST_MEMORY", cases[i].text, 1);
+		CHECK_OK(peali_env_number(PEALI_ENV_HOST_MEMORY, &n));
+		CHECK_EQ(n, cases[i].bytes);
+	}
+	clear();
+}
+
+PEAL_TEST(invalid_value_error_names_setting_value_and_range)
+{
+	static const struct {
+		const char *name, *value, *allowed;
+	} cases[] = {
+		{ "PEAL_HOST_DEVICES", "0", "1 to 64" },
+		{ "PEAL_HOST_DEVICES", "65", "1 to 64" },
+		{ "PEAL_HOST_DEVICES", "two", "1 to 64" },
+		{ "PEAL_HOST_DEVICES", "-1", "1 to 64" },
+		{ "PEAL_HOST_DEVICES", "+2", "1 to 64" },
+		{ "PEAL_HOST_DEVICES", " 2", "1 to 64" },
+		{ "PEAL_HOST_DEVICES", "2 ", "1 to 64" },
+		{ "PEAL_HOST_DEVICES", "2K", "1 to 64" },
+		{ "PEAL_HOST_DEVICES", "18446744073709551618", "1 to 64" },
+		{ "PEAL_HOST_MEMORY", "1023K", "1M to 1T" },
+		{ "PEAL_HOST_MEMORY", "2T", "1M to 1T" },
+		{ "PEAL_HOST_MEMORY", "4GiB", "K, M, G or T" },
+		{ "PEAL_HOST_MEMORY", "G", "K, M, G or T" },
+		{ "PEAL_HOST_MEMORY", "18014398509481985K", "1M to 1T" },
+		{ "PEAL_HOST_PIN", "aut", "auto|on|off" },
+		{ "PEAL_HOST_PIN", "autos", "auto|on|off" },
+		{ "PEAL_HOST_PIN", "on|off", "auto|on|off" },
+		{ "PEAL_LOG", "4", "0 to 3" },
+		{ "PEAL_LEASE_MS", "9", "10 to 3600000" },
+		{ "PEAL_CONTROL_TIMEOUT_MS", "9", "10 to 3600000" },
+		{ "PEAL_PROBE", "On", "cache|fresh|off" },
+		{ "PEAL_CACHE_DIR", "here", "absolute path" },
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		setenv(cases[i].name, cases[i].value, 1);
+		CHECK_EQ(peali_env_check(), PEAL_EINVAL);
+		CHECK_CONTAINS(peal_last_error()->text, cases[i].name);
+		CHECK_CONTAINS(peal_last_error()->text, cases[i].value);
+		CHECK_CONTAINS(peal_last_error()->text, cases[i].allowed);
+		unsetenv(cases[i].name);
+		CHECK_OK(peali_env_check());
+	}
+}
+
+PEAL_TEST(invalid_value_is_shown_with_its_origin)
+{
+	struct peali_env_view view;
+
+	setenv("PEAL_LOG", "loud", 1);
+	CHECK_EQ(peali_env_show(PEALI_ENV_LOG, &view), PEAL_EINVAL);
+	CHECK(!strcmp(view.value, "loud"));
+	CHECK(!strcmp(view.origin, "environment"));
+	clear();
+}
+
+PEAL_TEST(long_value_is_truncated_with_dots)
+{
+	struct peali_env_view view;
+	const char *all;
+	char text[1000];
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = 0;
+	setenv("PEAL_HOST_LINKS", text, 1);
+	CHECK_OK(peali_env_show(PEALI_ENV_HOST_LINKS, &view));
+	CHECK_EQ(strlen(view.value), sizeof(view.value) - 1);
+	CHECK(!strcmp(view.value + sizeof(view.value) - 4, "..."));
+	CHECK_OK(peali_env_text(PEALI_ENV_HOST_LINKS, &all));
+	CHECK(!strcmp(all, text));
+	clear();
+}
+
+PEAL_TEST(choice_settings_return_the_list_index)
+{
+	int i;
+
+	setenv("PEAL_HOST_PIN", "on", 1);
+	CHECK_OK(peali_env_choice(PEALI_ENV_HOST_PIN, &i));
+	CHECK_EQ(i, PEALI_PIN_ON);
+	setenv("PEAL_HOST_PIN", "off", 1);
+	CHECK_OK(peali_env_choice(PEALI_ENV_HOST_PIN, &i));
+	CHECK_EQ(i, PEALI_PIN_OFF);
+	setenv("PEAL_PROBE", "fresh", 1);
+	CHECK_OK(peali_env_choice(PEALI_ENV_PROBE, &i));
+	CHECK_EQ(i, PEALI_PROBE_FRESH);
+	setenv("PEAL_PROBE", "off", 1);
+	CHECK_OK(peali_env_choice(PEALI_ENV_PROBE, &i));
+	CHECK_EQ(i, PEALI_PROBE_OFF);
+	clear();
+}
+
+PEAL_TEST(cache_folder_uses_the_first_set_variable)
+{
+	char path[64];
+
+	setenv("HOME", "/h", 1);
+	setenv("XDG_CACHE_HOME", "/x", 1);
+	setenv("PEAL_CACHE_DIR", "/c", 1);
+	CHECK_OK(peali_env_path(PEALI_ENV_CACHE_DIR, path, 64));
+	CHECK(!strcmp(path, "/c"));
+	unsetenv("PEAL_CACHE_DIR");
+	CHECK_OK(peali_env_path(PEALI_ENV_CACHE_DIR, path, 64));
+	CHECK(!strcmp(path, "/x/peal"));
+	setenv("XDG_CACHE_HOME", "relative", 1);
+	CHECK_OK(peali_env_path(PEALI_ENV_CACHE_DIR, path, 64));
+	CHECK(!strcmp(path, "/h/.cache/peal"));
+	CHECK_EQ(peali_env_path(PEALI_ENV_CACHE_DIR, path, 14), PEAL_EINVAL);
+	CHECK_OK(peali_env_path(PEALI_ENV_CACHE_DIR, path, 15));
+	unsetenv("XDG_CACHE_HOME");
+	unsetenv("HOME");
+	CHECK_EQ(peali_env_path(PEALI_ENV_CACHE_DIR, path, 64), PEAL_EINVAL);
+	CHECK_CONTAINS(peal_last_error()->text, "HOME");
+	/* everything else works without a home folder */
+	CHECK_OK(peali_env_check());
+}
+
+PEAL_TEST(getter_of_wrong_type_is_refused)
+{
+	const char *text;
+	uint64_t n;
+	char path[8];
+	int i;
+
+	CHECK_EQ(peali_env_number(PEALI_ENV_PROBE, &n), PEAL_EINVAL);
+	CHECK_EQ(peali_env_choice(PEALI_ENV_LOG, &i), PEAL_EINVAL);
+	CHECK_EQ(peali_env_text(PEALI_ENV_LOG, &text), PEAL_EINVAL);
+	CHECK_EQ(peali_env_path(PEALI_ENV_LOG, path, 8), PEAL_EINVAL);
+	CHECK_EQ(peali_env_number(PEALI_ENV_COUNT, &n), PEAL_EINVAL);
+}
+
+PEAL_TEST_MAIN(RUN(defaults_are_valid_and_have_origin_default);
+	       RUN(environment_is_read_at_each_call);
+	       RUN(empty_variable_counts_as_not_set);
+	       RUN(sizes_accept_unit_suffixes);
+	       RUN(invalid_value_error_names_setting_value_and_range);
+	       RUN(invalid_value_is_shown_with_its_origin);
+	       RUN(long_value_is_truncated_with_dots);
+	       RUN(choice_settings_return_the_list_index);
+	       RUN(cache_folder_uses_the_first_set_variable);
+	       RUN(getter_of_wrong_type_is_refused);)

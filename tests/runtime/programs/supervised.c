@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Actors that fail on demand. */
+#include <peal/device/kernel.h>
+
+#include "../supervised.h"
+
+/* Obeys a message. Spoils the state before it fails. */
+static PEAL_DEV int do_as_told(struct peal_worker *w, struct supervised *s)
+{
+	uint16_t type = peal_type(w);
+	struct supervised now;
+
+	if (peal_is_leader(w)) {
+		s->count++;
+		s->spoilt += type == SUPERVISED_FAIL;
+	}
+	peal_sync(w);
+	now = *s;
+	if (type == SUPERVISED_FAIL)
+		return SUPERVISED_ERROR;
+	if (type == SUPERVISED_ASK)
+		return peal_emit(w, 0, SUPERVISED_ASK, &now, sizeof(now));
+	return 0;
+}
+
+static PEAL_DEV int supervised(struct peal_worker *w)
+{
+	return do_as_told(w, (struct supervised *)peal_state(w));
+}
+
+/* Counts the words that differ from their first value, then obeys. A failure
+ * changes all words. */
+static PEAL_DEV int supervised_large(struct peal_worker *w)
+{
+	struct supervised_large *s = (struct supervised_large *)peal_state(w);
+	uint64_t wrong = 0, i;
+	int result;
+
+	for (i = peal_lane(w); i < SUPERVISED_LARGE_WORDS; i += peal_lanes(w))
+		wrong += s->word[i] != i;
+	wrong = peal_sum(w, wrong);
+	if (peal_is_leader(w))
+		s->base.spoilt = wrong;
+	peal_sync(w);
+	result = do_as_told(w, &s->base);
+	for (i = peal_lane(w); i < SUPERVISED_LARGE_WORDS && result;
+	     i += peal_lanes(w))
+		s->word[i] = ~i;
+	return result;
+}
+
+#define HANDLERS(X)                                                            \
+	X(supervised, sizeof(struct supervised), PEAL_EMITS(1, 1))             \
+	X(supervised_large, sizeof(struct supervised_large), PEAL_EMITS(1, 1))
+PEAL_PROGRAM(supervised, HANDLERS);
