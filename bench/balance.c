@@ -267,14 +267,23 @@ static int run_row(struct balance *b, int row)
 }
 
 static const struct peali_column columns[] = {
-	{ "subject", "schedule", 0 },	 { "devices", "devices", 0 },
-	{ "elements", "elements", 0 },	 { "finish_ns_p50", "p50 [ns]", 0 },
-	{ "finish_ns_max", "max", 0 },	 { "n_samples", "samples", 0 },
-	{ "n_active", "active", 0 },	 { "tasks", "tasks", 0 },
-	{ "imbalance", "imbalance", 2 }, { "threshold", "threshold", 0 },
-	{ "versus", "versus", 0 },	 { "versus_ns_p50", "its p50", 0 },
-	{ "ratio", "ratio", 3 },	 { "ratio_min", "min", 3 },
-	{ "ratio_max", "max", 3 },	 { NULL, NULL, 0 },
+	{ "subject", "schedule", 0 },
+	{ "devices", "devices", 0 },
+	{ "elements", "elements", 0 },
+	{ "finish_ns_p50", "p50", PEALI_AS_NS },
+	{ "finish_ns_max", "max", PEALI_AS_NS },
+	{ "n_samples", "samples", 0 },
+	{ "n_active", "active", 0 },
+	{ "tasks", "tasks", 0 },
+	{ "imbalance", "imbalance", 2 },
+	{ "threshold", "threshold", 0 },
+	PEALI_COLUMN_BREAK,
+	{ "versus", "versus", 0 },
+	{ "versus_ns_p50", "its p50", PEALI_AS_NS },
+	{ "ratio", "ratio", 3 },
+	{ "ratio_min", "min", 3 },
+	{ "ratio_max", "max", 3 },
+	{ NULL, NULL, 0 },
 };
 
 /* Runs the selected rows, or only counts them. Returns their number, or -1. */

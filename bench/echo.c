@@ -264,14 +264,23 @@ static int each_row(void *context, int count_only)
 }
 
 static const struct peali_column columns[] = {
-	{ "subject", "subject", 0 },	  { "message_bytes", "bytes", 0 },
-	{ "batch", "batch", 0 },	  { "core_distance", "cores", 0 },
-	{ "echo_ns_p50", "p50 [ns]", 0 }, { "echo_ns_p90", "p90", 0 },
-	{ "echo_ns_p99", "p99", 0 },	  { "echo_ns_p999", "p99.9", 0 },
-	{ "echo_ns_max", "max", 0 },	  { "n_samples", "samples", 0 },
-	{ "versus", "versus", 0 },	  { "versus_ns_p50", "its p50", 0 },
-	{ "ratio", "ratio", 2 },	  { "ratio_min", "min", 2 },
-	{ "ratio_max", "max", 2 },	  { NULL, NULL, 0 },
+	{ "subject", "subject", 0 },
+	{ "message_bytes", "size", PEALI_AS_SIZE },
+	{ "batch", "batch", 0 },
+	{ "core_distance", "cores", 0 },
+	{ "echo_ns_p50", "p50", PEALI_AS_NS },
+	{ "echo_ns_p90", "p90", PEALI_AS_NS },
+	{ "echo_ns_p99", "p99", PEALI_AS_NS },
+	{ "echo_ns_p999", "p99.9", PEALI_AS_NS },
+	{ "echo_ns_max", "max", PEALI_AS_NS },
+	{ "n_samples", "samples", 0 },
+	PEALI_COLUMN_BREAK,
+	{ "versus", "versus", 0 },
+	{ "versus_ns_p50", "its p50", PEALI_AS_NS },
+	{ "ratio", "ratio", 2 },
+	{ "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },
+	{ NULL, NULL, 0 },
 };
 
 static int run(int argc, char **argv, int json)

@@ -271,16 +271,17 @@ static int each_row(void *context, int count_only)
 
 static const struct peali_column columns[] = {
 	{ "subject", "subject", 0 },
-	{ "state_bytes", "state", 0 },
+	{ "state_bytes", "state", PEALI_AS_SIZE },
 	{ "waiting", "messages", 0 },
 	{ "core_distance", "cores", 0 },
-	{ "move_ns_p50", "p50 [ns]", 0 },
-	{ "move_ns_p90", "p90", 0 },
-	{ "move_ns_p99", "p99", 0 },
-	{ "move_ns_max", "max", 0 },
+	{ "move_ns_p50", "p50", PEALI_AS_NS },
+	{ "move_ns_p90", "p90", PEALI_AS_NS },
+	{ "move_ns_p99", "p99", PEALI_AS_NS },
+	{ "move_ns_max", "max", PEALI_AS_NS },
 	{ "n_samples", "samples", 0 },
+	PEALI_COLUMN_BREAK,
 	{ "versus", "versus", 0 },
-	{ "versus_ns_p50", "its p50", 0 },
+	{ "versus_ns_p50", "its p50", PEALI_AS_NS },
 	{ "ratio", "ratio", 2 },
 	{ "ratio_min", "min", 2 },
 	{ "ratio_max", "max", 2 },
@@ -336,7 +337,6 @@ static int run(int argc, char **argv, int json)
 
 const struct peali_bench peali_bench_migration = {
 	.name = "moves",
-	.help = "actors that move to another worker or device, with what "
-		"waits for them",
+	.help = "actors that move to another worker or device",
 	.run = run,
 };

@@ -8,6 +8,8 @@
 
 #include <peal/errors.h>
 
+#include "runtime/cli/command.h"
+
 static const struct argp_option list[] = {
 	{ "seconds", 's', "N", 0, "Measure for about so long, in all", 0 },
 	{ "route", 'r', "NAME", 0,
@@ -107,7 +109,7 @@ void peali_bench_parse_more(int argc, char **argv, const char *doc,
 	struct both both = { options_out, input };
 
 	*options_out = (struct peali_bench_options){ .seconds = seconds };
-	argp_parse(&argp, argc, argv, 0, NULL, &both);
+	peali_parse(&argp, argc, argv, 0, &both);
 }
 
 void peali_bench_parse(int argc, char **argv, const char *doc, double seconds,

@@ -18,6 +18,7 @@
 #include "bench/baseline/cpu/baselines.h"
 #include "bench/report.h"
 #include "bench/fixture.h"
+#include "runtime/cli/interrupt.h"
 
 #define SECONDS 120
 #define SLOTS 1024
@@ -366,8 +367,8 @@ static void fill_skipped(struct queues *q, const struct group *group)
 
 static void progress(const struct queues *q, uint32_t pass)
 {
-	fprintf(stderr, "queues: pass %u of %u, %u rows\n", pass + 1,
-		PEALI_PASSES, q->n);
+	fprintf(stderr, "queues: pass %u of %u, %u row%s\n", pass + 1,
+		PEALI_PASSES, q->n, peali_s(q->n));
 }
 
 static int write_samples(struct queues *q)
@@ -448,16 +449,17 @@ static int measure(struct queues *q)
 static const struct peali_column columns[] = {
 	{ "subject", "subject", 0 },
 	{ "what", "what", 0 },
-	{ "message_bytes", "bytes", 0 },
+	{ "message_bytes", "size", PEALI_AS_SIZE },
 	{ "burst", "burst", 0 },
 	{ "producers", "producers", 0 },
 	{ "placement", "placement", 0 },
 	{ "core_distance", "cores", 0 },
-	{ "latency_ns_p50", "p50 [ns]", 0 },
-	{ "versus_ns_p50", "its p50", 0 },
-	{ "megamessages_per_s", "M messages/s", 2 },
-	{ "versus_megamessages_per_s", "its M/s", 2 },
+	{ "latency_ns_p50", "p50", PEALI_AS_NS },
+	{ "megamessages_per_s", "messages", PEALI_AS_MEGA_PER_S },
+	PEALI_COLUMN_BREAK,
 	{ "versus", "versus", 0 },
+	{ "versus_ns_p50", "its p50", PEALI_AS_NS },
+	{ "versus_megamessages_per_s", "its rate", PEALI_AS_MEGA_PER_S },
 	{ "ratio", "ratio", 2 },
 	{ "ratio_min", "min", 2 },
 	{ "ratio_max", "max", 2 },
@@ -479,43 +481,57 @@ static double number(const json_t *row, const char *key)
 	return json_number_value(json_object_get(row, key));
 }
 
+/* Writes "0.61 (0.47 .. 0.63)", or the reason for no ratio. */
+static void ratio_text(const json_t *row, char text[128])
+{
+	if (json_is_real(json_object_get(row, "ratio")))
+		snprintf(text, 128, "%.2f (%.2f .. %.2f)", number(row, "ratio"),
+			 number(row, "ratio_min"), number(row, "ratio_max"));
+	else
+		snprintf(text, 128, "%s", cell(row, "ratio_why"));
+}
+
 static void print_row(const json_t *row, const char *verdict)
 {
 	const char *why = cell(row, "verdict_why");
+	char size[32], ratio[128];
 
 	if (strcmp(cell(row, "verdict"), verdict))
 		return;
 	if (!strcmp(verdict, "skipped")) {
-		printf("skipped: %s, %s: %s\n", cell(row, "what"),
-		       cell(row, "peer"), cell(row, "skipped"));
+		peali_paragraph_print(stdout, 0, 4, "skipped: %s, %s: %s",
+				      cell(row, "what"), cell(row, "peer"),
+				      cell(row, "skipped"));
 		return;
 	}
-	printf("%s%s%s%s: %s, %s, %g bytes, burst %g, %s, cores %s, versus %s: ",
-	       verdict, *why ? " (" : "", why, *why ? ")" : "",
-	       cell(row, "subject"), cell(row, "what"),
-	       number(row, "message_bytes"), number(row, "burst"),
-	       cell(row, "placement"), cell(row, "core_distance"),
-	       cell(row, "versus"));
-	if (json_is_real(json_object_get(row, "ratio")))
-		printf("%.2f (%.2f .. %.2f)\n", number(row, "ratio"),
-		       number(row, "ratio_min"), number(row, "ratio_max"));
-	else
-		printf("%s\n", cell(row, "ratio_why"));
+	peali_size_text((uint64_t)number(row, "message_bytes"), size,
+			sizeof(size));
+	ratio_text(row, ratio);
+	peali_paragraph_print(
+		stdout, 0, 4,
+		"%s%s%s%s: %s, %s, %s, burst %g, %s, cores %s, versus %s: %s",
+		verdict, *why ? " (" : "", why, *why ? ")" : "",
+		cell(row, "subject"), cell(row, "what"), size,
+		number(row, "burst"), cell(row, "placement"),
+		cell(row, "core_distance"), cell(row, "versus"), ratio);
 }
 
 /* Prints the counts, then the rows that did not reach the goal. */
 static void print_summary(const struct queues *q)
 {
 	static const char *const verdicts[] = { "missed", "unsure", "skipped" };
+	uint32_t n = q->n + q->n_skipped;
 	const json_t *row;
 	size_t i;
 
-	printf("\n%u rows, %d passes: at least as good as the peer, or within "
-	       "1.10 times the bounce: %u; worse: %u; unsure: %u; skipped: "
-	       "%u\n",
-	       q->n + q->n_skipped, PEALI_PASSES, q->n_verdicts[PEALI_REACHED],
-	       q->n_verdicts[PEALI_MISSED], q->n_verdicts[PEALI_UNSURE],
-	       q->n_skipped);
+	printf("\n");
+	peali_paragraph_print(
+		stdout, 0, 4,
+		"%u row%s, %d passes: at least as good as the peer, or within "
+		"1.10 times the bounce: %u; worse: %u; unsure: %u; skipped: %u",
+		n, peali_s(n), PEALI_PASSES, q->n_verdicts[PEALI_REACHED],
+		q->n_verdicts[PEALI_MISSED], q->n_verdicts[PEALI_UNSURE],
+		q->n_skipped);
 	for (int v = 0; v < 3; v++)
 		json_array_foreach(q->report.rows, i, row)
 			print_row(row, verdicts[v]);
@@ -593,8 +609,11 @@ static int prepare(struct queues *q)
 	if (!q->json_out)
 		return 0;
 	q->json = fopen(q->json_out, "w");
-	if (q->json)
+	if (q->json) {
+		/* an interrupted run has no rows for it */
+		peali_interrupt_file(q->json_out);
 		return 0;
+	}
 	peali_say("cannot write '%s': %s", q->json_out, strerror(errno));
 	return PEALI_EXIT_FAILED;
 }
@@ -628,6 +647,9 @@ static int run_prepared(struct queues *q, int json)
 {
 	int status = measure(q) ? PEALI_EXIT_FAILED : check_decided(q);
 
+	peali_interrupt_file(NULL);
+	if (status)
+		peali_row_error(q->report.object, status);
 	if (q->json && peali_report_write(&q->report, q->json, q->json_out))
 		status = PEALI_EXIT_FAILED;
 	status = peali_report_print(

@@ -74,17 +74,22 @@ int peali_report_print(const struct peali_report *report, int json,
 		       const char *title, const struct peali_column *columns,
 		       int status)
 {
+	int cores = peali_report_cores();
 	char model[128];
 
+	if (json && status)
+		peali_row_error(report->object, status);
 	if (json) {
 		peali_json_print(stdout, report->object);
 		return peali_finish(status);
 	}
-	printf("%s: %s\n", report->benchmark, title);
-	printf("%s, %d cores; %s\n", cpu_model(model, sizeof(model)),
-	       peali_report_cores(),
-	       report->emulated ? "devices are emulated by CPU threads" :
-				  "devices as `peal info` lists them");
+	peali_paragraph_print(stdout, 0, 4, "%s: %s", report->benchmark, title);
+	peali_paragraph_print(stdout, 0, 4, "%s, %d core%s; %s",
+			      cpu_model(model, sizeof(model)), cores,
+			      peali_s((uint64_t)cores),
+			      report->emulated ?
+				      "devices are emulated by CPU threads" :
+				      "devices as `peal info` lists them");
 	peali_table_print(stdout, NULL, columns, report->rows);
 	return peali_finish(status);
 }

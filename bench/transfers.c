@@ -367,13 +367,21 @@ static int each_row(void *context, int count_only)
 }
 
 static const struct peali_column columns[] = {
-	{ "subject", "subject", 0 },	  { "route", "route", 0 },
-	{ "bytes", "bytes", 0 },	  { "copy_ns_p50", "p50 [ns]", 0 },
-	{ "copy_ns_p90", "p90", 0 },	  { "copy_ns_max", "max", 0 },
-	{ "gigabytes_per_s", "GB/s", 2 }, { "n_samples", "samples", 0 },
-	{ "versus", "versus", 0 },	  { "versus_ns_p50", "its p50", 0 },
-	{ "ratio", "ratio", 2 },	  { "ratio_min", "min", 2 },
-	{ "ratio_max", "max", 2 },	  { NULL, NULL, 0 },
+	{ "subject", "subject", 0 },
+	{ "route", "route", 0 },
+	{ "bytes", "size", PEALI_AS_SIZE },
+	{ "copy_ns_p50", "p50", PEALI_AS_NS },
+	{ "copy_ns_p90", "p90", PEALI_AS_NS },
+	{ "copy_ns_max", "max", PEALI_AS_NS },
+	{ "gigabytes_per_s", "payload", PEALI_AS_GB_PER_S },
+	{ "n_samples", "samples", 0 },
+	PEALI_COLUMN_BREAK,
+	{ "versus", "versus", 0 },
+	{ "versus_ns_p50", "its p50", PEALI_AS_NS },
+	{ "ratio", "ratio", 2 },
+	{ "ratio_min", "min", 2 },
+	{ "ratio_max", "max", 2 },
+	{ NULL, NULL, 0 },
 };
 
 static int run_transfers(int argc, char **argv, int json)

@@ -65,8 +65,8 @@ static void judge(const struct peal_probe_words *w, struct peal_pair_info *info)
 	} else {
 		info->verdict = PEAL_VERDICT_OK;
 		snprintf(info->reason, sizeof(info->reason),
-			 "verified: %llu messages and %llu bytes arrived right",
-			 all, (unsigned long long)w->pattern_words * 8);
+			 "verified: %llu messages and %g MiB arrived right",
+			 all, (double)w->pattern_words * 8 / (1 << 20));
 	}
 }
 

@@ -8,18 +8,44 @@
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
 
+/* Fills the lease if it is 0. */
+static void default_lease(struct peali_mailbox_spec *s, uint32_t tells)
+{
+	if (s->lease)
+		return;
+	s->lease = s->slots / 2 / s->n_workers;
+	if (s->lease > PEALI_MAILBOX_LEASE_MAX)
+		s->lease = PEALI_MAILBOX_LEASE_MAX;
+	if (s->lease < tells)
+		s->lease = tells;
+}
+
+/* Returns the least legal number of slots of a spec; 0: there is none. */
+static uint32_t slots_for(const struct peali_mailbox_spec *spec, uint32_t tells)
+{
+	struct peali_mailbox_spec s;
+	uint32_t slots;
+
+	for (slots = 2; slots <= PEALI_MAILBOX_SLOTS_MAX; slots *= 2) {
+		s = *spec;
+		s.slots = slots;
+		default_lease(&s, tells);
+		/* the first two checks prevent an overflow in the third */
+		if (s.n_workers <= slots && s.lease <= slots &&
+		    s.n_workers * ((uint64_t)s.lease + tells - 1) <= slots)
+			return slots;
+	}
+	return 0;
+}
+
 /* mailbox.h derives the bound. */
 static int complete_lease(struct peali_mailbox_spec *s, const char *call)
 {
-	uint64_t tells = s->tells ? s->tells : 1, least;
+	const struct peali_mailbox_spec given = *s;
+	uint32_t tells = s->tells ? s->tells : 1;
+	char remedy[PEALI_REMEDY_BYTES];
 
-	if (!s->lease) {
-		s->lease = s->slots / 2 / s->n_workers;
-		if (s->lease > PEALI_MAILBOX_LEASE_MAX)
-			s->lease = PEALI_MAILBOX_LEASE_MAX;
-		if (s->lease < tells)
-			s->lease = (uint32_t)tells;
-	}
+	default_lease(s, tells);
 	if (s->lease < tells)
 		return peali_fail(
 			PEAL_EINVAL, call,
@@ -27,17 +53,16 @@ static int complete_lease(struct peali_mailbox_spec *s, const char *call)
 			"tells up to %u messages at a time; the lease "
 			"must be at least that",
 			s->lease, s->tells);
-	least = s->n_workers * (s->lease + tells - 1);
 	/* the first two checks prevent an overflow in the third */
-	if (s->n_workers > s->slots || s->lease > s->slots || s->slots < least)
-		return peali_fail(
-			PEAL_EINVAL, call,
-			"mailbox_slots is %u, too few for %u workers "
-			"with leases of %u and handlers that tell up "
-			"to %u messages at a time; it must be a power "
-			"of two of at least %llu",
-			s->slots, s->n_workers, s->lease, s->tells,
-			(unsigned long long)least);
+	if (s->n_workers > s->slots || s->lease > s->slots ||
+	    s->n_workers * ((uint64_t)s->lease + tells - 1) > s->slots)
+		return peali_fail(PEAL_EINVAL, call,
+				  "mailbox_slots is %u, too few for %u workers "
+				  "with leases of %u and handlers that tell up "
+				  "to %u messages at a time; %s",
+				  s->slots, s->n_workers, s->lease, s->tells,
+				  peali_slots_remedy(slots_for(&given, tells),
+						     "workers", remedy));
 	return 0;
 }
 
@@ -100,16 +125,17 @@ int peali_admission_spec_complete(struct peali_admission_spec *spec,
 	uint64_t held = (uint64_t)spec->n_workers *
 			((uint64_t)spec->tells + spec->others);
 	uint64_t rest = spec->slots - held, past;
+	char remedy[PEALI_REMEDY_BYTES];
 
 	if (spec->slots < held + tells)
 		return peali_fail(
 			PEAL_EINVAL, call,
 			"mailbox_slots is %u, too few for %u workers with "
 			"handlers that tell up to %u messages at a time, and "
-			"%u more each for timers and monitors; it must be a "
-			"power of two of at least %llu",
+			"%u more each for timers and monitors; %s",
 			spec->slots, spec->n_workers, spec->tells, spec->others,
-			(unsigned long long)(held + tells));
+			peali_slots_remedy(peali_slots_for(held + tells),
+					   "workers", remedy));
 	spec->links = (uint32_t)(held + rest / 4 * 3);
 	if (spec->links < held + tells)
 		spec->links = (uint32_t)(held + tells);

@@ -94,13 +94,37 @@ uint32_t peali_log2(uint32_t power)
 	return log2;
 }
 
-int peali_slots_check(const char *option, uint32_t n, const char *call)
+uint32_t peali_slots_for(uint64_t n)
 {
+	return n > PEALI_SLOTS_MAX ? 0 : peali_power_of_two((uint32_t)n);
+}
+
+const char *peali_slots_remedy(uint32_t slots, const char *fewer,
+			       char text[PEALI_REMEDY_BYTES])
+{
+	if (!slots)
+		snprintf(text, PEALI_REMEDY_BYTES, "use fewer %s", fewer);
+	else if (slots == PEALI_SLOTS_MAX)
+		snprintf(text, PEALI_REMEDY_BYTES, "use %u", slots);
+	else
+		snprintf(text, PEALI_REMEDY_BYTES,
+			 "use %u or a larger power of two", slots);
+	return text;
+}
+
+int peali_slots_check(const char *option, uint32_t n, uint32_t least,
+		      const char *call)
+{
+	uint32_t use = n > least ? n : least;
+
 	if (n && !(n & (n - 1)) && n <= PEALI_SLOTS_MAX)
 		return 0;
 	return peali_fail(PEAL_EINVAL, call,
-			  "%s is %u; it must be a power of two from 1 to %u",
-			  option, n, PEALI_SLOTS_MAX);
+			  "%s is %u; it must be a power of two from 1 to %u; "
+			  "use %u",
+			  option, n, PEALI_SLOTS_MAX,
+			  use > PEALI_SLOTS_MAX ? PEALI_SLOTS_MAX :
+						  peali_slots_for(use));
 }
 
 int peali_slots_complete(struct peali_slots *slots, const char *prefix,
@@ -120,7 +144,7 @@ int peali_slots_complete(struct peali_slots *slots, const char *prefix,
 	snprintf(option, sizeof(option), "%s%s", prefix,
 		 *prefix ? "slots" : "capacity");
 	if (!result)
-		result = peali_slots_check(option, slots->n, call);
+		result = peali_slots_check(option, slots->n, 0, call);
 	if (result)
 		return result;
 	most = peali_publication_message_max(slots->policy);

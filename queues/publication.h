@@ -51,9 +51,24 @@ uint32_t peali_log2(uint32_t power);
 
 /*
  * Checks that n, the value of an option, is a valid number of slots. Returns 0,
- * or PEAL_EINVAL with text.
+ * or PEAL_EINVAL with text. The text proposes a number that is not below
+ * `least`.
  */
-int peali_slots_check(const char *option, uint32_t n, const char *call);
+int peali_slots_check(const char *option, uint32_t n, uint32_t least,
+		      const char *call);
+
+/* Returns the least legal number of slots that holds n; 0: there is none. */
+uint32_t peali_slots_for(uint64_t n);
+
+#define PEALI_REMEDY_BYTES 64
+
+/*
+ * Writes the end of an error text about too few slots: "use 128 or a larger
+ * power of two". For 0 slots it writes "use fewer" and the text `fewer`.
+ * Returns `text`.
+ */
+const char *peali_slots_remedy(uint32_t slots, const char *fewer,
+			       char text[PEALI_REMEDY_BYTES]);
 
 /* The slots of a queue that stores each message in one slot. */
 struct peali_slots {

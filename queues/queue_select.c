@@ -72,24 +72,50 @@ static int choose_kind(const struct peal_queue_options *o,
 			  o->kind);
 }
 
+/* From 64 slots on, a work queue frees slots in blocks. */
+static uint32_t slots_needed(const struct peali_queue_plan *plan,
+			     uint32_t slots)
+{
+	uint32_t producers = plan->options.max_producers;
+
+	return plan->kind == &peali_queue_work && slots > 32 ? 2 * producers :
+							       producers;
+}
+
+/* Returns the least legal capacity for the producers. */
+static uint32_t slots_for_producers(const struct peali_queue_plan *plan)
+{
+	uint32_t slots = peali_slots_for(plan->options.max_producers);
+
+	return slots < slots_needed(plan, slots) ? 2 * slots : slots;
+}
+
+/* Refuses a capacity that cannot serve all producers at once. */
+static int check_producers(const struct peali_queue_plan *plan,
+			   const char *call)
+{
+	const struct peal_queue_options *o = &plan->options;
+	char remedy[PEALI_REMEDY_BYTES];
+
+	if (o->capacity >= slots_needed(plan, o->capacity))
+		return 0;
+	return peali_fail(PEAL_EINVAL, call,
+			  "capacity is %u, too few for %u producers; %s",
+			  o->capacity, o->max_producers,
+			  peali_slots_remedy(slots_for_producers(plan),
+					     "max_producers", remedy));
+}
+
 /* Checks the sizes here, so that errors name these options. */
 static int check_sizes(const struct peali_queue_plan *plan, const char *call)
 {
 	const struct peal_queue_options *o = &plan->options;
 	uint32_t in_slot = peali_publication_message_max(o->policy);
-	uint32_t blocks;
 
-	if (peali_slots_check("capacity", o->capacity, call))
+	if (peali_slots_check("capacity", o->capacity,
+			      slots_for_producers(plan), call) ||
+	    check_producers(plan, call))
 		return PEAL_EINVAL;
-	/* from 64 slots on, a work queue frees slots in blocks */
-	blocks = plan->kind == &peali_queue_work && o->capacity > 32 ? 2 : 1;
-	if (o->capacity < o->max_producers * blocks)
-		return peali_fail(
-			PEAL_EINVAL, call,
-			"capacity is %u, too few for %u producers: at "
-			"least %u",
-			o->capacity, o->max_producers,
-			o->max_producers * blocks);
 	if (o->reserved)
 		return peali_fail(PEAL_EINVAL, call,
 				  "reserved is %u; it must be 0", o->reserved);

@@ -47,7 +47,7 @@ static int complete_capacity(struct peali_ring_spec *s, const char *call)
 {
 	if (!s->capacity)
 		s->capacity = PEALI_RING_CAPACITY_DEFAULT;
-	return peali_slots_check("capacity", s->capacity, call);
+	return peali_slots_check("capacity", s->capacity, 0, call);
 }
 
 static int complete_slot(struct peali_ring_spec *s, const char *call)
@@ -149,13 +149,16 @@ int peali_ring_spec_emits(const struct peali_ring_spec *spec, uint32_t n,
 {
 	uint64_t slab =
 		((uint64_t)n + 1) * PEAL_SLAB_ROUND(spec->message_bytes);
+	char remedy[PEALI_REMEDY_BYTES];
 
 	if (n > spec->capacity)
 		return peali_fail(PEAL_EINVAL, call,
-				  "capacity is %u; the sender emits up to %u "
-				  "messages at a time, so it must be at least "
-				  "that",
-				  spec->capacity, n);
+				  "capacity is %u, too few for a sender that "
+				  "emits up to %u messages at a time; %s",
+				  spec->capacity, n,
+				  peali_slots_remedy(peali_slots_for(n),
+						     "messages at a time",
+						     remedy));
 	if (spec->slab_bytes && n && slab > spec->slab_bytes)
 		return peali_fail(PEAL_EINVAL, call,
 				  "slab_bytes is %llu; the sender emits up to "

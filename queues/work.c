@@ -8,11 +8,21 @@
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
 
-/* work.h derives the bound. */
-static int complete_lease(struct peali_work_spec *s, const char *call)
+/*
+ * Fills the block, and the lease if it is 0. Returns the least slots for them.
+ * Returns UINT64_MAX with fewer slots than producers or messages of a bulk.
+ * work.h derives the bound.
+ */
+static uint64_t plan_lease(struct peali_work_spec *s)
 {
-	uint64_t each = (s->slots - s->block + 1) / s->n_producers, least;
+	uint64_t each;
 
+	s->block = s->slots / 32;
+	if (!s->block)
+		s->block = 1;
+	if (s->block > PEALI_WORK_BLOCK_MAX)
+		s->block = PEALI_WORK_BLOCK_MAX;
+	each = (s->slots - s->block + 1) / s->n_producers;
 	if (!s->lease) {
 		s->lease = s->slots / 2 / s->n_producers;
 		if (s->lease > PEALI_WORK_LEASE_MAX)
@@ -22,18 +32,43 @@ static int complete_lease(struct peali_work_spec *s, const char *call)
 		if (!s->lease)
 			s->lease = 1;
 	}
-	least = (uint64_t)s->n_producers * ((uint64_t)s->lease + s->bulk - 1) +
-		s->block - 1;
-	/* the first two checks prevent an overflow in the third */
-	if (s->n_producers > s->slots || s->bulk > s->slots || s->slots < least)
-		return peali_fail(
-			PEAL_EINVAL, call,
-			"capacity is %u, too few for %u producers with "
-			"leases of %u that put up to %u messages at a time; "
-			"it must be a power of two of at least %llu",
-			s->slots, s->n_producers, s->lease, s->bulk,
-			(unsigned long long)least);
+	/* prevents an overflow in the product */
+	if (s->n_producers > s->slots || s->bulk > s->slots)
+		return UINT64_MAX;
+	return (uint64_t)s->n_producers * ((uint64_t)s->lease + s->bulk - 1) +
+	       s->block - 1;
+}
+
+/* Returns the least legal number of slots of a spec; 0: there is none. */
+static uint32_t slots_for(const struct peali_work_spec *spec)
+{
+	struct peali_work_spec s;
+	uint32_t slots;
+
+	for (slots = 2; slots <= PEALI_SLOTS_MAX; slots *= 2) {
+		s = *spec;
+		s.slots = slots;
+		if (plan_lease(&s) <= slots)
+			return slots;
+	}
 	return 0;
+}
+
+static int complete_lease(struct peali_work_spec *s, const char *call)
+{
+	const struct peali_work_spec given = *s;
+	char remedy[PEALI_REMEDY_BYTES];
+
+	if (plan_lease(s) <= s->slots)
+		return 0;
+	return peali_fail(PEAL_EINVAL, call,
+			  "capacity is %u, too few for %u producers with "
+			  "leases of %u that put up to %u messages at a time; "
+			  "%s",
+			  s->slots, s->n_producers, s->lease, s->bulk,
+			  peali_slots_remedy(slots_for(&given),
+					     "producers or messages at a time",
+					     remedy));
 }
 
 int peali_work_spec_complete(struct peali_work_spec *spec, uint32_t policies,
@@ -56,11 +91,6 @@ int peali_work_spec_complete(struct peali_work_spec *spec, uint32_t policies,
 				  "one");
 	if (!s.bulk)
 		s.bulk = 1;
-	s.block = s.slots / 32;
-	if (!s.block)
-		s.block = 1;
-	if (s.block > PEALI_WORK_BLOCK_MAX)
-		s.block = PEALI_WORK_BLOCK_MAX;
 	result = complete_lease(&s, call);
 	if (!result)
 		*spec = s;

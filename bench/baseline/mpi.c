@@ -14,6 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/cli/interrupt.h"
 #include "runtime/cli/output.h"
 
 #ifdef PEALI_MPI_PROGRAM
@@ -37,12 +38,23 @@ static int start(struct peali_mpi *mpi)
 				     "--oversubscribe", "--bind-to", "none",
 				     PEALI_MPI_PROGRAM, mpi->path,   NULL };
 
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	int error;
+
 	snprintf(ranks, sizeof(ranks), "%u", mpi->ranks);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT", "1", 1);
 	setenv("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1", 1);
+	/* This process blocks SIGTERM, which has to end mpirun. */
+	sigemptyset(&none);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	posix_spawnattr_setsigmask(&attributes, &none);
 	/* posix_spawnp does not write to argv */
-	return posix_spawnp(&mpi->launcher, argv[0], NULL, NULL,
-			    (char *const *)(uintptr_t)argv, environ);
+	error = posix_spawnp(&mpi->launcher, argv[0], NULL, &attributes,
+			     (char *const *)(uintptr_t)argv, environ);
+	posix_spawnattr_destroy(&attributes);
+	return error;
 }
 
 /*
@@ -100,11 +112,13 @@ static int make_board(struct peali_mpi *mpi)
 	file = mkostemp(mpi->path, O_CLOEXEC);
 	if (file < 0)
 		return -1;
+	peali_interrupt_file(mpi->path);
 	if (ftruncate(file, sizeof(*mpi->board)) == 0)
 		mpi->board = mmap(NULL, sizeof(*mpi->board),
 				  PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
 	close(file);
 	if (mpi->board == MAP_FAILED) {
+		peali_interrupt_file(NULL);
 		unlink(mpi->path);
 		return -1;
 	}
@@ -135,6 +149,7 @@ void peali_mpi_open(uint32_t ranks, struct peali_mpi **mpi_out,
 		peali_mpi_close(mpi);
 		return;
 	}
+	peali_interrupt_file(NULL);
 	unlink(mpi->path); /* all ranks have mapped it */
 	mpi->path[0] = 0;
 	*mpi_out = mpi;
@@ -185,8 +200,10 @@ void peali_mpi_close(struct peali_mpi *mpi)
 			}
 		}
 	}
-	if (mpi->path[0])
+	if (mpi->path[0]) {
+		peali_interrupt_file(NULL);
 		unlink(mpi->path);
+	}
 	munmap(mpi->board, sizeof(*mpi->board));
 	free(mpi);
 }

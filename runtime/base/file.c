@@ -4,11 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+/* held while a temporary file exists */
+static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
 /*
  * Makes all folders of a path, as mkdir -p does for the parent. Errors are
@@ -41,22 +46,15 @@ static int write_all(int fd, const char *bytes, size_t left)
 	return 0;
 }
 
-int peali_file_write(const char *path, const void *bytes, size_t n)
+/*
+ * Writes the file `temporary` beside the target, then renames it onto the
+ * target. Returns 0, or -1 with errno.
+ */
+static int write_beside(char *temporary, const char *path, const void *bytes,
+			size_t n)
 {
-	char temporary[PATH_MAX];
-	int fd, error;
+	int fd = mkostemp(temporary, O_CLOEXEC), error;
 
-	/*
-	 * Write a temporary file beside the target, then rename it onto the
-	 * target.
-	 */
-	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >=
-	    (int)sizeof(temporary)) {
-		errno = ENAMETOOLONG;
-		return -1;
-	}
-	make_folders(temporary);
-	fd = mkostemp(temporary, O_CLOEXEC);
 	if (fd < 0)
 		return -1;
 	error = write_all(fd, (const char *)bytes, n) ? errno : 0;
@@ -69,6 +67,35 @@ int peali_file_write(const char *path, const void *bytes, size_t n)
 	unlink(temporary);
 	errno = error;
 	return -1;
+}
+
+int peali_file_write(const char *path, const void *bytes, size_t n)
+{
+	char temporary[PATH_MAX];
+	int result, error;
+
+	if (snprintf(temporary, sizeof(temporary), "%s.XXXXXX", path) >=
+	    (int)sizeof(temporary)) {
+		errno = ENAMETOOLONG;
+		return -1;
+	}
+	make_folders(temporary);
+	pthread_mutex_lock(&writing);
+	result = write_beside(temporary, path, bytes, n);
+	error = errno;
+	pthread_mutex_unlock(&writing);
+	errno = error;
+	return result;
+}
+
+void peali_file_hold(void)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec++;
+	/* The lock stays, so later writes wait for the exit. */
+	pthread_mutex_timedlock(&writing, &until);
 }
 
 /*

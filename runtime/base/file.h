@@ -13,6 +13,12 @@
 int peali_file_write(const char *path, const void *bytes, size_t n);
 
 /*
+ * Waits for writes in other threads, at most 1 s, and refuses new ones for the
+ * rest of the process. So no temporary file remains at a sudden exit.
+ */
+void peali_file_hold(void);
+
+/*
  * Reads a regular file of at most `most` bytes. The caller frees the result. A
  * zero byte follows the contents. Returns NULL with errno; EFBIG: the file is
  * larger. EINVAL: it is not a regular file.

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "bench/bench.h"
 
@@ -134,32 +133,31 @@ static int run_one(const struct peali_bench *bench, int argc, char **argv,
 	return status;
 }
 
-/* Runs a benchmark and parses its stdout as JSON; NULL: it has none. */
+/* Runs a benchmark and parses its output as JSON; NULL: it has none. */
 static int run_captured(const struct peali_bench *bench, int argc, char **argv,
 			json_t **object_out)
 {
-	FILE *file = tmpfile();
-	int saved = -1;
-	int status = PEALI_EXIT_FAILED;
+	FILE *terminal = stdout;
+	char *text = NULL;
+	size_t size = 0;
+	int status;
 
-	fflush(stdout);
-	if (file)
-		saved = dup(STDOUT_FILENO);
-	if (saved < 0 || dup2(fileno(file), STDOUT_FILENO) < 0) {
-		peali_say("cannot keep what '%s' prints: %s", bench->name,
+	/*
+	 * A variable in the GNU C Library. Errors keep the real standard output,
+	 * see peali_json_due.
+	 */
+	stdout = open_memstream(&text, &size);
+	if (!stdout) {
+		stdout = terminal;
+		peali_say("cannot keep the output of '%s': %s", bench->name,
 			  strerror(errno));
-		goto close;
+		return PEALI_EXIT_FAILED;
 	}
 	status = run_one(bench, argc, argv, 1);
-	fflush(stdout);
-	dup2(saved, STDOUT_FILENO);
-	rewind(file);
-	*object_out = json_loadf(file, 0, NULL);
-close:
-	if (saved >= 0)
-		close(saved);
-	if (file)
-		fclose(file);
+	fclose(stdout);
+	stdout = terminal;
+	*object_out = json_loads(text, 0, NULL);
+	free(text);
 	return status;
 }
 
@@ -190,6 +188,7 @@ static int combine(int before, int status)
 
 static int run_all(const struct arguments *arguments, int argc, char **argv)
 {
+	/* `error` and `exit_status` then are of all benchmarks together */
 	int together = arguments->json && arguments->n_chosen > 1;
 	json_t *all = json_object();
 	int status = PEALI_EXIT_WAIVED;
@@ -211,6 +210,8 @@ static int run_all(const struct arguments *arguments, int argc, char **argv)
 		if (!arguments->json && i + 1 < arguments->n_chosen)
 			printf("\n");
 	}
+	if (together && status)
+		peali_row_error(all, status);
 	if (together)
 		peali_json_print(stdout, all);
 	json_decref(all);
@@ -236,11 +237,13 @@ static int bench_run(int argc, char **argv)
 		peali_say("out of memory");
 		return PEALI_EXIT_FAILED;
 	}
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &arguments);
+	peali_parse(&argp, argc, argv, ARGP_IN_ORDER, &arguments);
 	/* The element before the first argument becomes argv[0]. */
 	own = argv[arguments.rest - 1];
 	argc = take_json(argc - arguments.rest + 1, argv + arguments.rest - 1,
 			 &arguments.json);
+	if (arguments.json)
+		peali_json_due(stdout);
 	status = run_all(&arguments, argc, argv + arguments.rest - 1);
 	argv[arguments.rest - 1] = own;
 	free(arguments.chosen);
@@ -262,6 +265,6 @@ static int bench_run(int argc, char **argv)
 
 const struct peali_command peali_command_bench = {
 	.name = "bench",
-	.help = "latency, throughput, stream, barrier: measures, verified",
+	.help = "runs benchmarks and verifies their messages",
 	.run = bench_run,
 };

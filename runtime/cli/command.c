@@ -1,10 +1,117 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/cli/command.h"
 
+#include <stdlib.h>
+#include <string.h>
+
 #include <peal/device.h>
 #include <peal/runtime.h>
 
 #include "runtime/cli/output.h"
+
+/* ---- messages of argp as JSON -------------------------------------------- */
+
+/* While it parses, argp prints to this text in place of the terminal. */
+static struct {
+	FILE *to, *terminal;
+	char *text;
+	size_t size;
+	FILE *object_to; /* NULL: stdout */
+} argp_says;
+
+void peali_usage_errors_to(FILE *to)
+{
+	argp_says.object_to = to;
+}
+
+/* Returns 1 if an option takes the next argument as its value. */
+static int takes_next(const struct argp *argp, const char *argument)
+{
+	const struct argp_option *o = argp->options;
+
+	for (; o && (o->name || o->key); o++) {
+		if (!o->arg)
+			continue;
+		if (o->name && argument[1] == '-' &&
+		    strcmp(argument + 2, o->name) == 0)
+			return 1;
+		if (argument[1] == o->key && !argument[2])
+			return 1;
+	}
+	return 0;
+}
+
+/* Returns 1 if --json is among the options, also behind a wrong one. */
+static int wants_json(const struct argp *argp, int argc, char **argv, int own)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strncmp(argv[i], "--json", 6) == 0 ||
+		    strncmp(argv[i], "-j", 2) == 0)
+			return 1;
+		if (argv[i][0] == '-' && takes_next(argp, argv[i]))
+			i++;
+		else if (argv[i][0] != '-' && own)
+			break;
+	}
+	return 0;
+}
+
+/* Removes the name of the command and the lines behind the first one. */
+static char *message_of(char *text)
+{
+	char *name_end = strstr(text, ": ");
+
+	text[strcspn(text, "\n")] = 0;
+	return name_end ? name_end + 2 : text;
+}
+
+static void stop_listening(void)
+{
+	stderr = argp_says.terminal;
+	fclose(argp_says.to);
+	argp_says.to = NULL;
+}
+
+/* Runs when argp ends the process, after an error or --help. */
+static void print_message(void)
+{
+	if (!argp_says.to)
+		return;
+	stop_listening();
+	if (argp_says.size) {
+		if (!peali_json_is_due())
+			peali_json_due(argp_says.object_to ?
+					       argp_says.object_to :
+					       stdout);
+		peali_say("%s", message_of(argp_says.text));
+		peali_json_settle(PEALI_EXIT_USAGE);
+	}
+	free(argp_says.text);
+}
+
+void peali_parse(const struct argp *argp, int argc, char **argv,
+		 unsigned int flags, void *input)
+{
+	static int registered;
+
+	int program = (flags & PEALI_PROGRAM_FOLLOWS) != 0;
+
+	flags &= ~(unsigned int)PEALI_PROGRAM_FOLLOWS;
+	if (peali_json_is_due() || wants_json(argp, argc, argv, program))
+		argp_says.to = open_memstream(&argp_says.text, &argp_says.size);
+	if (!argp_says.to) {
+		argp_parse(argp, argc, argv, flags, NULL, input);
+		return;
+	}
+	if (!registered++)
+		atexit(print_message);
+	argp_says.terminal = stderr;
+	/* a variable in the GNU C Library, as argp is a part of this library */
+	stderr = argp_says.to;
+	argp_parse(argp, argc, argv, flags, NULL, input);
+	stop_listening();
+	free(argp_says.text);
+}
 
 const struct argp_option peali_json_options[] = {
 	{ "json", 'j', NULL, 0, "print an object as JSON instead of tables",
@@ -31,7 +138,7 @@ int peali_parse_json_only(int argc, char **argv, const char *help)
 	};
 	int json = 0;
 
-	argp_parse(&argp, argc, argv, 0, NULL, &json);
+	peali_parse(&argp, argc, argv, 0, &json);
 	return json;
 }
 

@@ -8,6 +8,7 @@
  */
 
 #include <argp.h>
+#include <stdio.h>
 
 struct peal_runtime;
 
@@ -15,6 +16,8 @@ struct peali_command {
 	const char *name;
 	const char *help;
 	int (*run)(int argc, char **argv);
+	/* 1: it takes SIGINT and SIGTERM itself, else interrupt.h does */
+	int takes_signals;
 };
 
 extern const struct peali_command peali_command_info;
@@ -24,6 +27,23 @@ extern const struct peali_command peali_command_bench;
 extern const struct peali_command peali_command_spawn;
 extern const struct peali_command peali_command_doctor;
 extern const struct peali_command peali_command_probe;
+
+/**
+ * A flag of peali_parse: the first argument that is no option is a program. All
+ * arguments behind it are the program's.
+ */
+#define PEALI_PROGRAM_FOLLOWS 0x10000u
+
+/**
+ * Parses arguments as argp_parse. A wrong argument ends the process with status
+ * 2 and a message. With --json, or if an object is due, the message is in the
+ * object of peali_json_settle.
+ */
+void peali_parse(const struct argp *argp, int argc, char **argv,
+		 unsigned int flags, void *input);
+
+/** Sets the stream of the objects of peali_parse, by default stdout. */
+void peali_usage_errors_to(FILE *to);
 
 /** argp options of a sub-command that has only --json; `input` is an int. */
 extern const struct argp_option peali_json_options[];

@@ -160,9 +160,10 @@ static void check_pairs(struct peali_doctor *doctor,
 	}
 	if (n_ok || n < 2)
 		peali_doctor_add(doctor, "pairs", PEALI_HEALTH_PASS, NULL,
-				 "%d of %d ordered pairs carry data "
+				 "%d of %d ordered pair%s verified to carry data "
 				 "right",
-				 n_ok, n * (n - 1));
+				 n_ok, n * (n - 1),
+				 peali_s((uint64_t)(n * (n - 1))));
 }
 
 static void check_runtime(struct peali_doctor *doctor)
@@ -178,7 +179,8 @@ static void check_runtime(struct peali_doctor *doctor)
 	}
 	peali_doctor_add(
 		doctor, "runtime", PEALI_HEALTH_PASS, NULL,
-		"opens with %d devices%s", peal_device_count(runtime),
+		"opens with %d device%s%s", peal_device_count(runtime),
+		peali_s((uint64_t)peal_device_count(runtime)),
 		peali_all_emulated(runtime) ? ", emulated by CPU threads" : "");
 	peali_doctor_gpu(doctor, runtime);
 	check_pairs(doctor, runtime);
@@ -188,19 +190,13 @@ static void check_runtime(struct peali_doctor *doctor)
 				 "does not close: %s", peal_last_error()->text);
 }
 
-static void print_table(const struct peali_doctor *doctor)
+/* Prints the remedy of each WARN and FAIL, equal ones once. */
+static void print_fixes(const struct peali_doctor *doctor)
 {
-	static const struct peali_column columns[] = {
-		{ "status", "status", 0 },
-		{ "check", "check", 0 },
-		{ "finding", "finding", 0 },
-		{ NULL, NULL, 0 },
-	};
 	const char *before = "";
 	const json_t *row;
 	size_t i;
 
-	peali_table_print(stdout, NULL, columns, doctor->rows);
 	if (doctor->n[PEALI_HEALTH_WARN] + doctor->n[PEALI_HEALTH_FAIL])
 		printf("\nWhat to do\n");
 	json_array_foreach(doctor->rows, i, row)
@@ -214,12 +210,30 @@ static void print_table(const struct peali_doctor *doctor)
 		    (strcmp(status, "WARN") != 0 &&
 		     strcmp(status, "FAIL") != 0))
 			continue;
-		printf("%-6s  %s: %s\n", status,
-		       json_string_value(json_object_get(row, "check")), fix);
+		peali_verdict_print(stdout, status);
+		peali_paragraph_print(
+			stdout, 4, 8, "    %s: %s",
+			json_string_value(json_object_get(row, "check")), fix);
 		before = fix;
 	}
-	printf("\n%d passed, %d warnings, %d failed, %d waived\n", doctor->n[0],
-	       doctor->n[1], doctor->n[2], doctor->n[3]);
+}
+
+static void print_table(const struct peali_doctor *doctor)
+{
+	static const struct peali_column columns[] = {
+		{ "status", "status", PEALI_AS_VERDICT },
+		{ "check", "check", 0 },
+		{ "finding", "finding", 0 },
+		{ NULL, NULL, 0 },
+	};
+	int warnings = doctor->n[PEALI_HEALTH_WARN];
+
+	peali_table_print(stdout, NULL, columns, doctor->rows);
+	print_fixes(doctor);
+	printf("\n%d passed, %d warning%s, %d failed, %d waived\n",
+	       doctor->n[PEALI_HEALTH_PASS], warnings,
+	       peali_s((uint64_t)warnings), doctor->n[PEALI_HEALTH_FAIL],
+	       doctor->n[PEALI_HEALTH_WAIVED]);
 }
 
 struct arguments {
@@ -267,7 +281,7 @@ static void parse_arguments(int argc, char **argv, struct arguments *arguments)
 		       "Exit status 1 if any check fails, or there is a stall.",
 	};
 
-	argp_parse(&argp, argc, argv, 0, NULL, arguments);
+	peali_parse(&argp, argc, argv, 0, arguments);
 }
 
 static int doctor_run(int argc, char **argv)

@@ -87,8 +87,8 @@ static void check_backend(struct peali_doctor *doctor,
 	look_at_backend(runtime, backends[maker], &info);
 	snprintf(check, sizeof(check), "backend %s", backends[maker]);
 	if (info.available) {
-		peali_doctor_add(doctor, check, PASS, NULL, "%d devices%s",
-				 fleet->n,
+		peali_doctor_add(doctor, check, PASS, NULL, "%d device%s%s",
+				 fleet->n, peali_s((uint64_t)fleet->n),
 				 !runtime ?
 					 ", which the runtime does not get to" :
 				 fleet->n && fleet->gpu[0].info.emulated ?
@@ -272,8 +272,9 @@ static void check_each(struct peali_doctor *doctor, const struct fleet *fleet,
 		n_good += check(doctor, fleet, &fleet->gpu[i]) == 0;
 	if (n_good)
 		peali_doctor_add(doctor, name, PASS, NULL,
-				 "%d of %d %s devices: %s", n_good, fleet->n,
-				 fleet->gpu[0].info.backend, good);
+				 "%d of %d %s device%s: %s", n_good, fleet->n,
+				 fleet->gpu[0].info.backend,
+				 peali_s((uint64_t)fleet->n), good);
 }
 
 /* ---- a backend's devices ------------------------------------------------- */

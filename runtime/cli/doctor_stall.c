@@ -49,7 +49,7 @@ int peali_doctor_stall(int pid, int json)
 	static const struct peali_column columns[] = {
 		{ "cause", "cause", 0 },
 		{ "messages", "messages", 0 },
-		{ "without_progress_ms", "no progress [ms]", 0 },
+		{ "without_progress_ms", "no progress for", PEALI_AS_MS },
 		{ "finding", "finding", 0 },
 		{ NULL, NULL, 0 },
 	};
@@ -77,7 +77,7 @@ int peali_doctor_stall(int pid, int json)
 		json_decref(object);
 	} else if (n) {
 		peali_table_print(stdout, NULL, columns, rows);
-		printf("\n%d causes\n", n);
+		printf("\n%d cause%s\n", n, peali_s((uint64_t)n));
 	} else {
 		printf("process %d: no stall\n", pid);
 	}

@@ -417,9 +417,10 @@ static void acs_text(const struct bridges *bridges, char *text, size_t size)
 {
 	if (bridges->n_redirect)
 		snprintf(text, size,
-			 "ACS of %d of %d bridges above GPUs sends what peers "
+			 "ACS of %d of %d bridge%s above GPUs sends what peers "
 			 "write up to the root (first %s)",
-			 bridges->n_redirect, bridges->n, bridges->first);
+			 bridges->n_redirect, bridges->n,
+			 peali_s((uint64_t)bridges->n), bridges->first);
 	else if (bridges->n_hidden)
 		snprintf(text, size, "ACS cannot be read (root can)");
 	else

@@ -91,8 +91,9 @@ void peali_histogram_row(const struct peali_histogram *histogram, json_t *row,
 			peali_row_uint(row, key, value);
 		else
 			peali_row_null(
-				row, key, "needs %llu samples, there are %llu",
+				row, key, "needs %llu samples, there %s %llu",
 				(unsigned long long)needed(points[i].share),
+				histogram->n == 1 ? "is" : "are",
 				(unsigned long long)histogram->n);
 	}
 	snprintf(key, sizeof(key), "%s_max", prefix);

@@ -21,7 +21,7 @@ static const struct peali_column device_columns[] = {
 	{ "name", "name", 0 },
 	{ "memory_bytes", "memory", PEALI_AS_BYTES },
 	{ "compute_units", "compute units", 0 },
-	{ "max_lanes", "max. lanes", 0 },
+	{ "max_lanes", "lanes", 0 },
 	{ "policies", "policies", 0 },
 	{ NULL, NULL, 0 },
 };
@@ -36,7 +36,8 @@ static const struct peali_column program_columns[] = {
 static const struct peali_column setting_columns[] = {
 	{ "name", "name", 0 },	   { "value", "value", 0 },
 	{ "origin", "origin", 0 }, { "default", "default", 0 },
-	{ "help", "help", 0 },	   { NULL, NULL, 0 },
+	PEALI_COLUMN_BREAK,	   { "help", "help", 0 },
+	{ NULL, NULL, 0 },
 };
 
 static json_t *backend_rows(struct peal_runtime *runtime)
@@ -214,6 +215,8 @@ static int info_run(int argc, char **argv)
 		json_object_set_new(object, "programs", program_rows(runtime));
 	}
 	json_object_set_new(object, "settings", setting_rows());
+	if (json && status)
+		peali_row_error(object, status);
 	if (json)
 		peali_json_print(stdout, object);
 	else if (runtime)

@@ -10,7 +10,10 @@
 #include <peal/runtime.h>
 
 #include "runtime/cli/command.h"
+#include "runtime/cli/interrupt.h"
 #include "runtime/cli/output.h"
+
+#define NAMES "info, topo, run, bench, spawn, doctor, probe and help"
 
 static const struct peali_command *const commands[] = {
 	&peali_command_info,  &peali_command_topo,
@@ -23,6 +26,7 @@ static const struct peali_command *const commands[] = {
 struct found {
 	const struct peali_command *command;
 	int at;
+	int help; /* 1: `peal help COMMAND` */
 };
 
 static const struct peali_command *find(const char *name)
@@ -33,24 +37,32 @@ static const struct peali_command *find(const char *name)
 	return NULL;
 }
 
+/* Takes the name of a command, or `help` and the name of a command. */
+static void take_name(struct found *found, struct argp_state *state,
+		      const char *name)
+{
+	if (!found->help && strcmp(name, "help") == 0) {
+		if (state->next == state->argc)
+			argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
+		found->help = 1;
+		return;
+	}
+	found->command = find(name);
+	if (!found->command)
+		argp_error(state, "there is no command '%s'; there are " NAMES,
+			   name);
+	found->at = state->next - 1;
+	state->next = state->argc;
+}
+
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
-	struct found *found = state->input;
-
 	switch (key) {
 	case ARGP_KEY_ARG:
-		found->command = find(argument);
-		if (!found->command)
-			argp_error(state,
-				   "there is no command '%s'; there are info, "
-				   "topo, run, bench, spawn, doctor and probe",
-				   argument);
-		found->at = state->next - 1;
-		state->next = state->argc;
+		take_name(state->input, state, argument);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "a command is missing; there are info, topo, "
-				  "run, bench, spawn, doctor and probe");
+		argp_error(state, "a command is missing; there are " NAMES);
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -80,9 +92,12 @@ static char *help_filter(int key, const char *text, void *input)
 	for (int i = 0; commands[i]; i++)
 		fprintf(to, "  %-8s %s\n", commands[i]->name,
 			commands[i]->help);
-	fprintf(to, "\n`peal COMMAND --help' says more of each. Settings come "
-		    "from the environment;\n`peal info' lists them. Exit "
-		    "status: 0 ok, 1 failed, 2 usage, 77 waived.\n");
+	fprintf(to, "  %-8s %s\n", "help",
+		"`peal help COMMAND' prints the help of a command\n");
+	fprintf(to, "`peal COMMAND --help' prints it, too. Settings come from "
+		    "the environment;\n`peal info' lists them. Exit status: 0 "
+		    "ok, 1 failed, 2 usage, 77 waived,\n130 ended by "
+		    "SIGINT.\n");
 	fclose(to);
 	return list;
 }
@@ -101,19 +116,9 @@ static void hold_standard_descriptors(void)
 			_exit(PEALI_EXIT_FAILED);
 }
 
-int main(int argc, char **argv)
+/* Sets what drivers, the C library and system calls read. */
+static void prepare(void)
 {
-	const struct argp argp = {
-		.parser = parse,
-		.args_doc = "COMMAND [ARGUMENT...]",
-		.doc = "Actors in persistent GPU kernels: looks at the machine,"
-		       " streams input through ring kernels, measures.\v-",
-		.help_filter = help_filter,
-	};
-	struct found found = { NULL, 0 };
-	char name[32];
-	int status;
-
 	hold_standard_descriptors();
 	/*
 	 * CUDA's driver may load functions at their first use, and this may
@@ -131,10 +136,45 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	argp_err_exit_status = PEALI_EXIT_USAGE;
 	argp_program_version_hook = print_version;
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, &found);
-	snprintf(name, sizeof(name), "peal %s", found.command->name);
-	argv[found.at] = name;
-	status = found.command->run(argc - found.at, argv + found.at);
+}
+
+/* Runs a command with its arguments, and with --help for `peal help`. */
+static int run(const struct found *found, int argc, char **argv)
+{
+	char **own = calloc((size_t)argc + 2, sizeof(*own));
+	char name[32], help[] = "--help";
+	int status = PEALI_EXIT_FAILED;
+
+	if (!own) {
+		peali_say("out of memory");
+		return status;
+	}
+	memcpy(own, argv, (size_t)argc * sizeof(*own));
+	snprintf(name, sizeof(name), "peal %s", found->command->name);
+	own[0] = name;
+	if (found->help)
+		own[argc++] = help;
+	if (found->command->takes_signals || peali_interrupt_start() == 0)
+		status = found->command->run(argc, own);
+	free(own);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const struct argp argp = {
+		.parser = parse,
+		.args_doc = "COMMAND [ARGUMENT...]\nhelp [COMMAND]",
+		.doc = "Actors in persistent GPU kernels: looks at the machine,"
+		       " streams input through ring kernels, measures.\v-",
+		.help_filter = help_filter,
+	};
+	struct found found = { NULL, 0, 0 };
+	int status;
+
+	prepare();
+	peali_parse(&argp, argc, argv, ARGP_IN_ORDER, &found);
+	status = run(&found, argc - found.at, argv + found.at);
 	peali_json_settle(status);
 	return peali_finish(status);
 }

@@ -9,7 +9,7 @@
  *
  *	static const struct peali_column columns[] = {
  *		{ "from", "from", 0 },
- *		{ "latency_ns_p50", "latency p50 [ns]", 1 },
+ *		{ "latency_ns_p50", "latency p50", PEALI_AS_NS },
  *		{ NULL, NULL, 0 },
  *	};
  *	json_t *rows = json_array();
@@ -17,7 +17,7 @@
  *
  *	peali_row_text(row, "from", "device %d", from);
  *	if (n_samples >= 20)
- *		peali_row_real(row, "latency_ns_p50", p50);
+ *		peali_row_uint(row, "latency_ns_p50", p50);
  *	else
  *		peali_row_null(row, "latency_ns_p50", "needs 20 samples");
  *	peali_table_print(stdout, "latency, one way", columns, rows);
@@ -38,14 +38,37 @@ enum peali_exit {
 	PEALI_EXIT_WAIVED = 77
 };
 
-#define PEALI_AS_BYTES (-1)
+/** Formats of a column with a unit. The name has the unit of the row's value. */
+enum peali_column_format {
+	PEALI_AS_BYTES = -1, /* 4.0 MiB */
+	PEALI_AS_SIZE = -2, /* exact: 4 MiB, 4095 B */
+	PEALI_AS_NS = -3, /* 950 ns, 4.4 s */
+	PEALI_AS_US = -4,
+	PEALI_AS_MS = -5,
+	PEALI_AS_SECONDS = -6,
+	PEALI_AS_PER_S = -7, /* 35.2 M/s */
+	PEALI_AS_MEGA_PER_S = -8,
+	PEALI_AS_BYTES_PER_S = -9, /* 1.2 GB/s */
+	PEALI_AS_MB_PER_S = -10,
+	PEALI_AS_GB_PER_S = -11,
+	PEALI_AS_VERDICT = -12 /* PASS, WARN or FAIL, in colour */
+};
 
 /** A column of a text table. A key of NULL ends a list of columns. */
 struct peali_column {
 	const char *key; /* key in the rows */
-	const char *title; /* with the unit, as in "bandwidth [GB/s]" */
-	int decimals; /* of reals; PEALI_AS_BYTES: a size, as "4.0 MiB" */
+	const char *title;
+	int decimals; /* of reals, or an enum peali_column_format */
 };
+
+/** Columns behind it begin a new line if the table is too wide. */
+#define PEALI_COLUMN_BREAK                                                     \
+	{                                                                      \
+		"", "", 0                                                      \
+	}
+
+/** Most columns of a line of text. */
+#define PEALI_LINE_MAX 100
 
 /** Appends an empty row. `rows` owns it. */
 json_t *peali_row_append(json_t *rows);
@@ -67,9 +90,13 @@ void peali_row_flag(json_t *row, const char *key, int value);
 void peali_row_null(json_t *row, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* ---- table.c ------------------------------------------------------------- */
+
 /**
  * Prints rows as aligned columns with numbers to the right. Columns without any
- * cell are left out. A title of NULL is left out.
+ * cell are left out. A title of NULL is left out. No line has more than
+ * PEALI_LINE_MAX characters. Long text continues below itself. Other columns
+ * continue on a second, indented line of the row.
  */
 void peali_table_print(FILE *to, const char *title,
 		       const struct peali_column *columns, const json_t *rows);
@@ -77,6 +104,42 @@ void peali_table_print(FILE *to, const char *title,
 /** Prints one object, with one line of title and value per column. */
 void peali_record_print(FILE *to, const char *title,
 			const struct peali_column *columns, const json_t *row);
+
+/**
+ * Prints a text and a newline. Its lines end at PEALI_LINE_MAX.
+ *
+ * @param used characters of the line that stand before the text.
+ * @param indent of the lines behind the first one.
+ */
+void peali_paragraph_print(FILE *to, int used, int indent, const char *format,
+			   ...) __attribute__((format(printf, 4, 5)));
+
+/** Prints PASS, WARN or FAIL, in colour if peali_colours(to). */
+void peali_verdict_print(FILE *to, const char *text);
+
+/** Returns the width of a value in a column of this format. */
+int peali_cell_width(const json_t *value, int format);
+
+/* ---- units.c ------------------------------------------------------------- */
+
+/**
+ * Write a number with a unit. Return text.
+ *
+ *	_bytes		4.0 MiB
+ *	_size		4 MiB, or 4095 B: exact
+ *	_duration	950 ns, 4.4 s
+ *	_rate		1.2 GB/s; `unit` is B, or "" for 1.2 G/s
+ */
+const char *peali_bytes_text(uint64_t bytes, char *text, size_t size);
+const char *peali_size_text(uint64_t bytes, char *text, size_t size);
+const char *peali_duration_text(double ns, char *text, size_t size);
+const char *peali_rate_text(double per_s, const char *unit, char *text,
+			    size_t size);
+
+/** Returns the ending of a noun behind a number: "" for 1, else "s". */
+const char *peali_s(uint64_t n);
+
+/* ---- output.c ------------------------------------------------------------ */
 
 /**
  * Prints an object as JSON with one key per line. In an array of objects, each
@@ -92,14 +155,23 @@ int peali_json_print(FILE *to, const json_t *object);
  */
 void peali_json_due(FILE *to);
 
+/** Returns 1 if an object is announced and not yet printed. */
+int peali_json_is_due(void);
+
+/** Sets `error` to the last message and `exit_status` to the status. */
+void peali_row_error(json_t *object, int status);
+
 /**
  * Ends a command. If the object of peali_json_due was not printed, prints
  * {"error": the last message, "exit_status": status}.
  */
 void peali_json_settle(int status);
 
-/** Writes a size with a binary unit, as in "4.0 MiB". Returns text. */
-const char *peali_bytes_text(uint64_t bytes, char *text, size_t size);
+/** Returns 1 if a stream is a terminal that obeys control sequences. */
+int peali_is_terminal(FILE *to);
+
+/** Returns 1 if a stream gets colours: a terminal, and NO_COLOR is not set. */
+int peali_colours(FILE *to);
 
 /** Prints "peal: ", the message and a newline to stderr. */
 void peali_say(const char *format, ...) __attribute__((format(printf, 1, 2)));

@@ -9,7 +9,7 @@
 
 #include <peal/metrics.h>
 #include "runtime/cli/run.h"
-
+#include "runtime/base/math.h"
 #include "runtime/cli/command.h"
 
 enum {
@@ -123,9 +123,9 @@ static void parse_capacity(struct argp_state *state, const char *text,
 	to->capacity = number(state, "capacity", text, 1u << 20);
 	if (to->capacity & (to->capacity - 1))
 		argp_error(state,
-			   "--capacity is %u: say a power of two, as 64 or "
-			   "1024",
-			   to->capacity);
+			   "--capacity is %u: it must be a power of two; use "
+			   "%u",
+			   to->capacity, peali_power_of_two(to->capacity));
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -184,6 +184,19 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+/* Returns 1 if an argument sends the items to standard output. */
+static int to_stdout(int argc, char **argv)
+{
+	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "-o-") == 0 ||
+		    strcmp(argv[i], "--output=-") == 0 ||
+		    (i > 1 && strcmp(argv[i], "-") == 0 &&
+		     (strcmp(argv[i - 1], "-o") == 0 ||
+		      strcmp(argv[i - 1], "--output") == 0)))
+			return 1;
+	return 0;
 }
 
 /* Lists stages and formats. argp prints the result after the options. */
@@ -374,7 +387,9 @@ static int run_run(int argc, char **argv)
 		peali_say("out of memory");
 		return PEALI_EXIT_FAILED;
 	}
-	argp_parse(&argp, argc, argv, 0, NULL, &run->options);
+	if (to_stdout(argc, argv))
+		peali_usage_errors_to(stderr);
+	peali_parse(&argp, argc, argv, 0, &run->options);
 	if (run->options.json)
 		peali_json_due(peali_run_report_to(&run->options));
 	run->options.progress |= isatty(STDERR_FILENO);
@@ -397,4 +412,5 @@ const struct peali_command peali_command_run = {
 	.name = "run",
 	.help = "streams video, lines or records through ring kernels",
 	.run = run_run,
+	.takes_signals = 1,
 };

@@ -100,6 +100,7 @@ struct peali_run {
 	atomic_int phase;
 	atomic_int halt; /* 1: stop now; queued messages are abandoned */
 	atomic_int interrupted; /* number of signals received */
+	atomic_int signal; /* the first of them */
 	atomic_int input_waits; /* 1: the sender waits for input */
 	atomic_ullong items_in, bytes_in, items_out, bytes_out;
 	atomic_ullong bytes_read; /* of the input, including headers */
@@ -168,7 +169,8 @@ void peali_run_flow(struct peali_run *run);
  *
  * 1. The first signal ends reading. Messages in flight are drained.
  * 2. 1.5 s later the run is halted.
- * 3. 1.9 s after the first signal, or at the second signal, the process ends.
+ * 3. 1.9 s after the first signal, or at the second signal, the process ends by
+ *    peali_interrupt_exit.
  *
  * @return 0, or -1 with a recorded failure.
  */

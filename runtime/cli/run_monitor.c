@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/cli/interrupt.h"
+
 #define SAMPLE_MS 10
 #define SHOW_NS UINT64_C(1000000000)
 /* Time from the first signal on; the run has to end within 2 s. */
@@ -122,21 +124,21 @@ static void show(struct peali_run *run, struct watch *watch, uint64_t now)
 	uint64_t items = atomic_load(&run->items_out);
 	uint64_t bytes = atomic_load(&run->bytes_out);
 	double seconds = (double)(now - watch->shown_ns) / 1e9;
-	char bar[64];
-	char queues[128];
+	char bar[64], queues[128], item_rate[32], byte_rate[32];
 
 	bar_text(run, bar, sizeof(bar));
 	queues_text(run, queues, sizeof(queues));
-	fprintf(stderr,
-		"%speal: %s%llu items, %.0f items/s, %.1f MB/s, queued%s of "
-		"%u%s",
+	peali_rate_text((double)(items - watch->shown_items) / seconds, "",
+			item_rate, sizeof(item_rate));
+	peali_rate_text((double)(bytes - watch->shown_bytes) / seconds, "B",
+			byte_rate, sizeof(byte_rate));
+	fprintf(stderr, "%speal: %s%llu item%s, %s, %s, queued%s of %u%s",
 		run->line_open ? "\r\033[K" : "", bar,
-		(unsigned long long)items,
-		(double)(items - watch->shown_items) / seconds,
-		(double)(bytes - watch->shown_bytes) / 1e6 / seconds, queues,
-		run->options.capacity, isatty(STDERR_FILENO) ? "" : "\n");
+		(unsigned long long)items, peali_s(items), item_rate, byte_rate,
+		queues, run->options.capacity,
+		peali_is_terminal(stderr) ? "" : "\n");
 	fflush(stderr);
-	run->line_open = isatty(STDERR_FILENO);
+	run->line_open = peali_is_terminal(stderr);
 	watch->shown_ns = now;
 	watch->shown_items = items;
 	watch->shown_bytes = bytes;
@@ -155,20 +157,22 @@ static void close_line(struct peali_run *run)
 static void take_signal(struct peali_run *run, struct watch *watch)
 {
 	struct signalfd_siginfo signal;
-	int before;
+	int none = 0, before;
 
 	if (read(run->signal_fd, &signal, sizeof(signal)) !=
 	    (ssize_t)sizeof(signal))
 		return;
+	atomic_compare_exchange_strong(&run->signal, &none,
+				       (int)signal.ssi_signo);
 	before = atomic_fetch_add(&run->interrupted, 1);
 	pthread_mutex_lock(&run->sampled);
 	close_line(run);
 	pthread_mutex_unlock(&run->sampled);
-	if (before || atomic_load(&run->phase) == PEALI_RUN_OPENING) {
-		peali_say(before ? "interrupted twice: ended at once" :
-				   "interrupted");
-		_exit(PEALI_EXIT_FAILED);
-	}
+	if (before || atomic_load(&run->phase) == PEALI_RUN_OPENING)
+		peali_interrupt_exit(
+			atomic_load(&run->signal),
+			before ? "interrupted twice: ended at once" :
+				 "interrupted");
 	watch->interrupted_ns = peali_run_now_ns();
 	peali_say("interrupted: reading ends, what is under way goes through "
 		  "(once more: end at once)");
@@ -187,10 +191,10 @@ static void keep_promise(struct peali_run *run, const struct watch *watch,
 		peali_say("what is under way did not end in 1.5 s: halted");
 		peali_run_halt(run);
 	}
-	if (since >= GIVE_UP_NS) {
-		peali_say("interrupted; the kernels did not end in time");
-		_exit(PEALI_EXIT_FAILED);
-	}
+	if (since >= GIVE_UP_NS)
+		peali_interrupt_exit(
+			atomic_load(&run->signal),
+			"interrupted; the kernels did not end in time");
 }
 
 /* ---- the thread ---------------------------------------------------------- */

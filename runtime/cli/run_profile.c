@@ -11,8 +11,9 @@ static const struct peali_column stage_columns[] = {
 	{ "busy_percent", "busy [%]", 1 },
 	{ "blocked_percent", "blocked [%]", 1 },
 	{ "samples", "samples", 0 },
-	{ "handler_ns_mean", "in handler, mean [ns]", 0 },
-	{ "residence_ns_mean", "waits and is handled, mean [ns]", 0 },
+	{ "handler_ns_mean", "in handler, mean", PEALI_AS_NS },
+	{ "residence_ns_mean", "from arrival, mean", PEALI_AS_NS },
+	PEALI_COLUMN_BREAK,
 	{ "delivered", "items", 0 },
 	{ "delivered_bytes", "bytes", PEALI_AS_BYTES },
 	{ "full_count", "found full", 0 },
@@ -33,10 +34,10 @@ static const struct peali_column device_columns[] = {
 };
 
 static const struct peali_column whole_columns[] = {
-	{ "interval_ns", "interval [ns]", 0 },
-	{ "compute_ns", "compute, of all workers [ns]", 0 },
-	{ "transfer_ns", "transfer, of all copies [ns]", 0 },
-	{ "sync_ns", "sync, of all threads [ns]", 0 },
+	{ "interval_ns", "interval", PEALI_AS_NS },
+	{ "compute_ns", "compute, of all workers", PEALI_AS_NS },
+	{ "transfer_ns", "transfer, of all copies", PEALI_AS_NS },
+	{ "sync_ns", "sync, of all threads", PEALI_AS_NS },
 	{ "imbalance", "load imbalance, max / mean", 2 },
 	{ "samples", "samples of workers", 0 },
 	{ NULL, NULL, 0 },

@@ -9,14 +9,14 @@ static const struct peali_column summary_columns[] = {
 	{ "verified", "verified bit for bit", 0 },
 	{ "max_difference", "largest difference", 6 },
 	{ "items", "items", 0 },
-	{ "seconds", "time [s]", 3 },
-	{ "throughput_items_per_s", "throughput [items/s]", 1 },
-	{ "throughput_mb_per_s", "throughput [MB/s]", 1 },
-	{ "latency_ns_p50", "latency, in to out, p50 [ns]", 0 },
-	{ "latency_ns_p90", "  p90 [ns]", 0 },
-	{ "latency_ns_p99", "  p99 [ns]", 0 },
-	{ "latency_ns_p999", "  p99.9 [ns]", 0 },
-	{ "latency_ns_max", "  max [ns]", 0 },
+	{ "seconds", "time", PEALI_AS_SECONDS },
+	{ "throughput_items_per_s", "throughput, items", PEALI_AS_PER_S },
+	{ "throughput_mb_per_s", "throughput, bytes", PEALI_AS_MB_PER_S },
+	{ "latency_ns_p50", "latency, in to out, p50", PEALI_AS_NS },
+	{ "latency_ns_p90", "  p90", PEALI_AS_NS },
+	{ "latency_ns_p99", "  p99", PEALI_AS_NS },
+	{ "latency_ns_p999", "  p99.9", PEALI_AS_NS },
+	{ "latency_ns_max", "  max", PEALI_AS_NS },
 	{ "accepted", "messages accepted", 0 },
 	{ "delivered", "messages delivered", 0 },
 	{ "dead_lettered", "messages dead-lettered", 0 },
@@ -36,6 +36,7 @@ static const struct peali_column link_columns[] = {
 	{ "dead_lettered", "dead", 0 },
 	{ "queued", "queued", 0 },
 	{ "memory_bytes", "memory", PEALI_AS_BYTES },
+	PEALI_COLUMN_BREAK,
 	{ "why", "why this route", 0 },
 	{ NULL, NULL, 0 },
 };
@@ -50,7 +51,7 @@ static const struct peali_column kernel_columns[] = {
 static const struct peali_column checksum_columns[] = {
 	{ "stage", "stage", 0 },
 	{ "items", "items", 0 },
-	{ "bytes", "bytes", 0 },
+	{ "bytes", "bytes", PEALI_AS_BYTES },
 	{ "crc_sum", "sum of CRC-32C", 0 },
 	{ "expected", "expected", 0 },
 	{ "matches", "matches", 0 },
@@ -226,13 +227,21 @@ static void judge(struct peali_run *run, int holds)
 		if (dead_of(&run->links[i].info) &&
 		    !atomic_load(&run->interrupted))
 			peali_run_fail(run,
-				       "%llu messages from '%s' to '%s' were "
-				       "not delivered",
+				       "messages from '%s' to '%s': %llu not "
+				       "delivered",
+				       run->links[i].from, run->links[i].to,
 				       (unsigned long long)dead_of(
-					       &run->links[i].info),
-				       run->links[i].from, run->links[i].to);
+					       &run->links[i].info));
 	if (atomic_load(&run->interrupted))
 		peali_run_fail(run, "interrupted");
+}
+
+/* Returns the exit status: a signal goes before other failures. */
+static int status_of(struct peali_run *run)
+{
+	if (atomic_load(&run->interrupted))
+		return 128 + atomic_load(&run->signal);
+	return run->failure[0] ? PEALI_EXIT_FAILED : PEALI_EXIT_OK;
 }
 
 static json_t *make_object(struct peali_run *run)
@@ -265,6 +274,8 @@ static json_t *make_object(struct peali_run *run)
 		peali_row_text(object, "error", "%s", run->failure);
 	else
 		peali_row_null(object, "error", "there was none");
+	if (status_of(run))
+		peali_row_uint(object, "exit_status", (uint64_t)status_of(run));
 	return object;
 }
 
@@ -307,8 +318,7 @@ int peali_run_report(struct peali_run *run)
 		print_tables(to, run, object);
 	fflush(to);
 	json_decref(object);
-	if (!run->failure[0])
-		return PEALI_EXIT_OK;
-	peali_say("%s", run->failure);
-	return PEALI_EXIT_FAILED;
+	if (run->failure[0])
+		peali_say("%s", run->failure);
+	return status_of(run);
 }

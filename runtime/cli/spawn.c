@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -51,6 +52,8 @@ struct spawn {
 	sigset_t before; /* signal mask of the processes */
 	uint64_t start_ns, kill_ns; /* kill_ns: time of SIGKILL; 0: not set */
 	int first_failed; /* rank of the first failed process; -1: none */
+	int interrupted; /* 1: SIGINT has come */
+	char failure[256]; /* the first one; "": none */
 	struct process process[PROCESS_GROUP_MAX];
 };
 
@@ -132,6 +135,21 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+/* Prints a failure. Keeps the first one for the report. */
+static void __attribute__((format(printf, 2, 3)))
+say_failure(struct spawn *s, const char *format, ...)
+{
+	char text[sizeof(s->failure)];
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(text, sizeof(text), format, arguments);
+	va_end(arguments);
+	peali_say("%s", text);
+	if (!s->failure[0])
+		strcpy(s->failure, text);
 }
 
 /* ---- rendezvous ---------------------------------------------------------- */
@@ -235,6 +253,8 @@ static void become(const struct spawn *s, int rank, pid_t parent, int out[2],
 	snprintf(number, sizeof(number), "%d", s->n);
 	setenv("PEAL_RANKS", number, 1);
 	setenv("PEAL_RENDEZVOUS", s->rendezvous, 1);
+	/* A shell ignores SIGINT for jobs in the background; spawn forwards it. */
+	signal(SIGINT, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
@@ -298,8 +318,8 @@ static int start_one(struct spawn *s, int rank)
 		close(report[0]);
 	if (!error)
 		return 1;
-	peali_say("cannot start '%s' as rank %d: %s", s->program[0], rank,
-		  strerror(error));
+	say_failure(s, "cannot start '%.160s' as rank %d: %s", s->program[0],
+		    rank, strerror(error));
 	if (p->pid) { /* it has ended, unless its report was not readable */
 		kill(p->pid, SIGKILL);
 		waitpid(p->pid, NULL, 0);
@@ -359,11 +379,25 @@ static void send_all(struct spawn *s, int number, int telling)
 /* Sends SIGTERM to the other processes, and SIGKILL after the grace time. */
 static void end_others(struct spawn *s)
 {
+	int n = left(s);
+
+	if (s->kill_ns || !n)
+		return;
+	peali_say("%d other process%s: SIGTERM now, SIGKILL in %llu ms", n,
+		  n == 1 ? "" : "es", (unsigned long long)s->grace_ms);
+	send_all(s, SIGTERM, 1);
+	s->kill_ns = peali_now_ns() + s->grace_ms * 1000000;
+}
+
+/* The processes have got SIGINT. Those that do not end get SIGKILL. */
+static void interrupt(struct spawn *s)
+{
+	s->interrupted = 1;
 	if (s->kill_ns || !left(s))
 		return;
-	peali_say("the other %d get SIGTERM now and SIGKILL in %llu ms",
-		  left(s), (unsigned long long)s->grace_ms);
-	send_all(s, SIGTERM, 1);
+	say_failure(s, "interrupted");
+	peali_say("processes that have not ended get SIGKILL in %llu ms",
+		  (unsigned long long)s->grace_ms);
 	s->kill_ns = peali_now_ns() + s->grace_ms * 1000000;
 }
 
@@ -392,10 +426,11 @@ static void reap(struct spawn *s)
 			continue;
 		p->ended = 1;
 		p->end_ns = peali_now_ns();
-		if (!p->status || (p->told && s->first_failed >= 0))
+		if (!p->status || s->interrupted ||
+		    (p->told && s->first_failed >= 0))
 			continue;
-		peali_say("rank %d (pid %d) %s", rank, (int)p->pid,
-			  fate(p, text));
+		say_failure(s, "rank %d (pid %d) %s", rank, (int)p->pid,
+			    fate(p, text));
 		if (s->first_failed < 0)
 			s->first_failed = rank;
 	}
@@ -416,6 +451,8 @@ static void take(struct spawn *s)
 			reap(s);
 		else if (info.ssi_code != SI_KERNEL)
 			send_all(s, (int)info.ssi_signo, 0);
+		if (info.ssi_signo == SIGINT)
+			interrupt(s);
 	}
 }
 
@@ -479,6 +516,8 @@ static int status_of(const struct spawn *s)
 	const struct process *first;
 	int status;
 
+	if (s->interrupted)
+		return 128 + SIGINT;
 	if (s->first_failed < 0)
 		return PEALI_EXIT_OK;
 	first = s->process + s->first_failed;
@@ -526,7 +565,11 @@ static void report(const struct spawn *s)
 	for (rank = 0; rank < s->n; rank++)
 		describe(peali_row_append(rows), s, rank);
 	peali_row_uint(object, "n", (uint64_t)s->n);
-	peali_row_flag(object, "ok", s->first_failed < 0);
+	peali_row_flag(object, "ok", status_of(s) == 0);
+	if (s->failure[0])
+		peali_row_text(object, "error", "%s", s->failure);
+	else
+		peali_row_null(object, "error", "there was none");
 	peali_row_uint(object, "exit_status", (uint64_t)status_of(s));
 	if (s->first_failed < 0)
 		peali_row_null(object, "first_failed", "none failed");
@@ -566,7 +609,7 @@ static int run_spawn(int argc, char **argv)
 		       "are told to end.\vExit status: that of the first "
 		       "process that failed, 128 and its number if it was a "
 		       "signal, 127 or 126 if it was not found or could not "
-		       "be started; 0 if none did.",
+		       "be started; 0 if none did; 130 after SIGINT.",
 	};
 	struct spawn *s = calloc(1, sizeof(*s));
 	int result, rank;
@@ -580,7 +623,8 @@ static int run_spawn(int argc, char **argv)
 	for (rank = 0; rank < PROCESS_GROUP_MAX; rank++)
 		s->process[rank].output[0].from =
 			s->process[rank].output[1].from = -1;
-	argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, s);
+	peali_parse(&argp, argc, argv, ARGP_IN_ORDER | PEALI_PROGRAM_FOLLOWS,
+		    s);
 	result = take_signals(s);
 	if (!result)
 		result = make_rendezvous(s);
@@ -595,6 +639,8 @@ static int run_spawn(int argc, char **argv)
 }
 
 const struct peali_command peali_command_spawn = {
-	"spawn", "starts a program as several processes that find each other",
-	run_spawn
+	.name = "spawn",
+	.help = "starts a program as several processes that find each other",
+	.run = run_spawn,
+	.takes_signals = 1,
 };

@@ -221,46 +221,69 @@ static void latency_cell(json_t *row, const char *key, const json_t *pair)
 
 static void bandwidth_cell(json_t *row, const char *key, const json_t *pair)
 {
-	const json_t *value = json_object_get(pair, "bandwidth_bytes_per_s");
-
-	if (json_is_integer(value))
-		peali_row_real(row, key,
-			       (double)json_integer_value(value) / 1e9);
-	else
-		peali_row_null(row, key, "not measured");
+	json_object_set(row, key,
+			json_object_get(pair, "bandwidth_bytes_per_s"));
 }
 
-/* Column 0 has the row's name. PEAL_HOST_DEVICES is at most 64. */
-#define DEVICES_SHOWN 30
+/* Column 0 has the row's name. */
+#define COLUMNS_MOST 30
 
-static void print_matrix(const char *title, const json_t *pairs, int n,
-			 cell_fn cell)
+/* Prints some columns of a matrix, for all its rows. */
+static void print_block(const char *title, const json_t *cells, int n,
+			int first, int last, int format)
 {
-	struct peali_column columns[DEVICES_SHOWN + 2];
-	char keys[DEVICES_SHOWN][12];
-	json_t *rows = json_array();
-	int shown = n < DEVICES_SHOWN ? n : DEVICES_SHOWN;
+	struct peali_column columns[COLUMNS_MOST + 2];
+	char keys[COLUMNS_MOST][12];
+	int shown = 0;
 
 	columns[0] = (struct peali_column){ "from", "", 0 };
-	for (int to = 0; to < shown; to++) {
-		snprintf(keys[to], sizeof(keys[to]), "%d", to);
-		columns[to + 1] =
-			(struct peali_column){ keys[to], keys[to], 1 };
+	for (int to = first; to < last; to++, shown++) {
+		snprintf(keys[shown], sizeof(keys[0]), "%d", to);
+		columns[shown + 1] = (struct peali_column){ keys[shown],
+							    keys[shown],
+							    format };
 	}
 	columns[shown + 1] = (struct peali_column){ NULL, NULL, 0 };
+	printf("\n");
+	if (shown == n)
+		peali_table_print(stdout, title, columns, cells);
+	else {
+		printf("%s, columns %d to %d\n", title, first, last - 1);
+		peali_table_print(stdout, NULL, columns, cells);
+	}
+}
+
+/* Prints a matrix, in blocks of as many columns as a line has. */
+static void print_matrix(const char *title, const json_t *pairs, int n,
+			 cell_fn cell, int format)
+{
+	json_t *cells = json_array();
+	int widest = 2, block;
+	char key[12];
+
 	for (int from = 0; from < n; from++) {
-		json_t *row = peali_row_append(rows);
+		json_t *row = peali_row_append(cells);
 
 		peali_row_uint(row, "from", (uint64_t)from);
-		for (int to = 0; to < shown; to++)
-			cell(row, keys[to],
+		for (int to = 0; to < n; to++) {
+			int width;
+
+			snprintf(key, sizeof(key), "%d", to);
+			cell(row, key,
 			     json_array_get(pairs, (size_t)(from * n + to)));
+			width = peali_cell_width(json_object_get(row, key),
+						 format);
+			widest = width > widest ? width : widest;
+		}
 	}
-	printf("\n");
-	peali_table_print(stdout, title, columns, rows);
-	if (shown < n)
-		printf("columns %d to %d: with --json\n", shown, n - 1);
-	json_decref(rows);
+	/* the name of a row has at most 2 characters; gaps have 2 */
+	block = (PEALI_LINE_MAX - 2) / (widest + 2);
+	if (block > COLUMNS_MOST)
+		block = COLUMNS_MOST;
+	for (int to = 0; to < n; to += block)
+		print_block(title, cells, n, to,
+			    to + block < n ? to + block : n, format);
+	json_decref(cells);
 }
 
 static void print_legend(const json_t *pairs)
@@ -311,9 +334,11 @@ static void print_links(const json_t *management, const json_t *pairs, int n)
 			json_string_value(json_object_get(row, "library"));
 
 		if (!json_is_true(json_object_get(row, "available"))) {
-			printf("\nLinks are not known: %s\n",
-			       json_string_value(
-				       json_object_get(row, "reason")));
+			printf("\n");
+			peali_paragraph_print(stdout, 0, 4,
+					      "Links are not known: %s",
+					      json_string_value(json_object_get(
+						      row, "reason")));
 			continue;
 		}
 		n_available++;
@@ -325,7 +350,7 @@ static void print_links(const json_t *management, const json_t *pairs, int n)
 	if (!n_available)
 		return;
 	print_matrix("Link, as the management library names it", pairs, n,
-		     link_cell);
+		     link_cell, 0);
 	printf("NV4 = four NVLinks; XGMI; through PCIe: PIX = one bridge, "
 	       "PXB = several,\nPHB = the host bridge, NODE = host bridges of "
 	       "one NUMA node, SYS = between nodes,\nPCIE = not said how; "
@@ -363,16 +388,16 @@ static void print_tables(const json_t *object)
 			" (emulated: CPU threads, no GPUs)" :
 			"";
 
-	printf("%d devices%s; row = from, which writes; column = to, whose "
-	       "memory is written\n",
-	       n, emulated);
+	printf("%d device%s%s\n", n, peali_s((uint64_t)n), emulated);
+	printf("row = from, which writes; column = to, whose memory is "
+	       "written\n");
 	print_devices(json_object_get(object, "nodes"));
-	print_matrix("Route", pairs, n, route_cell);
-	print_matrix("Verdict of the probe", pairs, n, verdict_cell);
-	print_matrix("Latency, one way (half a round trip) [ns]", pairs, n,
-		     latency_cell);
-	print_matrix("Bandwidth, one direction [GB/s]", pairs, n,
-		     bandwidth_cell);
+	print_matrix("Route", pairs, n, route_cell, 0);
+	print_matrix("Verdict of the probe", pairs, n, verdict_cell, 0);
+	print_matrix("Latency, one way (half a round trip)", pairs, n,
+		     latency_cell, PEALI_AS_NS);
+	print_matrix("Bandwidth, one direction", pairs, n, bandwidth_cell,
+		     PEALI_AS_BYTES_PER_S);
 	print_links(json_object_get(object, "management"), pairs, n);
 	print_legend(pairs);
 }

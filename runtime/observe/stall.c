@@ -678,9 +678,12 @@ int peal_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
 
 		if (c->out.held)
 			say(c,
-			    "; %llu messages in %u links wait for it, the "
+			    "; %llu message%s in %u link%s wait%s for it, the "
 			    "first is number %llu of link %llu",
-			    (unsigned long long)c->out.held, c->out.n_links,
+			    (unsigned long long)c->out.held,
+			    c->out.held == 1 ? "" : "s", c->out.n_links,
+			    c->out.n_links == 1 ? "" : "s",
+			    c->out.held == 1 ? "s" : "",
 			    (unsigned long long)c->out.message,
 			    (unsigned long long)c->out.link);
 		causes_out[i] = c->out;

@@ -113,7 +113,9 @@ refused 2 'no row of queues' --front --what slab --bytes 256
 
 step 'a table, and what somebody has to look at'
 measured table.txt --seconds 0.05 --bytes 8 --what throughput --peer mutex
-grep -q '^link .* mutex and condvar ' table.txt
+grep -q '^link .* 8 B ' table.txt
+grep -q '^    mutex and condvar ' table.txt
+[ -z "$(awk 'length > 100' table.txt)" ] || { echo 'a line of more than 100 characters'; exit 1; }
 grep -q '^2 rows, 4 passes: at least as good' table.txt
 
 step 'what the time is for, and that a run without it fails'

@@ -158,6 +158,8 @@ step 'a table, raw samples and a distribution of one row'
 "$PEAL" bench latency --route peer --bytes 48 --seconds 0.1 \
     --samples-out raw.csv --hgrm-out one.hgrm >table.txt
 grep -q 'emulated by CPU threads' table.txt
+grep -Eq '^link +peer +48 B .* [0-9.]+ [num]?s ' table.txt
+[ -z "$(awk 'length > 100' table.txt large.txt)" ] || { echo 'a line of more than 100 characters'; exit 1; }
 if grep -qiE 'peer-to-peer|gpu' table.txt ./*.json; then
     echo 'emulated devices are called what they are not'
     exit 1

@@ -59,6 +59,19 @@ END
     ) || fail "not so in $1: $log"
 }
 
+# narrow FILE: fails if a line has more than 100 characters, or ends with a space.
+narrow() {
+    local wide
+    wide=$(python3 - "$1" 2>&1 <<'END'
+import sys
+for line in open(sys.argv[1], encoding="utf-8"):
+    line = line.rstrip("\n")
+    if len(line) > 100 or line != line.rstrip():
+        sys.exit(f"{len(line)} characters: '{line}'")
+END
+    ) || fail "$1: $wide"
+}
+
 # refuses STATUS PATTERN COMMAND...: fails unless the command exits with STATUS
 # and prints PATTERN on stderr.
 refuses() {

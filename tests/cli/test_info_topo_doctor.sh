@@ -41,8 +41,13 @@ json info
 holds out.json "len(d['devices']) == 3" \
     "{s['name']: (s['value'], s['origin']) for s in d['settings']}['PEAL_HOST_DEVICES'] == ('3', 'environment')"
 "$peal" info >text.txt || fail 'peal info'
+narrow text.txt
 grep -q 'emulated' text.txt && grep -q 'PEAL_HOST_LINKS' text.txt || fail 'peal info as text'
 ! grep -q $'\033' text.txt || fail 'colour into a file'
+refuses 1 'PEAL_HOST_DEVICES' env PEAL_HOST_DEVICES=none "$peal" info --json
+mv stdout.txt out.json
+holds out.json "d['exit_status'] == 1 and 'PEAL_HOST_DEVICES' in d['error']" \
+    "{s['name']: s['valid'] for s in d['settings']}['PEAL_HOST_DEVICES'] is False"
 says 'info'
 
 # ---- topo ------------------------------------------------------------------------
@@ -60,7 +65,8 @@ holds out.json "d['devices'] == 3 and len(d['pairs']) == 9" \
     "[p for p in d['pairs'] if (p['from'], p['to']) == (2, 1)][0]['route'] in ('staged', 'mapped-host')"
 [ "$(grep -c '"from"' out.json)" = 9 ] || fail 'not one line per pair'
 "$peal" topo >text.txt || fail 'peal topo'
-for word in emulated 'Route' 'Verdict' '\[ns\]' '\[GB/s\]' 'row = from' no-access; do
+narrow text.txt
+for word in '^3 devices' emulated 'Route' 'Verdict' '[0-9] ns' '[0-9] GB/s' 'row = from' no-access; do
     grep -q -- "$word" text.txt || fail "peal topo does not show '$word'"
 done
 says 'topo'
@@ -75,6 +81,7 @@ holds out.json "d['ok'] is True and d['failed'] == 0" \
     "any(c['status'] == 'WARN' and '1 to 2' in c['finding'] for c in d['checks'])"
 "$peal" doctor >text.txt || fail 'peal doctor'
 grep -q 'passed' text.txt || fail 'peal doctor as text'
+narrow text.txt
 status=0
 PEAL_HOST_LINKS=0-1:rope "$peal" doctor --json >out.json 2>err.txt || status=$?
 [ $status = 1 ] || fail "exit status $status of a doctor that found a failure"

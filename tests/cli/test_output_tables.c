@@ -10,7 +10,7 @@
 
 static const struct peali_column columns[] = {
 	{ "name", "name", 0 },	   { "size", "size", PEALI_AS_BYTES },
-	{ "n", "n", 0 },	   { "x", "x [ns]", 2 },
+	{ "n", "n", 0 },	   { "x", "x", 2 },
 	{ "absent", "absent", 0 }, { NULL, NULL, 0 },
 };
 
@@ -34,9 +34,9 @@ static json_t *two_rows(void)
 PEAL_TEST(table_aligns_columns_and_omits_empty_columns)
 {
 	static const char expected[] = "title\n"
-				       "name      size      n  x [ns]\n"
-				       "one    4.0 MiB      7    1.50\n"
-				       "zw\xc3\xb6lf     12 B  12345       -\n";
+				       "name      size      n     x\n"
+				       "one    4.0 MiB      7  1.50\n"
+				       "zw\xc3\xb6lf     12 B  12345     -\n";
 	char *text = NULL;
 	size_t size;
 	FILE *to = open_memstream(&text, &size);
@@ -47,6 +47,174 @@ PEAL_TEST(table_aligns_columns_and_omits_empty_columns)
 	CHECK(strcmp(text, expected) == 0);
 	json_decref(rows);
 	free(text);
+}
+
+/* Prints a table into an allocated text. */
+static char *printed(const struct peali_column *list, const json_t *rows)
+{
+	char *text = NULL;
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	peali_table_print(to, NULL, list, rows);
+	fclose(to);
+	return text;
+}
+
+/* Returns the number of characters of the longest line. */
+static size_t longest(const char *text)
+{
+	size_t most = 0;
+
+	for (; *text;
+	     text += strcspn(text, "\n") + (text[strcspn(text, "\n")] != 0))
+		if (strcspn(text, "\n") > most)
+			most = strcspn(text, "\n");
+	return most;
+}
+
+PEAL_TEST(long_text_continues_below_itself)
+{
+	static const struct peali_column list[] = { { "n", "n", 0 },
+						    { "why", "why", 0 },
+						    { NULL, NULL, 0 } };
+	json_t *rows = json_array(), *row = peali_row_append(rows);
+	char word[161] = "", *text;
+
+	for (int i = 0; i < 40; i++)
+		strcat(word, "yes ");
+	peali_row_uint(row, "n", 1);
+	peali_row_text(row, "why", "%s", word);
+	memset(word, 'x', 160);
+	row = peali_row_append(rows);
+	peali_row_uint(row, "n", 2);
+	peali_row_text(row, "why", "%s", word);
+	text = printed(list, rows);
+	CHECK_EQ(longest(text), 100);
+	CHECK_CONTAINS(text, "n  why\n1  yes yes");
+	/* at a space, or inside a word that is too long */
+	CHECK_CONTAINS(text, "yes yes\n   yes yes");
+	CHECK_CONTAINS(text, "x\n   x");
+	free(text);
+	json_decref(rows);
+}
+
+PEAL_TEST(columns_of_a_wide_table_go_on_a_second_line)
+{
+	static const struct peali_column list[] = { { "a", "first", 0 },
+						    PEALI_COLUMN_BREAK,
+						    { "b", "second", 0 },
+						    { "c", "third", 0 },
+						    { NULL, NULL, 0 } };
+	json_t *rows = json_array(), *row = peali_row_append(rows);
+	char *text;
+
+	peali_row_text(row, "a", "short");
+	peali_row_text(row, "b", "%s", "");
+	peali_row_uint(row, "c", 7);
+	text = printed(list, rows);
+	CHECK(!strcmp(text, "first  third\nshort      7\n"));
+	free(text);
+	peali_row_text(row, "a", "%090d", 0);
+	row = peali_row_append(rows);
+	peali_row_text(row, "a", "no second line");
+	peali_row_null(row, "b", "not measured");
+	text = printed(list, rows);
+	CHECK_CONTAINS(text, "first\n    second  third\n0000");
+	CHECK_CONTAINS(text, "0000\n                7\nno second line\n");
+	CHECK_EQ(longest(text), 90);
+	free(text);
+	json_decref(rows);
+}
+
+PEAL_TEST(paragraph_and_record_keep_the_width)
+{
+	static const struct peali_column list[] = { { "why", "reason", 0 },
+						    { NULL, NULL, 0 } };
+	char word[241] = "", *text = NULL;
+	json_t *row = json_object();
+	size_t size;
+	FILE *to = open_memstream(&text, &size);
+
+	for (int i = 0; i < 60; i++)
+		strcat(word, "yes ");
+	peali_paragraph_print(to, 10, 2, "%s", word);
+	peali_row_null(row, "why", "%s", word);
+	peali_record_print(to, NULL, list, row);
+	fclose(to);
+	CHECK(longest(text) <= 100);
+	CHECK_CONTAINS(text, "\n  yes");
+	CHECK_CONTAINS(text, "reason  - (yes");
+	CHECK_CONTAINS(text, "yes\n        yes");
+	free(text);
+	json_decref(row);
+}
+
+PEAL_TEST(numbers_have_readable_units)
+{
+	static const struct {
+		double value;
+		int format;
+		const char *expected;
+	} cases[] = {
+		{ 950, PEALI_AS_NS, "950 ns" },
+		{ 0, PEALI_AS_NS, "0 ns" },
+		{ 13.6, PEALI_AS_NS, "13.6 ns" },
+		{ 999.4, PEALI_AS_NS, "999 ns" },
+		{ 999.6, PEALI_AS_NS, "1.0 us" },
+		{ 59199, PEALI_AS_NS, "59.2 us" },
+		{ 99960, PEALI_AS_NS, "100 us" },
+		{ 4437573631.0, PEALI_AS_NS, "4.4 s" },
+		{ 3723e9, PEALI_AS_NS, "3723 s" },
+		{ 7793.8, PEALI_AS_US, "7.8 ms" },
+		{ 1000, PEALI_AS_MS, "1.0 s" },
+		{ 0.0011, PEALI_AS_SECONDS, "1.1 ms" },
+		{ 351179.6, PEALI_AS_PER_S, "351 k/s" },
+		{ 7, PEALI_AS_PER_S, "7.0/s" },
+		{ 0.0311, PEALI_AS_MEGA_PER_S, "31.1 k/s" },
+		{ 1234567890, PEALI_AS_BYTES_PER_S, "1.2 GB/s" },
+		{ 999999999999.0, PEALI_AS_BYTES_PER_S, "1.0 TB/s" },
+		{ 6.3, PEALI_AS_MB_PER_S, "6.3 MB/s" },
+		{ 0.449, PEALI_AS_GB_PER_S, "449 MB/s" },
+		{ 1.5, 2, "1.50" },
+		{ 4608, PEALI_AS_SIZE, "4608 B" },
+	};
+	char text[32];
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const struct peali_column list[] = {
+			{ "x", "", cases[i].format }, { NULL, NULL, 0 }
+		};
+		json_t *rows = json_array();
+		char *table;
+
+		peali_row_real(peali_row_append(rows), "x", cases[i].value);
+		table = printed(list, rows);
+		CHECK_CONTAINS(table, cases[i].expected);
+		CHECK_EQ(peali_cell_width(
+				 json_object_get(json_array_get(rows, 0), "x"),
+				 cases[i].format),
+			 (int)strlen(cases[i].expected));
+		free(table);
+		json_decref(rows);
+	}
+	CHECK(!strcmp(peali_size_text(4096, text, sizeof(text)), "4 KiB"));
+	CHECK(!strcmp(peali_size_text(460832, text, sizeof(text)), "460832 B"));
+	CHECK(!strcmp(peali_size_text(0, text, sizeof(text)), "0 B"));
+	CHECK(!strcmp(peali_s(1), "") && !strcmp(peali_s(0), "s"));
+}
+
+PEAL_TEST(a_file_gets_no_colour)
+{
+	FILE *file = tmpfile();
+	char text[32] = "";
+
+	CHECK_EQ(setenv("TERM", "xterm", 1), 0);
+	CHECK(!peali_colours(file) && !peali_is_terminal(file));
+	peali_verdict_print(file, "FAIL");
+	rewind(file);
+	CHECK(fgets(text, sizeof(text), file) && !strcmp(text, "FAIL"));
+	fclose(file);
 }
 
 PEAL_TEST(json_has_numbers_and_null_with_a_reason)
@@ -162,6 +330,10 @@ PEAL_TEST(histogram_holds_every_value)
 }
 
 PEAL_TEST_MAIN(RUN(table_aligns_columns_and_omits_empty_columns);
+	       RUN(long_text_continues_below_itself);
+	       RUN(columns_of_a_wide_table_go_on_a_second_line);
+	       RUN(paragraph_and_record_keep_the_width);
+	       RUN(numbers_have_readable_units); RUN(a_file_gets_no_colour);
 	       RUN(json_has_numbers_and_null_with_a_reason);
 	       RUN(invalid_utf8_and_nan_are_printed_safely);
 	       RUN(percentiles_are_within_a_thousandth_of_sorted_values);

@@ -21,7 +21,7 @@ refuses 2 'a stage is missing' "$peal" run -i lines.txt 'xor !'
 refuses 2 'pipeline is empty' "$peal" run -i lines.txt ''
 refuses 2 'no device 9; devices are 0 to 1' "$peal" run -i lines.txt 'xor@9'
 refuses 2 "--require is 'fast'" "$peal" run --require fast xor
-refuses 2 '--capacity is 3: say a power of two' "$peal" run --capacity 3 xor
+refuses 2 '--capacity is 3: it must be a power of two; use 4' "$peal" run --capacity 3 xor
 refuses 2 "--capacity is '0'" "$peal" run --capacity 0 xor
 refuses 2 "--line-bytes is 'x'" "$peal" run --line-bytes x xor
 refuses 2 'unrecognized option' "$peal" run --fast xor
@@ -118,6 +118,8 @@ ends_within() {
 }
 
 for signal in INT TERM; do
+    expected=130
+    [ $signal = INT ] || expected=143
     start "$peal" run -i - -o copy.txt --json 'xor:key=0 ! xor:key=0'
     for _ in $(seq 100); do
         [ "$(wc -l 2>/dev/null <copy.txt)" != 1000 ] || break
@@ -125,11 +127,12 @@ for signal in INT TERM; do
     done
     kill -$signal $pid
     ends_within 2000
-    [ $status = 1 ] || fail "exit status $status after SIG$signal"
+    [ $status = $expected ] || fail "exit status $status after SIG$signal"
     cmp copy.txt <(seq 1000) || fail 'what was read was not delivered'
     grep -q 'peal: interrupted' err.txt || fail 'no word of the interruption'
     mv out.txt out.json
     holds out.json "d['interrupted'] is True" "d['items'] == 1000" \
+        "d['error'] == 'interrupted' and d['exit_status'] == $expected" \
         "d['accepted'] == d['delivered'] == 3000"
 done
 says 'SIGINT and SIGTERM drain and report'
@@ -147,7 +150,7 @@ for _ in $(seq 200); do
 done
 kill -INT $pid
 ends_within 2000
-[ $status = 1 ] || fail "exit status $status after SIGINT"
+[ $status = 130 ] || fail "exit status $status after SIGINT"
 holds out.json "d['interrupted'] is True and d['verified'] is True" \
     "0 < d['items'] < 8000000" "d['accepted'] == d['delivered'] == 3 * d['items']" \
     "d['dead_lettered'] == 0 and d['queued'] == 0"
@@ -169,7 +172,7 @@ for _ in $(seq 100); do # until the run stalls
 done
 kill -INT $pid
 ends_within 2100
-[ $status = 1 ] || fail "exit status $status with a stuck output"
+[ $status = 130 ] || fail "exit status $status with a stuck output"
 kill $feeder 2>/dev/null || true
 wait $feeder 2>/dev/null || true
 exec 4>&-

@@ -41,4 +41,7 @@ holds out.json "'profile' not in d"
 "$peal" run -i some.txt --profile 'xor ! invert' >out.txt 2>err.txt || fail 'tables'
 grep -q 'load imbalance' out.txt && grep -q 'in handler, mean' out.txt &&
     grep -q 'copied to it' out.txt || fail 'no tables'
+narrow out.txt
+grep -Eq '^time +[0-9.]+ [um]?s$' out.txt && grep -Eq '^throughput, items +[0-9.]+ [kM]/s$' out.txt &&
+    grep -Eq '^  max +[0-9.]+ [um]s$' out.txt || fail 'no readable units'
 says 'tables'

@@ -48,8 +48,10 @@ says 'labels'
 # ---- failure -----------------------------------------------------------------------
 spawn 7 -n 3 -- bash -c '[ "$PEAL_RANK" = 1 ] && exit 7; exec sleep 60'
 grep -Eq 'rank 1 \(pid [0-9]+\) ended with exit status 7' err.txt || fail 'who failed is not named'
+grep -q ' 2 other processes: SIGTERM now' err.txt || fail 'the number of the others'
 spawn 137 -n 2 -- bash -c '[ "$PEAL_RANK" = 0 ] && kill -9 $$; exec sleep 60'
 grep -Eq 'rank 0 \(pid [0-9]+\) was ended by signal 9 \(Killed\)' err.txt || fail 'the signal is not named'
+grep -q ' 1 other process: SIGTERM now' err.txt || fail 'a plural of one'
 # A process that ignores SIGTERM is killed.
 spawn 3 -n 2 --grace 300 -- bash -c 'if [ "$PEAL_RANK" = 0 ]; then until [ -e deaf ]; do sleep 0.05; done; exit 3; fi
     trap "" TERM; touch deaf; while :; do sleep 0.1; done'
@@ -65,7 +67,10 @@ refuses 127 "cannot start './none' as rank 0: No such file" "$peal" spawn -n 2 -
 touch no-program
 refuses 126 "cannot start './no-program' as rank 0: Permission denied" "$peal" spawn -n 2 -- ./no-program
 spawn 127 -n 2 --json -- ./none
+! grep -q SIGTERM err.txt || fail 'nobody is there to be told'
 holds out.txt "d['ok'] is False and d['first_failed'] == 0 and d['exit_status'] == 127" \
+    "d['error'] == \"cannot start './none' as rank 0: No such file or directory\"" \
+    "not any(p['told_to_end'] for p in d['processes'])" \
     "all(p['pid'] is None and p['exit_status'] is None for p in d['processes'])"
 says 'failures'
 
@@ -113,11 +118,13 @@ got=0
 [ $got = 5 ] || fail "exit status $got with --json"
 holds out.json "d['n'] == 2 and d['ok'] is False and d['first_failed'] == 1" \
     "d['exit_status'] == 5 and d['processes'][1]['exit_status'] == 5" \
+    "d['error'].startswith('rank 1 (pid ') and 'ended with exit status 5' in d['error']" \
     "d['processes'][0]['signal'] == 15 and d['processes'][0]['told_to_end'] is True" \
     "d['processes'][1]['told_to_end'] is False and d['processes'][1]['signal'] is None"
 [ "$(grep -c '^noise$' err.txt)" -ge 1 ] || fail 'with --json stdout goes to stderr'
 "$peal" spawn -n 2 --json -- true >out.json || fail 'two that are well'
-holds out.json "d['ok'] is True and d['exit_status'] == 0 and d['first_failed'] is None"
+holds out.json "d['ok'] is True and d['exit_status'] == 0 and d['first_failed'] is None" \
+    "d['error'] is None"
 says 'JSON'
 
 # ---- a process group ---------------------------------------------------------

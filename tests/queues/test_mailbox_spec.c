@@ -4,6 +4,7 @@
 #include <peal/errors.h>
 
 #include "peal_test.h"
+#include "proposed.h"
 #include "queues/mailbox.h"
 
 static struct peali_mailbox_spec spec(uint32_t slots, uint32_t message_bytes,
@@ -141,12 +142,15 @@ PEAL_TEST(option_error_names_option_value_and_range)
 		{ 16, ~0u, 1, 1, 0, "mailbox_message_bytes", "4294967295",
 		  "4080" },
 		{ 16, 0, 0, 1, 0, "workers", "0", "at least one" },
-		{ 16, 0, 17, 1, 0, "mailbox_slots is 16", "17 workers", "17" },
-		{ 16, 0, 2, 5, 0, "mailbox_slots is 16", "5", "18" },
-		{ 16, 0, 4, 1, 8, "mailbox_slots is 16", "8", "32" },
+		{ 16, 0, 17, 1, 0, "mailbox_slots is 16", "17 workers",
+		  "; use 32 or a larger power of two" },
+		{ 16, 0, 2, 5, 0, "mailbox_slots is 16", "5", "; use 32" },
+		{ 16, 0, 4, 1, 8, "mailbox_slots is 16", "8", "; use 32" },
 		{ 64, 0, 1, 9, 8, "lease is 8", "9", "at least" },
-		{ 16, 0, ~0u, ~0u, 0, "mailbox_slots", "4294967295", "16" },
-		{ 16, 0, 1, 65535, 0, "mailbox_slots", "65535", "131069" },
+		{ 16, 0, ~0u, ~0u, 0, "mailbox_slots", "4294967295",
+		  "; use fewer workers" },
+		{ 16, 0, 1, 65535, 0, "mailbox_slots", "65535",
+		  "; use 131072" },
 		{ 16, 0, ~0u, 1, ~0u, "mailbox_slots", "4294967295", "16" },
 	};
 	size_t i;
@@ -164,6 +168,40 @@ PEAL_TEST(option_error_names_option_value_and_range)
 		CHECK_CONTAINS(peal_last_error()->text, cases[i].value);
 		CHECK_CONTAINS(peal_last_error()->text, cases[i].allowed);
 	}
+}
+
+PEAL_TEST(proposed_slots_are_legal)
+{
+	unsigned seen = 0;
+
+	for (uint32_t slots = 1; slots <= 4096; slots *= 2)
+		for (uint32_t workers = 1; workers <= 130; workers += 3)
+			for (uint32_t tells = 0; tells <= 40; tells += 5) {
+				struct peali_mailbox_spec s =
+					spec(slots, 0, workers, tells, 0);
+				struct peali_admission_spec a = {
+					.slots = slots,
+					.n_workers = workers,
+					.tells = tells,
+					.others = workers % 3,
+					.boxes = 1,
+				};
+
+				if (complete(&s)) {
+					s.slots = test_proposed();
+					CHECK(s.slots > slots);
+					CHECK_OK(complete(&s));
+					seen++;
+				}
+				if (peali_admission_spec_complete(&a, "call")) {
+					a.slots = test_proposed();
+					CHECK(a.slots > slots);
+					CHECK_OK(peali_admission_spec_complete(
+						&a, "call"));
+					seen++;
+				}
+			}
+	CHECK(seen > 100);
 }
 
 PEAL_TEST(header_is_an_empty_mailbox_of_the_spec)
@@ -195,4 +233,5 @@ PEAL_TEST_MAIN(RUN(defaults_are_48_bytes_and_leases_of_half_the_slots);
 	       RUN(policy_is_the_requested_or_the_device_best);
 	       RUN(accepted_sizes_starve_no_producer);
 	       RUN(option_error_names_option_value_and_range);
+	       RUN(proposed_slots_are_legal);
 	       RUN(header_is_an_empty_mailbox_of_the_spec);)

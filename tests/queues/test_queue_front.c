@@ -3,6 +3,7 @@
 
 #include "front.h"
 #include "identity.h"
+#include "proposed.h"
 #include "runtime/base/idle.h"
 #include "yield.h"
 
@@ -89,7 +90,31 @@ PEAL_TEST(options_out_of_range_are_refused_with_their_value)
 	o.kind = PEAL_QUEUE_WORK;
 	o.capacity = 64;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
-		    "capacity is 64, too few for 64 producers: at least 128");
+		    "capacity is 64, too few for 64 producers; use 128 or");
+}
+
+/* A queue of the capacity that a refusal proposes can be made. */
+PEAL_TEST(proposed_capacities_are_legal)
+{
+	struct peal_queue_options o = plain;
+	struct peal_queue *q = NULL;
+	unsigned refused = 0;
+
+	o.kind = PEAL_QUEUE_WORK;
+	for (o.max_producers = 1; o.max_producers <= 64; o.max_producers++)
+		for (o.capacity = 1; o.capacity <= 64; o.capacity++) {
+			uint32_t given = o.capacity;
+
+			if (peal_queue_create(&o, &q)) {
+				o.capacity = test_proposed();
+				CHECK(o.capacity > given);
+				CHECK_OK(peal_queue_create(&o, &q));
+				refused++;
+			}
+			CHECK_OK(peal_queue_destroy(q));
+			o.capacity = given;
+		}
+	CHECK(refused > 1000);
 }
 
 PEAL_TEST(open_beyond_declared_ends_returns_ebusy)
@@ -736,6 +761,7 @@ PEAL_TEST(second_thread_on_an_end_is_detected)
 
 PEAL_TEST_MAIN(RUN(number_of_ends_selects_the_kind);
 	       RUN(options_out_of_range_are_refused_with_their_value);
+	       RUN(proposed_capacities_are_legal);
 	       RUN(open_beyond_declared_ends_returns_ebusy);
 	       RUN(queue_delivers_messages_in_order);
 	       RUN(full_queue_refuses_push_without_loss);

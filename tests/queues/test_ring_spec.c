@@ -4,6 +4,7 @@
 #include <peal/errors.h>
 
 #include "peal_test.h"
+#include "proposed.h"
 #include "queues/ring.h"
 
 #define BIT(policy) (1u << PEAL_POLICY_##policy)
@@ -253,10 +254,20 @@ PEAL_TEST(emit_limit_requires_slots_and_slab)
 	CHECK_CONTAINS(peal_last_error()->text, "5040");
 	CHECK_EQ(peali_ring_spec_emits(&s, 5, "call"), PEAL_EINVAL);
 	CHECK_CONTAINS(peal_last_error()->text, "capacity is 4");
+	CHECK_EQ(test_proposed(), 8);
 	s = (struct peali_ring_spec){ 4, 0, 0, 48, 0 };
 	CHECK_OK(complete(&s));
 	CHECK_OK(peali_ring_spec_emits(&s, 4, "call"));
 	CHECK_EQ(peali_ring_spec_emits(&s, ~0u, "call"), PEAL_EINVAL);
+	CHECK_CONTAINS(peal_last_error()->text, "; use fewer messages");
+	s.capacity = 3;
+	CHECK_EQ(peali_ring_spec_complete(&s, ~0u, PEAL_POLICY_SEQUENCE, "c"),
+		 PEAL_EINVAL);
+	CHECK_EQ(test_proposed(), 4);
+	s.capacity = 3u << 20;
+	CHECK_EQ(peali_ring_spec_complete(&s, ~0u, PEAL_POLICY_SEQUENCE, "c"),
+		 PEAL_EINVAL);
+	CHECK_EQ(test_proposed(), 1u << 20);
 }
 
 PEAL_TEST(stage_buffer_holds_largest_slot_content)

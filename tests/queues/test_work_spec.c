@@ -4,6 +4,7 @@
 #include <peal/errors.h>
 
 #include "peal_test.h"
+#include "proposed.h"
 #include "queues/work.h"
 
 static struct peali_work_spec spec(uint32_t slots, uint32_t message_bytes,
@@ -104,14 +105,38 @@ PEAL_TEST(refused_option_is_named)
 	refused(spec(1u << 21, 0, 1, 1, 0), "capacity is 2097152");
 	refused(spec(64, 4081, 1, 1, 0), "message_bytes is 4081");
 	refused(spec(64, 0, 0, 1, 0), "producers is 0");
-	refused(spec(64, 0, 4, 16, 2), "of at least 69");
+	refused(spec(64, 0, 4, 16, 2), "; use 128 or a larger power of two");
 	refused(spec(64, 0, ~0u, ~0u, ~0u), "too few for 4294967295 producers");
+	refused(spec(64, 0, ~0u, ~0u, ~0u),
+		"; use fewer producers or messages");
+	refused(spec(1u << 19, 0, (1u << 19) - 100, 2, 0), "; use 1048576");
 	s = spec(64, 0, 1, 1, 0);
 	s.policy = 9;
 	refused(s, "policy is 9");
 }
 
+PEAL_TEST(proposed_capacities_are_legal)
+{
+	unsigned seen = 0;
+
+	for (uint32_t slots = 1; slots <= 4096; slots *= 2)
+		for (uint32_t producers = 1; producers <= 130; producers += 3)
+			for (uint32_t bulk = 0; bulk <= 40; bulk += 5) {
+				struct peali_work_spec s = spec(
+					slots, 0, producers, bulk, bulk / 3);
+
+				if (!complete(&s))
+					continue;
+				s.slots = test_proposed();
+				CHECK(s.slots > slots);
+				CHECK_OK(complete(&s));
+				seen++;
+			}
+	CHECK(seen > 100);
+}
+
 PEAL_TEST_MAIN(RUN(defaults_are_48_bytes_blocks_of_a_32nd_and_leases_of_half);
 	       RUN(header_offsets_match_the_layout);
 	       RUN(set_places_shards_contiguously);
-	       RUN(refused_option_is_named);)
+	       RUN(refused_option_is_named);
+	       RUN(proposed_capacities_are_legal);)
