@@ -182,7 +182,7 @@ void peali_probe_setup_close(struct peali_probe_setup *setup)
 {
 	struct peali_peers *peers = setup->peers;
 
-	if (setup->stuck)
+	if (setup->hung)
 		return;
 	while (setup->n_taken)
 		setup->backend->ops->free(setup->backend,
@@ -320,7 +320,7 @@ static int launch(struct peali_probe_setup *setup, int side,
 
 static int set_stalled(struct peali_probe_setup *setup)
 {
-	setup->stuck = 1;
+	setup->hung = 1;
 	return peali_fail(PEAL_EHUNG, CALL,
 			  "device %d -> device %d: a kernel of the "
 			  "probe does not return; its memory stays "
@@ -338,7 +338,7 @@ static void set_alone(struct peali_probe_setup *setup)
 /*
  * Waits at most most_ns for a kernel, and frees the launch after its end.
  * Returns 0 and leaves *kernel if the kernel still runs. At `until` sets
- * setup->stuck.
+ * setup->hung.
  */
 static int finish(struct peali_probe_setup *setup, struct peali_launch **kernel,
 		  uint64_t until, uint64_t most_ns)

@@ -50,7 +50,7 @@ struct peali_probe_setup {
 	const struct peali_memory *taken[5];
 	int n_taken;
 	int used; /* 1: a job has run, its data must be cleared */
-	int stuck; /* 1: a kernel did not return; its memory is never freed */
+	int hung; /* 1: a kernel did not return; its memory is never freed */
 	uint64_t seed;
 	/* the host's view of the results, per direction */
 	struct peal_probe_words *words, *words_back;
@@ -69,7 +69,7 @@ void peali_probe_setup_close(struct peali_probe_setup *setup);
  * Runs both kernels to their ends. setup->words then has the results. With
  * PEALI_SETUP_BOTH, the job PEAL_PROBE_VERIFY runs as two jobs, the way back
  * second. Each job has `limit_ns`. Returns 0 or the error of a launch.
- * PEAL_EHUNG: a kernel has not returned, and setup->stuck is 1.
+ * PEAL_EHUNG: a kernel has not returned, and setup->hung is 1.
  */
 int peali_probe_setup_run(struct peali_probe_setup *setup,
 			  enum peal_probe_job job,

@@ -3,6 +3,7 @@
 #include "p2p/probe_subprocess.h"
 #include "runtime/base/log.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -22,13 +23,50 @@ extern char **environ;
 uint64_t peali_probe_subprocess_ms = 10000;
 #define LIMIT_MS_A_PAIR 200
 
+/*
+ * Finds the command relative to the folder of the file with this code: libpeal
+ * or the program. An install may change the prefix, so the path of the build
+ * can be wrong.
+ */
+static int find_by_library(char *out, size_t bytes)
+{
+	Dl_info info;
+	char *slash;
+	size_t n;
+
+	if (!dladdr((void *)(uintptr_t)peali_probe_command, &info) ||
+	    *info.dli_fname != '/')
+		return 0;
+	snprintf(out, bytes, "%s", info.dli_fname);
+	slash = strrchr(out, '/');
+	n = (size_t)(slash + 1 - out);
+	snprintf(out + n, bytes - n, "%s", PEALI_COMMAND_FROM_LIBRARY);
+	return !access(out, X_OK);
+}
+
+/* Finds the command in the absolute folders of PATH. */
+static int find_in_path(char *out, size_t bytes)
+{
+	const char *at = getenv("PATH");
+	size_t n;
+
+	for (; at && *at; at += n + (at[n] == ':')) {
+		n = strcspn(at, ":");
+		snprintf(out, bytes, "%.*s/peal", (int)n, at);
+		if (*at == '/' && !access(out, X_OK))
+			return 1;
+	}
+	return 0;
+}
+
 int peali_probe_command(char *out, size_t bytes)
 {
+	if (peali_env_given(PEALI_ENV_COMMAND))
+		return !peali_env_path(PEALI_ENV_COMMAND, out, bytes) &&
+		       !access(out, X_OK);
 	snprintf(out, bytes, "%s", PEALI_INSTALLED_COMMAND);
-	if (peali_env_given(PEALI_ENV_COMMAND) &&
-	    peali_env_path(PEALI_ENV_COMMAND, out, bytes) < 0)
-		return 0;
-	return !access(out, X_OK);
+	return !access(out, X_OK) || find_by_library(out, bytes) ||
+	       find_in_path(out, bytes);
 }
 
 /*

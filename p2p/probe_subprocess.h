@@ -31,6 +31,8 @@ extern uint64_t peali_probe_subprocess_ms;
 
 /*
  * Returns 1 and the path of the command if the command is executable, else 0.
+ * Without PEAL_COMMAND it looks at the path of the build. Then it looks in bin/
+ * beside the folder of the library, and in PATH.
  */
 int peali_probe_command(char *out, size_t bytes);
 

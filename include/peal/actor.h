@@ -8,9 +8,7 @@
 #include <peal/abi/limit.h>
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 /*
  * Actors of a running kernel.
@@ -268,7 +266,5 @@ int peal_actor_state(struct peal_runtime *runtime, uint64_t address,
 int peal_actor_mailbox(struct peal_runtime *runtime, uint64_t address,
 		       struct peal_actor_mailbox_info *info_out);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

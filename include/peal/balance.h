@@ -15,9 +15,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_kernel;
 
@@ -132,7 +130,5 @@ int peal_kernel_balance(struct peal_kernel *kernel,
 			const struct peal_balance_options *options,
 			struct peal_balance_report *report_out);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -25,9 +25,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_kernel;
 struct peal_runtime;
@@ -188,7 +186,5 @@ int peal_barrier_info(struct peal_barrier *barrier,
  */
 int peal_barrier_destroy(struct peal_barrier *barrier);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

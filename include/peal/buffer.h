@@ -18,9 +18,7 @@
 #include <peal/errors.h>
 #include <peal/memory.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -275,7 +273,5 @@ int peal_buffer_read(struct peal_range from, void *to);
 int peal_buffer_fill(struct peal_range to, const void *pattern,
 		     uint32_t pattern_bytes);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -16,9 +16,7 @@
 #include <peal/abi/control.h>
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_kernel;
 
@@ -85,7 +83,5 @@ uint64_t peal_clock_to_host(const struct peal_clock *clock, uint64_t device_ns,
 uint64_t peal_clock_to_device(const struct peal_clock *clock, uint64_t host_ns,
 			      uint64_t *uncertainty_out);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

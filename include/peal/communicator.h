@@ -19,9 +19,7 @@
 #include <peal/errors.h>
 #include <peal/topology.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_process_group;
 struct peal_runtime;
@@ -328,7 +326,5 @@ int peal_comm_info(struct peal_comm *comm, struct peal_comm_info *info_out);
  */
 int peal_comm_destroy(struct peal_comm *comm);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

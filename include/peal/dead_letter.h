@@ -27,9 +27,7 @@
 #include <peal/endpoint.h>
 #include <peal/link.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_kernel;
 
@@ -149,7 +147,5 @@ int peal_dead_letter_replay(struct peal_endpoint *endpoint, uint32_t port,
 			    uint64_t to, const struct peal_dead_letter *letter,
 			    uint64_t bytes, int64_t timeout_ns);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -19,9 +19,7 @@
 #include <peal/clock.h>
 #include <peal/endpoint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 /*
  * Time. A deadline is a time of the host's clock, CLOCK_MONOTONIC in ns, on
@@ -89,7 +87,5 @@ int peal_send_before(struct peal_endpoint *endpoint, uint32_t port, uint64_t to,
 		     uint64_t deadline, uint16_t type, const void *data,
 		     uint64_t bytes, int64_t timeout_ns);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

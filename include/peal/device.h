@@ -19,9 +19,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -132,7 +130,5 @@ int peal_device_select_all(struct peal_runtime *runtime,
 			   const struct peal_device_filter *filter, int most,
 			   int *devices_out);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

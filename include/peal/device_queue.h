@@ -16,9 +16,7 @@
 #include <peal/memory.h>
 #include <peal/queue.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 /**
  * A queue that peal_device_queue_create has made.
@@ -75,7 +73,5 @@ int peal_device_queue_create(struct peal_runtime *runtime, int device,
 			     const struct peal_queue_options *options,
 			     struct peal_device_queue *queue_out);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -18,9 +18,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -304,7 +302,5 @@ int peal_receive_peek(struct peal_endpoint *endpoint,
  */
 int peal_receive_release(struct peal_endpoint *endpoint);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

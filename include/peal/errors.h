@@ -2,6 +2,8 @@
 #ifndef PEAL_ERRORS_H
 #define PEAL_ERRORS_H
 
+#include <peal/abi/linkage.h>
+
 /*
  * All error codes of Peal, in one table. A function returns 0 or a count on
  * success, else a negative code such as PEAL_EINVAL. The caller then reads the
@@ -51,9 +53,7 @@ enum peal_error { PEAL_OK = 0, PEAL_ERRORS(PEAL_ERROR_ENUM) };
 
 /* Run-time compilers for devices accept no host functions. */
 #if !defined(__CUDACC_RTC__) && !defined(__HIPCC_RTC__)
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 /** The latest error of the calling thread. */
 struct peal_error_info {
@@ -99,9 +99,7 @@ const char *peal_error_text(int code);
  */
 const struct peal_error_info *peal_last_error(void);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif
 
 #endif

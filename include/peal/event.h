@@ -27,9 +27,7 @@
 #include <peal/abi/event.h>
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -218,7 +216,5 @@ int peal_event_destroy(struct peal_event *event);
 int peal_device_sync(struct peal_runtime *runtime, int device,
 		     int64_t timeout_ns);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -8,9 +8,7 @@
 #include <peal/errors.h>
 #include <peal/partition.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_program;
 struct peal_runtime;
@@ -361,7 +359,5 @@ int peal_executor_run_once(struct peal_runtime *runtime, const int *devices,
 			   const struct peal_executor_options *options,
 			   const struct peal_job *job, int64_t timeout_ns);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -7,9 +7,7 @@
 #include <peal/abi/graph.h>
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_program;
 struct peal_runtime;
@@ -342,7 +340,5 @@ int peal_graph_node_info(struct peal_graph *graph, uint32_t node,
  */
 int peal_graph_destroy(struct peal_graph *graph);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

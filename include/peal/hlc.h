@@ -25,9 +25,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 /*
  * Layout of a word. The high 48 bits hold the time: the host's CLOCK_MONOTONIC
@@ -90,7 +88,5 @@ int peal_hlc_merge(struct peal_hlc *clock, uint64_t received,
  */
 uint64_t peal_hlc_ns(uint64_t word);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

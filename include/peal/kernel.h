@@ -7,9 +7,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 /*
  * Ring kernels: launch, control and counters.
@@ -394,7 +392,5 @@ int peal_kernel_info(struct peal_kernel *kernel,
 int peal_worker_info(struct peal_kernel *kernel, uint32_t worker,
 		     struct peal_worker_info *info_out);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

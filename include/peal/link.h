@@ -23,9 +23,7 @@
 #include <peal/errors.h>
 #include <peal/topology.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -240,7 +238,5 @@ int peal_link_destroy(struct peal_link *link);
  */
 const char *peal_reason_name(uint32_t reason);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

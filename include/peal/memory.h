@@ -14,9 +14,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -113,7 +111,5 @@ int peal_memory_info(struct peal_runtime *runtime, int device,
  */
 int peal_memory_limit(struct peal_runtime *runtime, int device, uint64_t bytes);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

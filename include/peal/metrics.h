@@ -6,9 +6,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -229,7 +227,5 @@ const char *peal_copy_kind_name(uint32_t kind);
  */
 const char *peal_wait_kind_name(uint32_t kind);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -19,9 +19,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 struct peal_kernel;
@@ -182,7 +180,5 @@ int peal_actor_migrate(struct peal_runtime *runtime, uint64_t address,
 		       const struct peal_migration_options *options,
 		       uint64_t *address_out);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

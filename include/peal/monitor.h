@@ -25,9 +25,7 @@
 #include <peal/abi/monitor.h>
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_kernel;
 
@@ -165,7 +163,5 @@ int peal_unmonitor(struct peal_kernel *kernel, uint64_t monitor);
 int peal_actor_bind(struct peal_kernel *kernel, uint64_t a, uint64_t b,
 		    uint64_t monitors_out[2]);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -14,9 +14,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -109,7 +107,5 @@ int peal_name_of(struct peal_runtime *runtime, uint64_t address,
  */
 int peal_name_clear(struct peal_runtime *runtime, const char *name);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -6,9 +6,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -249,7 +247,5 @@ int peal_scatter(struct peal_runtime *runtime,
 int peal_gather(struct peal_runtime *runtime,
 		const struct peal_partition_memory *memory);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

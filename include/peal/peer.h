@@ -8,9 +8,7 @@
 #include <peal/errors.h>
 #include <peal/topology.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 /*
  * Access of one device to the memory of another device, and copies.
@@ -252,7 +250,5 @@ void peal_copy_destroy(struct peal_copy *copy);
 int peal_peer_capability(struct peal_runtime *runtime, int from, int to,
 			 struct peal_peer_capability *capability_out);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

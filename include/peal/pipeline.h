@@ -8,9 +8,7 @@
 #include <peal/errors.h>
 #include <peal/link.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_kernel;
 struct peal_program;
@@ -394,7 +392,5 @@ struct peal_link *peal_pipeline_link(struct peal_pipeline *pipeline,
  */
 int peal_pipeline_destroy(struct peal_pipeline *pipeline);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

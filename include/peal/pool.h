@@ -24,9 +24,7 @@
 #include <peal/abi/message.h>
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_kernel;
 struct peal_runtime;
@@ -201,7 +199,5 @@ int peal_pool_destroy(struct peal_runtime *runtime, uint64_t pool);
 int peal_pool_info(struct peal_runtime *runtime, uint64_t pool,
 		   struct peal_pool_info *info_out);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -7,9 +7,7 @@
 #include <peal/errors.h>
 #include <peal/link.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -347,7 +345,5 @@ int peal_process_rank_of(uint64_t address);
  */
 const char *peal_process_state_name(enum peal_process_state state);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -20,9 +20,7 @@
 #include <peal/abi/program.h>
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -196,7 +194,5 @@ int peal_program_compile(struct peal_runtime *runtime,
 			 const struct peal_program *program, const char *target,
 			 struct peal_image_info *info_out);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -25,9 +25,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 struct peal_kernel;
@@ -121,7 +119,5 @@ int peal_proxy_create(struct peal_kernel *kernel, uint64_t address,
  */
 int peal_proxy_destroy(struct peal_runtime *runtime, uint64_t address);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

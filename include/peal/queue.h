@@ -8,9 +8,7 @@
 #include <peal/abi/message.h>
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 /*
  * Queues among threads of the host, in plain memory.
@@ -341,8 +339,6 @@ uint64_t peal_queue_missed(const struct peal_queue_end *end);
  */
 const char *peal_queue_kind_name(uint32_t kind);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 
 #endif

@@ -7,9 +7,7 @@
 
 #include <peal/endpoint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -341,7 +339,5 @@ int peal_requester_info(struct peal_requester *requester,
  */
 int peal_requester_destroy(struct peal_requester *requester);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

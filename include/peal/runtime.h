@@ -20,9 +20,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 /**
  * A runtime: its devices, all objects on them, and its host threads. The
@@ -196,7 +194,5 @@ int peal_backend_info(struct peal_runtime *runtime, int index,
  */
 const char *peal_version(void);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

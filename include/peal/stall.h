@@ -20,9 +20,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -158,7 +156,5 @@ int peal_stall_report_pid(int pid, uint64_t watch_ns,
  */
 const char *peal_stall_cause_name(uint32_t cause);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -22,9 +22,7 @@
 #include <peal/abi/supervisor.h>
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_kernel;
 
@@ -183,7 +181,5 @@ int peal_supervisor_restart(struct peal_supervisor *supervisor);
 int peal_supervisor_info(struct peal_supervisor *supervisor,
 			 struct peal_supervisor_info *info_out);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -21,9 +21,7 @@
 #include <peal/abi/message.h>
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -282,7 +280,5 @@ int peal_topic_info(struct peal_runtime *runtime, uint64_t topic,
 int peal_topic_subscribers(struct peal_runtime *runtime, uint64_t topic,
 			   struct peal_subscriber_info *info_out, uint32_t n);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

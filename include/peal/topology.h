@@ -14,9 +14,7 @@
 
 #include <peal/errors.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -123,7 +121,5 @@ int peal_route_parse(const char *name);
  */
 const char *peal_verdict_name(enum peal_verdict verdict);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -22,9 +22,7 @@
 #include <peal/peer.h>
 #include <peal/topology.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 struct peal_runtime;
 
@@ -66,7 +64,7 @@ struct peal_transfer_options {
 	 */
 	uint32_t routes;
 	/*
-	 * Bytes of a chunk of a staged copy: PEAL_TRANSFER_CHUNK_MIN ..
+	 * Bytes of a chunk of a staged copy: PEAL_TRANSFER_CHUNK_MIN to
 	 * PEAL_TRANSFER_CHUNK_MAX. 0: 128 KiB between emulated devices or
 	 * between them and the host, otherwise 1 MiB.
 	 */
@@ -213,7 +211,5 @@ int peal_copy_result(const struct peal_copy *copy,
 int peal_transfer_counts(struct peal_runtime *runtime, int from, int to,
 			 struct peal_transfer_counts *counts_out);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

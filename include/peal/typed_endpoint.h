@@ -19,9 +19,7 @@
 #include <peal/device/platform.h>
 #include <peal/endpoint.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 /*
  * The functions of PEAL_ENDPOINT_OF(name):
@@ -86,7 +84,5 @@ extern "C" {
 		return (const name##_message *)received->data;                 \
 	}
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 #endif

@@ -4,9 +4,7 @@
 
 #include <peal/queue.h>
 
-#ifdef __cplusplus
-extern "C" {
-#endif
+PEAL_BEGIN_C
 
 /*
  * Typed queues between host threads: each queue takes one message type.
@@ -100,9 +98,7 @@ int peal_queue_open_of(struct peal_queue *queue, uint64_t bytes,
 		       enum peal_queue_role role,
 		       struct peal_queue_end **end_out);
 
-#ifdef __cplusplus
-}
-#endif
+PEAL_END_C
 
 #define PEALI_THREAD_QUEUE static PEAL_UNUSED inline int
 

@@ -61,7 +61,8 @@ add_library(peal_sim_objects OBJECT EXCLUDE_FROM_ALL ${intercepted})
 _peal_sim_target(peal_sim_objects INTERCEPT)
 target_compile_definitions(peal_sim_objects PRIVATE
   PEALI_VERSION="${PROJECT_VERSION}"
-  PEALI_INSTALLED_COMMAND="${CMAKE_INSTALL_FULL_BINDIR}/peal")
+  PEALI_INSTALLED_COMMAND="${CMAKE_INSTALL_FULL_BINDIR}/peal"
+  PEALI_COMMAND_FROM_LIBRARY="${command_from_library}")
 target_link_libraries(peal_sim_objects PRIVATE ${PEAL_DEPENDENCIES})
 
 peal_sim_programs(peal_sim_builtin ${programs})

@@ -134,8 +134,32 @@ PEAL_TEST(missing_command_probes_pairs_in_process)
 	CHECK_EQ(route, PEAL_ROUTE_PEER);
 }
 
+/* The path of the build is wrong if an install has changed the prefix. */
+PEAL_TEST(without_a_setting_the_command_is_found_in_the_path)
+{
+	char found[4096], path[200];
+
+	unsetenv("PEAL_COMMAND");
+	setenv("PATH", "relative:/nonexistent:", 1);
+	if (peali_probe_command(found, sizeof(found))) {
+		printf("skipped: %s is installed\n", found);
+		return;
+	}
+	command_is("exit 0");
+	unsetenv("PEAL_COMMAND");
+	snprintf(path, sizeof(path), "%s/peal", harness_cache);
+	CHECK(!rename(script, path));
+	setenv("PATH", harness_cache, 1);
+	CHECK(peali_probe_command(found, sizeof(found)));
+	CHECK(!strcmp(found, path));
+	/* a setting excludes all other places */
+	setenv("PEAL_COMMAND", "/nonexistent/peal", 1);
+	CHECK(!peali_probe_command(found, sizeof(found)));
+}
+
 PEAL_TEST_MAIN(CHECK_OK(peal_runtime_close(harness_open(1, "")));
 	       RUN(command_probes_pair_and_result_is_used);
 	       RUN(crashing_pair_is_not_probed_in_process);
 	       RUN(hung_probe_subprocess_is_killed);
-	       RUN(missing_command_probes_pairs_in_process);)
+	       RUN(missing_command_probes_pairs_in_process);
+	       RUN(without_a_setting_the_command_is_found_in_the_path);)

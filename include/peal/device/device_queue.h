@@ -111,7 +111,9 @@ peali_device_queue_link(uint64_t address, uint32_t end,
 	view->stage = (uintptr_t)peali_device_queue_stage(p, end);
 	view->bell = 0;
 	view->message_bytes = p->message_bytes;
-	view->mirror = view->actor = view->index = 0;
+	view->mirror = 0;
+	view->actor = 0;
+	view->index = 0;
 	counts = (const struct peal_link_counts *)(uintptr_t)view->counts;
 	/* a later end would have to know the earlier end's position */
 	return peal_load_relaxed_sys(end ? &counts->delivered :

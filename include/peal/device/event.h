@@ -49,6 +49,7 @@ peali_event_write(const struct peal_worker *w, uint64_t cell, uint64_t count,
 	peal_store_release_sys(&c->count, count);
 }
 
+PEALI_NAMESAKES_BEGIN
 /**
  * Records an event.
  *
@@ -74,6 +75,7 @@ peal_event_record(struct peal_worker *w, uint64_t event)
 	}
 	return peal_broadcast(w, count);
 }
+PEALI_NAMESAKES_END
 
 /**
  * Returns the number of records of an event.

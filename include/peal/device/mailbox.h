@@ -281,7 +281,7 @@ static PEAL_DEV PEAL_INLINE int peali_mailbox_drop(struct peal_mailbox *m)
 {
 	uint64_t kept = ++m->taken - m->head;
 
-	return PEAL_UNLIKELY(4 * kept >= 1ULL << m->capacity_log2);
+	return PEAL_UNLIKELY(4 * kept >= 1ULL << m->capacity_log2) != 0;
 }
 
 /** Takes the peeked message off; only the consumer. Wait-free. */

@@ -2,6 +2,8 @@
 #ifndef PEAL_DEVICE_PLATFORM_H
 #define PEAL_DEVICE_PLATFORM_H
 
+#include <peal/abi/linkage.h>
+
 /*
  * Detection of the compiler, and the keywords of the device dialect. Kernel
  * sources use this common subset of C11, C++17, CUDA C++ and HIP. Exactly one
@@ -52,16 +54,10 @@ typedef __SIZE_TYPE__ size_t;
 #define PEAL_RESTRICT __restrict__
 #define PEAL_STATIC_ASSERT(condition, text) static_assert(condition, text)
 #define PEAL_ALIGNED(bytes) alignas(bytes)
-#define PEAL_EXTERN_C extern "C"
-#define PEAL_BEGIN_C extern "C" {
-#define PEAL_END_C }
 #else
 #define PEAL_RESTRICT restrict
 #define PEAL_STATIC_ASSERT(condition, text) _Static_assert(condition, text)
 #define PEAL_ALIGNED(bytes) _Alignas(bytes)
-#define PEAL_EXTERN_C extern
-#define PEAL_BEGIN_C
-#define PEAL_END_C
 #endif
 
 /* A message is copied as bytes. */

@@ -46,6 +46,7 @@
 /** Limits of a handler of tasks, in the list of handlers. */
 #define PEAL_TASKS PEAL_LIMITS(1, 1, 0, 0, sizeof(struct peal_task_done))
 
+PEALI_NAMESAKES_BEGIN
 /**
  * Returns the task being handled. Any lane.
  *
@@ -57,6 +58,7 @@ peal_task(const struct peal_worker *w)
 {
 	return (const struct peal_task *)peal_data(w);
 }
+PEALI_NAMESAKES_END
 
 /**
  * Returns an argument of the job. Any lane.
