@@ -486,7 +486,7 @@ static int run_places(struct latency *l)
 /* ---- in a cluster -------------------------------------------------------- */
 
 /*
- * Runs a round between workers 0 and 1, in a cluster unless cluster_workers is
+ * Runs a round between workers 0 and 1, in a cluster unless cluster.workers is
  * 0. Returns 0 or -1. Returns 1 if the program has no image with clusters for
  * this device.
  */

@@ -54,7 +54,7 @@ int main(void)
 	const struct peal_kernel_options options = {
 		.size = sizeof(options),
 		.workers = 2 * EACH,
-		.mailbox_slots = 64, /* for messages of actors to themselves */
+		.mailbox.slots = 64, /* for messages of actors to themselves */
 	};
 	const struct peal_queue_options wanted = {
 		.size = sizeof(wanted),

@@ -95,7 +95,7 @@ int main(void)
 	const struct peal_kernel_options o = { .size = sizeof(o),
 					       .max_actors = HALF + 1,
 					       .arena_bytes = HALF * 128,
-					       .mailbox_slots = SLOTS };
+					       .mailbox.slots = SLOTS };
 	struct peal_runtime *runtime = open_runtime(2);
 	struct peal_kernel *kernel[2];
 	struct peal_endpoint *host;

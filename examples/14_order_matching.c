@@ -41,7 +41,7 @@ static void open_books(struct peal_runtime *runtime, struct peal_endpoint *host)
 	 * so 64 slots are enough.
 	 */
 	const struct peal_kernel_options mail = { .size = sizeof(mail),
-						  .mailbox_slots = 64 };
+						  .mailbox.slots = 64 };
 	struct peal_actor_options o = { .size = sizeof(o) };
 	struct peal_kernel *kernel[2];
 	uint64_t at = peal_endpoint_address(host);

@@ -53,7 +53,7 @@ static struct peal_kernel *start(struct peal_runtime *runtime)
 {
 	const struct peal_kernel_options options = {
 		.size = sizeof(options),
-		.mailbox_slots = 64,
+		.mailbox.slots = 64,
 		.max_timers = 2 * PEERS,
 	};
 	struct peal_kernel *kernel;

@@ -42,7 +42,7 @@ static void open_branch(int device)
 	const struct peal_kernel_options k = { .size = sizeof(k),
 					       .max_actors = EACH,
 					       .max_supervisors = 1,
-					       .mailbox_slots = 128 };
+					       .mailbox.slots = 128 };
 	const struct peal_supervisor_options s = { .size = sizeof(s),
 						   .max_restarts = 30,
 						   .period_ns = 1000 };

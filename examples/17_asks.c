@@ -44,7 +44,7 @@ static struct peal_kernel *start(struct peal_runtime *runtime)
 	const struct peal_kernel_options options = {
 		.size = sizeof(options),
 		.workers = 2,
-		.mailbox_slots = 64,
+		.mailbox.slots = 64,
 		.max_asks = SHOPS,
 	};
 	struct peal_kernel *kernel =

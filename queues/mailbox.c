@@ -57,7 +57,7 @@ static int complete_lease(struct peali_mailbox_spec *s, const char *call)
 	if (s->n_workers > s->slots || s->lease > s->slots ||
 	    s->n_workers * ((uint64_t)s->lease + tells - 1) > s->slots)
 		return peali_fail(PEAL_EINVAL, call,
-				  "mailbox_slots is %u, too few for %u workers "
+				  "mailbox.slots is %u, too few for %u workers "
 				  "with leases of %u and handlers that tell up "
 				  "to %u messages at a time; %s",
 				  s->slots, s->n_workers, s->lease, s->tells,
@@ -130,7 +130,7 @@ int peali_admission_spec_complete(struct peali_admission_spec *spec,
 	if (spec->slots < held + tells)
 		return peali_fail(
 			PEAL_EINVAL, call,
-			"mailbox_slots is %u, too few for %u workers with "
+			"mailbox.slots is %u, too few for %u workers with "
 			"handlers that tell up to %u messages at a time, and "
 			"%u more each for timers and monitors; %s",
 			spec->slots, spec->n_workers, spec->tells, spec->others,

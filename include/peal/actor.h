@@ -67,7 +67,7 @@ struct peal_actor_options {
 	/*
 	 * Messages that may wait for the actor in the mailbox of its worker
 	 * (1 .. 2^20). 0: no limit, and senders wait for free slots. A limit
-	 * needs a kernel with max_mailbox_limits, and needs mailbox_overflow.
+	 * needs a kernel with mailbox.max_limits, and needs mailbox_overflow.
 	 *
 	 * Messages told by handlers count. Messages of a link that ends at
 	 * another worker count, too. Timer messages, down messages and answers
@@ -126,8 +126,8 @@ struct peal_actor_mailbox_info {
  * @retval PEAL_ENOENT   no such handler (the text lists them), no such worker,
  *                       or no `share_ports_with` actor in this kernel.
  * @retval PEAL_ENOSPC   no capacity is left of max_actors, max_ports,
- *                       max_mailbox_limits or arena_bytes. See the text.
- * @retval PEAL_ENOTSUP  mailbox_limit is set, but max_mailbox_limits is 0.
+ *                       mailbox.max_limits or arena_bytes. See the text.
+ * @retval PEAL_ENOTSUP  mailbox_limit is set, but mailbox.max_limits is 0.
  * @retval PEAL_EEXIST   the name is taken.
  * @retval PEAL_ENOMEM   no memory.
  * @retval PEAL_EDRIVER  a driver call failed.

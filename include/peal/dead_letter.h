@@ -93,7 +93,7 @@ struct peal_kernel;
  * @param options the options of each link; NULL: all defaults. `capacity` is at
  *     least 2. `message_bytes` is the length of a letter with its payload; a
  *     longer payload is cut off. Its default is 48 for the struct
- *     peal_dead_letter, and the larger one of mailbox_message_bytes and 48 +
+ *     peal_dead_letter, and the larger one of mailbox.message_bytes and 48 +
  *     PEAL_REQUEST_BYTES for the payload.
  * @return 0, or a negative error code as peal_connect, and:
  * @retval PEAL_EEXIST  a worker's letters have a receiver already.

@@ -149,7 +149,7 @@ int peal_send(struct peal_endpoint *endpoint, uint32_t port, uint16_t type,
  *
  * The port's link leads to one worker of the kernel. An actor of that worker
  * gets the message from the link. For an actor of another worker, the message
- * goes through that worker's mailbox. That needs mailbox_slots in struct
+ * goes through that worker's mailbox. That needs mailbox.slots in struct
  * peal_kernel_options. The link then counts the message as delivered, and the
  * kernel counts it in mailbox_sends.
  *
@@ -159,7 +159,7 @@ int peal_send(struct peal_endpoint *endpoint, uint32_t port, uint16_t type,
  * - reason "no-actor": the actor belongs to another worker, and the kernel has
  *   no mailboxes.
  * - reason "too-long": the actor belongs to another worker, and the message is
- *   longer than mailbox_message_bytes.
+ *   longer than mailbox.message_bytes.
  *
  * peal_connect compares message sizes with the link's own receiver only. If
  * another actor's handler declares another length, the message fails with

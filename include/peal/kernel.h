@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <peal/errors.h>
+#include <peal/kernel_options.h>
 
 PEAL_BEGIN_C
 
@@ -37,98 +38,6 @@ enum peal_kernel_state {
 	PEAL_KERNEL_DRAINING = 2, /* a drain, stop or abort is in progress */
 	PEAL_KERNEL_STOPPED = 3, /* by stop, by abort or by a finished drain */
 	PEAL_KERNEL_FAILED = 4 /* the lease ended, or a driver call failed */
-};
-
-/** Options of a kernel; a field that is 0 has its default. */
-struct peal_kernel_options {
-	uint32_t size; /* sizeof(struct peal_kernel_options) */
-	uint32_t workers; /* (default 1, 1..65535) */
-	uint32_t lanes; /* per worker (default 1, 1..1024) */
-	uint32_t max_actors; /* that the host spawns (default 64, 1..2^24) */
-	uint32_t max_inputs; /* links into a worker (default 16, 1..4096) */
-	uint32_t max_ports; /* of a worker's actors (default 16, 1..4096) */
-	uint32_t max_barriers; /* per worker (default 4, 1..256) */
-	/*
-	 * Messages that all mailboxes together may hold; each worker's mailbox
-	 * has as many slots. A power of two up to 2^20 (default 0: no mailbox).
-	 *
-	 * Let n be the most messages that a handler tells for one message. The
-	 * least value is workers * n + n (plus 1 if n is 0). Add one per worker
-	 * for timers, and one per worker for monitors. Links and timers wait
-	 * while only a quarter is free. That quarter serves handlers that tell
-	 * more messages than they receive. If such handlers need more slots,
-	 * they stall, and peal/stall.h reports the stall.
-	 */
-	uint32_t mailbox_slots;
-	uint32_t mailbox_message_bytes; /* payload (default 48, up to 4080; with
-					 * policy atom16 3064, atom8 1016) */
-	uint32_t drain_when_inputs_end; /* 1: end when all inputs have ended */
-	uint64_t arena_bytes; /* for actors' states (default 1 MiB, to 2^40) */
-	uint64_t lease_ns; /* the kernel fails if the host is silent for so long
-			    * (default: the runtime's; 10 ms or more) */
-	uint64_t epoch_ns; /* return after this time and launch again, for GPUs
-			    * that limit run times (default 0: never) */
-	const char *name; /* for texts (default: the program's name); copied */
-	uint32_t mailbox_policy; /* enum peal_slot_policy (0: the backend's) */
-	uint32_t max_pools; /* (default 1, 1..64) */
-	/*
-	 * Workers per cluster: 2, 4 or 8; a divisor of `workers` (default 0: no
-	 * clusters). On a GPU with clusters (NVIDIA, sm_90 and later), links
-	 * within a cluster use its shared memory. Polls there should be faster
-	 * (not measured). On other devices these links are ordinary.
-	 * peal_kernel_info and peal_link_info report the result.
-	 */
-	uint32_t cluster_workers;
-	uint32_t cluster_bytes; /* shared memory per worker for its input rings,
-				 * as many as fit (default 32 KiB). Rounded up
-				 * to 128; at most 1 MiB and a block's limit */
-	uint32_t max_supervisors; /* (default 0, 0..65535), peal/supervisor.h */
-	uint32_t max_timers; /* pending timers per worker (default 0, 0..2^20).
-			  * Needs mailboxes; see peal/device/timer.h */
-	/*
-	 * Most monitors at a time (default 0, 0..2^20), see peal/monitor.h.
-	 * Each takes 64 bytes on the device and as much on the host. With
-	 * monitors, an actor without a supervisor ends when its handler fails.
-	 */
-	uint32_t max_monitors;
-	uint32_t max_asks; /* open asks per worker (default 0, 0..65535), some
-			 * 200 bytes each. Needs mailboxes: device/ask.h */
-	uint32_t max_mailbox_limits; /* actors with a mailbox_limit (default
-			      * 0, 0..8191), 64 bytes each. Needs mailboxes */
-	/*
-	 * Budget of a handler for one message (default 0: no limit). Beyond the
-	 * budget, peal_budget_check (device/budget.h) returns PEAL_EBUDGET. The
-	 * handler returns that error, and its message becomes a dead letter.
-	 */
-	uint64_t max_steps;
-	uint64_t max_handler_ns;
-	/*
-	 * Actor slots per worker for actors that handlers spawn (default 0), of
-	 * some 80 bytes and a state each. See peal/device/spawn.h. A kernel has
-	 * at most 2^24 actor slots, including max_actors.
-	 */
-	uint32_t max_spawned_actors;
-	uint32_t spawned_state_bytes; /* their state (default: the largest) */
-	/*
-	 * 1: each worker has a second mailbox, as large, for messages of high
-	 * priority. These messages come by peal_tell_high, or by high-priority
-	 * links for an actor of another worker. Both mailboxes share
-	 * mailbox_slots. Needs mailboxes. 0: mailboxes ignore the priority.
-	 */
-	uint32_t priority_mailboxes;
-	/*
-	 * Slots per mailbox for messages from other kernels while all of
-	 * mailbox_slots are in use. Such messages come by forwarding links
-	 * (peal/migration.h, peal/proxy.h), which need at least n slots, n as
-	 * above. Default: mailbox_slots, or the rest of 2^20 if less. The sum
-	 * mailbox_slots + forward_slots + max_asks is at most 2^20.
-	 *
-	 * K kernels that fill each other's mailboxes may deadlock. They do not
-	 * if forward_slots of each exceed half the sum of mailbox_slots over
-	 * any K - 2 of them. Two kernels need only n. The default serves three
-	 * kernels of equal size.
-	 */
-	uint32_t forward_slots;
 };
 
 /**

@@ -81,7 +81,7 @@ struct peal_link_info {
 	uint32_t capacity, slot_bytes, policy;
 	/*
 	 * 1: the slots lie in shared memory of a cluster of workers, see
-	 * cluster_workers of struct peal_kernel_options. 0: they do not.
+	 * cluster.workers of struct peal_kernel_options. 0: they do not.
 	 */
 	uint32_t in_cluster;
 	/* memory_bytes: all memory of the link, on devices and on the host. */

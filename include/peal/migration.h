@@ -41,7 +41,7 @@ struct peal_supervisor;
  *
  * A message to an older address passes through the mailbox of one more worker
  * per migration. Such a message from a link may have at most
- * mailbox_message_bytes bytes. A longer message becomes a dead letter with
+ * mailbox.message_bytes bytes. A longer message becomes a dead letter with
  * reason "too-long".
  *
  * Within a kernel, the actor keeps its state in place. The actor also keeps its
@@ -60,15 +60,15 @@ struct peal_supervisor;
  * kernel. The worker's first migration or proxy (peal/proxy.h) to that kernel
  * creates the link. The link takes one of the worker's max_ports. The link also
  * takes one of max_inputs of a worker of the other kernel. The link's capacity
- * in messages is at least mailbox_slots + forward_slots of the former kernel.
- * peal_link_list lists the link. Both of the link's addresses end in
+ * in messages is at least mailbox.slots + mailbox.forward_slots of the former
+ * kernel. peal_link_list lists the link. Both of the link's addresses end in
  * PEAL_FWD_LINK_ACTOR. The link lasts until one of its kernels is destroyed.
  * Actors may migrate back. Then there are forwarding links in both directions.
  *
  * Over a forwarding link:
  *
  * - A message of high priority continues with normal priority.
- * - A message longer than mailbox_message_bytes becomes a dead letter with
+ * - A message longer than mailbox.message_bytes becomes a dead letter with
  *   reason "too-long".
  * - An ask to a former address fails with PEAL_ENOENT.
  * - A request of the host reaches the actor. The actor replies through its new
@@ -78,12 +78,13 @@ struct peal_supervisor;
  * Flow control. A forwarded message keeps a mailbox slot of the sending kernel
  * until the receiving kernel has one for it. A receiving kernel that takes no
  * messages thus gets no more than the sending kernel has slots. Each kernel has
- * forward_slots beside its mailbox_slots for forwarded messages. The
- * forward_slots prevent deadlock among kernels that are full of messages for
- * each other. For two kernels any number of forward_slots suffices. For three
- * kernels the default suffices. More kernels need more forward_slots: see
- * struct peal_kernel_options. With too few of them, the kernels may wait for
- * each other in a cycle, which peal_stall_report reports (peal/stall.h).
+ * mailbox.forward_slots beside its mailbox.slots for forwarded messages. The
+ * mailbox.forward_slots prevent deadlock among kernels that are full of
+ * messages for each other. For two kernels any number of mailbox.forward_slots
+ * suffices. For three kernels the default suffices. More kernels need more
+ * mailbox.forward_slots: see struct peal_kernel_options. With too few of them,
+ * the kernels may wait for each other in a cycle, which peal_stall_report
+ * reports (peal/stall.h).
  *
  * End of a kernel. A drain of the receiving kernel does not wait for the
  * sending kernel. Messages that arrive later are dead, with reason "stopped" or
@@ -161,8 +162,8 @@ struct peal_migration_options {
  * @retval PEAL_ENOSPC  max_actors, max_ports, max_inputs or the arena is
  *     exhausted. The error text says which.
  * @retval PEAL_ENOTSUP  a kernel has no mailboxes, a handler has made the
- *     actor, or the actor has a mailbox_limit. Or forward_slots of the other
- *     kernel is less than one of its handlers may tell.
+ *     actor, or the actor has a mailbox_limit. Or mailbox.forward_slots of the
+ *     other kernel is less than one of its handlers may tell.
  * @retval PEAL_ESTOPPED  a kernel has ended, or its drain or stop has begun. Or
  *     the new worker is in another kernel, and the actor has ended by a
  *     failure.

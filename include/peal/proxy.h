@@ -60,7 +60,7 @@ struct peal_proxy_options {
  * A worker's first proxy for a kernel creates the forwarding link. The link
  * takes one of max_ports of the worker. The link also takes one of max_inputs
  * of a worker of the other kernel. The link's capacity in messages is at least
- * mailbox_slots + forward_slots of `kernel`.
+ * mailbox.slots + mailbox.forward_slots of `kernel`.
  *
  * A message of high priority continues with normal priority behind a proxy. An
  * ask to a proxy fails with PEAL_ENOENT, because asks stay within a kernel. A
@@ -86,8 +86,9 @@ struct peal_proxy_options {
  *     actors.
  * @retval PEAL_ENOSPC  max_actors, max_ports or max_inputs is exhausted. The
  *     error text says which.
- * @retval PEAL_ENOTSUP  one of the kernels has no mailboxes. Or forward_slots
- *     of the other kernel is less than one of its handlers may tell.
+ * @retval PEAL_ENOTSUP  one of the kernels has no mailboxes. Or
+ *     mailbox.forward_slots of the other kernel is less than one of its
+ *     handlers may tell.
  * @retval PEAL_ESTOPPED  one of the kernels has ended, or its drain or stop has
  *     begun.
  * @retval PEAL_EHUNG  a worker did not answer. An actor slot of `kernel` may be

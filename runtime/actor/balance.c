@@ -80,7 +80,7 @@ static int check_kernel(struct peal_kernel *k)
 	if (!k->params.mailboxes)
 		return peali_fail(PEAL_ENOTSUP, CALL,
 				  "kernel '%s' has no mailboxes, by which "
-				  "messages would follow: say mailbox_slots in "
+				  "messages would follow: say mailbox.slots in "
 				  "struct peal_kernel_options",
 				  k->name);
 	if (peali_kernel_ended(k) || k->draining || k->stopping)

@@ -55,9 +55,9 @@ static void set_end(struct peali_link_end *end, struct peal_kernel *k,
 
 /*
  * Sets the sizes of a forwarding link. Its message size is the larger
- * mailbox_message_bytes of both kernels. One slot holds a message, whatever the
- * policy. The capacity covers mailbox_slots and forward_slots of the sending
- * kernel, so that no message waits for a free slot.
+ * mailbox.message_bytes of both kernels. One slot holds a message, whatever the
+ * policy. The capacity covers mailbox.slots and mailbox.forward_slots of the
+ * sending kernel, so that no message waits for a free slot.
  */
 static void set_sizes(struct peal_link *like)
 {
@@ -129,7 +129,7 @@ int peali_kernel_can_forward(struct peal_kernel *k, const char *call)
 	if (!k->params.mailboxes)
 		return peali_fail(PEAL_ENOTSUP, call,
 				  "kernel '%s' has no mailboxes, by which "
-				  "messages would follow: say mailbox_slots in "
+				  "messages would follow: say mailbox.slots in "
 				  "struct peal_kernel_options",
 				  k->name);
 	return 0;
@@ -164,10 +164,11 @@ int peali_fwd_link_check(struct peal_kernel *from, struct peal_kernel *to,
 		result = peali_kernel_can_forward(to, call);
 	if (result || to->forward_slots >= most_tells(to->program))
 		return result;
-	return peali_fail(PEAL_ENOTSUP, call,
-			  "kernel '%s' has forward_slots %u, too few for "
-			  "handlers that tell up to %u messages",
-			  to->name, to->forward_slots, most_tells(to->program));
+	return peali_fail(
+		PEAL_ENOTSUP, call,
+		"kernel '%s' has mailbox.forward_slots %u, too few for "
+		"handlers that tell up to %u messages",
+		to->name, to->forward_slots, most_tells(to->program));
 }
 
 /*

@@ -22,13 +22,13 @@
 
 int peali_limits_plan(const struct peal_kernel_options *o)
 {
-	if (!o->max_mailbox_limits || o->mailbox_slots)
+	if (!o->mailbox.max_limits || o->mailbox.slots)
 		return 0;
 	return peali_fail(
 		PEAL_EINVAL, "peal_kernel_launch",
-		"option max_mailbox_limits is %u and mailbox_slots is 0: "
+		"option mailbox.max_limits is %u and mailbox.slots is 0: "
 		"limits are of mailboxes",
-		o->max_mailbox_limits);
+		o->mailbox.max_limits);
 }
 
 int peali_limits_open(struct peal_kernel *k)
@@ -82,14 +82,14 @@ int peali_limits_check(const struct peal_kernel *k,
 		return peali_fail(
 			PEAL_ENOTSUP, SPAWN,
 			"option mailbox_limit is %u, and kernel '%s' "
-			"was launched without limits: say max_mailbox_limits "
+			"was launched without limits: say mailbox.max_limits "
 			"in struct peal_kernel_options",
 			o->mailbox_limit, k->name);
 	if (n > k->n_free_limits)
 		return peali_fail(
 			PEAL_ENOSPC, SPAWN,
 			"%u actors with a limit: of the %u that "
-			"kernel '%s' can have (max_mailbox_limits) %u are "
+			"kernel '%s' can have (mailbox.max_limits) %u are "
 			"left",
 			n, k->params.max_mailbox_limits, k->name,
 			k->n_free_limits);

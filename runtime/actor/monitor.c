@@ -37,11 +37,11 @@ struct peali_monitor {
 int peali_monitors_plan(const struct peal_kernel *k,
 			const struct peal_kernel_options *o)
 {
-	if (!o->max_monitors || !o->mailbox_slots ||
+	if (!o->max_monitors || !o->mailbox.slots ||
 	    k->mailbox_message_bytes >= sizeof(struct peal_down))
 		return 0;
 	return peali_fail(PEAL_EINVAL, "peal_kernel_launch",
-			  "mailbox_message_bytes is %u: with monitors it must "
+			  "mailbox.message_bytes is %u: with monitors it must "
 			  "be at least %zu, a struct peal_down",
 			  k->mailbox_message_bytes, sizeof(struct peal_down));
 }
@@ -208,7 +208,7 @@ static int check_owner(struct peal_kernel *k, uint64_t owner, uint64_t actor,
 	if (!k->params.mailboxes)
 		return peali_fail(PEAL_ENOTSUP, CALL,
 				  "kernel '%s' has no mailboxes, by which its "
-				  "actors get down messages: say mailbox_slots "
+				  "actors get down messages: say mailbox.slots "
 				  "in struct peal_kernel_options",
 				  k->name);
 	c->owner = (uint32_t)owner;

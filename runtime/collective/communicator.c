@@ -132,7 +132,7 @@ static int launch(struct peal_comm *g, struct peali_comm_member *m)
 					 .max_inputs = g->n + 2,
 					 .max_ports = g->n + 2,
 					 .max_actors = g->channels + 1,
-					 .mailbox_slots = g->set ? MAIL_SLOTS :
+					 .mailbox.slots = g->set ? MAIL_SLOTS :
 								   0,
 					 .name = "group" };
 	int result = peal_device_info(g->rt, m->device, &device);

@@ -229,7 +229,7 @@ static int launch_scheduler(struct peal_graph *g, struct peali_graph_device *p)
 					 .max_inputs = p->workers + g->n + 2,
 					 .max_ports = PEAL_GRAPH_PORTS,
 					 .max_actors = 2,
-					 .mailbox_slots = MAIL_SLOTS,
+					 .mailbox.slots = MAIL_SLOTS,
 					 .name = g->name };
 	struct peal_device_info device;
 	int result = peal_device_info(g->rt, p->device, &device);

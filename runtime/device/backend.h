@@ -242,10 +242,10 @@ struct peali_backend_ops {
 			   const struct peal_program *program, uint32_t lanes,
 			   uint32_t *out);
 	/*
-	 * Works as max_workers, but for clusters of `cluster_workers` workers.
-	 * Each worker has `cluster_bytes` bytes of the memory that its cluster
+	 * Works as max_workers, but for clusters of `cluster.workers` workers.
+	 * Each worker has `cluster.bytes` bytes of the memory that its cluster
 	 * shares. PEAL_ENOTSUP: the device or the program's image has no
-	 * clusters. PEAL_ENOSPC: cluster_bytes exceeds the limit. NULL: the
+	 * clusters. PEAL_ENOSPC: cluster.bytes exceeds the limit. NULL: the
 	 * backend has no clusters.
 	 */
 	int (*max_clustered)(struct peali_backend *backend, int device,

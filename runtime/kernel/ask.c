@@ -26,16 +26,16 @@ int peali_asks_plan(struct peal_kernel *k, const struct peal_kernel_options *o,
 {
 	if (!o->max_asks)
 		return 0;
-	if (!o->mailbox_slots)
+	if (!o->mailbox.slots)
 		return peali_fail(
 			PEAL_EINVAL, CALL,
-			"option max_asks is %u and mailbox_slots is 0: "
+			"option max_asks is %u and mailbox.slots is 0: "
 			"asks and their answers go by mailboxes",
 			o->max_asks);
 	if (box->message_bytes < PEAL_REQUEST_BYTES + ERROR_BYTES)
 		return peali_fail(
 			PEAL_EINVAL, CALL,
-			"option max_asks is %u and mailbox_message_bytes "
+			"option max_asks is %u and mailbox.message_bytes "
 			"is %u: an answer needs at least %u",
 			o->max_asks, box->message_bytes,
 			(unsigned)(PEAL_REQUEST_BYTES + ERROR_BYTES));

@@ -35,23 +35,23 @@ int peali_spawned_check(struct peal_kernel_options *o,
 			const struct peal_program *program)
 {
 	uint64_t all =
-		o->max_actors + (uint64_t)o->workers * o->max_spawned_actors;
+		o->max_actors + (uint64_t)o->workers * o->spawn.max_actors;
 
 	if (all > 1ULL << PEAL_ACTOR_BITS)
 		return peali_fail(
 			PEAL_EINVAL, CALL,
-			"options max_actors, %u, and max_spawned_actors, %u "
+			"options max_actors, %u, and spawn.max_actors, %u "
 			"for each of %u workers, come to %llu "
 			"actors: a kernel has at most %u",
-			o->max_actors, o->max_spawned_actors, o->workers,
+			o->max_actors, o->spawn.max_actors, o->workers,
 			(unsigned long long)all, 1u << PEAL_ACTOR_BITS);
-	if (o->spawned_state_bytes && !o->max_spawned_actors)
+	if (o->spawn.state_bytes && !o->spawn.max_actors)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "option spawned_state_bytes is %u, and there "
-				  "are no max_spawned_actors with such a state",
-				  o->spawned_state_bytes);
-	if (o->max_spawned_actors && !o->spawned_state_bytes)
-		o->spawned_state_bytes = largest_state(program);
+				  "option spawn.state_bytes is %u, and there "
+				  "are no spawn.max_actors with such a state",
+				  o->spawn.state_bytes);
+	if (o->spawn.max_actors && !o->spawn.state_bytes)
+		o->spawn.state_bytes = largest_state(program);
 	return 0;
 }
 
@@ -65,9 +65,9 @@ void peali_spawned_plan(struct peal_kernel *k,
 	for (i = 0; i < p->n_handlers; i++)
 		p->hooks |= k->program->handlers[i].hooks;
 	p->first_actor_slot = o->max_actors;
-	p->max_spawned_actors = o->max_spawned_actors;
-	p->spawned_state_bytes = o->spawned_state_bytes;
-	p->slot_state_step = ((uint64_t)o->spawned_state_bytes + 15) / 16 * 16;
+	p->max_spawned_actors = o->spawn.max_actors;
+	p->spawned_state_bytes = o->spawn.state_bytes;
+	p->slot_state_step = ((uint64_t)o->spawn.state_bytes + 15) / 16 * 16;
 	p->max_actors = o->max_actors + (uint32_t)n_spawn_slots(k);
 }
 

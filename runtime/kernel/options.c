@@ -42,13 +42,13 @@ static const struct option options[] = {
 	OPTION(max_timers, 0, 0, 1 << 20),
 	OPTION(max_asks, 0, 0, 65535),
 	OPTION(max_monitors, 0, 0, 1 << PEAL_MONITOR_BITS),
-	OPTION(max_mailbox_limits, 0, 0, PEAL_LIMITS_MAX),
-	OPTION(priority_mailboxes, 0, 0, 1),
-	OPTION(mailbox_message_bytes, 48, 0, UINT32_MAX), /* queues/mailbox.h */
-	OPTION(max_spawned_actors, 0, 0, 1 << 24),
-	OPTION(spawned_state_bytes, 0, 0, UINT32_MAX), /* device_spawned.c */
+	OPTION(mailbox.max_limits, 0, 0, PEAL_LIMITS_MAX),
+	OPTION(mailbox.priority, 0, 0, 1),
+	OPTION(mailbox.message_bytes, 48, 0, UINT32_MAX), /* queues/mailbox.h */
+	OPTION(spawn.max_actors, 0, 0, 1 << 24),
+	OPTION(spawn.state_bytes, 0, 0, UINT32_MAX), /* device_spawned.c */
 	OPTION(arena_bytes, 1 << 20, 1, 1ULL << 40),
-	OPTION(cluster_bytes, 32 << 10, 0, UINT32_MAX), /* check_cluster */
+	OPTION(cluster.bytes, 32 << 10, 0, UINT32_MAX), /* check_cluster */
 };
 
 static int check_range(const char *name, uint64_t value, uint64_t low,
@@ -86,61 +86,62 @@ static int complete(struct peal_kernel_options *o, const struct option *option)
  */
 static int check_cluster(struct peal_kernel_options *o)
 {
-	uint32_t n = o->cluster_workers;
+	uint32_t n = o->cluster.workers;
 
 	if (n > PEAL_CLUSTER_WORKERS_MAX || (n & (n - 1)))
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "option cluster_workers is %u: it must be 0, "
+				  "option cluster.workers is %u: it must be 0, "
 				  "1, 2, 4 or 8",
 				  n);
 	if (n && o->workers % n)
 		return peali_fail(
 			PEAL_EINVAL, CALL,
 			"option workers is %u (1 if not set), which is "
-			"no multiple of cluster_workers, %u",
+			"no multiple of cluster.workers, %u",
 			o->workers, n);
 	if (n < 2) {
-		o->cluster_workers = o->cluster_bytes = 0;
+		o->cluster.workers = o->cluster.bytes = 0;
 		return 0;
 	}
-	if (o->cluster_bytes > 1 << 20)
-		return check_range("cluster_bytes", o->cluster_bytes, 1,
+	if (o->cluster.bytes > 1 << 20)
+		return check_range("cluster.bytes", o->cluster.bytes, 1,
 				   1 << 20);
-	o->cluster_bytes = (uint32_t)peali_whole_lines(o->cluster_bytes);
+	o->cluster.bytes = (uint32_t)peali_whole_lines(o->cluster.bytes);
 	return 0;
 }
 
 /* Returns PEAL_EINVAL if an option needs mailboxes and there are none. */
 static int check_mailboxes(const struct peal_kernel_options *o)
 {
-	const char *name = o->priority_mailboxes ? "priority_mailboxes" :
-						   "forward_slots";
-	uint32_t value = o->priority_mailboxes ? o->priority_mailboxes :
-						 o->forward_slots;
+	const char *name = o->mailbox.priority ? "mailbox.priority" :
+						 "mailbox.forward_slots";
+	uint32_t value = o->mailbox.priority ? o->mailbox.priority :
+					       o->mailbox.forward_slots;
 
-	if (!value || o->mailbox_slots)
+	if (!value || o->mailbox.slots)
 		return 0;
 	return peali_fail(PEAL_EINVAL, CALL,
-			  "option %s is %u and mailbox_slots is 0: say how "
+			  "option %s is %u and mailbox.slots is 0: say how "
 			  "many slots mailboxes have",
 			  name, value);
 }
 
 /*
- * Sets the default of forward_slots: mailbox_slots, or less if mailbox_slots
- * and asks leave fewer slots of a mailbox.
+ * Sets the default of mailbox.forward_slots: mailbox.slots, or less if
+ * mailbox.slots and asks leave fewer slots of a mailbox.
  */
 static void complete_forward_slots(struct peal_kernel_options *o)
 {
-	uint64_t used = (uint64_t)o->mailbox_slots +
+	uint64_t used = (uint64_t)o->mailbox.slots +
 			(o->max_asks ? o->max_asks + 1ULL : 0);
 	uint64_t left = used < PEALI_MAILBOX_SLOTS_MAX ?
 				PEALI_MAILBOX_SLOTS_MAX - used :
 				0;
 
-	if (!o->forward_slots)
-		o->forward_slots = o->mailbox_slots < left ? o->mailbox_slots :
-							     (uint32_t)left;
+	if (!o->mailbox.forward_slots)
+		o->mailbox.forward_slots = o->mailbox.slots < left ?
+						   o->mailbox.slots :
+						   (uint32_t)left;
 }
 
 int peali_kernel_options_complete(struct peal_kernel_options *o,

@@ -16,10 +16,10 @@ _Static_assert(sizeof(struct peal_timer_counts) ==
 int peali_timers_plan(struct peal_kernel *k,
 		      const struct peal_kernel_options *o)
 {
-	if (o->max_timers && !o->mailbox_slots)
+	if (o->max_timers && !o->mailbox.slots)
 		return peali_fail(
 			PEAL_EINVAL, "peal_kernel_launch",
-			"option max_timers is %u and mailbox_slots is 0: "
+			"option max_timers is %u and mailbox.slots is 0: "
 			"timers put their messages into mailboxes",
 			o->max_timers);
 	k->params.max_timers = o->max_timers;

@@ -307,19 +307,20 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 static int grow_box(struct peali_mailbox_spec *box,
 		    const struct peal_kernel_options *o)
 {
-	uint64_t most = (uint64_t)o->mailbox_slots + o->forward_slots +
+	uint64_t most = (uint64_t)o->mailbox.slots + o->mailbox.forward_slots +
 			(o->max_asks ? o->max_asks + 1ULL : 0);
 	uint64_t slots = box->slots;
 
 	while (slots < most)
 		slots *= 2;
 	if (slots > PEALI_MAILBOX_SLOTS_MAX)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "mailbox_slots is %u, forward_slots %u and "
-				  "asks %u: a mailbox has a slot for each of "
-				  "them, and one has at most 2^20",
-				  o->mailbox_slots, o->forward_slots,
-				  o->max_asks);
+		return peali_fail(
+			PEAL_EINVAL, CALL,
+			"mailbox.slots is %u, mailbox.forward_slots %u and "
+			"asks %u: a mailbox has a slot for each of "
+			"them, and one has at most 2^20",
+			o->mailbox.slots, o->mailbox.forward_slots,
+			o->max_asks);
 	box->slots = (uint32_t)slots;
 	return 0;
 }
@@ -338,14 +339,14 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 	for (i = 0; i < k->program->n_handlers; i++)
 		if (k->program->handlers[i].tells > admission->tells)
 			admission->tells = k->program->handlers[i].tells;
-	admission->slots = box->slots = o->mailbox_slots;
-	admission->passages = o->forward_slots;
+	admission->slots = box->slots = o->mailbox.slots;
+	admission->passages = o->mailbox.forward_slots;
 	admission->n_workers = o->workers;
 	admission->others = (o->max_timers != 0) + (o->max_monitors != 0);
-	admission->boxes = 1 + (o->priority_mailboxes != 0);
-	box->message_bytes = o->mailbox_message_bytes;
+	admission->boxes = 1 + (o->mailbox.priority != 0);
+	box->message_bytes = o->mailbox.message_bytes;
 	box->n_workers = 1; /* leases come from the common admission */
-	box->policy = o->mailbox_policy;
+	box->policy = o->mailbox.policy;
 	result = peali_mailbox_spec_complete(
 		box, b->ops->policies(b), (uint32_t)b->ops->default_policy(b),
 		CALL);
@@ -361,7 +362,7 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 	k->mailbox_slots = admission->slots;
 	k->forward_slots = admission->passages;
 	k->params.mailbox_stride = peali_whole_lines(peali_mailbox_bytes(box));
-	k->params.priority_boxes = o->priority_mailboxes ? o->workers : 0;
+	k->params.priority_boxes = o->mailbox.priority ? o->workers : 0;
 	return 0;
 }
 
@@ -371,7 +372,7 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 	struct mail_plan mail;
 	int result = 0;
 
-	if (o->mailbox_slots)
+	if (o->mailbox.slots)
 		result = plan_mail(k, &mail, o);
 	else
 		result = peali_asks_plan(k, o, NULL);
@@ -396,7 +397,7 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 	if (result)
 		return result;
 	set_addresses(k, at);
-	return write_image(k, at, o->mailbox_slots ? &mail : NULL);
+	return write_image(k, at, o->mailbox.slots ? &mail : NULL);
 }
 
 /* ---- the object ---------------------------------------------------------- */
@@ -463,15 +464,15 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->params.max_pools = o->max_pools;
 	k->params.max_supervisors = o->max_supervisors;
 	k->params.max_monitors = o->max_monitors;
-	k->params.max_steps = o->max_steps;
-	k->params.max_handler_ns = o->max_handler_ns;
+	k->params.max_steps = o->budget.max_steps;
+	k->params.max_handler_ns = o->budget.max_ns;
 	peali_spawned_plan(k, o);
-	k->params.max_mailbox_limits = o->max_mailbox_limits;
+	k->params.max_mailbox_limits = o->mailbox.max_limits;
 	k->params.lease_ns = o->lease_ns;
 	k->params.epoch_ns = o->epoch_ns;
 	k->params.drain_when_inputs_end = o->drain_when_inputs_end != 0;
-	k->params.cluster_workers = o->cluster_workers;
-	k->params.cluster_bytes = o->cluster_bytes;
+	k->params.cluster_workers = o->cluster.workers;
+	k->params.cluster_bytes = o->cluster.bytes;
 	snprintf(k->name, sizeof(k->name), "%s", o->name);
 	pthread_mutex_init(&k->call_lock, NULL);
 	pthread_mutex_init(&k->push_lock, NULL);
@@ -481,9 +482,9 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	for (i = 0; k->workers && i < o->workers; i++) {
 		k->workers[i].input_used = calloc(o->max_inputs, 1);
 		missing += !k->workers[i].input_used;
-		if (o->cluster_workers &&
+		if (o->cluster.workers &&
 		    peali_suballoc_open(&k->workers[i].cluster, "cluster", 0,
-					o->cluster_bytes))
+					o->cluster.bytes))
 			missing++;
 	}
 	if (!k->workers || !k->pools || missing || peali_actor_slots_open(k) ||
@@ -565,11 +566,11 @@ static int fit_clusters(struct peali_device *d,
 	if (d->backend->ops->max_clustered)
 		result = d->backend->ops->max_clustered(d->backend, d->local,
 							program, o->lanes,
-							o->cluster_workers,
-							o->cluster_bytes, most);
+							o->cluster.workers,
+							o->cluster.bytes, most);
 	if (result != PEAL_ENOTSUP)
 		return result;
-	o->cluster_workers = o->cluster_bytes = 0;
+	o->cluster.workers = o->cluster.bytes = 0;
 	return d->backend->ops->max_workers(d->backend, d->local, program,
 					    o->lanes, most);
 }
@@ -586,7 +587,7 @@ static int check_fit(struct peal_runtime *rt, int device,
 	probe_pairs(rt, device);
 	result = load_programs(rt, device, program);
 	pthread_mutex_unlock(&rt->launch_lock);
-	if (!result && o->cluster_workers)
+	if (!result && o->cluster.workers)
 		result = fit_clusters(d, program, o, &most);
 	else if (!result)
 		result = d->backend->ops->max_workers(d->backend, d->local,
@@ -595,15 +596,15 @@ static int check_fit(struct peal_runtime *rt, int device,
 		return result;
 	if (o->workers <= most)
 		return 0;
-	if (o->cluster_workers)
+	if (o->cluster.workers)
 		return peali_fail(
 			PEAL_ENOSPC, CALL,
 			"%u workers of %u lanes in clusters of %u with %u "
 			"bytes each do not fit on device %d: at most %u can be "
 			"resident together; ask for fewer workers or lanes, "
-			"smaller clusters or fewer cluster_bytes",
-			o->workers, o->lanes, o->cluster_workers,
-			o->cluster_bytes, device, most);
+			"smaller clusters or fewer cluster.bytes",
+			o->workers, o->lanes, o->cluster.workers,
+			o->cluster.bytes, device, most);
 	return peali_fail(PEAL_ENOSPC, CALL,
 			  "%u workers of %u lanes do not fit on device %d: "
 			  "at most %u can be resident together",

@@ -333,7 +333,7 @@ static int check_mailbox(const struct peal_endpoint *e, uint32_t port,
 			  "%llu bytes, %u of them the request's number: actor "
 			  "%u is of worker %u, the link leads to worker %u, "
 			  "and mailboxes of kernel '%s' take at most %u "
-			  "(mailbox_message_bytes)",
+			  "(mailbox.message_bytes)",
 			  (unsigned long long)bytes, PEAL_REQUEST_BYTES, actor,
 			  worker, link->to.worker, k->name, most);
 }

@@ -498,7 +498,7 @@ static struct cause *cycle(struct search *s, const struct worker_look *in)
 	} while (w && w != least && ++n < s->now.n_workers);
 	if (crosses && least->kernel->forward_slots)
 		say(c, "; for messages between kernels, more "
-		       "forward_slots end the stall");
+		       "mailbox.forward_slots end the stall");
 	return c;
 }
 

@@ -85,7 +85,7 @@ static struct peal_link_options many = { .capacity = 64 };
 static void open_fixture(struct fixture *s, const char *from, const char *to)
 {
 	struct peal_kernel_options o = { .workers = 2,
-					 .mailbox_slots = 4 * CAPACITY };
+					 .mailbox.slots = 4 * CAPACITY };
 
 	memset(s, 0, sizeof(*s));
 	s->rt = harness_open(1, "");

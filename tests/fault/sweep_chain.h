@@ -26,7 +26,7 @@ struct sweep_chain {
 static inline int sweep_build(struct peal_runtime *rt, struct sweep_chain *c)
 {
 	struct peal_kernel_options of[2] = {
-		{ .size = sizeof(of[0]), .workers = 2, .cluster_workers = 2 },
+		{ .size = sizeof(of[0]), .workers = 2, .cluster.workers = 2 },
 		{ .size = sizeof(of[0]), .workers = 1 },
 	};
 	struct peal_actor_options o = { .size = sizeof(o) };

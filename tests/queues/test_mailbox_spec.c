@@ -87,13 +87,13 @@ PEAL_TEST(policy_is_the_requested_or_the_device_best)
 	CHECK_EQ(peali_mailbox_spec_complete(&s, atom8, PEAL_POLICY_ATOM8,
 					     "call"),
 		 PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "mailbox_policy is 2 (atom16)");
+	CHECK_CONTAINS(peal_last_error()->text, "mailbox.policy is 2 (atom16)");
 	CHECK_CONTAINS(peal_last_error()->text, "the device cannot do");
 	CHECK_CONTAINS(peal_last_error()->text, "possible are: atom8");
 	CHECK(!memcmp(&s, &before, sizeof(s)));
 	s.policy = 4;
 	CHECK_EQ(complete(&s), PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "mailbox_policy is 4");
+	CHECK_CONTAINS(peal_last_error()->text, "mailbox.policy is 4");
 	s = spec(4, 1017, 1, 1, 0);
 	s.policy = PEAL_POLICY_ATOM8;
 	CHECK_EQ(complete(&s), PEAL_EINVAL);
@@ -134,24 +134,24 @@ PEAL_TEST(option_error_names_option_value_and_range)
 		uint32_t slots, message_bytes, n_workers, tells, lease;
 		const char *name, *value, *allowed;
 	} cases[] = {
-		{ 0, 0, 1, 1, 0, "mailbox_slots", "0", "power of two" },
-		{ 12, 0, 1, 1, 0, "mailbox_slots", "12", "power of two" },
-		{ 1u << 21, 0, 1, 1, 0, "mailbox_slots", "2097152", "1048576" },
-		{ ~0u, 0, 1, 1, 0, "mailbox_slots", "4294967295", "1048576" },
-		{ 16, 4081, 1, 1, 0, "mailbox_message_bytes", "4081", "4080" },
-		{ 16, ~0u, 1, 1, 0, "mailbox_message_bytes", "4294967295",
+		{ 0, 0, 1, 1, 0, "mailbox.slots", "0", "power of two" },
+		{ 12, 0, 1, 1, 0, "mailbox.slots", "12", "power of two" },
+		{ 1u << 21, 0, 1, 1, 0, "mailbox.slots", "2097152", "1048576" },
+		{ ~0u, 0, 1, 1, 0, "mailbox.slots", "4294967295", "1048576" },
+		{ 16, 4081, 1, 1, 0, "mailbox.message_bytes", "4081", "4080" },
+		{ 16, ~0u, 1, 1, 0, "mailbox.message_bytes", "4294967295",
 		  "4080" },
 		{ 16, 0, 0, 1, 0, "workers", "0", "at least one" },
-		{ 16, 0, 17, 1, 0, "mailbox_slots is 16", "17 workers",
+		{ 16, 0, 17, 1, 0, "mailbox.slots is 16", "17 workers",
 		  "; use 32 or a larger power of two" },
-		{ 16, 0, 2, 5, 0, "mailbox_slots is 16", "5", "; use 32" },
-		{ 16, 0, 4, 1, 8, "mailbox_slots is 16", "8", "; use 32" },
+		{ 16, 0, 2, 5, 0, "mailbox.slots is 16", "5", "; use 32" },
+		{ 16, 0, 4, 1, 8, "mailbox.slots is 16", "8", "; use 32" },
 		{ 64, 0, 1, 9, 8, "lease is 8", "9", "at least" },
-		{ 16, 0, ~0u, ~0u, 0, "mailbox_slots", "4294967295",
+		{ 16, 0, ~0u, ~0u, 0, "mailbox.slots", "4294967295",
 		  "; use fewer workers" },
-		{ 16, 0, 1, 65535, 0, "mailbox_slots", "65535",
+		{ 16, 0, 1, 65535, 0, "mailbox.slots", "65535",
 		  "; use 131072" },
-		{ 16, 0, ~0u, 1, ~0u, "mailbox_slots", "4294967295", "16" },
+		{ 16, 0, ~0u, 1, ~0u, "mailbox.slots", "4294967295", "16" },
 	};
 	size_t i;
 

@@ -50,8 +50,8 @@ static inline void fixture_launch(struct fixture *s,
 	o.lanes = lanes;
 	if (!o.workers)
 		o.workers = 2;
-	if (!o.mailbox_slots)
-		o.mailbox_slots = 64;
+	if (!o.mailbox.slots)
+		o.mailbox.slots = 64;
 	if (!o.max_asks)
 		o.max_asks = 16;
 	s->workers = o.workers;

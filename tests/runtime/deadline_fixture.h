@@ -36,7 +36,7 @@ static inline struct peal_kernel *fixture_kernel(struct peal_runtime *rt,
 					 .max_actors = 16,
 					 .max_inputs = 8,
 					 .max_ports = 8,
-					 .mailbox_slots = 64 };
+					 .mailbox.slots = 64 };
 	struct peal_kernel *k = NULL;
 
 	CHECK_OK(peal_kernel_launch(rt, device, fixture_program, &o, &k));

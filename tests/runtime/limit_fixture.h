@@ -53,10 +53,10 @@ fixture_options(struct peal_kernel_options o)
 	o.lanes = lanes;
 	o.max_inputs = 32;
 	o.max_ports = 8;
-	if (!o.mailbox_slots)
-		o.mailbox_slots = 256;
-	if (!o.max_mailbox_limits)
-		o.max_mailbox_limits = 4;
+	if (!o.mailbox.slots)
+		o.mailbox.slots = 256;
+	if (!o.mailbox.max_limits)
+		o.mailbox.max_limits = 4;
 	return o;
 }
 

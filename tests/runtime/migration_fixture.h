@@ -53,7 +53,7 @@ static inline void open_fixture(struct fixture *s)
 					 .max_actors = ACTORS,
 					 .max_ports = 4,
 					 .arena_bytes = ACTORS * STATE,
-					 .mailbox_slots = 16,
+					 .mailbox.slots = 16,
 					 .max_timers = 256,
 					 .max_supervisors = 1,
 					 .max_asks = 4,

@@ -39,8 +39,8 @@ static inline struct fixture fixture_open(struct peal_kernel_options o)
 	o.lanes = lanes;
 	o.max_inputs = MEMBERS_MAX;
 	o.max_supervisors = 3;
-	if (!o.mailbox_slots)
-		o.mailbox_slots = 128;
+	if (!o.mailbox.slots)
+		o.mailbox.slots = 128;
 	if (!o.max_monitors)
 		o.max_monitors = 64;
 	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_monitors, &o, &s.k));

@@ -56,8 +56,8 @@ static inline void open_rank_fixture(struct peal_kernel_options o, int pools)
 static inline void open_mail(uint32_t workers, int pools)
 {
 	struct peal_kernel_options o = { .workers = workers,
-					 .mailbox_slots = PLENTY,
-					 .priority_mailboxes = 1 };
+					 .mailbox.slots = PLENTY,
+					 .mailbox.priority = 1 };
 
 	open_rank_fixture(o, pools);
 }

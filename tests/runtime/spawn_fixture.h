@@ -32,8 +32,8 @@ static inline struct fixture fixture_open(struct peal_kernel_options o)
 	s.n = o.workers ? o.workers : 1;
 	o.size = sizeof(o);
 	o.lanes = lanes;
-	if (!o.mailbox_slots)
-		o.mailbox_slots = 256;
+	if (!o.mailbox.slots)
+		o.mailbox.slots = 256;
 	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_spawns, &o, &s.k));
 	for (i = 0; i < s.n; i++) {
 		s.maker[i] = harness_spawn(s.k, "maker", (int)i);
@@ -47,8 +47,8 @@ static inline struct fixture fixture_open(struct peal_kernel_options o)
 static inline struct fixture fixture_plain(uint32_t rooms)
 {
 	struct peal_kernel_options o = {
-		.max_spawned_actors = rooms,
-		.spawned_state_bytes = sizeof(struct spawns_state),
+		.spawn.max_actors = rooms,
+		.spawn.state_bytes = sizeof(struct spawns_state),
 		.max_monitors = 8,
 	};
 

@@ -152,7 +152,7 @@ PEAL_TEST(plain_monitor_gets_a_message_and_survives)
 PEAL_TEST(drain_waits_for_binding_failures)
 {
 	struct peal_kernel_options options = { .max_monitors = MANY + 64,
-					       .mailbox_slots = 32,
+					       .mailbox.slots = 32,
 					       .drain_when_inputs_end = 1 };
 	struct fixture s = fixture_open(options);
 	struct monitors_order o = { .tag = MANY };
@@ -329,7 +329,7 @@ PEAL_TEST(monitors_need_mailbox_slots)
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = WORKERS,
 					 .max_monitors = 4,
-					 .mailbox_slots = 16 };
+					 .mailbox.slots = 16 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
 	struct peal_kernel *k = NULL;
@@ -337,24 +337,24 @@ PEAL_TEST(monitors_need_mailbox_slots)
 
 	lanes = 1;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_monitors, &o, &k),
-		    PEAL_EINVAL, "mailbox_slots");
-	o.mailbox_slots = 128;
-	o.mailbox_message_bytes = 24;
+		    PEAL_EINVAL, "mailbox.slots");
+	o.mailbox.slots = 128;
+	o.mailbox.message_bytes = 24;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_monitors, &o, &k),
-		    PEAL_EINVAL, "mailbox_message_bytes");
+		    PEAL_EINVAL, "mailbox.message_bytes");
 	o.max_monitors = (1u << 20) + 1;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_monitors, &o, &k),
 		    PEAL_EINVAL, "max_monitors");
 	/* without mailboxes, only endpoints can have monitors */
 	o.max_monitors = 4;
-	o.mailbox_slots = 0;
+	o.mailbox.slots = 0;
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_monitors, &o, &k));
 	a = harness_spawn(k, "mute", 0);
 	b = harness_spawn(k, "mute", 1);
 	CHECK_FAILS(peal_monitor(k, a, b, NULL, NULL), PEAL_ENOTSUP,
-		    "mailbox_slots");
+		    "mailbox.slots");
 	CHECK_FAILS(peal_actor_bind(k, a, b, NULL), PEAL_ENOTSUP,
-		    "mailbox_slots");
+		    "mailbox.slots");
 	CHECK_OK(peal_monitor(k, peal_endpoint_address(e), b, NULL, NULL));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }

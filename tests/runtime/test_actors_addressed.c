@@ -13,7 +13,7 @@
 
 static const struct peal_kernel_options two = { .workers = 2,
 						.max_actors = 2 * N,
-						.mailbox_slots = 64 };
+						.mailbox.slots = 64 };
 static const struct peal_link_options small = { .capacity = 16 };
 static uint64_t address[N];
 
@@ -123,8 +123,8 @@ PEAL_TEST(undeliverable_messages_are_dead_with_reason)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel_options with = { .workers = 2,
-					    .mailbox_slots = 64,
-					    .mailbox_message_bytes = 24 };
+					    .mailbox.slots = 64,
+					    .mailbox.message_bytes = 24 };
 	struct peal_kernel *k = tallies_launch(rt, 0, with);
 	struct peal_kernel_options without = { .workers = 2 };
 	struct peal_kernel *bare = tallies_launch(rt, 0, without);
@@ -214,7 +214,7 @@ static int is_full(struct peal_endpoint *e, struct peal_kernel *k,
  * continue in order after the host receives. */
 PEAL_TEST(full_mailbox_blocks_the_link)
 {
-	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 64 };
+	struct peal_kernel_options o = { .workers = 2, .mailbox.slots = 64 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
 	struct peal_endpoint *e = harness_endpoint(rt);

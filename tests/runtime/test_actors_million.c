@@ -73,7 +73,7 @@ PEAL_TEST(million_actors_get_messages_once_in_order)
 	struct peal_kernel_options o = { .workers = WORKERS,
 					 .max_actors = (uint32_t)n / DEVICES,
 					 .arena_bytes = n / DEVICES * 32,
-					 .mailbox_slots = 4096 };
+					 .mailbox.slots = 4096 };
 	struct peal_link_options lo = { .capacity = 1024 };
 	struct peal_runtime *rt = harness_open(DEVICES, "");
 	struct peal_endpoint *e = harness_endpoint(rt);

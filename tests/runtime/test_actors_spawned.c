@@ -55,7 +55,7 @@ PEAL_TEST(spawned_actors_have_own_state_and_free_slots)
 {
 	struct peal_kernel_options o = { .workers = WORKERS,
 					 .max_actors = N + 1,
-					 .mailbox_slots = 1024,
+					 .mailbox.slots = 1024,
 					 .arena_bytes = (N + 1) * 32 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
@@ -116,7 +116,7 @@ PEAL_TEST(actors_work_after_random_spawn_and_retire)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .max_actors = 400,
-					 .mailbox_slots = 256,
+					 .mailbox.slots = 256,
 					 .arena_bytes = 400 * 32 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
@@ -425,7 +425,7 @@ PEAL_TEST(freed_slots_fit_actors_of_any_kind)
 	struct peal_kernel_options o = { .workers = WORKERS,
 					 .max_actors = MOST,
 					 .max_ports = MOST,
-					 .mailbox_slots = 64,
+					 .mailbox.slots = 64,
 					 .arena_bytes = 2 * MOST * LARGE };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
@@ -499,7 +499,7 @@ PEAL_TEST(reused_port_belongs_to_the_new_actor)
 	struct peal_kernel_options o = { .workers = WORKERS,
 					 .max_actors = MOST,
 					 .max_ports = MOST,
-					 .mailbox_slots = 64 };
+					 .mailbox.slots = 64 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
 	unsigned long long state = 11;
@@ -576,7 +576,7 @@ PEAL_TEST(reused_port_starts_unconnected)
 /* The retirement of an actor does not free the ports that it shared. */
 PEAL_TEST(retire_does_not_free_shared_ports)
 {
-	struct peal_kernel_options o = { .max_actors = 3, .mailbox_slots = 64 };
+	struct peal_kernel_options o = { .max_actors = 3, .mailbox.slots = 64 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
 	struct peal_actor_options shared = { .size = sizeof(shared) };
@@ -631,7 +631,7 @@ PEAL_TEST(reused_slot_has_a_fresh_state)
 {
 	struct peal_kernel_options o = { .workers = WORKERS,
 					 .max_actors = 64,
-					 .mailbox_slots = 256,
+					 .mailbox.slots = 256,
 					 .arena_bytes = 64 * 32 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
@@ -666,7 +666,7 @@ PEAL_TEST(spawn_skips_full_workers)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .max_actors = 4,
-					 .mailbox_slots = 64 };
+					 .mailbox.slots = 64 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
 	uint64_t extra;

@@ -271,20 +271,21 @@ static void refused(struct peal_kernel_options o, const char *text)
 PEAL_TEST(invalid_ask_options_are_refused)
 {
 	struct peal_kernel_options many = { .max_asks = 65536,
-					    .mailbox_slots = 64 };
+					    .mailbox.slots = 64 };
 	struct peal_kernel_options alone = { .max_asks = 1 };
 	struct peal_kernel_options small = { .max_asks = 1,
-					     .mailbox_slots = 64,
-					     .mailbox_message_bytes = 8 };
+					     .mailbox.slots = 64,
+					     .mailbox.message_bytes = 8 };
 	struct peal_kernel_options big = { .max_asks = 1,
-					   .mailbox_slots = 1 << 20 };
-	struct peal_kernel_options odd = { .max_asks = 1, .mailbox_slots = 65 };
+					   .mailbox.slots = 1 << 20 };
+	struct peal_kernel_options odd = { .max_asks = 1, .mailbox.slots = 65 };
 
 	refused(many, "max_asks is 65536");
-	refused(alone, "mailbox_slots is 0");
-	refused(small, "mailbox_message_bytes is 8");
-	refused(big, "mailbox_slots is 1048576, forward_slots 0 and asks 1");
-	refused(odd, "mailbox_slots is 65");
+	refused(alone, "mailbox.slots is 0");
+	refused(small, "mailbox.message_bytes is 8");
+	refused(big,
+		"mailbox.slots is 1048576, mailbox.forward_slots 0 and asks 1");
+	refused(odd, "mailbox.slots is 65");
 }
 
 /* A kernel with timers and without asks refuses asks. */
@@ -293,7 +294,7 @@ PEAL_TEST(kernel_with_timers_only_refuses_asks)
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .lanes = lanes,
 					 .workers = 2,
-					 .mailbox_slots = 64,
+					 .mailbox.slots = 64,
 					 .max_timers = 4 };
 	struct fixture s = { .rt = harness_open(1, "") };
 	struct asks_order ask = { .n = 1 };

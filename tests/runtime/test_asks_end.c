@@ -88,7 +88,7 @@ PEAL_TEST(asks_in_destroyed_pool_fail_at_once)
 PEAL_TEST(ask_storm_is_answered_or_refused)
 {
 	struct peal_kernel_options tight = { .max_asks = 5,
-					     .mailbox_slots = 32 };
+					     .mailbox.slots = 32 };
 	struct fixture s = fixture_open(tight);
 	struct asks_order o = { .n = ASKS_TELLS, .quiet = 1 };
 	struct asks_ordered out;
@@ -153,7 +153,7 @@ PEAL_TEST(open_asks_are_limited_per_worker)
 /* Makes four asks to an actor that cannot run, with a mailbox limit of two. */
 static void ask_a_full_one(uint32_t full)
 {
-	struct peal_kernel_options limited = { .max_mailbox_limits = 1 };
+	struct peal_kernel_options limited = { .mailbox.max_limits = 1 };
 	struct peal_actor_options o = { .size = sizeof(o),
 					.worker = 2,
 					.mailbox_limit = 2,

@@ -147,7 +147,7 @@ static struct fixture fixture_open(uint32_t n, int pinned)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 2,
-					 .mailbox_slots = 256,
+					 .mailbox.slots = 256,
 					 .max_inputs = 16,
 					 .arena_bytes = 1 << 20,
 					 .lanes = lanes };

@@ -65,7 +65,7 @@ static struct fixture open_fixture(struct peal_kernel_options o,
 	o.size = sizeof(o);
 	o.workers = 2;
 	o.lanes = lanes;
-	o.mailbox_slots = 64;
+	o.mailbox.slots = 64;
 	s.e = harness_endpoint(s.rt);
 	s.dead = harness_endpoint(s.rt);
 	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_budgets, &o, &s.k));
@@ -141,7 +141,8 @@ static void died(struct fixture *s, uint64_t to, int error, uint16_t type)
 PEAL_TEST(handler_is_limited_to_kernel_steps)
 {
 	struct fixture s = open_fixture(
-		(struct peal_kernel_options){ .max_steps = STEPS }, "work");
+		(struct peal_kernel_options){ .budget.max_steps = STEPS },
+		"work");
 	struct budgets state;
 
 	tell(&s, 0, BUDGETS_STEPS, STEPS);
@@ -171,7 +172,7 @@ PEAL_TEST(handler_without_budget_is_not_stopped)
 PEAL_TEST(handler_ends_by_its_time_budget)
 {
 	struct fixture s = open_fixture(
-		(struct peal_kernel_options){ .max_handler_ns = 200 * MS },
+		(struct peal_kernel_options){ .budget.max_ns = 200 * MS },
 		"work");
 	uint64_t began = harness_now_ns(), took;
 
@@ -217,7 +218,7 @@ PEAL_TEST(expired_lease_ends_handler_that_checks_budget)
 PEAL_TEST(endless_handler_does_not_starve_neighbours)
 {
 	struct fixture s = open_fixture(
-		(struct peal_kernel_options){ .max_steps = STEPS,
+		(struct peal_kernel_options){ .budget.max_steps = STEPS,
 					      .max_supervisors = 1 },
 		"work");
 	uint64_t i;
@@ -235,7 +236,7 @@ PEAL_TEST(endless_handler_does_not_starve_neighbours)
 PEAL_TEST(supervisor_restarts_actor_over_budget)
 {
 	struct fixture s = open_fixture(
-		(struct peal_kernel_options){ .max_steps = STEPS,
+		(struct peal_kernel_options){ .budget.max_steps = STEPS,
 					      .max_supervisors = 1 },
 		"work");
 	struct peal_supervisor_info info;

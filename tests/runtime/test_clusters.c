@@ -41,8 +41,8 @@ static void open_chain(struct chain *c, struct peal_kernel_options o,
 	c->k = harness_launch_with(c->rt, 0, o);
 	CHECK_OK(peal_kernel_info(c->k, &info));
 	c->clusters = info.cluster_workers;
-	CHECK_EQ(c->clusters, device_clusters(c->rt) && o.cluster_workers > 1 ?
-				      o.cluster_workers :
+	CHECK_EQ(c->clusters, device_clusters(c->rt) && o.cluster.workers > 1 ?
+				      o.cluster.workers :
 				      0);
 	for (i = 0; i < WORKERS; i++)
 		c->echo[i] = harness_spawn(c->k, "echo", (int)i);
@@ -109,7 +109,7 @@ static void expect_in_cluster(struct peal_link *link, int expected)
 
 PEAL_TEST(links_within_a_cluster_use_cluster_memory)
 {
-	struct peal_kernel_options o = { .cluster_workers = 4 };
+	struct peal_kernel_options o = { .cluster.workers = 4 };
 	struct chain c;
 	uint32_t i;
 
@@ -124,7 +124,7 @@ PEAL_TEST(links_within_a_cluster_use_cluster_memory)
 
 PEAL_TEST(links_between_clusters_use_device_memory)
 {
-	struct peal_kernel_options o = { .cluster_workers = 2 };
+	struct peal_kernel_options o = { .cluster.workers = 2 };
 	struct chain c;
 
 	open_chain(&c, o, 16);
@@ -137,7 +137,7 @@ PEAL_TEST(links_between_clusters_use_device_memory)
 
 PEAL_TEST(kernel_without_clusters_reports_none)
 {
-	struct peal_kernel_options o = { .cluster_workers = 1 };
+	struct peal_kernel_options o = { .cluster.workers = 1 };
 	struct peal_kernel_info info;
 	struct chain c;
 
@@ -154,8 +154,8 @@ PEAL_TEST(kernel_without_clusters_reports_none)
 /* Messages in a cluster's memory survive the end of an epoch. */
 static void epochs_of(uint32_t lanes, uint32_t capacity)
 {
-	struct peal_kernel_options o = { .cluster_workers = 4,
-					 .cluster_bytes = 4096,
+	struct peal_kernel_options o = { .cluster.workers = 4,
+					 .cluster.bytes = 4096,
 					 .lanes = lanes,
 					 .epoch_ns = 300000 };
 	struct peal_actor_options at = { .size = sizeof(at), .worker = 4 };
@@ -187,7 +187,7 @@ PEAL_TEST(epochs_keep_cluster_memory)
 
 PEAL_TEST(resumed_cluster_continues)
 {
-	struct peal_kernel_options o = { .cluster_workers = 4,
+	struct peal_kernel_options o = { .cluster.workers = 4,
 					 .epoch_ns = 1 * MS };
 	pthread_t sender;
 	struct chain c;
@@ -208,7 +208,7 @@ PEAL_TEST(resumed_cluster_continues)
 
 PEAL_TEST(cluster_stops_with_full_rings)
 {
-	struct peal_kernel_options o = { .cluster_workers = 4 };
+	struct peal_kernel_options o = { .cluster.workers = 4 };
 	struct chain c;
 	uint32_t i;
 
@@ -237,8 +237,8 @@ PEAL_TEST(cluster_stops_with_full_rings)
 PEAL_TEST(reused_cluster_memory_is_clean)
 {
 	struct peal_kernel_options o = { .workers = 2,
-					 .cluster_workers = 2,
-					 .cluster_bytes = 1024 };
+					 .cluster.workers = 2,
+					 .cluster.bytes = 1024 };
 	struct peal_link_options few = { .capacity = 16, .slot_bytes = 64 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
@@ -276,8 +276,8 @@ PEAL_TEST(reused_cluster_memory_is_clean)
 PEAL_TEST(slots_lie_in_the_reported_memory)
 {
 	struct peal_kernel_options o = { .workers = 2,
-					 .cluster_workers = 2,
-					 .cluster_bytes = 128 << 10,
+					 .cluster.workers = 2,
+					 .cluster.bytes = 128 << 10,
 					 .epoch_ns = 300000 };
 	struct peal_link_options few = { .capacity = 64 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -303,7 +303,7 @@ PEAL_TEST(slots_lie_in_the_reported_memory)
 PEAL_TEST(link_of_actor_to_itself_delivers)
 {
 	struct relay_order order = { 7, 500 };
-	struct peal_kernel_options o = { .workers = 2, .cluster_workers = 2 };
+	struct peal_kernel_options o = { .workers = 2, .cluster.workers = 2 };
 	struct peal_link_options few = { .capacity = 2 * RELAY_BURST };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
@@ -332,7 +332,7 @@ static void *receive_count(void *argument)
 /* A link leaves the cluster's memory and returns while messages flow. */
 PEAL_TEST(link_leaves_cluster_memory_and_returns)
 {
-	struct peal_kernel_options o = { .cluster_workers = 4 };
+	struct peal_kernel_options o = { .cluster.workers = 4 };
 	pthread_t sender, receiver;
 	struct peal_link *link;
 	struct chain c;
@@ -372,35 +372,35 @@ static void refused(struct peal_runtime *rt, struct peal_kernel_options o,
 PEAL_TEST(invalid_cluster_options_are_refused)
 {
 	struct peal_kernel_options three = { .workers = 6,
-					     .cluster_workers = 3 };
+					     .cluster.workers = 3 };
 	struct peal_kernel_options many = { .workers = 16,
-					    .cluster_workers = 16 };
+					    .cluster.workers = 16 };
 	struct peal_kernel_options uneven = { .workers = 6,
-					      .cluster_workers = 4 };
+					      .cluster.workers = 4 };
 	struct peal_kernel_options huge = { .workers = 2,
-					    .cluster_workers = 2,
-					    .cluster_bytes = 2 << 20 };
+					    .cluster.workers = 2,
+					    .cluster.bytes = 2 << 20 };
 	struct peal_kernel_options large = { .workers = 2,
-					     .cluster_workers = 2,
-					     .cluster_bytes = 1 << 20 };
+					     .cluster.workers = 2,
+					     .cluster.bytes = 1 << 20 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_device_info info;
 
-	refused(rt, three, PEAL_EINVAL, "cluster_workers is 3");
-	refused(rt, many, PEAL_EINVAL, "cluster_workers is 16");
-	refused(rt, uneven, PEAL_EINVAL, "no multiple of cluster_workers, 4");
-	refused(rt, huge, PEAL_EINVAL, "cluster_bytes");
+	refused(rt, three, PEAL_EINVAL, "cluster.workers is 3");
+	refused(rt, many, PEAL_EINVAL, "cluster.workers is 16");
+	refused(rt, uneven, PEAL_EINVAL, "no multiple of cluster.workers, 4");
+	refused(rt, huge, PEAL_EINVAL, "cluster.bytes");
 	if (device_clusters(rt)) {
 		refused(rt, large, PEAL_ENOSPC, "is the most");
 		/* a compute unit fits one worker with 200 KiB */
 		CHECK_OK(peal_device_info(rt, 0, &info));
 		many.workers = info.compute_units / 2 * 2 + 2;
-		many.cluster_workers = 2;
-		many.cluster_bytes = 200 << 10;
+		many.cluster.workers = 2;
+		many.cluster.bytes = 200 << 10;
 		refused(rt, many, PEAL_ENOSPC, "in clusters of 2");
 		/* a cluster must fit into one group of compute units */
 		many.workers = info.compute_units / 8 * 8;
-		many.cluster_workers = 8;
+		many.cluster.workers = 8;
 		if (info.emulated)
 			refused(rt, many, PEAL_ENOSPC, "at most 8 can be");
 	}

@@ -22,7 +22,7 @@ static const struct peal_kernel_options two = { .workers = 2,
 						.max_actors = 2 * N,
 						.max_inputs = 8,
 						.max_ports = 2,
-						.mailbox_slots = 64 };
+						.mailbox.slots = 64 };
 static const struct peal_link_options small = { .capacity = 16 };
 static uint64_t address[N];
 
@@ -553,7 +553,7 @@ PEAL_TEST(destroyed_pool_makes_letters_of_its_messages)
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 2,
 					 .lanes = tallies_lanes,
-					 .mailbox_slots = 64 };
+					 .mailbox.slots = 64 };
 	struct peal_pool_options po = { .size = sizeof(po) };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *in = harness_endpoint(rt);
@@ -605,8 +605,8 @@ PEAL_TEST(pool_members_receive_letters)
 					 .workers = 2,
 					 .lanes = tallies_lanes,
 					 .max_pools = 2,
-					 .mailbox_slots = 64,
-					 .mailbox_message_bytes = 200 };
+					 .mailbox.slots = 64,
+					 .mailbox.message_bytes = 200 };
 	struct peal_pool_options small_pool = { .size = sizeof(small_pool) };
 	struct peal_pool_options large_pool = { .size = sizeof(large_pool),
 						.message_bytes = 256 };
@@ -654,7 +654,7 @@ PEAL_TEST(kernel_with_own_letters_ends_after_switch_off)
 {
 	struct peal_kernel_options o = { .workers = 2,
 					 .max_actors = 2 * N,
-					 .mailbox_slots = 64,
+					 .mailbox.slots = 64,
 					 .epoch_ns = 2 * MS };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);

@@ -100,7 +100,7 @@ static struct fixture fixture_open(struct peal_supervisor_options *supervisor)
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 2,
 					 .lanes = lanes,
-					 .mailbox_slots = 64,
+					 .mailbox.slots = 64,
 					 .max_supervisors = 1,
 					 .max_timers = 8,
 					 .max_asks = 8 };

@@ -23,7 +23,7 @@ static void open_stage(void)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .lanes = lanes,
-					 .mailbox_slots = 16 };
+					 .mailbox.slots = 16 };
 	int i;
 
 	s.rt = harness_open(2, "");
@@ -115,7 +115,7 @@ PEAL_TEST(sync_timeout_names_the_pending_topic)
 	struct peal_topic_options o = { .size = sizeof(o), .name = "news" };
 	struct peal_kernel_options ko = { .size = sizeof(ko),
 					  .lanes = lanes,
-					  .mailbox_slots = 16,
+					  .mailbox.slots = 16,
 					  .name = "reader" };
 	struct peal_kernel *reader;
 	uint64_t topic, from, to;

@@ -250,8 +250,8 @@ PEAL_TEST(launch_names_the_option_out_of_range)
 	REFUSED(max_barriers, 257, PEAL_EINVAL, "max_barriers");
 	REFUSED(arena_bytes, UINT64_MAX, PEAL_EINVAL, "arena_bytes");
 	REFUSED(arena_bytes, 1ULL << 39, PEAL_ENOMEM, "");
-	REFUSED(mailbox_slots, 100, PEAL_EINVAL, "mailbox_slots is 100");
-	REFUSED(mailbox_slots, UINT32_MAX, PEAL_EINVAL, "mailbox_slots");
+	REFUSED(mailbox.slots, 100, PEAL_EINVAL, "mailbox.slots is 100");
+	REFUSED(mailbox.slots, UINT32_MAX, PEAL_EINVAL, "mailbox.slots");
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &bad_size,
 				       &k),
 		    PEAL_EINVAL, "8000");

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * For each forwarded message in its forward_slots, a kernel owes the sending
- * kernel a mailbox slot (actor_forward.h). Shows that the sending kernel
- * forwards no more messages than both kernels have slots for. It gets all its
- * slots back, with any number of forward_slots.
+ * For each forwarded message in its mailbox.forward_slots, a kernel owes the
+ * sending kernel a mailbox slot (actor_forward.h). Shows that the sending
+ * kernel forwards no more messages than both kernels have slots for. It gets
+ * all its slots back, with any number of mailbox.forward_slots.
  */
 #include <peal/proxy.h>
 
@@ -61,18 +61,18 @@ static void rest(struct peal_kernel *far)
 /*
  * Workers 1 and 2 of kernel `far` wait at gates. First, messages of a link for
  * worker 1 take mailbox slots. Then forwarded messages for worker 2 find more
- * forward_slots than the sending kernel has slots.
+ * mailbox.forward_slots than the sending kernel has slots.
  */
 PEAL_TEST(forwarding_never_exceeds_sender_slots)
 {
 	static struct rank_list door; /* the gate of worker 1 */
 	struct peal_kernel_options mine = { .workers = 1,
-					    .mailbox_slots = SLOTS };
+					    .mailbox.slots = SLOTS };
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 3,
 					 .lanes = lanes,
-					 .mailbox_slots = SLOTS,
-					 .forward_slots = PLACES };
+					 .mailbox.slots = SLOTS,
+					 .mailbox.forward_slots = PLACES };
 	uint64_t actor[3], proxy[2], before, turn;
 	struct peal_kernel *far = NULL;
 	uint32_t front, gate[2], port;
@@ -104,7 +104,7 @@ PEAL_TEST(forwarding_never_exceeds_sender_slots)
 		send_far(front, actor[1], say(NOBODY, 0), NOTES);
 		EVENTUALLY(told(far) - before > SLOTS / 2);
 		send_far(port, proxy[1], say(LOW, 0), NOTES);
-		/* beyond SLOTS, messages are in forward_slots */
+		/* beyond SLOTS, messages are in mailbox.forward_slots */
 		EVENTUALLY(told(far) - before > SLOTS);
 		rest(far);
 		CHECK(passed() - turn * NOTES <= SLOTS);

@@ -31,8 +31,8 @@ static struct fixture open_with(struct peal_runtime *rt,
 	h.e = harness_endpoint(rt);
 	o.size = sizeof(o);
 	o.lanes = lanes;
-	if (!o.mailbox_slots)
-		o.mailbox_slots = 256;
+	if (!o.mailbox.slots)
+		o.mailbox.slots = 256;
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_hooks, &o, &h.k));
 	h.teller = harness_spawn(h.k, "teller", 0);
 	if (listens)
@@ -44,8 +44,8 @@ static struct fixture fixture_open(uint32_t workers)
 {
 	struct peal_kernel_options o = {
 		.workers = workers,
-		.max_spawned_actors = 4,
-		.spawned_state_bytes = sizeof(struct hooks_state),
+		.spawn.max_actors = 4,
+		.spawn.state_bytes = sizeof(struct hooks_state),
 		.max_monitors = 8,
 		.max_supervisors = 2,
 		.max_actors = 4096,
@@ -434,7 +434,7 @@ PEAL_TEST(failing_exit_still_ends_the_actor)
 /* The teller's port is not connected: the mailbox of its worker fills up. */
 PEAL_TEST(blocked_hooks_do_not_block_other_actors)
 {
-	struct peal_kernel_options ko = { .mailbox_slots = 32,
+	struct peal_kernel_options ko = { .mailbox.slots = 32,
 					  .max_actors = 128,
 					  .max_monitors = 4 };
 	struct fixture h = open_with(harness_open(1, ""), ko, 0);
@@ -592,7 +592,7 @@ PEAL_TEST(migration_runs_no_hook_and_exit_runs_at_target)
 
 PEAL_TEST(actor_with_pending_init_does_not_migrate)
 {
-	struct peal_kernel_options ko = { .mailbox_slots = 32,
+	struct peal_kernel_options ko = { .mailbox.slots = 32,
 					  .max_actors = 128,
 					  .workers = 2 };
 	struct fixture h = open_with(harness_open(1, ""), ko, 0);

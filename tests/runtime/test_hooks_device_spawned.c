@@ -15,8 +15,8 @@ static void breed(uint32_t workers, uint32_t slots, uint32_t worker)
 					 .workers = workers,
 					 .lanes = lanes,
 					 .max_actors = 64,
-					 .mailbox_slots = slots,
-					 .max_spawned_actors = 16 };
+					 .mailbox.slots = slots,
+					 .spawn.max_actors = 16 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
 	struct peal_kernel_info info;

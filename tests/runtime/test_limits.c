@@ -12,7 +12,7 @@
 #define LIMIT 5
 #define SENT 20
 
-static const struct peal_kernel_options usual = { .mailbox_slots = 0 };
+static const struct peal_kernel_options usual = { .mailbox.slots = 0 };
 static const struct peal_link_options none = { .capacity = 0 };
 
 /*
@@ -153,7 +153,7 @@ PEAL_TEST(limit_holds_for_concurrent_senders)
  */
 PEAL_TEST(refused_and_dropped_messages_take_no_slot)
 {
-	struct peal_kernel_options few = { .mailbox_slots = 128 };
+	struct peal_kernel_options few = { .mailbox.slots = 128 };
 	uint32_t full, i;
 
 	for (full = PEAL_OVERFLOW_FAIL; full <= PEAL_OVERFLOW_DROP_NEWEST;
@@ -510,7 +510,7 @@ PEAL_TEST(restart_keeps_waiting_messages)
  */
 PEAL_TEST(reused_slot_starts_with_zero_limit_count)
 {
-	struct peal_kernel_options o = { .max_mailbox_limits = 1 };
+	struct peal_kernel_options o = { .mailbox.max_limits = 1 };
 	uint64_t more = 0;
 	struct fixture s;
 
@@ -522,7 +522,7 @@ PEAL_TEST(reused_slot_starts_with_zero_limit_count)
 				    .mailbox_limit = 1,
 				    .mailbox_overflow = PEAL_OVERFLOW_FAIL },
 			    &more),
-		    PEAL_ENOSPC, "(max_mailbox_limits) 0 are left");
+		    PEAL_ENOSPC, "(mailbox.max_limits) 0 are left");
 	CHECK_OK(peal_link_destroy(s.near));
 	fixture_hold(&s);
 	fixture_order(&s, 0, LIMITS_TELL, 0, SENT);
@@ -552,7 +552,7 @@ PEAL_TEST(sixty_actors_have_separate_limits)
 {
 	enum { MANY = 60 };
 	struct peal_kernel_options o = { .max_actors = 200,
-					 .max_mailbox_limits = 80 };
+					 .mailbox.max_limits = 80 };
 	struct peal_actor_options a = { .size = sizeof(a),
 					.worker = 1 + FIXTURE_TELLERS,
 					.mailbox_limit = 2,
@@ -621,7 +621,7 @@ static void refuse(struct peal_kernel *k, uint32_t limit, uint32_t full,
 PEAL_TEST(invalid_limits_are_refused)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
-					 .max_mailbox_limits = 1 };
+					 .mailbox.max_limits = 1 };
 	struct peal_actor_mailbox_info m;
 	struct peal_kernel *plain = NULL;
 	struct fixture s;
@@ -629,17 +629,17 @@ PEAL_TEST(invalid_limits_are_refused)
 	fixture_open(&s, usual, "note", LIMIT, PEAL_OVERFLOW_FAIL);
 	CHECK_FAILS(
 		peal_kernel_launch(s.rt, 0, &peal_program_limits, &o, &plain),
-		PEAL_EINVAL, "max_mailbox_limits is 1 and mailbox_slots is 0");
-	o.mailbox_slots = 64;
-	o.max_mailbox_limits = PEAL_LIMITS_MAX + 1;
+		PEAL_EINVAL, "mailbox.max_limits is 1 and mailbox.slots is 0");
+	o.mailbox.slots = 64;
+	o.mailbox.max_limits = PEAL_LIMITS_MAX + 1;
 	CHECK_FAILS(peal_kernel_launch(s.rt, 0, &peal_program_limits, &o,
 				       &plain),
 		    PEAL_EINVAL,
-		    "max_mailbox_limits is 8192: it must be 0 to 8191");
-	o.max_mailbox_limits = 0;
+		    "mailbox.max_limits is 8192: it must be 0 to 8191");
+	o.mailbox.max_limits = 0;
 	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_limits, &o, &plain));
 	refuse(plain, 1, PEAL_OVERFLOW_FAIL, PEAL_ENOTSUP,
-	       "say max_mailbox_limits");
+	       "say mailbox.max_limits");
 	refuse(s.k, 1, 0, PEAL_EINVAL, "say what becomes");
 	refuse(s.k, 0, PEAL_OVERFLOW_FAIL, PEAL_EINVAL, "never full");
 	refuse(s.k, 1, 4, PEAL_EINVAL, "enum peal_mailbox_overflow");

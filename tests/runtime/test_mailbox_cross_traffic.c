@@ -32,7 +32,7 @@ static void cross_traffic(const char *handler, uint32_t workers, uint32_t lanes,
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = workers,
 					 .lanes = lanes,
-					 .mailbox_slots = slots };
+					 .mailbox.slots = slots };
 	int sheds = !strcmp(handler, "shed");
 	uint64_t actor[WORKERS_MAX], n = MESSAGES / (sheds ? 2u : 1u + hops),
 				     sent = 0, at;

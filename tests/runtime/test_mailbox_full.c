@@ -29,7 +29,7 @@ static void open_row(struct row *r, uint32_t workers, uint32_t lanes,
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = workers,
 					 .lanes = lanes,
-					 .mailbox_slots = slots };
+					 .mailbox.slots = slots };
 
 	memset(r, 0, sizeof(*r));
 	r->rt = harness_open(1, "");
@@ -287,7 +287,7 @@ PEAL_TEST(blocked_actor_does_not_block_neighbours)
 static void monologue(uint32_t workers, uint32_t slots)
 {
 	struct peal_kernel_options o = { .workers = workers,
-					 .mailbox_slots = slots };
+					 .mailbox.slots = slots };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
 	struct peal_kernel *k = harness_launch_with(rt, 0, o);

@@ -21,8 +21,8 @@ static void open_ring_of(struct ring *r, uint32_t policy, uint32_t workers,
 			 uint32_t n_actors, uint32_t slots)
 {
 	struct peal_kernel_options o = { .workers = workers,
-					 .mailbox_slots = slots,
-					 .mailbox_policy = policy,
+					 .mailbox.slots = slots,
+					 .mailbox.policy = policy,
 					 .drain_when_inputs_end = 1 };
 	struct peal_link_options none = { .capacity = 0 };
 	uint32_t i;
@@ -144,25 +144,25 @@ PEAL_TEST(mailbox_below_minimum_slots_is_refused)
 	struct peal_kernel *k;
 
 	/* the message being handled keeps the only slot */
-	o.mailbox_slots = 1;
+	o.mailbox.slots = 1;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
-		    PEAL_EINVAL, "mailbox_slots is 1");
+		    PEAL_EINVAL, "mailbox.slots is 1");
 	o.workers = 8;
-	o.mailbox_slots = 4;
+	o.mailbox.slots = 4;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
-		    PEAL_EINVAL, "mailbox_slots is 4");
+		    PEAL_EINVAL, "mailbox.slots is 4");
 	CHECK_CONTAINS(peal_last_error()->text, "8 workers");
-	o.mailbox_slots = 3;
+	o.mailbox.slots = 3;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
 		    PEAL_EINVAL, "power of two");
-	o.mailbox_slots = 64;
-	o.mailbox_message_bytes = 5000;
+	o.mailbox.slots = 64;
+	o.mailbox.message_bytes = 5000;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
-		    PEAL_EINVAL, "mailbox_message_bytes is 5000");
-	o.mailbox_message_bytes = 0;
-	o.mailbox_policy = 9;
+		    PEAL_EINVAL, "mailbox.message_bytes is 5000");
+	o.mailbox.message_bytes = 0;
+	o.mailbox.policy = 9;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
-		    PEAL_EINVAL, "mailbox_policy is 9");
+		    PEAL_EINVAL, "mailbox.policy is 9");
 	/* the refused launches have left nothing behind */
 	CHECK_OK(peal_runtime_close(rt));
 }

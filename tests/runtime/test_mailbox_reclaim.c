@@ -20,13 +20,13 @@ static void build(struct machine *m, uint32_t policy)
 {
 	static const char *const handlers[] = { "forward", "linger", "die" };
 	struct peal_kernel_options o = { .workers = WORKERS,
-					 .mailbox_slots = 64 };
+					 .mailbox.slots = 64 };
 	struct peal_link_options none = { .capacity = 0 };
 	uint64_t actor;
 	int i;
 
 	m->rt = harness_open(1, "");
-	o.mailbox_policy = harness_policy(m->rt, policy);
+	o.mailbox.policy = harness_policy(m->rt, policy);
 	m->k = harness_launch_with(m->rt, 0, o);
 	m->out = harness_endpoint(m->rt);
 	m->letters = harness_endpoint(m->rt);

@@ -58,11 +58,11 @@ static void open_fixture(struct fixture *h, struct peal_runtime *rt, uint32_t n)
 					 .lanes = n,
 					 .max_actors = ACTORS,
 					 .max_ports = 4,
-					 .mailbox_slots = 16,
+					 .mailbox.slots = 16,
 					 .max_timers = 1024,
 					 .max_supervisors = 1,
 					 .max_asks = 4,
-					 .max_spawned_actors = 2,
+					 .spawn.max_actors = 2,
 					 .max_monitors = 4 };
 
 	memset(h, 0, sizeof(*h));
@@ -581,7 +581,7 @@ PEAL_TEST(actor_migrates_to_any_entry_of_large_table)
 	struct peal_kernel_options k = { .size = sizeof(k),
 					 .workers = WORKERS,
 					 .max_actors = MANY + 3,
-					 .mailbox_slots = 16 };
+					 .mailbox.slots = 16 };
 	uint64_t *others = calloc(MANY, sizeof(*others));
 	struct peal_link *link;
 	struct fixture h;
@@ -610,8 +610,8 @@ PEAL_TEST(actors_with_mailbox_limit_do_not_migrate)
 {
 	struct peal_kernel_options k = { .size = sizeof(k),
 					 .workers = WORKERS,
-					 .mailbox_slots = 16,
-					 .max_mailbox_limits = 1 };
+					 .mailbox.slots = 16,
+					 .mailbox.max_limits = 1 };
 	struct peal_actor_options o = { .size = sizeof(o),
 					.worker = 1,
 					.mailbox_limit = 4,
@@ -647,7 +647,7 @@ PEAL_TEST(pool_members_and_mailboxless_actors_do_not_migrate)
 	expect_refused(&h, member, 1, 0, PEAL_ENOTSUP, "has no mailboxes");
 	CHECK_OK(peal_kernel_stop(h.k, MAX_WAIT));
 	CHECK_OK(peal_kernel_destroy(h.k));
-	o.mailbox_slots = 64;
+	o.mailbox.slots = 64;
 	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_pools, &o, &h.k));
 	CHECK_OK(peal_pool_create(h.k, NULL, &pool));
 	member = harness_spawn(h.k, "tally", 0);

@@ -299,7 +299,7 @@ static void expect_refused(struct fixture *s, uint64_t address, uint32_t worker,
 PEAL_TEST(refused_kernel_migration_changes_nothing)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
-					 .mailbox_slots = 16,
+					 .mailbox.slots = 16,
 					 .lanes = lanes };
 	struct peal_monitor_options m = { .size = sizeof(m) };
 	struct peal_supervisor_options v = { .size = sizeof(v) };
@@ -327,7 +327,7 @@ PEAL_TEST(refused_kernel_migration_changes_nothing)
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_pools, &o, &other));
 	s.k[1] = other;
 	expect_refused(&s, s.guest, 0, 0, PEAL_EINVAL, "runs program 'pools'");
-	o.mailbox_slots = 0;
+	o.mailbox.slots = 0;
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_guest, &o, &bare));
 	s.k[1] = bare;
 	expect_refused(&s, s.guest, 0, 0, PEAL_ENOTSUP, "has no mailboxes");

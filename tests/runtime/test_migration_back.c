@@ -36,7 +36,7 @@ static struct peal_kernel_options options(void)
 					 .lanes = lanes,
 					 .max_actors = ACTORS,
 					 .arena_bytes = ACTORS * STATE,
-					 .mailbox_slots = SLOTS };
+					 .mailbox.slots = SLOTS };
 
 	return o;
 }
@@ -562,24 +562,27 @@ PEAL_TEST(kernel_without_forward_slots_refuses_migration)
 	spawn_player(&c, 0, 0, 0, 0);
 	o.workers = 1;
 	/* too few: its handlers tell two */
-	o.forward_slots = 1;
+	o.mailbox.forward_slots = 1;
 	CHECK_OK(
 		peal_kernel_launch(c.rt, 1, &peal_program_players, &o, &small));
 	m.kernel = small;
 	CHECK_EQ(peal_actor_migrate(c.rt, c.player[0], &m, NULL), PEAL_ENOTSUP);
-	CHECK_CONTAINS(peal_last_error()->text, "has forward_slots 1, too few");
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "has mailbox.forward_slots 1, too few");
 	CHECK_OK(peal_kernel_stop(small, MAX_WAIT));
 	play(&c, 1, 0);
-	o.forward_slots = 1 << 20;
-	CHECK_EQ(peal_kernel_launch(c.rt, 1, &peal_program_players, &o, &small),
-		 PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "forward_slots 1048576 and");
-	o.forward_slots = 1;
-	o.mailbox_slots = 0;
+	o.mailbox.forward_slots = 1 << 20;
 	CHECK_EQ(peal_kernel_launch(c.rt, 1, &peal_program_players, &o, &small),
 		 PEAL_EINVAL);
 	CHECK_CONTAINS(peal_last_error()->text,
-		       "option forward_slots is 1 and mailbox_slots is 0");
+		       "mailbox.forward_slots 1048576 and");
+	o.mailbox.forward_slots = 1;
+	o.mailbox.slots = 0;
+	CHECK_EQ(peal_kernel_launch(c.rt, 1, &peal_program_players, &o, &small),
+		 PEAL_EINVAL);
+	CHECK_CONTAINS(
+		peal_last_error()->text,
+		"option mailbox.forward_slots is 1 and mailbox.slots is 0");
 	close_fixture(&c);
 }
 

@@ -53,7 +53,7 @@ static void open_fixture(struct fixture *w, uint32_t strategy,
 					 .lanes = lanes,
 					 .max_actors = ACTORS,
 					 .arena_bytes = ACTORS * STATE,
-					 .mailbox_slots = 16,
+					 .mailbox.slots = 16,
 					 .max_supervisors = 2 };
 	struct peal_supervisor_options so = { .size = sizeof(so),
 					      .strategy = strategy,

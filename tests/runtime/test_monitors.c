@@ -285,7 +285,7 @@ PEAL_TEST(down_message_follows_earlier_messages)
 /* The monitors' owner is blocked while 300 down messages are due for it. */
 PEAL_TEST(blocked_down_messages_are_not_lost)
 {
-	struct peal_kernel_options o = { .mailbox_slots = 32,
+	struct peal_kernel_options o = { .mailbox.slots = 32,
 					 .max_monitors = 400 };
 	struct fixture s = fixture_open(o);
 	struct monitors_state state;

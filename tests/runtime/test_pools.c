@@ -307,7 +307,7 @@ PEAL_TEST(tell_to_full_pool_waits_for_slots)
 PEAL_TEST(worker_does_not_end_before_members_tell)
 {
 	struct peal_kernel_options o = { .workers = 2,
-					 .mailbox_slots = 16,
+					 .mailbox.slots = 16,
 					 .drain_when_inputs_end = 1 };
 	struct peal_pool_options p = { .capacity = 0 };
 	struct peal_link_options none = { .capacity = 0 };

@@ -192,8 +192,8 @@ PEAL_TEST(messages_passed_on_by_high_link_count_each)
 PEAL_TEST(high_link_messages_to_limited_actor_count_each)
 {
 	struct peal_kernel_options o = { .workers = 2,
-					 .mailbox_slots = PLENTY,
-					 .max_mailbox_limits = 1 };
+					 .mailbox.slots = PLENTY,
+					 .mailbox.max_limits = 1 };
 	struct peal_actor_options limited = { .size = sizeof(limited),
 					      .worker = 2,
 					      .mailbox_limit = 1600,
@@ -246,8 +246,8 @@ PEAL_TEST(high_link_messages_to_pool_count_each)
 static void forwards(uint32_t priority_mailboxes)
 {
 	struct peal_kernel_options o = { .workers = 2,
-					 .mailbox_slots = PLENTY,
-					 .priority_mailboxes =
+					 .mailbox.slots = PLENTY,
+					 .mailbox.priority =
 						 priority_mailboxes };
 	uint32_t low, high, gate, i;
 	uint64_t far;
@@ -547,8 +547,8 @@ PEAL_TEST(blocked_high_link_blocks_no_other_input)
 PEAL_TEST(blocked_worker_leaves_slots_for_other_workers)
 {
 	struct peal_kernel_options o = { .workers = 3,
-					 .mailbox_slots = 64,
-					 .priority_mailboxes = 1 };
+					 .mailbox.slots = 64,
+					 .mailbox.priority = 1 };
 	uint32_t to_stalled, to_stalled_high, to_other, gate;
 	struct peal_link *link;
 	uint64_t stuck, other;
@@ -578,8 +578,8 @@ PEAL_TEST(blocked_worker_leaves_slots_for_other_workers)
 PEAL_TEST(kernel_ends_after_high_mailboxes_are_empty)
 {
 	struct peal_kernel_options o = { .workers = 2,
-					 .mailbox_slots = 64,
-					 .priority_mailboxes = 1,
+					 .mailbox.slots = 64,
+					 .mailbox.priority = 1,
 					 .drain_when_inputs_end = 1 };
 	struct rank_note note;
 	struct peal_worker_info info;
@@ -649,7 +649,7 @@ PEAL_TEST(link_handover_keeps_the_priority)
 PEAL_TEST(invalid_priority_options_are_refused)
 {
 	struct peal_kernel_options k = { .size = sizeof(k),
-					 .priority_mailboxes = 1 };
+					 .mailbox.priority = 1 };
 	struct peal_link_options o = { .size = sizeof(o), .priority = 2 };
 	struct peal_kernel *none;
 	uint32_t port;
@@ -657,12 +657,12 @@ PEAL_TEST(invalid_priority_options_are_refused)
 	open_plain();
 	CHECK_EQ(peal_kernel_launch(s.rt, 0, &peal_program_ranks, &k, &none),
 		 PEAL_EINVAL);
-	CHECK(strstr(peal_last_error()->text, "mailbox_slots is 0"));
-	k.mailbox_slots = 64;
-	k.priority_mailboxes = 2;
+	CHECK(strstr(peal_last_error()->text, "mailbox.slots is 0"));
+	k.mailbox.slots = 64;
+	k.mailbox.priority = 2;
 	CHECK_EQ(peal_kernel_launch(s.rt, 0, &peal_program_ranks, &k, &none),
 		 PEAL_EINVAL);
-	CHECK(strstr(peal_last_error()->text, "priority_mailboxes is 2"));
+	CHECK(strstr(peal_last_error()->text, "mailbox.priority is 2"));
 	CHECK_EQ(peal_connect(s.rt, peal_endpoint_address(s.e), 0, s.note, &o,
 			      NULL),
 		 PEAL_EINVAL);

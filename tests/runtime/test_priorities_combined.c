@@ -25,9 +25,9 @@ static struct peal_actor_mailbox_info mailbox(uint64_t actor)
 static uint64_t open_limited(uint32_t limit, uint32_t full)
 {
 	struct peal_kernel_options o = { .workers = 3,
-					 .mailbox_slots = PLENTY,
-					 .priority_mailboxes = 1,
-					 .max_mailbox_limits = 1 };
+					 .mailbox.slots = PLENTY,
+					 .mailbox.priority = 1,
+					 .mailbox.max_limits = 1 };
 	struct peal_actor_options a = { .size = sizeof(a),
 					.worker = 1,
 					.mailbox_limit = limit,

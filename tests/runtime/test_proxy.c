@@ -170,7 +170,7 @@ PEAL_TEST(pool_has_proxies_in_kernel_of_other_program)
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = WORKERS,
 					 .lanes = lanes,
-					 .mailbox_slots = 16 };
+					 .mailbox.slots = 16 };
 	struct peal_kernel *other = NULL;
 	struct peal_kernel_info info;
 	struct fixture s;
@@ -389,8 +389,8 @@ PEAL_TEST(invalid_proxies_are_refused)
 	expect_refused(&s, 0, guest, 0, PEAL_ESTOPPED, "has ended");
 	s.k[0] = mine;
 	expect_refused(&s, 0, lone, 0, PEAL_ESTOPPED, "has ended");
-	/* leaves 0 forward_slots, as the sum is at most 2^20 */
-	o.mailbox_slots = 1 << 20;
+	/* leaves 0 mailbox.forward_slots, as the sum is at most 2^20 */
+	o.mailbox.slots = 1 << 20;
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_guest, &o, &tight));
 	lone = spawn(tight, "guest", 0);
 	expect_refused(&s, 0, lone, 0, PEAL_ENOTSUP, "too few for");

@@ -62,8 +62,8 @@ static void open_rounds(struct rounds *r, uint32_t kernels, uint32_t places)
 					 .lanes = lanes,
 					 .max_actors = 4,
 					 .arena_bytes = 4 * STATE,
-					 .mailbox_slots = SLOTS,
-					 .forward_slots = places };
+					 .mailbox.slots = SLOTS,
+					 .mailbox.forward_slots = places };
 	uint32_t i;
 
 	memset(r, 0, sizeof(*r));

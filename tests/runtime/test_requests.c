@@ -36,7 +36,7 @@ static struct fixture open_fixture(uint32_t lanes)
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 2,
 					 .lanes = lanes,
-					 .mailbox_slots = 64 };
+					 .mailbox.slots = 64 };
 	const struct peal_requester_options asks = few();
 	struct fixture s = { .rt = harness_open(1, "") };
 

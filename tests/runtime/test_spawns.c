@@ -258,8 +258,8 @@ PEAL_TEST(port_owner_outlives_sharing_actors)
 
 PEAL_TEST(port_owner_may_have_a_mailbox_limit)
 {
-	struct peal_kernel_options k = { .max_spawned_actors = 2,
-					 .max_mailbox_limits = 4 };
+	struct peal_kernel_options k = { .spawn.max_actors = 2,
+					 .mailbox.max_limits = 4 };
 	struct fixture s = fixture_open(k);
 	struct peal_actor_options limited = { .size = sizeof(limited),
 					      .mailbox_limit = 4,
@@ -308,8 +308,7 @@ PEAL_TEST(invalid_spawns_are_refused)
 
 PEAL_TEST(each_worker_has_its_own_spawn_slots)
 {
-	struct peal_kernel_options k = { .workers = 2,
-					 .max_spawned_actors = 2 };
+	struct peal_kernel_options k = { .workers = 2, .spawn.max_actors = 2 };
 	struct fixture s = fixture_open(k);
 	struct spawns_order o = { .handler = SPAWNS_CHILD,
 				  .n = 3,
@@ -358,16 +357,16 @@ static void refused(struct peal_runtime *rt, struct peal_kernel_options o,
 PEAL_TEST(oversized_spawn_options_are_refused)
 {
 	struct peal_runtime *rt = harness_open(1, "");
-	struct peal_kernel_options rooms = { .max_spawned_actors =
+	struct peal_kernel_options rooms = { .spawn.max_actors =
 						     (1 << 24) + 1 };
 	struct peal_kernel_options all = { .workers = 4,
 					   .max_actors = 1 << 20,
-					   .max_spawned_actors = 1 << 22 };
-	struct peal_kernel_options states = { .spawned_state_bytes = 8 };
+					   .spawn.max_actors = 1 << 22 };
+	struct peal_kernel_options states = { .spawn.state_bytes = 8 };
 
-	refused(rt, rooms, "max_spawned_actors");
+	refused(rt, rooms, "spawn.max_actors");
 	refused(rt, all, "come to 17825792 actors");
-	refused(rt, states, "no max_spawned_actors");
+	refused(rt, states, "no spawn.max_actors");
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
@@ -500,7 +499,7 @@ static void storm(struct peal_kernel_options k, uint32_t turns, uint32_t depth,
 	CHECK_EQ(info_of(&s).mailbox_dead, 0);
 	CHECK_EQ(all % (1ULL << depth), 0);
 	CHECK(all <= ((uint64_t)TREES * s.n * turns) << depth);
-	if (k.max_spawned_actors >= ((uint64_t)TREES * turns) << depth)
+	if (k.spawn.max_actors >= ((uint64_t)TREES * turns) << depth)
 		CHECK_EQ(all, ((uint64_t)TREES * s.n * turns) << depth);
 	fixture_close(&s, 0);
 }
@@ -508,8 +507,8 @@ static void storm(struct peal_kernel_options k, uint32_t turns, uint32_t depth,
 PEAL_TEST(spawn_trees_complete_on_all_workers)
 {
 	struct peal_kernel_options k = { .workers = 3,
-					 .mailbox_slots = 8192,
-					 .max_spawned_actors = TREES << 8 };
+					 .mailbox.slots = 8192,
+					 .spawn.max_actors = TREES << 8 };
 
 	storm(k, 1, 8, 0);
 }
@@ -517,8 +516,8 @@ PEAL_TEST(spawn_trees_complete_on_all_workers)
 PEAL_TEST(spawn_trees_complete_with_few_slots)
 {
 	struct peal_kernel_options k = { .workers = 2,
-					 .mailbox_slots = 16384,
-					 .max_spawned_actors = 7 };
+					 .mailbox.slots = 16384,
+					 .spawn.max_actors = 7 };
 
 	storm(k, lanes == 1 ? 60 : 10, 5, 0);
 }
@@ -526,8 +525,8 @@ PEAL_TEST(spawn_trees_complete_with_few_slots)
 PEAL_TEST(spawn_trees_complete_over_suspends_and_epochs)
 {
 	struct peal_kernel_options k = { .workers = 2,
-					 .mailbox_slots = 16384,
-					 .max_spawned_actors = 40,
+					 .mailbox.slots = 16384,
+					 .spawn.max_actors = 40,
 					 .epoch_ns = 2 * MS };
 
 	storm(k, lanes == 1 ? 30 : 6, 6, 1);

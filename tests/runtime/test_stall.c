@@ -282,7 +282,7 @@ PEAL_TEST(open_input_of_draining_kernel_is_named)
 /* `hop` tells `moody` until the mailbox is full. `moody` does not return. */
 PEAL_TEST(full_mailbox_names_its_worker)
 {
-	struct peal_kernel_options o = { .workers = 3, .mailbox_slots = 64 };
+	struct peal_kernel_options o = { .workers = 3, .mailbox.slots = 64 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
 	struct peal_kernel *k = harness_launch_with(rt, 0, o);
@@ -416,7 +416,7 @@ static struct peal_kernel *launch_load(struct peal_runtime *rt,
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 2,
-					 .mailbox_slots = 64 };
+					 .mailbox.slots = 64 };
 	struct peal_kernel *k;
 
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_load, &o, &k));

@@ -69,9 +69,9 @@ static void build_mailbox(struct stream *s, uint32_t lanes,
 	struct peal_kernel_options k = {
 		.workers = SENDERS + 1,
 		.lanes = lanes,
-		.mailbox_slots = o.capacity < 8 ? 8 : o.capacity,
-		.mailbox_message_bytes = (uint32_t)o.message_bytes,
-		.mailbox_policy = o.policy,
+		.mailbox.slots = o.capacity < 8 ? 8 : o.capacity,
+		.mailbox.message_bytes = (uint32_t)o.message_bytes,
+		.mailbox.policy = o.policy,
 		.drain_when_inputs_end = 1
 	};
 	uint64_t actor;

@@ -33,7 +33,7 @@ PEAL_TEST(each_timer_fires_once_in_order_not_early)
 PEAL_TEST(blocked_timer_messages_keep_their_order)
 {
 	struct peal_kernel_options o = { .workers = 2,
-					 .mailbox_slots = 16,
+					 .mailbox.slots = 16,
 					 .max_timers = 3000 };
 	struct fixture s = fixture_open(o);
 	uint64_t there = harness_spawn(s.k, "note", 1);
@@ -126,7 +126,7 @@ PEAL_TEST(periodic_timer_fires_until_cancelled)
  * that it misses. */
 PEAL_TEST(missed_ticks_are_counted_and_not_repeated)
 {
-	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 16 };
+	struct peal_kernel_options o = { .workers = 2, .mailbox.slots = 16 };
 	struct fixture s = fixture_open(o);
 	uint64_t actor = harness_spawn(s.k, "note", 1), gate = 0;
 	uint64_t held = harness_spawn(s.k, "hold", 1);
@@ -234,7 +234,7 @@ PEAL_TEST(cancelled_timer_never_fires)
 /* Cancels timers in the middle of the queue of due timers. */
 PEAL_TEST(blocked_timer_can_be_cancelled)
 {
-	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 8 };
+	struct peal_kernel_options o = { .workers = 2, .mailbox.slots = 8 };
 	struct fixture s = fixture_open(o);
 	uint64_t actor = harness_spawn(s.k, "note", 1), gate = 0;
 	uint64_t held = harness_spawn(s.k, "hold", 1);
@@ -317,12 +317,12 @@ PEAL_TEST(kernel_without_timers_refuses_timers)
 	s.e = harness_endpoint(s.rt);
 	o.max_timers = 4;
 	CHECK_FAILS(peal_kernel_launch(s.rt, 0, &peal_program_timers, &o, &s.k),
-		    PEAL_EINVAL, "mailbox_slots is 0");
-	o.mailbox_slots = 2;
+		    PEAL_EINVAL, "mailbox.slots is 0");
+	o.mailbox.slots = 2;
 	o.workers = 2;
 	CHECK_FAILS(peal_kernel_launch(s.rt, 0, &peal_program_timers, &o, &s.k),
-		    PEAL_EINVAL, "mailbox_slots");
-	o.mailbox_slots = 64;
+		    PEAL_EINVAL, "mailbox.slots");
+	o.mailbox.slots = 64;
 	o.max_timers = (1 << 20) + 1;
 	CHECK_FAILS(peal_kernel_launch(s.rt, 0, &peal_program_timers, &o, &s.k),
 		    PEAL_EINVAL, "max_timers is 1048577");

@@ -99,7 +99,7 @@ PEAL_TEST(fast_ticks_do_not_block_a_drain)
 static void chains(uint64_t seed, uint32_t drain_when_inputs_end)
 {
 	struct peal_kernel_options o = { .workers = 2,
-					 .mailbox_slots = 16,
+					 .mailbox.slots = 16,
 					 .drain_when_inputs_end =
 						 drain_when_inputs_end };
 	struct fixture s = fixture_open(o);

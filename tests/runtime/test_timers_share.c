@@ -36,7 +36,7 @@ static uint64_t handled(const struct fixture *s)
  */
 PEAL_TEST(self_tells_do_not_starve_timers)
 {
-	struct peal_kernel_options o = { .mailbox_slots = 128 };
+	struct peal_kernel_options o = { .mailbox.slots = 128 };
 	struct fixture s = fixture_open(o);
 	uint64_t churn = harness_spawn(s.k, "churn", 0);
 	uint64_t actor = harness_spawn(s.k, "note", 0), gate = 0;
@@ -64,7 +64,7 @@ PEAL_TEST(self_tells_do_not_starve_timers)
  * must get a share of the free slots. */
 PEAL_TEST(handler_messages_leave_slots_for_timers)
 {
-	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 16 };
+	struct peal_kernel_options o = { .workers = 2, .mailbox.slots = 16 };
 	struct fixture s = fixture_open(o);
 	struct timer_spin spin = { 0, 20000, 0, 0 };
 	struct peal_link_options none = { .capacity = 0 };
@@ -92,7 +92,7 @@ PEAL_TEST(handler_messages_leave_slots_for_timers)
 /* Ticks that are always due must leave turns to the messages. */
 PEAL_TEST(overdue_ticks_do_not_starve_messages)
 {
-	struct peal_kernel_options o = { .mailbox_slots = 16 };
+	struct peal_kernel_options o = { .mailbox.slots = 16 };
 	struct fixture s = fixture_open(o);
 	uint64_t spun = harness_spawn(s.k, "slow", 0), gate = 0, actor[16];
 	uint32_t i;
@@ -119,7 +119,7 @@ PEAL_TEST(overdue_ticks_do_not_starve_messages)
  */
 PEAL_TEST(timers_fire_within_a_burst_of_slow_messages)
 {
-	struct peal_kernel_options o = { .mailbox_slots = 16 };
+	struct peal_kernel_options o = { .mailbox.slots = 16 };
 	struct fixture s = fixture_open(o);
 	struct timer_spin spin = { 0, MS, 0, 0 };
 	struct peal_link_options wide = { .capacity = 256 };
@@ -221,7 +221,7 @@ PEAL_TEST(suspended_worker_does_not_check_timers)
  * wake it. */
 PEAL_TEST(worker_with_blocked_timers_is_woken_by_slots)
 {
-	struct peal_kernel_options o = { .workers = 2, .mailbox_slots = 8 };
+	struct peal_kernel_options o = { .workers = 2, .mailbox.slots = 8 };
 	struct fixture s = fixture_open(o);
 	uint64_t actor = harness_spawn(s.k, "note", 1), gate = 0;
 	uint64_t held = harness_spawn(s.k, "hold", 1);

@@ -23,7 +23,7 @@ static struct fixture open_fixture(uint32_t lanes)
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 2,
 					 .lanes = lanes,
-					 .mailbox_slots = 64 };
+					 .mailbox.slots = 64 };
 	struct peal_link_options many = { .capacity = 64 };
 	struct fixture s = { .rt = harness_open(1, "") };
 	uint64_t actor[2];

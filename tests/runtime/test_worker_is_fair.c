@@ -33,7 +33,7 @@ static void open_load(void)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 2,
-					 .mailbox_slots = 2048,
+					 .mailbox.slots = 2048,
 					 .max_actors = 8 };
 
 	memset(&l, 0, sizeof(l));

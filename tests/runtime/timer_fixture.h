@@ -33,8 +33,8 @@ static inline void fixture_launch(struct fixture *s, int device,
 	o.lanes = lanes;
 	if (!o.workers)
 		o.workers = 1;
-	if (!o.mailbox_slots)
-		o.mailbox_slots = 64;
+	if (!o.mailbox.slots)
+		o.mailbox.slots = 64;
 	if (!o.max_timers)
 		o.max_timers = 64;
 	s->workers = o.workers;

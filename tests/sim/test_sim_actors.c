@@ -36,7 +36,7 @@ static void launch(struct post *p)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = WORKERS,
-					 .mailbox_slots = 64,
+					 .mailbox.slots = 64,
 					 .max_supervisors = 1,
 					 .drain_when_inputs_end = 1 };
 	struct peal_supervisor_options s = {

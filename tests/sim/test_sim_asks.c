@@ -40,7 +40,7 @@ static void send_order(struct fixture *s, const uint64_t *actor,
 static void asks(uint64_t random)
 {
 	struct peal_kernel_options o = { .max_asks = 1 + (uint32_t)(random % 5),
-					 .mailbox_slots = 32 };
+					 .mailbox.slots = 32 };
 	struct asks_ordered out;
 	struct peal_received r;
 	struct asks_state state;

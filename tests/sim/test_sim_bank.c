@@ -178,7 +178,7 @@ static void make_branch(struct bank *b, uint32_t device)
 
 	o.workers = of->workers = 1 + draw(b, BANK_WORKERS);
 	o.lanes = lanes[draw(b, 8)];
-	o.mailbox_slots = power_of_two(8 + 2 * b->transfers);
+	o.mailbox.slots = power_of_two(8 + 2 * b->transfers);
 	CHECK_OK(peal_kernel_launch(b->rt, (int)device, &peal_program_bank, &o,
 				    &of->k));
 	CHECK_OK(peal_memory_alloc(b->rt, (int)device, sizeof(b->book),

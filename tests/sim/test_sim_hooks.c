@@ -40,7 +40,7 @@ static void open_fixture(struct fixture *s)
 	struct peal_link_options large = { .capacity = 256 };
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = WORKERS,
-					 .mailbox_slots = 64 };
+					 .mailbox.slots = 64 };
 
 	o.lanes = draw(s, 16) ? 1 : 3;
 	s->rt = harness_open(1, "");

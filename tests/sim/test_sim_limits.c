@@ -34,7 +34,7 @@ static void check(struct plan *p)
 
 static void limits(uint64_t random)
 {
-	struct peal_kernel_options o = { .mailbox_slots = 256 };
+	struct peal_kernel_options o = { .mailbox.slots = 256 };
 	struct limits_order order = { .what = LIMITS_TELL };
 	struct plan p;
 	uint32_t i;

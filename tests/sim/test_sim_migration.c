@@ -101,7 +101,7 @@ static void begin(struct fixture *s, uint64_t random)
 	seeds_report_stalls(s->rt);
 	s->e = harness_endpoint(s->rt);
 	o.lanes = draw(s, 8) ? 1 : 3;
-	o.mailbox_slots = 4u << draw(s, 4);
+	o.mailbox.slots = 4u << draw(s, 4);
 	CHECK_OK(peal_kernel_launch(s->rt, 0, &peal_program_guest, &o, &s->k));
 	make_actors(s);
 }

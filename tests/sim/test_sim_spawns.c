@@ -80,8 +80,8 @@ static void ends(uint64_t random)
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_kernel_options k = {
 		.workers = 2,
-		.max_spawned_actors = 1 + random % 2,
-		.mailbox_slots = 64,
+		.spawn.max_actors = 1 + random % 2,
+		.mailbox.slots = 64,
 	};
 	unsigned long long draw = random;
 	struct peal_endpoint *e;

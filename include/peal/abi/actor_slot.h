@@ -5,7 +5,7 @@
 #include <peal/device/platform.h>
 
 /*
- * Slots for actors that handlers spawn, max_spawned_actors per worker. A slot
+ * Slots for actors that handlers spawn, spawn.max_actors per worker. A slot
  * has an entry of the actor table and a state. These entries follow the entries
  * of the host's actors. The worker takes and frees its slots without the host.
  */

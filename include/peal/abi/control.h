@@ -303,7 +303,7 @@ struct peal_kernel_params {
 	uint32_t cluster_workers; /* workers per cluster; 0: no clusters */
 	uint32_t cluster_bytes; /* cluster memory of each worker */
 	uint64_t cluster_home; /* copy of that memory between two epochs,
-				* cluster_bytes per worker; 0: no epochs */
+				* cluster.bytes per worker; 0: no epochs */
 	uint64_t address; /* of its actors, with 0 as their number */
 	uint64_t supervisors; /* struct peal_supervisor_record[max_supervisors];
 			       * 0: none */
@@ -324,7 +324,7 @@ struct peal_kernel_params {
 	uint64_t max_steps;
 	uint64_t max_handler_ns;
 	/* slots for actors that handlers spawn, see <peal/abi/actor_slot.h>:
-	 * entries from first_actor_slot on, max_spawned_actors per worker */
+	 * entries from first_actor_slot on, spawn.max_actors per worker */
 	uint64_t handlers; /* struct peal_handler_entry[n_handlers] */
 	uint64_t actor_slots; /* in host memory: a PEAL_ACTOR_SLOT for each
 			       * slot */
@@ -335,7 +335,7 @@ struct peal_kernel_params {
 	uint32_t max_spawned_actors; /* per worker; 0: none */
 	uint32_t spawned_state_bytes; /* largest state of such an actor */
 	uint64_t ask_status; /* struct peal_ask_status[n_workers]; or 0 */
-	uint64_t limits; /* peal_limit_record[max_mailbox_limits]; 0: none */
+	uint64_t limits; /* peal_limit_record[mailbox.max_limits]; 0: none */
 	uint64_t reject_tables; /* uint64_t[PEAL_REJECT_TABLES_MAX] in host
 			  * memory, addresses of struct peal_reject_table; 0:
 			  * none */

@@ -18,7 +18,7 @@
  *
  * The handler then ends in these cases:
  *
- * - It has used max_steps or max_handler_ns of the kernel's options.
+ * - It has used budget.max_steps or budget.max_ns of the kernel's options.
  * - The kernel is aborted.
  * - The host is silent for longer than the lease.
  *
@@ -105,8 +105,8 @@ static PEAL_DEV PEAL_INLINE int peali_budget_check(struct peal_worker *w)
  *
  * @param w the worker.
  * @return 0: continue. Else the handler shall return this error:
- * @retval PEAL_EBUDGET  the handler has used max_steps steps, or
- *                       max_handler_ns, for this message.
+ * @retval PEAL_EBUDGET  the handler has used budget.max_steps steps, or
+ *                       budget.max_ns, for this message.
  * @retval PEAL_EABORTED the kernel is being aborted.
  * @retval PEAL_ELEASE   the host is silent for longer than the lease.
  */

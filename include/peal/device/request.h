@@ -118,7 +118,7 @@ peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
  *                those of a requester do
  * @return as peal_emit; PEAL_EINVAL request is 0, or the port is a topic's. To
  *         an ask: 0, also if it is over: the reply then counts as late;
- *         PEAL_EMSGSIZE longer than the kernel's mailbox_message_bytes less
+ *         PEAL_EMSGSIZE longer than the kernel's mailbox.message_bytes less
  *         PEAL_REQUEST_BYTES, and the ask is still open; PEAL_EINVAL none of
  *         the kernel has that number.
  */

@@ -6,7 +6,7 @@
 
 /*
  * Handlers spawn actors on their own worker. The kernel needs the option
- * `max_spawned_actors`, the number of slots per worker. Neither the host nor
+ * `spawn.max_actors`, the number of slots per worker. Neither the host nor
  * its driver takes part: the launch has reserved all memory.
  *
  * Such an actor has the address `w->params->address | number`. It can be told
@@ -140,14 +140,14 @@ peali_spawn_end(struct peal_worker *w, uint32_t actor, uint32_t handler)
  * @param actor_out  each lane's own: receives the new actor's number, the low
  *                   half of its address. 0: not wanted.
  * @return 0, or a negative error code:
- * @retval PEAL_ENOSPC   all max_spawned_actors of the worker are used. The slot
+ * @retval PEAL_ENOSPC   all spawn.max_actors of the worker are used. The slot
  *                       of an actor that has retired itself is free from the
  *                       next message on.
  * @retval PEAL_EINVAL   there is no such handler. Or its state exceeds the
- *                       kernel's spawned_state_bytes, or init_bytes exceeds the
+ *                       kernel's spawn.state_bytes, or init_bytes exceeds the
  *                       state. Or `share_ports_with` has too few ports.
  * @retval PEAL_ENOENT   share_ports_with is no actor of this worker.
- * @retval PEAL_ENOTSUP  the kernel was launched without max_spawned_actors.
+ * @retval PEAL_ENOTSUP  the kernel was launched without spawn.max_actors.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_spawn(struct peal_worker *w, uint32_t handler, const void *init,
@@ -227,7 +227,7 @@ PEALI_SLOW(int, peali_spawn_retire, struct peal_worker *w, uint32_t actor)
  * @retval PEAL_ENOENT   there is no such actor any more.
  * @retval PEAL_EINVAL   the host has spawned the actor, or it is of another
  *                       worker.
- * @retval PEAL_ENOTSUP  the kernel was launched without max_spawned_actors.
+ * @retval PEAL_ENOTSUP  the kernel was launched without spawn.max_actors.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_retire(struct peal_worker *w,
 						   uint32_t actor)

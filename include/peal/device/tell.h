@@ -148,7 +148,7 @@ peali_tell_lanes(struct peal_worker *w, uint32_t further,
  * @param actor its number in the kernel, the low half of its address
  * @param type  the program's own number
  * @param data  `bytes` bytes that the leader can read
- * @param bytes at most the kernel's mailbox_message_bytes, or the pool's
+ * @param bytes at most the kernel's mailbox.message_bytes, or the pool's
  *              message_bytes
  * @return 0, also where the actor's limit has made this message or another one
  *         dead; PEAL_ENOENT no such actor; PEAL_EMSGSIZE; PEAL_EAGAIN more
@@ -169,7 +169,7 @@ static PEAL_DEV PEAL_UNUSED inline int peal_tell(struct peal_worker *w,
 
 /**
  * Collective: as peal_tell, with high priority: if the kernel has mailboxes for
- * that (`priority_mailboxes` of its options) the message overtakes those told
+ * that (`mailbox.priority` of its options) the message overtakes those told
  * without, also this actor's own. Those told with it stay in order. In a pool
  * all are alike.
  *

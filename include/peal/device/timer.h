@@ -132,7 +132,7 @@ peali_tell_later(struct peal_worker *w, uint64_t delay_ns, uint64_t period_ns,
  * @param actor     number of the actor or pool, the low half of its address.
  * @param type      the program's own number.
  * @param data      `bytes` bytes that the leader can read; copied.
- * @param bytes     at most the kernel's mailbox_message_bytes, and the pool's
+ * @param bytes     at most the kernel's mailbox.message_bytes, and the pool's
  *                  message_bytes.
  * @param timer_out each lane's own: receives the timer, for peal_timer_cancel.
  *                  0: not wanted.

@@ -80,7 +80,7 @@ int peali_gpu_clusters_check(struct peali_gpu *gpu, int device,
 		return peali_fail(PEAL_ENOSPC, "max_clustered",
 				  "%u bytes of a cluster's memory for each "
 				  "worker of program '%s' on %s device %d: %u "
-				  "is the most; set cluster_bytes",
+				  "is the most; set cluster.bytes",
 				  bytes, p->program->name,
 				  gpu->driver.vendor->name, device,
 				  p->cluster_bytes);

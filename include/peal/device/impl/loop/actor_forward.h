@@ -35,7 +35,7 @@
  * stand still only if all places of theirs are taken, by messages that have
  * slots of others. Nobody is held up where each kernel has more places than
  * others have slots: two always go on, three with as many places as slots each,
- * K with more than half of the slots of K - 2 (forward_slots).
+ * K with more than half of the slots of K - 2 (mailbox.forward_slots).
  *
  * A message that is passed on leaves its place when the other kernel has taken
  * it, whether that owes the slot or not. A forwarding link has space for as
