@@ -74,7 +74,7 @@ int peali_mailbox_spec_complete(struct peali_mailbox_spec *spec,
 	struct peali_slots slots = { s.slots, s.message_bytes, s.policy, 0 };
 	int result;
 
-	result = peali_slots_complete(&slots, "mailbox_", policies,
+	result = peali_slots_complete(&slots, "mailbox.", policies,
 				      default_policy, call);
 	if (result)
 		return result;

@@ -63,9 +63,9 @@ static void free_crew(struct crew *c)
 static void give_slots(struct crew *c, uint32_t n)
 {
 	while (n-- > 0) {
-		struct peali_actor_slots slots =
-			peali_actor_slots_of(c->kernel, c->slots.handler,
-					     &c->kernel->actors[c->index[n]]);
+		struct peali_actor_slots slots = peali_actor_slots_of(
+			c->kernel, c->slots.handler,
+			&c->kernel->actors.entries[c->index[n]]);
 
 		peali_limit_give(c->kernel, c->index[n]);
 		peali_actor_slots_give(&slots, c->index[n]);
@@ -127,8 +127,9 @@ static int take_slots(struct crew *c)
  */
 static int follows(const struct crew *c, uint32_t at)
 {
-	const struct peali_actor *a = &c->kernel->actors[c->index[at - 1]];
-	const struct peali_actor *b = &c->kernel->actors[c->index[at]];
+	const struct peali_actor *a =
+		&c->kernel->actors.entries[c->index[at - 1]];
+	const struct peali_actor *b = &c->kernel->actors.entries[c->index[at]];
 	uint64_t ports = c->slots.share_ports_with ? 0 : c->handler->ports;
 
 	return c->index[at] == c->index[at - 1] + 1 && a->worker == b->worker &&
@@ -171,8 +172,8 @@ static int write_states(const struct crew *c, uint32_t at, uint32_t n)
 		       (const uint8_t *)o->init + (at + i) * o->init_stride,
 		       o->init_bytes);
 	result = peali_block_write(k->rt, &k->own,
-				   k->actors[c->index[at]].state_offset, image,
-				   n * step);
+				   k->actors.entries[c->index[at]].state_offset,
+				   image, n * step);
 	free(image);
 	return result;
 }
@@ -183,7 +184,7 @@ static void plan_run(struct crew *c, uint32_t at, uint32_t n)
 	struct peal_control_spawn *spawn = &c->spawn[c->n_runs];
 	const struct peal_handler_info *h = c->handler;
 	struct peal_kernel *k = c->kernel;
-	const struct peali_actor *a = &k->actors[c->index[at]];
+	const struct peali_actor *a = &k->actors.entries[c->index[at]];
 
 	spawn->actor = peali_actor_number(k, c->index[at]);
 	spawn->count = n;
@@ -258,12 +259,12 @@ static void enrol(struct crew *c, uint64_t *addresses_out)
 	uint32_t i;
 
 	for (i = 0; i < c->n; i++) {
-		k->actors[c->index[i]].handler = c->slots.handler;
-		k->actors[c->index[i]].mailbox_limit =
+		k->actors.entries[c->index[i]].handler = c->slots.handler;
+		k->actors.entries[c->index[i]].mailbox_limit =
 			c->options->mailbox_limit;
-		k->actors[c->index[i]].mailbox_overflow =
+		k->actors.entries[c->index[i]].mailbox_overflow =
 			c->options->mailbox_overflow;
-		k->actors[c->index[i]].pinned = c->options->worker != 0;
+		k->actors.entries[c->index[i]].pinned = c->options->worker != 0;
 		addresses_out[i] = k->params.address |
 				   peali_actor_number(k, c->index[i]);
 	}
@@ -271,8 +272,9 @@ static void enrol(struct crew *c, uint64_t *addresses_out)
 		peali_supervisor_add_member(c->options->supervisor, c->inits,
 					    c->index, c->n);
 	if (c->slots.share_ports_with)
-		k->actors[c->slots.share_ports_with - 1].n_links += c->n;
-	k->n_actors += c->n;
+		k->actors.entries[c->slots.share_ports_with - 1].n_links +=
+			c->n;
+	k->actors.n += c->n;
 	if (!c->options->worker)
 		k->next_worker += c->n;
 }
@@ -372,7 +374,7 @@ static int find_owner(struct crew *c, struct peal_actor_options *o)
 			"`share_ports_with`: kernel '%s' has no actor with "
 			"the address %#llx",
 			k->name, (unsigned long long)o->share_ports_with);
-	a = &k->actors[index];
+	a = &k->actors.entries[index];
 	if (peali_is_spawned(k, o->share_ports_with))
 		return peali_fail(
 			PEAL_EINVAL, "peal_actor_spawn",
@@ -504,7 +506,7 @@ static int read_state(struct peal_runtime *rt, uint64_t address,
 		return peali_fail(PEAL_EBUSY, "peal_actor_state",
 				  "kernel '%s' runs: suspend it or let it end",
 				  k->name);
-	a = &k->actors[PEAL_ACTOR_INDEX(address)];
+	a = &k->actors.entries[PEAL_ACTOR_INDEX(address)];
 	if (bytes > k->program->handlers[a->handler].state_bytes)
 		return peali_fail(PEAL_EINVAL, "peal_actor_state",
 				  "%zu bytes of a state of %u", bytes,

@@ -223,7 +223,7 @@ static int watch(struct watch *w)
 static int is_free(const struct watch *w, uint32_t index)
 {
 	const struct peal_kernel *k = w->kernel;
-	const struct peali_actor *a = &k->actors[index];
+	const struct peali_actor *a = &k->actors.entries[index];
 
 	return !a->pinned && !a->pool && !a->limit && !a->share_ports_with &&
 	       !w->tied[index] && !peali_is_spawned(k, index);
@@ -269,11 +269,11 @@ static void list_actors(struct watch *w)
 	for (i = 0; i < k->params.first_actor_slot; i++) {
 		struct peali_balance_actor a = { .index = i };
 
-		if (k->actors[i].handler == PEAL_NO_HANDLER ||
-		    k->actors[i].handler == PEALI_POOL_HANDLER ||
-		    k->actors[i].moved_to)
+		if (k->actors.entries[i].handler == PEAL_NO_HANDLER ||
+		    k->actors.entries[i].handler == PEALI_POOL_HANDLER ||
+		    k->actors.entries[i].moved_to)
 			continue;
-		a.worker = a.to = k->actors[i].worker;
+		a.worker = a.to = k->actors.entries[i].worker;
 		a.load = w->looks[i];
 		find_home(w, &at, &a);
 		if (!is_free(w, i))

@@ -65,11 +65,12 @@ static void set_sizes(struct peal_link *like)
 	const struct peal_kernel *to = like->to.kernel;
 	uint32_t most = UINT32_MAX, bytes, policy;
 
-	bytes = from->mailbox_message_bytes > to->mailbox_message_bytes ?
-			from->mailbox_message_bytes :
-			to->mailbox_message_bytes;
-	like->spec.capacity = from->mailbox_slots;
-	while (like->spec.capacity < from->mailbox_slots + from->forward_slots)
+	bytes = from->mailbox.message_bytes > to->mailbox.message_bytes ?
+			from->mailbox.message_bytes :
+			to->mailbox.message_bytes;
+	like->spec.capacity = from->mailbox.slots;
+	while (like->spec.capacity <
+	       from->mailbox.slots + from->mailbox.forward_slots)
 		like->spec.capacity *= 2;
 	like->spec.message_bytes = bytes;
 	bytes += (uint32_t)sizeof(struct peal_header);
@@ -162,13 +163,13 @@ int peali_fwd_link_check(struct peal_kernel *from, struct peal_kernel *to,
 	result = peali_kernel_can_forward(from, call);
 	if (!result)
 		result = peali_kernel_can_forward(to, call);
-	if (result || to->forward_slots >= most_tells(to->program))
+	if (result || to->mailbox.forward_slots >= most_tells(to->program))
 		return result;
 	return peali_fail(
 		PEAL_ENOTSUP, call,
 		"kernel '%s' has mailbox.forward_slots %u, too few for "
 		"handlers that tell up to %u messages",
-		to->name, to->forward_slots, most_tells(to->program));
+		to->name, to->mailbox.forward_slots, most_tells(to->program));
 }
 
 /*
@@ -194,8 +195,9 @@ static int settle(struct peal_kernel *k)
 		if (peali_move_settle(from, index, "peal_kernel_destroy") ==
 		    PEAL_EHUNG)
 			return PEAL_EHUNG;
-		if (from->actors[index].moving) { /* the state was not copied */
-			from->actors[index].moving = 0;
+		if (from->actors.entries[index]
+			    .moving) { /* the state was not copied */
+			from->actors.entries[index].moving = 0;
 			peali_fwd_entry_remove(rt, &rt->fwd_entries[i]);
 		}
 	}
@@ -242,7 +244,8 @@ static int tell_lead(struct peal_kernel *from, uint64_t address,
 		     struct peal_kernel *to, uint64_t now)
 {
 	static const char call[] = "peal_kernel_destroy";
-	uint32_t worker = from->actors[PEAL_ACTOR_INDEX(address)].worker;
+	uint32_t worker =
+		from->actors.entries[PEAL_ACTOR_INDEX(address)].worker;
 	struct peal_control_leave lead = { (uint32_t)address, (uint32_t)now,
 					   PEAL_REDIRECT_LOCAL, 0 };
 	struct peal_link *fwd_link;
@@ -251,8 +254,8 @@ static int tell_lead(struct peal_kernel *from, uint64_t address,
 	if (to != from && !peali_kernel_ended(to)) {
 		result = peali_fwd_link_make(
 			from, worker, to,
-			to->actors[PEAL_ACTOR_INDEX(now)].worker, &fwd_link,
-			call);
+			to->actors.entries[PEAL_ACTOR_INDEX(now)].worker,
+			&fwd_link, call);
 		if (!result)
 			lead.port = fwd_link->from.index;
 	} else if (to != from) {
@@ -291,9 +294,9 @@ static int lead_past(struct peal_kernel *k, struct peali_fwd_entry *c)
 		c->to = now;
 		return 0;
 	}
-	from->actors[PEAL_ACTOR_INDEX(c->from)].moved_to =
+	from->actors.entries[PEAL_ACTOR_INDEX(c->from)].moved_to =
 		1 + PEAL_ACTOR_INDEX(now);
-	from->actors[PEAL_ACTOR_INDEX(now)].moved_from =
+	from->actors.entries[PEAL_ACTOR_INDEX(now)].moved_from =
 		1 + PEAL_ACTOR_INDEX(c->from);
 	/* peali_fwd_links_end removes all entries from `k` */
 	c->from = k->params.address | PEAL_FWD_LINK_ACTOR;

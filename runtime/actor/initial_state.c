@@ -60,8 +60,8 @@ int peali_inits_make(struct peal_kernel *k, const struct peal_actor_options *o,
 	inits->bytes = o->init_bytes;
 	inits->step = inits_step(o, n);
 	result = write_inits(k, inits, o, n, call);
-	inits->next = k->inits;
-	k->inits = inits;
+	inits->next = k->supervision.inits;
+	k->supervision.inits = inits;
 	if (result)
 		peali_inits_free(k, inits);
 	else
@@ -73,7 +73,7 @@ int peali_inits_carry(const struct peal_kernel *from, uint32_t index,
 		      struct peal_kernel *k, struct peali_inits **inits_out,
 		      const char *call)
 {
-	const struct peali_supervised *ward = &from->supervised[index];
+	const struct peali_supervised *ward = &from->supervision.actors[index];
 	struct peal_actor_options o = { .size = sizeof(o) };
 	void *image;
 	int result;
@@ -97,7 +97,7 @@ int peali_inits_carry(const struct peal_kernel *from, uint32_t index,
 
 void peali_inits_free(struct peal_kernel *k, struct peali_inits *inits)
 {
-	struct peali_inits **p = &k->inits;
+	struct peali_inits **p = &k->supervision.inits;
 
 	if (inits->actors)
 		return;

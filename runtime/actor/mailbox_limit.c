@@ -37,12 +37,14 @@ int peali_limits_open(struct peal_kernel *k)
 
 	if (!k->params.max_mailbox_limits)
 		return 0;
-	k->free_limits = calloc(k->params.max_mailbox_limits, sizeof(uint32_t));
-	if (!k->free_limits)
+	k->mailbox.free_limits =
+		calloc(k->params.max_mailbox_limits, sizeof(uint32_t));
+	if (!k->mailbox.free_limits)
 		return PEAL_ENOMEM;
-	k->n_free_limits = k->params.max_mailbox_limits;
-	for (i = 0; i < k->n_free_limits; i++) /* lowest numbers first */
-		k->free_limits[i] = k->n_free_limits - i;
+	k->mailbox.n_free_limits = k->params.max_mailbox_limits;
+	for (i = 0; i < k->mailbox.n_free_limits;
+	     i++) /* lowest numbers first */
+		k->mailbox.free_limits[i] = k->mailbox.n_free_limits - i;
 	return 0;
 }
 
@@ -85,14 +87,14 @@ int peali_limits_check(const struct peal_kernel *k,
 			"was launched without limits: say mailbox.max_limits "
 			"in struct peal_kernel_options",
 			o->mailbox_limit, k->name);
-	if (n > k->n_free_limits)
+	if (n > k->mailbox.n_free_limits)
 		return peali_fail(
 			PEAL_ENOSPC, SPAWN,
 			"%u actors with a limit: of the %u that "
 			"kernel '%s' can have (mailbox.max_limits) %u are "
 			"left",
 			n, k->params.max_mailbox_limits, k->name,
-			k->n_free_limits);
+			k->mailbox.n_free_limits);
 	return 0;
 }
 
@@ -101,15 +103,16 @@ void peali_limits_take(struct peal_kernel *k, const uint32_t *index, uint32_t n)
 	uint32_t i;
 
 	for (i = 0; i < n; i++)
-		k->actors[index[i]].limit = k->free_limits[--k->n_free_limits];
+		k->actors.entries[index[i]].limit =
+			k->mailbox.free_limits[--k->mailbox.n_free_limits];
 }
 
 void peali_limit_give(struct peal_kernel *k, uint32_t index)
 {
-	struct peali_actor *a = &k->actors[index];
+	struct peali_actor *a = &k->actors.entries[index];
 
 	if (a->limit)
-		k->free_limits[k->n_free_limits++] = a->limit;
+		k->mailbox.free_limits[k->mailbox.n_free_limits++] = a->limit;
 	a->limit = a->mailbox_limit = 0;
 }
 
@@ -173,7 +176,7 @@ static const struct peali_actor *find(struct peal_runtime *rt, uint64_t address,
 	const struct peali_actor *a;
 
 	*result = PEAL_ENOENT;
-	if (at && at->actors[PEAL_ACTOR_INDEX(address)].handler ==
+	if (at && at->actors.entries[PEAL_ACTOR_INDEX(address)].handler ==
 			  PEALI_POOL_HANDLER) {
 		peali_fail(PEAL_ENOENT, CALL,
 			   "%#llx is a pool of kernel '%s': limits are of "
@@ -186,7 +189,7 @@ static const struct peali_actor *find(struct peal_runtime *rt, uint64_t address,
 			   (unsigned long long)address);
 		return NULL;
 	}
-	a = &at->actors[PEAL_ACTOR_INDEX(address)];
+	a = &at->actors.entries[PEAL_ACTOR_INDEX(address)];
 	if (a->limit)
 		return a;
 	*result = PEAL_ENOTSUP;

@@ -44,8 +44,8 @@ struct move {
 static void record(const struct move *m)
 {
 	struct peal_kernel *k = m->kernel;
-	struct peali_actor *a = &k->actors[m->index];
-	struct peali_actor *next = &m->to->actors[m->next];
+	struct peali_actor *a = &k->actors.entries[m->index];
+	struct peali_actor *next = &m->to->actors.entries[m->next];
 	int away = m->to != k;
 
 	next->handler = a->handler;
@@ -56,21 +56,22 @@ static void record(const struct move *m)
 		next->state_offset = a->state_offset;
 	a->moved_to = away ? PEALI_ELSEWHERE : 1 + m->next;
 	a->moving = 0;
-	k->n_moved++;
-	k->n_actors -= away;
-	m->to->n_actors += away;
+	k->actors.n_moved++;
+	k->actors.n -= away;
+	m->to->actors.n += away;
 	peali_name_follow(k->rt, peali_actor_address(k, m->index),
 			  peali_actor_address(m->to, m->next));
 	if (a->share_ports_with)
-		k->actors[a->share_ports_with - 1].n_links--;
+		k->actors.entries[a->share_ports_with - 1].n_links--;
 	if (next->share_ports_with)
-		m->to->actors[next->share_ports_with - 1].n_links++;
+		m->to->actors.entries[next->share_ports_with - 1].n_links++;
 	if (away)
 		peali_supervisor_remove_member(k, m->index);
-	if (!k->supervised || away)
+	if (!k->supervision.actors || away)
 		return;
-	k->supervised[m->next] = k->supervised[m->index];
-	memset(&k->supervised[m->index], 0, sizeof(k->supervised[m->index]));
+	k->supervision.actors[m->next] = k->supervision.actors[m->index];
+	memset(&k->supervision.actors[m->index], 0,
+	       sizeof(k->supervision.actors[m->index]));
 }
 
 /* ---- checks -------------------------------------------------------------- */
@@ -128,10 +129,11 @@ static int check_ports(const struct move *m)
 					  "does not move: peal_unpublish first",
 					  i, m->index, k->name, topic);
 	}
-	for (i = 0; k->actors[m->index].n_links && i < k->n_entries; i++)
-		if (k->actors[i].handler != PEAL_NO_HANDLER &&
-		    !k->actors[i].moved_to &&
-		    k->actors[i].share_ports_with == 1 + m->index)
+	for (i = 0;
+	     k->actors.entries[m->index].n_links && i < k->slots.n_entries; i++)
+		if (k->actors.entries[i].handler != PEAL_NO_HANDLER &&
+		    !k->actors.entries[i].moved_to &&
+		    k->actors.entries[i].share_ports_with == 1 + m->index)
 			return peali_fail(PEAL_EBUSY, CALL,
 					  "actor %u of kernel '%s' shares the "
 					  "ports of actor %u, which do not "
@@ -143,7 +145,7 @@ static int check_ports(const struct move *m)
 static int check_actor(const struct move *m)
 {
 	const struct peal_kernel *k = m->kernel;
-	const struct peali_actor *a = &k->actors[m->index];
+	const struct peali_actor *a = &k->actors.entries[m->index];
 
 	if (peali_is_spawned(k, m->index))
 		return peali_fail(PEAL_ENOTSUP, CALL,
@@ -177,7 +179,7 @@ static int find_owner(struct move *m, uint64_t share_ports_with,
 	struct peal_kernel *k = m->to;
 	uint64_t address = peali_address_resolve(k->rt, share_ports_with);
 	uint32_t index = PEAL_ACTOR_INDEX(address);
-	const struct peali_actor *owner = &k->actors[index];
+	const struct peali_actor *owner = &k->actors.entries[index];
 	int itself = k == m->kernel && index == m->index;
 
 	if (peali_kernel_of(k->rt, address) != k)
@@ -209,7 +211,7 @@ static int find_owner(struct move *m, uint64_t share_ports_with,
 static int choose(struct move *m, const struct peal_migration_options *o)
 {
 	struct peal_kernel *k = m->kernel, *to = m->to;
-	const struct peali_actor *a = &k->actors[m->index];
+	const struct peali_actor *a = &k->actors.entries[m->index];
 	uint32_t worker = o->worker;
 	int result = 0;
 
@@ -253,15 +255,16 @@ static int choose(struct move *m, const struct peal_migration_options *o)
  */
 static uint64_t state_offset(const struct move *m)
 {
-	return m->to == m->kernel ? m->kernel->actors[m->index].state_offset :
-				    m->to->actors[m->next].state_offset;
+	return m->to == m->kernel ?
+		       m->kernel->actors.entries[m->index].state_offset :
+		       m->to->actors.entries[m->next].state_offset;
 }
 
 /* Makes the new worker create the next entry, where it awaits the actor. */
 static int tell_next(const struct move *m)
 {
 	struct peal_kernel *k = m->to;
-	const struct peali_actor *next = &k->actors[m->next];
+	const struct peali_actor *next = &k->actors.entries[m->next];
 	const struct peal_handler_info *h = m->handler;
 	struct peal_control_spawn spawn;
 
@@ -329,7 +332,8 @@ static void say_refused(const struct move *m, int result, const char *call)
 			   "actor %u of kernel '%s' waits for answers to its "
 			   "asks, which come to worker %u, or for its init: "
 			   "move it when they have come",
-			   m->index, k->name, k->actors[m->index].worker);
+			   m->index, k->name,
+			   k->actors.entries[m->index].worker);
 	if (result == PEAL_EEXIST)
 		peali_fail(result, call,
 			   "actor %u of kernel '%s' is monitored, and monitors "
@@ -349,7 +353,7 @@ static void say_refused(const struct move *m, int result, const char *call)
 static int tell_move(const struct move *m, const char *call)
 {
 	struct peal_kernel *k = m->kernel;
-	struct peali_actor *a = &k->actors[m->index];
+	struct peali_actor *a = &k->actors.entries[m->index];
 	struct peal_control_move move;
 	int result;
 
@@ -375,8 +379,8 @@ static int tell_move(const struct move *m, const char *call)
 static int bring(const struct move *m, int anew, const char *call)
 {
 	struct peal_kernel *k = m->kernel, *to = m->to;
-	uint64_t at = k->actors[m->index].state_offset;
-	uint64_t to_at = to->actors[m->next].state_offset;
+	uint64_t at = k->actors.entries[m->index].state_offset;
+	uint64_t to_at = to->actors.entries[m->next].state_offset;
 	struct peali_place from = {
 		k->device, peali_block_view(k->rt, k->device, &k->own) + at
 	};
@@ -409,7 +413,7 @@ static int tell_leave(const struct move *m, const struct peal_link *fwd_link,
 		      const char *call)
 {
 	struct peal_kernel *k = m->kernel;
-	struct peali_actor *a = &k->actors[m->index];
+	struct peali_actor *a = &k->actors.entries[m->index];
 	struct peal_control_leave leave = { 0, 0, 0, 0 };
 	int result;
 
@@ -442,8 +446,9 @@ static int leave(const struct move *m)
 	struct peali_fwd_entry c = { .from = peali_actor_address(k, m->index),
 				     .to = peali_actor_address(m->to,
 							       m->next) };
-	int result = peali_fwd_link_make(k, k->actors[m->index].worker, m->to,
-					 m->slots.worker, &c.fwd_link, CALL);
+	int result = peali_fwd_link_make(k, k->actors.entries[m->index].worker,
+					 m->to, m->slots.worker, &c.fwd_link,
+					 CALL);
 
 	if (!result)
 		result = peali_fwd_entry_add(k->rt, &c, CALL);
@@ -456,7 +461,7 @@ static int leave(const struct move *m)
 
 int peali_move_settle(struct peal_kernel *k, uint32_t index, const char *call)
 {
-	struct peali_actor *a = &k->actors[index];
+	struct peali_actor *a = &k->actors.entries[index];
 	struct move m = { .kernel = k, .to = k, .index = index };
 	const struct peali_fwd_entry *c = NULL;
 
@@ -470,8 +475,9 @@ int peali_move_settle(struct peal_kernel *k, uint32_t index, const char *call)
 	m.handler = &k->program->handlers[a->handler];
 	m.slots.kernel = m.to;
 	m.slots.handler = a->handler;
-	m.slots.worker = m.to->actors[m.next].worker;
-	m.slots.share_ports_with = m.to->actors[m.next].share_ports_with;
+	m.slots.worker = m.to->actors.entries[m.next].worker;
+	m.slots.share_ports_with =
+		m.to->actors.entries[m.next].share_ports_with;
 	m.slots.moved = !c;
 	return c ? tell_leave(&m, c->fwd_link, call) : tell_move(&m, call);
 }
@@ -529,7 +535,8 @@ static int move_on(struct move *m)
 static int check_supervisor(const struct move *m)
 {
 	const struct peal_kernel *k = m->kernel;
-	int has = k->supervised && k->supervised[m->index].supervisor;
+	int has = k->supervision.actors &&
+		  k->supervision.actors[m->index].supervisor;
 
 	if (has && !m->supervisor)
 		return peali_fail(PEAL_EINVAL, CALL,
@@ -612,7 +619,8 @@ static int migrate(struct peal_runtime *rt, uint64_t address,
 	m.supervisor = o->supervisor;
 	m.index = PEAL_ACTOR_INDEX(address);
 	m.handler =
-		&m.kernel->program->handlers[m.kernel->actors[m.index].handler];
+		&m.kernel->program
+			 ->handlers[m.kernel->actors.entries[m.index].handler];
 	if (!result)
 		result = check_other(&m);
 	if (!result)

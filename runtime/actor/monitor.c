@@ -38,12 +38,12 @@ int peali_monitors_plan(const struct peal_kernel *k,
 			const struct peal_kernel_options *o)
 {
 	if (!o->max_monitors || !o->mailbox.slots ||
-	    k->mailbox_message_bytes >= sizeof(struct peal_down))
+	    k->mailbox.message_bytes >= sizeof(struct peal_down))
 		return 0;
 	return peali_fail(PEAL_EINVAL, "peal_kernel_launch",
 			  "mailbox.message_bytes is %u: with monitors it must "
 			  "be at least %zu, a struct peal_down",
-			  k->mailbox_message_bytes, sizeof(struct peal_down));
+			  k->mailbox.message_bytes, sizeof(struct peal_down));
 }
 
 int peali_monitors_open(struct peal_kernel *k)
@@ -52,13 +52,13 @@ int peali_monitors_open(struct peal_kernel *k)
 
 	if (!n)
 		return 0;
-	k->monitors = calloc(n, sizeof(*k->monitors));
-	return k->monitors ? 0 : PEAL_ENOMEM;
+	k->monitors.table = calloc(n, sizeof(*k->monitors.table));
+	return k->monitors.table ? 0 : PEAL_ENOMEM;
 }
 
 static struct peal_down_slot *slot_of(const struct peali_monitor *m)
 {
-	return &m->kernel->down_slots[m - m->kernel->monitors];
+	return &m->kernel->monitors.slots[m - m->kernel->monitors.table];
 }
 
 /*
@@ -83,17 +83,17 @@ void peali_monitors_close(struct peal_kernel *k)
 	struct peal_endpoint *e;
 	uint32_t i;
 
-	if (!k->monitors)
+	if (!k->monitors.table)
 		return;
 	pthread_mutex_lock(&k->rt->lock);
 	for (e = k->rt->endpoints; e; e = e->next) {
 		pthread_mutex_lock(&e->monitors_lock);
 		for (i = 0; i < k->params.max_monitors; i++)
-			unlink_one(e, &k->monitors[i]);
+			unlink_one(e, &k->monitors.table[i]);
 		pthread_mutex_unlock(&e->monitors_lock);
 	}
 	pthread_mutex_unlock(&k->rt->lock);
-	free(k->monitors);
+	free(k->monitors.table);
 }
 
 /* ---- calls to workers ---------------------------------------------------- */
@@ -105,7 +105,9 @@ void peali_monitors_close(struct peal_kernel *k)
 static uint32_t worker_of(struct peal_kernel *k, uint64_t actor)
 {
 	return peali_kernel_of(k->rt, actor) == k ?
-		       k->actors[peali_actor_resolve(k, PEAL_ACTOR_INDEX(actor))]
+		       k->actors
+			       .entries[peali_actor_resolve(
+				       k, PEAL_ACTOR_INDEX(actor))]
 			       .worker :
 		       0;
 }
@@ -118,12 +120,12 @@ static int ask(struct peal_kernel *k, uint64_t actor,
 	int result;
 
 	c->report = peali_block_view(k->rt, k->device, &k->shared) +
-		    k->report_offset;
+		    k->supervision.report_offset;
 	result = peali_kernel_tell(k, worker_of(k, actor), PEAL_CONTROL_MONITOR,
 				   c, sizeof(*c), call);
 	said = (const uint64_t *)(uintptr_t)(peali_block_view(k->rt, PEALI_HOST,
 							      &k->shared) +
-					     k->report_offset);
+					     k->supervision.report_offset);
 	if (!result && handle_out)
 		*handle_out = peal_load_relaxed_sys(said);
 	return result;
@@ -142,7 +144,7 @@ static int check_kernel(const struct peal_kernel *k, const char *call)
 {
 	if (!k)
 		return peali_fail(PEAL_EINVAL, call, "kernel is NULL");
-	if (k->monitors)
+	if (k->monitors.table)
 		return 0;
 	return peali_fail(PEAL_ENOTSUP, call,
 			  "kernel '%s' was launched without monitors: say "
@@ -176,7 +178,7 @@ static int check_actor(struct peal_kernel *k, uint64_t actor, const char *call)
 
 	if ((actor ^ k->params.address) >> 32 ||
 	    index >= k->params.max_actors ||
-	    (k->actors[index].handler == PEALI_POOL_HANDLER &&
+	    (k->actors.entries[index].handler == PEALI_POOL_HANDLER &&
 	     (uint32_t)actor == peali_actor_number(k, index)))
 		return peali_fail(PEAL_ENOENT, call,
 				  "no actor of kernel '%s' can have the "
@@ -233,9 +235,9 @@ static struct peali_monitor *find_place(struct peal_kernel *k)
 	uint32_t i;
 
 	for (i = 0; i < k->params.max_monitors; i++)
-		if (!atomic_load_explicit(&k->monitors[i].used,
+		if (!atomic_load_explicit(&k->monitors.table[i].used,
 					  memory_order_acquire))
-			return &k->monitors[i];
+			return &k->monitors.table[i];
 	set_failed(k, PEAL_ENOSPC);
 	return NULL;
 }
@@ -262,7 +264,7 @@ static int set_for_endpoint(struct peal_kernel *k, struct peal_endpoint *e,
 	m->type = c->type;
 	peal_store_relaxed_sys(&slot_of(m)->posted, 0);
 	c->owner = PEAL_MONITOR_HOST;
-	c->slot = (uint32_t)(m - k->monitors);
+	c->slot = (uint32_t)(m - k->monitors.table);
 	result = ask(k, actor, c, &m->handle, CALL);
 	/* a hung worker may still use the slot */
 	if (!result || result == PEAL_EHUNG)

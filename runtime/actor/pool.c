@@ -235,7 +235,7 @@ static int create(struct peal_kernel *k, const struct peal_pool_options *o,
 	p->actor = actor;
 	/* a hung worker may still use the pool */
 	p->used = 1;
-	k->actors[actor].handler = PEALI_POOL_HANDLER;
+	k->actors.entries[actor].handler = PEALI_POOL_HANDLER;
 	result = tell_all(k, p, PEAL_CONTROL_POOL, CREATE);
 	if (!result) {
 		*address_out = k->params.address | peali_actor_number(k, actor);
@@ -310,8 +310,8 @@ static int check_types(struct peal_kernel *k, const struct peali_pool *p,
 	for (i = 0; i < k->params.n_workers; i++) {
 		if (!p->members[i])
 			continue;
-		other = &k->program->handlers[k->actors[p->members[i] - 1]
-						      .handler];
+		other = &k->program->handlers
+				 [k->actors.entries[p->members[i] - 1].handler];
 		if (h->input_bytes && other->input_bytes &&
 		    h->input_bytes != other->input_bytes)
 			return peali_fail(
@@ -353,13 +353,14 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 				  "handler, which may end it at any time: join "
 				  "one that the host has made",
 				  PEAL_ACTOR_INDEX(actor), k->name);
-	a = &k->actors[PEAL_ACTOR_INDEX(actor)];
+	a = &k->actors.entries[PEAL_ACTOR_INDEX(actor)];
 	if (a->pool)
 		return peali_fail(PEAL_EEXIST, JOIN,
 				  "actor %u of kernel '%s' is a member of a "
 				  "pool already",
 				  PEAL_ACTOR_INDEX(actor), k->name);
-	if (k->supervised && k->supervised[PEAL_ACTOR_INDEX(actor)].supervisor)
+	if (k->supervision.actors &&
+	    k->supervision.actors[PEAL_ACTOR_INDEX(actor)].supervisor)
 		return peali_fail(PEAL_EINVAL, JOIN,
 				  "actor %u of kernel '%s' has a supervisor, "
 				  "and a pool would not wait until it begins "
@@ -409,12 +410,12 @@ static int leave(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	if (!p)
 		return no_such_pool(pool, LEAVE);
 	if (peali_kernel_of(rt, actor) != k ||
-	    k->actors[PEAL_ACTOR_INDEX(actor)].pool !=
+	    k->actors.entries[PEAL_ACTOR_INDEX(actor)].pool !=
 		    1 + (uint32_t)(p - k->pools))
 		return peali_fail(PEAL_ENOENT, LEAVE,
 				  "%#llx is no member of the pool",
 				  (unsigned long long)actor);
-	a = &k->actors[PEAL_ACTOR_INDEX(actor)];
+	a = &k->actors.entries[PEAL_ACTOR_INDEX(actor)];
 	p->members[a->worker] = 0;
 	if (!peali_kernel_ended(k))
 		result = tell_worker(k, p, a->worker, PEAL_CONTROL_POOL_MEMBER,
@@ -449,11 +450,12 @@ static int destroy(struct peal_runtime *rt, uint64_t pool)
 
 	if (!p)
 		return no_such_pool(pool, DESTROY);
-	if (p->n_members || k->actors[p->actor].n_links)
+	if (p->n_members || k->actors.entries[p->actor].n_links)
 		return peali_fail(PEAL_EBUSY, DESTROY,
 				  "the pool has %u members and %u links lead "
 				  "to it: end those first",
-				  p->n_members, k->actors[p->actor].n_links);
+				  p->n_members,
+				  k->actors.entries[p->actor].n_links);
 	return take_down(k, p, DESTROY);
 }
 

@@ -36,7 +36,8 @@ static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t address)
 /* Returns the worker where a new forwarding link ends. */
 static uint32_t arrives_at(const struct peal_kernel *to, uint64_t address)
 {
-	const struct peali_actor *a = &to->actors[PEAL_ACTOR_INDEX(address)];
+	const struct peali_actor *a =
+		&to->actors.entries[PEAL_ACTOR_INDEX(address)];
 
 	return a->handler == PEALI_POOL_HANDLER ? 0 : a->worker;
 }
@@ -56,7 +57,7 @@ static uint32_t choose_worker(const struct peal_kernel *k,
 static int tell_proxy(struct peal_kernel *k, uint32_t index, uint64_t address,
 		      uint32_t port)
 {
-	uint32_t worker = k->actors[index].worker;
+	uint32_t worker = k->actors.entries[index].worker;
 	struct peal_control_spawn spawn;
 
 	memset(&spawn, 0, sizeof(spawn));
@@ -100,11 +101,11 @@ static int make(struct peal_kernel *k, struct peal_link *fwd_link,
 		peali_entry_give(k, (uint32_t)index);
 		return result;
 	}
-	a = &k->actors[index];
+	a = &k->actors.entries[index];
 	a->handler = PEALI_PROXY_HANDLER;
 	a->worker = fwd_link->from.worker;
 	a->moved_to = PEALI_ELSEWHERE;
-	k->n_moved++;
+	k->actors.n_moved++;
 	result = tell_proxy(k, (uint32_t)index, address, fwd_link->from.index);
 	if (!result)
 		*address_out = c.from;

@@ -32,7 +32,7 @@ static uint32_t links_of(struct peal_runtime *rt, uint64_t address)
 
 	for (; address; address = peali_address_before(rt, address))
 		n += peali_kernel_of(rt, address)
-			     ->actors[PEAL_ACTOR_INDEX(address)]
+			     ->actors.entries[PEAL_ACTOR_INDEX(address)]
 			     .n_links;
 	return n;
 }
@@ -54,7 +54,7 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 					  ", which is another kernel's" :
 					  "");
 	index = peali_actor_resolve(k, PEAL_ACTOR_INDEX(address));
-	a = &k->actors[index];
+	a = &k->actors.entries[index];
 	if (a->pool == LEAVING)
 		return peali_fail(PEAL_EINVAL, "peal_actor_retire",
 				  "actor %u of kernel '%s' is there twice",
@@ -79,8 +79,8 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 
 static void set_pool(struct peal_kernel *k, uint64_t address, uint32_t pool)
 {
-	k->actors[peali_actor_resolve(k, PEAL_ACTOR_INDEX(address))].pool =
-		pool;
+	k->actors.entries[peali_actor_resolve(k, PEAL_ACTOR_INDEX(address))]
+		.pool = pool;
 }
 
 /* Marks the actors as LEAVING. Marks no actor if one of them must not be
@@ -113,7 +113,8 @@ static uint32_t end_of(const struct peal_kernel *k, const uint64_t *addresses,
 	while (run < n && run < RUN_ACTORS &&
 	       index + run < k->params.max_actors &&
 	       addresses[run] == addresses[0] + run &&
-	       k->actors[index + run].worker == k->actors[index].worker)
+	       k->actors.entries[index + run].worker ==
+		       k->actors.entries[index].worker)
 		run++;
 	return run;
 }
@@ -172,7 +173,8 @@ static int tell_ends(struct peal_kernel *k, const uint64_t *addresses,
 	for (at = runs = 0; spawn && worker && at < n; at += run, runs++) {
 		run = end_of(k, addresses + at, n - at);
 		worker[runs] =
-			k->actors[PEAL_ACTOR_INDEX(addresses[at])].worker;
+			k->actors.entries[PEAL_ACTOR_INDEX(addresses[at])]
+				.worker;
 		spawn[runs].actor = (uint32_t)addresses[at];
 		spawn[runs].count = run;
 		spawn[runs].entry.location = PEAL_ENTRY(
@@ -210,19 +212,20 @@ static int refused(const struct peal_kernel *k, int result)
 static int tell_former_ends(struct peal_kernel *k, const uint64_t *living,
 			    uint32_t n)
 {
-	uint64_t *former = k->n_moved ? calloc(k->n_moved, sizeof(*former)) :
-					NULL;
+	uint64_t *former = k->actors.n_moved ?
+				   calloc(k->actors.n_moved, sizeof(*former)) :
+				   NULL;
 	uint32_t found = 0, i, index;
 	int result = 0;
 
-	if (k->n_moved && !former)
+	if (k->actors.n_moved && !former)
 		return peali_fail(PEAL_ENOMEM, "peal_actor_retire",
 				  "no memory to end %u actors", n);
-	for (i = 0; k->n_moved && i < n; i++) {
+	for (i = 0; k->actors.n_moved && i < n; i++) {
 		index = PEAL_ACTOR_INDEX(living[i]);
-		while (k->actors[index].moved_from &&
-		       k->actors[index].moved_from != PEALI_ELSEWHERE) {
-			index = k->actors[index].moved_from - 1;
+		while (k->actors.entries[index].moved_from &&
+		       k->actors.entries[index].moved_from != PEALI_ELSEWHERE) {
+			index = k->actors.entries[index].moved_from - 1;
 			former[found++] = k->params.address |
 					  peali_actor_number(k, index);
 		}
@@ -236,14 +239,14 @@ static int tell_former_ends(struct peal_kernel *k, const uint64_t *living,
 /* Frees an entry and all host records of it. */
 static void remove_entry(struct peal_kernel *k, uint32_t index)
 {
-	struct peali_actor *a = &k->actors[index];
+	struct peali_actor *a = &k->actors.entries[index];
 	struct peali_actor_slots slots = peali_actor_slots_of(k, a->handler, a);
 
 	if (a->share_ports_with && !a->moved_to)
-		k->actors[a->share_ports_with - 1].n_links--;
+		k->actors.entries[a->share_ports_with - 1].n_links--;
 	peali_supervisor_remove_member(k, index);
 	peali_limit_give(k, index);
-	k->n_moved -= a->moved_to != 0;
+	k->actors.n_moved -= a->moved_to != 0;
 	a->pool = a->moved_to = a->moved_from = a->bare = 0;
 	peali_name_forget(k->rt,
 			  k->params.address | peali_actor_number(k, index));
@@ -264,11 +267,11 @@ static void strike(struct peal_kernel *k, const uint64_t *living, uint32_t n)
 			peali_name_forget(k->rt, living[n]);
 			continue;
 		}
-		k->n_actors--;
+		k->actors.n--;
 		for (former = 1 + PEAL_ACTOR_INDEX(living[n]);
 		     former && former != PEALI_ELSEWHERE;) {
 			index = former - 1;
-			former = k->actors[index].moved_from;
+			former = k->actors.entries[index].moved_from;
 			remove_entry(k, index);
 		}
 	}
@@ -315,7 +318,8 @@ static int is_leaving(struct peal_runtime *rt, uint64_t address)
 {
 	const struct peal_kernel *k = peali_kernel_of(rt, address);
 
-	return k && k->actors[PEAL_ACTOR_INDEX(address)].pool == LEAVING;
+	return k &&
+	       k->actors.entries[PEAL_ACTOR_INDEX(address)].pool == LEAVING;
 }
 
 /* Ends the proxies of all actors that are marked as LEAVING. */
@@ -371,7 +375,7 @@ static int retire_there(struct peal_runtime *rt, const uint64_t *addresses,
 	result = mark(k, addresses, n);
 	if (result)
 		return result;
-	if (!k->n_moved)
+	if (!k->actors.n_moved)
 		return end_marked(k, addresses, n);
 	living = calloc(n, sizeof(*living));
 	for (i = 0; i < n; i++) {
@@ -397,7 +401,8 @@ static int find_resolved(struct peal_runtime *rt, uint64_t address,
 
 	address = peali_address_resolve(rt, address);
 	k = peali_kernel_of(rt, address);
-	if (k && k->actors[PEAL_ACTOR_INDEX(address)].moving == PEALI_ELSEWHERE)
+	if (k && k->actors.entries[PEAL_ACTOR_INDEX(address)].moving ==
+			 PEALI_ELSEWHERE)
 		result = peali_move_settle(k, PEAL_ACTOR_INDEX(address),
 					   "peal_actor_retire");
 	*living_out = peali_address_resolve(rt, address);

@@ -47,25 +47,27 @@ static uint32_t *list_of(const struct peali_actor_slots *r)
 {
 	const struct peal_kernel *k = r->kernel;
 
-	return &k->retired[(r->handler * k->params.n_workers + r->worker) * 2 +
-			   (r->share_ports_with != 0)];
+	return &k->slots.retired[(r->handler * k->params.n_workers + r->worker) *
+					 2 +
+				 (r->share_ports_with != 0)];
 }
 
 static uint32_t *list_of_bare(const struct peal_kernel *k)
 {
-	return &k->retired[n_lists(k) - 1];
+	return &k->slots.retired[n_lists(k) - 1];
 }
 
 int peali_actor_slots_open(struct peal_kernel *k)
 {
 	uint32_t i;
 
-	k->actors = calloc(k->params.max_actors, sizeof(*k->actors));
-	k->retired = calloc(n_lists(k), sizeof(*k->retired));
-	if (!k->actors || !k->retired)
+	k->actors.entries =
+		calloc(k->params.max_actors, sizeof(*k->actors.entries));
+	k->slots.retired = calloc(n_lists(k), sizeof(*k->slots.retired));
+	if (!k->actors.entries || !k->slots.retired)
 		return PEAL_ENOMEM;
 	for (i = 0; i < k->params.max_actors; i++)
-		k->actors[i].handler = PEAL_NO_HANDLER;
+		k->actors.entries[i].handler = PEAL_NO_HANDLER;
 	for (i = 0; i < k->params.n_workers; i++)
 		k->workers[i].n_ports = PEAL_PORTS_FIRST;
 	return 0;
@@ -73,9 +75,9 @@ int peali_actor_slots_open(struct peal_kernel *k)
 
 void peali_actor_slots_close(struct peal_kernel *k)
 {
-	free(k->actors);
-	free(k->retired);
-	free(k->spans);
+	free(k->actors.entries);
+	free(k->slots.retired);
+	free(k->slots.spans);
 }
 
 uint64_t peali_state_stride(const struct peal_handler_info *h)
@@ -97,14 +99,14 @@ static uint32_t pop(struct peal_kernel *k, uint32_t *list)
 {
 	uint32_t index = *list - 1;
 
-	*list = k->actors[index].next;
-	k->actors[index].next = 0;
+	*list = k->actors.entries[index].next;
+	k->actors.entries[index].next = 0;
 	return index;
 }
 
 static void push(struct peal_kernel *k, uint32_t *list, uint32_t index)
 {
-	k->actors[index].next = *list;
+	k->actors.entries[index].next = *list;
 	*list = 1 + index;
 }
 
@@ -114,7 +116,7 @@ static void push(struct peal_kernel *k, uint32_t *list, uint32_t index)
  */
 static void vacate(struct peal_kernel *k, uint32_t index)
 {
-	struct peali_actor *a = &k->actors[index];
+	struct peali_actor *a = &k->actors.entries[index];
 
 	if (a->handler != PEAL_NO_HANDLER)
 		a->generation = (a->generation + 1) % PEAL_ACTOR_GENERATIONS;
@@ -126,7 +128,7 @@ static uint32_t count(const struct peal_kernel *k, uint32_t list, uint32_t n)
 {
 	uint32_t found = 0;
 
-	for (; list && found < n; list = k->actors[list - 1].next)
+	for (; list && found < n; list = k->actors.entries[list - 1].next)
 		found++;
 	return found;
 }
@@ -155,7 +157,7 @@ static void add_span(struct peal_kernel *k, uint32_t worker, uint64_t at,
 	const struct peali_span span = { worker, at, length };
 
 	if (length)
-		k->spans[k->n_spans++] = span;
+		k->slots.spans[k->slots.n_spans++] = span;
 }
 
 /* Merges adjacent spans. A span at the end of the used range becomes unused
@@ -164,31 +166,32 @@ static void merge_spans(struct peal_kernel *k)
 {
 	uint32_t i, n = 0;
 
-	if (k->n_spans)
-		qsort(k->spans, k->n_spans, sizeof(*k->spans), by_place);
-	for (i = 0; i < k->n_spans; i++) {
-		struct peali_span *last = n ? &k->spans[n - 1] : NULL;
+	if (k->slots.n_spans)
+		qsort(k->slots.spans, k->slots.n_spans, sizeof(*k->slots.spans),
+		      by_place);
+	for (i = 0; i < k->slots.n_spans; i++) {
+		struct peali_span *last = n ? &k->slots.spans[n - 1] : NULL;
 
-		if (last && last->worker == k->spans[i].worker &&
-		    last->at + last->length == k->spans[i].at)
-			last->length += k->spans[i].length;
-		else if (k->spans[i].length)
-			k->spans[n++] = k->spans[i];
+		if (last && last->worker == k->slots.spans[i].worker &&
+		    last->at + last->length == k->slots.spans[i].at)
+			last->length += k->slots.spans[i].length;
+		else if (k->slots.spans[i].length)
+			k->slots.spans[n++] = k->slots.spans[i];
 	}
-	k->n_spans = n;
-	k->arena_span = 0;
-	for (i = n = 0; i < k->n_spans; i++) {
-		const struct peali_span *s = &k->spans[i];
+	k->slots.n_spans = n;
+	k->arena.span = 0;
+	for (i = n = 0; i < k->slots.n_spans; i++) {
+		const struct peali_span *s = &k->slots.spans[i];
 
-		if (s->worker == ARENA && s->at + s->length == k->arena_used)
-			k->arena_used = s->at;
+		if (s->worker == ARENA && s->at + s->length == k->arena.used)
+			k->arena.used = s->at;
 		else if (s->worker != ARENA &&
 			 s->at + s->length == k->workers[s->worker].n_ports)
 			k->workers[s->worker].n_ports = (uint32_t)s->at;
 		else
-			k->spans[n++] = *s;
+			k->slots.spans[n++] = *s;
 	}
-	k->n_spans = n;
+	k->slots.n_spans = n;
 }
 
 /* Sorts the bare entries, so that actors made together get adjacent entries.
@@ -203,8 +206,8 @@ static void sort_bare(struct peal_kernel *k)
 	for (i = 0; i < n; i++)
 		index[i] = pop(k, list);
 	qsort(index, n, sizeof(*index), by_index);
-	for (; n && index[n - 1] + 1 == k->n_entries; n--)
-		k->n_entries--;
+	for (; n && index[n - 1] + 1 == k->slots.n_entries; n--)
+		k->slots.n_entries--;
 	while (n-- > 0)
 		push(k, list, index[n]);
 	free(index);
@@ -217,40 +220,42 @@ static void dissolve(struct peal_kernel *k)
 	struct peali_span *more;
 
 	for (i = 0; i < lists; i++)
-		n += count(k, k->retired[i], UINT32_MAX);
+		n += count(k, k->slots.retired[i], UINT32_MAX);
 	if (!n)
 		return;
-	if (k->n_spans + 2 * n > k->max_spans) {
-		more = realloc(k->spans,
-			       ((size_t)k->n_spans + 2 * n) * sizeof(*more));
+	if (k->slots.n_spans + 2 * n > k->slots.max_spans) {
+		more = realloc(k->slots.spans,
+			       ((size_t)k->slots.n_spans + 2 * n) *
+				       sizeof(*more));
 		if (!more)
 			return;
-		k->spans = more;
-		k->max_spans = k->n_spans + 2 * n;
+		k->slots.spans = more;
+		k->slots.max_spans = k->slots.n_spans + 2 * n;
 	}
 	for (i = 0; i < lists; i++) {
 		uint32_t worker = i / 2 % k->params.n_workers;
 		const struct peal_handler_info *h =
 			&k->program->handlers[i / 2 / k->params.n_workers];
 
-		while (k->retired[i]) {
-			index = pop(k, &k->retired[i]);
+		while (k->slots.retired[i]) {
+			index = pop(k, &k->slots.retired[i]);
 			add_span(k, ARENA,
-				 k->actors[index].state_offset -
-					 k->arena_offset,
+				 k->actors.entries[index].state_offset -
+					 k->arena.offset,
 				 peali_state_stride(h));
 			if (!(i & 1))
-				add_span(k, worker, k->actors[index].port_base,
+				add_span(k, worker,
+					 k->actors.entries[index].port_base,
 					 h->ports);
 			push(k, list_of_bare(k), index);
 		}
 	}
 	merge_spans(k);
 	sort_bare(k);
-	more = realloc(k->spans, (k->n_spans + 1u) * sizeof(*more));
+	more = realloc(k->slots.spans, (k->slots.n_spans + 1u) * sizeof(*more));
 	if (more) {
-		k->spans = more;
-		k->max_spans = k->n_spans + 1;
+		k->slots.spans = more;
+		k->slots.max_spans = k->slots.n_spans + 1;
 	}
 }
 
@@ -269,12 +274,13 @@ static int64_t take_bytes(struct peal_kernel *k, uint64_t length)
 {
 	uint32_t n, i;
 
-	for (n = 0; n < k->n_spans; n++) {
-		i = (k->arena_span + n) % k->n_spans;
-		if (k->spans[i].worker != ARENA || k->spans[i].length < length)
+	for (n = 0; n < k->slots.n_spans; n++) {
+		i = (k->arena.span + n) % k->slots.n_spans;
+		if (k->slots.spans[i].worker != ARENA ||
+		    k->slots.spans[i].length < length)
 			continue;
-		k->arena_span = i;
-		return take_first(&k->spans[i], length);
+		k->arena.span = i;
+		return take_first(&k->slots.spans[i], length);
 	}
 	return -1;
 }
@@ -286,9 +292,11 @@ static int64_t take_ports(struct peal_kernel *k, uint32_t worker,
 {
 	uint32_t i;
 
-	for (i = 0; i < k->n_spans && k->spans[i].worker <= worker; i++)
-		if (k->spans[i].worker == worker && k->spans[i].length >= ports)
-			return take_first(&k->spans[i], ports);
+	for (i = 0; i < k->slots.n_spans && k->slots.spans[i].worker <= worker;
+	     i++)
+		if (k->slots.spans[i].worker == worker &&
+		    k->slots.spans[i].length >= ports)
+			return take_first(&k->slots.spans[i], ports);
 	return -1;
 }
 
@@ -301,11 +309,11 @@ static uint64_t pieces(const struct peal_kernel *k, uint32_t worker,
 	uint32_t i;
 
 	*left_out = rest;
-	for (i = 0; i < k->n_spans; i++) {
-		if (k->spans[i].worker != worker)
+	for (i = 0; i < k->slots.n_spans; i++) {
+		if (k->slots.spans[i].worker != worker)
 			continue;
-		n += k->spans[i].length / each;
-		*left_out += k->spans[i].length;
+		n += k->slots.spans[i].length / each;
+		*left_out += k->slots.spans[i].length;
 	}
 	return n;
 }
@@ -323,11 +331,11 @@ static enum lack what_lacks(const struct peali_actor_slots *r, uint32_t n,
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
 	uint64_t step = step_of(r);
 
-	*left_out = k->params.first_actor_slot - k->n_entries +
+	*left_out = k->params.first_actor_slot - k->slots.n_entries +
 		    count(k, *list_of_bare(k), n);
 	if (n > *left_out)
 		return LACK_ENTRIES;
-	if (step && n > pieces(k, ARENA, step, k->arena_bytes - k->arena_used,
+	if (step && n > pieces(k, ARENA, step, k->arena.bytes - k->arena.used,
 			       left_out))
 		return LACK_BYTES;
 	if (!r->share_ports_with && h->ports &&
@@ -382,7 +390,7 @@ static uint32_t take_entry(struct peal_kernel *k)
 {
 	uint32_t *bare = list_of_bare(k);
 
-	return *bare ? pop(k, bare) : k->n_entries++;
+	return *bare ? pop(k, bare) : k->slots.n_entries++;
 }
 
 static uint32_t take_fresh(const struct peali_actor_slots *r)
@@ -391,14 +399,14 @@ static uint32_t take_fresh(const struct peali_actor_slots *r)
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
 	uint64_t step = step_of(r);
 	uint32_t index = take_entry(k);
-	struct peali_actor *a = &k->actors[index];
+	struct peali_actor *a = &k->actors.entries[index];
 	int64_t at = step ? take_bytes(k, step) : -1;
 
 	if (at < 0) {
-		at = (int64_t)k->arena_used;
-		k->arena_used += step;
+		at = (int64_t)k->arena.used;
+		k->arena.used += step;
 	}
-	a->state_offset = k->arena_offset + (uint64_t)at;
+	a->state_offset = k->arena.offset + (uint64_t)at;
 	if (r->share_ports_with)
 		return index;
 	at = h->ports ? take_ports(k, r->worker, h->ports) : -1;
@@ -441,12 +449,13 @@ int peali_actor_slots_take(const struct peali_actor_slots *r, uint32_t n,
 		struct peali_actor *a;
 
 		index_out[i] = i < reused ? pop(k, list_of(r)) : take_fresh(r);
-		a = &k->actors[index_out[i]];
+		a = &k->actors.entries[index_out[i]];
 		a->worker = r->worker;
 		a->share_ports_with = r->share_ports_with;
 		if (r->share_ports_with)
 			a->port_base =
-				k->actors[r->share_ports_with - 1].port_base;
+				k->actors.entries[r->share_ports_with - 1]
+					.port_base;
 	}
 	return 0;
 }
@@ -456,12 +465,12 @@ static int is_last(const struct peali_actor_slots *r, uint32_t index)
 {
 	const struct peal_kernel *k = r->kernel;
 	const struct peal_handler_info *h = &k->program->handlers[r->handler];
-	const struct peali_actor *a = &k->actors[index];
+	const struct peali_actor *a = &k->actors.entries[index];
 	uint64_t step = step_of(r);
 
-	return index + 1 == k->n_entries &&
+	return index + 1 == k->slots.n_entries &&
 	       (!step ||
-		a->state_offset + step == k->arena_offset + k->arena_used) &&
+		a->state_offset + step == k->arena.offset + k->arena.used) &&
 	       (r->share_ports_with || !h->ports ||
 		a->port_base + h->ports == k->workers[r->worker].n_ports);
 }
@@ -473,12 +482,13 @@ static void give_ports(struct peal_kernel *k, uint32_t worker, uint64_t at,
 {
 	struct peali_span *more;
 
-	if (k->n_spans == k->max_spans) {
-		more = realloc(k->spans, (k->n_spans + 1u) * sizeof(*more));
+	if (k->slots.n_spans == k->slots.max_spans) {
+		more = realloc(k->slots.spans,
+			       (k->slots.n_spans + 1u) * sizeof(*more));
 		if (!more)
 			return;
-		k->spans = more;
-		k->max_spans = k->n_spans + 1;
+		k->slots.spans = more;
+		k->slots.max_spans = k->slots.n_spans + 1;
 	}
 	add_span(k, worker, at, ports);
 	merge_spans(k);
@@ -492,14 +502,15 @@ void peali_actor_slots_give(const struct peali_actor_slots *r, uint32_t index)
 	vacate(k, index);
 	if (!is_last(r, index)) {
 		if (r->moved && !r->share_ports_with && h->ports)
-			give_ports(k, r->worker, k->actors[index].port_base,
+			give_ports(k, r->worker,
+				   k->actors.entries[index].port_base,
 				   h->ports);
 		push(k, r->moved ? list_of_bare(k) : list_of(r), index);
 		return;
 	}
-	k->actors[index].next = 0;
-	k->n_entries--;
-	k->arena_used -= step_of(r);
+	k->actors.entries[index].next = 0;
+	k->slots.n_entries--;
+	k->arena.used -= step_of(r);
 	if (!r->share_ports_with)
 		k->workers[r->worker].n_ports -= h->ports;
 }
@@ -521,9 +532,11 @@ void peali_port_give(struct peal_kernel *k, uint32_t worker, uint32_t port)
 
 int64_t peali_entry_take(struct peal_kernel *k)
 {
-	if (!*list_of_bare(k) && k->n_entries == k->params.first_actor_slot)
+	if (!*list_of_bare(k) &&
+	    k->slots.n_entries == k->params.first_actor_slot)
 		dissolve(k);
-	if (!*list_of_bare(k) && k->n_entries == k->params.first_actor_slot)
+	if (!*list_of_bare(k) &&
+	    k->slots.n_entries == k->params.first_actor_slot)
 		return -1;
 	return take_entry(k);
 }
@@ -531,10 +544,10 @@ int64_t peali_entry_take(struct peal_kernel *k)
 void peali_entry_give(struct peal_kernel *k, uint32_t index)
 {
 	vacate(k, index);
-	if (index + 1 != k->n_entries) {
+	if (index + 1 != k->slots.n_entries) {
 		push(k, list_of_bare(k), index);
 		return;
 	}
-	k->actors[index].next = 0;
-	k->n_entries--;
+	k->actors.entries[index].next = 0;
+	k->slots.n_entries--;
 }

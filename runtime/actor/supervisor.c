@@ -29,7 +29,7 @@ struct peal_supervisor {
 
 static uint32_t index_of(const struct peal_supervisor *s)
 {
-	return (uint32_t)(s - s->kernel->supervisors);
+	return (uint32_t)(s - s->kernel->supervision.supervisors);
 }
 
 int peali_supervisors_open(struct peal_kernel *k)
@@ -38,19 +38,23 @@ int peali_supervisors_open(struct peal_kernel *k)
 
 	if (!n)
 		return 0;
-	k->supervisors = calloc(n, sizeof(*k->supervisors));
-	k->supervised = calloc(k->params.max_actors, sizeof(*k->supervised));
-	return k->supervisors && k->supervised ? 0 : PEAL_ENOMEM;
+	k->supervision.supervisors =
+		calloc(n, sizeof(*k->supervision.supervisors));
+	k->supervision.actors =
+		calloc(k->params.max_actors, sizeof(*k->supervision.actors));
+	return k->supervision.supervisors && k->supervision.actors ?
+		       0 :
+		       PEAL_ENOMEM;
 }
 
 void peali_supervisors_close(struct peal_kernel *k)
 {
-	while (k->inits) {
-		k->inits->actors = 0;
-		peali_inits_free(k, k->inits);
+	while (k->supervision.inits) {
+		k->supervision.inits->actors = 0;
+		peali_inits_free(k, k->supervision.inits);
 	}
-	free(k->supervisors);
-	free(k->supervised);
+	free(k->supervision.supervisors);
+	free(k->supervision.actors);
 }
 
 /* ---- members ------------------------------------------------------------- */
@@ -100,9 +104,9 @@ void peali_supervisor_add_member(struct peal_supervisor *s,
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
-		s->kernel->supervised[index[i]].supervisor = s;
-		s->kernel->supervised[index[i]].inits = inits;
-		s->kernel->supervised[index[i]].init_offset =
+		s->kernel->supervision.actors[index[i]].supervisor = s;
+		s->kernel->supervision.actors[index[i]].inits = inits;
+		s->kernel->supervision.actors[index[i]].init_offset =
 			inits ? i * inits->step : 0;
 	}
 	if (inits)
@@ -113,8 +117,8 @@ void peali_supervisor_add_member(struct peal_supervisor *s,
 
 void peali_supervisor_remove_member(struct peal_kernel *k, uint32_t index)
 {
-	struct peali_supervised *ward = k->supervised ? &k->supervised[index] :
-							NULL;
+	struct peali_supervised *ward =
+		k->supervision.actors ? &k->supervision.actors[index] : NULL;
 
 	if (!ward || !ward->supervisor)
 		return;
@@ -180,8 +184,8 @@ static struct peal_supervisor *find_place(struct peal_kernel *k)
 	uint32_t i, n = k->params.max_supervisors;
 
 	for (i = 0; i < n; i++)
-		if (!k->supervisors[i].kernel)
-			return &k->supervisors[i];
+		if (!k->supervision.supervisors[i].kernel)
+			return &k->supervision.supervisors[i];
 	peali_fail(PEAL_ENOSPC, CREATE,
 		   "all %u supervisors of kernel '%s' are used: launch it with "
 		   "a larger max_supervisors in struct peal_kernel_options, or "
@@ -229,7 +233,7 @@ static int create(struct peal_kernel *k, struct peal_supervisor_options *o,
 	s = find_place(k);
 	if (!s)
 		return PEAL_ENOSPC;
-	result = tell_made(k, (uint32_t)(s - k->supervisors), o);
+	result = tell_made(k, (uint32_t)(s - k->supervision.supervisors), o);
 	if (result)
 		return result;
 	memset(s, 0, sizeof(*s));

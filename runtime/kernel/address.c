@@ -17,7 +17,7 @@
 
 uint32_t peali_actor_number(const struct peal_kernel *k, uint32_t index)
 {
-	return k->actors[index].generation << PEAL_ACTOR_BITS | index;
+	return k->actors.entries[index].generation << PEAL_ACTOR_BITS | index;
 }
 
 int peali_is_spawned(const struct peal_kernel *k, uint64_t address)
@@ -35,8 +35,8 @@ struct peali_actor peali_actor_look(const struct peal_kernel *k, uint32_t index)
 	uint64_t room;
 
 	if (!peali_is_spawned(k, index))
-		return k->actors[index];
-	room = peal_load_relaxed_sys(&k->spawn_slots[at]);
+		return k->actors.entries[index];
+	room = peal_load_relaxed_sys(&k->spawn.slots[at]);
 	memset(&a, 0, sizeof(a));
 	a.handler = PEAL_ACTOR_SLOT_HANDLER(room) == PEAL_ACTOR_SLOT_FREE ?
 			    PEAL_NO_HANDLER :
@@ -45,9 +45,10 @@ struct peali_actor peali_actor_look(const struct peal_kernel *k, uint32_t index)
 	a.generation = PEAL_ACTOR_SLOT_GENERATION(room);
 	a.share_ports_with = PEAL_ACTOR_SLOT_PORTS_OF(room);
 	if (a.share_ports_with)
-		a.port_base = k->actors[a.share_ports_with - 1].port_base;
+		a.port_base =
+			k->actors.entries[a.share_ports_with - 1].port_base;
 	a.state_offset =
-		k->spawn_states_offset + at * k->params.slot_state_step;
+		k->spawn.states_offset + at * k->params.slot_state_step;
 	return a;
 }
 
@@ -62,7 +63,7 @@ struct peal_kernel *peali_kernel_at(struct peal_runtime *rt, uint64_t address)
 		if (k->id == id && (uint64_t)k->device == address >> 48)
 			break;
 	if (k && peali_is_spawned(k, address))
-		k->actors[PEAL_ACTOR_INDEX(address)] =
+		k->actors.entries[PEAL_ACTOR_INDEX(address)] =
 			peali_actor_look(k, PEAL_ACTOR_INDEX(address));
 	return k && PEAL_ACTOR_INDEX(address) < k->params.max_actors &&
 			       (uint32_t)address ==
@@ -75,8 +76,9 @@ struct peal_kernel *peali_kernel_at(struct peal_runtime *rt, uint64_t address)
 struct peal_kernel *peali_kernel_of(struct peal_runtime *rt, uint64_t address)
 {
 	struct peal_kernel *k = peali_kernel_at(rt, address);
-	uint32_t handler = k ? k->actors[PEAL_ACTOR_INDEX(address)].handler :
-			       PEAL_NO_HANDLER;
+	uint32_t handler =
+		k ? k->actors.entries[PEAL_ACTOR_INDEX(address)].handler :
+		    PEAL_NO_HANDLER;
 
 	return handler == PEAL_NO_HANDLER || handler == PEALI_POOL_HANDLER ?
 		       NULL :
@@ -161,9 +163,9 @@ void peali_fwd_entry_remove(struct peal_runtime *rt,
 
 uint32_t peali_actor_resolve(const struct peal_kernel *k, uint32_t index)
 {
-	while (k->actors[index].moved_to &&
-	       k->actors[index].moved_to != PEALI_ELSEWHERE)
-		index = k->actors[index].moved_to - 1;
+	while (k->actors.entries[index].moved_to &&
+	       k->actors.entries[index].moved_to != PEALI_ELSEWHERE)
+		index = k->actors.entries[index].moved_to - 1;
 	return index;
 }
 
@@ -175,7 +177,8 @@ uint64_t peali_actor_address(const struct peal_kernel *k, uint32_t index)
 uint64_t peali_address_next(struct peal_runtime *rt, uint64_t address)
 {
 	const struct peal_kernel *k = peali_kernel_of(rt, address);
-	uint32_t next = k ? k->actors[PEAL_ACTOR_INDEX(address)].moved_to : 0;
+	uint32_t next =
+		k ? k->actors.entries[PEAL_ACTOR_INDEX(address)].moved_to : 0;
 
 	if (next == PEALI_ELSEWHERE)
 		return peali_fwd_entry_from(rt, address)->to;
@@ -185,7 +188,8 @@ uint64_t peali_address_next(struct peal_runtime *rt, uint64_t address)
 uint64_t peali_address_before(struct peal_runtime *rt, uint64_t address)
 {
 	const struct peal_kernel *k = peali_kernel_of(rt, address);
-	uint32_t was = k ? k->actors[PEAL_ACTOR_INDEX(address)].moved_from : 0;
+	uint32_t was =
+		k ? k->actors.entries[PEAL_ACTOR_INDEX(address)].moved_from : 0;
 	const struct peali_fwd_entry *c;
 
 	if (was != PEALI_ELSEWHERE)

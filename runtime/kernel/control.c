@@ -176,7 +176,7 @@ int peali_kernel_tell_all(struct peal_kernel *k, const uint32_t *worker,
 uint64_t peali_report_view(const struct peal_kernel *k)
 {
 	return peali_block_view(k->rt, k->device, &k->shared) +
-	       k->report_offset;
+	       k->supervision.report_offset;
 }
 
 void peali_report_read(const struct peal_kernel *k, void *out, size_t bytes)
@@ -184,7 +184,7 @@ void peali_report_read(const struct peal_kernel *k, void *out, size_t bytes)
 	const uint8_t *host = (const uint8_t *)(uintptr_t)peali_block_view(
 		k->rt, PEALI_HOST, &k->shared);
 
-	memcpy(out, host + k->report_offset, bytes);
+	memcpy(out, host + k->supervision.report_offset, bytes);
 }
 
 int peali_kernel_tell(struct peal_kernel *k, uint32_t worker, uint16_t type,
@@ -631,7 +631,7 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 	info_out->cluster_workers = k->params.cluster_workers;
 	info_out->cluster_bytes = k->params.cluster_bytes;
 	info_out->actors =
-		k->n_actors +
+		k->actors.n +
 		peali_spawned_live(k, &info_out->spawned, &info_out->retired);
 	info_out->state = peali_kernel_state(k, &info_out->result);
 	info_out->memory_bytes = k->own.bytes + k->shared.bytes;

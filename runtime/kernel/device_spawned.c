@@ -87,7 +87,7 @@ void peali_spawned_open(struct peal_kernel *k, uint64_t *rooms)
 {
 	uint64_t i;
 
-	k->spawn_slots = rooms;
+	k->spawn.slots = rooms;
 	for (i = 0; i < n_spawn_slots(k); i++)
 		peal_store_relaxed_sys(
 			&rooms[i], PEAL_ACTOR_SLOT(0, PEAL_ACTOR_SLOT_FREE, 0));

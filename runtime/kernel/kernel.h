@@ -41,53 +41,72 @@ struct peal_kernel {
 	int device;
 	const struct peal_program *program;
 	struct peal_kernel_params params; /* the host's copy */
+	struct peali_launch *launch;
 	struct peali_block shared; /* host memory: words that both sides read */
 	struct peali_block own; /* device memory: everything else */
+	/* the host's view of words in `shared` */
 	struct peal_kernel_control *control;
 	struct peal_worker_status *status;
 	struct peal_timer_status *timers; /* for max_timers > 0 */
 	struct peal_ask_status *asks; /* for max_asks > 0 */
 	struct peal_bell *bells;
+	uint64_t *reject_tables; /* NULL: no limits */
 	struct peali_worker *workers;
-	struct peali_actor *actors; /* max_actors; entries of handlers' actors
-				     * are refreshed by peali_kernel_at */
-	struct peali_pool *pools; /* max_pools */
-	_Atomic uint32_t n_actors; /* live actors made by the host */
-	uint32_t n_moved; /* former entries of live actors, and proxies */
-	struct peal_supervisor *supervisors; /* max_supervisors */
-	struct peali_supervised
-		*supervised; /* max_actors, if there are supervisors */
-	struct peali_inits *inits; /* initial states of supervised actors */
-	uint64_t report_offset; /* in `shared`: reports of workers */
-	struct peali_monitor *monitors; /* max_monitors; for endpoints */
-	struct peal_down_slot *down_slots; /* max_monitors; in `shared` */
-	uint32_t *free_limits; /* stack of 1 + the index of free limits */
-	uint32_t n_free_limits;
-	uint64_t *reject_tables; /* in `shared`; NULL: no limits */
-	uint32_t mailbox_message_bytes;
-	uint32_t mailbox_slots; /* for all messages of the kernel together */
-	uint32_t forward_slots; /* further slots, for forwarding links only */
 	uint32_t next_worker; /* gets the next actor, modulo n_workers */
-	uint64_t arena_offset, arena_bytes, arena_used;
-	uint64_t *spawn_slots; /* words about handlers' actors: see
-			        * device_spawned.c */
-	uint64_t spawn_states_offset; /* of the states of these actors */
-	uint32_t n_entries; /* used part of `actors`, without handlers'
-			     * actors */
-	uint32_t *retired; /* lists of free slots: see `slots.c` */
-	struct peali_span *spans; /* free ranges of the arena and of ports */
-	uint32_t n_spans, max_spans;
-	uint32_t arena_span; /* span of the latest arena bytes */
-	struct peali_launch *launch;
+	struct peali_pool *pools; /* max_pools */
+	struct {
+		struct peali_actor *entries; /* max_actors; peali_kernel_at
+					      * refreshes entries of actors
+					      * that handlers spawned */
+		_Atomic uint32_t n; /* live actors made by the host */
+		uint32_t n_moved; /* former entries of live actors, proxies */
+	} actors;
+	/* Free slots for actors of the host, and their memory: slots.c. */
+	struct {
+		uint32_t n_entries; /* used part of actors.entries, without
+				     * actors that handlers spawned */
+		uint32_t *retired; /* lists of free slots */
+		struct peali_span *spans; /* free ranges of arena and ports */
+		uint32_t n_spans, max_spans;
+	} slots;
+	/* Memory for the states of the host's actors, in `own`. */
+	struct {
+		uint64_t offset, bytes, used;
+		uint32_t span; /* of the latest bytes */
+	} arena;
+	/* Actors that handlers spawn: device_spawned.c. */
+	struct {
+		uint64_t *slots; /* a word for each slot, in `shared` */
+		uint64_t states_offset; /* in `own` */
+	} spawn;
+	struct {
+		uint32_t message_bytes;
+		uint32_t slots; /* for all messages of the kernel together */
+		uint32_t forward_slots; /* further slots, for forwarding links */
+		uint32_t *free_limits; /* stack: 1 + the index of free limits */
+		uint32_t n_free_limits;
+	} mailbox;
+	struct {
+		struct peal_supervisor *supervisors; /* max_supervisors */
+		struct peali_supervised *actors; /* max_actors; NULL: no
+						  * supervisors */
+		struct peali_inits *inits; /* initial states of actors */
+		uint64_t report_offset; /* in `shared`: reports of workers */
+	} supervision;
+	struct {
+		struct peali_monitor *table; /* max_monitors; for endpoints */
+		struct peal_down_slot *slots; /* max_monitors; in `shared` */
+	} monitors;
 	pthread_mutex_t call_lock; /* one control call at a time */
 	/* guards the control links' producers and the stop word */
 	pthread_mutex_t push_lock;
 	_Atomic int draining, stopping;
 	_Atomic int reaped; /* 1: all neighbours know that it has ended */
 	uint32_t n_barrier_joins; /* of barriers that exist; by rt->lock */
-	uint32_t reclaim_step; /* the reclaim step, enum peal_reclaim_step; 0:
-			        * none */
-	uint32_t n_reclaimed; /* dead workers that were reclaimed */
+	struct {
+		uint32_t step; /* enum peal_reclaim_step; 0: none */
+		uint32_t n; /* dead workers that were reclaimed */
+	} reclaim;
 	struct peali_clock clock; /* of the device */
 	struct peali_busy_times times;
 };

@@ -52,7 +52,7 @@ static uint32_t count_dead(const struct peal_kernel *k)
 static int has_done(struct peal_kernel *k, uint32_t worker)
 {
 	struct peali_worker *w = &k->workers[worker];
-	struct peal_control_reclaim mend = { k->reclaim_step, 0 };
+	struct peal_control_reclaim mend = { k->reclaim.step, 0 };
 
 	if (phase_of(k, worker) >= PEAL_WORKER_STOPPED)
 		return 1;
@@ -71,12 +71,12 @@ void peali_kernel_reclaim(struct peal_kernel *k)
 
 	if (!k->params.mailboxes || k->stopping || peali_kernel_ended(k))
 		return;
-	if (!k->reclaim_step) {
+	if (!k->reclaim.step) {
 		dead = count_dead(k);
-		if (dead == k->n_reclaimed)
+		if (dead == k->reclaim.n)
 			return;
-		k->n_reclaimed = dead;
-		k->reclaim_step = PEAL_RECLAIM_SNAPSHOT;
+		k->reclaim.n = dead;
+		k->reclaim.step = PEAL_RECLAIM_SNAPSHOT;
 	}
 	for (i = 0; i < k->params.n_workers; i++)
 		done += (uint32_t)has_done(k, i);
@@ -84,7 +84,7 @@ void peali_kernel_reclaim(struct peal_kernel *k)
 		return;
 	for (i = 0; i < k->params.n_workers; i++)
 		k->workers[i].reclaim_number = 0;
-	k->reclaim_step = k->reclaim_step == PEAL_RECLAIM_ABANDON ?
+	k->reclaim.step = k->reclaim.step == PEAL_RECLAIM_ABANDON ?
 				  0 :
-				  k->reclaim_step + 1;
+				  k->reclaim.step + 1;
 }

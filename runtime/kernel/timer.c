@@ -25,7 +25,7 @@ int peali_timers_plan(struct peal_kernel *k,
 	k->params.max_timers = o->max_timers;
 	if (k->params.max_asks) /* each ask has a timer */
 		k->params.max_timers += k->params.max_asks + 1;
-	k->params.timer_bytes = (k->mailbox_message_bytes + 15) / 16 * 16;
+	k->params.timer_bytes = (k->mailbox.message_bytes + 15) / 16 * 16;
 	return 0;
 }
 

@@ -282,20 +282,20 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 		p->supervision = own + at->supervision;
 	}
 	p->monitors = p->max_monitors ? own + at->monitors : 0;
-	k->down_slots = (struct peal_down_slot *)(void *)(host + at->downs);
+	k->monitors.slots = (struct peal_down_slot *)(void *)(host + at->downs);
 	p->handlers = own + at->handlers;
 	p->actor_slots = shared + at->spawn_slots;
 	p->slot_states = own + at->slot_states;
 	peali_spawned_open(k, (uint64_t *)(void *)(host + at->spawn_slots));
-	k->spawn_states_offset = at->slot_states;
+	k->spawn.states_offset = at->slot_states;
 	if (p->max_mailbox_limits) {
 		p->limits = own + at->limits;
 		p->reject_tables = shared + at->reject_tables;
 		k->reject_tables =
 			(uint64_t *)(void *)(host + at->reject_tables);
 	}
-	k->report_offset = at->report;
-	k->arena_offset = at->arena;
+	k->supervision.report_offset = at->report;
+	k->arena.offset = at->arena;
 	k->control->magic = PEAL_CONTROL_MAGIC;
 }
 
@@ -358,9 +358,9 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		result = grow_box(box, o);
 	if (result)
 		return result;
-	k->mailbox_message_bytes = box->message_bytes;
-	k->mailbox_slots = admission->slots;
-	k->forward_slots = admission->passages;
+	k->mailbox.message_bytes = box->message_bytes;
+	k->mailbox.slots = admission->slots;
+	k->mailbox.forward_slots = admission->passages;
 	k->params.mailbox_stride = peali_whole_lines(peali_mailbox_bytes(box));
 	k->params.priority_boxes = o->mailbox.priority ? o->workers : 0;
 	return 0;
@@ -388,7 +388,7 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 	if (result)
 		return result;
 	lay_out(at, &k->params, o->arena_bytes);
-	k->arena_bytes = o->arena_bytes;
+	k->arena.bytes = o->arena_bytes;
 	result = peali_block_alloc(k->rt, PEALI_HOST, at->shared_bytes,
 				   &k->shared);
 	if (!result)
@@ -418,7 +418,7 @@ void peali_kernel_free(struct peal_kernel *k)
 		peali_suballoc_close(&k->workers[i].cluster);
 	}
 	free(k->workers);
-	free(k->free_limits);
+	free(k->mailbox.free_limits);
 	peali_actor_slots_close(k);
 	pthread_mutex_destroy(&k->call_lock);
 	pthread_mutex_destroy(&k->push_lock);

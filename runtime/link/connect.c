@@ -41,7 +41,9 @@ const struct peal_handler_info *peali_link_taker(const struct peal_link *link)
 	for (i = 0; i < k->params.n_workers; i++)
 		if (to->pool->members[i])
 			return &k->program->handlers
-					[k->actors[to->pool->members[i] - 1]
+					[k->actors
+						 .entries[to->pool->members[i] -
+							  1]
 						 .handler];
 	return NULL;
 }

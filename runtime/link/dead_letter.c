@@ -87,7 +87,7 @@ static uint64_t kept_of(const struct peal_kernel *k)
 {
 	uint64_t request = PEALI_MESSAGE_DEFAULT + PEAL_REQUEST_BYTES;
 
-	return k->mailbox_message_bytes > request ? k->mailbox_message_bytes :
+	return k->mailbox.message_bytes > request ? k->mailbox.message_bytes :
 						    request;
 }
 

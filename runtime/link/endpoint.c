@@ -313,7 +313,7 @@ static int check_mailbox(const struct peal_endpoint *e, uint32_t port,
 {
 	const struct peal_link *link = atomic_load(&e->ports[port].link);
 	struct peal_kernel *k = link->to.kernel;
-	uint32_t most = k->mailbox_message_bytes, worker;
+	uint32_t most = k->mailbox.message_bytes, worker;
 
 	if (PEAL_LIKELY(bytes <= most) || !k->params.mailboxes)
 		return 0;

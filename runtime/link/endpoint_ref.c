@@ -64,8 +64,9 @@ int peali_link_end_resolve(struct peal_runtime *rt, uint64_t address,
 				  out->kernel->name);
 	out->device = out->kernel->device;
 	out->actor = PEAL_ACTOR_INDEX(address);
-	out->worker = out->pool ? worker_of_pool(out->kernel, out->pool) :
-				  out->kernel->actors[out->actor].worker;
+	out->worker = out->pool ?
+			      worker_of_pool(out->kernel, out->pool) :
+			      out->kernel->actors.entries[out->actor].worker;
 	return 0;
 }
 
@@ -94,7 +95,7 @@ peali_link_end_handler(const struct peali_link_end *end)
 
 	if (end->dead_letters || end->fwd_link)
 		return NULL;
-	return &k->program->handlers[k->actors[end->actor].handler];
+	return &k->program->handlers[k->actors.entries[end->actor].handler];
 }
 
 int peali_link_end_port(struct peal_runtime *rt, struct peali_link_end *from,
@@ -115,15 +116,18 @@ int peali_link_end_port(struct peal_runtime *rt, struct peali_link_end *from,
 		from->worker = port;
 		from->index = PEAL_PORT_DEAD_LETTERS;
 	} else if (from->kernel &&
-		   from->kernel->actors[from->actor].share_ports_with) {
+		   from->kernel->actors.entries[from->actor].share_ports_with) {
 		return peali_fail(
 			PEAL_EINVAL, call,
 			"actor %u of kernel '%s' shares the ports of actor %u: "
 			"connect those",
 			from->actor, from->kernel->name,
-			from->kernel->actors[from->actor].share_ports_with - 1);
+			from->kernel->actors.entries[from->actor]
+					.share_ports_with -
+				1);
 	} else if (from->kernel) {
-		from->index += from->kernel->actors[from->actor].port_base;
+		from->index +=
+			from->kernel->actors.entries[from->actor].port_base;
 	}
 	for (link = rt->links; link; link = link->next)
 		if (link->from.address == from->address &&
@@ -191,7 +195,7 @@ int peali_handler_takes_dead_letters(const struct peal_handler_info *taker,
 void peali_link_end_add_links(const struct peali_link_end *end, int n)
 {
 	if (end->kernel && !end->dead_letters && !end->fwd_link)
-		end->kernel->actors[end->actor].n_links += (uint32_t)n;
+		end->kernel->actors.entries[end->actor].n_links += (uint32_t)n;
 }
 
 int peali_link_end_is_live(const struct peali_link_end *end)

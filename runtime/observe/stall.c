@@ -496,7 +496,7 @@ static struct cause *cycle(struct search *s, const struct worker_look *in)
 		w = step(s, w, &none);
 		crosses |= w && w->kernel != least->kernel;
 	} while (w && w != least && ++n < s->now.n_workers);
-	if (crosses && least->kernel->forward_slots)
+	if (crosses && least->kernel->mailbox.forward_slots)
 		say(c, "; for messages between kernels, more "
 		       "mailbox.forward_slots end the stall");
 	return c;
