@@ -308,14 +308,3 @@ int peali_copy_sync_one(struct peali_peers *peers, struct peali_place to,
 
 	return peali_copy_sync(peers, &move, 1, &order, NULL);
 }
-
-int peal_peer_copy(struct peal_runtime *runtime, int to, uint64_t to_address,
-		   int from, uint64_t from_address, uint64_t bytes)
-{
-	struct peali_peers *peers = peali_peers_of(runtime, "peal_peer_copy");
-	struct peali_place target = { to, to_address };
-	struct peali_place source = { from, from_address };
-
-	return peers ? peali_copy_sync_one(peers, target, source, bytes) :
-		       PEAL_EINVAL;
-}

@@ -529,21 +529,3 @@ void peali_copies_clear(struct peali_peers *peers)
 	while (peers->copies)
 		peal_copy_destroy(peers->copies);
 }
-
-/* ---- public -------------------------------------------------------------- */
-
-int peal_peer_copy_async(struct peal_runtime *runtime, int to,
-			 uint64_t to_address, int from, uint64_t from_address,
-			 uint64_t bytes, struct peal_copy **copy_out)
-{
-	const char *call = "peal_peer_copy_async";
-	struct peali_peers *peers = peali_peers_of(runtime, call);
-	struct peali_place target = { to, to_address };
-	struct peali_place source = { from, from_address };
-
-	if (!peers)
-		return PEAL_EINVAL;
-	if (!copy_out)
-		return peali_fail(PEAL_EINVAL, call, "copy_out is NULL");
-	return peali_copy_submit_one(peers, target, source, bytes, copy_out);
-}

@@ -139,8 +139,8 @@ int peali_range_inside(uint64_t address, uint64_t bytes, uint64_t start,
 void peali_allocations_clear(struct peali_peers *peers);
 
 /*
- * mapping.c. Returns the mapping that contains the range, or NULL. The caller
- * holds `lock`.
+ * peer_mapping.c. Returns the mapping that contains the range, or NULL. The
+ * caller holds `lock`.
  */
 const struct peali_mapping *peali_mapping_find(const struct peali_peers *peers,
 					       int remote, uint64_t address,

@@ -21,7 +21,7 @@
 #include "runtime/compute/graph.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/program.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/name_table.h"

@@ -6,9 +6,9 @@
  * Converts times between the host's clock and the clocks of devices. The
  * host time of Peal is the host's CLOCK_MONOTONIC, in ns. Deadlines are
  * host times. A device has its own clock, with another start and another
- * rate (peal_clock_ns in handlers). peal_kernel_clock reads the relation of
- * both clocks. peal_clock_to_host or peal_clock_to_device then converts a
- * time. Handlers read the host time with peal_host_time_ns.
+ * rate (peal_clock_ns in handlers). peal_kernel_clock (peal/kernel.h) reads
+ * the relation of both clocks. peal_clock_to_host or peal_clock_to_device then
+ * converts a time. Handlers read the host time with peal_host_time_ns.
  */
 
 #include <stdint.h>
@@ -17,8 +17,6 @@
 #include <peal/errors.h>
 
 PEAL_BEGIN_C
-
-struct peal_kernel;
 
 /*
  * For each kernel the runtime keeps a lower and an upper bound of the host's
@@ -39,20 +37,6 @@ struct peal_kernel;
  * @return CLOCK_MONOTONIC in ns.
  */
 uint64_t peal_clock_host_ns(void);
-
-/**
- * Reads the relation of a kernel's device clock to the host's clock.
- *
- * Thread-safe. Does not block.
- *
- * @param kernel    a kernel in any state.
- * @param clock_out filled on success: the bounds after the latest answer of a
- *                  worker.
- * @return 0, or a negative error code:
- * @retval PEAL_EAGAIN  no worker has reported its clock yet.
- * @retval PEAL_EINVAL  an argument is NULL.
- */
-int peal_kernel_clock(struct peal_kernel *kernel, struct peal_clock *clock_out);
 
 /**
  * Converts a time of a device's clock to the host's clock.

@@ -147,5 +147,15 @@ int peal_dead_letter_replay(struct peal_endpoint *endpoint, uint32_t port,
 			    uint64_t to, const struct peal_dead_letter *letter,
 			    uint64_t bytes, int64_t timeout_ns);
 
+/**
+ * Returns the name of a reason: "stopped", "no-actor" and so on.
+ *
+ * Thread-safe and wait-free.
+ *
+ * @param reason enum peal_reason.
+ * @return a static string; "?" for an unknown reason.
+ */
+const char *peal_reason_name(uint32_t reason);
+
 PEAL_END_C
 #endif

@@ -130,5 +130,44 @@ int peal_device_select_all(struct peal_runtime *runtime,
 			   const struct peal_device_filter *filter, int most,
 			   int *devices_out);
 
+/** For peal_device_sync: all devices of the runtime. */
+#define PEAL_ALL_DEVICES (-2)
+
+/**
+ * Waits for a moment at which a device has no message to handle.
+ *
+ * The device is idle when no message for its kernels waits or is in flight: all
+ * are handled or dead. Messages come from links, topics and handlers that tell.
+ * If handlers tell each other for ever, the device is never idle.
+ *
+ * The call also waits for messages of suspended kernels. The call ignores:
+ * - messages for a kernel that has ended.
+ * - messages to endpoints.
+ * - timers that have not fired.
+ * - asks without an answer.
+ *
+ * A link can lack a message for ever if its sending process has died. Such a
+ * link keeps the device busy; destroy the link.
+ *
+ * On a GPU every worker has to confirm the idle state, which takes some
+ * hundredths of a second.
+ *
+ * Thread-safe. Blocks until the device is idle, or until the timeout.
+ *
+ * @param runtime an open runtime.
+ * @param device the index of a device, or PEAL_ALL_DEVICES.
+ * @param timeout_ns ns. 0: only checks, which never succeeds on a GPU; -1: no
+ *     limit.
+ * @return 0, or a negative error code. After 0 the host sees all data that
+ *     handlers had written at the idle moment.
+ * @retval PEAL_EAGAIN  the timeout is 0 and the device is not idle.
+ * @retval PEAL_ETIMEDOUT  the device was never idle. The error text names the
+ *     messages that remain, and the kernel or topic.
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_EINVAL  runtime is NULL.
+ */
+int peal_device_sync(struct peal_runtime *runtime, int device,
+		     int64_t timeout_ns);
+
 PEAL_END_C
 #endif

@@ -228,15 +228,5 @@ int peal_link_list(struct peal_runtime *runtime, struct peal_link **links_out,
  */
 int peal_link_destroy(struct peal_link *link);
 
-/**
- * Returns the name of a reason: "stopped", "no-actor" and so on.
- *
- * Thread-safe and wait-free.
- *
- * @param reason enum peal_reason.
- * @return a static string; "?" for an unknown reason.
- */
-const char *peal_reason_name(uint32_t reason);
-
 PEAL_END_C
 #endif

@@ -4,6 +4,7 @@
 
 #include <stdint.h>
 
+#include <peal/copy.h>
 #include <peal/errors.h>
 
 PEAL_BEGIN_C
@@ -32,34 +33,6 @@ struct peal_runtime;
 
 /** Devices with an entry in a snapshot. Further devices count in `total`. */
 #define PEAL_METRICS_DEVICES 64
-
-/** Source and destination of a copy. */
-enum peal_copy_kind {
-	PEAL_COPY_LOCAL = 0, /* within one device */
-	PEAL_COPY_DEVICES = 1, /* device to device, directly */
-	PEAL_COPY_STAGED = 2, /* device to device, through host buffers */
-	PEAL_COPY_FROM_HOST = 3, /* host memory to device */
-	PEAL_COPY_TO_HOST = 4, /* device to host memory */
-	PEAL_COPY_HOST = 5, /* within host memory */
-	PEAL_COPY_KINDS = 6
-};
-
-/**
- * Copies by peal_peer_copy, peal_transfer_run, buffers and all their callers.
- *
- * Copies of one call with ranges adjacent on both sides count as one.
- */
-struct peal_copy_counts {
-	uint64_t copies; /* completed copies */
-	uint64_t bytes; /* copied bytes, also of failed copies */
-	/*
-	 * Sum of durations in ns, without the time in a queue. Concurrent
-	 * calls each add their durations. Copies of one call between the same
-	 * two places have one duration.
-	 */
-	uint64_t ns;
-	uint64_t failed; /* failed or cancelled copies */
-};
 
 /** Messages of links. */
 struct peal_traffic {
@@ -206,16 +179,6 @@ double peal_metrics_imbalance(const struct peal_metrics *metrics);
  * @return bytes per second; 0 if `counts` is NULL or has no copies.
  */
 uint64_t peal_metrics_bandwidth(const struct peal_copy_counts *counts);
-
-/**
- * Returns the name of a kind: "local", "devices", "staged", "from host", ...
- *
- * Thread-safe, wait-free.
- *
- * @param kind enum peal_copy_kind.
- * @return a static string; "?" for any other number.
- */
-const char *peal_copy_kind_name(uint32_t kind);
 
 /**
  * Returns the name of a kind of wait: "kernel", "copy", "collective", ...

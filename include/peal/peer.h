@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <peal/copy.h>
 #include <peal/errors.h>
 #include <peal/topology.h>
 
@@ -17,13 +18,11 @@ PEAL_BEGIN_C
  * `to`. Ask for access by peal_peer_can_access. Enable it by peal_peer_enable
  * for all memory, or by peal_peer_map for one range. Disable or unmap once per
  * call. Copies need no enabled pair: peal_peer_copy blocks, and
- * peal_peer_copy_async needs peal_copy_wait and peal_copy_destroy.
+ * peal_peer_copy_async needs peal_copy_wait and peal_copy_destroy
+ * (peal/copy.h).
  */
 
 struct peal_runtime;
-
-/** A copy in the background. The caller frees it by peal_copy_destroy. */
-struct peal_copy;
 
 /** Capabilities of an ordered pair of devices. */
 struct peal_peer_capability {
@@ -187,47 +186,6 @@ int peal_peer_copy(struct peal_runtime *runtime, int to, uint64_t to_address,
 int peal_peer_copy_async(struct peal_runtime *runtime, int to,
 			 uint64_t to_address, int from, uint64_t from_address,
 			 uint64_t bytes, struct peal_copy **copy_out);
-
-/**
- * Waits for the end of a copy.
- *
- * Thread-safe: several threads may wait for one copy.
- *
- * @param copy       of peal_peer_copy_async or peal_transfer_start.
- * @param timeout_ns longest wait in ns; 0: check only; negative: no limit.
- * @return 0 the copy is complete, or a negative error code:
- * @retval PEAL_EINVAL     the copy is NULL.
- * @retval PEAL_ETIMEDOUT  the copy has not ended in time.
- * @retval PEAL_ECANCELED  the copy was cancelled before its end. Bytes that it
- *                         had written stay written.
- * @retval PEAL_ENOPEER    the options of peal_transfer_start allow no route.
- * @retval PEAL_ENOMEM     no pinned host memory to stage the copy.
- * @retval PEAL_EDRIVER    a driver call failed. Some bytes may be copied.
- */
-int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns);
-
-/**
- * Asks a copy to end early.
- *
- * The copy may still complete: peal_copy_wait then returns 0.
- *
- * Thread-safe. Does not wait for the end of the copy.
- *
- * @param copy of peal_peer_copy_async or peal_transfer_start.
- * @return 0, or a negative error code:
- * @retval PEAL_EINVAL  the copy is NULL.
- */
-int peal_copy_cancel(struct peal_copy *copy);
-
-/**
- * Waits for the end of a copy and frees it.
- *
- * Blocks without a time limit. No other call on this copy may run at the same
- * time or later.
- *
- * @param copy of peal_peer_copy_async or peal_transfer_start; NULL: no-op.
- */
-void peal_copy_destroy(struct peal_copy *copy);
 
 /**
  * Returns the capabilities of an ordered pair of devices.

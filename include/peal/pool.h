@@ -33,7 +33,7 @@ struct peal_runtime;
  * Queues. A pool has one work queue for each worker of the kernel. A worker
  * puts messages into its own queue. A member's worker takes from its own queue
  * first. A worker with an empty queue steals from the other queues
- * (include/peal/device/steal.h). One member handles each message, once. The
+ * (include/peal/device/work_set.h). One member handles each message, once. The
  * order of the messages is not specified.
  *
  * Links. A pool receives messages by links, but sends none. A link to a pool

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include <peal/buffer.h>
+#include <peal/copy.h>
 #include <peal/errors.h>
 #include <peal/peer.h>
 #include <peal/topology.h>
@@ -71,23 +72,6 @@ struct peal_transfer_options {
 	uint64_t chunk_bytes;
 };
 
-/** The result of a transfer. */
-struct peal_copy_result {
-	/* The slowest route of all copies: local, peer, mapped-host, staged. */
-	enum peal_route route;
-	uint32_t n_copies; /* requested copies, with adjacent ones merged */
-	uint64_t bytes; /* bytes copied, also by a cancelled transfer */
-	uint64_t staged_bytes; /* part of `bytes` by the staged route */
-	uint64_t chunks; /* chunks of the staged bytes */
-	uint64_t nanoseconds; /* from the start of the first copy to the end */
-};
-
-/** The progress of a transfer. */
-struct peal_copy_progress {
-	uint64_t bytes; /* bytes of all copies */
-	uint64_t done_bytes; /* bytes copied so far */
-};
-
 /** Copies from one place to another since the runtime was opened. */
 struct peal_transfer_counts {
 	uint64_t copies; /* completed copies, counted as n_copies */
@@ -135,7 +119,7 @@ int peal_transfer_run(struct peal_runtime *runtime,
 /**
  * Starts copies of ranges of buffers and returns.
  *
- * peal_copy_wait, peal_copy_cancel and peal_copy_destroy of peal/peer.h accept
+ * peal_copy_wait, peal_copy_cancel and peal_copy_destroy of peal/copy.h accept
  * the copy. The caller keeps the buffers until the copy has ended.
  *
  * Copies to one destination, a device or the host, run one after another in the
@@ -160,38 +144,6 @@ int peal_transfer_start(struct peal_runtime *runtime,
 			const struct peal_transfer *transfers, uint32_t n,
 			const struct peal_transfer_options *options,
 			struct peal_copy **copy_out);
-
-/**
- * Reads the progress of a copy.
- *
- * The progress of staged copies grows by chunks. The progress of other copies
- * grows in steps of up to 8 MiB.
- *
- * Thread-safe and wait-free.
- *
- * @param copy made by peal_transfer_start or peal_peer_copy_async.
- * @param progress_out filled on success.
- * @return 0, or a negative error code:
- * @retval PEAL_EINVAL  an argument is NULL.
- */
-int peal_copy_progress(const struct peal_copy *copy,
-		       struct peal_copy_progress *progress_out);
-
-/**
- * Reads the result of a copy that has ended.
- *
- * A cancelled or failed copy has a result too: the part that was done.
- *
- * Thread-safe and wait-free.
- *
- * @param copy made by peal_transfer_start or peal_peer_copy_async.
- * @param result_out filled on success.
- * @return 0, or a negative error code:
- * @retval PEAL_EAGAIN  the copy has not ended yet.
- * @retval PEAL_EINVAL  an argument is NULL.
- */
-int peal_copy_result(const struct peal_copy *copy,
-		     struct peal_copy_result *result_out);
 
 /**
  * Reads the counters of copies from one place to another.

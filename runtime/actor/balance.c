@@ -13,7 +13,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/record.h"
 #include "runtime/link/link.h"

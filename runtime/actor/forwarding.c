@@ -14,12 +14,12 @@
 #include <string.h>
 
 #include "queues/publication.h"
-#include "runtime/actor/migrate.h"
+#include "runtime/actor/migration.h"
 #include "runtime/actor/slots.h"
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/record.h"
 #include "runtime/link/endpoint_ref.h"

@@ -16,7 +16,7 @@
 #include "runtime/device/backend.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/address.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/record.h"
 #include "runtime/link/endpoint.h"

@@ -15,7 +15,7 @@
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/address.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/name_table.h"
 #include "runtime/kernel/record.h"

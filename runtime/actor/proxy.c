@@ -10,12 +10,12 @@
 #include <peal/proxy.h>
 
 #include "runtime/actor/forwarding.h"
-#include "runtime/actor/retire.h"
+#include "runtime/actor/actor_retire.h"
 #include "runtime/actor/slots.h"
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/record.h"
 #include "runtime/link/link.h"

@@ -12,7 +12,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/runtime.h"
 

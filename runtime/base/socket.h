@@ -8,7 +8,7 @@
 #include <sys/un.h>
 
 /* Sockets of the abstract namespace, for processes of one machine.
- * peal_stall_report_pid and process groups (process.h) use them. */
+ * peal_stall_report_pid and process groups (process_group.h) use them. */
 
 /* Makes the address of a socket from a name. Returns the length of the address.
  * A name that is too long is cut. */

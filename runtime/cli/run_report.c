@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+#include <peal/dead_letter.h>
+
 static const struct peali_column summary_columns[] = {
 	{ "pipeline", "pipeline", 0 },
 	{ "verified", "verified bit for bit", 0 },

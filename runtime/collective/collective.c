@@ -9,7 +9,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
 #include "runtime/collective/communicator.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
 
 #define START "peal_collective_start"

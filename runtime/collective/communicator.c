@@ -14,7 +14,7 @@
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/memory_block.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 
 #define CALL "peal_comm_create"
 #define SLICE_BYTES (256u << 10)

@@ -12,7 +12,7 @@
  * Internals of groups, the communicators of peal/communicator.h:
  *
  *	communicator.c		makes and destroys groups
- *	process_group.c	makes groups with members in several processes
+ *	communicator_group.c	makes groups with members in several processes
  *	collective.c	runs collectives
  *
  * One thread at a time uses a group, except for peal_comm_info.

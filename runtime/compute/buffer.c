@@ -36,26 +36,6 @@ struct peal_buffer {
 	uint32_t n_peers; /* devices with a view in `seen` */
 };
 
-/** The memory that buffers use on one device or on the host. */
-struct account {
-	uint64_t limit; /* bytes; 0: no limit */
-	uint64_t bytes;
-	uint32_t n_buffers;
-};
-
-struct peali_buffers {
-	pthread_mutex_t lock; /* guards all below, and `seen` of buffers */
-	struct peal_buffer *first, *last;
-	uint32_t n;
-	struct account *account; /* one per device, then the host's */
-};
-
-static struct account *account_of(struct peal_runtime *rt, int device)
-{
-	return &rt->buffers->account[device == PEALI_HOST ? rt->devices.n :
-							    device];
-}
-
 int peali_buffers_open(struct peal_runtime *rt)
 {
 	struct peali_buffers *buffers = calloc(1, sizeof(*buffers));
@@ -133,70 +113,6 @@ void peali_buffers_close(struct peal_runtime *rt,
 	rt->buffers = NULL;
 }
 
-/* ---- memory -------------------------------------------------------------- */
-
-/*
- * Returns the size of the largest possible buffer, in bytes, within the limit.
- * Also returns the device's free memory, with zeros after an error. The caller
- * holds the lock.
- */
-static uint64_t space_of(struct peal_runtime *rt, int device,
-			 struct peali_heap_usage *usage)
-{
-	const struct account *a = account_of(rt, device);
-	uint64_t left = UINT64_MAX;
-
-	if (peali_devices_usage(&rt->devices, device, usage) < 0)
-		memset(usage, 0, sizeof(*usage));
-	if (a->limit)
-		left = a->limit > a->bytes ? a->limit - a->bytes : 0;
-	return usage->fits < left ? usage->fits : left;
-}
-
-int peal_memory_info(struct peal_runtime *runtime, int device,
-		     struct peal_memory_info *info_out)
-{
-	const char *call = "peal_memory_info";
-	struct peal_memory_info info = { 0 };
-	const struct account *a;
-	struct peali_heap_usage usage;
-	int r;
-
-	if (!runtime || !info_out)
-		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
-	r = peali_devices_check_place(&runtime->devices, device, call);
-	if (r < 0)
-		return r;
-	pthread_mutex_lock(&runtime->buffers->lock);
-	info.largest_buffer_bytes = space_of(runtime, device, &usage);
-	a = account_of(runtime, device);
-	info.limit_bytes = a->limit;
-	info.buffer_bytes = a->bytes;
-	info.n_buffers = a->n_buffers;
-	pthread_mutex_unlock(&runtime->buffers->lock);
-	info.total_bytes = usage.total;
-	info.free_bytes = usage.free;
-	info.largest_bytes = usage.largest;
-	*info_out = info;
-	return 0;
-}
-
-int peal_memory_limit(struct peal_runtime *runtime, int device, uint64_t bytes)
-{
-	const char *call = "peal_memory_limit";
-	int r;
-
-	if (!runtime)
-		return peali_fail(PEAL_EINVAL, call, "runtime is NULL");
-	r = peali_devices_check_place(&runtime->devices, device, call);
-	if (r < 0)
-		return r;
-	pthread_mutex_lock(&runtime->buffers->lock);
-	account_of(runtime, device)->limit = bytes;
-	pthread_mutex_unlock(&runtime->buffers->lock);
-	return 0;
-}
-
 /* Appends to a text of `size` bytes, and cuts the rest off. */
 static void __attribute__((format(printf, 4, 5)))
 append(char *text, size_t size, size_t *used, const char *format, ...)
@@ -228,7 +144,7 @@ static void list_free(struct peal_runtime *rt, const struct peal_buffer *b,
 	for (i = PEALI_HOST; i < rt->devices.n; i++) {
 		if (i == b->owner)
 			continue;
-		bytes = space_of(rt, i, &usage);
+		bytes = peali_memory_space(rt, i, &usage);
 		if (bytes < b->bytes)
 			continue;
 		if (i == PEALI_HOST)
@@ -250,11 +166,12 @@ static void list_free(struct peal_runtime *rt, const struct peal_buffer *b,
 static int no_space(struct peal_runtime *rt, const struct peal_buffer *b,
 		    int code)
 {
-	const struct account *a = account_of(rt, b->owner);
+	const struct peali_memory_account *a =
+		peali_memory_account_of(rt, b->owner);
 	char place[24], rooms[96], limit[64] = "";
 	struct peali_heap_usage usage;
 
-	space_of(rt, b->owner, &usage);
+	peali_memory_space(rt, b->owner, &usage);
 	list_free(rt, b, rooms, sizeof(rooms));
 	if (code == PEAL_ENOSPC)
 		snprintf(limit, sizeof(limit),
@@ -366,7 +283,7 @@ static struct peal_buffer *new_buffer(struct peal_runtime *rt,
 static int take(struct peal_runtime *rt, struct peal_buffer *b)
 {
 	struct peali_buffers *buffers = rt->buffers;
-	struct account *a = account_of(rt, b->owner);
+	struct peali_memory_account *a = peali_memory_account_of(rt, b->owner);
 	int r;
 
 	if (a->limit && (a->bytes > a->limit || b->bytes > a->limit - a->bytes))
@@ -419,7 +336,8 @@ int peal_buffer_create(struct peal_runtime *runtime,
 /* Removes a buffer from the list. The caller holds the lock. */
 static void take_off(struct peali_buffers *buffers, struct peal_buffer *b)
 {
-	struct account *a = account_of(b->rt, b->owner);
+	struct peali_memory_account *a =
+		peali_memory_account_of(b->rt, b->owner);
 
 	if (b->previous)
 		b->previous->next = b->next;

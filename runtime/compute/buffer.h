@@ -2,10 +2,28 @@
 #ifndef PEALI_COMPUTE_BUFFER_H
 #define PEALI_COMPUTE_BUFFER_H
 
+#include <pthread.h>
+
 #include <peal/buffer.h>
+#include "runtime/device/devices.h"
 #include "runtime/runtime.h"
 
-/* Buffers. */
+/* Buffers, and the accounts of their memory. */
+
+/** The memory that buffers use on one device or on the host. */
+struct peali_memory_account {
+	uint64_t limit; /* bytes; 0: no limit */
+	uint64_t bytes;
+	uint32_t n_buffers;
+};
+
+struct peali_buffers {
+	pthread_mutex_t lock; /* guards all below, and `seen` of buffers */
+	struct peal_buffer *first, *last;
+	uint32_t n;
+	struct peali_memory_account
+		*account; /* one per device, then the host's */
+};
 
 int peali_buffers_open(struct peal_runtime *rt);
 uint32_t peali_buffers_count(const struct peal_runtime *rt);
@@ -18,5 +36,17 @@ void peali_buffers_close(struct peal_runtime *rt,
 int peali_range_place(struct peal_range range, const char *call,
 		      struct peal_runtime **rt_out,
 		      struct peali_place *place_out);
+
+/* ---- memory.c ------------------------------------------------------------ */
+
+struct peali_memory_account *peali_memory_account_of(struct peal_runtime *rt,
+						     int device);
+/*
+ * Returns the size of the largest possible buffer, in bytes, within the limit.
+ * Also returns the device's free memory, with zeros after an error. The caller
+ * holds the lock.
+ */
+uint64_t peali_memory_space(struct peal_runtime *rt, int device,
+			    struct peali_heap_usage *usage);
 
 #endif

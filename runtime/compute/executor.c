@@ -10,7 +10,7 @@
 #include "runtime/compute/task.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/program.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 
 #define CREATE "peal_executor_create"
 #define DESTROY "peal_executor_destroy"

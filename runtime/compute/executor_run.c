@@ -7,7 +7,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/executor.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 
 #define START "peal_executor_start"
 #define WAIT "peal_executor_wait"

@@ -12,7 +12,7 @@
 #include "runtime/compute/task.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/program.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/link/endpoint_ref.h"
 

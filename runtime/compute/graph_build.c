@@ -10,7 +10,7 @@
 #include "runtime/base/wait.h"
 #include "runtime/compute/graph.h"
 #include "runtime/compute/task.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 
 #define TASK_SLOTS 64 /* of a pool; of a link for reports to a scheduler */
 #define MAIL_SLOTS 16

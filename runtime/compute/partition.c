@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Partitions: computes which elements belong to which part. scatter.c copies
- * elements accordingly.
+ * Partitions: computes which elements belong to which part.
+ * partition_scatter.c copies elements accordingly.
  */
 #include <string.h>
 

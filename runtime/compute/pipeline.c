@@ -11,7 +11,7 @@
 #include "runtime/device/devices.h"
 #include "runtime/device/program.h"
 #include "runtime/kernel/busy_times.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/link/link.h"
 

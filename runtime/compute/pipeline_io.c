@@ -3,7 +3,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/pipeline.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/link_counts.h"
 #include "runtime/link/link.h"

@@ -11,7 +11,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/socket.h"
 #include "runtime/base/wait.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 #include "runtime/ipc/rendezvous.h"
 
 #define CALL "peal_process_group_join"

@@ -15,7 +15,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/socket.h"
 #include "runtime/base/wait.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 #include "runtime/ipc/rendezvous.h"
 
 #define BURST 64 /* records read from a peer in a row */

@@ -14,7 +14,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
 #include "runtime/device/memory_block.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 
 #define CALL "peal_process_connect"
 #define SEALS (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)

@@ -22,7 +22,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/range_alloc.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 
 #define CALL "peal_process_group_join"
 #define LOOK_MS 20 /* ms of one wait for a record */

@@ -236,18 +236,3 @@ void peali_clock_begin(struct peal_kernel *k)
 	}
 	peali_clock_tick(k); /* publishes the bounds of the last round */
 }
-
-int peal_kernel_clock(struct peal_kernel *k, struct peal_clock *clock_out)
-{
-	int known;
-
-	if (!k || !clock_out)
-		return peali_fail(PEAL_EINVAL, "peal_kernel_clock",
-				  "an argument is NULL");
-	pthread_mutex_lock(&k->clock.lock);
-	known = k->clock.known;
-	if (known)
-		*clock_out = k->clock.bounds;
-	pthread_mutex_unlock(&k->clock.lock);
-	return known ? 0 : PEAL_EAGAIN;
-}

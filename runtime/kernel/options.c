@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Options of a kernel: defaults and ranges. launch.c checks the limits of the
- * device. Files of single features, such as timer.c, check further rules.
+ * Options of a kernel: defaults and ranges. kernel_launch.c checks the limits
+ * of the device. Files of single features, such as timer.c, check further rules.
  */
 
 #include <peal/abi/monitor.h>

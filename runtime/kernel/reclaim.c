@@ -19,7 +19,7 @@
  * The status of a worker tells that it is dead, never a timeout. The host waits
  * for a worker that is slow or in a long handler.
  */
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/runtime.h"
 

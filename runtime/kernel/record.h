@@ -18,7 +18,7 @@ struct peali_actor {
 	uint32_t n_links; /* links of it, and actors that share its ports */
 	uint32_t pool; /* 1 + the index of its pool; 0: none */
 	uint32_t generation; /* earlier actors of this entry, modulo 255 */
-	/* 1 + the next and the previous entry of the actor, see migrate.c.
+	/* 1 + the next and the previous entry of the actor, see migration.c.
 	 * PEALI_ELSEWHERE: in another kernel; 0: none. */
 	uint32_t moved_to, moved_from;
 	/* While the worker has not answered a migration: 1 + the next entry, or

@@ -21,7 +21,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/clock.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/link/inflight.h"

@@ -19,6 +19,17 @@
 
 #define CALL "peal_dead_letter_connect"
 
+const char *peal_reason_name(uint32_t reason)
+{
+	static const char *const names[PEAL_REASON_COUNT] = {
+		"stopped", "no-actor", "handler",   "protocol",
+		"closed",  "late",     "too-long",  "down",
+		"expired", "full",     "duplicate",
+	};
+
+	return reason < PEAL_REASON_COUNT ? names[reason] : "?";
+}
+
 uint64_t peal_dead_letter_address(const struct peal_kernel *k)
 {
 	return k ? k->params.address | PEALI_ADDRESS_DEAD_LETTERS : 0;

@@ -7,7 +7,7 @@
 #include "runtime/base/error.h"
 #include "runtime/device/backend.h"
 #include "runtime/kernel/address.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/record.h"
 #include "runtime/link/dead_letter.h"

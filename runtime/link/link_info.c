@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/endpoint_ref.h"
@@ -12,17 +12,6 @@
 #include "runtime/link/stager.h"
 #include "runtime/link/topic.h"
 #include "runtime/runtime.h"
-
-const char *peal_reason_name(uint32_t reason)
-{
-	static const char *const names[PEAL_REASON_COUNT] = {
-		"stopped", "no-actor", "handler",   "protocol",
-		"closed",  "late",     "too-long",  "down",
-		"expired", "full",     "duplicate",
-	};
-
-	return reason < PEAL_REASON_COUNT ? names[reason] : "?";
-}
 
 /* Maximum number of reads until the sender's count must have caught up. */
 #define COUNT_LOOKS 100000

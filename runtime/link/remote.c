@@ -12,7 +12,7 @@
 
 #include "queues/ring.h"
 #include "runtime/device/memory_block.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/link.h"
 

@@ -2,7 +2,7 @@
 #ifndef PEALI_REMOTE_H
 #define PEALI_REMOTE_H
 
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 
 /*
  * Remote links: links with one end in another process, the peer. The functions

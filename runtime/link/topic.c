@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Topics: creation, memory and counters. See subscribe.c for their ends. */
+/* Topics: creation, memory and counters. Their ends: topic_subscribe.c. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #include "p2p/peer.h"
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/link/link.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <peal/device/abandon.h>
+#include <peal/device/work_abandon.h>
 #include <peal/device/work_consumer.h>
 
 #include "c11_model/instances.h"

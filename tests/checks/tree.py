@@ -74,3 +74,37 @@ def code_only(text, strings=False):
 
 def line_of(text, offset):
     return text.count("\n", 0, offset) + 1
+
+
+COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.S)
+DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\n\\]|\\.|\\\n)*", re.M | re.S)
+EXTERN_C = re.compile(r'extern\s+"C"\s*\{|\bPEAL_(?:BEGIN|END)_C\b'
+                      r"|\bPEALI_NAMESAKES_(?:BEGIN|END)\b")
+# A declaration or definition at depth 0: its words, its name, its bracket.
+FUNCTION = re.compile(r"^([A-Za-z_][\w \t\n\*]*?[\s\*])(peali?_\w+)\s*\(", re.M)
+
+
+def blank(text, pattern):
+    return pattern.sub(lambda m: re.sub(r"[^\n]", " ", m.group(0)), text)
+
+
+def top_level(text):
+    """Returns the text with blanks for everything inside braces."""
+    out, depth = [], 0
+    for char in text:
+        if char == "}":
+            depth = max(0, depth - 1)
+        out.append(char if depth == 0 or char == "\n" else " ")
+        if char == "{":
+            depth += 1
+    return "".join(out)
+
+
+def functions(text):
+    """Yields (offset of the declaration, its words, its name)."""
+    code = blank(text, COMMENT)
+    code = blank(code, EXTERN_C)
+    code = top_level(blank(code, DIRECTIVE))
+    for match in FUNCTION.finditer(code):
+        if not match.group(1).startswith("typedef"):
+            yield match.start(), match.group(1), match.group(2)

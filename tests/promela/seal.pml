@@ -7,7 +7,7 @@
  * - The hand-over ends.
  *
  *	host		peal_link_set_route, begin, tell_ends, finish_old
- *			(handover.c), peali_route_path_make, peali_route_path_free (route_alloc.c)
+ *			(link_handover.c), peali_route_path_make, peali_route_path_free (route_alloc.c)
  *	sender		peali_control_port, peali_switch (control.h),
  *			peali_port_fits (poll_inputs.h), peal_link_push_mark
  *	receiver	peali_control_input, peali_input_poll,

@@ -2,7 +2,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
-#include <peal/device/abandon.h>
+#include <peal/device/work_abandon.h>
 
 #include "front.h"
 #include "runtime/base/idle.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress quick */
-#include <peal/device/steal.h>
+#include <peal/device/work_set.h>
 
 #include "stress.h"
 #include "work_pool.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: stress quick */
-#include <peal/device/steal.h>
+#include <peal/device/work_set.h>
 
 #include "identity_many.h"
 #include "stress.h"

@@ -4,7 +4,7 @@
 
 /* A work queue in plain memory, with the state of both its sides. */
 
-#include <peal/device/abandon.h>
+#include <peal/device/work_abandon.h>
 #include <peal/device/work_consumer.h>
 
 #include "identity.h"

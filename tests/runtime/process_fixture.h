@@ -11,7 +11,7 @@
 #include <peal/process_group.h>
 
 #include "runtime/harness.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 
 /*
  * Runs the processes of a process group for a test. The test forks them before

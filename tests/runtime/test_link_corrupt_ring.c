@@ -10,7 +10,7 @@
 
 #include "runtime/device/memory_block.h"
 #include "runtime/harness.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/link/link.h"
 #include "runtime/link/stager.h"
 #include "runtime/runtime.h"

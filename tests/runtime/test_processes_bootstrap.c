@@ -9,7 +9,7 @@
 #include <sys/un.h>
 
 #include "runtime/process_fixture.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 #include "runtime/base/socket.h"
 
 #define ID "0123456789abcdef0123456789abcdef"

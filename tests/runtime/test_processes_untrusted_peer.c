@@ -11,7 +11,7 @@
 #include <peal/device/link_consumer.h>
 #include "runtime/process_fixture.h"
 #include "runtime/short_timeout.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/link.h"
 

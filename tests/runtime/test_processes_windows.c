@@ -11,7 +11,7 @@
 
 #include "runtime/process_fixture.h"
 #include "runtime/both_lanes.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 #include "runtime/base/socket.h"
 
 #define N IDENTITY_COUNT(20000)

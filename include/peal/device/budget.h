@@ -4,6 +4,7 @@
 
 #include <peal/device/impl/loop/control.h>
 #include <peal/device/lanes.h>
+#include <peal/device/message.h>
 
 /*
  * Budgets. A handler that may run long calls peal_budget_check in its loop:

@@ -8,6 +8,7 @@
 #include <peal/device/deadline.h>
 #include <peal/device/hlc.h>
 #include <peal/device/impl/loop/loop.h>
+#include <peal/device/message.h>
 #include <peal/device/monitor.h>
 #include <peal/device/dedup.h>
 #include <peal/device/barrier.h>

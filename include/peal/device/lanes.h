@@ -5,8 +5,8 @@
 #include <peal/device/impl/worker/mail.h>
 
 /*
- * Lanes, and the message being handled. All lanes of a worker run the handler
- * together. Handlers use loops in lane-stride style, for any number of lanes:
+ * Lanes. All lanes of a worker run the handler together. Handlers use loops in
+ * lane-stride style, for any number of lanes:
  *
  *	for (i = peal_lane(w); i < n; i += peal_lanes(w)) ...
  *
@@ -14,8 +14,6 @@
  * arguments except `value` and `condition`. Every lane gets the same result.
  * Any lane may call any other function.
  */
-
-/* ---- lanes --------------------------------------------------------------- */
 
 /** Returns the calling lane, 0..peal_lanes - 1. */
 static PEAL_DEV PEAL_INLINE uint32_t peal_lane(const struct peal_worker *w)
@@ -176,72 +174,6 @@ peal_copy_lanes(const struct peal_worker *w, void *to, const void *from,
 	for (i = words * 8 + peal_lane(w); i < n; i += peal_lanes(w))
 		out[i] = in[i];
 	peal_sync(w);
-}
-
-/* ---- the message being handled ------------------------------------------- */
-
-/** Returns the payload, aligned to 8. It is valid until the handler returns. */
-static PEAL_DEV PEAL_INLINE const void *peal_data(const struct peal_worker *w)
-{
-	return (const uint8_t *)w->message.data +
-	       peali_message_prefix(&w->message);
-}
-
-/** Returns the length of the payload in bytes. */
-static PEAL_DEV PEAL_INLINE uint64_t peal_length(const struct peal_worker *w)
-{
-	return w->message.length - peali_message_prefix(&w->message);
-}
-
-/** Returns the type of the message, as the sender has given it. */
-static PEAL_DEV PEAL_INLINE uint16_t peal_type(const struct peal_worker *w)
-{
-	return w->message.header.type;
-}
-
-/** Returns the dead letter if the message is one, else 0. The kept bytes of the
- * dead message follow the struct. See peal/dead_letter.h. */
-static PEAL_DEV PEAL_INLINE const struct peal_dead_letter *
-peal_dead_letter_current(const struct peal_worker *w)
-{
-	return w->message.header.flags & PEAL_FLAG_DEAD_LETTER &&
-			       w->message.length >=
-				       sizeof(struct peal_dead_letter) ?
-		       (const struct peal_dead_letter *)w->message.data :
-		       0;
-}
-
-/**
- * Returns the number of messages that the running actor missed just before this
- * message, because its topic has overwritten them. 0: none, or the message is
- * not of a topic.
- */
-static PEAL_DEV PEAL_INLINE uint64_t peal_missed(const struct peal_worker *w)
-{
-	const struct peal_input *in = &w->inputs[w->message.input];
-
-	if (w->message.input >= w->params->max_inputs ||
-	    in->link.state != PEALI_STATE_TOPIC)
-		return 0;
-	return in->topic->got.missed;
-}
-
-/** Returns the running actor's state. The caller casts it. */
-static PEAL_DEV PEAL_INLINE void *peal_state(const struct peal_worker *w)
-{
-	return (void *)(uintptr_t)w->actor->state;
-}
-
-/** Returns the running actor's number, the low half of its address. */
-static PEAL_DEV PEAL_INLINE uint32_t peal_self(const struct peal_worker *w)
-{
-	return w->message.header.actor;
-}
-
-/** Returns 1 if the kernel is being aborted: a long handler should return. */
-static PEAL_DEV PEAL_INLINE int peal_aborting(const struct peal_worker *w)
-{
-	return peal_load_relaxed_sys(&w->control->stop) == PEAL_STOP_ABORT;
 }
 
 #endif

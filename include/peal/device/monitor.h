@@ -4,6 +4,7 @@
 
 #include <peal/abi/monitor.h>
 #include <peal/device/impl/worker/actor_resolve.h>
+#include <peal/device/message.h>
 
 /*
  * Monitors: a handler gets a message when another actor of its kernel ends. See

@@ -4,6 +4,7 @@
 
 #include <peal/device/emit.h>
 #include <peal/device/impl/worker/mailbox_put_word.h>
+#include <peal/device/message.h>
 
 /*
  * Replies to the requests of peal/request.h. A request is a message with a

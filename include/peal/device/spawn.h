@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_SPAWN_H
 
 #include <peal/device/lifecycle.h>
+#include <peal/device/message.h>
 
 /*
  * Handlers spawn actors on their own worker. The kernel needs the option

@@ -5,7 +5,7 @@
 #include <peal/device/link_consumer.h>
 #include <peal/device/mailbox.h>
 #include <peal/device/link_producer.h>
-#include <peal/device/steal.h>
+#include <peal/device/work_set.h>
 #include <peal/device/topic_subscriber.h>
 
 /*

@@ -9,7 +9,7 @@
 /*
  * The work queue: many producers, many consumers. One consumer gets each
  * message. Consumers use work_claim.h and work_consumer.h. Sets of queues are
- * in steal.h, and the end of producers is in abandon.h.
+ * in work_set.h, and the end of producers is in work_abandon.h.
  *
  * A producer leases slots, then takes tickets:
  *

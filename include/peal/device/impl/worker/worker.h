@@ -7,7 +7,7 @@
 #include <peal/device/impl/queue/admission.h>
 #include <peal/device/impl/queue/publish.h>
 #include <peal/device/impl/base/slow.h>
-#include <peal/device/steal.h>
+#include <peal/device/work_set.h>
 #include <peal/device/impl/queue/subscribe.h>
 #include <peal/device/impl/worker/timer_table.h>
 

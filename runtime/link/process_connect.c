@@ -12,7 +12,7 @@
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/memory_block.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 #include "runtime/kernel/address.h"
 #include "runtime/link/endpoint_ref.h"
 #include "runtime/link/link.h"

@@ -3,7 +3,7 @@
  * Limits of mailboxes: reserves limits for actors and reads their counters. The
  * workers enforce the limits (include/peal/device/impl/worker/limit.h).
  */
-#include "runtime/actor/mailbox_limit.h"
+#include "runtime/actor/actor_mailbox.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 #include "runtime/base/error.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/address.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/record.h"
 #include "runtime/runtime.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PEALI_ACTOR_MAILBOX_LIMIT_H
-#define PEALI_ACTOR_MAILBOX_LIMIT_H
+#ifndef PEALI_ACTOR_MAILBOX_H
+#define PEALI_ACTOR_MAILBOX_H
 
 #include "runtime/runtime.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PEALI_PROCESS_H
-#define PEALI_PROCESS_H
+#ifndef PEALI_PROCESS_GROUP_H
+#define PEALI_PROCESS_GROUP_H
 
 #include <pthread.h>
 #include <stdatomic.h>

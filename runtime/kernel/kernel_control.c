@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Control of a kernel that runs: its state, suspend, drain, stop, abort. */
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -662,44 +662,5 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 	for (i = 0; i < k->params.n_workers; i++)
 		info_out->mailbox_sends +=
 			peal_load_relaxed_sys(&k->status[i].mailbox_sends);
-	return 0;
-}
-
-int peal_worker_info(struct peal_kernel *k, uint32_t worker,
-		     struct peal_worker_info *info_out)
-{
-	const struct peal_worker_status *s;
-	uint64_t moved, blocked, inflight;
-
-	if (!k || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_worker_info",
-				  "an argument is NULL");
-	if (worker >= k->params.n_workers)
-		return peali_fail(PEAL_ENOENT, "peal_worker_info",
-				  "no worker %u in kernel '%s': it has %u",
-				  worker, k->name, k->params.n_workers);
-	s = &k->status[worker];
-	memset(info_out, 0, sizeof(*info_out));
-	info_out->phase = peal_load_acquire_sys(&s->phase);
-	info_out->heartbeat = peal_load_relaxed_sys(&s->heartbeat);
-	info_out->handled = peal_load_relaxed_sys(&s->handled);
-	info_out->emitted = peal_load_relaxed_sys(&s->emitted);
-	info_out->mailbox_sends = peal_load_relaxed_sys(&s->mailbox_sends);
-	info_out->mailbox_done = peal_load_relaxed_sys(&s->mailbox_done);
-	info_out->mailbox_dead = peal_load_relaxed_sys(&s->mailbox_dead);
-	info_out->failed = peal_load_relaxed_sys(&s->failed);
-	info_out->idle_turns = peal_load_relaxed_sys(&s->idle_turns);
-	inflight = peal_load_relaxed_sys(&s->inflight);
-	info_out->actor = inflight ? (int64_t)PEAL_INFLIGHT_ACTOR(inflight) :
-				     -1;
-	blocked = peal_load_relaxed_sys(&s->blocked);
-	info_out->blocked_port = (int64_t)(blocked & 0xffff) - 1;
-	info_out->blocked_actor = blocked ? (int64_t)(blocked >> 32) : -1;
-	info_out->result = -(int)peal_load_relaxed_sys(&s->result);
-	peali_timers_add(k, worker, &info_out->timers);
-	peali_asks_add(k, worker, &info_out->asks);
-	moved = atomic_load(&k->workers[worker].beat_moved_ns);
-	if (moved && info_out->phase < PEAL_WORKER_STOPPED)
-		info_out->since_heartbeat_ns = peali_now_ns() - moved;
 	return 0;
 }

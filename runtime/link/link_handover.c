@@ -18,7 +18,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/link/link.h"
 #include "runtime/link/route.h"
 #include "runtime/link/stager.h"

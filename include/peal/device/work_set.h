@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PEAL_DEVICE_STEAL_H
-#define PEAL_DEVICE_STEAL_H
+#ifndef PEAL_DEVICE_WORK_SET_H
+#define PEAL_DEVICE_WORK_SET_H
 
 #include <peal/device/work_consumer.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PEALI_LAUNCH_LAUNCH_H
-#define PEALI_LAUNCH_LAUNCH_H
+#ifndef PEALI_LAUNCH_KERNEL_LAUNCH_H
+#define PEALI_LAUNCH_KERNEL_LAUNCH_H
 
 #include "runtime/runtime.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Kernels: computes their memory layout, and launches them. */
-#include "runtime/launch/launch.h"
+#include "runtime/launch/kernel_launch.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,7 +14,7 @@
 #include "queues/mailbox.h"
 #include "queues/ring.h"
 #include "runtime/actor/forwarding.h"
-#include "runtime/actor/mailbox_limit.h"
+#include "runtime/actor/actor_mailbox.h"
 #include "runtime/actor/monitor.h"
 #include "runtime/actor/pool.h"
 #include "runtime/actor/slots.h"
@@ -30,7 +30,7 @@
 #include "runtime/device/range_alloc.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/clock.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/kernel/device_spawned.h"
 #include "runtime/kernel/kernel.h"

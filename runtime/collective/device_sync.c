@@ -2,13 +2,13 @@
 /* Waits until devices have no messages in flight. */
 #include <stdio.h>
 
-#include <peal/event.h>
+#include <peal/device.h>
 #include <peal/topic.h>
 
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/devices.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/link_counts.h"
 #include "runtime/link/link.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PEALI_ACTOR_MIGRATE_H
-#define PEALI_ACTOR_MIGRATE_H
+#ifndef PEALI_ACTOR_MIGRATION_H
+#define PEALI_ACTOR_MIGRATION_H
 
 #include "runtime/runtime.h"
 

@@ -11,7 +11,7 @@
 #include "runtime/base/wait.h"
 #include "runtime/collective/communicator.h"
 #include "runtime/device/devices.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 #include "runtime/link/link.h"
 #include "runtime/link/remote.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef PEAL_DEVICE_ABANDON_H
-#define PEAL_DEVICE_ABANDON_H
+#ifndef PEAL_DEVICE_WORK_ABANDON_H
+#define PEAL_DEVICE_WORK_ABANDON_H
 
 #include <peal/device/work.h>
 

@@ -6,7 +6,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
-#include "runtime/ipc/process.h"
+#include "runtime/ipc/process_group.h"
 #include "runtime/ipc/rendezvous.h"
 
 #define JOIN "peal_process_group_join"

@@ -8,7 +8,7 @@
 
 #include <peal/abi/supervisor.h>
 #include <peal/migration.h>
-#include "runtime/actor/migrate.h"
+#include "runtime/actor/migration.h"
 
 #include "p2p/peer.h"
 #include "runtime/actor/forwarding.h"
@@ -19,7 +19,7 @@
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/address.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/name_table.h"
 #include "runtime/kernel/record.h"

@@ -2,11 +2,11 @@
 /* Kernels: destroys a kernel that has ended and has no neighbours. */
 #include "runtime/actor/forwarding.h"
 #include "runtime/base/error.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/name_table.h"
-#include "runtime/launch/launch.h"
+#include "runtime/launch/kernel_launch.h"
 #include "runtime/launch/watchdog.h"
 #include "runtime/link/link.h"
 #include "runtime/link/topic.h"

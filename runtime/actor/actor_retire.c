@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Retires actors for the host, with all table entries that they have had. */
-#include "runtime/actor/retire.h"
+#include "runtime/actor/actor_retire.h"
 
 #include <stdlib.h>
 
-#include "runtime/actor/mailbox_limit.h"
-#include "runtime/actor/migrate.h"
+#include "runtime/actor/actor_mailbox.h"
+#include "runtime/actor/migration.h"
 #include "runtime/actor/slots.h"
 #include "runtime/actor/supervisor.h"
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
-#include "runtime/kernel/control.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/name_table.h"
 #include "runtime/kernel/record.h"

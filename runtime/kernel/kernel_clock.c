@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads the bounds of a kernel's clock. */
+#include <peal/kernel.h>
+
+#include "runtime/base/error.h"
+#include "runtime/kernel/clock.h"
+#include "runtime/kernel/kernel.h"
+
+int peal_kernel_clock(struct peal_kernel *k, struct peal_clock *clock_out)
+{
+	int known;
+
+	if (!k || !clock_out)
+		return peali_fail(PEAL_EINVAL, "peal_kernel_clock",
+				  "an argument is NULL");
+	pthread_mutex_lock(&k->clock.lock);
+	known = k->clock.known;
+	if (known)
+		*clock_out = k->clock.bounds;
+	pthread_mutex_unlock(&k->clock.lock);
+	return known ? 0 : PEAL_EAGAIN;
+}
