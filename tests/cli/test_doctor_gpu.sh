@@ -38,7 +38,7 @@ doctor 0 "$doubles/hip" PEAL_DOUBLE_FAIL=hipInit:999:0 PEAL_HOST_DEVICES=2
 absent 'backend hip' 'hipInit says'
 doctor 1 "$doubles/hip" PEAL_HOST_LINKS=0-1:rope PEAL_BACKENDS=host
 finds FAIL runtime PEAL_HOST_LINKS
-finds PASS 'backend hip' 'which the runtime does not get to'
+finds PASS 'backend hip' 'which the runtime cannot use'
 says 'absent backends, each with its reason'
 
 # ---- AMD ---------------------------------------------------------------------------
