@@ -38,7 +38,7 @@ static int set(struct peal_runtime *rt, uint64_t address, const char *name)
 				  (unsigned long long)address);
 	if (peali_name_of(rt, address, old))
 		return peali_fail(PEAL_EEXIST, call,
-				  "the address %#llx has the name '%s': "
+				  "the address %#llx has the name '%s'; call "
 				  "peal_name_clear first",
 				  (unsigned long long)address, old);
 	address = peali_address_first(rt, address);
@@ -72,7 +72,7 @@ int peal_name_find(struct peal_runtime *rt, const char *name,
 	return peali_name_find(rt, name, address_out) ?
 		       0 :
 		       peali_fail(PEAL_ENOENT, "peal_name_find",
-				  "nobody has the name '%s'", name);
+				  "name '%s': no address has this name", name);
 }
 
 int peal_name_of(struct peal_runtime *rt, uint64_t address,
@@ -100,5 +100,5 @@ int peal_name_clear(struct peal_runtime *rt, const char *name)
 	pthread_mutex_unlock(&rt->lock);
 	return found ? 0 :
 		       peali_fail(PEAL_ENOENT, "peal_name_clear",
-				  "nobody has the name '%s'", name);
+				  "name '%s': no address has this name", name);
 }

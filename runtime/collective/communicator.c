@@ -104,7 +104,8 @@ static int lay_ring(struct peal_comm *g, const int *devices)
 		best = malloc((size_t)(g->n - 1) << (g->n - 1));
 		if (!best)
 			return peali_fail(PEAL_ENOMEM, CALL,
-					  "no memory to lay a ring of %u",
+					  "no memory to arrange a ring of %u "
+					  "members",
 					  g->n);
 		for (i = 0; i < g->n; i++)
 			for (j = 0; j < g->n; j++)
@@ -315,7 +316,8 @@ static int check_options(const struct peal_comm_options *o, const char *call)
 				  PEALI_CHANNELS_MAX);
 	if (o->slice_bytes % 8 || o->slice_bytes > SLICE_BYTES_MAX)
 		return peali_fail(PEAL_EINVAL, call,
-				  "slice_bytes is %u: a multiple of 8 up to %u",
+				  "slice_bytes is %u: a multiple of 8 up to "
+				  "%u",
 				  o->slice_bytes, SLICE_BYTES_MAX);
 	return 0;
 }

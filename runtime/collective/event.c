@@ -73,8 +73,8 @@ static int make_cell(struct peal_event *e, struct watcher *w)
 	    peali_block_view(e->rt, w->device, &w->block))
 		return 0;
 	return peali_fail(PEAL_ENOPEER, CALL,
-			  "devices %d and %d have no memory in common: name "
-			  "watchers of the same backend",
+			  "devices %d and %d have no memory in common; name "
+			  "watchers of one backend",
 			  e->device, w->device);
 }
 
@@ -304,8 +304,8 @@ int peal_event_info(const struct peal_event *e,
 	while (read_cell(e->cell, &info)) {
 		if (++looks == LOOKS)
 			return peali_fail(PEAL_EAGAIN, "peal_event_info",
-					  "event '%s' is recorded all the "
-					  "time: look again",
+					  "event '%s' is recorded too often "
+					  "for a consistent copy; call again",
 					  e->name);
 		peal_pause();
 	}
@@ -331,9 +331,9 @@ int peal_event_elapsed(const struct peal_event_info *earlier,
 	if (earlier->device != later->device) {
 		if (!earlier->host_ns || !later->host_ns)
 			return peali_fail(PEAL_EAGAIN, call,
-					  "the worker that recorded event '%s' "
-					  "did not know the host's clock: "
-					  "record it again",
+					  "event '%s' was recorded before "
+					  "its worker knew the clock of the "
+					  "host; record it again",
 					  earlier->host_ns ? later->name :
 							     earlier->name);
 		ns = (int64_t)(later->host_ns - earlier->host_ns);

@@ -42,8 +42,8 @@ static int say_failed(struct peal_pipeline *p, uint32_t stage, const char *call)
 	atomic_store(&p->failed, stage + 1);
 	return peali_fail(
 		PEAL_EHANDLER, call,
-		"stage %u of '%s', '%s' on device %d: its handler has "
-		"failed on a batch, and nothing goes on from there",
+		"stage %u of '%s', '%s' on device %d: its handler has failed "
+		"on a batch; the stage passes no further batches on",
 		stage, p->name, p->stages[stage].name, p->stages[stage].device);
 }
 
@@ -297,7 +297,8 @@ int peal_pipeline_drain(struct peal_pipeline *p, int64_t timeout_ns)
 	if (result == PEAL_EAGAIN || result == PEAL_ETIMEDOUT)
 		result = peali_fail(PEAL_ETIMEDOUT, call,
 				    "stage 0 of '%s', '%s' on device %d, has "
-				    "no room for the end after %lld ns",
+				    "no space for the end of the stream "
+				    "after %lld ns",
 				    p->name, p->stages[0].name,
 				    p->stages[0].device, (long long)timeout_ns);
 	for (i = 0; i < p->n && !result; i++) {
@@ -360,8 +361,9 @@ static int at_end(struct peal_pipeline *p)
 		    !peal_receive_peek(p->sinks[worker], &more, 0))
 			return peali_fail(
 				PEAL_EPROTO, PULL,
-				"'%s': worker %u has more batches than "
-				"the others: a handler does not emit one for each",
+				"'%s': worker %u has more batches than the "
+				"others; a handler does not emit one batch "
+				"for each batch",
 				p->name, worker);
 	}
 	return PEAL_EEND;
@@ -406,7 +408,7 @@ static int await(struct peal_pipeline *p, uint32_t turn,
 		left = left_of(deadline, timeout_ns);
 		if (!left)
 			return peali_fail(PEAL_ETIMEDOUT, PULL,
-					  "'%s': nothing came in time",
+					  "'%s': no batch came in time",
 					  p->name);
 	}
 }

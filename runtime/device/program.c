@@ -38,8 +38,8 @@ int peali_program_check(const struct peal_program *program, const char *call)
 		return peali_fail(PEAL_EINVAL, call, "program is NULL");
 	if (program->size != sizeof(*program))
 		return peali_fail(PEAL_EPROGRAM, call,
-				  "the program was compiled with other headers "
-				  "(its struct has %u bytes, not %zu): "
+				  "program was compiled with other headers "
+				  "(its struct has %u bytes, not %zu); "
 				  "compile it again",
 				  program->size, sizeof(*program));
 	if (!program->name || !program->handlers || !program->n_handlers)
@@ -165,7 +165,7 @@ const struct peal_program *peal_program_find(struct peal_runtime *rt,
 	pthread_mutex_unlock(&rt->lock);
 	if (!program)
 		peali_fail(PEAL_ENOENT, "peal_program_find",
-			   "no program '%s': there are %s", name, text);
+			   "no program '%s'; the runtime has %s", name, text);
 	return program;
 }
 
@@ -187,7 +187,7 @@ int peal_program_handler(const struct peal_program *program,
 	}
 	list_names(text, sizeof(text), names, i < 32 ? i : 32);
 	return peali_fail(PEAL_ENOENT, "peal_program_handler",
-			  "program '%s' has no handler '%s': it has %s",
+			  "program '%s' has no handler '%s'; it has %s",
 			  program->name, handler, text);
 }
 
@@ -215,7 +215,7 @@ int peal_program_info(struct peal_runtime *rt, int index,
 	pthread_mutex_unlock(&rt->lock);
 	if (!program)
 		return peali_fail(PEAL_ENOENT, "peal_program_info",
-				  "no program %d: the runtime knows %u", index,
+				  "no program %d; the runtime has %u", index,
 				  rt->n_programs);
 	info_out->name = program->name;
 	info_out->handlers = program->n_handlers;
@@ -245,7 +245,7 @@ int peal_image_info(const struct peal_program *program, int index,
 		return result;
 	if (index < 0 || (uint32_t)index > count_images(program))
 		return peali_fail(PEAL_ENOENT, "peal_image_info",
-				  "no image %d: program '%s' has %u", index,
+				  "no image %d; program '%s' has %u", index,
 				  program->name, 1 + count_images(program));
 	if (index == 0) {
 		info_out->target = info_out->kind = kind_name(0);

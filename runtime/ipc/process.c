@@ -270,7 +270,7 @@ int peal_process_info(struct peal_process_group *set, uint32_t rank,
 				  "an argument is NULL");
 	if (rank >= set->plan.ranks)
 		return peali_fail(PEAL_ENOENT, "peal_process_info",
-				  "no rank %u: the set has %u processes", rank,
+				  "no rank %u; the set has %u processes", rank,
 				  set->plan.ranks);
 	memset(info_out, 0, sizeof(*info_out));
 	p = &set->peers[rank];

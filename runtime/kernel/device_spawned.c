@@ -40,15 +40,15 @@ int peali_spawned_check(struct peal_kernel_options *o,
 	if (all > 1ULL << PEAL_ACTOR_BITS)
 		return peali_fail(
 			PEAL_EINVAL, CALL,
-			"options max_actors, %u, and max_spawned_actors, %u "
-			"for each of %u workers, come to %llu "
-			"actors: a kernel has at most %u",
+			"max_actors %u and max_spawned_actors %u for each of "
+			"%u workers are %llu actors in all (allowed: at most "
+			"%u)",
 			o->max_actors, o->max_spawned_actors, o->workers,
 			(unsigned long long)all, 1u << PEAL_ACTOR_BITS);
 	if (o->spawned_state_bytes && !o->max_spawned_actors)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "option spawned_state_bytes is %u, and there "
-				  "are no max_spawned_actors with such a state",
+				  "option spawned_state_bytes is %u, but "
+				  "max_spawned_actors is 0",
 				  o->spawned_state_bytes);
 	if (o->max_spawned_actors && !o->spawned_state_bytes)
 		o->spawned_state_bytes = largest_state(program);

@@ -147,7 +147,7 @@ int peal_endpoint_destroy(struct peal_endpoint *e)
 	for (link = rt->links; link && !result; link = link->next)
 		if (link->from.endpoint == e || link->to.endpoint == e)
 			result = peali_fail(PEAL_EBUSY, "peal_endpoint_destroy",
-					    "link %llu names endpoint '%s': "
+					    "link %llu names endpoint '%s'; "
 					    "destroy the link first",
 					    (unsigned long long)link->id,
 					    e->name);

@@ -179,8 +179,8 @@ static int in_use(const struct peali_topic *t)
 
 	if (t->publisher.kernel)
 		return peali_fail(PEAL_EBUSY, "peal_topic_destroy",
-				  "actor %u of kernel '%s' publishes to topic "
-				  "'%s': peal_unpublish first",
+				  "actor %u of kernel '%s' publishes to "
+				  "topic '%s'; call peal_unpublish first",
 				  t->publisher.actor, t->publisher.kernel->name,
 				  t->name);
 	for (i = 0; i < t->spec.n_subscribers; i++) {
@@ -188,9 +188,9 @@ static int in_use(const struct peali_topic *t)
 
 		if (end->kernel)
 			return peali_fail(PEAL_EBUSY, "peal_topic_destroy",
-					  "actor %u of kernel '%s' subscribes "
-					  "to topic '%s': peal_unsubscribe "
-					  "first",
+					  "actor %u of kernel '%s' "
+					  "subscribes to topic '%s'; call "
+					  "peal_unsubscribe first",
 					  end->actor, end->kernel->name,
 					  t->name);
 	}

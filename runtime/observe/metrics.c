@@ -43,8 +43,8 @@ static int check_size(const struct peal_metrics *metrics, const char *call)
 	if (metrics->size == sizeof(*metrics))
 		return 0;
 	return peali_fail(PEAL_EINVAL, call,
-			  "the size of a snapshot is %u: say sizeof(struct "
-			  "peal_metrics), %zu in this version",
+			  "size of the snapshot is %u; set it to "
+			  "sizeof(struct peal_metrics), %zu in this version",
 			  metrics->size, sizeof(*metrics));
 }
 
@@ -309,7 +309,8 @@ int peal_metrics_delta(const struct peal_metrics *before,
 			PEAL_EINVAL, DELTA,
 			before->at_ns > after->at_ns ?
 				"`before` is the later of the two snapshots" :
-				"one of the two is a difference, no snapshot");
+				"one of the two is a difference, not a "
+				"snapshot");
 	subtract((char *)delta_out + COUNTERS, (const char *)after + COUNTERS,
 		 (const char *)before + COUNTERS,
 		 offsetof(struct peal_metrics, total) - COUNTERS);

@@ -187,8 +187,8 @@ int peal_requester_listen(struct peal_requester *r, uint64_t from,
 		return peali_fail(PEAL_EINVAL, LISTEN, "requester is NULL");
 	if (r->n_links == r->max_links)
 		return peali_fail(PEAL_ENOSPC, LISTEN,
-				  "'%s' takes replies from %u ports, which is "
-				  "max_sources",
+				  "'%s' takes replies from %u ports, which "
+				  "is max_sources",
 				  r->name, r->max_links - 1);
 	return link_up(r, from, port, peal_endpoint_address(r->endpoint),
 		       r->reply_bytes);

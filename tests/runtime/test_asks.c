@@ -283,7 +283,7 @@ PEAL_TEST(invalid_ask_options_are_refused)
 	refused(many, "max_asks is 65536");
 	refused(alone, "mailbox_slots is 0");
 	refused(small, "mailbox_message_bytes is 8");
-	refused(big, "mailbox_slots is 1048576, forward_slots 0 and asks 1");
+	refused(big, "mailbox_slots 1048576, forward_slots 0 and max_asks 1");
 	refused(odd, "mailbox_slots is 65");
 }
 

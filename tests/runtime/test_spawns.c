@@ -366,8 +366,8 @@ PEAL_TEST(oversized_spawn_options_are_refused)
 	struct peal_kernel_options states = { .spawned_state_bytes = 8 };
 
 	refused(rt, rooms, "max_spawned_actors");
-	refused(rt, all, "come to 17825792 actors");
-	refused(rt, states, "no max_spawned_actors");
+	refused(rt, all, "are 17825792 actors");
+	refused(rt, states, "max_spawned_actors is 0");
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
