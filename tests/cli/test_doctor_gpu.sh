@@ -94,7 +94,7 @@ finds WARN watchdog 'no display is known'
 doctor 0 "$nvidia" PEAL_DOUBLE_ATTRIBUTES=20:3
 finds WARN 'compute mode' 'one process alone'
 doctor 1 "$nvidia" PEAL_DOUBLE_ATTRIBUTES=20:2
-finds FAIL 'compute mode' 'nobody'
+finds FAIL 'compute mode' 'reject all processes'
 doctor 0 "$nvidia" PEAL_DOUBLE_SMI=mig=1,persistence=0
 finds WARN MIG 'device 0 is cut'
 finds WARN persistence 'off for device 1'
