@@ -478,7 +478,7 @@ int peal_copy_progress(const struct peal_copy *copy,
 {
 	if (!copy || !progress_out)
 		return peali_fail(PEAL_EINVAL, "peal_copy_progress",
-				  "an argument is NULL");
+				  "copy or progress_out is NULL");
 	progress_out->bytes = copy->request.bytes;
 	progress_out->done_bytes =
 		atomic_load_explicit(&copy->done, memory_order_relaxed);
@@ -490,7 +490,7 @@ int peal_copy_result(const struct peal_copy *copy,
 {
 	if (!copy || !result_out)
 		return peali_fail(PEAL_EINVAL, "peal_copy_result",
-				  "an argument is NULL");
+				  "copy or result_out is NULL");
 	if (query(copy) == PEAL_EAGAIN)
 		return peali_fail(PEAL_EAGAIN, "peal_copy_result",
 				  "copy is in progress; call peal_copy_wait "

@@ -127,7 +127,8 @@ int peal_device_queue_create(struct peal_runtime *rt, int device,
 	int result;
 
 	if (!rt || !queue_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime or queue_out is NULL");
 	result = peali_devices_check_place(&rt->devices, device, CALL);
 	if (!result)
 		result = plan_at(&rt->devices, device, options, &plan);

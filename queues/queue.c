@@ -299,7 +299,7 @@ static PEAL_INLINE int check_end(const struct peal_queue_end *end,
 				 uint64_t bytes, uint32_t n, const char *call)
 {
 	if (!end || (!data && bytes))
-		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, call, "end or data is NULL");
 	if (end->role != role)
 		return peali_fail(PEAL_EINVAL, call,
 				  "'%s': this end is for a %s (producers "
@@ -700,7 +700,7 @@ int peal_queue_info(struct peal_queue *q, struct peal_queue_info *info_out)
 {
 	if (!q || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_queue_info",
-				  "an argument is NULL");
+				  "queue or info_out is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->kind = q->kind->kind;
 	info_out->capacity = q->options.capacity;

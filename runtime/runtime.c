@@ -518,7 +518,7 @@ int peal_runtime_info(struct peal_runtime *rt,
 {
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_runtime_info",
-				  "an argument is NULL");
+				  "runtime or info_out is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->n_devices = (uint32_t)rt->devices.n;
 	info_out->n_memories = peali_peers_n_memories(rt->peers);
@@ -534,7 +534,7 @@ int peal_backend_info(struct peal_runtime *rt, int index,
 {
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_backend_info",
-				  "an argument is NULL");
+				  "runtime or info_out is NULL");
 	if (index < 0 || index >= rt->n_backends)
 		return peali_fail(PEAL_ENOENT, "peal_backend_info",
 				  "no backend %d; there are %d", index,

@@ -434,8 +434,10 @@ int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 	int result, number;
 
 	if (!k || !handler || !addresses_out || !n)
-		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  n ? "an argument is NULL" : "n is 0");
+		return peali_fail(
+			PEAL_EINVAL, "peal_actor_spawn",
+			n ? "kernel, handler or addresses_out is NULL" :
+			    "n is 0");
 	result = peali_options_copy(&o, sizeof(o), options, "peal_actor_spawn");
 	if (result)
 		return result;
@@ -523,7 +525,7 @@ int peal_actor_state(struct peal_runtime *rt, uint64_t address, void *state_out,
 
 	if (!rt || (!state_out && bytes))
 		return peali_fail(PEAL_EINVAL, "peal_actor_state",
-				  "an argument is NULL");
+				  "runtime or state_out is NULL");
 	pthread_mutex_lock(&rt->lock);
 	result = read_state(rt, address, state_out, bytes);
 	pthread_mutex_unlock(&rt->lock);

@@ -207,7 +207,8 @@ int peal_actor_mailbox(struct peal_runtime *rt, uint64_t address,
 	int result = 0;
 
 	if (!rt || !info_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime or info_out is NULL");
 	memset(&report, 0, sizeof(report));
 	pthread_mutex_lock(&rt->lock);
 	a = find(rt, address, &result);

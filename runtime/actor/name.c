@@ -56,7 +56,7 @@ int peal_name_set(struct peal_runtime *rt, uint64_t address, const char *name)
 
 	if (!rt || !name)
 		return peali_fail(PEAL_EINVAL, "peal_name_set",
-				  "an argument is NULL");
+				  "runtime or name is NULL");
 	pthread_mutex_lock(&rt->lock);
 	result = set(rt, address, name);
 	pthread_mutex_unlock(&rt->lock);
@@ -68,7 +68,7 @@ int peal_name_find(struct peal_runtime *rt, const char *name,
 {
 	if (!rt || !name || !address_out)
 		return peali_fail(PEAL_EINVAL, "peal_name_find",
-				  "an argument is NULL");
+				  "runtime, name or address_out is NULL");
 	return peali_name_find(rt, name, address_out) ?
 		       0 :
 		       peali_fail(PEAL_ENOENT, "peal_name_find",
@@ -80,7 +80,7 @@ int peal_name_of(struct peal_runtime *rt, uint64_t address,
 {
 	if (!rt || !name_out)
 		return peali_fail(PEAL_EINVAL, "peal_name_of",
-				  "an argument is NULL");
+				  "runtime or name_out is NULL");
 	return peali_name_of(rt, address, name_out) ?
 		       0 :
 		       peali_fail(PEAL_ENOENT, "peal_name_of",
@@ -94,7 +94,7 @@ int peal_name_clear(struct peal_runtime *rt, const char *name)
 
 	if (!rt || !name)
 		return peali_fail(PEAL_EINVAL, "peal_name_clear",
-				  "an argument is NULL");
+				  "runtime or name is NULL");
 	pthread_mutex_lock(&rt->lock);
 	found = peali_name_clear(rt, name);
 	pthread_mutex_unlock(&rt->lock);

@@ -258,7 +258,8 @@ int peal_pool_create(struct peal_kernel *k,
 	int result;
 
 	if (!k || !address_out)
-		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "kernel or address_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (result)
 		return result;
@@ -482,7 +483,7 @@ int peal_pool_info(struct peal_runtime *rt, uint64_t pool,
 
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_pool_info",
-				  "an argument is NULL");
+				  "runtime or info_out is NULL");
 	pthread_mutex_lock(&rt->lock);
 	p = peali_pool_at(rt, pool, &k);
 	if (p) {

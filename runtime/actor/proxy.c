@@ -155,7 +155,8 @@ int peal_proxy_create(struct peal_kernel *k, uint64_t address,
 	int result;
 
 	if (!k || !address_out)
-		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "kernel or address_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (result)
 		return result;

@@ -251,7 +251,8 @@ int peal_supervisor_create(struct peal_kernel *k,
 	int result;
 
 	if (!k || !supervisor_out)
-		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "kernel or supervisor_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (result)
 		return result;

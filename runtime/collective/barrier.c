@@ -302,7 +302,8 @@ int peal_barrier_create(struct peal_runtime *rt, const int *devices,
 	int result;
 
 	if (!rt || !devices || !barrier_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime, devices or barrier_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (!result)
 		result = check_arguments(rt, devices, n_devices,
@@ -540,7 +541,7 @@ int peal_barrier_info(struct peal_barrier *b,
 
 	if (!b || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_barrier_info",
-				  "an argument is NULL");
+				  "barrier or info_out is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	observer = (uint64_t)(uintptr_t)b->abort + PEAL_SHARED_LINE;
 	for (i = 0; i < b->n; i++) {

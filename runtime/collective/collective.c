@@ -388,7 +388,8 @@ int peal_collective_start(struct peal_comm *g,
 	int result;
 
 	if (!g || !collective)
-		return peali_fail(PEAL_EINVAL, START, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, START,
+				  "comm or collective is NULL");
 	result = peali_options_copy(&c, sizeof(c), collective, START);
 	if (!result)
 		result = check(g, &c);

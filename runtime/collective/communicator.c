@@ -444,7 +444,8 @@ int peal_comm_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 	int result;
 
 	if (!rt || !devices || !comm_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime, devices or comm_out is NULL");
 	result = check_devices(rt, devices, n);
 	if (result)
 		return result;
@@ -480,7 +481,7 @@ int peal_comm_info(struct peal_comm *g, struct peal_comm_info *info_out)
 
 	if (!g || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_comm_info",
-				  "an argument is NULL");
+				  "comm or info_out is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->members = g->n;
 	info_out->channels = g->channels;

@@ -167,7 +167,8 @@ int peal_event_create(struct peal_runtime *rt, int device, const int *watchers,
 	int result;
 
 	if (!rt || (n && !watchers) || !event_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime, watchers or event_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (!result && o.reserved)
 		result = peali_fail(PEAL_EINVAL, CALL, "reserved is %u, not 0",
@@ -224,7 +225,7 @@ int peal_event_address(const struct peal_event *e, int device,
 
 	if (!e || !address_out)
 		return peali_fail(PEAL_EINVAL, "peal_event_address",
-				  "an argument is NULL");
+				  "event or address_out is NULL");
 	if (device == e->device) {
 		*address_out = peali_block_view(e->rt, device, &e->record);
 		return 0;
@@ -294,7 +295,7 @@ int peal_event_info(const struct peal_event *e,
 
 	if (!e || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_event_info",
-				  "an argument is NULL");
+				  "event or info_out is NULL");
 	memset(&info, 0, sizeof(info));
 	memcpy(info.name, e->name, sizeof(info.name));
 	info.device = e->device;
@@ -322,7 +323,8 @@ int peal_event_elapsed(const struct peal_event_info *earlier,
 	int64_t ns;
 
 	if (!earlier || !later || !ns_out)
-		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, call,
+				  "earlier, later or ns_out is NULL");
 	if (!earlier->count || !later->count)
 		return peali_fail(PEAL_EAGAIN, call,
 				  "event '%s' was never recorded",

@@ -321,7 +321,7 @@ static int check_arguments(struct peal_process_group *set, const char *name,
 	size_t n = name ? strnlen(name, NAME_MAX) : 0;
 
 	if (!set || !comm_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL, "group or comm_out is NULL");
 	if (!n || n >= NAME_MAX)
 		return peali_fail(PEAL_EINVAL, CALL, "a name has 1 to %d bytes",
 				  NAME_MAX - 1);

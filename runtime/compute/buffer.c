@@ -163,7 +163,8 @@ int peal_memory_info(struct peal_runtime *runtime, int device,
 	int r;
 
 	if (!runtime || !info_out)
-		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, call,
+				  "runtime or info_out is NULL");
 	r = peali_devices_check_place(&runtime->devices, device, call);
 	if (r < 0)
 		return r;
@@ -462,7 +463,7 @@ int peal_buffer_info(const struct peal_buffer *buffer,
 
 	if (!buffer || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_buffer_info",
-				  "an argument is NULL");
+				  "buffer or info_out is NULL");
 	info.kind = buffer->kind;
 	info.device = buffer->owner;
 	info.views = buffer->views;
@@ -530,7 +531,8 @@ int peal_buffer_range(struct peal_buffer *buffer, uint64_t offset,
 	int r;
 
 	if (!buffer || !range_out)
-		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, call,
+				  "buffer or range_out is NULL");
 	r = check_inside(call, offset, bytes, "buffer", buffer->bytes);
 	if (r < 0)
 		return r;
@@ -547,7 +549,8 @@ int peal_buffer_view(struct peal_buffer *buffer, uint32_t view,
 	uint64_t bytes;
 
 	if (!buffer || !range_out)
-		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, call,
+				  "buffer or range_out is NULL");
 	if (view >= buffer->views)
 		return peali_fail(PEAL_EINVAL, call,
 				  "no view %u; there are %u, numbered from 0",

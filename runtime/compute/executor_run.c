@@ -331,7 +331,8 @@ int peal_executor_start(struct peal_executor *e, const struct peal_job *job)
 	int result, handler;
 
 	if (!e || !job)
-		return peali_fail(PEAL_EINVAL, START, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, START,
+				  "executor or job is NULL");
 	result = peali_options_copy(&j, sizeof(j), job, START);
 	if (!result)
 		result = check(e, &j);
@@ -717,7 +718,7 @@ int peal_executor_report(struct peal_executor *e,
 
 	if (!e || !report_out)
 		return peali_fail(PEAL_EINVAL, "peal_executor_report",
-				  "an argument is NULL");
+				  "executor or report_out is NULL");
 	if (!e->number)
 		return peali_fail(PEAL_ENOENT, "peal_executor_report",
 				  "the executor has run no job");

@@ -108,7 +108,9 @@ int peal_graph_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 	int result, full;
 
 	if (!rt || !devices || !program || !graph_out)
-		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "runtime, devices, program or graph_out is "
+				  "NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (!result)
 		result = check_create(rt, devices, n, program, &o);
@@ -317,7 +319,7 @@ int peal_graph_add_task(struct peal_graph *g,
 	int result;
 
 	if (!g || !task)
-		return peali_fail(PEAL_EINVAL, TASK, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, TASK, "graph or task is NULL");
 	result = peali_options_copy(&t, sizeof(t), task, TASK);
 	if (!result)
 		result = new_node(g, t.rank, PEAL_GRAPH_TASK, TASK, &node);
@@ -358,7 +360,8 @@ int peal_graph_add_message(struct peal_graph *g,
 	int result;
 
 	if (!g || !message)
-		return peali_fail(PEAL_EINVAL, MESSAGE, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, MESSAGE,
+				  "graph or message is NULL");
 	result = peali_options_copy(&m, sizeof(m), message, MESSAGE);
 	if (!result)
 		result =
@@ -698,7 +701,8 @@ int peal_graph_node_info(struct peal_graph *g, uint32_t i,
 	uint32_t k;
 
 	if (!g || !info_out)
-		return peali_fail(PEAL_EINVAL, INFO, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, INFO,
+				  "graph or info_out is NULL");
 	if (i >= g->n_nodes)
 		return peali_fail(PEAL_ENOENT, INFO,
 				  "no node %u: the graph has %u nodes", i,

@@ -238,7 +238,8 @@ int peal_partition_extent(const struct peal_partition *p, uint32_t part,
 			  uint64_t i, struct peal_extent *extent_out)
 {
 	if (!p || !extent_out)
-		return peali_fail(PEAL_EINVAL, EXTENT, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, EXTENT,
+				  "partition or extent_out is NULL");
 	if (i >= peal_partition_extents(p, part))
 		return peali_fail(PEAL_ENOENT, EXTENT,
 				  "part %u has no extent %llu", part,
@@ -262,7 +263,8 @@ int peal_partition_find(const struct peal_partition *p, uint64_t element,
 	uint32_t part = 0;
 
 	if (!p || !part_out)
-		return peali_fail(PEAL_EINVAL, FIND, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, FIND,
+				  "partition or part_out is NULL");
 	if (element >= p->count)
 		return peali_fail(PEAL_ENOENT, FIND,
 				  "no element %llu; the partition has %llu",

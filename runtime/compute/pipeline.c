@@ -402,7 +402,8 @@ int peal_pipeline_create(struct peal_runtime *rt,
 	int result;
 
 	if (!rt || !pipeline_out || (n && !stages))
-		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "runtime, pipeline_out or stages is NULL");
 	if (!n)
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "a pipeline has one stage or more");
@@ -479,7 +480,7 @@ int peal_pipeline_info(struct peal_pipeline *p,
 
 	if (!p || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_info",
-				  "an argument is NULL");
+				  "pipeline or info_out is NULL");
 	n_links = (p->n + 1) * p->workers;
 	memcpy(info.name, p->name, sizeof(info.name));
 	info.stages = p->n;
@@ -528,7 +529,7 @@ int peal_pipeline_stage_info(struct peal_pipeline *p, uint32_t stage,
 
 	if (!p || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_stage_info",
-				  "an argument is NULL");
+				  "pipeline or info_out is NULL");
 	if (stage >= p->n)
 		return peali_fail(PEAL_ENOENT, "peal_pipeline_stage_info",
 				  "no stage %u: '%s' has %u", stage, p->name,

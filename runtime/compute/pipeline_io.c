@@ -188,7 +188,8 @@ int peal_pipeline_push(struct peal_pipeline *p, uint16_t type, const void *data,
 	int result;
 
 	if (!p || (!data && bytes))
-		return peali_fail(PEAL_EINVAL, PUSH, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, PUSH,
+				  "pipeline or data is NULL");
 	result = may_push(p, look_now(p));
 	if (result)
 		return result;
@@ -208,7 +209,7 @@ int peal_pipeline_reserve(struct peal_pipeline *p, uint64_t bytes,
 
 	if (!p || !place_out)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_reserve",
-				  "an argument is NULL");
+				  "pipeline or place_out is NULL");
 	result = may_push(p, look_now(p));
 	if (result)
 		return result;
@@ -422,7 +423,7 @@ int peal_pipeline_peek(struct peal_pipeline *p,
 
 	if (!p || !received_out)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_peek",
-				  "an argument is NULL");
+				  "pipeline or received_out is NULL");
 	pulled = atomic_load(&p->pulled);
 	turn = (uint32_t)(pulled % p->workers);
 	result = await(p, turn, received_out, timeout_ns);
@@ -464,7 +465,8 @@ int peal_pipeline_pull(struct peal_pipeline *p, void *buffer,
 	int result;
 
 	if (!p || !received_out || (!buffer && buffer_bytes))
-		return peali_fail(PEAL_EINVAL, PULL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, PULL,
+				  "pipeline, received_out or buffer is NULL");
 	result = peal_pipeline_peek(p, received_out, timeout_ns);
 	if (result)
 		return result;

@@ -168,7 +168,8 @@ static int check(struct moving *m, const struct peal_partition_memory *parts)
 	int result;
 
 	if (!m->rt || !parts)
-		return peali_fail(PEAL_EINVAL, m->call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, m->call,
+				  "runtime or parts is NULL");
 	result = peali_options_copy(&m->p, sizeof(m->p), parts, m->call);
 	if (result)
 		return result;

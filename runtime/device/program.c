@@ -153,7 +153,7 @@ const struct peal_program *peal_program_find(struct peal_runtime *rt,
 
 	if (!rt || !name) {
 		peali_fail(PEAL_EINVAL, "peal_program_find",
-			   "an argument is NULL");
+			   "runtime or name is NULL");
 		return NULL;
 	}
 	pthread_mutex_lock(&rt->lock);
@@ -178,7 +178,7 @@ int peal_program_handler(const struct peal_program *program,
 
 	if (!program || !handler)
 		return peali_fail(PEAL_EINVAL, "peal_program_handler",
-				  "an argument is NULL");
+				  "program or handler is NULL");
 	for (i = 0; i < program->n_handlers; i++) {
 		if (!strcmp(program->handlers[i].name, handler))
 			return (int)i;
@@ -208,7 +208,7 @@ int peal_program_info(struct peal_runtime *rt, int index,
 
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_program_info",
-				  "an argument is NULL");
+				  "runtime or info_out is NULL");
 	pthread_mutex_lock(&rt->lock);
 	if (index >= 0 && (uint32_t)index < rt->n_programs)
 		program = rt->programs[index];
@@ -268,7 +268,8 @@ int peal_program_compile(struct peal_runtime *rt,
 	int result;
 
 	if (!rt || !target || !info_out)
-		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, call,
+				  "runtime, target or info_out is NULL");
 	result = peali_program_check(program, call);
 	if (!result)
 		result = peali_rtc_compile(program, target, &image, call);

@@ -221,7 +221,8 @@ int peal_program_load_file(struct peal_runtime *rt, const char *path,
 	int result;
 
 	if (!rt || !path || !program_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime, path or program_out is NULL");
 	/* The loader searches other directories for a name without a slash. */
 	full = realpath(path, NULL);
 	if (!full)

@@ -620,7 +620,7 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 
 	if (!k || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_kernel_info",
-				  "an argument is NULL");
+				  "kernel or info_out is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	memcpy(info_out->name, k->name, sizeof(info_out->name));
 	snprintf(info_out->program, sizeof(info_out->program), "%s",
@@ -673,7 +673,7 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 
 	if (!k || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_worker_info",
-				  "an argument is NULL");
+				  "kernel or info_out is NULL");
 	if (worker >= k->params.n_workers)
 		return peali_fail(PEAL_ENOENT, "peal_worker_info",
 				  "no worker %u in kernel '%s': it has %u",

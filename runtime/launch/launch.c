@@ -699,7 +699,8 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 	int result;
 
 	if (!rt || !kernel_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime or kernel_out is NULL");
 	result = peali_devices_check(&rt->devices, device, CALL);
 	if (!result)
 		result = peali_program_check(program, CALL);

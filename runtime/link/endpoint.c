@@ -666,7 +666,7 @@ int peal_receive_peek(struct peal_endpoint *e,
 
 	if (!e || !received_out)
 		return peali_fail(PEAL_EINVAL, "peal_receive_peek",
-				  "an argument is NULL");
+				  "endpoint or received_out is NULL");
 	return peali_endpoint_peek(e, received_out, timeout_ns, &deadline);
 }
 
@@ -716,7 +716,7 @@ int peal_receive(struct peal_endpoint *e, void *buffer, uint64_t buffer_bytes,
 
 	if (!e || !received_out || (!buffer && buffer_bytes))
 		return peali_fail(PEAL_EINVAL, "peal_receive",
-				  "an argument is NULL");
+				  "endpoint, received_out or buffer is NULL");
 	result = hold(e, timeout_ns, &deadline);
 	if (result)
 		return result;

@@ -104,7 +104,7 @@ int peal_endpoint_create(struct peal_runtime *rt,
 
 	if (!rt || !endpoint_out)
 		return peali_fail(PEAL_EINVAL, "peal_endpoint_create",
-				  "an argument is NULL");
+				  "runtime or endpoint_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options,
 				    "peal_endpoint_create");
 	if (result)

@@ -233,7 +233,8 @@ int peal_metrics_snapshot(struct peal_runtime *rt,
 	int result;
 
 	if (!rt || !metrics_out)
-		return peali_fail(PEAL_EINVAL, SNAPSHOT, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, SNAPSHOT,
+				  "runtime or metrics_out is NULL");
 	result = check_size(metrics_out, SNAPSHOT);
 	if (result)
 		return result;
@@ -293,7 +294,8 @@ int peal_metrics_delta(const struct peal_metrics *before,
 	int i, result;
 
 	if (!before || !after || !delta_out)
-		return peali_fail(PEAL_EINVAL, DELTA, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, DELTA,
+				  "before, after or delta_out is NULL");
 	result = check_size(before, DELTA);
 	if (!result)
 		result = check_size(after, DELTA);

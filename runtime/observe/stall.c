@@ -663,7 +663,8 @@ int peal_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
 	int result;
 
 	if (!rt || (n && !causes_out))
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime or causes_out is NULL");
 	if (watch_ns > WATCH_NS_MAX)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "watch_ns %llu: at most %llu",
