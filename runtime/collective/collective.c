@@ -534,7 +534,7 @@ int peal_collective_wait(struct peal_comm *g, int64_t timeout_ns)
 	int result;
 
 	if (!g)
-		return peali_fail(PEAL_EINVAL, WAIT, "the group is NULL");
+		return peali_fail(PEAL_EINVAL, WAIT, "comm is NULL");
 	if (!g->waits_for)
 		return 0;
 	result = wait_for_all(g, timeout_ns, began);

@@ -662,7 +662,7 @@ int peal_executor_wait(struct peal_executor *e, int64_t timeout_ns)
 	int64_t left = timeout_ns;
 
 	if (!e)
-		return peali_fail(PEAL_EINVAL, WAIT, "the executor is NULL");
+		return peali_fail(PEAL_EINVAL, WAIT, "executor is NULL");
 	if (!e->goes_on)
 		return 0;
 	for (;;) {
@@ -702,7 +702,7 @@ int peal_executor_cancel(struct peal_executor *e)
 {
 	if (!e)
 		return peali_fail(PEAL_EINVAL, "peal_executor_cancel",
-				  "the executor is NULL");
+				  "executor is NULL");
 	atomic_store(&e->cancelled, 1);
 	return 0;
 }

@@ -229,7 +229,7 @@ int peal_pipeline_commit(struct peal_pipeline *p, uint16_t type)
 	if (!p || !p->reserved)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_commit",
 				  p ? "nothing is reserved" :
-				      "the pipeline is NULL");
+				      "pipeline is NULL");
 	result = peal_send_commit(p->source, push_turn(p), type);
 	if (result)
 		return result;
@@ -268,7 +268,7 @@ int peal_pipeline_close(struct peal_pipeline *p, int64_t timeout_ns)
 	const char *call = "peal_pipeline_close";
 
 	if (!p)
-		return peali_fail(PEAL_EINVAL, call, "the pipeline is NULL");
+		return peali_fail(PEAL_EINVAL, call, "pipeline is NULL");
 	if (atomic_load(&p->closed))
 		return peali_fail(PEAL_EPIPE, call, "'%s' was closed before",
 				  p->name);
@@ -292,7 +292,7 @@ int peal_pipeline_drain(struct peal_pipeline *p, int64_t timeout_ns)
 	int result = 0;
 
 	if (!p)
-		return peali_fail(PEAL_EINVAL, call, "the pipeline is NULL");
+		return peali_fail(PEAL_EINVAL, call, "pipeline is NULL");
 	if (!atomic_load(&p->closed))
 		result = close_rest(p, deadline, timeout_ns, call);
 	if (result == PEAL_EAGAIN || result == PEAL_ETIMEDOUT)
@@ -329,7 +329,7 @@ int peal_pipeline_stop(struct peal_pipeline *p, int64_t timeout_ns)
 
 	if (!p)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_stop",
-				  "the pipeline is NULL");
+				  "pipeline is NULL");
 	for (i = 0; i < p->n; i++) /* stop all kernels before the first wait */
 		peal_kernel_stop(p->stages[i].kernel, 0);
 	if (!timeout_ns)
@@ -446,8 +446,7 @@ int peal_pipeline_release(struct peal_pipeline *p)
 
 	if (!p || !p->peeked)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_release",
-				  p ? "no batch is held" :
-				      "the pipeline is NULL");
+				  p ? "no batch is held" : "pipeline is NULL");
 	turn = (uint32_t)(atomic_load(&p->pulled) % p->workers);
 	result = peal_receive_release(p->sinks[turn]);
 	if (result)

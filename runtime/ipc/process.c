@@ -342,7 +342,7 @@ int peal_process_export(struct peal_process_group *set, const char *name,
 
 	if (!set)
 		return peali_fail(PEAL_EINVAL, "peal_process_export",
-				  "set is NULL");
+				  "group is NULL");
 	result = check_name(name, "peal_process_export");
 	if (result)
 		return result;
@@ -365,7 +365,7 @@ int peal_process_unexport(struct peal_process_group *set, const char *name)
 
 	if (!set)
 		return peali_fail(PEAL_EINVAL, "peal_process_unexport",
-				  "set is NULL");
+				  "group is NULL");
 	result = check_name(name, "peal_process_unexport");
 	if (result)
 		return result;

@@ -769,7 +769,7 @@ int peal_process_connect(struct peal_process_group *set, uint32_t rank,
 	int result;
 
 	if (!set)
-		return peali_fail(PEAL_EINVAL, CALL, "set is NULL");
+		return peali_fail(PEAL_EINVAL, CALL, "group is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (!result)
 		result = check_wish(set, rank, name, &o);
