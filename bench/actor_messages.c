@@ -89,12 +89,12 @@ static int await_handled(struct tells *t, uint64_t messages)
 
 	do {
 		if (peal_kernel_info(t->kernel, &info) < 0)
-			return -peali_say_error("look at the kernel");
+			return -peali_say_error("read the state of the kernel");
 		if (info.handled >= messages)
 			return 0;
 		sched_yield();
 	} while (peali_bench_now_ns() < until);
-	peali_say("the actors did not begin");
+	peali_say("the actors did not start");
 	return -1;
 }
 
@@ -107,7 +107,7 @@ static int prepare(struct tells *t, const struct team *team, uint32_t index,
 	struct peal_kernel_info info;
 
 	if (peal_kernel_info(t->kernel, &info) < 0)
-		return -peali_say_error("look at the kernel");
+		return -peali_say_error("read the state of the kernel");
 	if (peali_fixture_start(&t->fixture, team->port[index], start))
 		return -1;
 	return await_handled(t, info.handled + 1);
@@ -228,7 +228,7 @@ static int add_proxies(struct tells *t, struct team *team)
 	for (i = 0; i < 2; i++) {
 		if (peal_proxy_create(t->fixture.kernels[i ? 0 : t->far],
 				      team->address[i], NULL, &proxy))
-			return -peali_say_error("make a proxy");
+			return -peali_say_error("create a proxy");
 		team->number[i] = (uint32_t)proxy;
 	}
 	return 0;
@@ -333,7 +333,7 @@ static void fill(void *context, const struct peali_samples *ours,
 	json_t *cells = peali_report_row(&t->report, subjects[row->what]);
 
 	peali_row_uint(cells, "workers", row->workers);
-	peali_row_text(cells, "timed_by", "who gets the last");
+	peali_row_text(cells, "timed_by", "receiver of the last message");
 	peali_fixture_cells(&t->fixture, 0, cells);
 	peali_samples_row_cores(ours, cells,
 				t->has_cores ?
@@ -409,7 +409,7 @@ static int measure_rows(void *context)
 {
 	struct tells *t = context;
 
-	t->no_caf = "the devices are no threads of this machine";
+	t->no_caf = "the devices are not emulated by threads of this machine";
 	if (t->fixture.on_host)
 		t->caf = peali_caf_open(&t->no_caf);
 	return each_row(t, 0);
@@ -420,9 +420,9 @@ static int run(int argc, char **argv, int json)
 	struct tells t = { 0 };
 	const struct peali_runner runner = {
 		.benchmark = "tells",
-		.title = "messages between actors of a kernel, by the clock of "
-			 "who gets the last; ratio above 1: faster than the "
-			 "peer",
+		.title = "messages between actors of a kernel, by the clock "
+			 "of the receiver of the last; ratio above 1: faster "
+			 "than the peer",
 		.columns = columns,
 		.fixture = &t.fixture,
 		.report = &t.report,

@@ -75,14 +75,14 @@ static int spawn(struct crowd *c, uint32_t n)
 
 	if (peal_actor_spawn_many(c->kernel, "guest", &options, n, c->address) <
 	    0)
-		return -peali_say_error("make actors");
+		return -peali_say_error("spawn actors");
 	return 0;
 }
 
 static int retire(struct crowd *c, uint32_t n)
 {
 	if (peal_actor_retire_many(c->fixture.runtime, c->address, n) < 0)
-		return -peali_say_error("end actors");
+		return -peali_say_error("retire actors");
 	return 0;
 }
 
@@ -115,7 +115,7 @@ static double single_rate(struct crowd *c)
 		options.init = c->id + i;
 		if (peal_actor_spawn(c->kernel, "guest", &options,
 				     c->address + i) < 0)
-			return -peali_say_error("make an actor");
+			return -peali_say_error("spawn an actor");
 	}
 	ended = peali_bench_now_ns();
 	return retire(c, SINGLES) ? -1 :
@@ -135,7 +135,7 @@ static int await_all(struct crowd *c)
 
 	for (;;) {
 		if (peal_kernel_info(c->kernel, &info) < 0)
-			return -peali_say_error("look at the kernel");
+			return -peali_say_error("read the state of the kernel");
 		if (info.handled >= c->sent)
 			break;
 		if (peali_bench_now_ns() > until) {
@@ -148,7 +148,7 @@ static int await_all(struct crowd *c)
 	}
 	if (!info.failed)
 		return 0;
-	peali_say("%llu messages came to the wrong actor",
+	peali_say("%llu messages were delivered to the wrong actor",
 		  (unsigned long long)info.failed);
 	return -1;
 }

@@ -91,7 +91,7 @@ static double run_one(struct balance *b)
 	uint64_t began = peali_bench_now_ns();
 
 	if (peal_executor_run(b->executor, &b->job, PEALI_FIXTURE_WAIT_NS) < 0)
-		return -peali_say_error("do a job");
+		return -peali_say_error("run a job");
 	return (double)(peali_bench_now_ns() - began);
 }
 
@@ -104,7 +104,7 @@ static double run_launched(struct balance *b)
 	if (peal_executor_run_once(b->fixture.runtime, b->devices, b->n,
 				   &peal_program_peal_jobs, &o, &b->job,
 				   PEALI_FIXTURE_WAIT_NS) < 0)
-		return -peali_say_error("do a job by a launch");
+		return -peali_say_error("run a job by a launch");
 	return (double)(peali_bench_now_ns() - began);
 }
 
@@ -146,7 +146,7 @@ static int run_round(void *context, struct peali_samples *ours,
 		peali_samples_add(peer, other);
 	}
 	if (peal_executor_report(b->executor, &b->last) < 0)
-		return -peali_say_error("ask for a report");
+		return -peali_say_error("get a report");
 	ns = peali_samples_open_median(ours);
 	other = peali_samples_open_median(peer);
 	peali_samples_close(peer, 0, other / ns);
@@ -163,7 +163,7 @@ static int take_memory(struct balance *b)
 	for (uint32_t k = 0; k < n; k++) {
 		if (peal_memory_alloc(b->fixture.runtime, PEAL_HOST_MEMORY,
 				      4 * b->job.count, &b->memory[k]) < 0)
-			return -peali_say_error("take host memory");
+			return -peali_say_error("allocate host memory");
 		for (uint32_t i = 0; i < b->n; i++)
 			b->address[k][i] = b->memory[k];
 		b->argument[k].address = b->address[k];
@@ -199,7 +199,7 @@ static int build(void *context)
 		return -1;
 	if (peal_executor_create(b->fixture.runtime, b->devices, b->n,
 				 &peal_program_peal_jobs, &o, &b->executor) < 0)
-		return -peali_say_error("make an executor");
+		return -peali_say_error("create an executor");
 	/* the first job measures the speeds of the devices */
 	return run_one(b) < 0 || check(b) ? -1 : 0;
 }
@@ -210,13 +210,13 @@ static int take_down(void *context)
 	int failed = 0;
 
 	if (peal_executor_destroy(b->executor) < 0)
-		failed = peali_say_error("end an executor");
+		failed = peali_say_error("destroy an executor");
 	b->executor = NULL;
 	for (int k = 0; k < 3; k++) {
 		if (b->memory[k] &&
 		    peal_memory_free(b->fixture.runtime, PEAL_HOST_MEMORY,
 				     b->memory[k]) < 0)
-			failed = peali_say_error("give memory back");
+			failed = peali_say_error("free memory");
 		b->memory[k] = 0;
 	}
 	return failed ? -1 : 0;
@@ -304,11 +304,10 @@ static int run(int argc, char **argv, int json)
 	struct balance b = { 0 };
 	const struct peali_runner runner = {
 		.benchmark = "balance",
-		.title =
-			"a job of devices that are made to be of speeds 4, 2 "
-			"and 1, to the end of the last; and a small one, by the "
-			"host's clock; ratio above 1: faster than what it is "
-			"compared with",
+		.title = "a job of devices that are made to be of speeds 4, 2 "
+			 "and 1, to the end of the last; and a small one, by "
+			 "the host's clock; ratio above 1: faster than the "
+			 "baseline",
 		.columns = columns,
 		.devices = DEVICES,
 		.fixture = &b.fixture,

@@ -110,7 +110,7 @@ static int build(struct barrier *b, const struct row *row)
 	if (peal_barrier_create(fixture->runtime, devices, row->devices,
 				row->each, NULL, &fixture->barrier) < 0) {
 		fixture->barrier = NULL;
-		peali_say_error("make a barrier");
+		peali_say_error("create a barrier");
 		return -1;
 	}
 	for (uint32_t i = 0; i < row->devices; i++) {
@@ -183,7 +183,7 @@ static const char *skip_reason(const struct barrier *b, int peer)
 	if (peer == PEALI_BARRIER_CK &&
 	    (int)b->participants > peali_report_cores())
 		return "ck_barrier spins without yielding: more participants "
-		       "than cores would stand still";
+		       "than cores would not make progress";
 	return NULL;
 }
 
@@ -314,7 +314,7 @@ static int check_generation(struct barrier *b)
 	}
 	if (info.generation == b->total)
 		return 0;
-	peali_say("a barrier counts %llu phases, there were %llu",
+	peali_say("barrier has %llu phases (expected %llu)",
 		  (unsigned long long)info.generation,
 		  (unsigned long long)b->total);
 	return -1;

@@ -200,7 +200,7 @@ static double run_send(struct collectives *c)
 		      c->from[0], c->bytes, PEALI_FIXTURE_WAIT_NS) < 0 ||
 	    peal_receive(c->fixture.host, c->to[0], c->bytes, &got,
 			 PEALI_FIXTURE_WAIT_NS) < 0)
-		return -peali_say_error("send a message and take it back");
+		return -peali_say_error("send a message and receive it back");
 	return (double)(peali_bench_now_ns() - began) / 2;
 }
 
@@ -276,7 +276,7 @@ static int check(struct collectives *c)
 	uint32_t m;
 
 	if (is_send(c))
-		return check_all(c, "what came back");
+		return check_all(c, "received messages");
 	if (c->row->peer == PLAIN && has_peer(c) &&
 	    check_all(c, "the plain loop"))
 		return -1;
@@ -376,11 +376,11 @@ static int build_comm(struct collectives *c)
 				      &c->in[i]) < 0 ||
 		    peal_memory_alloc(c->fixture.runtime, (int)i, c->bytes,
 				      &c->out[i]) < 0)
-			return -peali_say_error("take memory of a device");
+			return -peali_say_error("allocate memory of a device");
 	}
 	if (peal_comm_create(c->fixture.runtime, devices, c->n, &options,
 			     &c->group) < 0)
-		return -peali_say_error("make a group");
+		return -peali_say_error("create a group");
 	/* the first collective touches its memory first, which is slower */
 	return fill_in(c) || run_one(c, PEAL_ALL_REDUCE) < 0 ? -1 : 0;
 }
@@ -415,15 +415,15 @@ static int take_down(void *context)
 	int failed = 0;
 
 	if (peal_comm_destroy(c->group) < 0)
-		failed = peali_say_error("end a group");
+		failed = peali_say_error("destroy a group");
 	c->group = NULL;
 	for (uint32_t i = 0; i < c->n; i++) {
 		if (c->in[i] &&
 		    peal_memory_free(c->fixture.runtime, (int)i, c->in[i]) < 0)
-			failed = peali_say_error("give memory back");
+			failed = peali_say_error("free memory");
 		if (c->out[i] &&
 		    peal_memory_free(c->fixture.runtime, (int)i, c->out[i]) < 0)
-			failed = peali_say_error("give memory back");
+			failed = peali_say_error("free memory");
 		free(c->from[i]);
 		free(c->to[i]);
 		c->from[i] = c->to[i] = NULL;
@@ -445,7 +445,7 @@ static void fill(void *context, const struct peali_samples *ours,
 	struct collectives *c = context;
 	json_t *cells = peali_report_row(&c->report,
 					 is_send(c) ? "send" : "all-reduce");
-	const char *why = c->no_mpi ? c->no_mpi : "nothing yet";
+	const char *why = c->no_mpi ? c->no_mpi : "no baseline yet";
 
 	peali_row_uint(cells, "devices", c->n);
 	peali_row_uint(cells, "bytes", c->bytes);
@@ -534,8 +534,8 @@ static int run(int argc, char **argv, int json)
 	struct collectives c = { 0 };
 	const struct peali_runner runner = {
 		.benchmark = "collectives",
-		.title = "an all-reduce of a group, by the host's clock; ratio "
-			 "above 1: faster than what it is compared with",
+		.title = "an all-reduce of a group, by the host's clock; "
+			 "ratio above 1: faster than the baseline",
 		.columns = columns,
 		.devices = DEVICES,
 		.fixture = &c.fixture,

@@ -67,7 +67,7 @@ static int fail_once(struct faults *f)
 		peal_send(f->endpoint, 0, PEALI_BENCH_DATA, "", 0, 1000000);
 
 	if (result && result != PEAL_EAGAIN && result != PEAL_ETIMEDOUT)
-		return -peali_say_error("send what is failed on");
+		return -peali_say_error("send the failing messages");
 	while (!peal_receive(f->endpoint, letter, sizeof(letter), &got, 0))
 		f->n++;
 	return 0;
@@ -180,9 +180,9 @@ static int build_fault(struct faults *f, struct peal_kernel *k)
 		result = peal_dead_letter_connect(
 			k, peal_endpoint_address(f->endpoint), NULL);
 	if (result)
-		return -peali_say_error("make who fails");
+		return -peali_say_error("create the failing actors");
 	if (pthread_create(&f->thread, NULL, trouble, f)) {
-		peali_say("no thread for faults");
+		peali_say("cannot start the thread of faults");
 		return -1;
 	}
 	f->has_thread = 1;
@@ -229,7 +229,7 @@ static int close_fault(void *context)
 	if (peal_endpoint_destroy(f->endpoint))
 		result = -1;
 	f->endpoint = NULL;
-	return result ? -peali_say_error("take faults down") : 0;
+	return result ? -peali_say_error("destroy the faulty kernels") : 0;
 }
 
 /* ---- rounds -------------------------------------------------------------- */
@@ -289,7 +289,7 @@ static int begin(struct faults *f)
 	atomic_store(&f->on, 1);
 	while (f->n == before && !atomic_load(&f->failed)) {
 		if (peali_bench_now_ns() > until) {
-			peali_say("nothing has failed");
+			peali_say("no fault occurred");
 			return -1;
 		}
 		usleep(100);
@@ -416,7 +416,7 @@ static int run(int argc, char **argv, int json)
 			  SECONDS, &f.options);
 	f.row_ns = (uint64_t)(f.options.seconds * 1e9 / FAULTS);
 	if (!peali_bench_wanted(&f.options, PEAL_ROUTE_LOCAL, BYTES)) {
-		peali_say("no row of faults has that route and size");
+		peali_say("no row of faults has this route and size");
 		return PEALI_EXIT_USAGE;
 	}
 	return peali_runner_run(&runner, json);

@@ -80,7 +80,7 @@ static int prepare_gpus(struct peali_fixture *fixture)
 	if (fixture->n_devices < 2)
 		return 0;
 	if (peal_topology_pair(fixture->runtime, 0, 1, &pair) < 0)
-		return peali_say_error("look at a pair of devices");
+		return peali_say_error("read the data of a pair of devices");
 	snprintf(fixture->device_link, sizeof(fixture->device_link), "%s",
 		 pair.kind);
 	fixture->has_peer = pair.route == PEAL_ROUTE_PEER;
@@ -112,7 +112,7 @@ int peali_fixture_open(struct peali_fixture *fixture, uint32_t devices)
 		if (fixture->on_host || !prepare_gpus(fixture))
 			return 0;
 	} else {
-		peali_say("the benchmark wants %u devices, there are %d",
+		peali_say("the benchmark needs %u devices, there are %d",
 			  devices, fixture->n_devices);
 	}
 	peali_fixture_close(fixture);
@@ -174,7 +174,7 @@ static int need_host(struct peali_fixture *fixture)
 	if (fixture->host || peal_endpoint_create(fixture->runtime, &options,
 						  &fixture->host) == 0)
 		return 0;
-	peali_say_error("make the host's endpoint");
+	peali_say_error("create the host's endpoint");
 	return -1;
 }
 
@@ -293,7 +293,7 @@ uint64_t peali_fixture_memory(struct peali_fixture *fixture, int device,
 	uint64_t address;
 
 	if (peal_memory_alloc(fixture->runtime, device, bytes, &address) < 0) {
-		peali_say_error("take memory");
+		peali_say_error("allocate memory");
 		return 0;
 	}
 	fixture->memory.device = device;
@@ -324,7 +324,7 @@ int peali_fixture_wait(struct peali_fixture *fixture,
 	}
 	if (received.type != PEALI_BENCH_REPORT ||
 	    received.length < sizeof(report_out->head)) {
-		peali_say("a round's report is no report");
+		peali_say("a round's report has a wrong length");
 		return -1;
 	}
 	if (!report_out->head.wrong)
@@ -489,7 +489,7 @@ int peali_fixture_clear(struct peali_fixture *fixture)
 		failed |= check_link(fixture->links[i]);
 	for (uint32_t i = 0; i < fixture->n_links; i++)
 		if (peal_link_destroy(fixture->links[i]) < 0)
-			failed = peali_say_error("take a link down");
+			failed = peali_say_error("destroy a link");
 	failed |= clear_rest(fixture);
 	fixture->barrier = NULL;
 	fixture->host = NULL;

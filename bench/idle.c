@@ -134,7 +134,7 @@ static int take_copies(struct copies *c)
 	    peal_memory_alloc(runtime, 0, COPY_BYTES, &c->device[1]) < 0 ||
 	    peal_memory_alloc(runtime, PEAL_HOST_MEMORY, COPY_BYTES, &c->host) <
 		    0)
-		return -peali_say_error("take memory for copies");
+		return -peali_say_error("allocate memory for copies");
 	words = (uint64_t *)(uintptr_t)c->host;
 	c->seed = peali_bench_seed();
 	for (uint64_t i = 0; i < COPY_BYTES / 8; i++)
@@ -308,8 +308,8 @@ static int run(int argc, char **argv, int json)
 	int status = PEALI_EXIT_OK;
 
 	peali_bench_parse(argc, argv,
-			  "Processor time of a runtime with nothing to do, and "
-			  "what it costs to wake who sleeps.",
+			  "Processor time of a runtime with nothing to do, "
+			  "and the cost of a wake-up.",
 			  SECONDS, &options);
 	if (peali_fixture_open(&fixture, DEVICES))
 		return PEALI_EXIT_FAILED;

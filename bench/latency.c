@@ -325,7 +325,7 @@ static const char *no_peer(const struct latency *l, const struct row *row,
 {
 	if (peer == PEER_REPLAY)
 		return "the driver has no graphs";
-	return row->null ? "nobody is on the other side" :
+	return row->null ? "no participant is on the other side" :
 			   peali_fixture_no_cores(&l->fixture);
 }
 
@@ -568,9 +568,9 @@ static int run_clusters(struct latency *l)
 	if (!result)
 		fill_clustered(l, &ours, &plain);
 	if (result > 0) {
-		peali_say("no row in a cluster: of the images of the "
-			  "benchmarks' program none is for clusters on %s; "
-			  "sm_90 or newer in PEAL_TARGETS makes one",
+		peali_say("no row in a cluster: no image of the benchmarks' "
+			  "program is for clusters on %s; set sm_90 or newer "
+			  "in PEAL_TARGETS",
 			  info.name);
 		result = 0;
 	}

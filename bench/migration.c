@@ -66,7 +66,7 @@ static int look(const struct moves *m, uint64_t *handled, uint64_t *failed)
 	*handled = *failed = 0;
 	for (int i = 0; i < KERNELS; i++) {
 		if (peal_kernel_info(m->kernels[i], &info) < 0)
-			return -peali_say_error("look at a kernel");
+			return -peali_say_error("read the state of the kernel");
 		*handled += info.handled;
 		*failed += info.failed;
 	}
@@ -83,7 +83,7 @@ static int await_all(struct moves *m)
 		if (look(m, &handled, &failed))
 			return -1;
 		if (failed) {
-			peali_say("%llu messages were not in order",
+			peali_say("%llu messages were out of order",
 				  (unsigned long long)failed);
 			return -1;
 		}
@@ -129,14 +129,14 @@ static double move(struct moves *m)
 		return -1;
 	began = peali_bench_now_ns();
 	if (peal_actor_migrate(m->fixture.runtime, actor, &there, NULL) < 0)
-		return -peali_say_error("move an actor");
+		return -peali_say_error("migrate an actor");
 	if (peal_kernel_resume(m->kernels[0]) < 0)
 		return -peali_say_error("resume the kernel");
 	if (await_all(m))
 		return -1;
 	ns = (double)(peali_bench_now_ns() - began);
 	if (peal_actor_retire(m->fixture.runtime, actor) < 0)
-		return -peali_say_error("end an actor");
+		return -peali_say_error("retire an actor");
 	return ns;
 }
 
@@ -302,7 +302,7 @@ static int measure_rows(void *context)
 		memset(m->to, 2, most);
 		result = each_row(m, 0);
 	} else {
-		peali_say("no memory for two times %zu bytes", most);
+		peali_say("no memory for two copies of %zu bytes", most);
 	}
 	free(m->from);
 	free(m->to);

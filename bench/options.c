@@ -11,7 +11,7 @@
 #include "runtime/cli/command.h"
 
 static const struct argp_option list[] = {
-	{ "seconds", 's', "N", 0, "Measure for about so long, in all", 0 },
+	{ "seconds", 's', "N", 0, "Measure for about this time, in all", 0 },
 	{ "route", 'r', "NAME", 0,
 	  "Only rows of this route: local, peer, mapped-host or staged", 0 },
 	{ "bytes", 'b', "N", 0, "Only rows of this message size", 0 },

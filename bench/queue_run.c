@@ -192,7 +192,7 @@ static struct gang *gang_new(const struct peali_bench_queue_job *job,
 	}
 	return g;
 fail:
-	peali_say("cannot make a queue of kind '%s'", job->kind->name);
+	peali_say("cannot create a queue of kind '%s'", job->kind->name);
 	if (g)
 		gang_free(g);
 	return NULL;
@@ -408,14 +408,16 @@ static int check_flow(const struct gang *g)
 		wanted += g->producers[p]->sent * copies;
 	for (uint32_t p = 0; p < g->n_producers; p++)
 		if (g->producers[p]->sent < g->producers[p]->limit)
-			return complain(g, "were not taken from a producer", 1);
+			return complain(g, "were not popped from a producer",
+					1);
 	for (uint32_t i = 0; i < g->n_consumers; i++) {
 		taken += g->consumers[i]->taken;
 		wrong += g->consumers[i]->wrong;
 	}
 	if (complain(g, "changed, or out of order", wrong))
 		return -1;
-	if (complain(g, "never came", taken < wanted ? wanted - taken : 0) ||
+	if (complain(g, "did not arrive",
+		     taken < wanted ? wanted - taken : 0) ||
 	    complain(g, "too many came", taken > wanted ? taken - wanted : 0))
 		return -1;
 	if (g->n_producers == 1 && g->n_consumers == 1)
@@ -562,7 +564,8 @@ static int check_trips(const struct gang *g)
 
 	if (complain(g, "of round trips changed, or out of order", wrong))
 		return -1;
-	return complain(g, "of round trips never came", g->messages - taken);
+	return complain(g, "of round trips did not arrive",
+			g->messages - taken);
 }
 
 int peali_bench_queue_round_trips(const struct peali_bench_queue_job *job,

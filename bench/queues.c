@@ -222,7 +222,7 @@ static int no_group(const char *what)
 					      "%s'%s'", i ? ", " : "",
 					      groups[i].what);
 	}
-	peali_say("--what is '%s'; there are %s", what, names);
+	peali_say("--what '%s': unknown kind (allowed: %s)", what, names);
 	return PEALI_EXIT_USAGE;
 }
 
@@ -541,8 +541,8 @@ static void print_summary(const struct queues *q)
 
 static const struct argp_option own_list[] = {
 	{ "what", 'w', "NAME", 0,
-	  "Only these rows: 'round trip', throughput, gather, share or spread; "
-	  "or slab or 'slab round trip', which are not among all",
+	  "Only these rows: 'round trip', throughput, gather, share or "
+	  "spread; or slab or 'slab round trip', which are not among all",
 	  0 },
 	{ "peer", 'p', "TEXT", 0, "Only peers with TEXT in their name", 0 },
 	{ "front", 'f', NULL, 0,
@@ -550,7 +550,7 @@ static const struct argp_option own_list[] = {
 	  "by the functions of devices",
 	  0 },
 	{ "json-out", 'J', "FILE", 0,
-	  "Write the rows to FILE as JSON, beside what is printed", 0 },
+	  "Write the rows to FILE as JSON, in addition to the table", 0 },
 	{ 0 },
 };
 
@@ -588,7 +588,7 @@ static int prepare(struct queues *q)
 	int skipped = 0;
 
 	if (peali_cores_pick(&q->cores)) {
-		peali_say("queues needs two cores, this process has one");
+		peali_say("queues needs two cores, but this process has one");
 		return PEALI_EXIT_WAIVED;
 	}
 	if (q->what && !is_group(q->what)) {
@@ -602,7 +602,7 @@ static int prepare(struct queues *q)
 			skipped += is_skipped(q, groups[i].peers[p]);
 	}
 	if (!q->n && !skipped) {
-		peali_say("no row of queues is of that route, size and kind, "
+		peali_say("no row of queues has this route, size and kind "
 			  "with such a peer in this build");
 		return PEALI_EXIT_USAGE;
 	}
@@ -635,9 +635,9 @@ static int check_decided(const struct queues *q)
 {
 	if (!q->n || q->n_verdicts[PEALI_UNSURE] < q->n)
 		return PEALI_EXIT_OK;
-	peali_say("queues: nothing was decided: all %u rows are unsure, %u by "
-		  "time (give more --seconds), %u by cores (keep others off "
-		  "them), %u by spread (rounds disagree)",
+	peali_say("queues: no row was decided; of %u unsure rows %u lack "
+		  "time (raise --seconds), %u had busy cores (stop other "
+		  "programs), %u have a spread (rounds disagree)",
 		  q->n, unsure_by(q, "time"), unsure_by(q, "cores"),
 		  unsure_by(q, "spread"));
 	return PEALI_EXIT_FAILED;
@@ -673,14 +673,13 @@ static int run(int argc, char **argv, int json)
 	}
 	peali_bench_parse_more(
 		argc, argv,
-		"Our queues between two threads, against those of others that "
-		"this build has found.\v"
-		"All rows share the time of --seconds (120) in four passes, and "
-		"what one takes longer the later ones have less. The run ends "
-		"with that time, or when each row has had one short look, but "
-		"not much later than after twice the time. A row for which that "
-		"was too little is 'unsure (time)'. Exit status "
-		"1: a message was lost or changed, or all rows are unsure.",
+		"Our queues between two threads, against other queues that "
+		"this build has found.\vAll rows share the time of --seconds "
+		"(120) in four passes. A long row shortens the later rows. "
+		"The run ends with that time, or after one short measurement "
+		"of each row, at the latest after about twice the time. A "
+		"row with too little time is 'unsure (time)'. Exit status 1: "
+		"a message was lost or changed, or all rows are unsure.",
 		SECONDS, &own_argp, q, &q->options);
 	status = prepare(q);
 	if (!status) {

@@ -176,8 +176,8 @@ static void fill(void *context, const struct peali_samples *ours,
 	peali_samples_row_durations(ours, cells, "request_ns");
 	peali_row_real(cells, "versus_ns_p50",
 		       peali_samples_spread(peer).median);
-	peali_samples_row_versus(peer, cells,
-				 "send, and receive what is sent back", NULL);
+	peali_samples_row_versus(peer, cells, "send, and receive the answer",
+				 NULL);
 }
 
 static int destroy_requester(void *context)

@@ -29,7 +29,7 @@ int peali_runner_main(const struct peali_runner *runner, int argc, char **argv,
 			  runner->options);
 	*runner->n_rows = runner->each_row(runner->context, 1);
 	if (!*runner->n_rows) {
-		peali_say("no row of %s has that route and size",
+		peali_say("no row of %s has this route and size",
 			  runner->benchmark);
 		return PEALI_EXIT_USAGE;
 	}

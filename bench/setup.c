@@ -59,7 +59,7 @@ static int build(struct setup *s, uint32_t n, const char *handler)
 	if (peali_fixture_open(&s->fixture, n))
 		return -1;
 	if (s->fixture.n_devices < (int)n) {
-		peali_say("setup wants %u devices, there are %d", n,
+		peali_say("setup needs %u devices, there are %d", n,
 			  s->fixture.n_devices);
 		return -1;
 	}
@@ -135,7 +135,7 @@ static int measure(struct setup *s, uint32_t n, const char *handler)
 	s->report.emulated = s->fixture.emulated;
 	peali_row_flag(s->report.object, "emulated", s->fixture.emulated);
 	if (peal_runtime_info(s->fixture.runtime, &info) < 0)
-		return peali_say_error("read what the runtime holds");
+		return peali_say_error("read the counters of the runtime");
 	if (verify(s, n, n_links))
 		return -1;
 	row = peali_report_row(&s->report, "full mesh");

@@ -256,7 +256,7 @@ static int take_copies(struct flow *f)
 	for (uint32_t k = 0; k < f->row->stages; k++)
 		if (peal_memory_alloc(f->fixture->runtime, device_of(f, k + 1),
 				      f->row->bytes, f->copies + k) < 0)
-			return -peali_say_error("take memory for copies");
+			return -peali_say_error("allocate memory for copies");
 	return 0;
 }
 
@@ -281,10 +281,10 @@ static int check_copies(const struct flow *f)
 	if (peal_peer_copy(f->fixture->runtime, PEAL_HOST_MEMORY,
 			   (uint64_t)(uintptr_t)got, device_of(f, last + 1),
 			   f->copies[last], f->row->bytes) < 0)
-		return -peali_say_error("read what was copied");
+		return -peali_say_error("read the copy");
 	if (memcmp(got, f->template, f->row->bytes) == 0)
 		return 0;
-	peali_say("the driver's copies are not what was copied");
+	peali_say("the driver's copies differ from their source");
 	return -1;
 }
 
@@ -503,7 +503,7 @@ static int run(int argc, char **argv, int json)
 	video = peali_stream_y4m_wanted(&stream);
 	stream.n_rows += video;
 	if (!stream.n_rows) {
-		peali_say("no row of stream has that route and size");
+		peali_say("no row of stream has this route and size");
 		return PEALI_EXIT_USAGE;
 	}
 	/* The row of video frames gets as much time as three other rows. */

@@ -89,7 +89,7 @@ static int make_frames(struct video *v)
 						right);
 	}
 	if (!scratch || !v->frames || !v->right || result)
-		peali_say("cannot make the frames");
+		peali_say("cannot create the frames");
 	result = !scratch || !v->frames || !v->right || result ? -1 : 0;
 	free(scratch);
 	return result;
@@ -141,7 +141,7 @@ static int build(struct video *v)
 	}
 	if (peal_endpoint_create(v->fixture->runtime, NULL, &v->fixture->host) <
 	    0) {
-		peali_say_error("make the host's endpoint");
+		peali_say_error("create the host's endpoint");
 		return -1;
 	}
 	ends[0] = ends[STAGES + 1] = peal_endpoint_address(v->fixture->host);

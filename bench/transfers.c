@@ -151,7 +151,7 @@ static double run_memcpy(struct transfers *t)
 
 	if (peal_buffer_address(from, 0, &source) < 0 ||
 	    peal_buffer_address(to, t->fixture.n_devices > 1, &target) < 0)
-		return -peali_say_error("see a buffer");
+		return -peali_say_error("create a view of a buffer");
 	began = peali_bench_now_ns();
 	memcpy((void *)(uintptr_t)target, (const void *)(uintptr_t)source,
 	       t->bytes);
@@ -242,7 +242,7 @@ static struct peal_buffer *make(struct transfers *t, uint32_t kind, int device)
 	struct peal_buffer *buffer = NULL;
 
 	if (peal_buffer_create(t->fixture.runtime, &o, &buffer) < 0)
-		peali_say_error("make a buffer");
+		peali_say_error("create a buffer");
 	return buffer;
 }
 
@@ -254,7 +254,7 @@ static int cut(struct transfers *t)
 				      &t->pieces[i].to) < 0 ||
 		    peal_buffer_range(t->from, 2 * PIECE * i, PIECE,
 				      &t->pieces[i].from) < 0)
-			return -peali_say_error("cut a buffer");
+			return -peali_say_error("create a slice of a buffer");
 	if (!t->pieces)
 		peali_say("no memory for %d copies", PIECES);
 	return t->pieces ? 0 : -1;
@@ -287,7 +287,7 @@ static int take_down(void *context)
 
 	for (int i = 0; i < 3; i++) {
 		if (peal_buffer_destroy(*buffer[i]) < 0)
-			failed = peali_say_error("give a buffer back");
+			failed = peali_say_error("destroy a buffer");
 		*buffer[i] = NULL;
 	}
 	free(t->pieces);
@@ -319,8 +319,8 @@ static void fill(void *context, const struct peali_samples *ours,
 		peali_samples_row_versus(peer, cells, versus[t->row.what],
 					 NULL);
 	} else {
-		peali_row_null(cells, "versus_ns_p50", "nothing yet");
-		peali_samples_row_versus(peer, cells, NULL, "nothing yet");
+		peali_row_null(cells, "versus_ns_p50", "no baseline yet");
+		peali_samples_row_versus(peer, cells, NULL, "no baseline yet");
 	}
 }
 
@@ -390,7 +390,7 @@ static int run_transfers(int argc, char **argv, int json)
 	const struct peali_runner runner = {
 		.benchmark = "transfers",
 		.title = "copies between two devices, by the host's clock; "
-			 "ratio above 1: faster than what it is compared with",
+			 "ratio above 1: faster than the baseline",
 		.columns = columns,
 		.fixture = &t.fixture,
 		.report = &t.report,

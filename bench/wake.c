@@ -128,7 +128,7 @@ static int until_asleep(const struct peali_wake *w)
 		if (is_asleep(w->thread_id))
 			return 0;
 	}
-	peali_say("who waits by '%s' never sleeps", w->method->name);
+	peali_say("the waiter by '%s' never sleeps", w->method->name);
 	return -1;
 }
 
@@ -163,7 +163,7 @@ static int trip(struct peali_wake *w, uint64_t number,
 	while (!answered(w, &got))
 		if (++looks % LOOKS == 0 &&
 		    peal_clock_ns() > began + peali_wake_limit_ns(w)) {
-			peali_say("a message by '%s' never came",
+			peali_say("a message by '%s' did not arrive",
 				  w->method->name);
 			return -1;
 		}
@@ -184,7 +184,7 @@ static int start(struct peali_wake *w, pthread_t *thread)
 	if (w->method->take) {
 		if (!pthread_create(thread, NULL, waiter, w))
 			return 0;
-		peali_say("cannot start a thread that waits");
+		peali_say("cannot start a waiting thread");
 		return -1;
 	}
 	while (!(w->thread_id = find_thread(w->method->thread)))

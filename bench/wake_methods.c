@@ -40,7 +40,7 @@ static int queue_open(struct peali_wake *w)
 			    &w->at.queue.producer) ||
 	    peal_queue_open(w->at.queue.queue, PEAL_QUEUE_CONSUMER,
 			    &w->at.queue.consumer))
-		return -peali_say_error("make a queue");
+		return -peali_say_error("create a queue");
 	return 0;
 }
 
@@ -54,7 +54,7 @@ static int queue_close(struct peali_wake *w)
 static int queue_put(struct peali_wake *w, uint64_t number)
 {
 	if (peal_queue_push(w->at.queue.producer, &number, sizeof(number), 0))
-		return -peali_say_error("put a message");
+		return -peali_say_error("push a message");
 	return 0;
 }
 
@@ -273,7 +273,7 @@ static int eventfd_open(struct peali_wake *w)
 	w->at.fd[0] = w->at.fd[1] = eventfd(0, EFD_CLOEXEC);
 	if (w->at.fd[0] >= 0)
 		return 0;
-	peali_say("cannot make an eventfd");
+	peali_say("cannot create an eventfd");
 	return -1;
 }
 
@@ -290,7 +290,7 @@ static int pipe_open(struct peali_wake *w)
 	if (!pipe(w->at.fd))
 		return 0;
 	w->at.fd[0] = w->at.fd[1] = -1;
-	peali_say("cannot make a pipe");
+	peali_say("cannot create a pipe");
 	return -1;
 }
 

@@ -85,7 +85,7 @@ static void fill(struct peali_report *report, const struct sides *s,
 	if (s->row->gap_ns)
 		peali_row_uint(row, "gap_ns", s->row->gap_ns);
 	peali_row_text(row, "timed_by",
-		       "who puts, until the answer in a cache line");
+		       "sender, until the answer in a cache line");
 	peali_samples_row_cores(&s->ours, row, why);
 	peali_samples_row_durations(&s->ours, row, "wake_ns");
 	peali_row_real(row, "versus_ns_p50",

@@ -23,15 +23,16 @@ static int refuse(struct peali_place place, uint64_t bytes, const char *call)
 	if (place.device == PEALI_HOST)
 		return peali_fail(
 			PEAL_EFAULT, call,
-			"%llu bytes at the host pointer 0x%llx: NULL, "
-			"beyond its allocation, or past the end of "
-			"the address space",
+			"host range of %llu bytes at 0x%llx: the pointer is "
+			"NULL, or the range is beyond its allocation or the "
+			"address space",
 			(unsigned long long)bytes,
 			(unsigned long long)place.address);
 	return peali_fail(PEAL_EFAULT, call,
-			  "%llu bytes at 0x%llx are in no allocation that "
-			  "device %d sees: give memory of peal_memory_alloc, "
-			  "or what peal_peer_map gave for that device",
+			  "range of %llu bytes at 0x%llx: no allocation that "
+			  "device %d sees contains it; pass an address of "
+			  "peal_memory_alloc, or of peal_peer_map for this "
+			  "device",
 			  (unsigned long long)bytes,
 			  (unsigned long long)place.address, place.device);
 }

@@ -438,14 +438,15 @@ int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns)
 	int to, from, r;
 
 	if (!copy)
-		return peali_fail(PEAL_EINVAL, call, "the copy is NULL");
+		return peali_fail(PEAL_EINVAL, call, "copy is NULL");
 	to = copy->to;
 	from = copy->from;
 	r = wait_for_end(copy, timeout_ns);
 	if (r == PEAL_EAGAIN)
 		return peali_fail(PEAL_ETIMEDOUT, call,
-				  "device %d -> device %d (-1: host): the copy "
-				  "of %llu bytes goes on after %lld ns",
+				  "device %d -> device %d (-1: host): the "
+				  "copy of %llu bytes is incomplete after "
+				  "%lld ns",
 				  from, to,
 				  (unsigned long long)copy->request.bytes,
 				  (long long)timeout_ns);
@@ -466,7 +467,7 @@ int peal_copy_cancel(struct peal_copy *copy)
 {
 	if (!copy)
 		return peali_fail(PEAL_EINVAL, "peal_copy_cancel",
-				  "the copy is NULL");
+				  "copy is NULL");
 	atomic_store_explicit(&copy->cancel, 1, memory_order_relaxed);
 	tell_others(copy->peers);
 	return 0;
@@ -477,7 +478,7 @@ int peal_copy_progress(const struct peal_copy *copy,
 {
 	if (!copy || !progress_out)
 		return peali_fail(PEAL_EINVAL, "peal_copy_progress",
-				  "an argument is NULL");
+				  "copy or progress_out is NULL");
 	progress_out->bytes = copy->request.bytes;
 	progress_out->done_bytes =
 		atomic_load_explicit(&copy->done, memory_order_relaxed);
@@ -489,10 +490,11 @@ int peal_copy_result(const struct peal_copy *copy,
 {
 	if (!copy || !result_out)
 		return peali_fail(PEAL_EINVAL, "peal_copy_result",
-				  "an argument is NULL");
+				  "copy or result_out is NULL");
 	if (query(copy) == PEAL_EAGAIN)
 		return peali_fail(PEAL_EAGAIN, "peal_copy_result",
-				  "the copy goes on: peal_copy_wait");
+				  "copy is in progress; call peal_copy_wait "
+				  "first");
 	*result_out = copy->job.result;
 	return 0;
 }

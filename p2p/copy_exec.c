@@ -99,8 +99,8 @@ static int choose(struct peali_peers *peers, const struct peali_copy_op *move,
 	if (job->routes & PEAL_ROUTE_STAGED)
 		return PEAL_ROUTE_STAGED;
 	return peali_fail(PEAL_ENOPEER, job->call,
-			  "device %d -> device %d (-1: host): its route is %s, "
-			  "which `routes`, 0x%x, does not have; add "
+			  "device %d -> device %d (-1: host): route %s is "
+			  "not in option `routes` (0x%x); add "
 			  "PEAL_ROUTE_STAGED",
 			  move->from.device, move->to.device,
 			  peal_route_name(way), job->routes);
@@ -230,9 +230,9 @@ static void warn(struct peali_peers *peers, const struct peali_copy_op *move)
 			  "the host, which is slower: %s",
 			  move->from.device, move->to.device,
 			  way_of(peers, move) == PEAL_ROUTE_STAGED ?
-				  "no device has access to the other that "
-				  "works" :
-				  "as the caller wants");
+				  "neither device has working access to the "
+				  "other" :
+				  "the caller selected it");
 }
 
 static int execute_direct(struct peali_peers *peers,

@@ -60,8 +60,8 @@ static int take_filter(struct peal_runtime *rt, const char *call,
 	if (!r && out->capabilities & ~known)
 		r = peali_fail(
 			PEAL_EINVAL, call,
-			"capabilities is 0x%x: there are only the bits of enum "
-			"peal_device_capability, 0x%x",
+			"capabilities is 0x%x: unknown bits (allowed: the "
+			"bits of enum peal_device_capability, 0x%x)",
 			out->capabilities, known);
 	if (!r && out->peer_of)
 		r = peali_devices_check(&rt->devices, out->peer_of - 1, call);
@@ -93,7 +93,8 @@ static int select_all(struct peal_runtime *rt, const char *call,
 	if (n)
 		return n;
 	return peali_fail(PEAL_ENODEV, call,
-			  "no device meets the filter; unmet on device %s",
+			  "device filter: no device matches it; unmet on "
+			  "device %s",
 			  text);
 }
 
@@ -121,8 +122,8 @@ int peal_device_select_all(struct peal_runtime *rt,
 		return r;
 	if (most < 1 || !devices_out)
 		return peali_fail(PEAL_EINVAL, call,
-				  "there is no room for an index: most is %d, "
-				  "devices_out is %s",
+				  "devices_out cannot hold an index: most is "
+				  "%d, devices_out is %s",
 				  most, devices_out ? "given" : "NULL");
 	return select_all(rt, call, &w, most, devices_out);
 }

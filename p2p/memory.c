@@ -139,8 +139,8 @@ int peali_memory_alloc(struct peali_peers *peers, int device, uint64_t bytes,
 		return r;
 	if (!bytes)
 		return peali_fail(PEAL_EINVAL, call,
-				  "an allocation of 0 bytes on device %d: ask "
-				  "for 1 or more",
+				  "an allocation of 0 bytes on device %d: "
+				  "allocate at least 1 byte",
 				  device);
 	return take(peers, device, bytes, 0, address_out);
 }
@@ -165,20 +165,21 @@ static int take_out(struct peali_peers *peers, int device, uint64_t address,
 	    record->is_buffer != is_buffer)
 		return peali_fail(
 			PEAL_EFAULT, call,
-			"no allocation of device %d starts at 0x%llx: "
-			"give what peal_memory_alloc gave, once%s",
+			"no allocation of device %d starts at 0x%llx; pass "
+			"an address of peal_memory_alloc once%s",
 			device, (unsigned long long)address,
 			record && record->is_buffer ?
-				"; this is a buffer's (peal_buffer_destroy)" :
+				"; this is the memory of a buffer "
+				"(peal_buffer_destroy)" :
 				"");
 	if (record->n_copies)
 		peali_copies_settle(peers);
 	if (record->n_maps || record->n_copies)
 		return peali_fail(
 			PEAL_EBUSY, call,
-			"0x%llx of device %d is in use by %u mappings "
-			"and %u copies, jobs or tasks of graphs: "
-			"peal_peer_unmap, peal_copy_wait, or let those end",
+			"0x%llx of device %d is in use by %u mappings and %u "
+			"copies, jobs or tasks of graphs; end them first "
+			"(peal_peer_unmap, peal_copy_wait)",
 			(unsigned long long)address, device, record->n_maps,
 			record->n_copies);
 	i = place_of(peers, device, address);
@@ -240,8 +241,8 @@ static int view_take(struct peali_peers *peers, int viewer, int owner,
 	}
 	peali_pair_give(peers, viewer, owner, PEALI_USE_BUFFER);
 	return peali_fail(PEAL_EDRIVER, call,
-			  "device %d -> device %d: enabled, but the backend "
-			  "gives no address",
+			  "device %d -> device %d: access is enabled, but "
+			  "the backend returns no address",
 			  viewer, owner);
 }
 

@@ -104,7 +104,7 @@ static void list_left(struct peali_peers *peers, char *out, size_t bytes)
 		append(&text, ", %u copies (peal_copy_destroy)",
 		       peers->n_copies);
 	if (peers->n_running)
-		append(&text, ", %u copies in their call", peers->n_running);
+		append(&text, ", %u copies in progress", peers->n_running);
 	if (peers->n_mappings)
 		append(&text,
 		       ", %zu mappings, one of device %d -> device %d "
@@ -117,7 +117,7 @@ static void list_left(struct peali_peers *peers, char *out, size_t bytes)
 		       "(peal_peer_disable)",
 		       from, to);
 	if (find_use(peers, PEALI_USE_LINK, &from, &to))
-		append(&text, ", a link's access of device %d -> device %d",
+		append(&text, ", access of a link of device %d -> device %d",
 		       from, to);
 	if (find_use(peers, PEALI_USE_PROBE, &from, &to))
 		append(&text, ", the probe of device %d -> device %d", from,
@@ -133,8 +133,8 @@ int peali_peers_check_idle(struct peali_peers *peers)
 	pthread_mutex_unlock(&peers->lock);
 	if (!left[0])
 		return 0;
-	return peali_fail(PEAL_EBUSY, "peal_runtime_close", "left are %s",
-			  left + 2);
+	return peali_fail(PEAL_EBUSY, "peal_runtime_close",
+			  "runtime still has %s", left + 2);
 }
 
 struct peali_copy_stats *peali_peers_copy_stats(struct peali_peers *peers)
@@ -263,8 +263,8 @@ int peali_pair_take(struct peali_peers *peers, int from, int to,
 
 	if (from == to)
 		return peali_fail(PEAL_EINVAL, call,
-				  "device %d -> device %d: a device is no peer "
-				  "of itself, its memory needs no access",
+				  "device %d -> device %d: a device needs no "
+				  "access to its own memory",
 				  from, to);
 	if (!n_uses(pair))
 		r = enable(peers, from, to, call);
@@ -353,7 +353,8 @@ static int disable(struct peali_peers *peers, int from, int to,
 	if (pair->n_uses[PEALI_USE_CALLER] == 1 && n_links + n_maps)
 		return peali_fail(PEAL_EBUSY, call,
 				  "device %d -> device %d: %u links and %u "
-				  "mappings use it; take them down first",
+				  "mappings use the access; destroy them "
+				  "first",
 				  from, to, n_links, n_maps);
 	peali_pair_give(peers, from, to, PEALI_USE_CALLER);
 	return 0;

@@ -62,8 +62,9 @@ static int refuse_range(int device, uint64_t address, uint64_t bytes,
 			const char *call)
 {
 	return peali_fail(PEAL_EFAULT, call,
-			  "%llu bytes at 0x%llx are in no allocation of device "
-			  "%d: give memory of peal_memory_alloc on that device",
+			  "range of %llu bytes at 0x%llx: no allocation of "
+			  "device %d contains it; pass an address of "
+			  "peal_memory_alloc on that device",
 			  (unsigned long long)bytes,
 			  (unsigned long long)address, device);
 }
@@ -108,8 +109,9 @@ static int enter(struct peali_peers *peers, const struct peali_mapping *wanted,
 
 	if (!view)
 		return peali_fail(PEAL_EDRIVER, "peal_peer_map",
-				  "device %d -> device %d: enabled, but the "
-				  "backend gives no address",
+				  "device %d -> device %d: access is "
+				  "enabled, but the backend returns no "
+				  "address",
 				  wanted->remote, wanted->owner);
 	view += wanted->owner_address - own;
 	m = begins_at(peers, wanted->remote, view);
@@ -166,12 +168,14 @@ static int check_map(struct peali_peers *peers, int device, uint64_t address,
 				  remote, device);
 	if (!bytes)
 		return peali_fail(PEAL_EINVAL, call,
-				  "0 bytes of device %d: map 1 or more",
+				  "0 bytes of device %d: a mapping has at "
+				  "least 1 byte",
 				  device);
 	if (address % 16)
 		return peali_fail(PEAL_EINVAL, call,
-				  "0x%llx of device %d is no multiple of 16: "
-				  "map from the one below it",
+				  "address 0x%llx of device %d is no "
+				  "multiple of 16; map from the next lower "
+				  "multiple",
 				  (unsigned long long)address, device);
 	return 0;
 }
@@ -225,8 +229,8 @@ int peali_peer_unmap(struct peali_peers *peers, int remote, uint64_t address)
 	else
 		r = peali_fail(
 			PEAL_EFAULT, call,
-			"nothing is mapped for device %d at 0x%llx: give "
-			"what peal_peer_map gave, as often",
+			"device %d: no mapping starts at 0x%llx; pass an "
+			"address of peal_peer_map once for each call",
 			remote, (unsigned long long)address);
 	pthread_mutex_unlock(&peers->lock);
 	return r;

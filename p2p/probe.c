@@ -65,7 +65,8 @@ static void judge(const struct peal_probe_words *w, struct peal_pair_info *info)
 	} else {
 		info->verdict = PEAL_VERDICT_OK;
 		snprintf(info->reason, sizeof(info->reason),
-			 "verified: %llu messages and %g MiB arrived right",
+			 "verified: %llu messages and %g MiB arrived "
+			 "unchanged",
 			 all, (double)w->pattern_words * 8 / (1 << 20));
 	}
 }
@@ -519,7 +520,7 @@ static void set_route(struct peali_peers *peers, struct peal_pair_info *info)
 		info->route = PEAL_ROUTE_PEER;
 	else if (info->verdict == PEAL_VERDICT_OK)
 		snprintf(info->reason, sizeof(info->reason),
-			 "device %d -> device %d, the way back of credits: %s",
+			 "device %d -> device %d, the path of credits: %s",
 			 info->to, info->from,
 			 peal_verdict_name(back->verdict));
 }
@@ -577,8 +578,8 @@ static int find_out(struct peali_peers *peers, int from, int to, int how,
 		return r;
 	if (!look_up(peers, from, to, least, out))
 		return peali_fail(PEAL_EDRIVER, CALL,
-				  "device %d -> device %d: the probe came to "
-				  "no end",
+				  "device %d -> device %d: the probe did not "
+				  "end",
 				  from, to);
 	/* A failed probe is a verdict, not an error: restore the error. */
 	peali_fail_driver(before.code, before.driver_code, before.call, "%s",

@@ -80,7 +80,8 @@ static json_t *load(const char *path)
 		return NULL;
 	}
 	if (!is_current(file)) {
-		peali_log(2, "%s is ignored: of another boot or version", path);
+		peali_log(2, "%s is ignored: it is of another boot or version",
+			  path);
 		json_decref(file);
 		return NULL;
 	}
@@ -269,7 +270,7 @@ static void flush(struct peali_probe_cache *cache)
 	disk = load_index(cache->path);
 	file = merge(disk, cache->mine);
 	if (!file || write_whole(file, cache->path) < 0)
-		peali_log(1, "what the probe found is not kept in %s: %s",
+		peali_log(1, "verdicts of the probe are not stored in %s: %s",
 			  cache->path, file ? strerror(errno) : "no memory");
 	json_decref(file);
 	json_decref(disk);

@@ -322,9 +322,8 @@ static int set_stalled(struct peali_probe_setup *setup)
 {
 	setup->hung = 1;
 	return peali_fail(PEAL_EHUNG, CALL,
-			  "device %d -> device %d: a kernel of the "
-			  "probe does not return; its memory stays "
-			  "taken",
+			  "device %d -> device %d: a kernel of the probe "
+			  "does not return; its memory is not freed",
 			  setup->from, setup->to);
 }
 

@@ -186,16 +186,14 @@ int peali_probe_in_subprocess(const char *backend, int n_pairs, char *why,
 		return 0;
 	if (status == -1)
 		snprintf(why, why_bytes,
-			 "the process that probes pairs had not ended after "
-			 "%llu ms",
+			 "the probe process did not end within %llu ms",
 			 (unsigned long long)limit);
 	else if (WIFSIGNALED(status))
 		snprintf(why, why_bytes,
-			 "the process that probes pairs was ended by signal "
-			 "%d (%s)",
+			 "the probe process was ended by signal %d (%s)",
 			 WTERMSIG(status), strsignal(WTERMSIG(status)));
 	else { /* a clean failure, for example: no devices */
-		peali_log(1, "%s probe failed: the pairs are probed here",
+		peali_log(1, "%s probe failed: this process probes the pairs",
 			  command);
 		return PEAL_ENOENT;
 	}

@@ -12,7 +12,7 @@ int peal_topology_pair(struct peal_runtime *rt, int from, int to,
 
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_topology_pair",
-				  "an argument is NULL");
+				  "runtime or info_out is NULL");
 	result = peali_devices_check(&rt->devices, from, "peal_topology_pair");
 	if (!result)
 		result = peali_devices_check(&rt->devices, to,

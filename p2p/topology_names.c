@@ -51,8 +51,8 @@ int peal_route_parse(const char *name)
 			return (int)routes[i].route;
 	}
 	return peali_fail(PEAL_EINVAL, "peal_route_parse",
-			  "no route '%.40s': there are local, peer, "
-			  "mapped-host, staged, process and none",
+			  "route '%.40s': unknown name (allowed: local, "
+			  "peer, mapped-host, staged, process and none)",
 			  name ? name : "(NULL)");
 }
 

@@ -46,8 +46,8 @@ static int plan_at(const struct peali_devices *devices, int device,
 	/* the other kinds have atomic words for the workers of one device */
 	if (device == PEALI_HOST && plan->options.kind != PEAL_QUEUE_LINK)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "kind is %s; in host memory there can only "
-				  "be a link: name a device",
+				  "kind is %s; host memory can only contain "
+				  "a link; name a device",
 				  peal_queue_kind_name(plan->options.kind));
 	return 0;
 }
@@ -81,7 +81,7 @@ static int take_memory(struct peal_runtime *rt, int device,
 	failed = *peal_last_error();
 	if (device != PEALI_HOST)
 		snprintf(where, sizeof(where), "on device %d", device);
-	return peali_fail(result, CALL, "a %s of %u slots %s: %.170s",
+	return peali_fail(result, CALL, "%s of %u slots %s: %.170s",
 			  peal_queue_kind_name(plan->options.kind),
 			  plan->options.capacity, where, failed.text);
 }
@@ -127,7 +127,8 @@ int peal_device_queue_create(struct peal_runtime *rt, int device,
 	int result;
 
 	if (!rt || !queue_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime or queue_out is NULL");
 	result = peali_devices_check_place(&rt->devices, device, CALL);
 	if (!result)
 		result = plan_at(&rt->devices, device, options, &plan);

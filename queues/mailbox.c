@@ -49,17 +49,17 @@ static int complete_lease(struct peali_mailbox_spec *s, const char *call)
 	if (s->lease < tells)
 		return peali_fail(
 			PEAL_EINVAL, call,
-			"a mailbox lease is %u slots, but a handler "
-			"tells up to %u messages at a time; the lease "
-			"must be at least that",
+			"mailbox lease is %u slots, fewer than the messages "
+			"that a handler tells at a time (%u); use a larger "
+			"lease",
 			s->lease, s->tells);
 	/* the first two checks prevent an overflow in the third */
 	if (s->n_workers > s->slots || s->lease > s->slots ||
 	    s->n_workers * ((uint64_t)s->lease + tells - 1) > s->slots)
 		return peali_fail(PEAL_EINVAL, call,
-				  "mailbox.slots is %u, too few for %u workers "
-				  "with leases of %u and handlers that tell up "
-				  "to %u messages at a time; %s",
+				  "mailbox.slots is %u, too few for %u "
+				  "workers with leases of %u and handlers "
+				  "that tell %u messages at a time; %s",
 				  s->slots, s->n_workers, s->lease, s->tells,
 				  peali_slots_remedy(slots_for(&given, tells),
 						     "workers", remedy));
@@ -130,9 +130,9 @@ int peali_admission_spec_complete(struct peali_admission_spec *spec,
 	if (spec->slots < held + tells)
 		return peali_fail(
 			PEAL_EINVAL, call,
-			"mailbox.slots is %u, too few for %u workers with "
-			"handlers that tell up to %u messages at a time, and "
-			"%u more each for timers and monitors; %s",
+			"mailbox.slots is %u, too few for %u workers; "
+			"handlers tell up to %u messages at a time, timers "
+			"and monitors need %u slots per worker; %s",
 			spec->slots, spec->n_workers, spec->tells, spec->others,
 			peali_slots_remedy(peali_slots_for(held + tells),
 					   "workers", remedy));

@@ -39,8 +39,8 @@ int peali_publication_choose(uint32_t *policy, uint32_t policies,
 		chosen = others[i];
 	if (!(policies & 1u << chosen))
 		return peali_fail(PEAL_EINVAL, call,
-				  "%s is %u (%s), which %s cannot do; possible "
-				  "are:%s%s%s%s",
+				  "%s is %u (%s), which %s cannot do "
+				  "(allowed:%s%s%s%s)",
 				  option, chosen, names[chosen], whose,
 				  policies & 2 ? " sequence" : "",
 				  policies & 4 ? " atom16" : "",

@@ -202,18 +202,18 @@ int peal_queue_open(struct peal_queue *q, enum peal_queue_role role,
 	if (!end && lost)
 		return peali_fail(
 			PEAL_EBUSY, "peal_queue_open",
-			"'%s' is a %s with %u %ss, and the threads of "
-			"%u of them died inside of a call: %s",
+			"'%s' is a %s with %u %ss, and the threads of %u of "
+			"them died inside of a call: %s",
 			q->name, q->kind->name, s->most, role_names[role], lost,
 			role == PEAL_QUEUE_PRODUCER && q->kind->reclaim ?
-				"their ends can be opened when all "
-				"producers are closed" :
-				"what they were at is not known, make "
-				"another queue");
+				"close all producers, then open their ends "
+				"again" :
+				"its state is unknown, create another queue");
 	if (!end)
 		return peali_fail(PEAL_EBUSY, "peal_queue_open",
-				  "'%s' is a %s with %u %ss, and all are open: "
-				  "close one, or say more in the options",
+				  "'%s' is a %s with %u %ss, and all are "
+				  "open; close one, or raise the limit in "
+				  "the options",
 				  q->name, q->kind->name, s->most,
 				  role_names[role]);
 	*end_out = end;
@@ -226,8 +226,8 @@ int peal_queue_open_of(struct peal_queue *q, uint64_t bytes,
 {
 	if (q && (!bytes || q->least != bytes))
 		return peali_fail(PEAL_EMSGSIZE, "peal_queue_open_of",
-				  "the messages of '%s' have %s%llu bytes; all "
-				  "should have %llu",
+				  "the messages of '%s' have %s%llu bytes; "
+				  "all should have %llu",
 				  q->name, q->least ? "" : "up to ",
 				  (unsigned long long)q->options.message_bytes,
 				  (unsigned long long)bytes);
@@ -245,8 +245,7 @@ int peal_queue_close(struct peal_queue_end *end)
 	q = end->queue;
 	if (!end->open)
 		return peali_fail(PEAL_EINVAL, "peal_queue_close",
-				  "that end of '%s' is closed already",
-				  q->name);
+				  "an end of '%s' is closed already", q->name);
 	s = &q->side[end->role];
 	other = !end->role;
 	died = peali_call_inside(peali_call_note(&end->count->calls));
@@ -300,15 +299,15 @@ static PEAL_INLINE int check_end(const struct peal_queue_end *end,
 				 uint64_t bytes, uint32_t n, const char *call)
 {
 	if (!end || (!data && bytes))
-		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, call, "end or data is NULL");
 	if (end->role != role)
 		return peali_fail(PEAL_EINVAL, call,
-				  "the end of '%s' is a %s's: producers put, "
-				  "consumers take",
+				  "'%s': this end is for a %s (producers "
+				  "push, consumers pop)",
 				  end->queue->name, role_names[end->role]);
 	if (PEAL_UNLIKELY(!end->open))
 		return peali_fail(PEAL_EINVAL, call,
-				  "that end of '%s' is closed: open another",
+				  "'%s': this end is closed; open another",
 				  end->queue->name);
 	if (n < 1 || n > PEAL_QUEUE_BURST)
 		return peali_fail(PEAL_EINVAL, call,
@@ -322,8 +321,8 @@ static int enter(struct peal_queue_end *end, const char *call)
 {
 	if (PEALI_QUEUE_CHECKED && atomic_exchange(&end->busy, 1))
 		return peali_fail(PEAL_EBUSY, call,
-				  "another thread is in a call on this end of "
-				  "'%s': each needs an end of its own",
+				  "'%s': another thread is in a call on this "
+				  "end; open one end for each thread",
 				  end->queue->name);
 	return 0;
 }
@@ -363,15 +362,15 @@ static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 		return result;
 	case PEAL_ETIMEDOUT:
 		return peali_fail(result, call,
-				  "'%s' is full: take from it, wait longer, "
-				  "or say more slots in the options",
+				  "'%s' is full; pop from it, wait longer, "
+				  "or raise capacity in the options",
 				  q->name);
 	case PEAL_EPIPE:
 		return peali_fail(result, call,
 				  q->side[PEAL_QUEUE_CONSUMER].broken ?
-					  "a consumer of '%s' died inside of a "
-					  "call, with messages that it had "
-					  "claimed: make another queue" :
+					  "a consumer of '%s' died inside of "
+					  "a call, with messages that it had "
+					  "claimed; create another queue" :
 					  "every consumer of '%s' is closed",
 				  q->name);
 	case PEAL_EMSGSIZE:
@@ -379,18 +378,18 @@ static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 			return peali_fail(
 				result, call,
 				"%u messages at a time for '%s', a %s of %u "
-				"slots: at most %u; put fewer, or say more "
-				"slots in the options",
+				"slots: at most %u; push fewer, or raise "
+				"capacity in the options",
 				n, q->name, q->kind->name, q->options.capacity,
 				q->bulk);
 		if (bytes <= q->options.message_bytes && !q->least)
 			return peali_fail(result, call,
 					  "messages of %llu bytes are longer "
-					  "than a slot of '%s': put one at a "
-					  "time",
+					  "than a slot of '%s'; push one at "
+					  "a time",
 					  (unsigned long long)bytes, q->name);
 		return peali_fail(result, call,
-				  "a message of %llu bytes for '%s', a %s for "
+				  "message of %llu bytes for '%s', a %s for "
 				  "messages of %s %llu: %s",
 				  (unsigned long long)bytes, q->name,
 				  q->kind->name, q->least ? "exactly" : "up to",
@@ -511,12 +510,12 @@ static int pop_failed(const struct peal_queue_end *end, uint64_t each,
 		return result;
 	case PEAL_ETIMEDOUT:
 		return peali_fail(result, call,
-				  "'%s' is empty: put to it, or wait longer",
+				  "'%s' is empty; push to it, or wait longer",
 				  name);
 	case PEAL_EMSGSIZE:
 		return peali_fail(result, call,
-				  "the next message of '%s' has %llu bytes; "
-				  "there is room for %llu",
+				  "the next message of '%s' has %llu bytes, "
+				  "the buffer %llu",
 				  name, (unsigned long long)*needed,
 				  (unsigned long long)each);
 	default:
@@ -701,7 +700,7 @@ int peal_queue_info(struct peal_queue *q, struct peal_queue_info *info_out)
 {
 	if (!q || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_queue_info",
-				  "an argument is NULL");
+				  "queue or info_out is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->kind = q->kind->kind;
 	info_out->capacity = q->options.capacity;

@@ -36,8 +36,8 @@ static int complete_ends(const char *option, uint32_t *n, const char *call)
 		*n = 1;
 	if (*n > PEAL_QUEUE_ENDS)
 		return peali_fail(PEAL_EINVAL, call,
-				  "%s is %u; a queue has at most %d", option,
-				  *n, PEAL_QUEUE_ENDS);
+				  "%s is %u; allowed are 0 to %d", option, *n,
+				  PEAL_QUEUE_ENDS);
 	return 0;
 }
 
@@ -56,19 +56,19 @@ static int choose_kind(const struct peal_queue_options *o,
 		if (o->kind)
 			return peali_fail(
 				PEAL_EINVAL, call,
-				"kind is %s, which serves up to %u producers "
-				"and %u consumers; max_producers is %u, max_consumers "
-				"is %u%s",
+				"kind is %s, with up to %u producers and %u "
+				"consumers; max_producers is %u, "
+				"max_consumers is %u%s",
 				kinds[i]->name, kinds[i]->producers,
 				kinds[i]->consumers, o->max_producers,
 				o->max_consumers,
 				kinds[i]->to_each ?
 					"" :
-					": leave kind 0 to have one that "
-					"serves");
+					"; set kind to 0 to select a kind "
+					"that fits");
 	}
 	return peali_fail(PEAL_EINVAL, call,
-			  "kind is %u, which is no enum peal_queue_kind",
+			  "kind is %u, which is not in enum peal_queue_kind",
 			  o->kind);
 }
 
@@ -121,8 +121,8 @@ static int check_sizes(const struct peali_queue_plan *plan, const char *call)
 				  "reserved is %u; it must be 0", o->reserved);
 	if (plan->kind != &peali_queue_link && o->message_bytes > in_slot)
 		return peali_fail(PEAL_EINVAL, call,
-				  "message_bytes is %llu; a %s keeps messages "
-				  "in slots, at most %u are allowed",
+				  "message_bytes is %llu; a %s stores "
+				  "messages in slots, at most %u are allowed",
 				  (unsigned long long)o->message_bytes,
 				  plan->kind->name, in_slot);
 	if (o->overwrite > 1)
@@ -131,8 +131,8 @@ static int check_sizes(const struct peali_queue_plan *plan, const char *call)
 				  o->overwrite);
 	if (plan->kind != &peali_queue_topic && o->overwrite)
 		return peali_fail(PEAL_EINVAL, call,
-				  "overwrite is %u; only a topic can, and kind "
-				  "is %s",
+				  "overwrite is %u; only a topic overwrites, "
+				  "and kind is %s",
 				  o->overwrite, plan->kind->name);
 	return 0;
 }
@@ -160,8 +160,8 @@ static int complete_bytes(struct peali_queue_plan *plan, uint64_t each,
 
 	if (each && *most && *most != each)
 		return peali_fail(PEAL_EINVAL, call,
-				  "message_bytes is %llu, and each message is "
-				  "said to have %llu: leave it 0",
+				  "message_bytes is %llu, and the messages "
+				  "have %llu; set it to 0",
 				  (unsigned long long)*most,
 				  (unsigned long long)each);
 	if (each)

@@ -98,9 +98,9 @@ static int complete_slab(struct peali_ring_spec *s, const char *call)
 	if (peal_slot_content_max(s->policy, s->slot_bytes) < DESCRIBED_BYTES)
 		return peali_fail(
 			PEAL_EMSGSIZE, call,
-			"slot_bytes is %u, too small for a message "
-			"of %llu bytes and for one that lies in the "
-			"slab; the least are %u and %u",
+			"slot_bytes is %u, too small for a message of %llu "
+			"bytes and for a slab descriptor; use at least %u "
+			"with a slab (any slot: at least %u)",
 			s->slot_bytes, (unsigned long long)s->message_bytes,
 			peali_publication_slot(s->policy, DESCRIBED_BYTES),
 			PEALI_RING_SLOT_MIN);
@@ -116,8 +116,8 @@ static int complete_slab(struct peali_ring_spec *s, const char *call)
 	bytes = PEAL_SLAB_ROUND(bytes);
 	if (bytes < 2 * each)
 		return peali_fail(PEAL_EMSGSIZE, call,
-				  "slab_bytes is %llu; it must hold at least "
-				  "two messages of %llu bytes: %llu",
+				  "slab_bytes is %llu; two messages of %llu "
+				  "bytes need at least %llu",
 				  (unsigned long long)s->slab_bytes,
 				  (unsigned long long)s->message_bytes,
 				  (unsigned long long)(2 * each));
@@ -222,8 +222,8 @@ static int refuse(const char *call, const char *field, uint64_t value,
 		  const char *expected)
 {
 	return peali_fail(PEAL_EPROTO, call,
-			  "the ring's header is damaged or not Peal's: %s is "
-			  "%llu (0x%llx); expected %s",
+			  "ring header is damaged or of another library: %s "
+			  "is %llu (0x%llx); expected %s",
 			  field, (unsigned long long)value,
 			  (unsigned long long)value, expected);
 }
@@ -252,7 +252,7 @@ static int check_sizes(const struct peal_ring *r, const char *call)
 	if (r->slab_bytes &&
 	    peal_slot_content_max(r->policy, r->slot_bytes) < DESCRIBED_BYTES)
 		return refuse(call, "slot_bytes", r->slot_bytes,
-			      "room for a slab descriptor");
+			      "space for a slab descriptor");
 	return 0;
 }
 
@@ -264,7 +264,7 @@ int peali_ring_check(const struct peal_ring *ring, uint64_t bytes,
 	int result;
 
 	if (bytes < sizeof(r))
-		return refuse(call, "its mapping's size", bytes,
+		return refuse(call, "size of its mapping", bytes,
 			      "at least 128 bytes");
 	memcpy(&r, ring, sizeof(r));
 	result = check_sizes(&r, call);
@@ -285,6 +285,6 @@ int peali_ring_check(const struct peal_ring *ring, uint64_t bytes,
 			      "the sum of header, slots and slab");
 	if (r.total_bytes > bytes)
 		return refuse(call, "total_bytes", r.total_bytes,
-			      "no more than what is mapped");
+			      "at most the mapped bytes");
 	return 0;
 }

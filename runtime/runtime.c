@@ -98,11 +98,11 @@ static int check_backends(const char *list)
 				break;
 		if (!peali_backends[i])
 			return peali_fail(PEAL_EINVAL, "peal_runtime_open",
-					  "PEAL_BACKENDS names '%.*s': there "
-					  "%s",
+					  "PEAL_BACKENDS has the unknown "
+					  "backend '%.*s' (allowed: %s)",
 					  (int)part, list,
-					  PEAL_SIM ? "is host, in a simulator" :
-						     "are cuda, hip and host");
+					  PEAL_SIM ? "host, in a simulator" :
+						     "cuda, hip and host");
 	}
 	return 0;
 }
@@ -232,8 +232,8 @@ static int read_env(struct peal_runtime *rt,
 	result = peali_env_check();
 	if (!result && !PEAL_SIM && peali_env_given(PEALI_ENV_SIM_SEED))
 		result = peali_fail(PEAL_EINVAL, "peal_runtime_open",
-				    "PEAL_SIM_SEED is set, and this is no "
-				    "build for the simulator: unset it, or "
+				    "PEAL_SIM_SEED is set, but this build is "
+				    "not for the simulator; unset it, or "
 				    "link the program to peal_sim");
 	if (!result)
 		result = peali_env_number(PEALI_ENV_LEASE_MS, &lease_ms);
@@ -249,8 +249,9 @@ static int read_env(struct peal_runtime *rt,
 	rt->lease_ns = options->lease_ns;
 	if (rt->lease_ns < PEALI_LEASE_NS_MIN)
 		return peali_fail(PEAL_EINVAL, "peal_runtime_open",
-				  "option lease_ns is %llu: at least %llu, or "
-				  "kernels end before the host can move it",
+				  "option lease_ns is %llu; it must be at "
+				  "least %llu, or kernels end before the "
+				  "host renews it",
 				  (unsigned long long)rt->lease_ns,
 				  (unsigned long long)PEALI_LEASE_NS_MIN);
 	return 0;
@@ -371,7 +372,7 @@ static int children_left(struct peal_runtime *rt)
 	if (!at)
 		return 0;
 	return peali_fail(PEAL_EBUSY, "peal_runtime_close",
-			  "left: %s%s%s%s; destroy them, or call "
+			  "runtime still has %s%s%s%s; destroy them, or call "
 			  "peal_runtime_shutdown",
 			  text,
 			  info.n_kernels ? "; the newest kernel is '" : "",
@@ -517,7 +518,7 @@ int peal_runtime_info(struct peal_runtime *rt,
 {
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_runtime_info",
-				  "an argument is NULL");
+				  "runtime or info_out is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->n_devices = (uint32_t)rt->devices.n;
 	info_out->n_memories = peali_peers_n_memories(rt->peers);
@@ -533,10 +534,10 @@ int peal_backend_info(struct peal_runtime *rt, int index,
 {
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_backend_info",
-				  "an argument is NULL");
+				  "runtime or info_out is NULL");
 	if (index < 0 || index >= rt->n_backends)
 		return peali_fail(PEAL_ENOENT, "peal_backend_info",
-				  "no backend %d: there are %d", index,
+				  "no backend %d; there are %d", index,
 				  rt->n_backends);
 	*info_out = rt->backend_info[index];
 	return 0;

@@ -91,7 +91,7 @@ static double collect(struct gang *g)
 	}
 	if (!wrong)
 		return (double)slowest / (double)g->phases;
-	peali_say("%s let %llu participants through too early",
+	peali_say("%s released %llu participants too early",
 		  peali_barrier_baseline_name(g->peer),
 		  (unsigned long long)wrong);
 	return -1;
@@ -116,7 +116,8 @@ double peali_barrier_baseline_run(enum peali_barrier_baseline peer,
 	peali_cores_pick(&cores);
 	if (participants > PEALI_BARRIER_THREADS ||
 	    pthread_barrier_init(&g.pthread, NULL, participants)) {
-		peali_say("cannot make a barrier of %u threads", participants);
+		peali_say("cannot create a barrier of %u threads",
+			  participants);
 		return -1;
 	}
 	for (uint32_t i = 0; i < participants; i++) {

@@ -46,7 +46,7 @@ static int take(struct peali_baseline *baseline, int device, uint64_t bytes,
 	if (peal_memory_alloc(baseline->runtime, device, bytes, address_out) ==
 	    0)
 		return 0;
-	return -peali_say_error("take memory for a baseline");
+	return -peali_say_error("allocate memory for a baseline");
 }
 
 static void give(const struct peali_baseline *baseline, int device,
@@ -339,12 +339,11 @@ int peali_baseline_run(struct peali_baseline *baseline,
 		}
 		if (!report->head.wrong)
 			continue;
-		peali_say(
-			"side %u of a baseline (job %d): %llu of %llu messages "
-			"were wrong or did not come",
-			i, (int)order->job,
-			(unsigned long long)report->head.wrong,
-			(unsigned long long)report->head.messages);
+		peali_say("side %u of a baseline (job %d): %llu of %llu "
+			  "messages were wrong or missing",
+			  i, (int)order->job,
+			  (unsigned long long)report->head.wrong,
+			  (unsigned long long)report->head.messages);
 		return -1;
 	}
 	return 0;
@@ -421,7 +420,7 @@ int peali_baseline_check(struct peali_baseline *baseline)
 	fine = head.elapsed_ns == baseline->expected;
 	baseline->expected = 0;
 	if (!fine)
-		peali_say("launches added payloads up wrongly");
+		peali_say("launches computed a wrong sum of the payloads");
 	return !fine || copy_to(baseline, p->device, at, &none, sizeof(none)) ?
 		       -1 :
 		       0;

@@ -336,18 +336,19 @@ static int check_options(const struct peal_kernel *k, uint32_t handler,
 				  o->worker - 1, k->name, k->params.n_workers);
 	if (o->init_bytes && !o->init)
 		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  "init is NULL, and init_bytes %llu",
+				  "init is NULL, but init_bytes is %llu",
 				  (unsigned long long)o->init_bytes);
 	if (o->init_bytes > h->state_bytes)
 		return peali_fail(
 			PEAL_EINVAL, "peal_actor_spawn",
-			"%llu init bytes for '%s', whose state has %u",
+			"%llu init bytes for '%s', more than its state of %u "
+			"bytes",
 			(unsigned long long)o->init_bytes, h->name,
 			h->state_bytes);
 	if (o->init_stride && o->init_stride < o->init_bytes)
 		return peali_fail(
 			PEAL_EINVAL, "peal_actor_spawn",
-			"init_stride is %llu and init_bytes %llu: the "
+			"init_stride is %llu, less than init_bytes %llu: the "
 			"inits would overlap",
 			(unsigned long long)o->init_stride,
 			(unsigned long long)o->init_bytes);
@@ -379,8 +380,7 @@ static int find_owner(struct crew *c, struct peal_actor_options *o)
 		return peali_fail(
 			PEAL_EINVAL, "peal_actor_spawn",
 			"`share_ports_with`: actor %u of kernel '%s' was "
-			"made by a handler: such have no ports of "
-			"their own",
+			"spawned by a handler and has no ports of its own",
 			index, k->name);
 	if (a->share_ports_with)
 		return peali_fail(
@@ -436,8 +436,10 @@ int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 	int result, number;
 
 	if (!k || !handler || !addresses_out || !n)
-		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  n ? "an argument is NULL" : "n is 0");
+		return peali_fail(
+			PEAL_EINVAL, "peal_actor_spawn",
+			n ? "kernel, handler or addresses_out is NULL" :
+			    "n is 0");
 	result = peali_options_copy(&o, sizeof(o), options, "peal_actor_spawn");
 	if (result)
 		return result;
@@ -449,14 +451,14 @@ int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 		return result;
 	if (o.name && n > 1)
 		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  "one name, '%s', for %u actors: "
-				  "peal_name_set",
+				  "name '%s' is for one actor, not for %u; "
+				  "name the others by peal_name_set",
 				  o.name, n);
 	if (o.init_stride > (SIZE_MAX - o.init_bytes) / n)
 		return peali_fail(
 			PEAL_EINVAL, "peal_actor_spawn",
-			"init_stride %llu for %u actors: no memory is "
-			"so large",
+			"init_stride %llu for %u actors exceeds the address "
+			"space",
 			(unsigned long long)o.init_stride, n);
 	pthread_mutex_lock(&k->rt->lock);
 	if (o.name)
@@ -504,12 +506,14 @@ static int read_state(struct peal_runtime *rt, uint64_t address,
 	state = peali_kernel_state(k, &failed);
 	if (state == PEAL_KERNEL_RUNNING || state == PEAL_KERNEL_DRAINING)
 		return peali_fail(PEAL_EBUSY, "peal_actor_state",
-				  "kernel '%s' runs: suspend it or let it end",
+				  "kernel '%s' runs; suspend it or let it end",
 				  k->name);
 	a = &k->actors.entries[PEAL_ACTOR_INDEX(address)];
 	if (bytes > k->program->handlers[a->handler].state_bytes)
 		return peali_fail(PEAL_EINVAL, "peal_actor_state",
-				  "%zu bytes of a state of %u", bytes,
+				  "buffer of %zu bytes is smaller than the "
+				  "state of %u bytes",
+				  bytes,
 				  k->program->handlers[a->handler].state_bytes);
 	if (!bytes)
 		return 0;
@@ -523,7 +527,7 @@ int peal_actor_state(struct peal_runtime *rt, uint64_t address, void *state_out,
 
 	if (!rt || (!state_out && bytes))
 		return peali_fail(PEAL_EINVAL, "peal_actor_state",
-				  "an argument is NULL");
+				  "runtime or state_out is NULL");
 	pthread_mutex_lock(&rt->lock);
 	result = read_state(rt, address, state_out, bytes);
 	pthread_mutex_unlock(&rt->lock);

@@ -26,8 +26,8 @@ int peali_limits_plan(const struct peal_kernel_options *o)
 		return 0;
 	return peali_fail(
 		PEAL_EINVAL, "peal_kernel_launch",
-		"option mailbox.max_limits is %u and mailbox.slots is 0: "
-		"limits are of mailboxes",
+		"option mailbox.max_limits is %u and mailbox.slots is 0; "
+		"limits apply to mailboxes",
 		o->mailbox.max_limits);
 }
 
@@ -61,11 +61,12 @@ static int check_values(const struct peal_actor_options *o)
 	if (!o->mailbox_limit != !o->mailbox_overflow)
 		return peali_fail(
 			PEAL_EINVAL, SPAWN,
-			"option mailbox_limit is %u and mailbox_overflow is %u: %s",
+			"option mailbox_limit is %u and mailbox_overflow is "
+			"%u: %s",
 			o->mailbox_limit, o->mailbox_overflow,
 			o->mailbox_limit ?
-				"say what becomes of a message too many" :
-				"without a limit a mailbox is never full");
+				"select the action for excess messages" :
+				"a mailbox without a limit does not overflow");
 	if (o->mailbox_limit > PEAL_LIMIT_MAX)
 		return peali_fail(PEAL_EINVAL, SPAWN,
 				  "option mailbox_limit is %u: at most %u",
@@ -83,16 +84,16 @@ int peali_limits_check(const struct peal_kernel *k,
 	if (!k->params.max_mailbox_limits)
 		return peali_fail(
 			PEAL_ENOTSUP, SPAWN,
-			"option mailbox_limit is %u, and kernel '%s' "
-			"was launched without limits: say mailbox.max_limits "
-			"in struct peal_kernel_options",
+			"option mailbox_limit is %u, and kernel '%s' was "
+			"launched without limits; set mailbox.max_limits in "
+			"struct peal_kernel_options",
 			o->mailbox_limit, k->name);
 	if (n > k->mailbox.n_free_limits)
 		return peali_fail(
 			PEAL_ENOSPC, SPAWN,
-			"%u actors with a limit: of the %u that "
-			"kernel '%s' can have (mailbox.max_limits) %u are "
-			"left",
+			"%u actors with a limit: too few limits are free; of "
+			"the %u limits of kernel '%s' (mailbox.max_limits) "
+			"%u are left",
 			n, k->params.max_mailbox_limits, k->name,
 			k->mailbox.n_free_limits);
 	return 0;
@@ -179,8 +180,8 @@ static const struct peali_actor *find(struct peal_runtime *rt, uint64_t address,
 	if (at && at->actors.entries[PEAL_ACTOR_INDEX(address)].handler ==
 			  PEALI_POOL_HANDLER) {
 		peali_fail(PEAL_ENOENT, CALL,
-			   "%#llx is a pool of kernel '%s': limits are of "
-			   "actors, for what their mailboxes hold",
+			   "%#llx is a pool of kernel '%s'; only actors have "
+			   "limits",
 			   (unsigned long long)address, at->name);
 		return NULL;
 	}
@@ -194,8 +195,9 @@ static const struct peali_actor *find(struct peal_runtime *rt, uint64_t address,
 		return a;
 	*result = PEAL_ENOTSUP;
 	peali_fail(PEAL_ENOTSUP, CALL,
-		   "actor %u of kernel '%s' has no limit, so nothing is "
-		   "counted: say mailbox_limit in struct peal_actor_options",
+		   "actor %u of kernel '%s' has no limit, so its messages "
+		   "are not counted; set mailbox_limit in struct "
+		   "peal_actor_options",
 		   PEAL_ACTOR_INDEX(address), at->name);
 	return NULL;
 }
@@ -208,7 +210,8 @@ int peal_actor_mailbox(struct peal_runtime *rt, uint64_t address,
 	int result = 0;
 
 	if (!rt || !info_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime or info_out is NULL");
 	memset(&report, 0, sizeof(report));
 	pthread_mutex_lock(&rt->lock);
 	a = find(rt, address, &result);

@@ -51,18 +51,18 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 				  "%#llx%s",
 				  k->name, (unsigned long long)address,
 				  peali_kernel_of(k->rt, address) ?
-					  ", which is another kernel's" :
+					  ", which is of another kernel" :
 					  "");
 	index = peali_actor_resolve(k, PEAL_ACTOR_INDEX(address));
 	a = &k->actors.entries[index];
 	if (a->pool == LEAVING)
 		return peali_fail(PEAL_EINVAL, "peal_actor_retire",
-				  "actor %u of kernel '%s' is there twice",
+				  "actor %u of kernel '%s' is listed twice",
 				  PEAL_ACTOR_INDEX(address), k->name);
 	if (a->pool)
 		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
 				  "actor %u of kernel '%s' is a member of a "
-				  "pool: let it leave that first",
+				  "pool; call peal_pool_leave first",
 				  PEAL_ACTOR_INDEX(address), k->name);
 	/* links do not hold an actor that a handler has made */
 	held = peali_is_spawned(k, address) ?
@@ -128,9 +128,9 @@ static int say_exits_wait(const struct peal_kernel *k)
 	for (i = 0; i < k->params.n_workers && !blocked; i++)
 		blocked = peal_load_relaxed_sys(&k->status[i].blocked);
 	return peali_fail(PEAL_EAGAIN, "peal_actor_retire",
-			  "exits of actors of kernel '%s' wait for room for "
-			  "what they send, as actor %u does: they run when "
-			  "there is some; retire the actors again then",
+			  "kernel '%s': exits of actors wait for space for "
+			  "their messages, for example of actor %u; retire "
+			  "the actors again later",
 			  k->name, PEAL_ACTOR_INDEX(blocked >> 32));
 }
 
@@ -180,9 +180,10 @@ static int tell_ends(struct peal_kernel *k, const uint64_t *addresses,
 		spawn[runs].entry.location = PEAL_ENTRY(
 			addresses[at], worker[runs], PEAL_NO_HANDLER);
 	}
-	result = spawn && worker ? tell_runs(k, worker, spawn, runs) :
-				   peali_fail(PEAL_ENOMEM, "peal_actor_retire",
-					      "no memory to end %u actors", n);
+	result = spawn && worker ?
+			 tell_runs(k, worker, spawn, runs) :
+			 peali_fail(PEAL_ENOMEM, "peal_actor_retire",
+				    "no memory to retire %u actors", n);
 	free(spawn);
 	free(worker);
 	return result;
@@ -195,14 +196,14 @@ static int refused(const struct peal_kernel *k, int result)
 	if (result == PEAL_ENOENT)
 		return peali_fail(
 			result, "peal_actor_retire",
-			"one of the actors of kernel '%s' was made by "
-			"a handler, and has been ended by one",
+			"kernel '%s': an actor that a handler spawned has "
+			"already been ended by a handler",
 			k->name);
 	if (result == PEAL_EBUSY)
 		return peali_fail(result, "peal_actor_retire",
 				  "actors that handlers have made share the "
-				  "ports of one of the actors of kernel '%s': "
-				  "end those first",
+				  "ports of one of the actors of kernel "
+				  "'%s'; end those first",
 				  k->name);
 	return result;
 }
@@ -220,7 +221,7 @@ static int tell_former_ends(struct peal_kernel *k, const uint64_t *living,
 
 	if (k->actors.n_moved && !former)
 		return peali_fail(PEAL_ENOMEM, "peal_actor_retire",
-				  "no memory to end %u actors", n);
+				  "no memory to retire %u actors", n);
 	for (i = 0; k->actors.n_moved && i < n; i++) {
 		index = PEAL_ACTOR_INDEX(living[i]);
 		while (k->actors.entries[index].moved_from &&
@@ -386,7 +387,7 @@ static int retire_there(struct peal_runtime *rt, const uint64_t *addresses,
 	}
 	result = living ? end_marked(k, living, n) :
 			  peali_fail(PEAL_ENOMEM, "peal_actor_retire",
-				     "no memory to end %u actors", n);
+				     "no memory to retire %u actors", n);
 	free(living);
 	return result;
 }
@@ -421,7 +422,7 @@ int peali_actors_retire(struct peal_runtime *rt, const uint64_t *addresses,
 	living = calloc(n, sizeof(*living));
 	if (!living)
 		return peali_fail(PEAL_ENOMEM, "peal_actor_retire",
-				  "no memory to end %u actors", n);
+				  "no memory to retire %u actors", n);
 	for (i = 0; i < n && !result; i++)
 		result = find_resolved(rt, addresses[i], &living[i]);
 	if (!result)

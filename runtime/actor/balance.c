@@ -79,13 +79,13 @@ static int check_kernel(struct peal_kernel *k)
 {
 	if (!k->params.mailboxes)
 		return peali_fail(PEAL_ENOTSUP, CALL,
-				  "kernel '%s' has no mailboxes, by which "
-				  "messages would follow: say mailbox.slots in "
-				  "struct peal_kernel_options",
+				  "kernel '%s' has no mailboxes, so messages "
+				  "cannot follow an actor; set mailbox.slots "
+				  "in struct peal_kernel_options",
 				  k->name);
 	if (peali_kernel_ended(k) || k->draining || k->stopping)
 		return peali_fail(PEAL_ESTOPPED, CALL,
-				  "kernel '%s' has ended, or is about to",
+				  "kernel '%s' has ended, or is about to end",
 				  k->name);
 	return 0;
 }

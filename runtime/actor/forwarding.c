@@ -101,10 +101,10 @@ int peali_fwd_link_make(struct peal_kernel *from, uint32_t worker,
 	port = peali_port_take(from, worker);
 	if (port < 0)
 		return peali_fail(PEAL_ENOSPC, call,
-				  "all %u of max_ports are used on worker %u "
-				  "of kernel '%s', which needs one for what "
-				  "goes on to kernel '%s'",
-				  from->params.max_ports, worker, from->name,
+				  "worker %u of kernel '%s': all ports are "
+				  "in use (max_ports %u); messages to kernel "
+				  "'%s' need one",
+				  worker, from->name, from->params.max_ports,
 				  to->name);
 	memset(&like, 0, sizeof(like));
 	like.rt = from->rt;
@@ -129,9 +129,9 @@ int peali_kernel_can_forward(struct peal_kernel *k, const char *call)
 				  "kernel '%s' is about to end", k->name);
 	if (!k->params.mailboxes)
 		return peali_fail(PEAL_ENOTSUP, call,
-				  "kernel '%s' has no mailboxes, by which "
-				  "messages would follow: say mailbox.slots in "
-				  "struct peal_kernel_options",
+				  "kernel '%s' has no mailboxes, so messages "
+				  "cannot follow an actor; set mailbox.slots "
+				  "in struct peal_kernel_options",
 				  k->name);
 	return 0;
 }
@@ -224,9 +224,10 @@ static int await_taken(struct peal_kernel *k)
 				return peali_fail(
 					PEAL_EBUSY, "peal_kernel_destroy",
 					"%llu messages of kernel '%s' for "
-					"actors of kernel '%s' wait there: "
-					"destroy it when they are taken, or "
-					"that one has ended",
+					"actors of kernel '%s' wait there; "
+					"destroy it after these are "
+					"delivered, or after the other "
+					"kernel has ended",
 					(unsigned long long)info.queued,
 					k->name, link->to.kernel->name);
 			peali_poll_pause(&turns);

@@ -30,7 +30,9 @@ static int write_inits(struct peal_kernel *k, struct peali_inits *inits,
 
 	if (!image)
 		return peali_fail(PEAL_ENOMEM, call,
-				  "no memory for what %u actors begin with", n);
+				  "no memory for the initial state of %u "
+				  "actors",
+				  n);
 	for (i = 0; i < (inits->step ? n : 1); i++)
 		memcpy(image + i * inits->step,
 		       (const uint8_t *)o->init + i * o->init_stride,
@@ -56,7 +58,9 @@ int peali_inits_make(struct peal_kernel *k, const struct peal_actor_options *o,
 	inits = calloc(1, sizeof(*inits));
 	if (!inits)
 		return peali_fail(PEAL_ENOMEM, call,
-				  "no memory for what %u actors begin with", n);
+				  "no memory for the initial state of %u "
+				  "actors",
+				  n);
 	inits->bytes = o->init_bytes;
 	inits->step = inits_step(o, n);
 	result = write_inits(k, inits, o, n, call);
@@ -84,7 +88,8 @@ int peali_inits_carry(const struct peal_kernel *from, uint32_t index,
 	image = malloc(ward->inits->bytes);
 	if (!image)
 		return peali_fail(PEAL_ENOMEM, call,
-				  "no memory for what an actor begins with");
+				  "no memory for the initial state of an "
+				  "actor");
 	result = peali_block_read(k->rt, &ward->inits->block, ward->init_offset,
 				  image, ward->inits->bytes);
 	o.init = image;

@@ -84,8 +84,7 @@ int peali_schedule_check(const struct peal_handler_info *h,
 		return peali_fail(
 			PEAL_EINVAL, call,
 			"`share_ports_with`: '%s' has %u ports and emits %u, "
-			"'%s' has %u and emits %u: it shares no more "
-			"than there is",
+			"more than '%s' with %u ports and %u messages",
 			h->name, h->ports, h->emits, owner->name, owner->ports,
 			owner->emits);
 	if (h->output_bytes != owner->output_bytes)
@@ -116,17 +115,18 @@ static int check_ports(const struct move *m)
 			return peali_fail(
 				PEAL_EBUSY, CALL,
 				"link %llu comes from port %u of actor %u of "
-				"kernel '%s', and a port does not move: let it "
-				"share ports (share_ports_with), or destroy the link",
+				"kernel '%s', and ports do not move; use "
+				"`share_ports_with`, or destroy the link",
 				(unsigned long long)link->id, link->from_port,
 				m->index, k->name);
 	for (i = 0; i < m->handler->ports; i++) {
 		topic = peali_topic_at_port(k->rt, address, i);
 		if (topic)
 			return peali_fail(PEAL_EBUSY, CALL,
-					  "port %u of actor %u of kernel '%s' "
-					  "publishes to topic '%s', and a port "
-					  "does not move: peal_unpublish first",
+					  "port %u of actor %u of kernel "
+					  "'%s' publishes to topic '%s', and "
+					  "ports do not move; call "
+					  "peal_unpublish first",
 					  i, m->index, k->name, topic);
 	}
 	for (i = 0;
@@ -135,9 +135,9 @@ static int check_ports(const struct move *m)
 		    !k->actors.entries[i].moved_to &&
 		    k->actors.entries[i].share_ports_with == 1 + m->index)
 			return peali_fail(PEAL_EBUSY, CALL,
-					  "actor %u of kernel '%s' shares the "
-					  "ports of actor %u, which do not "
-					  "move: move or retire it first",
+					  "actor %u of kernel '%s' shares "
+					  "the ports of actor %u, which do "
+					  "not move; move or retire it first",
 					  i, k->name, m->index);
 	return 0;
 }
@@ -150,20 +150,21 @@ static int check_actor(const struct move *m)
 	if (peali_is_spawned(k, m->index))
 		return peali_fail(PEAL_ENOTSUP, CALL,
 				  "actor %u of kernel '%s' was made by a "
-				  "handler, whose worker has its slot: only "
-				  "those move that the host has made",
+				  "handler, so its slot belongs to its "
+				  "worker; only actors of peal_actor_spawn "
+				  "move",
 				  m->index, k->name);
 	if (a->pool)
 		return peali_fail(PEAL_EBUSY, CALL,
 				  "actor %u of kernel '%s' is a member of a "
-				  "pool, which knows it by its worker: let it "
-				  "leave that first",
+				  "pool, and membership does not move; call "
+				  "peal_pool_leave first",
 				  m->index, k->name);
 	if (a->limit)
 		return peali_fail(PEAL_ENOTSUP, CALL,
 				  "actor %u of kernel '%s' has a limit "
-				  "(mailbox_limit), which counts what waits at "
-				  "its worker: only those move that have none",
+				  "(mailbox_limit), which is counted at its "
+				  "worker; only actors without a limit move",
 				  m->index, k->name);
 	return a->share_ports_with || !m->handler->ports ? 0 : check_ports(m);
 }
@@ -223,9 +224,10 @@ static int choose(struct move *m, const struct peal_migration_options *o)
 		result = find_owner(m, o->share_ports_with, &worker);
 	else if (a->share_ports_with && m->handler->ports)
 		result = peali_fail(PEAL_EINVAL, CALL,
-				    "actor %u of kernel '%s' shares the ports "
-				    "of actor %u, which stay: name an actor of "
-				    "its new worker as `share_ports_with`",
+				    "actor %u of kernel '%s' shares the "
+				    "ports of actor %u, which do not move; "
+				    "set `share_ports_with` to an actor of "
+				    "its new worker",
 				    m->index, k->name, a->share_ports_with - 1);
 	if (result)
 		return result;
@@ -239,7 +241,8 @@ static int choose(struct move *m, const struct peal_migration_options *o)
 				  m->index, k->name, a->worker,
 				  k->params.n_workers > 1 ?
 					  "" :
-					  ", and there is no other");
+					  ", and the kernel has no other "
+					  "worker");
 	m->slots.kernel = to;
 	m->slots.handler = a->handler;
 	m->slots.worker = worker - 1;
@@ -323,26 +326,26 @@ static void say_refused(const struct move *m, int result, const char *call)
 
 	if (result == PEAL_EBUSY)
 		peali_fail(result, call,
-			   "actors that handlers have made share the ports of "
-			   "actor %u of kernel '%s', which do not move: end "
-			   "those first",
+			   "actors that handlers have made share the ports "
+			   "of actor %u of kernel '%s', and ports do not "
+			   "move; end these actors first",
 			   m->index, k->name);
 	if (result == PEAL_EAGAIN)
 		peali_fail(result, call,
 			   "actor %u of kernel '%s' waits for answers to its "
-			   "asks, which come to worker %u, or for its init: "
-			   "move it when they have come",
+			   "asks at worker %u, or for its init; move it "
+			   "after they have come",
 			   m->index, k->name,
 			   k->actors.entries[m->index].worker);
 	if (result == PEAL_EEXIST)
 		peali_fail(result, call,
-			   "actor %u of kernel '%s' is monitored, and monitors "
-			   "do not follow to another kernel: take them off "
-			   "first",
+			   "actor %u of kernel '%s' is monitored, and "
+			   "monitors do not move to another kernel; call "
+			   "peal_unmonitor first",
 			   m->index, k->name);
 	if (result == PEAL_ESTOPPED && !peali_kernel_ended(m->kernel))
 		peali_fail(result, call,
-			   "actor %u of kernel '%s' has failed, and is over",
+			   "actor %u of kernel '%s' has failed and ended",
 			   m->index, k->name);
 }
 
@@ -541,14 +544,13 @@ static int check_supervisor(const struct move *m)
 	if (has && !m->supervisor)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "actor %u of kernel '%s' has a supervisor, "
-				  "which stays in that kernel: name one of "
-				  "kernel '%s' (supervisor)",
+				  "which stays in that kernel; set "
+				  "`supervisor` to one of kernel '%s'",
 				  m->index, k->name, m->to->name);
 	if (!has && m->supervisor)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "`supervisor`: actor %u of kernel '%s' has "
-				  "none, and nobody has kept what it began "
-				  "with",
+				  "none, so its initial state was not kept",
 				  m->index, k->name);
 	return has ? peali_supervisor_check(m->supervisor, m->to, 1, CALL) : 0;
 }
@@ -561,8 +563,8 @@ static int check_other(const struct move *m)
 
 	if (to == k && m->supervisor)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "`supervisor`: actor %u stays in kernel '%s' "
-				  "and has the supervisor that it had",
+				  "`supervisor`: actor %u stays in kernel "
+				  "'%s' and keeps the supervisor that it had",
 				  m->index, k->name);
 	if (to == k)
 		return 0;
@@ -571,9 +573,9 @@ static int check_other(const struct move *m)
 		return result;
 	if (to->program != k->program)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "kernel '%s' runs program '%s', and an actor "
-				  "of kernel '%s' program '%s': its handler is "
-				  "not there",
+				  "kernel '%s' runs program '%s', and the "
+				  "actor of kernel '%s' needs a handler of "
+				  "program '%s'",
 				  to->name, to->program->name, k->name,
 				  k->program->name);
 	return check_supervisor(m);
@@ -594,7 +596,9 @@ static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t *address)
 		peali_fail(PEAL_ENOENT, CALL,
 			   "no actor with the address %#llx%s",
 			   (unsigned long long)given,
-			   given == *address ? "" : ", nor where it leads");
+			   given == *address ?
+				   "" :
+				   ", nor the address that replaced it");
 	return k;
 }
 

@@ -41,8 +41,8 @@ int peali_monitors_plan(const struct peal_kernel *k,
 	    k->mailbox.message_bytes >= sizeof(struct peal_down))
 		return 0;
 	return peali_fail(PEAL_EINVAL, "peal_kernel_launch",
-			  "mailbox.message_bytes is %u: with monitors it must "
-			  "be at least %zu, a struct peal_down",
+			  "mailbox.message_bytes is %u: with monitors it "
+			  "must be at least %zu, a struct peal_down",
 			  k->mailbox.message_bytes, sizeof(struct peal_down));
 }
 
@@ -147,7 +147,7 @@ static int check_kernel(const struct peal_kernel *k, const char *call)
 	if (k->monitors.table)
 		return 0;
 	return peali_fail(PEAL_ENOTSUP, call,
-			  "kernel '%s' was launched without monitors: say "
+			  "kernel '%s' was launched without monitors; set "
 			  "max_monitors in struct peal_kernel_options",
 			  k->name);
 }
@@ -181,8 +181,8 @@ static int check_actor(struct peal_kernel *k, uint64_t actor, const char *call)
 	    (k->actors.entries[index].handler == PEALI_POOL_HANDLER &&
 	     (uint32_t)actor == peali_actor_number(k, index)))
 		return peali_fail(PEAL_ENOENT, call,
-				  "no actor of kernel '%s' can have the "
-				  "address %#llx",
+				  "kernel '%s': no actor has the address "
+				  "%#llx",
 				  k->name, (unsigned long long)actor);
 	return 0;
 }
@@ -209,9 +209,10 @@ static int check_owner(struct peal_kernel *k, uint64_t owner, uint64_t actor,
 				  PEAL_ACTOR_INDEX(actor), k->name);
 	if (!k->params.mailboxes)
 		return peali_fail(PEAL_ENOTSUP, CALL,
-				  "kernel '%s' has no mailboxes, by which its "
-				  "actors get down messages: say mailbox.slots "
-				  "in struct peal_kernel_options",
+				  "kernel '%s' has no mailboxes, so its "
+				  "actors cannot get down messages; set "
+				  "mailbox.slots in struct "
+				  "peal_kernel_options",
 				  k->name);
 	c->owner = (uint32_t)owner;
 	return 0;
@@ -222,9 +223,10 @@ static int set_failed(struct peal_kernel *k, int result)
 {
 	if (result == PEAL_ENOSPC)
 		return peali_fail(result, CALL,
-				  "all %u monitors of kernel '%s' are set: "
+				  "all %u monitors of kernel '%s' are set; "
 				  "launch it with a larger max_monitors in "
-				  "struct peal_kernel_options, or take one off",
+				  "struct peal_kernel_options, or remove a "
+				  "monitor",
 				  k->params.max_monitors, k->name);
 	return result;
 }
@@ -252,8 +254,8 @@ static int set_for_endpoint(struct peal_kernel *k, struct peal_endpoint *e,
 	if (c->flags & PEAL_MONITOR_BINDS)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "option flags has PEAL_MONITOR_BINDS, and "
-				  "the owner is endpoint '%s', which does not "
-				  "end with an actor",
+				  "the owner is endpoint '%s'; an endpoint "
+				  "does not end with an actor",
 				  e->name);
 	m = find_place(k);
 	if (!m)
@@ -342,7 +344,8 @@ int peal_actor_bind(struct peal_kernel *k, uint64_t a, uint64_t b,
 	pthread_mutex_lock(&k->rt->lock);
 	if (peali_endpoint_of(k->rt, b))
 		result = peali_fail(PEAL_EINVAL, "peal_actor_bind",
-				    "b is an endpoint: actors are bound");
+				    "b is an endpoint; only actors can be "
+				    "bound");
 	if (!result)
 		result = set(k, a, b, &o, &bond[0]);
 	if (!result) {
@@ -391,9 +394,9 @@ int peal_unmonitor(struct peal_kernel *k, uint64_t monitor)
 	pthread_mutex_unlock(&k->rt->lock);
 	if (result == PEAL_ENOENT)
 		return peali_fail(result, "peal_unmonitor",
-				  "monitor %#llx of kernel '%s' is over: its "
-				  "message was sent, it was taken off, or is "
-				  "none",
+				  "monitor %#llx of kernel '%s' is over: it "
+				  "sent its message, was removed, or never "
+				  "existed",
 				  (unsigned long long)monitor, k->name);
 	return result;
 }

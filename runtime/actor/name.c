@@ -38,7 +38,7 @@ static int set(struct peal_runtime *rt, uint64_t address, const char *name)
 				  (unsigned long long)address);
 	if (peali_name_of(rt, address, old))
 		return peali_fail(PEAL_EEXIST, call,
-				  "the address %#llx has the name '%s': "
+				  "the address %#llx has the name '%s'; call "
 				  "peal_name_clear first",
 				  (unsigned long long)address, old);
 	address = peali_address_first(rt, address);
@@ -56,7 +56,7 @@ int peal_name_set(struct peal_runtime *rt, uint64_t address, const char *name)
 
 	if (!rt || !name)
 		return peali_fail(PEAL_EINVAL, "peal_name_set",
-				  "an argument is NULL");
+				  "runtime or name is NULL");
 	pthread_mutex_lock(&rt->lock);
 	result = set(rt, address, name);
 	pthread_mutex_unlock(&rt->lock);
@@ -68,11 +68,11 @@ int peal_name_find(struct peal_runtime *rt, const char *name,
 {
 	if (!rt || !name || !address_out)
 		return peali_fail(PEAL_EINVAL, "peal_name_find",
-				  "an argument is NULL");
+				  "runtime, name or address_out is NULL");
 	return peali_name_find(rt, name, address_out) ?
 		       0 :
 		       peali_fail(PEAL_ENOENT, "peal_name_find",
-				  "nobody has the name '%s'", name);
+				  "name '%s': no address has this name", name);
 }
 
 int peal_name_of(struct peal_runtime *rt, uint64_t address,
@@ -80,7 +80,7 @@ int peal_name_of(struct peal_runtime *rt, uint64_t address,
 {
 	if (!rt || !name_out)
 		return peali_fail(PEAL_EINVAL, "peal_name_of",
-				  "an argument is NULL");
+				  "runtime or name_out is NULL");
 	return peali_name_of(rt, address, name_out) ?
 		       0 :
 		       peali_fail(PEAL_ENOENT, "peal_name_of",
@@ -94,11 +94,11 @@ int peal_name_clear(struct peal_runtime *rt, const char *name)
 
 	if (!rt || !name)
 		return peali_fail(PEAL_EINVAL, "peal_name_clear",
-				  "an argument is NULL");
+				  "runtime or name is NULL");
 	pthread_mutex_lock(&rt->lock);
 	found = peali_name_clear(rt, name);
 	pthread_mutex_unlock(&rt->lock);
 	return found ? 0 :
 		       peali_fail(PEAL_ENOENT, "peal_name_clear",
-				  "nobody has the name '%s'", name);
+				  "name '%s': no address has this name", name);
 }

@@ -177,8 +177,8 @@ static int find_free_pool(struct peal_kernel *k, struct peali_pool **pool_out,
 	if (i == k->params.max_pools)
 		return peali_fail(
 			PEAL_ENOSPC, CREATE,
-			"all %u pools of kernel '%s' are used: launch "
-			"it with a larger max_pools in struct "
+			"all %u pools of kernel '%s' are used; launch it "
+			"with a larger max_pools in struct "
 			"peal_kernel_options, or destroy a pool",
 			k->params.max_pools, k->name);
 	actor = peali_entry_take(k);
@@ -186,7 +186,8 @@ static int find_free_pool(struct peal_kernel *k, struct peali_pool **pool_out,
 		return peali_fail(
 			PEAL_ENOSPC, CREATE,
 			"all %u of max_actors are used in kernel '%s', and a "
-			"pool takes one: launch it with a larger max_actors",
+			"pool needs one slot; launch it with a larger "
+			"max_actors",
 			k->params.first_actor_slot, k->name);
 	*pool_out = &k->pools[i];
 	*actor_out = (uint32_t)actor;
@@ -257,16 +258,17 @@ int peal_pool_create(struct peal_kernel *k,
 	int result;
 
 	if (!k || !address_out)
-		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "kernel or address_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (result)
 		return result;
 	pthread_mutex_lock(&k->rt->lock);
 	if (!(k->program->uses & PEAL_USES_POOL_PLACES))
 		result = peali_fail(PEAL_ENOTSUP, CREATE,
-				    "program '%s' has no pools: its source has "
-				    "to define PEAL_USES_POOLS as 1 before it "
-				    "includes <peal/device/kernel.h>",
+				    "program '%s' has no pools; its source "
+				    "must define PEAL_USES_POOLS as 1 before "
+				    "it includes <peal/device/kernel.h>",
 				    k->program->name);
 	else if (peali_kernel_ended(k))
 		result = peali_fail(PEAL_ESTOPPED, CREATE,
@@ -304,7 +306,8 @@ static int check_types(struct peal_kernel *k, const struct peali_pool *p,
 	if (h->input_bytes > p->spec.message_bytes)
 		return peali_fail(PEAL_EINVAL, JOIN,
 				  "handler '%s' takes messages of %llu bytes "
-				  "and the pool's are at most %u",
+				  "and the messages of the pool have at most "
+				  "%u",
 				  h->name, (unsigned long long)h->input_bytes,
 				  p->spec.message_bytes);
 	for (i = 0; i < k->params.n_workers; i++) {
@@ -316,8 +319,9 @@ static int check_types(struct peal_kernel *k, const struct peali_pool *p,
 		    h->input_bytes != other->input_bytes)
 			return peali_fail(
 				PEAL_EINVAL, JOIN,
-				"handler '%s' takes messages of %llu bytes and "
-				"that of another member, '%s', of %llu",
+				"handler '%s' takes messages of %llu bytes "
+				"and handler '%s' of another member takes "
+				"%llu",
 				h->name, (unsigned long long)h->input_bytes,
 				other->name,
 				(unsigned long long)other->input_bytes);
@@ -350,8 +354,9 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	if (peali_is_spawned(k, actor))
 		return peali_fail(PEAL_EINVAL, JOIN,
 				  "actor %u of kernel '%s' was made by a "
-				  "handler, which may end it at any time: join "
-				  "one that the host has made",
+				  "handler, which may end it at any time; "
+				  "only actors of peal_actor_spawn join a "
+				  "pool",
 				  PEAL_ACTOR_INDEX(actor), k->name);
 	a = &k->actors.entries[PEAL_ACTOR_INDEX(actor)];
 	if (a->pool)
@@ -363,8 +368,8 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	    k->supervision.actors[PEAL_ACTOR_INDEX(actor)].supervisor)
 		return peali_fail(PEAL_EINVAL, JOIN,
 				  "actor %u of kernel '%s' has a supervisor, "
-				  "and a pool would not wait until it begins "
-				  "anew: join one that has none",
+				  "and a pool does not wait for a restart; "
+				  "join an actor without a supervisor",
 				  PEAL_ACTOR_INDEX(actor), k->name);
 	if (p->members[a->worker])
 		return peali_fail(PEAL_EEXIST, JOIN,
@@ -413,7 +418,7 @@ static int leave(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	    k->actors.entries[PEAL_ACTOR_INDEX(actor)].pool !=
 		    1 + (uint32_t)(p - k->pools))
 		return peali_fail(PEAL_ENOENT, LEAVE,
-				  "%#llx is no member of the pool",
+				  "%#llx is not a member of the pool",
 				  (unsigned long long)actor);
 	a = &k->actors.entries[PEAL_ACTOR_INDEX(actor)];
 	p->members[a->worker] = 0;
@@ -453,7 +458,7 @@ static int destroy(struct peal_runtime *rt, uint64_t pool)
 	if (p->n_members || k->actors.entries[p->actor].n_links)
 		return peali_fail(PEAL_EBUSY, DESTROY,
 				  "the pool has %u members and %u links lead "
-				  "to it: end those first",
+				  "to it; end those first",
 				  p->n_members,
 				  k->actors.entries[p->actor].n_links);
 	return take_down(k, p, DESTROY);
@@ -480,7 +485,7 @@ int peal_pool_info(struct peal_runtime *rt, uint64_t pool,
 
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_pool_info",
-				  "an argument is NULL");
+				  "runtime or info_out is NULL");
 	pthread_mutex_lock(&rt->lock);
 	p = peali_pool_at(rt, pool, &k);
 	if (p) {

@@ -93,7 +93,7 @@ static int make(struct peal_kernel *k, struct peal_link *fwd_link,
 	if (index < 0)
 		return peali_fail(PEAL_ENOSPC, CREATE,
 				  "all %u of max_actors are used in kernel "
-				  "'%s', and a proxy takes one",
+				  "'%s', and a proxy needs one slot",
 				  k->params.first_actor_slot, k->name);
 	c.from = k->params.address | peali_actor_number(k, (uint32_t)index);
 	result = peali_fwd_entry_add(k->rt, &c, CREATE);
@@ -123,14 +123,15 @@ static int create(struct peal_kernel *k, uint64_t given, uint32_t worker,
 	int result;
 
 	if (!to)
-		return peali_fail(
-			PEAL_ENOENT, CREATE,
-			"no actor or pool has the address %#llx%s",
-			(unsigned long long)given,
-			given == address ? "" : ", nor has where it leads");
+		return peali_fail(PEAL_ENOENT, CREATE,
+				  "no actor or pool has the address %#llx%s",
+				  (unsigned long long)given,
+				  given == address ?
+					  "" :
+					  ", nor the address that replaced it");
 	if (to == k)
 		return peali_fail(PEAL_EINVAL, CREATE,
-				  "%#llx is in kernel '%s' itself, whose "
+				  "%#llx is in kernel '%s' itself; its "
 				  "handlers tell it by its own number, %u",
 				  (unsigned long long)address, k->name,
 				  (uint32_t)address);
@@ -155,7 +156,8 @@ int peal_proxy_create(struct peal_kernel *k, uint64_t address,
 	int result;
 
 	if (!k || !address_out)
-		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "kernel or address_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (result)
 		return result;
@@ -177,7 +179,8 @@ int peal_proxy_destroy(struct peal_runtime *rt, uint64_t address)
 	c = peali_fwd_entry_from(rt, address);
 	result = c && c->proxy ? peali_fwd_entry_end(rt, address) :
 				 peali_fail(PEAL_ENOENT, "peal_proxy_destroy",
-					    "%#llx is no proxy's address",
+					    "%#llx is not the address of a "
+					    "proxy",
 					    (unsigned long long)address);
 	pthread_mutex_unlock(&rt->lock);
 	return result;

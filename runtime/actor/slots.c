@@ -364,24 +364,24 @@ static int say_lack(const struct peali_actor_slots *r, uint32_t n,
 					  "kernel '%s'",
 					  k->params.first_actor_slot, k->name);
 		return peali_fail(PEAL_ENOSPC, call,
-				  "%u more actors on worker %u and %llu of "
-				  "max_actors are left in kernel '%s'",
+				  "%u more actors on worker %u need slots; "
+				  "%llu of max_actors are left in kernel '%s'",
 				  n, r->worker, (unsigned long long)left,
 				  k->name);
 	case LACK_BYTES:
 		return peali_fail(PEAL_ENOSPC, call,
-				  "the state of '%s' takes %llu bytes, those "
-				  "of %u actors on worker %u %llu, and %llu of "
-				  "arena_bytes are left in kernel '%s'",
+				  "state of '%s' has %llu bytes; those of %u "
+				  "actors on worker %u need %llu, and %llu "
+				  "of arena_bytes are left in kernel '%s'",
 				  h->name, step, n, r->worker, n * step,
 				  (unsigned long long)left, k->name);
 	case LACK_PORTS:
 		break;
 	}
 	return peali_fail(PEAL_ENOSPC, call,
-			  "'%s' has %u ports, and for %u actors %llu of "
-			  "max_ports are left on worker %u of kernel '%s': "
-			  "option share_ports_with shares one's",
+			  "'%s' has %u ports; for %u actors %llu of "
+			  "max_ports are left on worker %u of kernel '%s'; "
+			  "use option share_ports_with",
 			  h->name, h->ports, n, (unsigned long long)left,
 			  r->worker, k->name);
 }

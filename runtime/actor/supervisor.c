@@ -72,8 +72,8 @@ int peali_supervisor_check(const struct peal_supervisor *s,
 	if (n > UINT32_MAX - s->next_order)
 		return peali_fail(PEAL_ENOSPC, call,
 				  "supervisor %u of kernel '%s' has had %u "
-				  "members, and the order of %u more has no "
-				  "number: make another one",
+				  "members, and %u more exceed the order "
+				  "numbers; create another supervisor",
 				  index_of(s), k->name, s->next_order, n);
 	return 0;
 }
@@ -171,9 +171,9 @@ static int check_options(const struct peal_kernel *k,
 		depth++;
 	if (depth > PEAL_SUPERVISOR_DEPTH)
 		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option parent: there would be %u "
-				  "supervisors above one another, and at most "
-				  "%u can be",
+				  "option parent: the supervisor would have "
+				  "%u supervisors above it (allowed: at most "
+				  "%u)",
 				  depth, PEAL_SUPERVISOR_DEPTH);
 	return 0;
 }
@@ -187,9 +187,9 @@ static struct peal_supervisor *find_place(struct peal_kernel *k)
 		if (!k->supervision.supervisors[i].kernel)
 			return &k->supervision.supervisors[i];
 	peali_fail(PEAL_ENOSPC, CREATE,
-		   "all %u supervisors of kernel '%s' are used: launch it with "
-		   "a larger max_supervisors in struct peal_kernel_options, or "
-		   "destroy one",
+		   "all %u supervisors of kernel '%s' are used; launch it "
+		   "with a larger max_supervisors in struct "
+		   "peal_kernel_options, or destroy one",
 		   n, k->name);
 	return NULL;
 }
@@ -255,7 +255,8 @@ int peal_supervisor_create(struct peal_kernel *k,
 	int result;
 
 	if (!k || !supervisor_out)
-		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "kernel or supervisor_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (result)
 		return result;
@@ -277,7 +278,7 @@ int peal_supervisor_destroy(struct peal_supervisor *s)
 	if (s->n_members) {
 		result = peali_fail(PEAL_EBUSY, "peal_supervisor_destroy",
 				    "supervisor %u of kernel '%s' has %u "
-				    "members: retire its actors and destroy "
+				    "members; retire its actors and destroy "
 				    "the supervisors below it first",
 				    index_of(s), s->kernel->name, s->n_members);
 	} else {
@@ -351,7 +352,7 @@ int peal_supervisor_info(struct peal_supervisor *s,
 
 	if (!s || !s->kernel || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_supervisor_info",
-				  "an argument is NULL, or the supervisor "
+				  "an argument is NULL, or the supervisor is "
 				  "destroyed");
 	rt = s->kernel->rt;
 	pthread_mutex_lock(&rt->lock);

@@ -72,8 +72,8 @@ static void write_allowed(const struct setting *s, char *out, size_t out_bytes)
 		write_bytes(s->lowest, low, sizeof(low));
 		write_bytes(s->highest, high, sizeof(high));
 		snprintf(out, out_bytes,
-			 "bytes from %s to %s, with K, M, G or T behind them",
-			 low, high);
+			 "bytes from %s to %s, with suffix K, M, G or T", low,
+			 high);
 		return;
 	case PEALI_ENV_TYPE_CHOICE:
 		snprintf(out, out_bytes, "%s", s->choices);
@@ -99,7 +99,7 @@ static int refuse(const struct setting *s, const char *text)
 static int wrong_type(const struct setting *s)
 {
 	return peali_fail(PEAL_EINVAL, CALL,
-			  "%s is asked for as another type than it has",
+			  "setting %s has another type than requested",
 			  s->name);
 }
 
@@ -176,8 +176,8 @@ static int write_path(const char *name, char *out, size_t bytes,
 
 	if (n < 0 || (size_t)n >= bytes)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "%s is a path of more than %zu bytes: "
-				  "set it to a shorter one",
+				  "%s is a path of more than %zu bytes; set "
+				  "it to a shorter path",
 				  name, bytes - 1);
 	return 0;
 }
@@ -205,8 +205,8 @@ static int read_path(const struct setting *s, char *out, size_t bytes)
 	if (folder && *folder == '/')
 		return write_path(s->name, out, bytes, folder, "/.cache/peal");
 	return peali_fail(PEAL_EINVAL, CALL,
-			  "%s, XDG_CACHE_HOME and HOME are all not set: "
-			  "set one of them to an absolute path",
+			  "%s, XDG_CACHE_HOME and HOME are all not set; set "
+			  "one of them to an absolute path",
 			  s->name);
 }
 

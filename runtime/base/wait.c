@@ -106,14 +106,14 @@ int peali_options_take(void *out, size_t bytes, size_t alignment,
 
 	if (options && (!size || size > bytes))
 		return peali_fail(PEAL_EINVAL, call,
-				  "options.size is %u: set it to sizeof the "
+				  "options.size is %u; set it to sizeof the "
 				  "struct (%zu)",
 				  size, bytes);
 	if (size % alignment)
 		return peali_fail(PEAL_EINVAL, call,
-				  "options.size is %u, which no version of the "
-				  "struct has: it would cut a field; set it to "
-				  "sizeof the struct (%zu; an older one's is a "
+				  "options.size is %u, which no version of "
+				  "the struct has; set it to sizeof the "
+				  "struct (%zu; older versions have a "
 				  "multiple of %zu)",
 				  size, bytes, alignment);
 	memset(out, 0, bytes);

@@ -149,7 +149,7 @@ static int run_captured(const struct peali_bench *bench, int argc, char **argv,
 	stdout = open_memstream(&text, &size);
 	if (!stdout) {
 		stdout = terminal;
-		peali_say("cannot keep the output of '%s': %s", bench->name,
+		peali_say("cannot store the output of '%s': %s", bench->name,
 			  strerror(errno));
 		return PEALI_EXIT_FAILED;
 	}

@@ -41,8 +41,8 @@ static void check_env(struct peali_doctor *doctor)
 {
 	if (peali_env_check() < 0)
 		peali_doctor_add(doctor, "settings", PEALI_HEALTH_FAIL,
-				 "set it to what is allowed, or unset it", "%s",
-				 peal_last_error()->text);
+				 "set it to an allowed value, or unset it",
+				 "%s", peal_last_error()->text);
 	else
 		peali_doctor_add(doctor, "settings", PEALI_HEALTH_PASS, NULL,
 				 "all %d are valid; peal info lists them",
@@ -65,8 +65,7 @@ static int writable(char *path)
 
 static void check_cache(struct peali_doctor *doctor)
 {
-	static const char fix[] =
-		"set PEAL_CACHE_DIR to a folder that can be written";
+	static const char fix[] = "set PEAL_CACHE_DIR to a writable folder";
 	char path[4096];
 	char shown[4096];
 
@@ -82,7 +81,7 @@ static void check_cache(struct peali_doctor *doctor)
 	else
 		peali_doctor_add(doctor, "cache folder", PEALI_HEALTH_WARN, fix,
 				 "%.300s cannot be written: every run probes "
-				 "each pair anew",
+				 "each pair again",
 				 shown);
 }
 
@@ -113,7 +112,7 @@ static const char *verdict_fix(enum peal_verdict verdict)
 		return "use a pair with NVLink or under one PCIe switch "
 		       "(emulated devices: PEAL_HOST_LINKS)";
 	case PEAL_VERDICT_SLOW:
-		return "nothing, if the route in use is fast enough";
+		return "none, if the route in use is fast enough";
 	case PEAL_VERDICT_FAULTED:
 		return "fix what the text names; if it names an access, "
 		       "switch off PCIe ACS and the IOMMU, or forbid the pair";
@@ -133,7 +132,7 @@ static void check_pairs(struct peali_doctor *doctor,
 
 	if (doctor->launches_block) {
 		peali_doctor_add(doctor, "pairs", PEALI_HEALTH_WAIVED, NULL,
-				 "not looked at: the probe would wait for its "
+				 "not checked: the probe would wait for its "
 				 "own kernels, see above");
 		return;
 	}
@@ -159,11 +158,11 @@ static void check_pairs(struct peali_doctor *doctor,
 				 peal_route_name(info.route), info.reason);
 	}
 	if (n_ok || n < 2)
-		peali_doctor_add(
-			doctor, "pairs", PEALI_HEALTH_PASS, NULL,
-			"%d of %d ordered pair%s verified to carry data "
-			"right",
-			n_ok, n * (n - 1), peali_s((uint64_t)(n * (n - 1))));
+		peali_doctor_add(doctor, "pairs", PEALI_HEALTH_PASS, NULL,
+				 "%d of %d ordered pair%s verified: data "
+				 "arrives unchanged",
+				 n_ok, n * (n - 1),
+				 peali_s((uint64_t)(n * (n - 1))));
 }
 
 static void check_runtime(struct peali_doctor *doctor)
@@ -277,8 +276,9 @@ static void parse_arguments(int argc, char **argv, struct arguments *arguments)
 		.parser = parse,
 		.children = children,
 		.doc = "Checks what Peal needs of the machine: PASS, WARN, "
-		       "FAIL or WAIVED each, with the cause and what to do. "
-		       "Exit status 1 if any check fails, or there is a stall.",
+		       "FAIL or WAIVED each, with the cause and the remedy. "
+		       "Exit status 1 if any check fails, or there is a "
+		       "stall.",
 	};
 
 	peali_parse(&argp, argc, argv, 0, arguments);
@@ -317,6 +317,6 @@ static int doctor_run(int argc, char **argv)
 
 const struct peali_command peali_command_doctor = {
 	.name = "doctor",
-	.help = "checks the machine: cause and fix of what is wrong",
+	.help = "checks the machine: cause and remedy of each problem",
 	.run = doctor_run,
 };

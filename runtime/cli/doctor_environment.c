@@ -52,12 +52,12 @@ static const struct variable variables[] = {
 	  "launches wait for kernels before or behind them, and a ring kernel "
 	  "does not end" },
 	{ "AMD_SERIALIZE_COPY", PEALI_AMD, is_on, WARN,
-	  "copies wait for one another and for what is before them" },
+	  "copies wait for one another and for earlier work" },
 	{ "HSA_ENABLE_SDMA", PEALI_AMD, is_off, WARN,
-	  "copies are then kernels, which wait for room beside ring kernels" },
+	  "copies are then kernels, which wait for space beside ring kernels" },
 	{ "GPU_MAX_HW_QUEUES", PEALI_AMD, is_few, WARN,
-	  "kernels and copies that share a hardware queue wait for each other; "
-	  "4 is what HIP has by itself" },
+	  "kernels and copies that share a hardware queue wait for each "
+	  "other; 4 is the default of HIP" },
 };
 
 static int check_variable(struct peali_doctor *doctor,
@@ -96,8 +96,8 @@ static int check_visible(struct peali_doctor *doctor, const char *name)
 				 value);
 	else
 		peali_doctor_add(doctor, name, PASS, NULL,
-				 "it is %.64s: so these are the devices that "
-				 "there are, in that order",
+				 "it is %.64s: only these devices are "
+				 "visible, in this order",
 				 value);
 	return 1;
 }

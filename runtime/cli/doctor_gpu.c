@@ -90,7 +90,7 @@ static void check_backend(struct peali_doctor *doctor,
 		peali_doctor_add(doctor, check, PASS, NULL, "%d device%s%s",
 				 fleet->n, peali_s((uint64_t)fleet->n),
 				 !runtime ?
-					 ", which the runtime does not get to" :
+					 ", which the runtime cannot use" :
 				 fleet->n && fleet->gpu[0].info.emulated ?
 					 ", emulated: a double of the driver" :
 					 "");
@@ -172,7 +172,7 @@ static int check_mode(struct peali_doctor *doctor, const struct fleet *fleet,
 		peali_doctor_add(doctor, "compute mode", FAIL,
 				 "nvidia-smi -c DEFAULT, or leave the device "
 				 "out by CUDA_VISIBLE_DEVICES",
-				 "device %d is set to let nobody use it",
+				 "device %d is set to reject all processes",
 				 gpu->number);
 	else if (mode > 0)
 		peali_doctor_add(doctor, "compute mode", WARN,
@@ -192,9 +192,9 @@ static int check_cooperative(struct peali_doctor *doctor,
 	(void)fleet;
 	if (cooperative == 0)
 		peali_doctor_add(doctor, "cooperative launch", WARN,
-				 "nothing, while no other program uses the GPU",
-				 "device %d has none: that all workers run at "
-				 "once is computed, not promised",
+				 "none, while no other program uses the GPU",
+				 "device %d has none: the residency of all "
+				 "workers is computed, not guaranteed",
 				 gpu->number);
 	return cooperative < 0 ? -1 : !cooperative;
 }
@@ -206,9 +206,9 @@ static int check_persistence(struct peali_doctor *doctor,
 	if (gpu->smi.persistence == 0)
 		peali_doctor_add(doctor, "persistence", WARN,
 				 "nvidia-persistenced, or nvidia-smi -pm 1",
-				 "off for device %d: the driver sets it up "
-				 "anew, for seconds, whenever nobody used it "
-				 "before",
+				 "off for device %d: the driver initialises "
+				 "it again, for seconds, after each idle "
+				 "period",
 				 gpu->number);
 	return gpu->smi.persistence < 0 ? -1 : !gpu->smi.persistence;
 }
@@ -254,7 +254,7 @@ static int check_bar1(struct peali_doctor *doctor, const struct fleet *fleet,
 		"switch on Resizable BAR and Above 4G Decoding in the "
 		"firmware, or make PEAL_GPU_MEMORY smaller",
 		"%s of the %s window of device %d are free, its heap has %s: "
-		"peers that come through PCIe may not see all of it",
+		"PCIe peers may not see all of it",
 		peali_bytes_text(left, have, sizeof(have)),
 		peali_bytes_text(gpu->smi.bar1_bytes, all, sizeof(all)),
 		gpu->number,
@@ -291,13 +291,13 @@ static void check_management(struct peali_doctor *doctor,
 	else if (strstr(smi->why, "mismatch"))
 		peali_doctor_add(
 			doctor, "management library", FAIL,
-			"reboot, or unload and load the kernel module: "
-			"the driver was updated under way",
+			"reboot, or unload and load the kernel module: the "
+			"driver was updated while it was loaded",
 			"%s", smi->why);
 	else
 		peali_doctor_add(doctor, "management library", WAIVED, NULL,
-				 "%s: links, and what only it knows, stay "
-				 "unknown",
+				 "%s: links and other data of the library "
+				 "stay unknown",
 				 smi->why);
 }
 

@@ -188,9 +188,9 @@ static int y4m_ends(struct peali_reader *reader, const char *where, ssize_t n)
 	unsigned long long number = reader->n_items + 1;
 
 	return peali_reader_fail(reader, -EBADMSG,
-				 "input '%s' ends inside frame %llu: %zd of %u "
-				 "bytes of its %s are there; the %llu frames "
-				 "before are whole",
+				 "input '%s' ends inside frame %llu: %zd of "
+				 "%u bytes of its %s are there; the %llu "
+				 "frames before are whole",
 				 reader->name, number, n,
 				 reader->stream.frame_bytes, where, number - 1);
 }
@@ -216,9 +216,8 @@ static ssize_t frame_line(struct peali_reader *reader, char *line, size_t size)
 	if (ended && n > 0 && memcmp(line, "FRAME", n < 5 ? n : 5) == 0)
 		return peali_reader_fail(
 			reader, -EBADMSG,
-			"input '%s' ends inside the FRAME line "
-			"of frame %llu; what came before, %llu, "
-			"is whole",
+			"input '%s' ends inside the FRAME line of frame "
+			"%llu; the %llu frames before are whole",
 			reader->name, number, number - 1);
 	return peali_reader_fail(reader, -EBADMSG,
 				 "input '%s': frame %llu does not begin with "

@@ -199,9 +199,9 @@ static int info_run(int argc, char **argv)
 {
 	int json = peali_parse_json_only(
 		argc, argv,
-		"Prints the version, the backends (and why one is absent), the "
-		"devices, the programs with their images, and every setting "
-		"with its value and origin.");
+		"Prints the version, the backends, the devices, the programs "
+		"with their images, and every setting with its value and "
+		"origin. A missing backend has its reason.");
 	struct peal_runtime *runtime = NULL;
 	json_t *object = json_object();
 	int status = peali_open_runtime(&runtime);

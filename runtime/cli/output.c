@@ -122,7 +122,7 @@ void peali_row_error(json_t *object, int status)
 	if (said[0])
 		peali_row_text(object, "error", "%s", said);
 	else
-		peali_row_null(object, "error", "nothing was said");
+		peali_row_null(object, "error", "no message was printed");
 	pthread_mutex_unlock(&saying);
 	peali_row_uint(object, "exit_status", (uint64_t)status);
 }

@@ -39,9 +39,9 @@ static int probe_run(int argc, char **argv)
 	};
 	int json = peali_parse_json_only(
 		argc, argv,
-		"Probes every ordered pair of devices: does the data that one "
-		"writes reach the memory of the other? Keeps the verdicts. "
-		"Nothing is measured: see `peal topo'.");
+		"Probes every ordered pair of devices: does data that the "
+		"first writes reach the memory of the second? Keeps the "
+		"verdicts. Nothing is measured: see `peal topo'.");
 	struct peal_runtime *runtime = NULL;
 	int status = peali_open_runtime(&runtime), from, to, n;
 	json_t *object, *rows;

@@ -27,7 +27,7 @@ static const char *const symbols[] = { CALLS(CALL_SYMBOL) NULL };
 #define CALL_TYPE(name, arguments, symbol) typedef int(name##_fn) arguments;
 CALLS(CALL_TYPE)
 
-_Static_assert(N_CALLS <= PEALI_SMI_CALLS_MAX, "room for all calls");
+_Static_assert(N_CALLS <= PEALI_SMI_CALLS_MAX, "space for all calls");
 
 #define HAS(smi, name) ((smi)->calls[call_##name] != NULL)
 /* Calls a function that exists. */

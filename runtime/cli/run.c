@@ -99,7 +99,7 @@ static uint32_t number(struct argp_state *state, const char *name,
 	if (text[0] >= '0' && text[0] <= '9')
 		value = strtoul(text, &end, 10);
 	if (!end || *end || errno || value < 1 || value > most)
-		argp_error(state, "--%s is '%s': say a number from 1 to %u",
+		argp_error(state, "--%s is '%s': give a number from 1 to %u",
 			   name, text, most);
 	return (uint32_t)value;
 }
@@ -111,8 +111,8 @@ static void parse_route(struct argp_state *state, const char *text,
 
 	if (route <= 0 || route == PEAL_ROUTE_PROCESS)
 		argp_error(state,
-			   "--require is '%s': say local, peer, mapped-host or "
-			   "staged",
+			   "--require is '%s': give local, peer, mapped-host "
+			   "or staged",
 			   text);
 	to->require = (enum peal_route)route;
 }

@@ -106,7 +106,7 @@ static int forward_in_place(struct peali_run *run)
 					       PEALI_RUN_WAIT_NS, &place);
 	while (result == PEAL_ETIMEDOUT && !halted(run));
 	if (result < 0)
-		return send_failed(run, "make room for an item");
+		return send_failed(run, "reserve space for an item");
 	if (read_item(run, place))
 		return 1;
 	head = *(struct peal_item *)place;
@@ -191,8 +191,7 @@ static void verify(struct peali_run *run, const struct peal_item *item)
 		wrong(run, item->sequence,
 		      "could not be verified: no memory for the reference");
 	else if (result)
-		wrong(run, item->sequence,
-		      "is not what the reference computes");
+		wrong(run, item->sequence, "differs from the reference");
 }
 
 /* Handles an item. Returns -1 if the output cannot be written. */
@@ -296,7 +295,7 @@ void peali_run_flow(struct peali_run *run)
 	pthread_join(receiver, NULL);
 	run->end_ns = peali_run_now_ns();
 	if (run->finished && run->next_sequence != run->reader.n_items)
-		peali_run_fail(run, "%llu items went in and %llu came out",
+		peali_run_fail(run, "%llu items entered and %llu items left",
 			       (unsigned long long)run->reader.n_items,
 			       (unsigned long long)run->items_out);
 }

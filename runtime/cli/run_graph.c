@@ -68,7 +68,7 @@ static uint32_t required(const struct peali_run *run, uint32_t i)
 	    stages[i - 1].device != stages[i].device)
 		return require;
 	peali_say("'%s' and '%s' are on device %d: their route is local, "
-		  "which --require peer lets pass",
+		  "which --require peer accepts",
 		  run->nodes[i - 1].text, run->nodes[i].text, stages[i].device);
 	return PEAL_ROUTE_PEER | PEAL_ROUTE_LOCAL;
 }
@@ -124,8 +124,8 @@ int peali_run_build(struct peali_run *run)
 	link = link_options(run);
 	run->options.capacity = link.capacity;
 	if (run->options.require && n < 2)
-		peali_say("--require asks for nothing here: one stage has no "
-			  "link to another");
+		peali_say("--require has no effect: one stage has no link to "
+			  "another");
 	program = peal_program_find(run->runtime, "peal_stages");
 	if (!program) {
 		peali_run_fail_call(run, "find the built-in stages");

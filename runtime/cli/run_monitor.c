@@ -174,8 +174,8 @@ static void take_signal(struct peali_run *run, struct watch *watch)
 			before ? "interrupted twice: ended at once" :
 				 "interrupted");
 	watch->interrupted_ns = peali_run_now_ns();
-	peali_say("interrupted: reading ends, what is under way goes through "
-		  "(once more: end at once)");
+	peali_say("interrupted: input ends, items in flight are processed (a "
+		  "second signal ends at once)");
 	signal_fd_event(run->stop_fd);
 }
 
@@ -188,7 +188,8 @@ static void keep_promise(struct peali_run *run, const struct watch *watch,
 	if (!watch->interrupted_ns || since < DRAIN_NS)
 		return;
 	if (!atomic_load(&run->halt)) {
-		peali_say("what is under way did not end in 1.5 s: halted");
+		peali_say("items in flight were not processed in 1.5 s: "
+			  "halted");
 		peali_run_halt(run);
 	}
 	if (since >= GIVE_UP_NS)

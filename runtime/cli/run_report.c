@@ -195,7 +195,7 @@ static void add_throughput(const struct peali_run *run, json_t *object)
 	peali_row_real(object, "seconds", seconds);
 	if (seconds <= 0 || !items) {
 		peali_row_null(object, "throughput_items_per_s",
-			       "nothing came through");
+			       "no item arrived");
 		return;
 	}
 	peali_row_real(object, "throughput_items_per_s",

@@ -62,19 +62,19 @@ struct spawn {
 static const struct argp_option options[] = {
 	{ "processes", 'n', "N", 0, "how many processes; 1 to 64", 0 },
 	{ "rendezvous", 'r', "FILE", 0,
-	  "where they find each other, which must not be there yet; else one in "
-	  "a folder of its own that is removed at the end",
+	  "the file by which they find each other, which must not exist yet; "
+	  "by default one in a new folder that is removed at the end",
 	  0 },
 	{ "label", 'l', NULL, 0, "print the rank in front of every line", 0 },
 	{ "keep", 'k', NULL, 0, "leave the others running when a process fails",
 	  0 },
 	{ "grace", 'g', "MS", 0,
-	  "how long the others may take to end once they have been told to, "
-	  "before they are killed; 2000",
+	  "time in ms that the others have to end after SIGTERM, before they "
+	  "get SIGKILL; 2000",
 	  0 },
 	{ "json", 'j', NULL, 0,
-	  "print what became of each process as JSON; what they print to stdout "
-	  "goes to stderr then",
+	  "print the result of each process as JSON; their stdout then goes "
+	  "to stderr",
 	  0 },
 	{ 0 },
 };
@@ -127,10 +127,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!s->n)
-			argp_error(state, "how many processes? -n N says it");
+			argp_error(state,
+				   "the number of processes is missing; set "
+				   "it by -n N");
 		if (!s->program)
-			argp_error(state, "which program? It and its arguments "
-					  "come last");
+			argp_error(state,
+				   "the program is missing; give it and its "
+				   "arguments last");
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -176,10 +179,9 @@ static int take_given(struct spawn *s)
 		return PEALI_EXIT_FAILED;
 	}
 	if (!lstat(s->rendezvous, &is)) {
-		peali_say(
-			"--rendezvous %s is there already: of a run that goes "
-			"on, or that has died; remove it if none does",
-			s->given);
+		peali_say("--rendezvous %s exists already, by an active or a "
+			  "dead run; remove it if no run uses it",
+			  s->given);
 		return PEALI_EXIT_FAILED;
 	}
 	return 0;
@@ -604,12 +606,13 @@ static int run_spawn(int argc, char **argv)
 		.args_doc = "-- PROGRAM [ARGUMENT...]",
 		.doc = "Starts a program as N processes that find each other "
 		       "(peal/process_group.h) by PEAL_RANK, PEAL_RANKS and "
-		       "PEAL_RENDEZVOUS, which it sets. Signals are handed on, "
-		       "standard input is rank 0's. When one fails, the others "
-		       "are told to end.\vExit status: that of the first "
-		       "process that failed, 128 and its number if it was a "
-		       "signal, 127 or 126 if it was not found or could not "
-		       "be started; 0 if none did; 130 after SIGINT.",
+		       "PEAL_RENDEZVOUS, which it sets. Signals are passed "
+		       "on, standard input is rank 0's. When one fails, the "
+		       "others are told to end.\vThe exit status is that of "
+		       "the first process that failed. It is 128 and its "
+		       "number for a signal. It is 127 or 126 if the program "
+		       "was not found or could not be started. It is 0 if "
+		       "none failed, and 130 after SIGINT.",
 	};
 	struct spawn *s = calloc(1, sizeof(*s));
 	int result, rank;

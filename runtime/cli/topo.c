@@ -185,7 +185,7 @@ static json_t *pair_rows(struct peal_runtime *runtime,
 			struct peal_pair_info info;
 
 			if (peal_topology_pair(runtime, from, to, &info) < 0) {
-				peali_say_error("look at the pair");
+				peali_say_error("read the data of the pair");
 				json_decref(rows);
 				return NULL;
 			}
@@ -389,8 +389,8 @@ static void print_tables(const json_t *object)
 			"";
 
 	printf("%d device%s%s\n", n, peali_s((uint64_t)n), emulated);
-	printf("row = from, which writes; column = to, whose memory is "
-	       "written\n");
+	printf("row = from, the writer; column = to, the owner of the "
+	       "memory\n");
 	print_devices(json_object_get(object, "nodes"));
 	print_matrix("Route", pairs, n, route_cell, 0);
 	print_matrix("Verdict of the probe", pairs, n, verdict_cell, 0);
@@ -406,9 +406,10 @@ static int topo_run(int argc, char **argv)
 {
 	int json = peali_parse_json_only(
 		argc, argv,
-		"Prints, for every ordered pair of devices, the route that "
-		"messages take, what the probe found, what it measured, and how "
-		"the management library names the link.");
+		"Prints the routes, verdicts, latencies, bandwidths and "
+		"links of all ordered pairs of devices. A route is that of "
+		"messages, a verdict that of the probe, and a link has its "
+		"name from the management library.");
 	struct peal_runtime *runtime = NULL;
 	int status = peali_open_runtime(&runtime);
 	json_t *object = json_object();

@@ -227,8 +227,8 @@ static int check_arguments(struct peal_runtime *rt, const int *devices,
 	if (!n_devices || !per_device || n_devices > 256 ||
 	    n > PEAL_BARRIER_PARTICIPANTS_MAX)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "%u devices with %u participants each and %u "
-				  "of the host: there must be 1 to %d in all",
+				  "%u devices with %u participants each and "
+				  "%u of the host; the sum must be 1 to %d",
 				  n_devices, per_device, host,
 				  PEAL_BARRIER_PARTICIPANTS_MAX);
 	for (i = 0; i < n_devices; i++) {
@@ -302,7 +302,8 @@ int peal_barrier_create(struct peal_runtime *rt, const int *devices,
 	int result;
 
 	if (!rt || !devices || !barrier_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime, devices or barrier_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (!result)
 		result = check_arguments(rt, devices, n_devices,
@@ -343,7 +344,8 @@ int peal_barrier_destroy(struct peal_barrier *b)
 		if (b->participants[i].kernel &&
 		    !peali_kernel_ended(b->participants[i].kernel))
 			result = peali_fail(PEAL_EBUSY, "peal_barrier_destroy",
-					    "kernel '%s' has joined and runs",
+					    "kernel '%s' has joined and "
+					    "still runs",
 					    b->participants[i].kernel->name);
 	if (!result) {
 		for (p = &rt->barriers; *p != b; p = &(*p)->next)
@@ -392,7 +394,7 @@ static int find_place(const struct peal_barrier *b, const struct peal_kernel *k,
 		return place;
 	if (seen)
 		return peali_fail(PEAL_ENOSPC, "peal_barrier_join",
-				  "all places of device %d are taken",
+				  "all participants of device %d have joined",
 				  k->device);
 	return peali_fail(PEAL_ENOENT, "peal_barrier_join",
 			  "the barrier is not for device %d", k->device);
@@ -460,7 +462,7 @@ static int host_participant(struct peal_barrier *b, uint32_t number,
 			return 0;
 		}
 	return peali_fail(PEAL_ENOENT, call,
-			  "no host participant %u: the barrier has %u", number,
+			  "no host participant %u; the barrier has %u", number,
 			  seen);
 }
 
@@ -539,7 +541,7 @@ int peal_barrier_info(struct peal_barrier *b,
 
 	if (!b || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_barrier_info",
-				  "an argument is NULL");
+				  "barrier or info_out is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	observer = (uint64_t)(uintptr_t)b->abort + PEAL_SHARED_LINE;
 	for (i = 0; i < b->n; i++) {

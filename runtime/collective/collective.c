@@ -27,11 +27,10 @@ static int refuse(const char *what, uint32_t value, uint32_t least,
 		  uint32_t most)
 {
 	if (least == most)
-		return peali_fail(PEAL_EINVAL, START,
-				  "%s is %u: it is to be %u", what, value,
-				  most);
-	return peali_fail(PEAL_EINVAL, START, "%s is %u: it is %u to %u", what,
-			  value, least, most);
+		return peali_fail(PEAL_EINVAL, START, "%s is %u: it must be %u",
+				  what, value, most);
+	return peali_fail(PEAL_EINVAL, START, "%s is %u: it must be %u to %u",
+			  what, value, least, most);
 }
 
 static int check(const struct peal_comm *g, const struct peal_collective *c)
@@ -55,7 +54,7 @@ static int check(const struct peal_comm *g, const struct peal_collective *c)
 		return refuse("root", c->root, 0, has_root(c) ? g->n - 1 : 0);
 	if (c->count > UINT64_MAX / 16)
 		return peali_fail(PEAL_EINVAL, START,
-				  "count is %llu: more than any memory has",
+				  "count is %llu, more than fits in memory",
 				  (unsigned long long)c->count);
 	if (c->count && (!c->in || !c->out))
 		return peali_fail(PEAL_EINVAL, START, "%s is NULL",
@@ -276,8 +275,8 @@ static int choose(const struct peal_comm *g, const struct peal_collective *c,
 
 	if (algorithm == PEAL_ALGORITHM_TREE && !peali_kind_has_tree(c->kind))
 		return peali_fail(PEAL_EINVAL, START,
-				  "a tree carries no parts of elements: say "
-				  "another algorithm, or 0");
+				  "algorithm tree does not split elements; "
+				  "use another algorithm, or 0");
 	if (c->kind == PEAL_COMM_BARRIER && algorithm != PEAL_ALGORITHM_TREE)
 		algorithm = PEAL_ALGORITHM_EXCHANGE;
 	if (!algorithm)
@@ -286,8 +285,8 @@ static int choose(const struct peal_comm *g, const struct peal_collective *c,
 				    PEAL_ALGORITHM_RING;
 	if (algorithm != PEAL_ALGORITHM_RING && bytes > PEAL_EXCHANGE_BYTES)
 		return peali_fail(PEAL_EMSGSIZE, START,
-				  "%llu bytes from member to member: at most "
-				  "%u go by an exchange or a tree",
+				  "messages between members have %llu bytes; "
+				  "an exchange or a tree takes at most %u",
 				  (unsigned long long)bytes,
 				  PEAL_EXCHANGE_BYTES);
 	*algorithm_out = algorithm;
@@ -389,7 +388,8 @@ int peal_collective_start(struct peal_comm *g,
 	int result;
 
 	if (!g || !collective)
-		return peali_fail(PEAL_EINVAL, START, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, START,
+				  "comm or collective is NULL");
 	result = peali_options_copy(&c, sizeof(c), collective, START);
 	if (!result)
 		result = check(g, &c);
@@ -400,8 +400,8 @@ int peal_collective_start(struct peal_comm *g,
 		return peal_last_error()->code;
 	if (g->waits_for)
 		return peali_fail(PEAL_EBUSY, START,
-				  "%u reports of the collective before are yet "
-				  "to come: call peal_collective_wait",
+				  "%u reports of the previous collective are "
+				  "pending; call peal_collective_wait first",
 				  g->waits_for);
 	/* a group of processes first compares the calls of all members */
 	if (!c.count && c.kind != PEAL_COMM_BARRIER && !g->set) {
@@ -430,14 +430,14 @@ static int take(void *group, int64_t timeout_ns)
 	if (got.length == sizeof(done) && done.place < g->n && done.error &&
 	    done.error != PEAL_EINVAL)
 		return peali_fail(PEAL_EPROTO, WAIT,
-				  "the member of rank %u got what makes no "
-				  "sense: %s; the group can only be destroyed",
+				  "member of rank %u received invalid data: "
+				  "%s; the group can only be destroyed",
 				  g->members[done.place].rank,
 				  peal_error_text(done.error));
 	if (got.length != sizeof(done) || done.place >= g->n ||
 	    done.sequence != g->plan->sequence)
 		return peali_fail(PEAL_EPROTO, WAIT,
-				  "a member says what nobody has asked for");
+				  "group: unexpected completion from a member");
 	g->members[done.place].done |= 1ULL << done.channel;
 	g->waits_for--;
 	if (done.error) { /* the calls differ: no member does any work */
@@ -465,7 +465,7 @@ static int is_late(const struct peal_comm *g, uint32_t place)
 static int say_late(void *group, int64_t timeout_ns)
 {
 	const struct peal_comm *g = group;
-	const char *what = g->set ? "not called by" : "not yet:";
+	const char *what = g->set ? "not called by" : "not yet ended:";
 	char text[160] = "";
 	size_t at = 0;
 	uint32_t i;
@@ -482,8 +482,9 @@ static int say_late(void *group, int64_t timeout_ns)
 				       g->set ? (int)m->process : m->device);
 	}
 	if (!at)
-		what = "called by all, and goes on";
-	return peali_fail(PEAL_ETIMEDOUT, WAIT, "after %lld ns %s%s %s",
+		what = "called by all, in progress";
+	return peali_fail(PEAL_ETIMEDOUT, WAIT,
+			  "collective is incomplete after %lld ns, %s%s %s",
 			  (long long)timeout_ns, what, at ? " ranks" : "",
 			  text);
 }
@@ -533,7 +534,7 @@ int peal_collective_wait(struct peal_comm *g, int64_t timeout_ns)
 	int result;
 
 	if (!g)
-		return peali_fail(PEAL_EINVAL, WAIT, "the group is NULL");
+		return peali_fail(PEAL_EINVAL, WAIT, "comm is NULL");
 	if (!g->waits_for)
 		return 0;
 	result = wait_for_all(g, timeout_ns, began);

@@ -104,7 +104,8 @@ static int lay_ring(struct peal_comm *g, const int *devices)
 		best = malloc((size_t)(g->n - 1) << (g->n - 1));
 		if (!best)
 			return peali_fail(PEAL_ENOMEM, CALL,
-					  "no memory to lay a ring of %u",
+					  "no memory to arrange a ring of %u "
+					  "members",
 					  g->n);
 		for (i = 0; i < g->n; i++)
 			for (j = 0; j < g->n; j++)
@@ -315,7 +316,8 @@ static int check_options(const struct peal_comm_options *o, const char *call)
 				  PEALI_CHANNELS_MAX);
 	if (o->slice_bytes % 8 || o->slice_bytes > SLICE_BYTES_MAX)
 		return peali_fail(PEAL_EINVAL, call,
-				  "slice_bytes is %u: a multiple of 8 up to %u",
+				  "slice_bytes is %u: a multiple of 8 up to "
+				  "%u",
 				  o->slice_bytes, SLICE_BYTES_MAX);
 	return 0;
 }
@@ -442,7 +444,8 @@ int peal_comm_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 	int result;
 
 	if (!rt || !devices || !comm_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime, devices or comm_out is NULL");
 	result = check_devices(rt, devices, n);
 	if (result)
 		return result;
@@ -478,7 +481,7 @@ int peal_comm_info(struct peal_comm *g, struct peal_comm_info *info_out)
 
 	if (!g || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_comm_info",
-				  "an argument is NULL");
+				  "comm or info_out is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->members = g->n;
 	info_out->channels = g->channels;

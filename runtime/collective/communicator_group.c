@@ -42,14 +42,14 @@ static int check_ranks(struct peal_process_group *set, const uint32_t *ranks,
 		for (j = 0; j < i; j++)
 			if (ranks[j] == ranks[i])
 				return peali_fail(PEAL_EINVAL, CALL,
-						  "rank %u is there twice",
+						  "rank %u is listed twice",
 						  ranks[i]);
 		if (ranks[i] == set->plan.rank)
 			own = i;
 	}
 	if (own == n)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "rank %u, the caller, is not among them",
+				  "rank %u, the caller, is not in the list",
 				  set->plan.rank);
 	*own_out = own;
 	return 0;
@@ -97,7 +97,8 @@ static int check_name(struct peal_process_group *set, const char *name)
 			break;
 	pthread_mutex_unlock(&set->rt->lock);
 	return g ? peali_fail(PEAL_EEXIST, CALL,
-			      "this process has a group '%s' in the set",
+			      "this process has a group '%s' in the set "
+			      "already",
 			      name) :
 		   0;
 }
@@ -232,7 +233,8 @@ static int connect_to(struct peal_comm *g, uint32_t place, uint32_t channel,
 	} while (result == PEAL_ENOENT && left(deadline));
 	if (result == PEAL_ENOENT)
 		return peali_fail(result, CALL,
-				  "rank %u of the set does not make group '%s'",
+				  "rank %u of the set does not create group "
+				  "'%s'",
 				  process, g->name);
 	if (!result)
 		peali_comm_own(g, *link_out);
@@ -319,7 +321,8 @@ static int check_arguments(struct peal_process_group *set, const char *name,
 	size_t n = name ? strnlen(name, NAME_MAX) : 0;
 
 	if (!set || !comm_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "group or comm_out is NULL");
 	if (!n || n >= NAME_MAX)
 		return peali_fail(PEAL_EINVAL, CALL, "a name has 1 to %d bytes",
 				  NAME_MAX - 1);
@@ -382,8 +385,8 @@ int peali_group_check_unused(struct peal_process_group *set, const char *call)
 	if (!g)
 		return 0;
 	return peali_fail(PEAL_EBUSY, call,
-			  "group '%s' has links of this set: call "
-			  "peal_comm_destroy before",
+			  "group '%s' has links of this set; call "
+			  "peal_comm_destroy first",
 			  g->name);
 }
 
@@ -481,23 +484,23 @@ int peali_comm_differs(const struct peal_comm *g, const char *call)
 		;
 	if (all[i].ranks != all[g->own].ranks)
 		return peali_fail(PEAL_EINVAL, call,
-				  "rank %u makes group '%s' of other "
+				  "rank %u creates group '%s' of other "
 				  "processes, or in another order",
 				  i, g->name);
 	if (!strcmp(call, "peal_comm_create_group"))
 		return peali_fail(
 			PEAL_EINVAL, call,
-			"rank %u makes group '%s' with other options: "
-			"%u channels, slices of %llu bytes; this one, "
-			"rank %u, with %u and %llu",
+			"rank %u creates group '%s' with other options: %u "
+			"channels, slices of %llu bytes; this one, rank %u, "
+			"with %u and %llu",
 			i, g->name, all[i].channels, slice_bytes(&all[i]),
 			g->own, all[g->own].channels,
 			slice_bytes(&all[g->own]));
 	describe(&all[g->own], own, sizeof(own));
 	describe(&all[i], other, sizeof(other));
 	return peali_fail(PEAL_EINVAL, call,
-			  "rank %u of group '%s' is called for: %s; this one, "
-			  "rank %u, for: %s",
+			  "rank %u of group '%s' differs: %s; this one, rank "
+			  "%u, calls: %s",
 			  i, g->name, other, g->own, own);
 }
 

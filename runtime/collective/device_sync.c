@@ -167,8 +167,8 @@ static void read_given(struct look *l)
 					 (unsigned long long)link->id,
 					 link->to.kernel->name, link->to.device,
 					 peali_remote_error(link) ?
-						 ", whose sender is gone: "
-						 "destroy it" :
+						 "; its sender has ended, "
+						 "destroy the link" :
 						 "");
 		}
 	for (t = l->rt->topics; t; t = t->next) {
@@ -262,8 +262,7 @@ int peal_device_sync(struct peal_runtime *rt, int device, int64_t timeout_ns)
 		peali_poll_pause(&turns);
 	}
 	return peali_fail(PEAL_ETIMEDOUT, CALL,
-			  "%lld ns long there was always something to do, at "
-			  "last %s",
+			  "runtime is not quiet after %lld ns; pending: %s",
 			  (long long)timeout_ns,
-			  l.busy[0] ? l.busy : "what is done by now");
+			  l.busy[0] ? l.busy : "work that has just ended");
 }

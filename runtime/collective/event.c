@@ -73,8 +73,8 @@ static int make_cell(struct peal_event *e, struct watcher *w)
 	    peali_block_view(e->rt, w->device, &w->block))
 		return 0;
 	return peali_fail(PEAL_ENOPEER, CALL,
-			  "devices %d and %d have no memory in common: name "
-			  "watchers of the same backend",
+			  "devices %d and %d have no memory in common; name "
+			  "watchers of one backend",
 			  e->device, w->device);
 }
 
@@ -167,7 +167,8 @@ int peal_event_create(struct peal_runtime *rt, int device, const int *watchers,
 	int result;
 
 	if (!rt || (n && !watchers) || !event_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime, watchers or event_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (!result && o.reserved)
 		result = peali_fail(PEAL_EINVAL, CALL, "reserved is %u, not 0",
@@ -224,7 +225,7 @@ int peal_event_address(const struct peal_event *e, int device,
 
 	if (!e || !address_out)
 		return peali_fail(PEAL_EINVAL, "peal_event_address",
-				  "an argument is NULL");
+				  "event or address_out is NULL");
 	if (device == e->device) {
 		*address_out = peali_block_view(e->rt, device, &e->record);
 		return 0;
@@ -294,7 +295,7 @@ int peal_event_info(const struct peal_event *e,
 
 	if (!e || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_event_info",
-				  "an argument is NULL");
+				  "event or info_out is NULL");
 	memset(&info, 0, sizeof(info));
 	memcpy(info.name, e->name, sizeof(info.name));
 	info.device = e->device;
@@ -304,8 +305,8 @@ int peal_event_info(const struct peal_event *e,
 	while (read_cell(e->cell, &info)) {
 		if (++looks == LOOKS)
 			return peali_fail(PEAL_EAGAIN, "peal_event_info",
-					  "event '%s' is recorded all the "
-					  "time: look again",
+					  "event '%s' is recorded too often "
+					  "for a consistent copy; call again",
 					  e->name);
 		peal_pause();
 	}
@@ -322,7 +323,8 @@ int peal_event_elapsed(const struct peal_event_info *earlier,
 	int64_t ns;
 
 	if (!earlier || !later || !ns_out)
-		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, call,
+				  "earlier, later or ns_out is NULL");
 	if (!earlier->count || !later->count)
 		return peali_fail(PEAL_EAGAIN, call,
 				  "event '%s' was never recorded",
@@ -331,9 +333,9 @@ int peal_event_elapsed(const struct peal_event_info *earlier,
 	if (earlier->device != later->device) {
 		if (!earlier->host_ns || !later->host_ns)
 			return peali_fail(PEAL_EAGAIN, call,
-					  "the worker that recorded event '%s' "
-					  "did not know the host's clock: "
-					  "record it again",
+					  "event '%s' was recorded before "
+					  "its worker knew the clock of the "
+					  "host; record it again",
 					  earlier->host_ns ? later->name :
 							     earlier->name);
 		ns = (int64_t)(later->host_ns - earlier->host_ns);

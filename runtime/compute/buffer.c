@@ -46,7 +46,7 @@ int peali_buffers_open(struct peal_runtime *rt)
 	if (!buffers || !buffers->account) {
 		free(buffers);
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
-				  "no memory for the books of buffers");
+				  "no memory for the table of buffers");
 	}
 	pthread_mutex_init(&buffers->lock, NULL);
 	rt->buffers = buffers;
@@ -91,8 +91,8 @@ void peali_buffers_close(struct peal_runtime *rt,
 	for (b = buffers ? buffers->first : NULL; b; b = next) {
 		next = b->next;
 		peali_log(1,
-			  "the runtime closes with a buffer left: '%s', %llu "
-			  "bytes of %s",
+			  "buffer '%s', %llu bytes of %s, is still open when "
+			  "the runtime closes",
 			  b->name, (unsigned long long)b->bytes,
 			  place_name(b->owner, place));
 		report_out->n_buffers++;
@@ -175,8 +175,7 @@ static int no_space(struct peal_runtime *rt, const struct peal_buffer *b,
 	list_free(rt, b, rooms, sizeof(rooms));
 	if (code == PEAL_ENOSPC)
 		snprintf(limit, sizeof(limit),
-			 "of its limit %llu buffers have "
-			 "%llu, ",
+			 "buffers have a limit of %llu and use %llu, ",
 			 (unsigned long long)a->limit,
 			 (unsigned long long)a->bytes);
 	return peali_fail(code, "peal_buffer_create",
@@ -203,8 +202,9 @@ static int check_views(struct peal_runtime *rt,
 				  PEAL_BUFFER_VIEWS_MAX);
 	if (o->bytes % o->views)
 		return peali_fail(PEAL_EINVAL, call,
-				  "option bytes is %llu: a multiple of %u, so "
-				  "that the views have equal parts",
+				  "option bytes is %llu; it must be a "
+				  "multiple of %u, so that the views have "
+				  "equal parts",
 				  (unsigned long long)o->bytes, o->views);
 	for (i = 0; i < o->views && i < (uint32_t)rt->devices.n; i++) {
 		if (peal_device_info(rt, (int)i, &info) < 0 ||
@@ -212,8 +212,8 @@ static int check_views(struct peal_runtime *rt,
 			continue;
 		return peali_fail(PEAL_ENOTSUP, call,
 				  "view %u is for device %u, which does not "
-				  "see host memory as the host does "
-				  "(PEAL_CAN_UNIFIED)",
+				  "see host memory by the addresses of the "
+				  "host (PEAL_CAN_UNIFIED)",
 				  i, i);
 	}
 	return 0;
@@ -230,7 +230,7 @@ static int complete(struct peal_runtime *rt, struct peal_buffer_options *o)
 				  o->kind, PEAL_BUFFER_UNIFIED);
 	if (!o->bytes)
 		return peali_fail(PEAL_EINVAL, call,
-				  "option bytes is 0: a buffer has 1 or more");
+				  "option bytes is 0; it must be at least 1");
 	if (o->name && strlen(o->name) >= PEAL_BUFFER_NAME_BYTES)
 		return peali_fail(PEAL_EINVAL, call,
 				  "option name has %zu bytes: at most %d",
@@ -244,8 +244,8 @@ static int complete(struct peal_runtime *rt, struct peal_buffer_options *o)
 				  o->views);
 	if (o->device)
 		return peali_fail(PEAL_EINVAL, call,
-				  "option device is %d: this kind of buffer is "
-				  "on no device, leave it 0",
+				  "option device is %d; this kind of buffer "
+				  "is on no device, set it to 0",
 				  o->device);
 	if (o->kind == PEAL_BUFFER_PINNED)
 		return 0;
@@ -264,7 +264,7 @@ static struct peal_buffer *new_buffer(struct peal_runtime *rt,
 	if (!b || !b->seen) {
 		free(b);
 		peali_fail(PEAL_ENOMEM, "peal_buffer_create",
-			   "no memory for the books of a buffer");
+			   "no memory for the table of buffers");
 		return NULL;
 	}
 	b->rt = rt;
@@ -380,7 +380,7 @@ int peal_buffer_info(const struct peal_buffer *buffer,
 
 	if (!buffer || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_buffer_info",
-				  "an argument is NULL");
+				  "buffer or info_out is NULL");
 	info.kind = buffer->kind;
 	info.device = buffer->owner;
 	info.views = buffer->views;
@@ -402,7 +402,8 @@ static int check_inside(const char *call, uint64_t offset, uint64_t bytes,
 {
 	if (!bytes)
 		return peali_fail(PEAL_EINVAL, call,
-				  "a range of 0 bytes: 1 or more");
+				  "a range has 0 bytes; it must have at "
+				  "least 1");
 	if (offset <= all && bytes <= all - offset)
 		return 0;
 	return peali_fail(PEAL_EFAULT, call,
@@ -447,7 +448,8 @@ int peal_buffer_range(struct peal_buffer *buffer, uint64_t offset,
 	int r;
 
 	if (!buffer || !range_out)
-		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, call,
+				  "buffer or range_out is NULL");
 	r = check_inside(call, offset, bytes, "buffer", buffer->bytes);
 	if (r < 0)
 		return r;
@@ -464,10 +466,11 @@ int peal_buffer_view(struct peal_buffer *buffer, uint32_t view,
 	uint64_t bytes;
 
 	if (!buffer || !range_out)
-		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, call,
+				  "buffer or range_out is NULL");
 	if (view >= buffer->views)
 		return peali_fail(PEAL_EINVAL, call,
-				  "no view %u: there are %u, numbered from 0",
+				  "no view %u; there are %u, numbered from 0",
 				  view, buffer->views);
 	bytes = buffer->bytes / buffer->views;
 	range_out->buffer = buffer;
@@ -530,8 +533,9 @@ int peal_buffer_address(struct peal_range range, int viewer,
 		address = b->address;
 	} else if (viewer == PEALI_HOST) {
 		return peali_fail(PEAL_EFAULT, call,
-				  "the host has no pointer to memory of device "
-				  "%d: peal_buffer_read, or a pinned buffer",
+				  "the host has no pointer to memory of "
+				  "device %d; use peal_buffer_read, or a "
+				  "pinned buffer",
 				  b->owner);
 	} else if (b->owner == PEALI_HOST) {
 		d = &b->rt->devices.device[viewer];
@@ -619,8 +623,8 @@ int peal_buffer_fill(struct peal_range to, const void *pattern,
 				  PATTERN_BYTES_MAX);
 	if (to.bytes % pattern_bytes)
 		return peali_fail(PEAL_EINVAL, call,
-				  "%llu bytes are no multiple of the pattern's "
-				  "%u",
+				  "%llu bytes are no multiple of the pattern "
+				  "(%u bytes)",
 				  (unsigned long long)to.bytes, pattern_bytes);
 	return fill(to, pattern, pattern_bytes);
 }

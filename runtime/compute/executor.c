@@ -193,7 +193,9 @@ int peal_executor_create(struct peal_runtime *rt, const int *devices,
 	int result;
 
 	if (!rt || !devices || !program || !executor_out)
-		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "runtime, devices, program or executor_out "
+				  "is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (!result)
 		result = peali_program_check(program, CREATE);

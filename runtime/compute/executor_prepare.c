@@ -71,8 +71,8 @@ static int take_empty(struct peal_executor *e, uint32_t n)
 			n--; /* else: late report of an earlier task */
 		if (n && peali_now_ns() > until)
 			return peali_fail(PEAL_EHUNG, START,
-					  "%u devices have not answered to a "
-					  "task of no elements",
+					  "%u devices have not answered a "
+					  "task without elements",
 					  n);
 	}
 	return 0;
@@ -88,7 +88,7 @@ static int send_empty(struct peal_executor *e,
 	if (result != PEAL_EAGAIN)
 		return result;
 	return peali_fail(PEAL_EHUNG, START,
-			  "device %d has not taken tasks of no elements",
+			  "device %d has not accepted tasks without elements",
 			  e->devices[rank].device);
 }
 

@@ -40,8 +40,8 @@ static int check_arguments(const struct peal_job *j)
 		if (!a->element_bytes == !a->bytes)
 			return peali_fail(
 				PEAL_EINVAL, START,
-				"argument %u has either bytes of an "
-				"element or bytes that all tasks have",
+				"argument %u: exactly one of element_bytes "
+				"and bytes must be set",
 				i);
 		if (a->element_bytes > UINT32_MAX)
 			return refuse("element_bytes", a->element_bytes,
@@ -72,7 +72,8 @@ static int check(const struct peal_executor *e, const struct peal_job *j)
 				  j->partition ? "a partition" : "weights");
 	if (j->partition && j->weights)
 		return peali_fail(PEAL_EINVAL, START,
-				  "a partition and weights: one of them");
+				  "only one of partition and weights can be "
+				  "set");
 	if (j->partition &&
 	    (j->partition->parts != e->n || j->partition->count != j->count))
 		return peali_fail(
@@ -96,8 +97,8 @@ static int find_handler(const struct peal_executor *e, const struct peal_job *j)
 	if (handler < 0 || e->handlers[handler].is_task)
 		return handler;
 	return peali_fail(PEAL_ENOTSUP, START,
-			  "'%s' does no tasks: peal/device/task.h says how a "
-			  "handler does",
+			  "'%s' does no tasks; peal/device/task.h describes "
+			  "handlers that do",
 			  j->handler);
 }
 
@@ -124,8 +125,8 @@ static int set_limits(struct peal_executor *e, const struct peal_job *j)
 		if (s->most < one && !s->result)
 			return peali_fail(
 				PEAL_ENOSPC, START,
-				"device %d may have %llu bytes: a task of "
-				"%llu elements has %llu",
+				"device %d: the limit is %llu bytes; a task "
+				"of %llu elements has %llu",
 				s->device, (unsigned long long)j->limits[i],
 				(unsigned long long)one,
 				(unsigned long long)(one * e->element_bytes));
@@ -330,7 +331,8 @@ int peal_executor_start(struct peal_executor *e, const struct peal_job *job)
 	int result, handler;
 
 	if (!e || !job)
-		return peali_fail(PEAL_EINVAL, START, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, START,
+				  "executor or job is NULL");
 	result = peali_options_copy(&j, sizeof(j), job, START);
 	if (!result)
 		result = check(e, &j);
@@ -341,8 +343,8 @@ int peal_executor_start(struct peal_executor *e, const struct peal_job *job)
 		return handler;
 	if (e->goes_on)
 		return peali_fail(PEAL_EBUSY, START,
-				  "the job before has not been waited for to "
-				  "its end: call peal_executor_wait");
+				  "the previous job has not ended; call "
+				  "peal_executor_wait first");
 	look_at_ends(e);
 	e->handler = &e->handlers[handler];
 	if (!e->handler->ready)
@@ -453,7 +455,7 @@ static void hand_out(struct peal_executor *e)
 	if (!e->result && atomic_load(&e->cancelled) &&
 	    e->handed < e->job.count) {
 		snprintf(why, sizeof(why),
-			 "cancelled: %llu of %llu elements were handed out",
+			 "cancelled: %llu of %llu elements were assigned",
 			 (unsigned long long)e->handed,
 			 (unsigned long long)e->job.count);
 		end_early(e, PEAL_ECANCELED, why);
@@ -466,11 +468,11 @@ static void hand_out(struct peal_executor *e)
 		/* its tasks in flight are handled when its kernel has ended */
 		leave_out(e, &e->devices[rank], result);
 		if (e->packed) {
-			snprintf(
-				why, sizeof(why),
-				"device %d has ended: %s; its part is not done",
-				e->devices[rank].device,
-				peal_error_text(result));
+			snprintf(why, sizeof(why),
+				 "device %d has ended: %s; its part is not "
+				 "done",
+				 e->devices[rank].device,
+				 peal_error_text(result));
 			end_early(e, PEAL_EABORTED, why);
 		} else {
 			give_back(e, &chunk);
@@ -642,7 +644,8 @@ static int say_late(const struct peal_executor *e, int64_t timeout_ns)
 					       e->devices[i].device,
 					       e->devices[i].in_flight);
 	return peali_fail(PEAL_ETIMEDOUT, WAIT,
-			  "after %lld ns not yet: devices that have tasks: %s",
+			  "job is incomplete after %lld ns; devices with "
+			  "tasks: %s",
 			  (long long)timeout_ns, text);
 }
 
@@ -659,7 +662,7 @@ int peal_executor_wait(struct peal_executor *e, int64_t timeout_ns)
 	int64_t left = timeout_ns;
 
 	if (!e)
-		return peali_fail(PEAL_EINVAL, WAIT, "the executor is NULL");
+		return peali_fail(PEAL_EINVAL, WAIT, "executor is NULL");
 	if (!e->goes_on)
 		return 0;
 	for (;;) {
@@ -699,7 +702,7 @@ int peal_executor_cancel(struct peal_executor *e)
 {
 	if (!e)
 		return peali_fail(PEAL_EINVAL, "peal_executor_cancel",
-				  "the executor is NULL");
+				  "executor is NULL");
 	atomic_store(&e->cancelled, 1);
 	return 0;
 }
@@ -715,10 +718,10 @@ int peal_executor_report(struct peal_executor *e,
 
 	if (!e || !report_out)
 		return peali_fail(PEAL_EINVAL, "peal_executor_report",
-				  "an argument is NULL");
+				  "executor or report_out is NULL");
 	if (!e->number)
 		return peali_fail(PEAL_ENOENT, "peal_executor_report",
-				  "the executor has had no job yet");
+				  "the executor has run no job");
 	memset(r, 0, sizeof(*r));
 	r->devices = e->n;
 	r->ns = e->ended_ns - e->began_ns;

@@ -89,8 +89,9 @@ static int check_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 				  LANES_MAX);
 	if (!peali_task_count(program))
 		return peali_fail(PEAL_ENOTSUP, CREATE,
-				  "no handler of '%s' does tasks: "
-				  "peal/device/task.h says how one does",
+				  "no handler of '%s' does tasks; "
+				  "peal/device/task.h describes handlers "
+				  "that do",
 				  program->name);
 	return peali_devices_check_ranks(&rt->devices, devices, n, "a graph",
 					 CREATE);
@@ -107,7 +108,9 @@ int peal_graph_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 	int result, full;
 
 	if (!rt || !devices || !program || !graph_out)
-		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "runtime, devices, program or graph_out is "
+				  "NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (!result)
 		result = check_create(rt, devices, n, program, &o);
@@ -173,7 +176,7 @@ static int check_capacity(const struct peal_graph *g, uint32_t have,
 {
 	if (g->run || g->made)
 		return peali_fail(PEAL_EBUSY, call,
-				  "graph '%s' has run: it stays as it is",
+				  "graph '%s' has run and cannot be changed",
 				  g->name);
 	if (have >= most)
 		return peali_fail(PEAL_ENOSPC, call,
@@ -232,13 +235,14 @@ static int check_task(const struct peal_graph_task *t)
 {
 	if (!t->count)
 		return peali_fail(PEAL_EINVAL, TASK,
-				  "count is 0: a task has 1 element or more");
+				  "count is 0; a task has at least 1 element");
 	if (t->pieces > PEAL_GRAPH_PIECES_MAX)
 		return peali_fail(PEAL_EINVAL, TASK, "pieces is %u: at most %u",
 				  t->pieces, PEAL_GRAPH_PIECES_MAX);
 	if (t->pieces > t->count)
 		return peali_fail(PEAL_EINVAL, TASK,
-				  "pieces is %u: there are %llu elements",
+				  "pieces is %u, more than the elements "
+				  "(%llu)",
 				  t->pieces, (unsigned long long)t->count);
 	if (t->n_arguments > PEAL_TASK_ARGUMENTS)
 		return peali_fail(PEAL_EINVAL, TASK,
@@ -269,8 +273,9 @@ static int find_handler(const struct peal_graph *g, const char *name,
 		return result;
 	if (!peali_is_task(&g->program->handlers[result]))
 		return peali_fail(PEAL_ENOTSUP, TASK,
-				  "handler '%s' does no tasks: "
-				  "peal/device/task.h says how one does",
+				  "handler '%s' does no tasks; "
+				  "peal/device/task.h describes handlers "
+				  "that do",
 				  name);
 	*handler_out = (uint32_t)result;
 	return 0;
@@ -287,8 +292,9 @@ static int set_argument(struct peal_graph *g, struct peali_graph_node *node,
 	if ((each != 0) == (a->bytes != 0) ||
 	    (each && count > UINT64_MAX / each))
 		return peali_fail(PEAL_EINVAL, TASK,
-				  "argument %u: either element_bytes or bytes "
-				  "is not 0, and all of it fits in memory",
+				  "argument %u: exactly one of element_bytes "
+				  "and bytes must be set, and the sum must "
+				  "fit in memory",
 				  k);
 	result = peali_range_keep(g->rt->peers, place, a->bytes + each * count,
 				  TASK, &node->kept[k]);
@@ -313,7 +319,7 @@ int peal_graph_add_task(struct peal_graph *g,
 	int result;
 
 	if (!g || !task)
-		return peali_fail(PEAL_EINVAL, TASK, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, TASK, "graph or task is NULL");
 	result = peali_options_copy(&t, sizeof(t), task, TASK);
 	if (!result)
 		result = new_node(g, t.rank, PEAL_GRAPH_TASK, TASK, &node);
@@ -354,7 +360,8 @@ int peal_graph_add_message(struct peal_graph *g,
 	int result;
 
 	if (!g || !message)
-		return peali_fail(PEAL_EINVAL, MESSAGE, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, MESSAGE,
+				  "graph or message is NULL");
 	result = peali_options_copy(&m, sizeof(m), message, MESSAGE);
 	if (!result)
 		result =
@@ -476,8 +483,8 @@ int peal_graph_start(struct peal_graph *g)
 		return say_lost(g, START);
 	if (g->waits_for || g->to_collect)
 		return peali_fail(PEAL_EBUSY, START,
-				  "%u devices have yet to end the run before: "
-				  "call peal_graph_wait",
+				  "%u devices have not ended the previous "
+				  "run; call peal_graph_wait first",
 				  g->waits_for);
 	if (!g->n_nodes)
 		return 0;
@@ -520,19 +527,19 @@ static int take(void *graph, int64_t timeout_ns)
 	if (got.length != sizeof(done) || done.run != g->run ||
 	    done.node >= g->n || g->devices[done.node].ended)
 		return peali_fail(PEAL_EPROTO, WAIT,
-				  "a device says what nobody has asked for");
+				  "graph: unexpected completion from a device");
 	if (done.result == PEAL_EABORTED)
 		return peali_fail(
 			PEAL_EABORTED, WAIT,
-			"a handler of graph '%s' says that its kernel "
-			"on device %d is being aborted; the graph can "
-			"only be destroyed",
+			"graph '%s': a handler reports that its kernel on "
+			"device %d is aborted; the graph can only be "
+			"destroyed",
 			g->name, g->devices[done.node].device);
 	if (done.result)
 		return peali_fail(PEAL_EABORTED, WAIT,
-				  "the scheduler of graph '%s' on device %d "
-				  "got what makes no sense: %s; it can only be "
-				  "destroyed",
+				  "graph '%s': the scheduler on device %d "
+				  "received invalid data: %s; the graph can "
+				  "only be destroyed",
 				  g->name, g->devices[done.node].device,
 				  peal_error_text(done.result));
 	g->devices[done.node].ended = 1;
@@ -553,8 +560,9 @@ static int say_late(void *graph, int64_t timeout_ns)
 					       "%s%d", at ? ", " : "",
 					       g->devices[i].device);
 	return peali_fail(PEAL_ETIMEDOUT, WAIT,
-			  "after %lld ns graph '%s' goes on, on devices %s",
-			  (long long)timeout_ns, g->name, text);
+			  "graph '%s' is incomplete after %lld ns, on "
+			  "devices %s",
+			  g->name, (long long)timeout_ns, text);
 }
 
 static int ended(void *graph)
@@ -636,8 +644,9 @@ static int say_failed(const struct peal_graph *g)
 		return 0;
 	return peali_fail(
 		first->image.result, WAIT,
-		"node %u of graph '%s', handler '%s' on device %d, has failed: "
-		"%s; %u nodes behind those that did were not done",
+		"node %u of graph '%s', handler '%s' on device %d, has "
+		"failed: %s; %u nodes that depend on failed nodes were "
+		"skipped",
 		(uint32_t)(first - g->nodes), g->name,
 		g->program->handlers[first->handler].name,
 		g->devices[first->rank].device,
@@ -692,7 +701,8 @@ int peal_graph_node_info(struct peal_graph *g, uint32_t i,
 	uint32_t k;
 
 	if (!g || !info_out)
-		return peali_fail(PEAL_EINVAL, INFO, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, INFO,
+				  "graph or info_out is NULL");
 	if (i >= g->n_nodes)
 		return peali_fail(PEAL_ENOENT, INFO,
 				  "no node %u: the graph has %u nodes", i,
@@ -701,7 +711,8 @@ int peal_graph_node_info(struct peal_graph *g, uint32_t i,
 		return say_lost(g, INFO);
 	if (g->waits_for || g->to_collect)
 		return peali_fail(PEAL_EBUSY, INFO,
-				  "a run goes on: call peal_graph_wait");
+				  "a run is in progress; call "
+				  "peal_graph_wait first");
 	node = &g->nodes[i];
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->device = g->devices[node->rank].device;

@@ -56,7 +56,7 @@ static int check_circles(const struct peal_graph *g, const char *call,
 	for (i = 0; !left[i]; i++)
 		;
 	return peali_fail(PEAL_EINVAL, call,
-			  "node %u waits for itself, by way of others", i);
+			  "node %u depends on itself through other nodes", i);
 }
 
 static int by_before(const void *a, const void *b)
@@ -120,8 +120,8 @@ static int check_tasks(const struct peal_graph *g, const char *call)
 	for (i = 0; i < g->n; i++)
 		if (g->devices[i].n_tasks > PEAL_GRAPH_TASKS_MAX)
 			return peali_fail(PEAL_ENOSPC, call,
-					  "device %d has %u tasks, all pieces "
-					  "counted: at most %u",
+					  "device %d has %u tasks, with all "
+					  "pieces; allowed are at most %u",
 					  g->devices[i].device,
 					  g->devices[i].n_tasks,
 					  PEAL_GRAPH_TASKS_MAX);
@@ -196,7 +196,8 @@ static int number_ports(struct peal_graph *g, const char *call)
 			return peali_fail(PEAL_ENOSPC, call,
 					  "device %d needs %u ports, to the "
 					  "host, %u other devices, its "
-					  "handlers and receivers: at most %u",
+					  "handlers and receivers; allowed "
+					  "are at most %u",
 					  p->device, p->n_ports, g->n - 1,
 					  PEAL_GRAPH_PORTS);
 	}

@@ -40,7 +40,8 @@ int peal_memory_info(struct peal_runtime *runtime, int device,
 	int r;
 
 	if (!runtime || !info_out)
-		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, call,
+				  "runtime or info_out is NULL");
 	r = peali_devices_check_place(&runtime->devices, device, call);
 	if (r < 0)
 		return r;

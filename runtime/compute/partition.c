@@ -64,7 +64,7 @@ int peal_partition_cyclic(uint64_t count, uint64_t block, uint32_t parts,
 
 	if (!result && !block)
 		result = peali_fail(PEAL_EINVAL, CYCLIC,
-				    "block is 0: it has 1 element or more");
+				    "block is 0; it must be at least 1");
 	if (result)
 		return result;
 	begin(partition_out, PEAL_PARTITION_CYCLIC, count, parts);
@@ -112,8 +112,8 @@ static int add_up(uint64_t count, const uint64_t *weight,
 	for (i = 0; i < n; i++) {
 		if (weight[i] > UINT64_MAX - sum)
 			return peali_fail(PEAL_EINVAL, WEIGHTED,
-					  "the weights are too large: their "
-					  "sum is below 2^64");
+					  "weights are too large; their sum "
+					  "must be below 2^64");
 		sum += weight[i];
 		more = limits && weight[i] ? limits[i] :
 		       weight[i]	   ? UINT64_MAX :
@@ -122,13 +122,13 @@ static int add_up(uint64_t count, const uint64_t *weight,
 	}
 	if (count && !sum)
 		return peali_fail(PEAL_EINVAL, WEIGHTED,
-				  "all weights are 0: nobody takes the %llu "
-				  "elements",
+				  "all weights are 0, so no part takes the "
+				  "%llu elements",
 				  (unsigned long long)count);
 	if (room < count)
 		return peali_fail(PEAL_ENOSPC, WEIGHTED,
-				  "the limits of the parts are %llu elements "
-				  "less than there are",
+				  "the limits of the parts sum to %llu "
+				  "elements less than the count",
 				  (unsigned long long)(count - room));
 	*sum_out = sum;
 	return 0;
@@ -238,7 +238,8 @@ int peal_partition_extent(const struct peal_partition *p, uint32_t part,
 			  uint64_t i, struct peal_extent *extent_out)
 {
 	if (!p || !extent_out)
-		return peali_fail(PEAL_EINVAL, EXTENT, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, EXTENT,
+				  "partition or extent_out is NULL");
 	if (i >= peal_partition_extents(p, part))
 		return peali_fail(PEAL_ENOENT, EXTENT,
 				  "part %u has no extent %llu", part,
@@ -262,10 +263,11 @@ int peal_partition_find(const struct peal_partition *p, uint64_t element,
 	uint32_t part = 0;
 
 	if (!p || !part_out)
-		return peali_fail(PEAL_EINVAL, FIND, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, FIND,
+				  "partition or part_out is NULL");
 	if (element >= p->count)
 		return peali_fail(PEAL_ENOENT, FIND,
-				  "there is no element %llu of %llu",
+				  "no element %llu; the partition has %llu",
 				  (unsigned long long)element,
 				  (unsigned long long)p->count);
 	if (p->kind == PEAL_PARTITION_CYCLIC) {

@@ -147,7 +147,7 @@ static int move_short(struct moving *m)
 	m->piece = malloc(PIECE_BYTES);
 	if (!m->packed || !m->piece)
 		result = peali_fail(PEAL_ENOMEM, m->call,
-				    "no memory to put elements together");
+				    "no memory to gather elements");
 	else if (m->p.whole_device == PEAL_HOST_MEMORY)
 		result = peali_range_keep(m->rt->peers, whole,
 					  p->count * m->p.element_bytes,
@@ -168,7 +168,8 @@ static int check(struct moving *m, const struct peal_partition_memory *parts)
 	int result;
 
 	if (!m->rt || !parts)
-		return peali_fail(PEAL_EINVAL, m->call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, m->call,
+				  "runtime or parts is NULL");
 	result = peali_options_copy(&m->p, sizeof(m->p), parts, m->call);
 	if (result)
 		return result;
@@ -181,12 +182,12 @@ static int check(struct moving *m, const struct peal_partition_memory *parts)
 	if (!p->parts || p->parts > PEAL_PARTS_MAX ||
 	    (p->kind == PEAL_PARTITION_CYCLIC && !p->block))
 		return peali_fail(PEAL_EINVAL, m->call,
-				  "the partition is none that a call of "
-				  "peal/partition.h has made");
+				  "the partition was not created by a call "
+				  "of peal/partition.h");
 	if (!m->p.element_bytes || p->count > UINT64_MAX / m->p.element_bytes)
 		return peali_fail(PEAL_EINVAL, m->call,
-				  "%llu elements of %u bytes: they have 1 or "
-				  "more, and fit into memory",
+				  "%llu elements of %u bytes: each must have "
+				  "at least 1, and all must fit in memory",
 				  (unsigned long long)p->count,
 				  m->p.element_bytes);
 	return 0;

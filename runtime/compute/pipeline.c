@@ -42,20 +42,20 @@ static int check_options(const struct peal_pipeline_options *o)
 				  o->workers, WORKERS_MOST);
 	if (o->skip_failed > 1 || o->reserved)
 		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option %s is %u: it must be 0%s",
+				  "option %s is %u; it must be 0%s",
 				  o->reserved ? "reserved" : "skip_failed",
 				  o->reserved ? o->reserved : o->skip_failed,
 				  o->reserved ? "" : " or 1");
 	if (o->skip_failed && o->workers > 1)
 		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option skip_failed with %u workers: a batch "
-				  "that is missing would make the others take "
-				  "the wrong turns",
+				  "option skip_failed needs 1 worker, not "
+				  "%u; after a missing batch the workers "
+				  "would lose the order",
 				  o->workers);
 	if (o->link && (o->link->require || o->link->priority))
 		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option link says %s: a stage says what it "
-				  "requires, and priorities are of no use",
+				  "option link sets %s; a stage has its own "
+				  "`require`, and priority has no effect",
 				  o->link->require ? "require" : "priority");
 	return 0;
 }
@@ -80,25 +80,27 @@ static int check_stage(const struct peal_pipeline *p,
 		return of_stage(result, i, p->stages[i].name, s->device);
 	h = &s->program->handlers[result];
 	if (!h->ports || (p->workers > 1 && h->emits != 1))
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "stage %u, '%s' on device %d: handler '%s' "
-				  "%s",
-				  i, p->stages[i].name, s->device, s->handler,
-				  h->ports ? "declares more than one message "
-					     "for each, and there are more "
-					     "workers than one" :
-					     "has no port to emit on");
+		return peali_fail(
+			PEAL_EINVAL, CREATE,
+			"stage %u, '%s' on device %d: handler '%s' "
+			"%s",
+			i, p->stages[i].name, s->device, s->handler,
+			h->ports ? "declares more than one message per batch, "
+				   "and the stage has several workers" :
+				   "has no port to emit on");
 	if (s->init_bytes > h->state_bytes || (s->init_bytes && !s->init))
 		return peali_fail(PEAL_EINVAL, CREATE,
-				  "stage %u, '%s' on device %d: %llu bytes to "
-				  "begin with, the state has %u",
+				  "stage %u, '%s' on device %d: initial "
+				  "state of %llu bytes is longer than the "
+				  "state (%u bytes)",
 				  i, p->stages[i].name, s->device,
 				  (unsigned long long)s->init_bytes,
 				  h->state_bytes);
 	if (i == 0 && s->require)
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "stage 0, '%s' on device %d: it requires a "
-				  "route from the stage before, there is none",
+				  "route, but the pipeline has no stage "
+				  "before it",
 				  p->stages[i].name, s->device);
 	return 0;
 }
@@ -371,8 +373,8 @@ static int copy_stages(struct peal_pipeline *p,
 
 		if (!stages->size || s->size != stages->size)
 			return peali_fail(PEAL_EINVAL, CREATE,
-					  "stage %u says a size of %u, the "
-					  "first one %u",
+					  "stage %u has a struct of %u "
+					  "bytes, the first stage one of %u",
 					  i, s->size, stages->size);
 		result = peali_options_copy(&out[i], sizeof(out[i]), s, CREATE);
 		list[i] = &out[i];
@@ -400,7 +402,8 @@ int peal_pipeline_create(struct peal_runtime *rt,
 	int result;
 
 	if (!rt || !pipeline_out || (n && !stages))
-		return peali_fail(PEAL_EINVAL, CREATE, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CREATE,
+				  "runtime, pipeline_out or stages is NULL");
 	if (!n)
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "a pipeline has one stage or more");
@@ -477,7 +480,7 @@ int peal_pipeline_info(struct peal_pipeline *p,
 
 	if (!p || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_info",
-				  "an argument is NULL");
+				  "pipeline or info_out is NULL");
 	n_links = (p->n + 1) * p->workers;
 	memcpy(info.name, p->name, sizeof(info.name));
 	info.stages = p->n;
@@ -526,7 +529,7 @@ int peal_pipeline_stage_info(struct peal_pipeline *p, uint32_t stage,
 
 	if (!p || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_stage_info",
-				  "an argument is NULL");
+				  "pipeline or info_out is NULL");
 	if (stage >= p->n)
 		return peali_fail(PEAL_ENOENT, "peal_pipeline_stage_info",
 				  "no stage %u: '%s' has %u", stage, p->name,

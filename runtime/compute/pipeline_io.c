@@ -42,8 +42,8 @@ static int say_failed(struct peal_pipeline *p, uint32_t stage, const char *call)
 	atomic_store(&p->failed, stage + 1);
 	return peali_fail(
 		PEAL_EHANDLER, call,
-		"stage %u of '%s', '%s' on device %d: its handler has "
-		"failed on a batch, and nothing goes on from there",
+		"stage %u of '%s', '%s' on device %d: its handler has failed "
+		"on a batch; the stage passes no further batches on",
 		stage, p->name, p->stages[stage].name, p->stages[stage].device);
 }
 
@@ -188,7 +188,8 @@ int peal_pipeline_push(struct peal_pipeline *p, uint16_t type, const void *data,
 	int result;
 
 	if (!p || (!data && bytes))
-		return peali_fail(PEAL_EINVAL, PUSH, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, PUSH,
+				  "pipeline or data is NULL");
 	result = may_push(p, look_now(p));
 	if (result)
 		return result;
@@ -208,7 +209,7 @@ int peal_pipeline_reserve(struct peal_pipeline *p, uint64_t bytes,
 
 	if (!p || !place_out)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_reserve",
-				  "an argument is NULL");
+				  "pipeline or place_out is NULL");
 	result = may_push(p, look_now(p));
 	if (result)
 		return result;
@@ -228,7 +229,7 @@ int peal_pipeline_commit(struct peal_pipeline *p, uint16_t type)
 	if (!p || !p->reserved)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_commit",
 				  p ? "nothing is reserved" :
-				      "the pipeline is NULL");
+				      "pipeline is NULL");
 	result = peal_send_commit(p->source, push_turn(p), type);
 	if (result)
 		return result;
@@ -267,7 +268,7 @@ int peal_pipeline_close(struct peal_pipeline *p, int64_t timeout_ns)
 	const char *call = "peal_pipeline_close";
 
 	if (!p)
-		return peali_fail(PEAL_EINVAL, call, "the pipeline is NULL");
+		return peali_fail(PEAL_EINVAL, call, "pipeline is NULL");
 	if (atomic_load(&p->closed))
 		return peali_fail(PEAL_EPIPE, call, "'%s' was closed before",
 				  p->name);
@@ -291,13 +292,14 @@ int peal_pipeline_drain(struct peal_pipeline *p, int64_t timeout_ns)
 	int result = 0;
 
 	if (!p)
-		return peali_fail(PEAL_EINVAL, call, "the pipeline is NULL");
+		return peali_fail(PEAL_EINVAL, call, "pipeline is NULL");
 	if (!atomic_load(&p->closed))
 		result = close_rest(p, deadline, timeout_ns, call);
 	if (result == PEAL_EAGAIN || result == PEAL_ETIMEDOUT)
 		result = peali_fail(PEAL_ETIMEDOUT, call,
 				    "stage 0 of '%s', '%s' on device %d, has "
-				    "no room for the end after %lld ns",
+				    "no space for the end of the stream "
+				    "after %lld ns",
 				    p->name, p->stages[0].name,
 				    p->stages[0].device, (long long)timeout_ns);
 	for (i = 0; i < p->n && !result; i++) {
@@ -327,7 +329,7 @@ int peal_pipeline_stop(struct peal_pipeline *p, int64_t timeout_ns)
 
 	if (!p)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_stop",
-				  "the pipeline is NULL");
+				  "pipeline is NULL");
 	for (i = 0; i < p->n; i++) /* stop all kernels before the first wait */
 		peal_kernel_stop(p->stages[i].kernel, 0);
 	if (!timeout_ns)
@@ -360,8 +362,9 @@ static int at_end(struct peal_pipeline *p)
 		    !peal_receive_peek(p->sinks[worker], &more, 0))
 			return peali_fail(
 				PEAL_EPROTO, PULL,
-				"'%s': worker %u has more batches than "
-				"the others: a handler does not emit one for each",
+				"'%s': worker %u has more batches than the "
+				"others; a handler does not emit one batch "
+				"for each batch",
 				p->name, worker);
 	}
 	return PEAL_EEND;
@@ -406,7 +409,7 @@ static int await(struct peal_pipeline *p, uint32_t turn,
 		left = left_of(deadline, timeout_ns);
 		if (!left)
 			return peali_fail(PEAL_ETIMEDOUT, PULL,
-					  "'%s': nothing came in time",
+					  "'%s': no batch came in time",
 					  p->name);
 	}
 }
@@ -420,7 +423,7 @@ int peal_pipeline_peek(struct peal_pipeline *p,
 
 	if (!p || !received_out)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_peek",
-				  "an argument is NULL");
+				  "pipeline or received_out is NULL");
 	pulled = atomic_load(&p->pulled);
 	turn = (uint32_t)(pulled % p->workers);
 	result = await(p, turn, received_out, timeout_ns);
@@ -443,8 +446,7 @@ int peal_pipeline_release(struct peal_pipeline *p)
 
 	if (!p || !p->peeked)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_release",
-				  p ? "no batch is held" :
-				      "the pipeline is NULL");
+				  p ? "no batch is held" : "pipeline is NULL");
 	turn = (uint32_t)(atomic_load(&p->pulled) % p->workers);
 	result = peal_receive_release(p->sinks[turn]);
 	if (result)
@@ -462,7 +464,8 @@ int peal_pipeline_pull(struct peal_pipeline *p, void *buffer,
 	int result;
 
 	if (!p || !received_out || (!buffer && buffer_bytes))
-		return peali_fail(PEAL_EINVAL, PULL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, PULL,
+				  "pipeline, received_out or buffer is NULL");
 	result = peal_pipeline_peek(p, received_out, timeout_ns);
 	if (result)
 		return result;

@@ -39,8 +39,9 @@ int peali_task_launch(struct peal_runtime *rt, struct peali_task_kernel *what,
 		return result;
 	if (!tasks)
 		return peali_fail(PEAL_ENOTSUP, call,
-				  "no handler of '%s' does tasks: "
-				  "peal/device/task.h says how one does",
+				  "no handler of '%s' does tasks; "
+				  "peal/device/task.h describes handlers "
+				  "that do",
 				  what->program->name);
 	if (!what->workers)
 		what->workers = device.emulated || device.compute_units < 4 ?

@@ -89,8 +89,8 @@ static int place(struct peal_runtime *rt, const struct peal_transfer *transfer,
 	if (out->bytes == transfer->from.bytes)
 		return 0;
 	return peali_fail(PEAL_EINVAL, call,
-			  "copy %u is of %llu bytes to %llu bytes: both ranges "
-			  "have the same length",
+			  "copy %u is of %llu bytes to %llu bytes; both "
+			  "ranges must have the same length",
 			  i, (unsigned long long)transfer->from.bytes,
 			  (unsigned long long)transfer->to.bytes);
 }
@@ -132,8 +132,9 @@ static int check_options(const struct peal_transfer_options *o,
 
 	if (o->routes & ~routes)
 		return peali_fail(PEAL_EINVAL, call,
-				  "option routes is 0x%x: there are only the "
-				  "bits of enum peal_route, 0x%x",
+				  "option routes is 0x%x: unknown bits "
+				  "(allowed: the bits of enum peal_route, "
+				  "0x%x)",
 				  o->routes, routes);
 	if (o->chunk_bytes && (o->chunk_bytes < PEAL_TRANSFER_CHUNK_MIN ||
 			       o->chunk_bytes > PEAL_TRANSFER_CHUNK_MAX))
@@ -160,7 +161,8 @@ static int prepare(struct peal_runtime *rt,
 		return peali_fail(PEAL_EINVAL, order->call,
 				  !rt	     ? "runtime is NULL" :
 				  !transfers ? "transfers is NULL" :
-					       "there are 0 copies");
+					       "there are 0 copies; pass at "
+					       "least 1");
 	if (n > PEAL_TRANSFERS_MAX)
 		return peali_fail(PEAL_EINVAL, order->call,
 				  "there are %u copies: at most %d", n,

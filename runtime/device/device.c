@@ -58,7 +58,7 @@ int peal_device_info(struct peal_runtime *rt, int device,
 
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_device_info",
-				  "an argument is NULL");
+				  "runtime or info_out is NULL");
 	result = peali_devices_check(&rt->devices, device, "peal_device_info");
 	return result ? result : peali_device_describe(rt, device, info_out);
 }

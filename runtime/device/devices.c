@@ -10,7 +10,7 @@ int peali_devices_check(const struct peali_devices *devices, int device,
 	if (device >= 0 && device < devices->n)
 		return 0;
 	return peali_fail(PEAL_ENODEV, call,
-			  "no device %d: there are %d, numbered 0 to %d",
+			  "no device %d; there are %d, numbered 0 to %d",
 			  device, devices->n, devices->n - 1);
 }
 
@@ -27,8 +27,8 @@ int peali_devices_check_ranks(const struct peali_devices *devices,
 			if (device[i] == device[j])
 				result = peali_fail(
 					PEAL_EINVAL, call,
-					"device %d has two ranks, %u and %u: "
-					"each device is in %s once",
+					"device %d has two ranks, %u and %u; "
+					"each device can be in %s once",
 					device[i], j, i, whose);
 	}
 	return result;
@@ -85,8 +85,8 @@ static int say_where_space_is(const struct peali_devices *devices, int device,
 	if (device == PEALI_HOST || best < 0)
 		return peali_fail(PEAL_ENOMEM, failed.call, "%s", failed.text);
 	return peali_fail(PEAL_ENOMEM, failed.call,
-			  "%.170s; device %d has %llu free", failed.text, best,
-			  (unsigned long long)most);
+			  "%.170s; device %d has %llu bytes free", failed.text,
+			  best, (unsigned long long)most);
 }
 
 int peali_devices_alloc(const struct peali_devices *devices, int device,

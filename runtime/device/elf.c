@@ -15,7 +15,7 @@ struct report {
 static int broken(const struct report *report, const char *part, uint64_t index)
 {
 	return peali_fail(PEAL_EPROGRAM, report->call,
-			  "%s: %s %llu is damaged, or the file is cut off",
+			  "%s: %s %llu is damaged, or the file is truncated",
 			  report->what, part, (unsigned long long)index);
 }
 
@@ -60,18 +60,19 @@ static int check_head(const struct peali_elf *elf, unsigned int machine,
 
 	if (memcmp(head->e_ident, ELFMAG, SELFMAG) != 0)
 		return peali_fail(PEAL_EPROGRAM, report->call,
-				  "%s: it does not begin as an ELF file does",
+				  "%s: the header is not that of an ELF file",
 				  report->what);
 	if (head->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    head->e_ident[EI_DATA] != ELFDATA2LSB ||
 	    head->e_ident[EI_VERSION] != EV_CURRENT)
 		return peali_fail(PEAL_EPROGRAM, report->call,
-				  "%s: it is no ELF file of 64 bits, little "
-				  "endian",
+				  "%s: the file is not a 64-bit "
+				  "little-endian ELF file",
 				  report->what);
 	if (head->e_machine != machine)
 		return peali_fail(PEAL_EPROGRAM, report->call,
-				  "%s: it is for ELF machine %u, needed is %u",
+				  "%s: the file is for ELF machine %u "
+				  "(needed: %u)",
 				  report->what, head->e_machine, machine);
 	return 0;
 }

@@ -42,8 +42,8 @@ int peal_hlc_merge(struct peal_hlc *clock, uint64_t received,
 	if (peali_hlc_is_ahead(received, ns))
 		return peali_fail(
 			PEAL_EINVAL, "peal_hlc_merge",
-			"the word %#llx is %llu ms ahead of the "
-			"host's clock, and at most %llu are taken",
+			"timestamp %#llx is %llu ms ahead of the clock of "
+			"the host (allowed: at most %llu)",
 			(unsigned long long)received,
 			(unsigned long long)(peal_hlc_ns(received) - ns) /
 				1000000,

@@ -109,7 +109,8 @@ static int check_cubin(const struct peali_image *image, const char *entry,
 		return result;
 	if (!read_arch(image->target, strlen(image->target), "sm_", &target))
 		return peali_fail(PEAL_EPROGRAM, call,
-				  "%s: the target of a cubin is sm_NN", name);
+				  "%s: the target of a cubin must be sm_NN",
+				  name);
 	if (elf.head.e_type != ET_EXEC)
 		return peali_fail(PEAL_EPROGRAM, call,
 				  "%s: the cubin is not linked (ELF type %u)",
@@ -270,17 +271,18 @@ static int check_ptx(const struct peali_image *image, const char *entry,
 	if (!read_arch(image->target, strlen(image->target), "compute_",
 		       &target))
 		return peali_fail(PEAL_EPROGRAM, call,
-				  "%s: the target of PTX is compute_NN", name);
+				  "%s: the target of PTX must be compute_NN",
+				  name);
 	if (!image->bytes || image->begin[image->bytes - 1])
 		return peali_fail(PEAL_EPROGRAM, call,
-				  "%s: the PTX text of %zu bytes does not end "
-				  "with a zero",
+				  "%s: the PTX text of %zu bytes does not "
+				  "end with a zero",
 				  name, image->bytes);
 	ptx = read_ptx((const char *)image->begin, entry);
 	if (!ptx.versions || !ptx.is_target)
 		return peali_fail(PEAL_EPROGRAM, call,
-				  "%s: the text has no .version or no .target, "
-				  "so it is no PTX",
+				  "%s: the text has no .version or no "
+				  ".target, so it is no PTX",
 				  name);
 	if (ptx.target.number > target.number ||
 	    (ptx.target.letter && (ptx.target.letter != target.letter ||
@@ -292,8 +294,8 @@ static int check_ptx(const struct peali_image *image, const char *entry,
 			ptx.target.letter ? ptx.target.letter : ' ');
 	if (ptx.depth)
 		return peali_fail(PEAL_EPROGRAM, call,
-				  "%s: the braces of the PTX do not match: it "
-				  "is cut off or damaged",
+				  "%s: the braces of the PTX do not match, "
+				  "so it is truncated or damaged",
 				  name);
 	if (ptx.entries != 1)
 		return peali_fail(PEAL_EPROGRAM, call,
@@ -316,8 +318,7 @@ int peali_image_check(const struct peali_image *image, const char *entry,
 	case PEAL_IMAGE_HSACO:
 		return check_hsaco(image, entry, name, call);
 	default:
-		return peali_fail(PEAL_EPROGRAM, call,
-				  "%s: it is of kind %u, which is unknown",
+		return peali_fail(PEAL_EPROGRAM, call, "%s: kind %u is unknown",
 				  name, image->kind);
 	}
 }
@@ -373,7 +374,7 @@ static int fail_none(const struct peal_program *program, const char *arch,
 		     size_t arch_n, const char *call)
 {
 	const struct peal_image *image = program->images;
-	char there[80] = "the host's";
+	char there[80] = "that of the host";
 	size_t used = 0;
 
 	for (; image && image->target && used < sizeof(there); image++)
@@ -381,8 +382,8 @@ static int fail_none(const struct peal_program *program, const char *arch,
 					 "%s%s", used ? ", " : "",
 					 image->target);
 	return peali_fail(PEAL_EPROGRAM, call,
-			  "program '%s' has no image for %.*s, but %s: build "
-			  "it with %.*s in PEAL_TARGETS",
+			  "program '%s' has no image for %.*s, only %s; "
+			  "build it with %.*s in PEAL_TARGETS",
 			  program->name, (int)arch_n, arch, there, (int)arch_n,
 			  arch);
 }

@@ -38,8 +38,8 @@ int peali_program_check(const struct peal_program *program, const char *call)
 		return peali_fail(PEAL_EINVAL, call, "program is NULL");
 	if (program->size != sizeof(*program))
 		return peali_fail(PEAL_EPROGRAM, call,
-				  "the program was compiled with other headers "
-				  "(its struct has %u bytes, not %zu): "
+				  "program was compiled with other headers "
+				  "(its struct has %u bytes, not %zu); "
 				  "compile it again",
 				  program->size, sizeof(*program));
 	if (!program->name || !program->handlers || !program->n_handlers)
@@ -153,7 +153,7 @@ const struct peal_program *peal_program_find(struct peal_runtime *rt,
 
 	if (!rt || !name) {
 		peali_fail(PEAL_EINVAL, "peal_program_find",
-			   "an argument is NULL");
+			   "runtime or name is NULL");
 		return NULL;
 	}
 	pthread_mutex_lock(&rt->lock);
@@ -165,7 +165,7 @@ const struct peal_program *peal_program_find(struct peal_runtime *rt,
 	pthread_mutex_unlock(&rt->lock);
 	if (!program)
 		peali_fail(PEAL_ENOENT, "peal_program_find",
-			   "no program '%s': there are %s", name, text);
+			   "no program '%s'; the runtime has %s", name, text);
 	return program;
 }
 
@@ -178,7 +178,7 @@ int peal_program_handler(const struct peal_program *program,
 
 	if (!program || !handler)
 		return peali_fail(PEAL_EINVAL, "peal_program_handler",
-				  "an argument is NULL");
+				  "program or handler is NULL");
 	for (i = 0; i < program->n_handlers; i++) {
 		if (!strcmp(program->handlers[i].name, handler))
 			return (int)i;
@@ -187,7 +187,7 @@ int peal_program_handler(const struct peal_program *program,
 	}
 	list_names(text, sizeof(text), names, i < 32 ? i : 32);
 	return peali_fail(PEAL_ENOENT, "peal_program_handler",
-			  "program '%s' has no handler '%s': it has %s",
+			  "program '%s' has no handler '%s'; it has %s",
 			  program->name, handler, text);
 }
 
@@ -208,14 +208,14 @@ int peal_program_info(struct peal_runtime *rt, int index,
 
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_program_info",
-				  "an argument is NULL");
+				  "runtime or info_out is NULL");
 	pthread_mutex_lock(&rt->lock);
 	if (index >= 0 && (uint32_t)index < rt->n_programs)
 		program = rt->programs[index];
 	pthread_mutex_unlock(&rt->lock);
 	if (!program)
 		return peali_fail(PEAL_ENOENT, "peal_program_info",
-				  "no program %d: the runtime knows %u", index,
+				  "no program %d; the runtime has %u", index,
 				  rt->n_programs);
 	info_out->name = program->name;
 	info_out->handlers = program->n_handlers;
@@ -245,7 +245,7 @@ int peal_image_info(const struct peal_program *program, int index,
 		return result;
 	if (index < 0 || (uint32_t)index > count_images(program))
 		return peali_fail(PEAL_ENOENT, "peal_image_info",
-				  "no image %d: program '%s' has %u", index,
+				  "no image %d; program '%s' has %u", index,
 				  program->name, 1 + count_images(program));
 	if (index == 0) {
 		info_out->target = info_out->kind = kind_name(0);
@@ -268,7 +268,8 @@ int peal_program_compile(struct peal_runtime *rt,
 	int result;
 
 	if (!rt || !target || !info_out)
-		return peali_fail(PEAL_EINVAL, call, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, call,
+				  "runtime, target or info_out is NULL");
 	result = peali_program_check(program, call);
 	if (!result)
 		result = peali_rtc_compile(program, target, &image, call);

@@ -81,15 +81,15 @@ static int find_program(const struct peali_elf *elf, const char *path,
 				  path);
 	if (n > 1)
 		return peali_fail(PEAL_EPROGRAM, CALL,
-				  "%s: it exports %d programs, %s: a file has "
-				  "one",
+				  "%s: it exports %d programs, %s; a file "
+				  "must have one",
 				  path, n, names);
 	if (out->symbol.st_size != sizeof(struct peal_program) ||
 	    out->bytes < sizeof(struct peal_program))
 		return peali_fail(PEAL_EPROGRAM, CALL,
 				  "%s: its program was compiled with other "
 				  "headers (its struct has %llu bytes, not "
-				  "%zu): compile it again",
+				  "%zu); compile it again",
 				  path, (unsigned long long)out->symbol.st_size,
 				  sizeof(struct peal_program));
 	return 0;
@@ -101,13 +101,14 @@ static int check_digest(const unsigned char *bytes, size_t n, const char *path)
 
 	if (digest > 0)
 		return 0;
-	return peali_fail(PEAL_EPROGRAM, CALL,
-			  digest ? "%s: it is not as it was built: damaged, or "
-				   "changed since: build it again" :
-				   "%s: it has no digest at its end: cut off, "
-				   "stripped, or not built by "
-				   "peal_add_program(... MODULE ...)",
-			  path);
+	return peali_fail(
+		PEAL_EPROGRAM, CALL,
+		digest ? "%s: the file is damaged, or changed since its "
+			 "build; build it again" :
+			 "%s: the file has no digest at its end; "
+			 "it is truncated, stripped, or not built "
+			 "by peal_add_program(... MODULE ...)",
+		path);
 }
 
 /*
@@ -137,7 +138,8 @@ static int check_file(const char *path, char **symbol_out)
 	result = peali_elf_open(&elf, bytes, n, MACHINE, path, CALL);
 	if (!result && elf.head.e_type != ET_DYN)
 		result = peali_fail(PEAL_EPROGRAM, CALL,
-				    "%s: it is no shared object (ELF type %u)",
+				    "%s: the file is no shared object (ELF "
+				    "type %u)",
 				    path, elf.head.e_type);
 	if (!result)
 		result = find_program(&elf, path, &symbol);
@@ -163,14 +165,16 @@ static int open_file(const char *path, const char *symbol, void **handle_out,
 
 	if (!handle)
 		return peali_fail(PEAL_EPROGRAM, CALL,
-				  "it cannot be loaded (a program that links "
-				  "libpeal.a needs ENABLE_EXPORTS): %s",
+				  "program file cannot be loaded (a program "
+				  "that links libpeal.a needs "
+				  "ENABLE_EXPORTS): %s",
 				  dlerror());
 	program = (const struct peal_program *)dlsym(handle, symbol);
 	result = peali_program_check(program, CALL);
 	if (!result && strcmp(program->name, symbol + strlen(PREFIX)) != 0)
 		result = peali_fail(PEAL_EPROGRAM, CALL,
-				    "%s: the program in %s has the name '%s'",
+				    "%s: the program of symbol %s has the "
+				    "name '%s'",
 				    path, symbol, program->name);
 	if (result) {
 		dlclose(handle);
@@ -217,7 +221,8 @@ int peal_program_load_file(struct peal_runtime *rt, const char *path,
 	int result;
 
 	if (!rt || !path || !program_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime, path or program_out is NULL");
 	/* The loader searches other directories for a name without a slash. */
 	full = realpath(path, NULL);
 	if (!full)

@@ -170,7 +170,7 @@ int peali_suballoc_open(struct peali_suballoc *space, const char *name,
 	space->root = new_block(space);
 	if (!space->root)
 		return peali_fail(PEAL_ENOMEM, CALL,
-				  "no memory for the books of %s", name);
+				  "no memory for the block table of %s", name);
 	space->root->bytes = bytes;
 	update(space->root);
 	return 0;
@@ -224,7 +224,8 @@ int peali_suballoc_take(struct peali_suballoc *space, uint64_t bytes,
 
 	if (!bytes)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "an allocation of 0 bytes on %s",
+				  "an allocation of 0 bytes on %s; allocate "
+				  "at least 1 byte",
 				  space->name);
 	rounded = bytes > space->bytes ?
 			  bytes :
@@ -251,7 +252,8 @@ int peali_suballoc_take(struct peali_suballoc *space, uint64_t bytes,
 	offset = peali_round_up(b->offset, align);
 	if (carve(space, b, offset, rounded, bytes) < 0)
 		return peali_fail(PEAL_ENOMEM, CALL,
-				  "no memory for the books of %s", space->name);
+				  "no memory for the block table of %s",
+				  space->name);
 	space->used += rounded;
 	out->offset = offset;
 	out->bytes = rounded;
@@ -291,8 +293,8 @@ int peali_suballoc_find(const struct peali_suballoc *space, uint64_t offset,
 	return 0;
 none:
 	return peali_fail(PEAL_EFAULT, CALL,
-			  "%s: no allocation holds address 0x%llx with %llu "
-			  "bytes",
+			  "%s: no allocation contains address 0x%llx with "
+			  "%llu bytes",
 			  space->name,
 			  (unsigned long long)(space->base + offset),
 			  (unsigned long long)bytes);

@@ -166,7 +166,9 @@ static struct made *read_file(const struct job *job)
 	made = parse(job, (const unsigned char *)bytes, n);
 	if (!made)
 		free(bytes);
-	peali_log(2, made ? "%s is used" : "%s is damaged, and made again",
+	peali_log(2,
+		  made ? "%s is used" :
+			 "%s is damaged and will be compiled again",
 		  path);
 	return made;
 }
@@ -189,7 +191,7 @@ static void write_file(const struct job *job, const struct peali_image *image)
 		memcpy(bytes, &head, sizeof(head));
 		memcpy(bytes + sizeof(head), image->begin, image->bytes);
 		if (peali_file_write(path, bytes, n))
-			peali_log(1, "%s cannot be kept: %s", path,
+			peali_log(1, "%s cannot be stored: %s", path,
 				  strerror(errno));
 	}
 	free(bytes);
@@ -293,16 +295,15 @@ int peali_rtc_compile(const struct peal_program *program, const char *target,
 	snprintf(job.what, sizeof(job.what), "program '%s'", program->name);
 	if (!peali_image_is_target(target))
 		return peali_fail(PEAL_EPROGRAM, call,
-				  "'%s' is no target of a program: say sm_NN, "
-				  "compute_NN or gfxNNN",
+				  "'%s' is no target of a program (allowed: "
+				  "sm_NN, compute_NN or gfxNNN)",
 				  target);
 	if (!program->sources || !program->sources->name ||
 	    !peali_dialect->name)
 		return peali_fail(
 			PEAL_EPROGRAM, call,
-			"%s cannot be compiled for %s: the text of %s "
-			"is not there, build with "
-			"PEAL_EMBED_SOURCES=ON",
+			"%s cannot be compiled for %s: the text of %s is "
+			"missing; build with PEAL_EMBED_SOURCES=ON",
 			job.what, target,
 			program->sources ? "the dialect" : "its source");
 	pthread_mutex_lock(&lock);

@@ -117,8 +117,9 @@ static int load(struct peali_rtc_library *library, const char *target,
 	}
 	if (!handle)
 		return peali_fail(PEAL_EPROGRAM, call,
-				  "%s cannot be compiled for %s: "
-				  "%s, or build it for that; not found: %s",
+				  "%s cannot be compiled for %s: %s, or "
+				  "build the program for this target; not "
+				  "found: %s",
 				  what, target, library->hint, looked);
 	missing = bind(library, handle);
 	if (missing) {
@@ -199,7 +200,7 @@ static int fail_compile(const struct peali_rtc_library *library, void *program,
 	if (log)
 		peali_log(1, "%s for %s, %s:\n%s", what, target, library->name,
 			  log);
-	quote(log ? log : "it does not say why", text, sizeof(text));
+	quote(log ? log : "the compiler gives no reason", text, sizeof(text));
 	free(log);
 	return peali_fail_driver(PEAL_EPROGRAM, error, call,
 				 "%s does not compile for %s by %s: %s", what,
@@ -249,7 +250,7 @@ static int compile(const struct peali_rtc_library *library, const char *target,
 	if (error)
 		return peali_fail_driver(PEAL_EPROGRAM, error, call,
 					 "%s does not compile for %s: %s "
-					 "cannot begin (error %d)",
+					 "cannot start (error %d)",
 					 what, target, library->name, error);
 	/*
 	 * Only hipRTC gets -O3: NVRTC rejects the option and always optimises.
@@ -263,8 +264,8 @@ static int compile(const struct peali_rtc_library *library, const char *target,
 			     out) != 0;
 	else if (take(library->code_size, library->code, program, out))
 		error = peali_fail(PEAL_EPROGRAM, call,
-				   "%s compiles for %s by %s, which then hands "
-				   "nothing out",
+				   "%s compiles for %s by %s, but the output "
+				   "is empty",
 				   what, target, library->name);
 	library->destroy(&program);
 	out->kind = is_amd   ? PEAL_IMAGE_HSACO :

@@ -58,8 +58,8 @@ static int late_for_file(const struct peal_process_group *set)
 {
 	return peali_fail(
 		PEAL_ETIMEDOUT, CALL,
-		"rank %u of %u waited in vain for the rendezvous file "
-		"%.90s, which rank 0 makes",
+		"rank %u of %u: the rendezvous file %.90s, which rank 0 "
+		"makes, did not appear in time",
 		set->plan.rank, set->plan.ranks, set->plan.path);
 }
 
@@ -77,8 +77,8 @@ static int late_for(const struct peal_process_group *set,
 						 sizeof(names) - used, "%s%u",
 						 used ? ", " : "", rank);
 	return peali_fail(PEAL_ETIMEDOUT, CALL,
-			  "%u of %u processes have come to %.90s in time; rank "
-			  "%s is missing",
+			  "%u of %u processes have come to %.90s in time; "
+			  "rank %s is missing",
 			  r->here, r->ranks, set->plan.path, names);
 }
 
@@ -93,7 +93,7 @@ static int listen_at(const char *id, uint32_t rank)
 	    !listen(fd, PEAL_PROCESS_GROUP_MAX))
 		return fd;
 	peali_fail_driver(PEAL_EDRIVER, errno, CALL,
-			  "no socket @%s to be found at: %s", at.sun_path + 1,
+			  "socket @%s cannot be opened: %s", at.sun_path + 1,
 			  strerror(errno));
 	if (fd >= 0)
 		close(fd);
@@ -166,10 +166,10 @@ static int is_member(int fd, const struct peali_rendezvous *r, uint32_t rank,
 {
 	struct ucred who;
 
-	*why = "the kernel does not say who it is";
+	*why = "the operating system does not report its process";
 	if (peali_socket_peer(fd, &who))
 		return 0;
-	*why = "another user's process answers there";
+	*why = "a process of another user answers there";
 	if (who.uid != geteuid())
 		return 0;
 	*why = "another process answers there";
@@ -208,8 +208,8 @@ static void keep(struct peal_process_group *set,
 #endif
 	if (p->pidfd < 0)
 		peali_log(2,
-			  "no pidfd of rank %u (pid %d): its end is told by "
-			  "its connection",
+			  "no pidfd of rank %u (pid %d); its connection "
+			  "shows its end",
 			  rank, p->member.pid);
 	p->state = PEAL_PROCESS_ALIVE;
 }
@@ -221,9 +221,10 @@ static int cannot_meet(const struct peali_rendezvous *r, uint32_t rank,
 	if (!peali_member_lives(&r->member[rank]))
 		return peali_fail(
 			PEAL_EDIED, CALL,
-			"rank %u (pid %d) has ended before all had met", rank,
-			r->member[rank].pid);
-	return peali_fail(code, CALL, "rank %u (pid %d) cannot be met: %s",
+			"rank %u (pid %d) has ended before all ranks had "
+			"connected",
+			rank, r->member[rank].pid);
+	return peali_fail(code, CALL, "rank %u (pid %d) cannot be reached: %s",
 			  rank, r->member[rank].pid, why);
 }
 
@@ -282,7 +283,7 @@ static void welcome(struct peal_process_group *set, uint64_t deadline,
 		    const struct peali_rendezvous *r, int fd)
 {
 	struct peali_record mine = hello(set, r), h;
-	const char *why = "it says no hello of this set";
+	const char *why = "its first message is not of this set";
 	uint64_t now = peali_now_ns(), most = HELLO_NS;
 	struct ucred who;
 
@@ -293,7 +294,7 @@ static void welcome(struct peal_process_group *set, uint64_t deadline,
 	peali_socket_limit(fd, SO_RCVTIMEO, most);
 	peali_socket_limit(fd, SO_SNDTIMEO, most);
 	if (peali_socket_peer(fd, &who) || who.uid != geteuid())
-		why = "it is another user's";
+		why = "it belongs to another user";
 	else if (is_hello(&h, recv(fd, &h, sizeof(h), 0), r) &&
 		 h.rank > set->plan.rank && set->peers[h.rank].fd < 0 &&
 		 is_member(fd, r, h.rank, &why) &&

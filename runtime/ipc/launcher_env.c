@@ -42,8 +42,7 @@ static int parse(const char *name, uint32_t most, uint32_t *out)
 
 	if (!text || !*text)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "%s is missing beside the variable that "
-				  "belongs to it",
+				  "%s is missing; a related variable is set",
 				  name);
 	errno = 0;
 	value = strtoul(text, &end, 10);
@@ -76,9 +75,9 @@ static int path_of_job(const struct source *s, struct peali_launcher_env *out)
 	if (i == 3)
 		return peali_fail(
 			PEAL_EINVAL, CALL,
-			"no rendezvous file: set PEAL_RENDEZVOUS, the "
-			"same for all processes (%s says which one "
-			"this is, but nothing names the job)",
+			"no rendezvous file: set PEAL_RENDEZVOUS to one "
+			"value for all processes (%s selects the rank, but "
+			"no variable names the job)",
 			s->rank);
 	snprintf(job, sizeof(job), "%.100s%s%.20s", getenv(s->job[i]),
 		 step && *step ? "." : "", step ? step : "");
@@ -103,8 +102,8 @@ static int check(const struct peali_launcher_env *plan)
 				  PEAL_PROCESS_GROUP_MAX);
 	if (plan->rank >= plan->ranks)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "rank %u (by %s): of %u processes it must be "
-				  "less",
+				  "rank %u (by %s) is not below the number "
+				  "of processes (%u)",
 				  plan->rank, plan->source, plan->ranks);
 	return 0;
 }
@@ -120,8 +119,8 @@ static int rank_of_environment(struct peali_launcher_env *out,
 			break;
 	if (s == sources + N_SOURCES)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "nothing says which process this is of how "
-				  "many: start it by `peal spawn -n N -- "
+				  "rank and number of processes are unknown; "
+				  "start the program by `peal spawn -n N -- "
 				  "PROGRAM`, set PEAL_RANK, PEAL_RANKS and "
 				  "PEAL_RENDEZVOUS, or give options");
 	result = parse(s->rank, UINT32_MAX, &out->rank);
@@ -157,8 +156,8 @@ int peali_launcher_env(const struct peal_process_group_options *o,
 		return path_of_job(source, out);
 	if (!path || !*path)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "no rendezvous file: option `rendezvous` or "
-				  "PEAL_RENDEZVOUS says it");
+				  "no rendezvous file; set option "
+				  "`rendezvous` or PEAL_RENDEZVOUS");
 	if (strlen(path) >= sizeof(out->path))
 		return peali_fail(
 			PEAL_EINVAL, CALL,

@@ -87,7 +87,8 @@ int peal_process_group_join(struct peal_runtime *rt,
 	int result;
 
 	if (!rt || !group_out)
-		return peali_fail(PEAL_EINVAL, JOIN, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, JOIN,
+				  "runtime or group_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, JOIN);
 	if (!result)
 		result = peali_launcher_env(&o, &plan);
@@ -238,7 +239,7 @@ int peal_process_group_info(struct peal_process_group *set,
 
 	if (!set || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_process_group_info",
-				  "an argument is NULL");
+				  "group or info_out is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->rank = set->plan.rank;
 	info_out->ranks = set->plan.ranks;
@@ -267,10 +268,10 @@ int peal_process_info(struct peal_process_group *set, uint32_t rank,
 
 	if (!set || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_process_info",
-				  "an argument is NULL");
+				  "group or info_out is NULL");
 	if (rank >= set->plan.ranks)
 		return peali_fail(PEAL_ENOENT, "peal_process_info",
-				  "no rank %u: the set has %u processes", rank,
+				  "no rank %u; the set has %u processes", rank,
 				  set->plan.ranks);
 	memset(info_out, 0, sizeof(*info_out));
 	p = &set->peers[rank];
@@ -341,7 +342,7 @@ int peal_process_export(struct peal_process_group *set, const char *name,
 
 	if (!set)
 		return peali_fail(PEAL_EINVAL, "peal_process_export",
-				  "set is NULL");
+				  "group is NULL");
 	result = check_name(name, "peal_process_export");
 	if (result)
 		return result;
@@ -364,7 +365,7 @@ int peal_process_unexport(struct peal_process_group *set, const char *name)
 
 	if (!set)
 		return peali_fail(PEAL_EINVAL, "peal_process_unexport",
-				  "set is NULL");
+				  "group is NULL");
 	result = check_name(name, "peal_process_unexport");
 	if (result)
 		return result;

@@ -72,8 +72,8 @@ static int damaged(const struct peali_launcher_env *plan, int line,
 {
 	return peali_fail(
 		PEAL_EPROTO, CALL,
-		"rendezvous file %.100s: line %d is not one of Peal's: "
-		"%s; remove it",
+		"rendezvous file %.100s: line %d is not one of Peal's: %s; "
+		"remove it",
 		plan->path, line, what);
 }
 
@@ -85,12 +85,13 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 	int used = 0;
 
 	if (sscanf(line, "peal-rendezvous %u", &version) != 1)
-		return damaged(plan, 1, "it does not begin a rendezvous");
+		return damaged(plan, 1,
+			       "it is no first line of a rendezvous file");
 	if (version != PEALI_RENDEZVOUS_VERSION)
 		return peali_fail(PEAL_EPROTO, CALL,
-				  "rendezvous file %.100s is of version %u and "
-				  "this process knows version %d: all have to "
-				  "use the same Peal",
+				  "rendezvous file %.100s is of version %u, "
+				  "but this process uses version %d; all "
+				  "processes must use the same Peal",
 				  plan->path, version,
 				  PEALI_RENDEZVOUS_VERSION);
 	if (sscanf(line, "peal-rendezvous %u %32[0-9a-f] ranks %u uid %u%n",
@@ -99,8 +100,9 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 		return damaged(plan, 1, "id, ranks or uid are missing");
 	if (ranks != plan->ranks)
 		return peali_fail(PEAL_EPROTO, CALL,
-				  "rendezvous file %.100s is for %u processes "
-				  "and this one was told that there are %u",
+				  "rendezvous file %.100s is for %u "
+				  "processes, but this process was started "
+				  "with %u",
 				  plan->path, ranks, plan->ranks);
 	out->ranks = ranks;
 	out->uid = uid;
@@ -122,7 +124,7 @@ static int parse_member(const struct peali_launcher_env *plan, int number,
 	    strcmp(id, out->id))
 		return damaged(plan, number, "rank, pid, start or socket");
 	if (out->member[rank].pid)
-		return damaged(plan, number, "a rank that is there twice");
+		return damaged(plan, number, "a rank is listed twice");
 	out->member[rank].pid = pid;
 	out->member[rank].start = start;
 	out->here++;
@@ -192,8 +194,8 @@ static int check_owner(const struct peali_launcher_env *plan, int fd)
 				  (unsigned)geteuid());
 	if (is.st_mode & (S_IWGRP | S_IWOTH))
 		return peali_fail(PEAL_EPERM, CALL,
-				  "rendezvous file %.100s is not safe: others "
-				  "may write it (mode %o)",
+				  "rendezvous file %.100s is not safe: "
+				  "others may write it (mode %o)",
 				  plan->path, (unsigned)is.st_mode & 0777);
 	return 0;
 }
@@ -272,8 +274,8 @@ static int stale(const struct peali_launcher_env *plan,
 		 const struct peali_rendezvous *r)
 {
 	return peali_fail(PEAL_EEXIST, CALL,
-			  "rendezvous file %.100s is stale: its rank 0 was pid "
-			  "%d, which has ended; remove it",
+			  "rendezvous file %.100s is stale: its rank 0 was "
+			  "pid %d, which has ended; remove it",
 			  plan->path, r->member[0].pid);
 }
 
@@ -295,8 +297,8 @@ static int name_other(const struct peali_launcher_env *plan)
 	if (!peali_member_lives(&r.member[0]))
 		return stale(plan, &r);
 	return peali_fail(PEAL_EEXIST, CALL,
-			  "rendezvous file %.100s is of another run that goes "
-			  "on: its rank 0 is pid %d",
+			  "rendezvous file %.100s is of another active run: "
+			  "its rank 0 is pid %d",
 			  plan->path, r.member[0].pid);
 }
 
@@ -426,8 +428,8 @@ static int add_member(const struct peali_launcher_env *plan, int fd,
 	if (there->pid)
 		return peali_fail(
 			PEAL_EEXIST, CALL,
-			"rendezvous file %.100s has a rank %u "
-			"already, pid %d%s: is it of another run?",
+			"rendezvous file %.100s has a rank %u already, pid "
+			"%d%s; it may be of another run",
 			plan->path, plan->rank, there->pid,
 			peali_member_lives(there) ? "" : ", which has ended");
 	n = print_member(text, sizeof(text), r->id, plan->rank, &self);
@@ -471,8 +473,8 @@ static int check_lives(const struct peali_rendezvous *r)
 		    !peali_member_lives(&r->member[rank]))
 			return peali_fail(
 				PEAL_EDIED, CALL,
-				"rank %u (pid %d) has ended before all "
-				"had come",
+				"rank %u (pid %d) has ended before all had "
+				"come",
 				rank, r->member[rank].pid);
 	return 0;
 }
@@ -486,8 +488,8 @@ int peali_rendezvous_look(const struct peali_launcher_env *plan,
 	if (result == PEAL_ENOENT)
 		return peali_fail(PEAL_ENOENT, CALL,
 				  "rendezvous file %.100s was removed before "
-				  "all had come: rank 0 (pid %d) has given up, "
-				  "or somebody else did it",
+				  "all ranks had connected, by rank 0 (pid "
+				  "%d) or another process",
 				  plan->path, rendezvous->member[0].pid);
 	if (result)
 		return result;
@@ -497,7 +499,7 @@ int peali_rendezvous_look(const struct peali_launcher_env *plan,
 	close(fd);
 	if (!result && strcmp(r.id, rendezvous->id))
 		result = peali_fail(PEAL_EPROTO, CALL,
-				    "rendezvous file %.100s has become that of "
+				    "rendezvous file %.100s now belongs to "
 				    "another run",
 				    plan->path);
 	if (!result)

@@ -163,10 +163,10 @@ static void broke_off(struct peali_peer *p)
 {
 	if (atomic_load(&p->deaf))
 		gone(p, PEAL_PROCESS_LOST, PEAL_EDIED,
-		     "does not read what it is sent");
+		     "does not read its messages");
 	else if (p->heard)
 		gone(p, PEAL_PROCESS_LEFT, PEAL_ESTOPPED,
-		     "has heard that this process leaves");
+		     "has confirmed that this process leaves");
 	else if (has_ended(p) || !peali_member_lives(&p->member))
 		died(p);
 	else if (p->pidfd < 0)
@@ -262,10 +262,10 @@ static const char *take(struct peali_peer *p, struct peali_record *r, int fd)
 	struct peali_record left;
 
 	if (fd >= 0 && r->type != PEALI_RECORD_ACCEPT)
-		return "sent a descriptor that nobody has asked for";
+		return "sent an unexpected descriptor";
 	switch (r->type) {
 	case PEALI_RECORD_CONNECT:
-		return take_job(p, r) ? NULL : "asks for too much at a time";
+		return take_job(p, r) ? NULL : "has too many open requests";
 	case PEALI_RECORD_ACCEPT:
 	case PEALI_RECORD_REFUSE:
 		take_answer(p, r, fd);
@@ -294,7 +294,7 @@ static const char *take(struct peali_peer *p, struct peali_record *r, int fd)
 		pthread_mutex_unlock(&p->set->lock);
 		return NULL;
 	default:
-		return "sent a record of a kind that there is not";
+		return "sent a record of an unknown kind";
 	}
 }
 
@@ -354,10 +354,10 @@ int peali_record_receive(int from, struct peali_record *out, int *descriptor,
 		*wrong = "sent a record of a wrong length";
 	/* MSG_CTRUNC without one: this process has no free descriptor */
 	else if (too_many || (*descriptor >= 0 && m.msg_flags & MSG_CTRUNC))
-		*wrong = "sent more descriptors than anybody needs";
+		*wrong = "sent too many descriptors";
 	else if (out->magic != PEALI_RECORD_MAGIC ||
 		 out->version != PEALI_RECORD_VERSION)
-		*wrong = "sent a record that is none of this version";
+		*wrong = "sent a record of another version";
 	out->text[sizeof(out->text) - 1] = 0;
 	out->name[sizeof(out->name) - 1] = 0;
 	return 1;
@@ -507,7 +507,7 @@ int peali_service_start(struct peal_process_group *set)
 	if (set->working_started)
 		return 0;
 	return peali_fail(PEAL_EDRIVER, "peal_process_group_join",
-			  "a thread of the set does not start");
+			  "a thread of the process group does not start");
 }
 
 void peali_service_stop(struct peal_process_group *set)

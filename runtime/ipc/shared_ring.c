@@ -65,7 +65,7 @@ int peali_remote_map(struct peali_remote_link *remote, int fd, uint64_t link_id,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (base == MAP_FAILED)
 		return peali_fail_driver(PEAL_ENOMEM, errno, call,
-					 "no room for %llu bytes: %s",
+					 "no address space for %llu bytes: %s",
 					 (unsigned long long)bytes,
 					 strerror(errno));
 	remote->base = base;
@@ -74,7 +74,7 @@ int peali_remote_map(struct peali_remote_link *remote, int fd, uint64_t link_id,
 	if (mmap(shared, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 		 fd, 0) != shared)
 		return peali_fail_driver(PEAL_ENOMEM, errno, call,
-					 "%llu shared bytes are not mapped: %s",
+					 "cannot map %llu shared bytes: %s",
 					 (unsigned long long)bytes,
 					 strerror(errno));
 	if (remote->windows) {
@@ -102,7 +102,7 @@ int peali_remote_make_memory(const struct peali_remote_link *remote)
 	    !fcntl(fd, F_ADD_SEALS, SEALS))
 		return fd;
 	peali_fail_driver(PEAL_ENOMEM, errno, CALL,
-			  "no shared memory of %llu bytes: %s",
+			  "cannot create shared memory of %llu bytes: %s",
 			  (unsigned long long)bytes, strerror(errno));
 	if (fd >= 0)
 		close(fd);
@@ -120,8 +120,8 @@ int peali_remote_check_memory(const struct peali_remote_link *remote,
 	if (fstat(fd, &is) || seals < 0 || (seals & SEALS) != SEALS ||
 	    (uint64_t)is.st_size != bytes)
 		return peali_fail(PEAL_EPROTO, CALL,
-				  "rank %u sent memory that is not sealed, or "
-				  "has not %llu bytes",
+				  "rank %u sent memory that is not sealed, "
+				  "or does not have %llu bytes",
 				  rank, (unsigned long long)bytes);
 	return 0;
 }

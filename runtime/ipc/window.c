@@ -60,7 +60,8 @@ void peali_windows_open(struct peal_process_group *set)
 	uint64_t bytes = 0;
 	int i;
 
-	strcpy(set->why_no_window, "it is the host's or has no descriptors");
+	strcpy(set->why_no_window,
+	       "it is of the host backend, or has no descriptors");
 	if (peali_env_number(PEALI_ENV_PROCESS_MEMORY, &bytes) || !bytes ||
 	    set->plan.ranks == 1) {
 		strcpy(set->why_no_window, "PEAL_PROCESS_MEMORY is 0");
@@ -74,10 +75,10 @@ void peali_windows_open(struct peal_process_group *set)
 			continue;
 		if (peal_last_error()->code == PEAL_EBUSY)
 			strcpy(set->why_no_window,
-			       "a kernel ran when its process joined");
+			       "a kernel was running when its process joined");
 		else if (peal_last_error()->code != PEAL_ENOTSUP)
 			strcpy(set->why_no_window,
-			       "its driver gave no memory for one");
+			       "its driver gave no memory for a window");
 		peali_log(2, "device %d has no window: %s", i,
 			  peal_last_error()->text);
 	}
@@ -88,7 +89,8 @@ void peali_windows_open(struct peal_process_group *set)
 static int ended(const struct peali_peer *p)
 {
 	return peali_fail(PEAL_EDIED, CALL,
-			  "rank %u (pid %d) has ended before all had met",
+			  "rank %u (pid %d) has ended before all ranks had "
+			  "connected",
 			  p->rank, p->member.pid);
 }
 
@@ -117,8 +119,8 @@ static int send_one(struct peal_process_group *set, struct peali_peer *p,
 		return ended(p);
 	if (result)
 		return peali_fail(result, CALL,
-				  "rank %u (pid %d) does not take the windows "
-				  "of this process",
+				  "rank %u (pid %d) does not accept the "
+				  "windows of this process",
 				  p->rank, p->member.pid);
 	return 0;
 }
@@ -186,7 +188,7 @@ static const char *take_one(struct peali_peer *p, const struct peali_record *r,
 
 	if (r->type != PEALI_RECORD_WINDOW || !r->window_bytes ||
 	    r->window_device - 1 >= PEALI_WINDOWS_MAX)
-		return "sent a window that is none";
+		return "sent an invalid window";
 	if (!p->windows)
 		p->windows = calloc(PEALI_WINDOWS_MAX, sizeof(*p->windows));
 	if (!p->windows)
@@ -199,7 +201,7 @@ static const char *take_one(struct peali_peer *p, const struct peali_record *r,
 	if (!b || !b->ops->window_map || fd < 0)
 		return NULL;
 	if (b->ops->window_map(b, fd, s->bytes, &s->window)) {
-		peali_log(2, "the window of rank %u's device %u: %s", p->rank,
+		peali_log(2, "window of rank %u, device %u: %s", p->rank,
 			  r->window_device - 1, peal_last_error()->text);
 		return NULL;
 	}

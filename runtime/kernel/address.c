@@ -105,8 +105,8 @@ int peali_pool_open(const struct peali_pool *pool, const char *call)
 	if (!pool->ending)
 		return 0;
 	return peali_fail(PEAL_EBUSY, call,
-			  "the pool's end has begun and a worker has not "
-			  "answered yet: call peal_pool_destroy again");
+			  "pool is being destroyed, and a worker has not "
+			  "answered; call peal_pool_destroy again");
 }
 
 struct peali_fwd_entry *peali_fwd_entry_from(const struct peal_runtime *rt,

@@ -29,8 +29,8 @@ int peali_asks_plan(struct peal_kernel *k, const struct peal_kernel_options *o,
 	if (!o->mailbox.slots)
 		return peali_fail(
 			PEAL_EINVAL, CALL,
-			"option max_asks is %u and mailbox.slots is 0: "
-			"asks and their answers go by mailboxes",
+			"option max_asks is %u and mailbox.slots is 0; asks "
+			"and their answers need mailboxes",
 			o->max_asks);
 	if (box->message_bytes < PEAL_REQUEST_BYTES + ERROR_BYTES)
 		return peali_fail(

@@ -40,15 +40,15 @@ int peali_spawned_check(struct peal_kernel_options *o,
 	if (all > 1ULL << PEAL_ACTOR_BITS)
 		return peali_fail(
 			PEAL_EINVAL, CALL,
-			"options max_actors, %u, and spawn.max_actors, %u "
-			"for each of %u workers, come to %llu "
-			"actors: a kernel has at most %u",
+			"max_actors %u and spawn.max_actors %u for each of "
+			"%u workers are %llu actors in all (allowed: at most "
+			"%u)",
 			o->max_actors, o->spawn.max_actors, o->workers,
 			(unsigned long long)all, 1u << PEAL_ACTOR_BITS);
 	if (o->spawn.state_bytes && !o->spawn.max_actors)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "option spawn.state_bytes is %u, and there "
-				  "are no spawn.max_actors with such a state",
+				  "option spawn.state_bytes is %u, but "
+				  "spawn.max_actors is 0",
 				  o->spawn.state_bytes);
 	if (o->spawn.max_actors && !o->spawn.state_bytes)
 		o->spawn.state_bytes = largest_state(program);

@@ -12,7 +12,7 @@ int peal_kernel_clock(struct peal_kernel *k, struct peal_clock *clock_out)
 
 	if (!k || !clock_out)
 		return peali_fail(PEAL_EINVAL, "peal_kernel_clock",
-				  "an argument is NULL");
+				  "kernel or clock_out is NULL");
 	pthread_mutex_lock(&k->clock.lock);
 	known = k->clock.known;
 	if (known)

@@ -131,7 +131,7 @@ static int tell_failed(struct peal_kernel *k, uint32_t worker, uint16_t type,
 			worker, k->name,
 			(unsigned long long)k->rt->control_timeout_ms,
 			actor ? "it is in the handler of actor" :
-				"it runs no handler, beat",
+				"it runs no handler, heartbeat",
 			(long long)(actor ? PEAL_ACTOR_INDEX(actor - 1) :
 					    k->status[worker].heartbeat));
 	}
@@ -305,13 +305,14 @@ static const char *what_blocks(uint64_t blocked, char text[48])
 	uint32_t port = PEAL_BLOCKED_PORT(blocked);
 
 	if (port == PEAL_BLOCKED_MAIL)
-		return "mailboxes or pools have no room";
+		return "mailboxes or pools are full";
 	if (port == PEAL_BLOCKED_FORWARD)
-		return "way to another kernel, where it lives, has no room";
+		return "path to another kernel, to which it has moved, is "
+		       "full";
 	if (port == PEAL_BLOCKED_TIMER || port == PEAL_BLOCKED_DOWN)
-		return "own mailbox or pool has no room";
+		return "own mailbox or pool is full";
 	snprintf(text, 48, "port %u %s", port,
-		 blocked >> 16 & 1 ? "is not connected" : "has no room");
+		 blocked >> 16 & 1 ? "is not connected" : "is full");
 	return text;
 }
 
@@ -353,9 +354,9 @@ static int name_timers(struct peal_kernel *k, int code, const char *call)
 	if (!n)
 		return 0;
 	return peali_fail(code, call,
-			  "%llu timers of worker %u of kernel '%s' have yet to "
-			  "send: a stop does not wait for them",
-			  (unsigned long long)n, worker, k->name);
+			  "worker %u of kernel '%s': %llu timers have not "
+			  "fired; a stop does not wait for them",
+			  worker, k->name, (unsigned long long)n);
 }
 
 /*
@@ -390,10 +391,9 @@ static int name_asks(struct peal_kernel *k, int code, const char *call)
 		return 0;
 	return peali_fail(
 		code, call,
-		"%llu asks of worker %u of kernel '%s' have no answer "
-		"yet: they have one when their time is up, and a stop "
-		"does not wait for that",
-		(unsigned long long)n, worker, k->name);
+		"worker %u of kernel '%s': %llu asks are open; they end at "
+		"their timeout, and a stop does not wait for them",
+		worker, k->name, (unsigned long long)n);
 }
 
 /*
@@ -420,7 +420,7 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 		if (blocked)
 			return peali_fail(code, call,
 					  "worker %u of kernel '%s' holds a "
-					  "message for actor %u, whose %s%s%s",
+					  "message for actor %u: its %s%s%s",
 					  i, k->name,
 					  PEAL_ACTOR_INDEX(blocked >> 32),
 					  what_blocks(blocked, port),
@@ -620,7 +620,7 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 
 	if (!k || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_kernel_info",
-				  "an argument is NULL");
+				  "kernel or info_out is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	memcpy(info_out->name, k->name, sizeof(info_out->name));
 	snprintf(info_out->program, sizeof(info_out->program), "%s",

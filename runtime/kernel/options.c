@@ -121,8 +121,8 @@ static int check_mailboxes(const struct peal_kernel_options *o)
 	if (!value || o->mailbox.slots)
 		return 0;
 	return peali_fail(PEAL_EINVAL, CALL,
-			  "option %s is %u and mailbox.slots is 0: say how "
-			  "many slots mailboxes have",
+			  "option %s is %u and mailbox.slots is 0; set "
+			  "mailbox.slots",
 			  name, value);
 }
 

@@ -19,8 +19,8 @@ int peali_timers_plan(struct peal_kernel *k,
 	if (o->max_timers && !o->mailbox.slots)
 		return peali_fail(
 			PEAL_EINVAL, "peal_kernel_launch",
-			"option max_timers is %u and mailbox.slots is 0: "
-			"timers put their messages into mailboxes",
+			"option max_timers is %u and mailbox.slots is 0; "
+			"timers send their messages to mailboxes",
 			o->max_timers);
 	k->params.max_timers = o->max_timers;
 	if (k->params.max_asks) /* each ask has a timer */

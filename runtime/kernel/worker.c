@@ -18,7 +18,7 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 
 	if (!k || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_worker_info",
-				  "an argument is NULL");
+				  "kernel or info_out is NULL");
 	if (worker >= k->params.n_workers)
 		return peali_fail(PEAL_ENOENT, "peal_worker_info",
 				  "no worker %u in kernel '%s': it has %u",

@@ -21,25 +21,25 @@ static int in_use(struct peal_kernel *k)
 
 	if (!peali_kernel_ended(k))
 		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
-				  "kernel '%s' still runs: stop or drain it",
+				  "kernel '%s' still runs; stop or drain it",
 				  k->name);
 	for (link = k->rt->links; link; link = link->next)
 		if (!link->from.fwd_link &&
 		    (link->from.kernel == k || link->to.kernel == k))
 			return peali_fail(
 				PEAL_EBUSY, "peal_kernel_destroy",
-				"link %llu names kernel '%s': destroy "
-				"the link first",
+				"link %llu names kernel '%s'; destroy the "
+				"link first",
 				(unsigned long long)link->id, k->name);
 	if (peali_topic_names(k->rt, k))
 		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
 				  "an actor of kernel '%s' publishes or "
-				  "subscribes to a topic: peal_unpublish or "
-				  "peal_unsubscribe first",
+				  "subscribes to a topic; call "
+				  "peal_unpublish or peal_unsubscribe first",
 				  k->name);
 	if (k->n_barrier_joins)
 		return peali_fail(PEAL_EBUSY, "peal_kernel_destroy",
-				  "a barrier names kernel '%s': destroy the "
+				  "a barrier names kernel '%s'; destroy the "
 				  "barrier first",
 				  k->name);
 	return 0;

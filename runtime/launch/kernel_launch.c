@@ -316,9 +316,9 @@ static int grow_box(struct peali_mailbox_spec *box,
 	if (slots > PEALI_MAILBOX_SLOTS_MAX)
 		return peali_fail(
 			PEAL_EINVAL, CALL,
-			"mailbox.slots is %u, mailbox.forward_slots %u and "
-			"asks %u: a mailbox has a slot for each of "
-			"them, and one has at most 2^20",
+			"mailbox.slots %u, mailbox.forward_slots %u and "
+			"max_asks %u need too many mailbox slots "
+			"(allowed: at most 2^20 in all)",
 			o->mailbox.slots, o->mailbox.forward_slots,
 			o->max_asks);
 	box->slots = (uint32_t)slots;
@@ -600,9 +600,9 @@ static int check_fit(struct peal_runtime *rt, int device,
 		return peali_fail(
 			PEAL_ENOSPC, CALL,
 			"%u workers of %u lanes in clusters of %u with %u "
-			"bytes each do not fit on device %d: at most %u can be "
-			"resident together; ask for fewer workers or lanes, "
-			"smaller clusters or fewer cluster.bytes",
+			"bytes each do not fit on device %d; %u can be "
+			"resident; use fewer workers or lanes, smaller "
+			"clusters or less cluster.bytes",
 			o->workers, o->lanes, o->cluster.workers,
 			o->cluster.bytes, device, most);
 	return peali_fail(PEAL_ENOSPC, CALL,
@@ -626,14 +626,13 @@ static int await_check_in(struct peal_kernel *k)
 		if (peali_late(deadline))
 			return peali_fail(
 				PEAL_EHUNG, CALL,
-				"%u of %u workers resident on device "
-				"%d after %g s: launch fewer, or fewer "
+				"%u of %u workers resident on device %d "
+				"after %g s; launch fewer workers, or fewer "
 				"kernels%s",
 				here, k->params.n_workers, k->device,
 				(double)k->rt->check_in_ns / 1e9,
-				k->params.cluster_workers ?
-					", or none in clusters" :
-					"");
+				k->params.cluster_workers ? ", or no clusters" :
+							    "");
 		peali_poll_pause(&turns);
 	}
 }
@@ -668,8 +667,8 @@ static int start(struct peal_kernel *k)
 	    PEAL_ETIMEDOUT)
 		return peali_fail(result, CALL,
 				  "not all of %u workers are resident on "
-				  "device %d, and those that are do not end: "
-				  "the kernel's memory stays",
+				  "device %d, and the resident ones do not "
+				  "end; the memory of the kernel is not freed",
 				  k->params.n_workers, k->device);
 	d->backend->ops->launch_free(k->launch);
 	k->launch = NULL;
@@ -701,7 +700,8 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 	int result;
 
 	if (!rt || !kernel_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime or kernel_out is NULL");
 	result = peali_devices_check(&rt->devices, device, CALL);
 	if (!result)
 		result = peali_program_check(program, CALL);

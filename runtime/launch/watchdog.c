@@ -188,7 +188,7 @@ int peali_watchdog_start(struct peal_runtime *rt)
 		pthread_mutex_destroy(&d->lock);
 		free(d);
 		return peali_fail(PEAL_EDRIVER, "peal_runtime_open",
-				  "the watchdog's thread does not start");
+				  "the thread of the watchdog does not start");
 	}
 	rt->watchdog = d;
 	return 0;
@@ -216,7 +216,7 @@ int peali_watchdog_watch(struct peal_kernel *k)
 
 	if (!w)
 		return peali_fail(PEAL_ENOMEM, "peal_kernel_launch",
-				  "no memory to watch a kernel");
+				  "no memory to monitor a kernel");
 	w->kernel = k;
 	w->looked_ns = peali_now_ns();
 	pthread_mutex_lock(&d->lock);

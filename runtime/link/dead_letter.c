@@ -169,7 +169,7 @@ int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
 	if (letter->length != kept)
 		return peali_fail(
 			PEAL_EMSGSIZE, call,
-			"the letter has kept %llu of %llu bytes: "
+			"the letter contains %llu of %llu bytes; raise "
 			"option message_bytes of peal_dead_letter_connect",
 			(unsigned long long)kept,
 			(unsigned long long)letter->length);

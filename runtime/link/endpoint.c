@@ -117,7 +117,7 @@ static int send_failed(const struct peal_endpoint *e,
 				  port, e->name);
 	default:
 		return peali_fail(result, "peal_send",
-				  "port %u of '%s': an end broke the "
+				  "port %u of '%s': an end violated the "
 				  "protocol, the link is closed",
 				  port, e->name);
 	}
@@ -266,14 +266,14 @@ static int address(const struct peal_endpoint *e, uint32_t port, uint64_t to,
 	if (PEAL_UNLIKELY(!link->to.kernel))
 		return peali_fail(PEAL_ENOTSUP, call,
 				  "port %u of '%s' leads to another process, "
-				  "and there to whom it offers",
+				  "which selects the receiver",
 				  port, e->name);
 	if (PEAL_UNLIKELY((to ^ link->to.address) >> 32) ||
 	    PEAL_UNLIKELY(PEAL_ACTOR_INDEX(to) >=
 			  link->to.kernel->params.max_actors))
 		return peali_fail(PEAL_ENOENT, call,
-				  "port %u of '%s' leads to kernel '%s', none "
-				  "of whose actors has the address %#llx",
+				  "port %u of '%s' leads to kernel '%s', "
+				  "which has no actor with the address %#llx",
 				  port, e->name, link->to.kernel->name,
 				  (unsigned long long)to);
 	header->actor = (uint32_t)to;
@@ -330,10 +330,10 @@ static int check_mailbox(const struct peal_endpoint *e, uint32_t port,
 	if (worker == link->to.worker)
 		return 0;
 	return peali_fail(PEAL_EMSGSIZE, "peal_request_to",
-			  "%llu bytes, %u of them the request's number: actor "
-			  "%u is of worker %u, the link leads to worker %u, "
-			  "and mailboxes of kernel '%s' take at most %u "
-			  "(mailbox.message_bytes)",
+			  "message of %llu bytes with the request number (%u "
+			  "bytes): actor %u is of worker %u, the link leads "
+			  "to worker %u; mailboxes of kernel '%s' take at "
+			  "most %u (mailbox.message_bytes)",
 			  (unsigned long long)bytes, PEAL_REQUEST_BYTES, actor,
 			  worker, link->to.worker, k->name, most);
 }
@@ -579,7 +579,7 @@ static int receive_failed(const struct peal_endpoint *e, int result)
 		return result;
 	case PEAL_ETIMEDOUT:
 		return peali_fail(result, "peal_receive",
-				  "'%s': nothing came in time", e->name);
+				  "'%s': no message came in time", e->name);
 	case PEAL_ENOTCONN:
 		return peali_fail(result, "peal_receive",
 				  "'%s': no link arrives here", e->name);
@@ -590,8 +590,8 @@ static int receive_failed(const struct peal_endpoint *e, int result)
 				  e->name);
 	default:
 		return peali_fail(result, "peal_receive",
-				  "'%s': a sender broke the protocol; its link "
-				  "is closed",
+				  "'%s': a sender violated the protocol; its "
+				  "link is closed",
 				  e->name);
 	}
 }
@@ -666,7 +666,7 @@ int peal_receive_peek(struct peal_endpoint *e,
 
 	if (!e || !received_out)
 		return peali_fail(PEAL_EINVAL, "peal_receive_peek",
-				  "an argument is NULL");
+				  "endpoint or received_out is NULL");
 	return peali_endpoint_peek(e, received_out, timeout_ns, &deadline);
 }
 
@@ -716,7 +716,7 @@ int peal_receive(struct peal_endpoint *e, void *buffer, uint64_t buffer_bytes,
 
 	if (!e || !received_out || (!buffer && buffer_bytes))
 		return peali_fail(PEAL_EINVAL, "peal_receive",
-				  "an argument is NULL");
+				  "endpoint, received_out or buffer is NULL");
 	result = hold(e, timeout_ns, &deadline);
 	if (result)
 		return result;

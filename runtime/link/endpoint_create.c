@@ -104,7 +104,7 @@ int peal_endpoint_create(struct peal_runtime *rt,
 
 	if (!rt || !endpoint_out)
 		return peali_fail(PEAL_EINVAL, "peal_endpoint_create",
-				  "an argument is NULL");
+				  "runtime or endpoint_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options,
 				    "peal_endpoint_create");
 	if (result)
@@ -147,7 +147,7 @@ int peal_endpoint_destroy(struct peal_endpoint *e)
 	for (link = rt->links; link && !result; link = link->next)
 		if (link->from.endpoint == e || link->to.endpoint == e)
 			result = peali_fail(PEAL_EBUSY, "peal_endpoint_destroy",
-					    "link %llu names endpoint '%s': "
+					    "link %llu names endpoint '%s'; "
 					    "destroy the link first",
 					    (unsigned long long)link->id,
 					    e->name);

@@ -48,8 +48,8 @@ int peali_link_end_resolve(struct peal_runtime *rt, uint64_t address,
 	out->kernel = peali_kernel_of(rt, address);
 	if (address & PEALI_ADDRESS_TOPIC)
 		return peali_fail(PEAL_ENOENT, call,
-				  "`%s`: %#llx is a topic: actors come to it "
-				  "by peal_publish and peal_subscribe",
+				  "`%s`: %#llx is a topic; connect actors by "
+				  "peal_publish and peal_subscribe",
 				  what, (unsigned long long)address);
 	if (!out->kernel)
 		out->pool = peali_pool_at(rt, address, &out->kernel);
@@ -109,7 +109,7 @@ int peali_link_end_port(struct peal_runtime *rt, struct peali_link_end *from,
 
 	if (port >= n)
 		return peali_fail(PEAL_ENOENT, call,
-				  "no port %u at the sender: it has %u", port,
+				  "no port %u at the sender; it has %u", port,
 				  n);
 	from->index = port;
 	if (from->dead_letters) {
@@ -119,8 +119,8 @@ int peali_link_end_port(struct peal_runtime *rt, struct peali_link_end *from,
 		   from->kernel->actors.entries[from->actor].share_ports_with) {
 		return peali_fail(
 			PEAL_EINVAL, call,
-			"actor %u of kernel '%s' shares the ports of actor %u: "
-			"connect those",
+			"actor %u of kernel '%s' shares the ports of actor "
+			"%u; connect those",
 			from->actor, from->kernel->name,
 			from->kernel->actors.entries[from->actor]
 					.share_ports_with -
@@ -139,8 +139,8 @@ int peali_link_end_port(struct peal_runtime *rt, struct peali_link_end *from,
 	topic = peali_topic_at_port(rt, from->address, port);
 	if (topic)
 		return peali_fail(PEAL_EEXIST, call,
-				  "port %u is connected already: it publishes "
-				  "to topic '%s'",
+				  "port %u is connected already; it "
+				  "publishes to topic '%s'",
 				  port, topic);
 	return 0;
 }

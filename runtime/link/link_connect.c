@@ -53,13 +53,14 @@ static int check_dead_letters(const struct peal_link *link, const char *call)
 {
 	if (link->spec.message_bytes < sizeof(struct peal_dead_letter))
 		return peali_fail(PEAL_EMSGSIZE, call,
-				  "option message_bytes is %llu and a dead "
-				  "letter has %zu bytes and what it keeps",
+				  "option message_bytes is %llu; a dead "
+				  "letter has %zu bytes and the bytes of its "
+				  "message",
 				  (unsigned long long)link->spec.message_bytes,
 				  sizeof(struct peal_dead_letter));
 	if (link->spec.capacity < 2)
 		return peali_fail(PEAL_EINVAL, call,
-				  "option capacity is 1 and a link for dead "
+				  "option capacity is 1; a link for dead "
 				  "letters keeps one slot free");
 	return 0;
 }
@@ -89,8 +90,8 @@ int peali_link_check_types(const struct peal_link *link, const char *call)
 				  link->to.pool->spec.message_bytes);
 	if ((out ? out : in) > link->spec.message_bytes)
 		return peali_fail(PEAL_EMSGSIZE, call,
-				  "the ends declare messages of %llu bytes and "
-				  "option message_bytes is %llu",
+				  "the ends declare messages of %llu bytes "
+				  "and option message_bytes is %llu",
 				  (unsigned long long)(out ? out : in),
 				  (unsigned long long)link->spec.message_bytes);
 	return 0;
@@ -243,18 +244,17 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 	if (link->from.endpoint && link->to.endpoint)
 		return peali_fail(
 			PEAL_EINVAL, CALL,
-			"both ends are endpoints: connect one of them "
-			"to an actor");
+			"both ends are endpoints; connect one of them to an "
+			"actor");
 	if (link->from.pool)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "`from` is a pool, which sends nothing: "
-				  "connect its members");
+				  "`from` is a pool, and a pool sends no "
+				  "messages; connect its members");
 	if (link->to.endpoint && o->priority)
 		return peali_fail(
 			PEAL_EINVAL, CALL,
-			"option priority is %u and the receiver is an "
-			"endpoint, which takes what comes in turn: "
-			"priority is for links to actors and pools",
+			"option priority is %u; an endpoint has no "
+			"priorities, only links to actors and pools have",
 			o->priority);
 	link->from_port = port;
 	link->require = o->require;
@@ -331,8 +331,8 @@ static int check_options(const struct peal_link_options *o)
 
 	if ((o->require | o->forbid) & ~all)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "options require and forbid are masks of "
-				  "enum peal_route, not %#x and %#x",
+				  "options require and forbid must be masks "
+				  "of enum peal_route, not %#x and %#x",
 				  o->require, o->forbid);
 	if (o->priority > PEAL_PRIORITY_HIGH)
 		return peali_fail(
@@ -458,9 +458,9 @@ int peal_link_destroy(struct peal_link *link)
 	rt = link->rt;
 	if (link->from.fwd_link)
 		return peali_fail(PEAL_EBUSY, "peal_link_destroy",
-				  "link %llu is a forwarding link: messages "
-				  "follow actors from kernel '%s' to '%s': it "
-				  "goes with one of these",
+				  "link %llu forwards messages from kernel "
+				  "'%s' to kernel '%s'; destroy one of these "
+				  "kernels",
 				  (unsigned long long)link->id,
 				  link->from.kernel->name,
 				  link->to.kernel->name);

@@ -76,14 +76,14 @@ static int check(struct peal_link *link, enum peal_route route)
 				  (unsigned)route);
 	if (link->remote)
 		return peali_fail(PEAL_ENOTSUP, CALL,
-				  "an end of link %llu is in another process: "
-				  "it has no other route",
+				  "an end of link %llu is in another "
+				  "process, so it has no other route",
 				  (unsigned long long)link->id);
 	if (link->from.endpoint || link->to.endpoint)
 		return peali_fail(
 			PEAL_ENOTSUP, CALL,
-			"an end of link %llu is an endpoint: its ring "
-			"is in host memory and has no other route",
+			"an end of link %llu is an endpoint, so its ring is "
+			"in host memory and has no other route",
 			(unsigned long long)link->id);
 	return 0;
 }
@@ -134,7 +134,7 @@ static int begin(struct peal_link *link, enum peal_route route)
 				    peal_route_name(route));
 	if (!result && finish_old(link))
 		result = peali_fail(PEAL_EBUSY, CALL,
-				    "link %llu is being handed over",
+				    "link %llu is in a handover already",
 				    (unsigned long long)link->id);
 	if (!result)
 		result = peali_route_choose(link->rt, link->from.device,
@@ -197,7 +197,8 @@ int peal_link_set_route(struct peal_link *link, enum peal_route route,
 		if (peali_late(deadline))
 			return peali_fail(PEAL_ETIMEDOUT, CALL,
 					  "the receiver of link %llu has not "
-					  "finished the old ring; it goes on",
+					  "finished the old ring; the "
+					  "handover continues",
 					  (unsigned long long)link->id);
 		peali_poll_pause(&turns);
 		result = 0;

@@ -108,7 +108,7 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 
 	if (!link || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_link_info",
-				  "an argument is NULL");
+				  "link or info_out is NULL");
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->id = link->id;
 	info_out->from = link->from.address;
@@ -148,7 +148,7 @@ int peal_link_list(struct peal_runtime *rt, struct peal_link **links_out,
 
 	if (!rt || (n && !links_out))
 		return peali_fail(PEAL_EINVAL, "peal_link_list",
-				  "an argument is NULL");
+				  "runtime or links_out is NULL");
 	pthread_mutex_lock(&rt->lock);
 	for (link = rt->links; link; link = link->next)
 		there++;

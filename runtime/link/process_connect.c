@@ -167,7 +167,7 @@ static int list(struct peali_remote_link *remote)
 		if (other->number == remote->number &&
 		    other->sends == remote->sends)
 			result = peali_fail(PEAL_EPROTO, CALL,
-					    "rank %u asks twice by one number",
+					    "rank %u repeats a request number",
 					    p->rank);
 	if (!result && p->state != PEAL_PROCESS_ALIVE)
 		result = peali_peer_gone(p, CALL);
@@ -231,7 +231,7 @@ static int plan_spec(struct peali_remote_link *remote,
 	set_spec(remote, r);
 	if (!mask)
 		return peali_fail(PEAL_ENOTSUP, CALL,
-				  "the processes share no policy");
+				  "the processes have no policy in common");
 	result = peali_ring_spec_complete(&remote->spec, mask, policy, CALL);
 	return result ? result :
 			peali_ring_spec_emits(&remote->spec, r->emits, CALL);
@@ -259,7 +259,7 @@ static int plan_windows(struct peal_link *link, const struct peali_record *r)
 		return peali_fail(PEAL_ENOPEER, CALL, "%s",
 				  r->window_device ?
 					  "the devices do not see each other's "
-					  "windows, or it is not probed" :
+					  "windows, or are not probed" :
 					  "the sender's device has no window");
 	b = devices->device[device].backend;
 	result = plan_spec(remote, r,
@@ -273,8 +273,8 @@ static int plan_windows(struct peal_link *link, const struct peali_record *r)
 	if (result == PEAL_ENOMEM)
 		return peali_fail(
 			result, CALL,
-			"no room in the window of rank %u's device %d "
-			"(PEAL_PROCESS_MEMORY)",
+			"the window of rank %u for device %d is full; raise "
+			"PEAL_PROCESS_MEMORY",
 			remote->peer->set->plan.rank, device);
 	if (!result)
 		remote->ring_at =
@@ -419,12 +419,12 @@ static int plan_sender(const struct wish *w, struct peali_link_end *from)
 		return result;
 	if (from->dead_letters)
 		return peali_fail(PEAL_ENOTSUP, CALL,
-				  "dead letters do not leave their process: "
+				  "dead letters stay in their process; "
 				  "connect them to an endpoint");
 	if (from->pool)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "`from` is a pool, which sends nothing: "
-				  "connect its members");
+				  "`from` is a pool, and a pool sends no "
+				  "messages; connect its members");
 	return peali_link_end_port(rt, from, w->port, CALL);
 }
 
@@ -437,9 +437,9 @@ static int check_wish(const struct peal_process_group *set, uint32_t rank,
 		return peali_fail(
 			PEAL_ENOENT, CALL,
 			rank == set->plan.rank ?
-				"rank %u is this process: peal_connect "
-				"connects within it (%u processes)" :
-				"no rank %u: the set has %u processes",
+				"rank %u is this process; connect within it "
+				"by peal_connect (%u processes)" :
+				"no rank %u; the set has %u processes",
 			rank, set->plan.ranks);
 	if (!n || n >= PEAL_PROCESS_NAME_BYTES)
 		return peali_fail(PEAL_EINVAL, CALL, "a name has 1 to %d bytes",
@@ -452,8 +452,8 @@ static int check_wish(const struct peal_process_group *set, uint32_t rank,
 				  "out");
 	if (o->priority)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "option priority is %u: links between "
-				  "processes have none",
+				  "option priority is %u; links between "
+				  "processes have no priority",
 				  o->priority);
 	return 0;
 }
@@ -500,8 +500,8 @@ static int await_answer(struct peali_question *q)
 		pthread_cond_timedwait(&set->changed, &set->lock, &t);
 	if (!q->answered)
 		return peali_fail(PEAL_ETIMEDOUT, CALL,
-				  "rank %u (pid %d) does not answer; is it "
-				  "stopped?",
+				  "rank %u (pid %d) does not answer; it may "
+				  "be stopped",
 				  q->peer->rank, q->peer->member.pid);
 	return q->error ? peali_peer_gone(q->peer, CALL) : 0;
 }
@@ -538,8 +538,8 @@ static int ask(const struct wish *w, const struct peal_link *like,
 	r = ask_for(w, like, q->number);
 	if (!result && peali_peer_send(w->peer, &r, -1) == PEAL_ETIMEDOUT)
 		result = peali_fail(PEAL_ETIMEDOUT, CALL,
-				    "rank %u (pid %d) does not read what it is "
-				    "sent; is it stopped?",
+				    "rank %u (pid %d) does not read its "
+				    "messages; it may be stopped",
 				    w->peer->rank, w->peer->member.pid);
 	asked = !result;
 	/* if the peer is gone, the reader thread completes the question */
@@ -599,8 +599,8 @@ static int check_answer(const struct wish *w, const struct peal_link *link,
 	    (link->remote->windows &&
 	     r->window_bytes != peali_remote_slot_bytes(&spec)))
 		return peali_fail(PEAL_EPROTO, CALL,
-				  "rank %u (pid %d) accepts a link of other "
-				  "sizes than it was asked for",
+				  "rank %u (pid %d) accepts a link with "
+				  "other sizes than requested",
 				  w->peer->rank, w->peer->member.pid);
 	*out = spec;
 	return 0;
@@ -620,13 +620,13 @@ static int join_windows(const struct wish *w, struct peali_remote_link *remote,
 	if (w->credit->bytes && w->credit->device != device)
 		return peali_fail(
 			PEAL_EAGAIN, CALL,
-			"the sender has moved to device %d meanwhile: "
+			"the sender has moved to device %d during the call; "
 			"connect it again",
 			device);
 	if (!w->credit->bytes || !remote->ring_at)
 		return peali_fail(PEAL_EPROTO, CALL,
-				  "rank %u (pid %d) accepts a link by a window "
-				  "that there is not",
+				  "rank %u (pid %d) accepts a link by an "
+				  "unknown window",
 				  w->peer->rank, w->peer->member.pid);
 	remote->windows = 1;
 	remote->staged = 0;
@@ -743,7 +743,7 @@ static int try(const struct wish *w, struct peal_link **link_out, int *again)
 		return refused(w, &q.answer);
 	}
 	result = q.fd < 0 ? peali_fail(PEAL_EPROTO, CALL,
-				       "rank %u accepts without memory",
+				       "rank %u accepts a link without memory",
 				       w->peer->rank) :
 			    join_link(w, &q, link_out);
 	if (q.fd >= 0)
@@ -769,7 +769,7 @@ int peal_process_connect(struct peal_process_group *set, uint32_t rank,
 	int result;
 
 	if (!set)
-		return peali_fail(PEAL_EINVAL, CALL, "set is NULL");
+		return peali_fail(PEAL_EINVAL, CALL, "group is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (!result)
 		result = check_wish(set, rank, name, &o);

@@ -148,9 +148,9 @@ const char *peali_remote_why(const struct peal_link *link, char text[200])
 
 	pthread_mutex_lock(&p->set->lock);
 	if (error == PEAL_EABORTED)
-		what = "has left in the middle";
+		what = "has aborted";
 	else if (error == PEAL_EPROTO)
-		what = "has found the link broken";
+		what = "has found the link damaged";
 	if (p->state != PEAL_PROCESS_ALIVE && error != PEAL_EABORTED &&
 	    !*link->remote->why)
 		snprintf(text, 200, "%s", p->why);

@@ -81,7 +81,7 @@ static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
 		return routes | (uint32_t)pair.route;
 	}
 	*best = best_of(routes);
-	snprintf(why, 160, "the peer route is not wanted");
+	snprintf(why, 160, "the peer route is excluded");
 	return routes;
 }
 

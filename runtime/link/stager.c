@@ -319,7 +319,7 @@ static int open_fds(struct peali_stager *r)
 	r->bell.event_fd = r->event_fd;
 	r->have_uring = io_uring_queue_init(8, &r->uring, 0) == 0;
 	if (!r->have_uring)
-		peali_log(2, "io_uring is refused here: the stager uses poll");
+		peali_log(2, "io_uring is refused here; the stager uses poll");
 	return 0;
 }
 
@@ -344,7 +344,7 @@ int peali_stager_start(struct peal_runtime *rt)
 	result = open_fds(r);
 	if (!result && pthread_create(&r->thread, NULL, run, r))
 		result = peali_fail(PEAL_EDRIVER, "peal_runtime_open",
-				    "the stager's thread does not start");
+				    "the thread of the stager does not start");
 	if (result) {
 		close_fds(r);
 		free(r);

@@ -136,7 +136,8 @@ int peal_topic_create(struct peal_runtime *rt, int device,
 	int result;
 
 	if (!rt || !address_out)
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime or address_out is NULL");
 	result = peali_devices_check(&rt->devices, device, CALL);
 	if (!result)
 		result = peali_options_copy(&o, sizeof(o), options, CALL);
@@ -179,8 +180,8 @@ static int in_use(const struct peali_topic *t)
 
 	if (t->publisher.kernel)
 		return peali_fail(PEAL_EBUSY, "peal_topic_destroy",
-				  "actor %u of kernel '%s' publishes to topic "
-				  "'%s': peal_unpublish first",
+				  "actor %u of kernel '%s' publishes to "
+				  "topic '%s'; call peal_unpublish first",
 				  t->publisher.actor, t->publisher.kernel->name,
 				  t->name);
 	for (i = 0; i < t->spec.n_subscribers; i++) {
@@ -188,9 +189,9 @@ static int in_use(const struct peali_topic *t)
 
 		if (end->kernel)
 			return peali_fail(PEAL_EBUSY, "peal_topic_destroy",
-					  "actor %u of kernel '%s' subscribes "
-					  "to topic '%s': peal_unsubscribe "
-					  "first",
+					  "actor %u of kernel '%s' "
+					  "subscribes to topic '%s'; call "
+					  "peal_unsubscribe first",
 					  end->actor, end->kernel->name,
 					  t->name);
 	}
@@ -326,7 +327,7 @@ int peal_topic_info(struct peal_runtime *rt, uint64_t address,
 
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_topic_info",
-				  "an argument is NULL");
+				  "runtime or info_out is NULL");
 	pthread_mutex_lock(&rt->lock);
 	t = peali_topic_of(rt, address, "peal_topic_info");
 	if (t) {
@@ -361,7 +362,7 @@ int peal_topic_subscribers(struct peal_runtime *rt, uint64_t address,
 
 	if (!rt || (n && !info_out))
 		return peali_fail(PEAL_EINVAL, "peal_topic_subscribers",
-				  "an argument is NULL");
+				  "runtime or info_out is NULL");
 	pthread_mutex_lock(&rt->lock);
 	t = peali_topic_of(rt, address, "peal_topic_subscribers");
 	for (i = 0; t && i < t->spec.n_subscribers; i++) {

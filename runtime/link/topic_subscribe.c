@@ -28,20 +28,19 @@ static int resolve(const struct peali_topic *t, uint64_t address,
 		return result;
 	if (out->endpoint)
 		return peali_fail(PEAL_EINVAL, call,
-				  "`%s` is endpoint '%s': connect it to an "
-				  "actor on device %d, which passes on what it "
-				  "gets",
+				  "`%s` is endpoint '%s'; connect it to an "
+				  "actor on device %d that passes messages on",
 				  what, out->endpoint->name, t->device);
 	if (out->pool)
 		return peali_fail(PEAL_EINVAL, call,
-				  "`%s` is a pool: connect it to an actor that "
-				  "passes on what it gets",
+				  "`%s` is a pool; connect it to an actor "
+				  "that passes messages on",
 				  what);
 	if (out->device != t->device)
 		return peali_fail(PEAL_ENOPEER, call,
 				  "`%s` is on device %d and topic '%s' on "
-				  "device %d: connect it to an actor there, "
-				  "which passes on what it gets",
+				  "device %d; connect it to an actor there "
+				  "that passes messages on",
 				  what, out->device, t->name, t->device);
 	return 0;
 }
@@ -220,8 +219,8 @@ static int all_have_ended(const struct peali_topic *t)
 		if (!info.ended && !info.gone)
 			return peali_fail(
 				PEAL_EBUSY, "peal_publish",
-				"actor %u of kernel '%s' has not come to the "
-				"end of what was published to topic '%s' before",
+				"actor %u of kernel '%s' has not read all "
+				"earlier messages of topic '%s'",
 				s->end.actor, s->end.kernel->name, t->name);
 	}
 	return 0;
@@ -390,7 +389,7 @@ static int unpublish(struct peali_topic *t)
 	if (!peali_link_end_is_live(p) && reap(t, p->kernel) && !t->ended)
 		return peali_fail(PEAL_EBUSY, "peal_unpublish",
 				  "a subscriber of topic '%s' does not take "
-				  "the message that its publisher has ended",
+				  "the end of its publisher",
 				  t->name);
 	return let_publisher_go(t, "peal_unpublish");
 }
@@ -438,7 +437,8 @@ static int check_subscriber(const struct peali_topic *t,
 				  to->actor, to->kernel->name, t->name);
 	if (cursor < 0)
 		return peali_fail(PEAL_ENOSPC, call,
-				  "topic '%s' has all %u of its subscribers",
+				  "topic '%s': all subscriber slots are in "
+				  "use (%u)",
 				  t->name, t->spec.n_subscribers);
 	return check_sizes(&t->publisher, to, call);
 }
@@ -531,7 +531,7 @@ static int unsubscribe(struct peali_topic *t, uint64_t actor)
 
 	if (cursor < 0)
 		return peali_fail(PEAL_ENOENT, call,
-				  "nobody with the address %#llx subscribes to "
+				  "no subscriber with the address %#llx at "
 				  "topic '%s'",
 				  (unsigned long long)actor, t->name);
 	end = t->subscribers[cursor].end;

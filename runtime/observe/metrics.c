@@ -43,8 +43,8 @@ static int check_size(const struct peal_metrics *metrics, const char *call)
 	if (metrics->size == sizeof(*metrics))
 		return 0;
 	return peali_fail(PEAL_EINVAL, call,
-			  "the size of a snapshot is %u: say sizeof(struct "
-			  "peal_metrics), %zu in this version",
+			  "size of the snapshot is %u; set it to "
+			  "sizeof(struct peal_metrics), %zu in this version",
 			  metrics->size, sizeof(*metrics));
 }
 
@@ -233,7 +233,8 @@ int peal_metrics_snapshot(struct peal_runtime *rt,
 	int result;
 
 	if (!rt || !metrics_out)
-		return peali_fail(PEAL_EINVAL, SNAPSHOT, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, SNAPSHOT,
+				  "runtime or metrics_out is NULL");
 	result = check_size(metrics_out, SNAPSHOT);
 	if (result)
 		return result;
@@ -293,7 +294,8 @@ int peal_metrics_delta(const struct peal_metrics *before,
 	int i, result;
 
 	if (!before || !after || !delta_out)
-		return peali_fail(PEAL_EINVAL, DELTA, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, DELTA,
+				  "before, after or delta_out is NULL");
 	result = check_size(before, DELTA);
 	if (!result)
 		result = check_size(after, DELTA);
@@ -309,7 +311,8 @@ int peal_metrics_delta(const struct peal_metrics *before,
 			PEAL_EINVAL, DELTA,
 			before->at_ns > after->at_ns ?
 				"`before` is the later of the two snapshots" :
-				"one of the two is a difference, no snapshot");
+				"one of the two is a difference, not a "
+				"snapshot");
 	subtract((char *)delta_out + COUNTERS, (const char *)after + COUNTERS,
 		 (const char *)before + COUNTERS,
 		 offsetof(struct peal_metrics, total) - COUNTERS);

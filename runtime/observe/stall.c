@@ -276,7 +276,7 @@ static struct cause *port_lost(struct search *s, const struct worker_look *w)
 	if (!c || c->out.address)
 		return c;
 	c->out.address = w->kernel->params.address | number;
-	say(c, "has a message for actor %u%s, whose port %u has no link",
+	say(c, "has a message for actor %u%s: port %u of the actor has no link",
 	    PEAL_ACTOR_INDEX(number),
 	    peali_name_text(w->kernel->rt, c->out.address, name),
 	    PEAL_BLOCKED_PORT(w->blocked));
@@ -444,13 +444,13 @@ static struct worker_look *step(struct search *s, const struct worker_look *w,
 			*cause_out = plain(s, PEAL_STALL_MAILBOX, w,
 					   port == PEAL_BLOCKED_TIMER ?
 						   "has timers that are due "
-						   "and wait for room in "
+						   "and wait for space in "
 						   "mailboxes or pools" :
 					   port == PEAL_BLOCKED_DOWN ?
 						   "has down messages that "
-						   "wait for room in "
+						   "wait for space in "
 						   "mailboxes" :
-						   "waits for room in "
+						   "waits for space in "
 						   "mailboxes or pools");
 		return next;
 	}
@@ -487,7 +487,7 @@ static struct cause *cycle(struct search *s, const struct worker_look *in)
 		return c;
 	c->out.device = least->kernel->device;
 	c->out.worker = least->worker;
-	say(c, "workers wait for room in a circle:");
+	say(c, "workers wait for space in a circle:");
 	w = least;
 	n = 0;
 	do {
@@ -497,8 +497,9 @@ static struct cause *cycle(struct search *s, const struct worker_look *in)
 		crosses |= w && w->kernel != least->kernel;
 	} while (w && w != least && ++n < s->now.n_workers);
 	if (crosses && least->kernel->mailbox.forward_slots)
-		say(c, "; for messages between kernels, more "
-		       "mailbox.forward_slots end the stall");
+		say(c,
+		    "; for messages between kernels, a larger mailbox.forward_slots "
+		    "ends the stall");
 	return c;
 }
 
@@ -517,8 +518,8 @@ static struct cause *follow(struct search *s, struct worker_look *w,
 			return handler_runs(s, w);
 		if (!w->blocked)
 			return has_work ? plain(s, PEAL_STALL_WORKER, w,
-						"turns and does not take what "
-						"is there") :
+						"polls, but does not take "
+						"its messages") :
 					  NULL;
 		if (w->blocked >> 16 & 1)
 			return port_lost(s, w);
@@ -663,13 +664,15 @@ int peal_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
 	int result;
 
 	if (!rt || (n && !causes_out))
-		return peali_fail(PEAL_EINVAL, CALL, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, CALL,
+				  "runtime or causes_out is NULL");
 	if (watch_ns > WATCH_NS_MAX)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "watch_ns %llu: at most %llu",
 				  (unsigned long long)watch_ns, WATCH_NS_MAX);
 	if (search(&s, rt, watch_ns ? watch_ns : WATCH_NS))
-		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a look");
+		return peali_fail(PEAL_ENOMEM, CALL,
+				  "no memory for a stall report");
 	follow_all(&s);
 	if (s.n)
 		qsort(s.causes, s.n, sizeof(*s.causes), more_held);

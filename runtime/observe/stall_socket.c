@@ -169,8 +169,8 @@ void peali_stall_serve(struct peal_runtime *rt)
 			close(s->fd);
 	}
 	free(s);
-	peali_log(1, "other processes cannot ask for stalls here: no "
-		     "socket, no thread or no memory for it");
+	peali_log(1, "other processes cannot query stalls here: no socket, no "
+		     "thread or no memory for it");
 }
 
 void peali_stall_unserve(struct peal_runtime *rt)
@@ -237,7 +237,7 @@ static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stall *causes,
 
 	if (peali_socket_peer(fd, &who) || who.pid != pid)
 		return peali_fail(PEAL_EPROTO, CALL,
-				  "process %d answers in the name of %d",
+				  "process %d answers for process %d",
 				  (int)who.pid, pid);
 	peali_socket_limit(fd, SO_RCVTIMEO, ANSWER_NS + watch_ns);
 	peali_socket_limit(fd, SO_SNDTIMEO, ANSWER_NS);
@@ -250,12 +250,12 @@ static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stall *causes,
 	if (!sent || !receive_all(fd, &a, sizeof(a)))
 		return errno == EAGAIN ?
 			       peali_fail(PEAL_ETIMEDOUT, CALL,
-					  "process %d does not answer; is it "
-					  "stopped?",
+					  "process %d does not answer; it "
+					  "may be stopped",
 					  pid) :
 			       peali_fail(PEAL_ENOENT, CALL,
-					  "process %d gives no answer: it is "
-					  "another user's, or ends",
+					  "process %d gives no answer; it "
+					  "belongs to another user, or ends",
 					  pid);
 	if (a.magic != MAGIC || a.bytes != sizeof(*causes) ||
 	    a.told > PEAL_STALL_CAUSES_MAX ||
@@ -321,8 +321,8 @@ int peal_stall_report_pid(int pid, uint64_t watch_ns,
 		return result;
 	if (!asked)
 		return peali_fail(PEAL_ENOENT, CALL,
-				  "no runtime of process %d can be asked: it "
-				  "has none, or is in another network "
+				  "no runtime of process %d can be queried; "
+				  "it has none, or is in another network "
 				  "namespace",
 				  pid);
 	return (int)there;

@@ -99,8 +99,8 @@ static int begin_request(struct peal_requester *r, struct limit *limit,
 			return PEAL_EAGAIN;
 		if (is_late(limit))
 			return peali_fail(PEAL_ETIMEDOUT, call,
-					  "%u requests of '%s' are out, which "
-					  "is max_outstanding",
+					  "%u requests of '%s' are in "
+					  "flight, which is max_outstanding",
 					  r->n_requests, r->name);
 		wait_change(r, limit);
 	}
@@ -271,13 +271,13 @@ static int check_request(const struct peal_requester *r,
 				  r ? "data" : "requester");
 	if (what->bytes > r->message_bytes)
 		return peali_fail(PEAL_EMSGSIZE, call,
-				  "%llu bytes: '%s' takes at most %llu, which "
-				  "is message_bytes",
+				  "message of %llu bytes for '%s' (allowed: "
+				  "up to %llu, message_bytes)",
 				  (unsigned long long)what->bytes, r->name,
 				  (unsigned long long)r->message_bytes);
 	if (r->n_links < 2)
 		return peali_fail(PEAL_ENOTCONN, call,
-				  "'%s' listens to nobody: call "
+				  "'%s' has no source of replies; call "
 				  "peal_requester_listen",
 				  r->name);
 	return 0;
@@ -355,8 +355,8 @@ static int ask(struct peal_requester *r, const struct question *what,
 		return result;
 	return peali_fail(result, call, "'%s': %s", r->name,
 			  result == PEAL_ETIMEDOUT ?
-				  "the link to who is asked is full" :
-			  result == PEAL_ESTOPPED ? "who is asked has ended" :
+				  "the link to the receiver is full" :
+			  result == PEAL_ESTOPPED ? "the receiver has ended" :
 						    peal_error_text(result));
 }
 
@@ -381,9 +381,9 @@ static int take(struct peal_requester *r, struct request *q, const char *call,
 		end_request(r, q);
 		return peali_fail(
 			error, call, "'%s': %s: %s", r->name,
-			!q->reply.error_reply ? "the reply cannot be kept" :
+			!q->reply.error_reply ? "the reply cannot be stored" :
 			q->reply.from ? "the handler has refused the request" :
-					"nobody handles the request",
+					"no actor handles the request",
 			peal_error_text(error));
 	}
 	if (q->reply.length > q->buffer_bytes)
@@ -421,7 +421,7 @@ static int finish(struct peal_requester *r, struct request *q, const char *call,
 	end_request(r, q);
 	return peali_fail(result, call, "'%s': %s", r->name,
 			  result == PEAL_ESTOPPED ?
-				  "nobody is left who could reply" :
+				  "no sender of replies is left" :
 				  peal_error_text(result));
 }
 
@@ -456,7 +456,9 @@ static int request(struct peal_requester *r, struct question *what,
 	if (result == PEAL_EAGAIN)
 		result = peali_fail(
 			PEAL_ETIMEDOUT, call,
-			"'%s': no room, or no reply, without a wait", r->name);
+			"'%s': no free request or no reply, and the call "
+			"does not wait",
+			r->name);
 	r->inside--; /* the requester may be closed from here on */
 	pthread_mutex_unlock(&r->lock);
 	return result;
@@ -489,7 +491,8 @@ static int begin(struct peal_requester *r, const struct question *what,
 static int check_to(uint64_t to, const char *call)
 {
 	return to ? 0 :
-		    peali_fail(PEAL_ENOENT, call, "0 is no actor's address");
+		    peali_fail(PEAL_ENOENT, call,
+			       "0 is no address of an actor");
 }
 
 int peal_request(struct peal_requester *r, uint16_t type, const void *data,
@@ -543,8 +546,8 @@ static int check_out(struct peal_requester *r, uint64_t id, const char *call,
 	*out = find(r, id);
 	if (!*out)
 		return peali_fail(PEAL_ENOENT, call,
-				  "'%s': no request %#llx is out", r->name,
-				  (unsigned long long)id);
+				  "'%s': no request %#llx is in flight",
+				  r->name, (unsigned long long)id);
 	if ((*out)->waited)
 		return peali_fail(PEAL_EBUSY, call,
 				  "'%s': another thread waits for request "

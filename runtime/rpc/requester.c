@@ -145,7 +145,8 @@ int peal_requester_create(struct peal_runtime *rt, uint64_t to,
 	int result;
 
 	if (!rt || !requester_out)
-		return peali_fail(PEAL_EINVAL, OPEN, "an argument is NULL");
+		return peali_fail(PEAL_EINVAL, OPEN,
+				  "runtime or requester_out is NULL");
 	result = peali_options_copy(&o, sizeof(o), options, OPEN);
 	if (!result)
 		result = check_options(&o);
@@ -187,8 +188,8 @@ int peal_requester_listen(struct peal_requester *r, uint64_t from,
 		return peali_fail(PEAL_EINVAL, LISTEN, "requester is NULL");
 	if (r->n_links == r->max_links)
 		return peali_fail(PEAL_ENOSPC, LISTEN,
-				  "'%s' takes replies from %u ports, which is "
-				  "max_sources",
+				  "'%s' takes replies from %u ports, which "
+				  "is max_sources",
 				  r->name, r->max_links - 1);
 	return link_up(r, from, port, peal_endpoint_address(r->endpoint),
 		       r->reply_bytes);
@@ -259,7 +260,7 @@ int peal_requester_info(struct peal_requester *r,
 {
 	if (!r || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_requester_info",
-				  "an argument is NULL");
+				  "requester or info_out is NULL");
 	pthread_mutex_lock(&r->lock);
 	*info_out = r->info;
 	pthread_mutex_unlock(&r->lock);

@@ -32,7 +32,7 @@ measured() {
     local status=0 out=$1
     shift
     "$PEAL" bench queues "$@" >"$out" 2>err.txt || status=$?
-    [ "$status" -eq 0 ] || grep -q 'nothing was decided: all' err.txt || { cat err.txt; exit 1; }
+    [ "$status" -eq 0 ] || grep -q 'no row was decided' err.txt || { cat err.txt; exit 1; }
 }
 
 step 'rows on stdout and in a file'
@@ -120,14 +120,14 @@ grep -q '^2 rows, 4 passes: at least as good' table.txt
 
 step 'what the time is for, and that a run without it fails'
 "$PEAL" bench queues --help | grep -q 'All rows share the time of --seconds'
-refused 1 'nothing was decided: all .* by time (give more --seconds)' --seconds 0.01
+refused 1 'no row was decided; .* lack time (raise --seconds)' --seconds 0.01
 
 step 'what is wrong is refused'
 refused 2 'bogus' --bogus
 refused 2 'seconds' --seconds never
 refused 2 'no row of queues' --bytes 12345
 refused 2 'no row of queues' --route peer
-refused 2 "--what is 'nothing'" --what nothing
+refused 2 "--what 'nothing': unknown kind" --what nothing
 refused 2 'no row of queues' --peer nobody
 refused 1 "cannot write '/nowhere/rows.json'" --json-out /nowhere/rows.json
 refused 1 "cannot write '$work'" --json-out "$work"

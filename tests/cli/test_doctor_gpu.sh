@@ -38,7 +38,7 @@ doctor 0 "$doubles/hip" PEAL_DOUBLE_FAIL=hipInit:999:0 PEAL_HOST_DEVICES=2
 absent 'backend hip' 'hipInit says'
 doctor 1 "$doubles/hip" PEAL_HOST_LINKS=0-1:rope PEAL_BACKENDS=host
 finds FAIL runtime PEAL_HOST_LINKS
-finds PASS 'backend hip' 'which the runtime does not get to'
+finds PASS 'backend hip' 'which the runtime cannot use'
 says 'absent backends, each with its reason'
 
 # ---- AMD ---------------------------------------------------------------------------
@@ -94,7 +94,7 @@ finds WARN watchdog 'no display is known'
 doctor 0 "$nvidia" PEAL_DOUBLE_ATTRIBUTES=20:3
 finds WARN 'compute mode' 'one process alone'
 doctor 1 "$nvidia" PEAL_DOUBLE_ATTRIBUTES=20:2
-finds FAIL 'compute mode' 'nobody'
+finds FAIL 'compute mode' 'reject all processes'
 doctor 0 "$nvidia" PEAL_DOUBLE_SMI=mig=1,persistence=0
 finds WARN MIG 'device 0 is cut'
 finds WARN persistence 'off for device 1'

@@ -54,7 +54,7 @@ json_error 2 "fly" "$peal" fly --json
 json_error 2 'pipeline is missing' "$peal" run --json
 json_error 2 '--capacity is 3: it must be a power of two; use 4' "$peal" run --capacity 3 -j xor
 json_error 2 '--processes is' "$peal" spawn --json -n 0 -- true
-json_error 2 'which program' "$peal" spawn -n 2 --json
+json_error 2 'program is missing' "$peal" spawn -n 2 --json
 json_error 2 'give the number of a process' "$peal" doctor --stall x --json
 json_error 1 'no runtime of process' "$peal" doctor --stall $$ --json
 for command in topo probe 'run xor'; do

@@ -131,14 +131,14 @@ for _ in $(seq 100); do
 done
 grep -q 'does not receive at' text.txt || fail 'doctor --stall as text'
 kill -STOP $run
-refuses 1 'does not answer; is it stopped' "$peal" doctor --stall $run
+refuses 1 'does not answer; it may be stopped' "$peal" doctor --stall $run
 kill -CONT $run
 exec 8>&- 9<&-
 kill $feed 2>/dev/null || true
 kill $run 2>/dev/null || true
 wait $run $feed 2>/dev/null || true
-refuses 1 'no runtime of process .* can be asked' "$peal" doctor --stall $run
-refuses 1 'no runtime of process .* can be asked' "$peal" doctor --stall $$
+refuses 1 'no runtime of process .* can be queried' "$peal" doctor --stall $run
+refuses 1 'no runtime of process .* can be queried' "$peal" doctor --stall $$
 for wrong in 0 -1 x 1x 99999999999 ''; do
     refuses 2 'give the number of a process' "$peal" doctor --stall "$wrong"
 done

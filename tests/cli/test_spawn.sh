@@ -152,11 +152,11 @@ fi
 refuses 2 "--processes is '0': it must be 1 to 64" "$peal" spawn -n 0 -- true
 refuses 2 "--processes is '65'" "$peal" spawn -n 65 -- true
 refuses 2 "--processes is '2x'" "$peal" spawn -n 2x -- true
-refuses 2 'how many processes' "$peal" spawn -- true
-refuses 2 'which program' "$peal" spawn -n 2
+refuses 2 'number of processes is missing' "$peal" spawn -- true
+refuses 2 'program is missing' "$peal" spawn -n 2
 refuses 2 "--grace is '-1'" "$peal" spawn -n 2 --grace -1 -- true
 touch there
-refuses 1 'there is there already' "$peal" spawn -n 2 --rendezvous there -- true
+refuses 1 'there exists already' "$peal" spawn -n 2 --rendezvous there -- true
 [ -e there ] || fail 'a file that it has not made is gone'
 export TMPDIR=$work/no/such
 refuses 1 'cannot make a folder' "$peal" spawn -n 2 -- true

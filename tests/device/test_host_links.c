@@ -100,10 +100,13 @@ PEAL_TEST(link_text_error_names_column_part_and_choices)
 		{ "0-1:pcie!", "column 10", "''", "lost or swapped" },
 		{ "0-1:pcie!slow", "column 10", "'slow'", "lost or swapped" },
 		{ "0-1:none!lost", "column 10", "'lost'", "no faults" },
-		{ "0-1:pcie, 0-1:none", "column 11", "'0-1'", "named before" },
-		{ "0-1:pcie,1>0:none", "column 10", "'1>0'", "named before" },
-		{ "1>0:pcie,0-1:none", "column 10", "'0-1'", "named before" },
-		{ "*:pcie,*:none", "column 8", "'*'", "named before" },
+		{ "0-1:pcie, 0-1:none", "column 11", "'0-1'",
+		  "names this link" },
+		{ "0-1:pcie,1>0:none", "column 10", "'1>0'",
+		  "names this link" },
+		{ "1>0:pcie,0-1:none", "column 10", "'0-1'",
+		  "names this link" },
+		{ "*:pcie,*:none", "column 8", "'*'", "names this link" },
 	};
 	size_t i;
 

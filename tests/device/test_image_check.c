@@ -48,7 +48,7 @@ PEAL_TEST(cubin_of_another_target_or_kernel_is_refused)
 	image.kind = 77;
 	CHECK_REFUSED(&image, "kind 77");
 	image.kind = PEAL_IMAGE_HSACO;
-	CHECK_REFUSED(&image, "machine 190, needed is 224");
+	CHECK_REFUSED(&image, "machine 190 (needed: 224)");
 	free(f);
 }
 
@@ -86,9 +86,9 @@ PEAL_TEST(damaged_image_error_names_the_defect)
 		CHECK_REFUSED(&image, part);                                   \
 		*f = good;                                                     \
 	} while (0)
-	DAMAGE(f->head.e_ident[0] = 0, "does not begin as an ELF");
-	DAMAGE(f->head.e_ident[EI_CLASS] = ELFCLASS32, "64 bits");
-	DAMAGE(f->head.e_ident[EI_DATA] = ELFDATA2MSB, "little endian");
+	DAMAGE(f->head.e_ident[0] = 0, "header is not that of an ELF");
+	DAMAGE(f->head.e_ident[EI_CLASS] = ELFCLASS32, "64-bit");
+	DAMAGE(f->head.e_ident[EI_DATA] = ELFDATA2MSB, "little-endian");
 	DAMAGE(f->head.e_type = ET_REL, "not linked");
 	DAMAGE(f->head.e_phoff = UINT64_MAX, "segment table");
 	DAMAGE(f->head.e_phentsize = 0, "segment table");

@@ -152,15 +152,15 @@ PEAL_TEST(compile_failures_are_reported)
 {
 	struct peali_image image;
 
-	check_fails("create", "cannot begin (error 2)");
+	check_fails("create", "cannot start (error 2)");
 	check_fails("error", "does not compile for sm_70 by NVRTC 13.99: "
 			     "runtime/programs/relay.c(7): error: identifier "
 			     "\"nonsense\" is undefined nonsense;");
 	CHECK_EQ(peal_last_error()->driver_code, 6);
-	check_fails("silent", "it does not say why");
+	check_fails("silent", "the compiler gives no reason");
 	check_fails("garbage", "it is no PTX");
 	check_fails("short", "braces");
-	check_fails("nothing", "hands nothing out");
+	check_fails("nothing", "the output is empty");
 	/* no result of a failure was saved */
 	CHECK_OK(peali_rtc_compile(&peal_program_relay, "sm_70", &image, CALL));
 	check_image(&image, "compute_70", PEAL_IMAGE_PTX);
@@ -182,7 +182,8 @@ PEAL_TEST(missing_compiler_error_names_searched_libraries)
 		 PEAL_EPROGRAM);
 	CHECK_CONTAINS(peal_last_error()->text,
 		       "program 'relay' cannot be compiled for gfx1201: "
-		       "install ROCm's hipRTC, or build it for that; not "
+		       "install ROCm's hipRTC, or build the program for "
+		       "this target; not "
 		       "found: libhiprtc.so, libhiprtc.so.7");
 }
 

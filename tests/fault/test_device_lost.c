@@ -249,7 +249,7 @@ PEAL_TEST(second_runtime_on_same_gpus_is_refused)
 	struct loop loop = make_loop(rt, 0);
 
 	CHECK_FAILS(peal_runtime_open(NULL, &second), PEAL_EBUSY,
-		    "another runtime of this process has the");
+		    "another runtime of this process uses the");
 	CHECK_CONTAINS(peal_last_error()->text, is_hip() ? "hip" : "cuda");
 	CHECK(!second);
 	go_round(&loop, 0, 10);

@@ -117,7 +117,7 @@ PEAL_TEST(hung_probe_subprocess_is_killed)
 	info = after_launch(open_gpus(), &route);
 	peali_probe_subprocess_ms = usual;
 	CHECK_EQ(info.verdict, PEAL_VERDICT_FAULTED);
-	CHECK_CONTAINS(info.reason, "had not ended");
+	CHECK_CONTAINS(info.reason, "did not end");
 	CHECK_EQ(route, PEAL_ROUTE_MAPPED_HOST);
 	CHECK(harness_now_ns() - began < 40 * (uint64_t)SECOND);
 }

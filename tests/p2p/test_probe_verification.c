@@ -149,7 +149,7 @@ PEAL_TEST(verification_detects_broken_pairs)
 	info = verified(0, 2);
 	CHECK_EQ(info.verdict, PEAL_VERDICT_OK);
 	CHECK(info.route != PEAL_ROUTE_PEER);
-	CHECK_CONTAINS(info.reason, "the way back");
+	CHECK_CONTAINS(info.reason, "the path of credits");
 	CHECK_EQ(verified(2, 0).verdict, PEAL_VERDICT_WRONG_DATA);
 	CHECK_EQ(verified(1, 2).verdict, PEAL_VERDICT_NO_ACCESS);
 	CHECK_EQ(verified(1, 1).route, PEAL_ROUTE_LOCAL);

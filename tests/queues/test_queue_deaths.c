@@ -184,9 +184,9 @@ PEAL_TEST(dead_leases_are_lost_until_all_producers_close)
 			if (i % 2)
 				forget_lease(dead);
 			die_in_push(dead, 1);
-			CHECK_FAILS(
-				peal_queue_open(q, PEAL_QUEUE_PRODUCER, &none),
-				PEAL_EBUSY, "when all producers are closed");
+			CHECK_FAILS(peal_queue_open(q, PEAL_QUEUE_PRODUCER,
+						    &none),
+				    PEAL_EBUSY, "close all producers");
 			while (!peal_queue_pop(c, &word, 8, NULL, 0))
 				;
 			left = fill_up(p);
@@ -221,7 +221,7 @@ PEAL_TEST(only_end_of_dead_thread_is_not_reopened)
 		peali_call_enter(&p->count->calls);
 		CHECK_OK(peal_queue_close(p));
 		CHECK_FAILS(peal_queue_open(q, PEAL_QUEUE_PRODUCER, &none),
-			    PEAL_EBUSY, "make another queue");
+			    PEAL_EBUSY, "create another queue");
 		CHECK_OK(peal_queue_pop(c, &word, 8, NULL, 0));
 		CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EEND);
 		close_all(q);
@@ -251,7 +251,7 @@ PEAL_TEST(death_in_pop_stops_no_other_end)
 			CHECK_FAILS(peal_queue_push(p, &word, 8, 0), PEAL_EPIPE,
 				    "is closed");
 			CHECK_FAILS(peal_queue_open(q, PEAL_QUEUE_CONSUMER, &c),
-				    PEAL_EBUSY, "make another queue");
+				    PEAL_EBUSY, "create another queue");
 			break;
 		case PEAL_QUEUE_WORK: /* its claims are unknown */
 			CHECK_FAILS(peal_queue_push(p, &word, 8, 0), PEAL_EPIPE,
@@ -440,7 +440,7 @@ PEAL_TEST(death_in_lease_return_frees_no_slot_twice)
 	third = producer(q); /* not the end of `gone` */
 	CHECK(third != gone);
 	CHECK_FAILS(peal_queue_open(q, PEAL_QUEUE_PRODUCER, &none), PEAL_EBUSY,
-		    "when all producers are closed");
+		    "close all producers");
 	CHECK_EQ(atomic_load(&q->owed), 0);
 	CHECK_EQ(gone->at.lease.granted, 0);
 	CHECK_OK(peal_queue_close(third));

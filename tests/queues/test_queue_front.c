@@ -74,7 +74,7 @@ PEAL_TEST(options_out_of_range_are_refused_with_their_value)
 	o.kind = PEAL_QUEUE_LINK;
 	o.max_producers = 2;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
-		    "kind is link, which serves up to 1 producers");
+		    "kind is link, with up to 1 producers");
 	o.kind = PEAL_QUEUE_MAILBOX;
 	o.message_bytes = 5000;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
@@ -254,8 +254,7 @@ PEAL_TEST(short_buffer_keeps_the_message)
 		CHECK_EQ(peal_queue_pop_burst(c, out, n, 1, lengths, 0), 1);
 		CHECK_EQ(lengths[0], 5);
 		CHECK_FAILS(peal_queue_pop(c, out, 47, &length, 0),
-			    PEAL_EMSGSIZE,
-			    "has 48 bytes; there is room for 47");
+			    PEAL_EMSGSIZE, "has 48 bytes, the buffer 47");
 		CHECK_EQ(length, 48);
 		CHECK_EQ(peal_queue_pop_burst(c, out, 40, 2, lengths, 0),
 			 PEAL_EMSGSIZE);

@@ -325,7 +325,7 @@ PEAL_TEST(bulk_above_capacity_is_refused)
 	q = make(o);
 	p = producer(q);
 	CHECK_FAILS(peal_queue_push_bulk(p, words, 64, 2, -1), PEAL_EMSGSIZE,
-		    "put one at a time");
+		    "push one at a time");
 	CHECK_EQ(info(q).accepted, 0);
 	CHECK_OK(peal_queue_push_bulk(p, words, 48, 2, 0));
 	CHECK_OK(peal_queue_push(p, words, 64, 0));
@@ -490,7 +490,7 @@ PEAL_TEST(second_pushing_thread_is_detected)
 	while (!atomic_load(&p->busy))
 		test_yield();
 	CHECK_FAILS(peal_queue_push(p, words, 8, 0), PEAL_EBUSY,
-		    "another thread is in a call on this end of 'queue'");
+		    "'queue': another thread is in a call on this end");
 	CHECK_FAILS(peal_queue_push_bulk(p, words, 8, 2, 0), PEAL_EBUSY,
 		    "another thread");
 	while (!peal_queue_pop(c, words, 8, NULL, 0))

@@ -387,10 +387,10 @@ PEAL_TEST(typed_thread_queue_has_length_of_type)
 
 	o.message_bytes = 8;
 	CHECK_FAILS(task_queue_create(&o, &q), PEAL_EINVAL,
-		    "message_bytes is 8, and each message is said to have 24");
+		    "message_bytes is 8, and the messages have 24");
 	o.message_bytes = 48;
 	CHECK_FAILS(task_queue_create(&o, &q), PEAL_EINVAL,
-		    "message_bytes is 48, and each message is said to have 24");
+		    "message_bytes is 48, and the messages have 24");
 	CHECK_FAILS(task_queue_create(NULL, NULL), PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_queue_create_of(NULL, 0, &raw), PEAL_EINVAL,
 		    "bytes is 0");

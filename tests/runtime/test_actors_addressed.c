@@ -180,7 +180,7 @@ PEAL_TEST(address_of_other_kernel_is_refused)
 	harness_from(rt, e, 0, address[0], small);
 	CHECK_FAILS(SEND(0, there), PEAL_ENOENT, "leads to kernel 'here'");
 	CHECK_FAILS(SEND(0, address[0] + (1 << 20)), PEAL_ENOENT,
-		    "none of whose actors has the address");
+		    "no actor with the address");
 	CHECK_FAILS(SEND(0, peal_endpoint_address(e)), PEAL_ENOENT, "port 0");
 	CHECK_EQ(peal_send_to(e, 0, address[0], 0, NULL, 1, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_send_to(NULL, 0, address[0], 0, "x", 1, 0), PEAL_EINVAL);
@@ -379,16 +379,17 @@ PEAL_TEST(undeliverable_request_reports_an_error)
 	peal_request_start_to(r, to, 0, &m, sizeof(m), SECOND, &number)
 	CHECK_OK(peal_actor_spawn(far, "tally", NULL, &there));
 	CHECK_FAILS(ASK(there), PEAL_ENOENT, "port 0 of 'requester'");
-	CHECK_FAILS(ASK(0), PEAL_ENOENT, "0 is no actor's");
-	CHECK_FAILS(BEGIN(there), PEAL_ENOENT, "none of whose actors");
-	CHECK_FAILS(BEGIN(0), PEAL_ENOENT, "0 is no actor's");
+	CHECK_FAILS(ASK(0), PEAL_ENOENT, "0 is no address of an actor");
+	CHECK_FAILS(BEGIN(there), PEAL_ENOENT, "no actor with the address");
+	CHECK_FAILS(BEGIN(0), PEAL_ENOENT, "0 is no address of an actor");
 	CHECK_EQ(number, 0);
 	CHECK_OK(peal_requester_info(r, &info));
 	CHECK_EQ(info.asked, 0);
 	/* too long for the mailbox of worker 1; worker 0 has the link */
 	CHECK_FAILS(peal_request_to(r, address[N / 2], 0, longer, 41, &t,
 				    sizeof(t), NULL, SECOND),
-		    PEAL_EMSGSIZE, "49 bytes, 8 of them the request's number");
+		    PEAL_EMSGSIZE,
+		    "49 bytes with the request number (8 bytes)");
 	CHECK_CONTAINS(peal_last_error()->text, "take at most 48");
 	CHECK_OK(peal_requester_info(r, &info));
 	CHECK_EQ(info.asked, 0);

@@ -252,9 +252,9 @@ PEAL_TEST(failed_spawn_many_creates_no_actor)
 	CHECK_FAILS(MANY("post", 0), PEAL_EINVAL, "n is 0");
 	CHECK_EQ(peal_actor_spawn_many(k, "post", &a, 1, NULL), PEAL_EINVAL);
 	CHECK_FAILS(MANY("post", 11), PEAL_ENOSPC,
-		    "11 more actors on worker 0 and 10 of max_actors are");
+		    "11 more actors on worker 0 need slots; 10 of max_actors");
 	CHECK_FAILS(MANY("tally", 6), PEAL_ENOSPC,
-		    "those of 6 actors on worker 0 192, and 160 of");
+		    "those of 6 actors on worker 0 need 192, and 160 of");
 	CHECK_FAILS(MANY("post", 4), PEAL_ENOSPC,
 		    "3 of max_ports are left on worker 0");
 	a.worker = 0;
@@ -296,7 +296,7 @@ PEAL_TEST(failed_retire_many_retires_no_actor)
 	CHECK_OK(peal_link_destroy(link));
 	address[8] = address[3];
 	CHECK_FAILS(peal_actor_retire_many(rt, address, 9), PEAL_EINVAL,
-		    "is there twice");
+		    "is listed twice");
 	address[8] = other[0];
 	CHECK_FAILS(peal_actor_retire_many(rt, address, 9), PEAL_EINVAL,
 		    "kernel 'here' has no actor");
@@ -390,7 +390,7 @@ PEAL_TEST(ports_are_shared_only_with_matching_actors)
 		    "has no ports of its own");
 	a.share_ports_with = portless;
 	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_EINVAL,
-		    "shares no more than there is");
+		    "more than '");
 	a.share_ports_with = portless + 30;
 	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_ENOENT,
 		    "share_ports_with");

@@ -284,7 +284,7 @@ PEAL_TEST(invalid_ask_options_are_refused)
 	refused(alone, "mailbox.slots is 0");
 	refused(small, "mailbox.message_bytes is 8");
 	refused(big,
-		"mailbox.slots is 1048576, mailbox.forward_slots 0 and asks 1");
+		"mailbox.slots 1048576, mailbox.forward_slots 0 and max_asks 1");
 	refused(odd, "mailbox.slots is 65");
 }
 

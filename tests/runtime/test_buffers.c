@@ -296,7 +296,7 @@ PEAL_TEST(pattern_fills_only_its_range)
 	CHECK_FAILS(peal_buffer_fill(r, value, 0), PEAL_EINVAL, "1 to 4096");
 	CHECK_FAILS(peal_buffer_fill(r, value, 4097), PEAL_EINVAL, "1 to 4096");
 	CHECK_FAILS(peal_buffer_fill(r, value, 11), PEAL_EINVAL,
-		    "no multiple of the pattern's 11");
+		    "no multiple of the pattern (11 bytes)");
 	CHECK_OK(peal_buffer_destroy(b));
 	CHECK_OK(peal_runtime_close(rt));
 	free(p);
@@ -364,8 +364,8 @@ PEAL_TEST(memory_limit_covers_all_buffers_of_a_device)
 	CHECK_EQ(info.largest_buffer_bytes, 4 * MIB);
 	a = make(PEAL_BUFFER_DEVICE, 0, 2 * MIB);
 	CHECK_FAILS(peal_buffer_create(rt, &o, &c), PEAL_ENOSPC,
-		    "3145728 bytes on device 0: of its limit 4194304 buffers "
-		    "have 2097152");
+		    "3145728 bytes on device 0: buffers have a limit of "
+		    "4194304 and use 2097152");
 	CHECK_CONTAINS(peal_last_error()->text, "device 1");
 	CHECK_CONTAINS(peal_last_error()->text, "the host");
 	CHECK(!c);

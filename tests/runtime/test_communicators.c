@@ -154,8 +154,7 @@ static void send_nonsense(uint32_t algorithm, uint32_t channel)
 			   peali_comm_port(s.g, s.g->place_of[1], channel),
 			   PEAL_MEMBER_DATA, &odd, sizeof(odd), MAX_WAIT));
 	CHECK_EQ(peal_collective_wait(s.g, MAX_WAIT), PEAL_EPROTO);
-	CHECK_CONTAINS(peal_last_error()->text,
-		       "rank 1 got what makes no sense");
+	CHECK_CONTAINS(peal_last_error()->text, "rank 1 received invalid data");
 	CHECK_OK(peal_kernel_resume(kernel_of(0)));
 	fixture_close(&s);
 }
@@ -201,14 +200,15 @@ PEAL_TEST(invalid_arguments_return_einval)
 	CHECK_EQ(peal_collective_start(s.g, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_collective_wait(NULL, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_comm_info(NULL, &s.info), PEAL_EINVAL);
-	d = c, d.kind = 0, refused(d, PEAL_EINVAL, "kind is 0: it is 1 to 8");
+	d = c, d.kind = 0,
+	refused(d, PEAL_EINVAL, "kind is 0: it must be 1 to 8");
 	d = c, d.kind = 9, refused(d, PEAL_EINVAL, "kind is 9");
 	d = c, d.element = 0, refused(d, PEAL_EINVAL, "element is 0");
 	d = c, d.element = 5, refused(d, PEAL_EINVAL, "element is 5");
 	d = c, d.reduction = 0, refused(d, PEAL_EINVAL, "reduction is 0");
 	d = c, d.reduction = 5, refused(d, PEAL_EINVAL, "reduction is 5");
 	d = c, d.algorithm = 4, refused(d, PEAL_EINVAL, "algorithm is 4");
-	d = c, d.root = 1, refused(d, PEAL_EINVAL, "root is 1: it is to be 0");
+	d = c, d.root = 1, refused(d, PEAL_EINVAL, "root is 1: it must be 0");
 	d = c, d.count = UINT64_MAX / 4, refused(d, PEAL_EINVAL, "count is");
 	d = c, d.in = NULL, refused(d, PEAL_EINVAL, "in is NULL");
 	d = c, d.out = NULL, refused(d, PEAL_EINVAL, "out is NULL");

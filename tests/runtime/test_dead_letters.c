@@ -382,14 +382,14 @@ PEAL_TEST(replay_sends_the_kept_message)
 	CHECK_FAILS(REPLAY(0, &l.about, LETTER - 1), PEAL_EINVAL,
 		    "47 bytes are no dead letter");
 	CHECK_FAILS(REPLAY(0, &l.about, LETTER + 23), PEAL_EMSGSIZE,
-		    "has kept 23 of 24 bytes");
+		    "contains 23 of 24 bytes");
 	odd.about.reason = PEAL_REASON_COUNT;
 	CHECK_EQ(REPLAY(0, &odd.about, LETTER + 24), PEAL_EINVAL);
 	odd.about.reason = PEAL_REASON_NO_ACTOR;
 	odd.about.flags = PEAL_FLAG_DEAD_LETTER;
 	CHECK_EQ(REPLAY(0, &odd.about, LETTER + 24), PEAL_EINVAL);
 	CHECK_FAILS(REPLAY(peal_endpoint_address(s.in), &l.about, LETTER + 24),
-		    PEAL_ENOENT, "none of whose actors");
+		    PEAL_ENOENT, "no actor with the address");
 	CHECK_FAILS(peal_dead_letter_replay(s.in, 1, 0, &l.about, LETTER + 24,
 					    0),
 		    PEAL_ENOTCONN, "no link at port 1");
@@ -734,8 +734,7 @@ PEAL_TEST(invalid_letter_receivers_are_refused)
 	CHECK_FAILS(LETTERS(peal_endpoint_address(narrow)), PEAL_ENOSPC,
 		    "all 1 of the receiver's max_inputs");
 	o.message_bytes = LETTER - 1;
-	CHECK_FAILS(LETTERS(to), PEAL_EMSGSIZE,
-		    "is 47 and a dead letter has 48");
+	CHECK_FAILS(LETTERS(to), PEAL_EMSGSIZE, "is 47; a dead letter has 48");
 	o.message_bytes = 0;
 	o.capacity = 1;
 	CHECK_FAILS(LETTERS(to), PEAL_EINVAL, "keeps one slot free");

@@ -432,7 +432,7 @@ PEAL_TEST(zero_lifetime_expires_and_maximum_never_does)
 	CHECK_FAILS(peal_send_before(s.in, 9, 0, 9, 0, NULL, 0, 0),
 		    PEAL_ENOTCONN, "no link at port 9");
 	CHECK_FAILS(peal_send_before(s.in, 0, 1, 9, 0, NULL, 0, 0), PEAL_ENOENT,
-		    "none of whose actors has the address 0x1");
+		    "no actor with the address 0x1");
 	CHECK_FAILS(peal_send_before(NULL, 0, 0, 9, 0, NULL, 0, 0), PEAL_EINVAL,
 		    "endpoint is NULL");
 	close_fixture(&s);

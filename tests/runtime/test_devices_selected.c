@@ -122,7 +122,7 @@ PEAL_TEST(failed_selection_error_names_each_device)
 	CHECK_EQ(peal_device_select(NULL, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_device_select_all(NULL, NULL, 2, devices), PEAL_EINVAL);
 	CHECK_FAILS(peal_device_select_all(rt, NULL, 0, devices), PEAL_EINVAL,
-		    "no room");
+		    "cannot hold an index");
 	CHECK_EQ(peal_device_select_all(rt, NULL, 1, NULL), PEAL_EINVAL);
 	/* Two devices match, and the array holds one. */
 	CHECK_EQ(peal_device_select_all(rt, NULL, 1, devices), 2);

@@ -82,7 +82,7 @@ PEAL_TEST(connect_names_the_option_out_of_range)
 		    "size");
 	size.size = offsetof(struct peal_link_options, message_bytes) + 4;
 	CHECK_FAILS(peal_connect(rt, here, 0, sink, &size, NULL), PEAL_EINVAL,
-		    "cut a field");
+		    "no version of the struct");
 #define REFUSED(error, part, ...)                                              \
 	do {                                                                   \
 		struct peal_link_options o = { __VA_ARGS__ };                  \
@@ -216,7 +216,7 @@ PEAL_TEST(zero_finite_and_infinite_timeouts_hold)
 	CHECK_EQ(peal_receive(e, buffer, 64, &r, 0), PEAL_EAGAIN);
 	began = harness_now_ns();
 	CHECK_FAILS(peal_receive(e, buffer, 64, &r, 30 * MS), PEAL_ETIMEDOUT,
-		    "nothing came");
+		    "no message came");
 	CHECK(harness_now_ns() - began >= (uint64_t)(30 * MS));
 	CHECK_OK(peal_kernel_suspend(k, INT64_MAX));
 	CHECK_OK(peal_send(e, 0, 0, "x", 1, INT64_MAX));

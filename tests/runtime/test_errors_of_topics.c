@@ -97,7 +97,7 @@ PEAL_TEST(publish_error_names_the_sender_problem)
 	CHECK_FAILS(peal_publish(rt, topic, 0, topic), PEAL_ENOENT,
 		    "is a topic");
 	CHECK_FAILS(peal_publish(rt, host, 0, topic), PEAL_EINVAL,
-		    "actor on device 0, which passes on");
+		    "actor on device 0 that passes");
 	CHECK_FAILS(peal_publish(rt, echo, 1, topic), PEAL_ENOENT, "no port 1");
 	other = harness_spawn(harness_launch(rt, 1), "echo", 0);
 	CHECK_FAILS(peal_publish(rt, other, 0, topic), PEAL_ENOPEER,
@@ -161,13 +161,15 @@ PEAL_TEST(subscribe_error_names_the_receiver_problem)
 	CHECK_OK(peal_subscribe(rt, topic, other, 0));
 	third = harness_spawn(k, "sink", 0);
 	CHECK_FAILS(peal_subscribe(rt, topic, third, 0), PEAL_ENOSPC,
-		    "all 2 of its subscribers");
+		    "all subscriber slots are in use (2)");
 	CHECK_OK(peal_unsubscribe(rt, topic, sink));
 	third = topic_create(rt, 0, (struct peal_topic_options){ 0 });
 	CHECK_FAILS(peal_subscribe(rt, third, other, 0), PEAL_ENOSPC,
 		    "all 1 of the receiver's max_inputs");
-	CHECK_FAILS(peal_unsubscribe(rt, topic, sink), PEAL_ENOENT, "nobody");
-	CHECK_FAILS(peal_unsubscribe(rt, topic, 0), PEAL_ENOENT, "nobody");
+	CHECK_FAILS(peal_unsubscribe(rt, topic, sink), PEAL_ENOENT,
+		    "no subscriber");
+	CHECK_FAILS(peal_unsubscribe(rt, topic, 0), PEAL_ENOENT,
+		    "no subscriber");
 	CHECK_FAILS(peal_unsubscribe(rt, 99, sink), PEAL_ENOENT, "no topic");
 	CHECK_EQ(peal_unsubscribe(NULL, topic, sink), PEAL_EINVAL);
 	end();

@@ -229,8 +229,8 @@ PEAL_TEST(element_limits_are_respected)
 	}
 	s.job.grain = 21;
 	CHECK_FAILS(peal_executor_start(s.e, &s.job), PEAL_ENOSPC,
-		    "device 2 may have 240 bytes: a task of 21 elements has "
-		    "252");
+		    "device 2: the limit is 240 bytes; a task of 21 "
+		    "elements has 252");
 	s.job.count = 20;
 	fixture_check(&s);
 	fixture_close(&s);
@@ -379,7 +379,7 @@ PEAL_TEST(idle_worker_runs_all_other_tasks)
 		CHECK(held < 1000);
 		CHECK_EQ(fixture_count(&s, 1), 1000 - held);
 		CHECK_FAILS(peal_executor_wait(s.e, 0), PEAL_ETIMEDOUT,
-			    "have tasks: 0 (1)");
+			    "with tasks: 0 (1)");
 		fixture_gate(&s, 1);
 		CHECK_OK(peal_executor_wait(s.e, MAX_WAIT));
 		fixture_visited(&s);

@@ -110,7 +110,7 @@ PEAL_TEST(running_job_can_be_cancelled)
 		start_waiting(sharing);
 		CHECK_EQ(peal_executor_start(s.e, &s.job), PEAL_EBUSY);
 		CHECK_FAILS(peal_executor_wait(s.e, 5 * MS), PEAL_ETIMEDOUT,
-			    "devices that have tasks: 1 (");
+			    "devices with tasks: 1 (");
 		CHECK_EQ(peal_memory_free(s.rt, PEAL_HOST_MEMORY, s.visits[0]),
 			 PEAL_EBUSY);
 		CHECK_OK(peal_executor_cancel(s.e));
@@ -168,7 +168,7 @@ PEAL_TEST(timed_out_run_once_stops_its_kernels)
 	CHECK_EQ(peal_executor_run_once(s.rt, s.devices, 2, &peal_program_tasks,
 					&o, &s.job, 5 * MS),
 		 PEAL_ETIMEDOUT);
-	says("have tasks: ");
+	says("with tasks: ");
 	CHECK_OK(peal_runtime_info(s.rt, &info));
 	CHECK_EQ(info.n_executors, 1);
 	CHECK_EQ(info.n_kernels, 2);
@@ -279,7 +279,7 @@ PEAL_TEST(static_part_of_ended_device_is_reassigned)
 	EVENTUALLY(peal_executor_wait(s.e, MS) == PEAL_ETIMEDOUT &&
 		   !s.e->devices[0].in_flight && !s.e->devices[1].in_flight);
 	CHECK_FAILS(peal_executor_wait(s.e, 0), PEAL_ETIMEDOUT,
-		    "devices that have tasks: 0 (");
+		    "devices with tasks: 0 (");
 	CHECK_OK(peal_kernel_stop(s.e->devices[2].kernel, MAX_WAIT));
 	CHECK_OK(peal_executor_wait(s.e, MAX_WAIT));
 	fixture_visited(&s);
@@ -406,9 +406,9 @@ PEAL_TEST(invalid_jobs_are_refused)
 	memcpy(arguments, s.argument, sizeof(arguments));
 	j = s.job, j.arguments = arguments;
 	arguments[1].bytes = 4;
-	REFUSED(PEAL_EINVAL, "argument 1 has either");
+	REFUSED(PEAL_EINVAL, "argument 1: exactly one");
 	arguments[1].bytes = arguments[1].element_bytes = 0;
-	REFUSED(PEAL_EINVAL, "argument 1 has either");
+	REFUSED(PEAL_EINVAL, "argument 1: exactly one");
 	arguments[1].element_bytes = 1ULL << 32;
 	REFUSED(PEAL_EINVAL, "element_bytes is 4294967296");
 	arguments[1] = s.argument[1], arguments[0].address = NULL;
@@ -571,14 +571,14 @@ PEAL_TEST(unresponsive_worker_fails_the_first_job)
 	/* until the link of device 0 has no free slot */
 	for (n = 0;; n++) {
 		CHECK_EQ(peal_executor_start(s.e, &s.job), PEAL_EHUNG);
-		if (strstr(peal_last_error()->text, "has not taken"))
+		if (strstr(peal_last_error()->text, "has not accepted"))
 			break;
 		says("not answered");
 		CHECK(n < 100);
 		if (n > 4) /* the other device may be late */
 			s.rt->control_timeout_ms += 50;
 	}
-	says("device 0 has not taken");
+	says("device 0 has not accepted");
 	CHECK(n >= 4);
 	s.rt->control_timeout_ms = control_timeout_ms;
 	CHECK_OK(peal_kernel_resume(s.e->devices[1].kernel));

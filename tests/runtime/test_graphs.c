@@ -226,7 +226,7 @@ PEAL_TEST(edge_delays_only_its_successor)
 		expect(before, 1);
 		expect(before, 1);
 		CHECK_FAILS(peal_graph_wait(g, 20 * MS), PEAL_ETIMEDOUT,
-			    "graph 'graph' goes on, on devices 1, 0");
+			    ", on devices 1, 0");
 		CHECK_EQ(peal_receive(after, &none, 8, &r, 0), PEAL_EAGAIN);
 		CHECK_FAILS(peal_graph_start(g), PEAL_EBUSY, "peal_graph_wait");
 		CHECK_EQ(peal_graph_node_info(
@@ -298,8 +298,9 @@ PEAL_TEST(successors_of_failed_node_do_not_run)
 		CHECK_FAILS(peal_graph_run(g, MAX_WAIT), -1234,
 			    "node 0 of graph 'graph', handler 'visit' on "
 			    "device 1, has failed");
-		CHECK_CONTAINS(peal_last_error()->text,
-			       "2 nodes behind those that did were not done");
+		CHECK_CONTAINS(
+			peal_last_error()->text,
+			"2 nodes that depend on failed nodes were skipped");
 		CHECK_EQ(info_of(fails).state, PEAL_GRAPH_FAILED);
 		CHECK_EQ(info_of(behind).state, PEAL_GRAPH_SKIPPED);
 		CHECK_EQ(info_of(behind).result, -1234);
@@ -401,7 +402,7 @@ PEAL_TEST(aborted_task_breaks_the_graph)
 	gate(1);
 	fails = add_gated(0, PEAL_EABORTED);
 	CHECK_FAILS(peal_graph_run(g, MAX_WAIT), PEAL_EABORTED,
-		    "kernel on device 1 is being aborted");
+		    "kernel on device 1 is aborted");
 	CHECK_FAILS(peal_graph_wait(g, MAX_WAIT), PEAL_EABORTED, "is broken");
 	CHECK_EQ(peal_graph_node_info(g, fails, &info), PEAL_EABORTED);
 	close_graph();
@@ -455,7 +456,8 @@ PEAL_TEST(invalid_tasks_and_messages_are_refused)
 	} while (0)
 	REFUSED(rank = 2, PEAL_EINVAL, "rank is 2: the graph has 2 devices");
 	REFUSED(count = 0, PEAL_EINVAL, "count is 0");
-	REFUSED(pieces = 2, PEAL_EINVAL, "pieces is 2: there are 1 elements");
+	REFUSED(pieces = 2, PEAL_EINVAL,
+		"pieces is 2, more than the elements (1)");
 	REFUSED(pieces = 2000, PEAL_EINVAL, "pieces is 2000: at most 1024");
 	REFUSED(handler = NULL, PEAL_EINVAL, "handler is NULL");
 	REFUSED(handler = "nobody", PEAL_ENOENT, "has no handler 'nobody'");
@@ -465,7 +467,7 @@ PEAL_TEST(invalid_tasks_and_messages_are_refused)
 	REFUSED(parameter_bytes = 97, PEAL_EINVAL, "at most 96");
 	REFUSED(parameter_bytes = 9, PEAL_EINVAL, "parameters is NULL");
 	t.n_arguments = 1;
-	REFUSED(arguments = both, PEAL_EINVAL, "argument 0: either");
+	REFUSED(arguments = both, PEAL_EINVAL, "argument 0: exactly one");
 	REFUSED(arguments = nowhere, PEAL_EFAULT, "argument 0 on device 1");
 	m.to = peal_endpoint_address(e);
 	m.type = 65536;
@@ -516,7 +518,7 @@ PEAL_TEST(invalid_graphs_are_refused)
 	CHECK_OK(peal_graph_add_edge(g, 1, 2));
 	CHECK_OK(peal_graph_add_edge(g, 2, 1));
 	CHECK_FAILS(peal_graph_run(g, MAX_WAIT), PEAL_EINVAL,
-		    "node 1 waits for itself, by way of others");
+		    "node 1 depends on itself through other nodes");
 	CHECK_OK(peal_graph_destroy(g));
 	g = NULL;
 	close_graph();

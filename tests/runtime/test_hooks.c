@@ -463,7 +463,7 @@ PEAL_TEST(blocked_hooks_do_not_block_other_actors)
 	say(&h, first, HOOKS_COUNT);
 	/* the exit of actor 0 waits for a free slot for its message */
 	CHECK_TIMES_OUT(h.rt, peal_actor_retire(h.rt, actor[0]), PEAL_EAGAIN,
-			"wait for room");
+			"wait for space");
 	CHECK_EQ(info_of(&h).exits, 0);
 	harness_to(h.rt, h.teller, h.e, none);
 	for (i = 0; i < 65; i++) {

@@ -424,7 +424,7 @@ PEAL_TEST(dropped_request_fails_at_once)
 		CHECK_FAILS(peal_request_wait(r, request[oldest ? 0 : 2],
 					      &answer, sizeof(answer), &got,
 					      MAX_WAIT),
-			    PEAL_ENOSPC, "nobody handles the request");
+			    PEAL_ENOSPC, "no actor handles the request");
 		CHECK_EQ(got.error_reply, 1);
 		CHECK_EQ(answer, 7);
 		if (!oldest)
@@ -432,7 +432,7 @@ PEAL_TEST(dropped_request_fails_at_once)
 						    sizeof(answer), &answer,
 						    sizeof(answer), NULL,
 						    MAX_WAIT),
-				    PEAL_ENOSPC, "nobody handles");
+				    PEAL_ENOSPC, "no actor handles");
 		fixture_let_go(&s);
 		check_answer(r, request[1], 1);
 		check_answer(r, request[oldest ? 2 : 0], oldest ? 2 : 0);
@@ -465,7 +465,7 @@ PEAL_TEST(dropped_delegated_request_fails_at_once)
 		CHECK_FAILS(peal_request(r, limits_order_number, &on,
 					 sizeof(on), &answer, sizeof(answer),
 					 NULL, MAX_WAIT),
-			    PEAL_ENOSPC, "nobody handles");
+			    PEAL_ENOSPC, "no actor handles");
 		fixture_let_go(&s);
 		fixture_done(&s);
 		begin(r, s.actor, 9, &request);
@@ -639,13 +639,13 @@ PEAL_TEST(invalid_limits_are_refused)
 	o.mailbox.max_limits = 0;
 	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_limits, &o, &plain));
 	refuse(plain, 1, PEAL_OVERFLOW_FAIL, PEAL_ENOTSUP,
-	       "say mailbox.max_limits");
-	refuse(s.k, 1, 0, PEAL_EINVAL, "say what becomes");
-	refuse(s.k, 0, PEAL_OVERFLOW_FAIL, PEAL_EINVAL, "never full");
+	       "set mailbox.max_limits");
+	refuse(s.k, 1, 0, PEAL_EINVAL, "select the action");
+	refuse(s.k, 0, PEAL_OVERFLOW_FAIL, PEAL_EINVAL, "does not overflow");
 	refuse(s.k, 1, 4, PEAL_EINVAL, "enum peal_mailbox_overflow");
 	refuse(s.k, PEAL_LIMIT_MAX + 1, 1, PEAL_EINVAL, "at most 1048576");
 	CHECK_FAILS(peal_actor_mailbox(s.rt, s.teller[0], &m), PEAL_ENOTSUP,
-		    "has no limit, so nothing is counted");
+		    "has no limit, so its messages are not counted");
 	CHECK_FAILS(peal_actor_mailbox(s.rt, 4711, &m), PEAL_ENOENT,
 		    "no actor with the address");
 	CHECK_FAILS(peal_actor_mailbox(NULL, s.actor, &m), PEAL_EINVAL, "NULL");

@@ -139,7 +139,7 @@ PEAL_TEST(drain_names_the_unconnected_port)
 	EVENTUALLY(!peal_worker_info(k, 0, &info) && info.blocked_port == 0);
 	CHECK_EQ(info.blocked_actor, 0);
 	CHECK_FAILS(peal_kernel_drain(k, 100 * MS), PEAL_ETIMEDOUT,
-		    "actor 0, whose port 0 is not connected");
+		    "actor 0: its port 0 is not connected");
 	harness_to(rt, echo, e, o);
 	harness_receive(e, 1, 0, 1);
 	CHECK_OK(peal_runtime_shutdown(rt));

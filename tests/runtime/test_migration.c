@@ -342,7 +342,7 @@ PEAL_TEST(end_of_migrated_actor_frees_its_resources)
 		CHECK_OK(peal_name_set(h.rt, was[1], "mover"));
 		check_named(&h, "mover", was[2]);
 		CHECK_EQ(peal_actor_retire_many(h.rt, was, 2), PEAL_EINVAL);
-		CHECK_CONTAINS(peal_last_error()->text, "is there twice");
+		CHECK_CONTAINS(peal_last_error()->text, "is listed twice");
 		CHECK_OK(peal_actor_retire(h.rt, was[by]));
 		for (i = 0; i < 3; i++)
 			CHECK_EQ(peal_actor_retire(h.rt, was[i]), PEAL_ENOENT);
@@ -530,7 +530,7 @@ PEAL_TEST(refused_migration_leaves_actor_unchanged)
 	CHECK_OK(peal_link_destroy(link));
 	sharer = spawn(&h, "porter", 0, owner[0]);
 	expect_refused(&h, owner[0], 1, 0, PEAL_EBUSY, "shares the ports");
-	expect_refused(&h, sharer, 1, 0, PEAL_EINVAL, "name an actor of its");
+	expect_refused(&h, sharer, 1, 0, PEAL_EINVAL, "to an actor of its");
 	expect_refused(&h, sharer, 1, guest, PEAL_EINVAL, "of worker 0, not");
 	expect_refused(&h, sharer, 0, sharer, PEAL_EINVAL,
 		       "the one that moves");

@@ -219,7 +219,7 @@ PEAL_TEST(end_of_migrated_actor_frees_slots_in_all_kernels)
 		CHECK_OK(move_to(&s, was[2], 2, 0, 0));
 		was[4] = s.newest;
 		CHECK_EQ(peal_actor_retire_many(s.rt, was, 2), PEAL_EINVAL);
-		CHECK_CONTAINS(peal_last_error()->text, "is there twice");
+		CHECK_CONTAINS(peal_last_error()->text, "is listed twice");
 		CHECK_OK(peal_actor_retire(s.rt, was[by]));
 		for (i = 0; i < 5; i++)
 			CHECK_EQ(peal_actor_retire(s.rt, was[i]), PEAL_ENOENT);
@@ -312,7 +312,7 @@ PEAL_TEST(refused_kernel_migration_changes_nothing)
 	expect_refused(&s, s.guest, WORKERS, 0, PEAL_ENOENT, "no worker 2");
 	owner = spawn(s.k[0], "porter", 0);
 	sharer = spawn_with(s.k[0], "porter", 0, owner, NULL);
-	expect_refused(&s, sharer, 0, 0, PEAL_EINVAL, "name an actor of its");
+	expect_refused(&s, sharer, 0, 0, PEAL_EINVAL, "to an actor of its");
 	expect_refused(&s, sharer, 0, owner, PEAL_ENOENT, "`share_ports_with`");
 	expect_refused(&s, owner, 0, 0, PEAL_EBUSY, "shares the ports");
 	CHECK_OK(peal_supervisor_create(s.k[0], &v, &supervisor));

@@ -228,7 +228,7 @@ PEAL_TEST(messages_to_exhausted_supervisor_are_dead)
 	send_type(&w, FIRST, GUEST_FAIL);
 	EVENTUALLY(of(w.s[0]).exhausted);
 	CHECK_EQ(move_to(&w, FIRST, 1, w.s[1]), PEAL_ESTOPPED);
-	CHECK_CONTAINS(peal_last_error()->text, "has failed, and is over");
+	CHECK_CONTAINS(peal_last_error()->text, "has failed and ended");
 	CHECK_EQ(of(w.s[0]).members, 1);
 	CHECK_EQ(of(w.s[1]).members, 2);
 	close_fixture(&w);
@@ -255,7 +255,7 @@ PEAL_TEST(supervisor_of_other_kernel_is_refused)
 	o.supervisor = w.s[1];
 	o.kernel = w.k[1];
 	CHECK_EQ(peal_actor_migrate(w.rt, alone, &o, NULL), PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "what it began with");
+	CHECK_CONTAINS(peal_last_error()->text, "initial state was not kept");
 	/* the refused calls have left nothing behind */
 	CHECK_EQ(of(w.s[1]).members, 1);
 	CHECK_OK(peal_actor_retire(w.rt, alone));

@@ -43,7 +43,7 @@ static void check_free(struct peal_runtime *rt, const char *name)
 	uint64_t found = 7;
 
 	CHECK_FAILS(peal_name_find(rt, name, &found), PEAL_ENOENT,
-		    "nobody has the name");
+		    "no address has this name");
 	CHECK_CONTAINS(peal_last_error()->text, name);
 	CHECK_EQ(found, 7);
 }
@@ -158,7 +158,7 @@ PEAL_TEST(invalid_and_taken_names_are_refused)
 	CHECK_FAILS(peal_name_set(rt, other, "one"), PEAL_EEXIST,
 		    "has the name 'one'");
 	CHECK_FAILS(peal_name_set(rt, one, "two"), PEAL_EEXIST,
-		    "has the name 'one': peal_name_clear first");
+		    "has the name 'one'; call peal_name_clear first");
 	CHECK_FAILS(peal_name_set(rt, 0, "two"), PEAL_ENOENT, "0");
 	CHECK_FAILS(peal_name_set(rt, peal_dead_letter_address(k), "two"),
 		    PEAL_ENOENT, "no actor");
@@ -172,7 +172,7 @@ PEAL_TEST(invalid_and_taken_names_are_refused)
 	CHECK_EQ(peal_actor_spawn(k, "tally", &o, &both[0]), PEAL_EINVAL);
 	o.name = "both";
 	CHECK_FAILS(peal_actor_spawn_many(k, "tally", &o, 2, both), PEAL_EINVAL,
-		    "one name, 'both', for 2 actors");
+		    "name 'both' is for one actor, not for 2");
 	CHECK_EQ(both[0], 0);
 	EVENTUALLY(tallies_info(k).actors == 2);
 	check_named(rt, one, "one");

@@ -482,7 +482,8 @@ PEAL_TEST(invalid_scatter_and_gather_are_refused)
 	CHECK_OK(peal_partition_block(UINT64_MAX, PARTS, &q));
 	CHECK_FAILS(peal_scatter(s.rt, &n), PEAL_EINVAL, "of 4 bytes");
 	q.parts = 0;
-	CHECK_FAILS(peal_scatter(s.rt, &n), PEAL_EINVAL, "none that a call");
+	CHECK_FAILS(peal_scatter(s.rt, &n), PEAL_EINVAL,
+		    "not created by a call");
 	/*
 	 * the host packs short blocks, and must check the address of the whole,
 	 * too

@@ -631,7 +631,8 @@ PEAL_TEST(invalid_pipelines_are_refused_without_leak)
 	REFUSED_WITH(stage[1].device, 2, PEAL_ENODEV, "stage 1");
 	REFUSED_WITH(stage[0].device, -1, PEAL_ENODEV, "stage 0");
 	REFUSED_WITH(stage[1].init_bytes, 4096, PEAL_EINVAL, "4096 bytes");
-	REFUSED_WITH(stage[1].size, 8, PEAL_EINVAL, "stage 1 says a size of 8");
+	REFUSED_WITH(stage[1].size, 8, PEAL_EINVAL,
+		     "stage 1 has a struct of 8");
 	REFUSED_WITH(stage[1].lanes, 1u << 20, PEAL_EINVAL, "stage 1");
 	REFUSED_WITH(stage[0].require, PEAL_ROUTE_PEER, PEAL_EINVAL, "stage 0");
 	REFUSED_WITH(stage[1].require, PEAL_ROUTE_LOCAL, PEAL_ENOPEER,
@@ -647,7 +648,7 @@ PEAL_TEST(invalid_pipelines_are_refused_without_leak)
 	s.options.workers = 2;
 	refused(&s, 2, PEAL_EINVAL, "more than one message");
 	s.options.skip_failed = 1;
-	refused(&s, 2, PEAL_EINVAL, "the wrong turns");
+	refused(&s, 2, PEAL_EINVAL, "lose the order");
 	CHECK_OK(peal_memory_free(s.rt, PEAL_HOST_MEMORY, s.word));
 	CHECK_OK(peal_runtime_close(s.rt));
 }

@@ -671,7 +671,7 @@ PEAL_TEST(invalid_priority_options_are_refused)
 	CHECK_EQ(peal_connect(s.rt, harness_spawn(s.k, "relate", 0), 0,
 			      peal_endpoint_address(s.e), &o, NULL),
 		 PEAL_EINVAL);
-	CHECK(strstr(peal_last_error()->text, "endpoint, which takes"));
+	CHECK(strstr(peal_last_error()->text, "endpoint has no priorities"));
 	CHECK_EQ(harness_info(link_to(s.note, 0, &port)).priority,
 		 PEAL_PRIORITY_NORMAL);
 	CHECK_EQ(harness_info(link_to(s.note, 1, &port)).priority,

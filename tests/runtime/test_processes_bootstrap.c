@@ -127,14 +127,14 @@ PEAL_TEST(invalid_arguments_are_named)
 		    "65 processes (by options): there may be 1 to 64");
 	o.ranks = o.rank = 2;
 	CHECK_FAILS(peal_process_group_join(rt, &o, &set), PEAL_EINVAL,
-		    "rank 2 (by options): of 2 processes it must be less");
+		    "rank 2 (by options) is not below");
 	o.rank = 0;
 	CHECK_FAILS(peal_process_group_join(rt, &o, &set), PEAL_EINVAL,
 		    "no rendezvous file");
 	o.size = 3;
 	CHECK_FAILS(peal_process_group_join(rt, &o, &set), PEAL_EINVAL, "size");
 	CHECK_FAILS(peal_process_group_join(rt, NULL, &set), PEAL_EINVAL,
-		    "nothing says which process this is");
+		    "rank and number of processes are unknown");
 	CHECK(!set);
 	CHECK_OK(peal_process_group_leave(NULL, 0));
 	CHECK_FAILS(peal_process_group_info(NULL, &info), PEAL_EINVAL, "NULL");
@@ -208,7 +208,7 @@ PEAL_TEST(invalid_launcher_variables_are_named)
 		    "PMI_SIZE is 'two'");
 	setenv("PMI_SIZE", "2", 1);
 	CHECK_FAILS(peal_process_group_join(rt, NULL, &set), PEAL_EINVAL,
-		    "nothing names the job");
+		    "no variable names the job");
 	/* these take precedence */
 	setenv("PEAL_RANK", "1", 1);
 	CHECK_FAILS(peal_process_group_join(rt, NULL, &set), PEAL_EINVAL,
@@ -301,14 +301,14 @@ PEAL_TEST(malformed_rendezvous_files_are_named)
 		const char *text, *part;
 	} bad[] = {
 		{ "", "it is empty" },
-		{ "hello\n", "it does not begin a rendezvous" },
+		{ "hello\n", "no first line of a rendezvous" },
 		{ "peal-rendezvous 1 " ID " ranks 2 uid 0", "it has no end" },
 		{ "peal-rendezvous 2 " ID " ranks 2 uid 0\n", "of version 2" },
 		{ "peal-rendezvous 1 abc ranks 2 uid 0\n", "id, ranks or uid" },
 		{ "peal-rendezvous 1 " ID " ranks 2 uid 0 more\n",
 		  "id, ranks or uid" },
 		{ "peal-rendezvous 1 " ID " ranks 3 uid 0\n",
-		  "is for 3 processes and this one was told that there are 2" },
+		  "is for 3 processes, but this process was started with 2" },
 		{ "peal-rendezvous 1 " ID " ranks 2 uid 0\n",
 		  "rank 0 is missing" },
 		{ "peal-rendezvous 1 " ID
@@ -327,7 +327,7 @@ PEAL_TEST(malformed_rendezvous_files_are_named)
 		  " ranks 2 uid 0\nrank 0 pid 1 start 1 "
 		  "socket @peal-" ID "-0\nrank 0 pid 1 start 1 socket @peal-" ID
 		  "-0\n",
-		  "a rank that is there twice" },
+		  "a rank is listed twice" },
 	};
 	struct procs c;
 	size_t i;
@@ -402,7 +402,7 @@ PEAL_TEST(missing_ranks_are_named_and_file_is_removed)
 
 	procs_prepare(&c, 4);
 	REFUSED(&c, 2, 4, 50 * MS, PEAL_ETIMEDOUT,
-		"rank 2 of 4 waited in vain for the rendezvous file");
+		"rank 2 of 4: the rendezvous file");
 	REFUSED(&c, 0, 4, 50 * MS, PEAL_ETIMEDOUT,
 		"1 of 4 processes have come");
 	CHECK_CONTAINS(peal_last_error()->text, "rank 1, 2, 3 is missing");
@@ -425,7 +425,7 @@ PEAL_TEST(early_death_of_rank_0_leaves_a_stale_file)
 	rt = harness_open(1, "");
 	EVENTUALLY(is_there(&c));
 	REFUSED(&c, 0, 3, SECOND, PEAL_EEXIST,
-		"is of another run that goes on: its rank 0 is pid");
+		"is of another active run: its rank 0 is pid");
 	REFUSED(&c, 1, 4, SECOND, PEAL_EPROTO, "is for 3 processes");
 	kill(c.pid[0], SIGKILL);
 	procs_await(&c, 0);

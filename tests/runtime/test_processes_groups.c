@@ -288,9 +288,9 @@ static void differ(int rank_)
 		}
 		c = ask(&a);
 		CHECK_FAILS(peal_collective_run(s.g, &c, MAX_WAIT), PEAL_EINVAL,
-			    rank == i % 3 ? "of group 'all' is called for: "
+			    rank == i % 3 ? "of group 'all' differs: "
 					    "all-reduce, sum 100 i64" :
-					    "of group 'all' is called for: ");
+					    "of group 'all' differs: ");
 		if (i == 5)
 			CHECK_CONTAINS(peal_last_error()->text, "broadcast");
 		fixture_check(&s, sum);
@@ -316,8 +316,8 @@ static void differ_from_the_first(int rank_)
 	CHECK_FAILS(peal_comm_create_group(set, "a", NULL, 0, 0, &o, MAX_WAIT,
 					   &g),
 		    PEAL_EINVAL,
-		    rank ? "slices of 128 bytes; this one, rank 1, for" :
-			   "slices of 64 bytes; this one, rank 0, for");
+		    rank ? "slices of 128 bytes; this one, rank 1, calls" :
+			   "slices of 64 bytes; this one, rank 0, calls");
 	procs_meet(2);
 	/* each rank takes itself for the first member */
 	CHECK(peal_comm_create_group(set, "b", rank ? back : there, 2, 0, NULL,
@@ -377,9 +377,9 @@ static void bad(int rank_)
 	s.rt = harness_open(1, "");
 	set = procs_enter(s.rt);
 	if (rank == 0) {
-		refuse(3, twice, "a", 0, PEAL_EINVAL, "rank 0 is there twice");
+		refuse(3, twice, "a", 0, PEAL_EINVAL, "rank 0 is listed twice");
 		refuse(1, others, "a", 0, PEAL_EINVAL,
-		       "rank 0, the caller, is not among them");
+		       "rank 0, the caller, is not in the list");
 		refuse(2, none, "a", 0, PEAL_ENOENT, "no rank 2");
 		refuse(0, none, "a", 0, PEAL_EINVAL, "has 1 to 16");
 		refuse(2, us, "", 0, PEAL_EINVAL, "1 to 39 bytes");
@@ -472,7 +472,7 @@ static void go(int rank_)
 		CHECK_OK(peal_collective_start(s.g, &c));
 	else /* rank 1 tells this rank, or the other remaining rank does */
 		CHECK_FAILS(peal_collective_run(s.g, &c, MAX_WAIT),
-			    PEAL_EABORTED, ") has left in the middle");
+			    PEAL_EABORTED, ") has aborted");
 	if (rank != 1)
 		CHECK_CONTAINS(peal_last_error()->text, "rank 1 (pid ");
 	leave();

@@ -309,7 +309,7 @@ static void memory(int rank)
 			      result == PEAL_EPROTO);
 			if (result == PEAL_EPROTO)
 				CHECK_CONTAINS(peal_last_error()->text,
-					       "broke the protocol");
+					       "violated the protocol");
 		}
 		CHECK_OK(peal_link_info(link_that(rt, 1), &info));
 		CHECK_OK(peal_link_info(link_that(rt, 0), &info));
@@ -354,7 +354,7 @@ static void credit(int rank)
 		procs_meet(0);
 		procs_meet(1);
 		CHECK_FAILS(peal_send(e, 0, 0, &m, sizeof(m), MAX_WAIT),
-			    PEAL_EPROTO, "broke the protocol");
+			    PEAL_EPROTO, "violated the protocol");
 	}
 	procs_meet(2);
 	CHECK_OK(peal_process_group_leave(set, MAX_WAIT));
@@ -384,7 +384,7 @@ static void slot(int rank)
 					     peal_endpoint_address(e)));
 		procs_meet(0);
 		CHECK_FAILS(peal_receive(e, &m, sizeof(m), &r, MAX_WAIT),
-			    PEAL_EPROTO, "broke the protocol");
+			    PEAL_EPROTO, "violated the protocol");
 		CHECK_EQ(harness_info(link_that(rt, 0)).error, PEAL_EPROTO);
 		procs_meet(1);
 	} else {
@@ -482,8 +482,8 @@ static void asks(int rank)
 					     "other sizes",
 					     "other sizes",
 					     "other sizes",
-					     "accepts without memory",
-					     "by a window that there is not",
+					     "accepts a link without memory",
+					     "by an unknown window",
 					     "???" };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_process_group *set = procs_enter(rt);

@@ -180,7 +180,7 @@ static void one_end_is_left(int rank)
 		if (have_windows())
 			CHECK_CONTAINS(
 				harness_info(other).route_reason,
-				"no room in the window of rank 1's device 1");
+				"the window of rank 1 for device 1 is full");
 		CHECK_OK(peal_link_destroy(first));
 		/* the other process learns of this a little later */
 		for (tries = 0; tries < 40 && have_windows(); tries++) {
@@ -333,7 +333,7 @@ PEAL_TEST(link_without_window_is_staged_with_reason)
 	why_not = "has no window (PEAL_PROCESS_MEMORY is 0)";
 	PROCS(2, without);
 	memory = "2M"; /* the ring needs 4 MiB */
-	why_not = "no room in the window of rank 1's device 1";
+	why_not = "the window of rank 1 for device 1 is full";
 	PROCS(2, without);
 	memory = NULL;
 	why_not = "do not see each other's windows";
@@ -348,7 +348,8 @@ PEAL_TEST(link_without_window_is_staged_with_reason)
 	PROCS(2, without);
 	unsetenv("PEAL_PROBE");
 	kernel_before = 1;
-	why_not = "has no window (a kernel ran when its process joined)";
+	why_not =
+		"has no window (a kernel was running when its process joined)";
 	PROCS(2, without);
 	kernel_before = 0;
 }
@@ -622,12 +623,12 @@ static void gets_invalid_windows(int rank)
 		int error;
 		const char *text;
 	} due[] = {
-		{ PEAL_EPROTO, "sent a window that is none" },
-		{ PEAL_EPROTO, "sent a window that is none" },
-		{ PEAL_EPROTO, "sent a window that is none" },
+		{ PEAL_EPROTO, "sent an invalid window" },
+		{ PEAL_EPROTO, "sent an invalid window" },
+		{ PEAL_EPROTO, "sent an invalid window" },
 		{ PEAL_EPROTO, "sent a window twice" },
 		{ PEAL_EPROTO, "sent a record of a wrong length" },
-		{ PEAL_EDIED, "has ended before all had met" },
+		{ PEAL_EDIED, "has ended before all ranks had connected" },
 		{ PEAL_ETIMEDOUT, "does not send its windows in time" },
 	};
 	struct peal_process_group_options o = {

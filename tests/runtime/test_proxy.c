@@ -396,7 +396,7 @@ PEAL_TEST(invalid_proxies_are_refused)
 	expect_refused(&s, 0, lone, 0, PEAL_ENOTSUP, "too few for");
 	CHECK_OK(peal_kernel_stop(tight, MAX_WAIT));
 	CHECK_OK(peal_actor_spawn_many(s.k[0], "guest", NULL, ACTORS, actors));
-	expect_refused(&s, 0, guest, 0, PEAL_ENOSPC, "a proxy takes one");
+	expect_refused(&s, 0, guest, 0, PEAL_ENOSPC, "a proxy needs one");
 	CHECK_OK(peal_actor_retire(s.rt, actors[5]));
 	for (i = 0; i < 3; i++) {
 		CHECK_OK(peal_proxy_create(s.k[0], guest, NULL, &proxy));
@@ -415,7 +415,7 @@ PEAL_TEST(worker_without_free_port_is_named)
 	guest[0] = spawn(s.k[1], "guest", 0);
 	for (i = 0; i < 4; i++) /* takes all ports of worker 0 */
 		spawn(s.k[0], "porter", 0);
-	expect_refused(&s, 0, guest[0], 0, PEAL_ENOSPC, "max_ports are used");
+	expect_refused(&s, 0, guest[0], 0, PEAL_ENOSPC, "all ports are in use");
 	CHECK_OK(peal_proxy_create(
 		s.k[0], guest[0],
 		&(struct peal_proxy_options){ sizeof(struct peal_proxy_options),

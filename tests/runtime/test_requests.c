@@ -189,7 +189,7 @@ PEAL_TEST(started_requests_complete_in_any_order)
 		CHECK_OK(begin(&s, ASK_TWICE, i, MAX_WAIT, &out[i]));
 	CHECK_EQ(begin(&s, ASK_TWICE, 99, 0, &more), PEAL_EAGAIN);
 	CHECK_FAILS(begin(&s, ASK_TWICE, 99, SOON, &more), PEAL_ETIMEDOUT,
-		    "8 requests of 'asker' are out");
+		    "8 requests of 'asker' are in flight");
 	CHECK_EQ(counts(&s).in_flight, OUT);
 	for (i = OUT; i-- > 0;) {
 		CHECK_OK(peal_request_wait(s.r, out[i], &told, sizeof(told),
@@ -433,13 +433,13 @@ PEAL_TEST(server_end_wakes_waiting_callers)
 	CHECK_OK(begin(&s, ASK_NOTHING, 1, MAX_WAIT, &out));
 	CHECK(!pthread_create(&thread, NULL, stop_soon, &s));
 	CHECK_FAILS(request(&s, ASK_NOTHING, 2, 0, &told, MAX_WAIT),
-		    PEAL_ESTOPPED, "nobody is left who could reply");
+		    PEAL_ESTOPPED, "no sender of replies is left");
 	CHECK(!pthread_join(thread, NULL));
 	CHECK_FAILS(peal_request_wait(s.r, out, &told, sizeof(told), NULL,
 				      MAX_WAIT),
-		    PEAL_ESTOPPED, "nobody is left");
+		    PEAL_ESTOPPED, "no sender of replies");
 	CHECK_FAILS(request(&s, ASK_TWICE, 3, 0, &told, MAX_WAIT),
-		    PEAL_ESTOPPED, "who is asked has ended");
+		    PEAL_ESTOPPED, "the receiver has ended");
 	CHECK_EQ(counts(&s).cancelled, 2);
 	CHECK_EQ(counts(&s).asked, 2);
 	close_fixture(&s);
@@ -467,7 +467,7 @@ PEAL_TEST(request_fails_after_reply_stream_ended)
 	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
 	CHECK_FAILS(peal_request(other, ask_number, NULL, 0, &told,
 				 sizeof(told), NULL, MAX_WAIT),
-		    PEAL_ESTOPPED, "nobody is left who could reply");
+		    PEAL_ESTOPPED, "no sender of replies is left");
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
@@ -539,9 +539,9 @@ PEAL_TEST(full_request_link_is_reported)
 	}
 	CHECK_EQ(begin(&s, ASK_TWICE, i, 0, &out), PEAL_EAGAIN);
 	CHECK_FAILS(begin(&s, ASK_TWICE, i, SOON, &out), PEAL_ETIMEDOUT,
-		    "the link to who is asked is full");
+		    "the link to the receiver is full");
 	CHECK_FAILS(request(&s, ASK_TWICE, i, 0, &told, 0), PEAL_ETIMEDOUT,
-		    "no room");
+		    "no free request");
 	CHECK_EQ(counts(&s).asked, OUT);
 	CHECK_OK(peal_kernel_resume(s.k));
 	is_answered(&s, i);

@@ -365,8 +365,8 @@ PEAL_TEST(oversized_spawn_options_are_refused)
 	struct peal_kernel_options states = { .spawn.state_bytes = 8 };
 
 	refused(rt, rooms, "spawn.max_actors");
-	refused(rt, all, "come to 17825792 actors");
-	refused(rt, states, "no spawn.max_actors");
+	refused(rt, all, "are 17825792 actors");
+	refused(rt, states, "spawn.max_actors is 0");
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 

@@ -176,7 +176,7 @@ PEAL_TEST(host_that_does_not_receive_is_a_cause)
 	CHECK_CONTAINS(cause[0].text, "does not receive at 'endpoint'; ");
 	/* a drain that times out names this cause, too */
 	CHECK_FAILS(peal_kernel_drain(k, 30 * MS), PEAL_ETIMEDOUT,
-		    "whose port 0 has no room: the host does not receive");
+		    "its port 0 is full: the host does not receive");
 	harness_receive(e, 1, 0, 2);
 	EVENTUALLY(stuck(rt) >= 1 && cause[0].cause == PEAL_STALL_RECEIVE &&
 		   cause[0].held == n - 2);
@@ -197,11 +197,12 @@ PEAL_TEST(unconnected_port_is_named)
 	harness_send(e, 0, 1, 0, 3);
 	STUCK(rt, PEAL_STALL_PORT, 3);
 	CHECK_EQ(cause[0].address, echo);
-	CHECK_CONTAINS(cause[0].text, "actor 0, whose port 0 has no link");
+	CHECK_CONTAINS(cause[0].text,
+		       "actor 0: port 0 of the actor has no link");
 	CHECK_OK(peal_name_set(rt, echo, "nymph"));
 	CHECK_EQ(stalled_for(rt, 0), 1);
 	CHECK(cause[0].without_progress_ns >= 100 * MS);
-	CHECK_CONTAINS(cause[0].text, "actor 0 'nymph', whose port 0");
+	CHECK_CONTAINS(cause[0].text, "actor 0 'nymph': port 0");
 	harness_to(rt, echo, e, four);
 	harness_receive(e, 1, 0, 3);
 	EVENTUALLY(stuck(rt) == 0);
@@ -224,7 +225,7 @@ PEAL_TEST(cycle_is_reported_as_one_cause)
 	FILL(rt, e, n, PEAL_STALL_CYCLE, n);
 	CHECK_EQ(cause[0].n_links, 3);
 	CHECK_CONTAINS(cause[0].text,
-		       "wait for room in a circle: worker 0 of ");
+		       "wait for space in a circle: worker 0 of ");
 	CHECK_CONTAINS(cause[0].text, " for worker 0 of ");
 	CHECK_CONTAINS(cause[0].text, "of 'a'");
 	CHECK_CONTAINS(cause[0].text, "of 'b'");
@@ -322,8 +323,9 @@ PEAL_TEST(pool_without_members_is_a_cause)
 	FILL(rt, e, n, PEAL_STALL_MAILBOX, queued(link));
 	CHECK(n >= 8 + 4);
 	CHECK(queued(link) > 0);
-	CHECK_CONTAINS(cause[0].text, "of kernel 'lazy' on device 0 waits for "
-				      "room in mailboxes or pools");
+	CHECK_CONTAINS(cause[0].text,
+		       "of kernel 'lazy' on device 0 waits for space in "
+		       "mailboxes or pools");
 	end(rt);
 }
 
@@ -599,7 +601,7 @@ PEAL_TEST(process_reports_stalls_of_all_its_runtimes)
 		end(other);
 	}
 	CHECK_FAILS(peal_stall_report_pid(pid, 0, NULL, 0), PEAL_ENOENT,
-		    "can be asked: it has none");
+		    "can be queried; it has none");
 }
 
 static void *ask_always(void *argument)

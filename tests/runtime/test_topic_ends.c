@@ -214,7 +214,7 @@ PEAL_TEST(next_publisher_waits_for_all_to_reach_the_end)
 	again = harness_spawn(next, "echo", 0);
 	harness_from(rt, e, 1, again, link);
 	CHECK_FAILS(peal_publish(rt, again, 0, topic), PEAL_EBUSY,
-		    "actor 0 of kernel 'relay' has not come to the end");
+		    "actor 0 of kernel 'relay' has not read all");
 	CHECK_OK(peal_kernel_resume(kernel[1]));
 	CHECK_OK(peal_kernel_wait(kernel[1], MAX_WAIT));
 	topic_delivered(rt, topic, to[1], 5);

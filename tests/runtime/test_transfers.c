@@ -294,7 +294,7 @@ PEAL_TEST(running_copy_has_no_result_and_holds_its_buffers)
 		seen = peal_copy_result(behind, &result) == PEAL_EAGAIN;
 		if (!seen)
 			continue;
-		CHECK_CONTAINS(peal_last_error()->text, "goes on");
+		CHECK_CONTAINS(peal_last_error()->text, "in progress");
 		gone = !peal_buffer_destroy(c);
 		if (gone)
 			CHECK_OK(peal_copy_wait(behind, 0));
@@ -471,7 +471,7 @@ PEAL_TEST(invalid_arguments_are_named_without_copying)
 	o = good;
 	o.routes = PEAL_ROUTE_PEER | PEAL_ROUTE_LOCAL;
 	CHECK_FAILS(peal_transfer_run(rt, t, 1, &o, NULL), PEAL_ENOPEER,
-		    "device 0 -> device 1 (-1: host): its route is staged");
+		    "device 0 -> device 1 (-1: host): route staged");
 	CHECK_OK(peal_transfer_start(rt, t, 1, &o, &copy));
 	CHECK_EQ(peal_copy_wait(copy, MAX_WAIT), PEAL_ENOPEER);
 	peal_copy_destroy(copy);

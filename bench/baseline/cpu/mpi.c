@@ -143,7 +143,7 @@ int main(int argc, char **argv)
 		board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
 			     MAP_SHARED, file, 0);
 	if (board == MAP_FAILED || ranks > PEALI_MPI_RANKS) {
-		fprintf(stderr, "mpi: no board, or too many ranks\n");
+		fprintf(stderr, "mpi: no shared memory, or too many ranks");
 		MPI_Abort(MPI_COMM_WORLD, 1);
 		return 1;
 	}

@@ -59,8 +59,8 @@ void peali_gpu_clusters_find(struct peali_gpu *gpu, int device,
 		p->cluster_bytes = (uint32_t)most;
 	else
 		peali_log(1,
-			  "%s device %d: program '%s' goes without clusters: "
-			  "%s or %s says %s",
+			  "%s device %d: program '%s' runs without clusters: "
+			  "%s or %s reports %s",
 			  driver->vendor->name, device, p->program->name,
 			  PEALI_GPU_SYMBOL(gpu, function_attribute),
 			  PEALI_GPU_SYMBOL(gpu, function_set),
@@ -73,14 +73,14 @@ int peali_gpu_clusters_check(struct peali_gpu *gpu, int device,
 	if (!p->cluster_bytes)
 		return peali_fail(PEAL_ENOTSUP, "max_clustered",
 				  "%s device %d has no clusters, or program "
-				  "'%s' no code for them",
+				  "'%s' has no code for them",
 				  gpu->driver.vendor->name, device,
 				  p->program->name);
 	if (bytes > p->cluster_bytes)
 		return peali_fail(PEAL_ENOSPC, "max_clustered",
-				  "%u bytes of a cluster's memory for each "
-				  "worker of program '%s' on %s device %d: %u "
-				  "is the most; set cluster.bytes",
+				  "%u bytes of cluster memory for each "
+				  "worker of program '%s' on %s device %d: "
+				  "%u is the most; set cluster.bytes",
 				  bytes, p->program->name,
 				  gpu->driver.vendor->name, device,
 				  p->cluster_bytes);

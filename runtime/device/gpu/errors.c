@@ -83,7 +83,7 @@ int peali_gpu_fail(struct peali_gpu *gpu, int device, int error,
 		snprintf(where, sizeof(where),
 			 "%s device %d: ", gpu->driver.vendor->name, device);
 	return peali_fail_driver(meaning->code, error, call,
-				 "%s%s: %s says %s%s%s", where, what, symbol,
+				 "%s%s: %s reports %s%s%s", where, what, symbol,
 				 peali_gpu_error_name(&gpu->driver, error),
 				 *meaning->hint ? "; " : "", meaning->hint);
 }

@@ -119,7 +119,7 @@ static int map_heap(struct peali_gpu *gpu, int device)
 		d->base = 0;
 		return peali_gpu_fail(gpu, device, error,
 				      PEALI_GPU_SYMBOL(gpu, map), CALL,
-				      "mapping its heap");
+				      "map the heap");
 	}
 	d->mapped = 1;
 	return 0;
@@ -168,7 +168,7 @@ static int give_access(struct peali_gpu *gpu, int owner)
 		if (gpu->device[i].ordinal == d->ordinal)
 			return peali_gpu_fail(gpu, owner, error,
 					      PEALI_GPU_SYMBOL(gpu, set_access),
-					      CALL, "access to its own heap");
+					      CALL, "access to the own heap");
 		refuse_access(gpu, i, owner, error);
 	}
 	return 0;
@@ -283,8 +283,8 @@ static int host_address(struct peali_gpu *gpu, void *host, uint64_t *out)
 		if (i && address != *out)
 			return peali_fail(PEAL_ENOTSUP, CALL,
 					  "%s: devices %d and %d see host "
-					  "memory at two addresses; leave one "
-					  "of them out",
+					  "memory at two addresses; exclude "
+					  "one of them",
 					  gpu->driver.vendor->name, i - 1, i);
 		*out = address;
 	}
@@ -362,7 +362,7 @@ int peali_gpu_adopt(struct peali_backend *backend, void *host, uint64_t bytes)
 	if (!gpu->driver.host_register || !gpu->driver.host_unregister)
 		return peali_fail(PEAL_ENOTSUP, CALL,
 				  "%s cannot use host memory of another "
-				  "backend: use the devices of one of them "
+				  "backend; use the devices of one backend "
 				  "(PEAL_BACKENDS)",
 				  gpu->driver.vendor->name);
 	r = peali_gpu_enter(gpu, 0, CALL, &before);
@@ -375,7 +375,7 @@ int peali_gpu_adopt(struct peali_backend *backend, void *host, uint64_t bytes)
 				      PEALI_GPU_SYMBOL(gpu, host_register),
 				      CALL,
 				      "host memory of another backend (use "
-				      "one of them, PEAL_BACKENDS)");
+				      "one backend, PEAL_BACKENDS)");
 	gpu->adopted = host;
 	gpu->adopted_bytes = bytes;
 	return host_address(gpu, host, &gpu->adopted_device);
@@ -400,7 +400,7 @@ int peali_gpu_clear(struct peali_gpu *gpu, int device, uint64_t address,
 	}
 	peali_gpu_leave(gpu, before);
 	return peali_gpu_fail(gpu, device, error, symbol, call,
-			      "clearing %llu MiB of it",
+			      "clear %llu MiB of the heap",
 			      (unsigned long long)bytes >> 20);
 }
 

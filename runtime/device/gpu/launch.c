@@ -52,8 +52,9 @@ static int check_desc(struct peali_gpu *gpu,
 	if (!desc->n_workers || !desc->lanes ||
 	    desc->lanes > gpu->device[desc->device].max_lanes)
 		return peali_fail(PEAL_EINVAL, "launch",
-				  "%u workers of %u lanes on %s device %d: at "
-				  "least one worker, and 1 to %u lanes",
+				  "%u workers of %u lanes on %s device %d; a "
+				  "launch has at least one worker, and 1 to "
+				  "%u lanes",
 				  desc->n_workers, desc->lanes,
 				  gpu->driver.vendor->name, desc->device,
 				  gpu->device[desc->device].max_lanes);
@@ -79,8 +80,8 @@ static int clusters_that_fit(struct peali_gpu *gpu, int device,
 	if (!error && *blocks)
 		return 0;
 	peali_fail(PEAL_ENOTSUP, "max_clustered",
-		   "%s device %d: no cluster of %u workers of %u lanes with %u "
-		   "bytes each: %s says %s",
+		   "%s device %d: no cluster of %u workers of %u lanes with "
+		   "%u bytes each: %s reports %s",
 		   gpu->driver.vendor->name, device, shape->cluster_workers,
 		   shape->lanes, shape->cluster_bytes,
 		   PEALI_GPU_SYMBOL(gpu, clusters_fit),
@@ -105,13 +106,13 @@ static int blocks_that_fit(struct peali_gpu *gpu, int device,
 	if (d->lost)
 		return peali_gpu_fail(gpu, device, d->lost, d->lost_by,
 				      "launch",
-				      "lost, by the end of an earlier kernel");
+				      "lost by the end of an earlier kernel");
 	r = peali_gpu_program(gpu, device, program, "max_workers", &p);
 	if (!r && p->max_lanes > 0 && lanes > (uint32_t)p->max_lanes)
 		r = peali_fail(PEAL_ENOSPC, "max_workers",
-			       "%u lanes a worker: the code of program '%s' "
-			       "takes so many registers that on %s device %d "
-			       "%d is the most",
+			       "%u lanes per worker are too many for program "
+			       "'%s': because of its registers, %s device %d "
+			       "allows %d",
 			       lanes, program->name, gpu->driver.vendor->name,
 			       device, p->max_lanes);
 	if (!r && shape->cluster_workers)
@@ -130,8 +131,8 @@ static int blocks_that_fit(struct peali_gpu *gpu, int device,
 	if (r < 0)
 		return r;
 	return peali_gpu_fail(gpu, device, error, symbol, "max_workers",
-			      "how many workers of %u lanes of program '%s' "
-			      "fit",
+			      "query how many workers of %u lanes of program "
+			      "'%s' fit",
 			      lanes, program->name);
 }
 
@@ -257,8 +258,8 @@ static int for_part(struct peali_launch *launch,
 	    peali_gpu_is_busy(gpu, device))
 		return error;
 	peali_log(1,
-		  "%s device %d: %s says %s for a part that is kept apart: its "
-		  "parts share the multiprocessors now",
+		  "%s device %d: %s reports %s for a reserved part; its "
+		  "parts now share the multiprocessors",
 		  gpu->driver.vendor->name, device, *symbol,
 		  peali_gpu_error_name(&gpu->driver, error));
 	return peali_gpu_share_units(gpu, device) ? error :
@@ -325,8 +326,8 @@ static int start(struct peali_launch *launch)
 	launch->stream = free_stream(d);
 	if (launch->stream < 0 || d->share + launch->share > 1 + 1e-6)
 		return peali_fail(PEAL_ENOSPC, "launch",
-				  "%s device %d: %u workers of %u lanes beside "
-				  "the kernels that are resident there: %u "
+				  "%s device %d: %u workers of %u lanes do "
+				  "not fit beside the resident kernels; %u "
 				  "fit, and %d kernels at a time",
 				  gpu->driver.vendor->name, desc->device,
 				  desc->n_workers, desc->lanes,
@@ -436,8 +437,8 @@ static int record(struct peali_launch *launch)
 
 	if (!gpu->driver.graph_launch)
 		return peali_fail(PEAL_ENOTSUP, "launch",
-				  "%s device %d: its driver has no graphs, "
-				  "which is how launches are recorded",
+				  "%s device %d: the driver has no graphs, "
+				  "which recorded launches need",
 				  vendor, device);
 	launch->stream = free_stream(&gpu->device[device]);
 	if (peali_gpu_is_busy(gpu, device) || launch->stream < 0)
@@ -455,8 +456,7 @@ static int record(struct peali_launch *launch)
 	peali_gpu_leave(gpu, before);
 	launch->done = 1;
 	return peali_gpu_fail(gpu, device, error, symbol, "launch",
-			      "to record %u workers of %u lanes of program "
-			      "'%s'",
+			      "record %u workers of %u lanes of program '%s'",
 			      launch->desc.n_workers, launch->desc.lanes,
 			      launch->desc.program->name);
 }
@@ -506,7 +506,7 @@ static void lose_device(struct peali_gpu *gpu, int device, int error,
 		gpu->device[i].lost = error;
 		gpu->device[i].lost_by = symbol;
 	}
-	peali_log(1, "%s device %d is lost: %s says %s",
+	peali_log(1, "%s device %d is lost: %s reports %s",
 		  gpu->driver.vendor->name, device, symbol,
 		  peali_gpu_error_name(&gpu->driver, error));
 }
@@ -626,7 +626,7 @@ static int need_monitor(struct peali_gpu *gpu)
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error)
 		return peali_fail_driver(PEAL_EDRIVER, error, "launch",
-					 "no thread to look after kernels: %s",
+					 "no thread to monitor kernels: %s",
 					 strerror(error));
 	gpu->has_monitor = 1;
 	return 0;
@@ -698,7 +698,7 @@ int peali_gpu_launch_again(struct peali_launch *launch)
 	else if (d->lost)
 		r = peali_gpu_fail(gpu, launch->desc.device, d->lost,
 				   d->lost_by, "launch_again",
-				   "lost, by the end of an earlier kernel");
+				   "lost by the end of an earlier kernel");
 	if (!r)
 		r = start(launch);
 	if (!r) {

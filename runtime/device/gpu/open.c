@@ -20,8 +20,8 @@ int peali_gpu_check(const struct peali_gpu *gpu, int device, const char *call)
 	if (device >= 0 && device < gpu->n_devices)
 		return 0;
 	return peali_fail(PEAL_ENODEV, call,
-			  "no device %d: the %s backend has %d, numbered from "
-			  "0",
+			  "no device %d; the %s backend has %d, numbered "
+			  "from 0",
 			  device, gpu->driver.vendor->name, gpu->n_devices);
 }
 
@@ -34,7 +34,7 @@ int peali_gpu_enter(struct peali_gpu *gpu, int device, const char *call,
 				      &symbol);
 
 	return peali_gpu_fail(gpu, device, error, symbol, call,
-			      "it cannot be used");
+			      "the device cannot be used");
 }
 
 void peali_gpu_leave(struct peali_gpu *gpu, void *before)
@@ -78,7 +78,7 @@ static int init_driver(struct peali_gpu_driver *driver, int *count_out,
 		error = driver->device_count(count_out);
 	}
 	if (error) {
-		snprintf(reason, reason_bytes, "%s: %s says %s (%d)%s",
+		snprintf(reason, reason_bytes, "%s: %s returns %s (%d)%s",
 			 driver->vendor->library, symbol,
 			 peali_gpu_error_name(driver, error), error,
 			 error == 34 ? ": the toolkit's stub, not a driver" :
@@ -127,9 +127,9 @@ static int claim(const struct peali_gpu_vendor *vendor)
 	pthread_mutex_unlock(&claim_lock);
 	if (r < 0)
 		return peali_fail(r, CALL,
-				  "another runtime of this process has the "
-				  "%s devices: use that one or close it, or "
-				  "leave them out here (PEAL_BACKENDS)",
+				  "another runtime of this process uses the "
+				  "%s devices; use or close that runtime, or "
+				  "exclude the devices (PEAL_BACKENDS)",
 				  vendor->name);
 	return 0;
 }
@@ -181,7 +181,7 @@ static int must_know(struct peali_gpu *gpu, int device, int which,
 	*out = (uint32_t)value;
 	if (!error && value < 1)
 		return peali_fail(PEAL_EDRIVER, CALL,
-				  "%s device %d: %s: %s says %d",
+				  "%s device %d: %s: %s returns %d",
 				  gpu->driver.vendor->name, device, what,
 				  PEALI_GPU_SYMBOL(gpu, device_attribute),
 				  value);
@@ -240,7 +240,7 @@ static int describe(struct peali_gpu *gpu, int device)
 	}
 	if (error)
 		return peali_gpu_fail(gpu, device, error, symbol, CALL,
-				      "what it is");
+				      "device properties");
 	if (d->parts > 1)
 		snprintf(d->name, sizeof(d->name), "%.31s (part %d of %d)",
 			 name, d->part, d->parts);
@@ -275,7 +275,7 @@ static int take(struct peali_gpu *gpu, int device)
 	error = gpu->driver.device_open(&gpu->driver, d->handle, &d->state,
 					&symbol);
 	return peali_gpu_fail(gpu, device, error, symbol, CALL,
-			      "it cannot be opened; leave it out with "
+			      "the device cannot be opened; exclude it with "
 			      "CUDA_VISIBLE_DEVICES or HIP_VISIBLE_DEVICES");
 }
 
@@ -381,7 +381,7 @@ static int open_streams(struct peali_gpu *gpu, int device)
 	peali_gpu_leave(gpu, before);
 	return peali_gpu_fail(gpu, device, error,
 			      PEALI_GPU_SYMBOL(gpu, stream_create), CALL,
-			      "its streams");
+			      "device streams");
 }
 
 /* ---- open and close ------------------------------------------------------ */
@@ -451,7 +451,7 @@ static int streams_of(const struct peali_gpu_vendor *vendor, int parts)
 	if (streams < 1)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "a %s device has %d hardware queues, %d of "
-				  "them for kernels: PEAL_GPU_SPLIT=%d takes "
+				  "them for kernels; PEAL_GPU_SPLIT=%d needs "
 				  "more; set it lower, or %s higher",
 				  vendor->name, queues, queues - others, parts,
 				  vendor->queues_variable);

@@ -128,7 +128,7 @@ static const char *why_not(struct peali_gpu *gpu,
 			   const struct peali_gpu_pair *pair)
 {
 	return pair->limit ? peali_gpu_error_name(&gpu->driver, pair->limit) :
-			     "the driver says that there is none";
+			     "the driver reports none";
 }
 
 int peali_gpu_peer_enable(struct peali_backend *backend, int from, int to)

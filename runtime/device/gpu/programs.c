@@ -118,9 +118,10 @@ int peali_gpu_program(struct peali_gpu *gpu, int device,
 		return 0;
 	if (peali_gpu_is_busy(gpu, device))
 		return peali_fail(PEAL_EBUSY, call,
-				  "program '%s' is not loaded on %s device %d, "
-				  "and a kernel is resident there: add it "
-				  "before the first launch (peal_program_add)",
+				  "program '%s' is not loaded on %s device "
+				  "%d, and a kernel is resident there; add "
+				  "it before the first launch "
+				  "(peal_program_add)",
 				  program->name, gpu->driver.vendor->name,
 				  device);
 	return load(gpu, device, program, call, out);

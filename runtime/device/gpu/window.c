@@ -78,7 +78,7 @@ static int check(struct peali_gpu *gpu, const char *call)
 	    !gpu->driver.import_memory ||
 	    !peali_gpu_all_have(gpu, PEALI_GPU_FD_SUPPORT))
 		return peali_fail(PEAL_ENOTSUP, call,
-				  "%s shares no memory of devices by "
+				  "%s cannot share device memory by "
 				  "descriptors",
 				  gpu->driver.vendor->name);
 	if (busy(gpu))

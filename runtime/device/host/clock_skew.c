@@ -46,7 +46,7 @@ int peali_clock_skew_parse(const char *text, int n_devices, int device,
 		if (*at == '-' || !read_number(&at, n_devices - 1, &number))
 			return refuse(text, at,
 				      "expected a device, as in 0:7200:50; "
-				      "PEAL_HOST_DEVICES says how many there "
+				      "PEAL_HOST_DEVICES sets how many there "
 				      "are, numbered from 0");
 		if (*at++ != ':' || !read_number(&at, SECONDS_MAX, &seconds))
 			return refuse(text, at - 1,
@@ -54,8 +54,8 @@ int peali_clock_skew_parse(const char *text, int n_devices, int device,
 				      "most 100000000 ahead or behind");
 		if (*at == ':' && (at++, !read_number(&at, PPM_MAX, &ppm)))
 			return refuse(text, at,
-				      "expected millionths by which it is "
-				      "faster, from -500 to 500");
+				      "expected the drift in millionths, "
+				      "from -500 to 500");
 		if (*at && *at != ',')
 			return refuse(text, at, "expected a comma");
 		at += *at == ',';

@@ -53,7 +53,7 @@ int peali_disabled_parse(const char *text, int n_devices, int device,
 		if (at == begin || number >= n_devices || *at != ':')
 			return refuse(text, begin,
 				      "expected a device and a colon, as in "
-				      "0:unified; PEAL_HOST_DEVICES says how "
+				      "0:unified; PEAL_HOST_DEVICES sets how "
 				      "many there are, numbered from 0");
 		do {
 			at++;
@@ -66,7 +66,7 @@ int peali_disabled_parse(const char *text, int n_devices, int device,
 				set |= bit;
 		} while (*at == '+');
 		if (*at == ',' && !at[1])
-			return refuse(text, at, "nothing behind the comma");
+			return refuse(text, at, "nothing follows the comma");
 		at += *at == ',';
 	}
 	*out = set;

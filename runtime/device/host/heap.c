@@ -84,7 +84,7 @@ int peali_heap_open(struct peali_heap *heap, const char *name, uint64_t bytes)
 			  MAP_SHARED | MAP_NORESERVE, heap->fd, 0);
 	if (heap->base == MAP_FAILED) {
 		r = peali_fail_driver(PEAL_ENOMEM, errno, CALL,
-				      "mapping %llu bytes for %s: %s; set "
+				      "cannot map %llu bytes for %s: %s; set "
 				      "PEAL_HOST_MEMORY lower",
 				      (unsigned long long)heap->bytes, name,
 				      strerror(errno));

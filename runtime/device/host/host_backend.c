@@ -298,7 +298,7 @@ static int host_usage(struct peali_backend *backend, int device,
 	int r = 0;
 
 	if (device != PEALI_HOST)
-		r = peali_host_check(host, device, "host: room");
+		r = peali_host_check(host, device, "host: free space");
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&host->lock);

@@ -68,7 +68,7 @@ static int read_device(struct reader *r, int *out)
 		return refuse(r, "expected a device, as in 0-1:nvlink, "
 				 "0>1:none or *:pcie");
 	if (value >= r->n_devices)
-		return refuse(r, "no such device; PEAL_HOST_DEVICES says how "
+		return refuse(r, "no such device; PEAL_HOST_DEVICES sets how "
 				 "many there are, numbered from 0");
 	*out = value;
 	return 0;
@@ -158,7 +158,7 @@ static int set(struct reader *r, const struct entry *e,
 	if (pair->kind != UNSET) {
 		r->mark = e->start;
 		return refuse_part(r, strcspn(e->start, ":"),
-				   "this link is named before");
+				   "an earlier entry names this link");
 	}
 	*pair = e->pair;
 	return 0;

@@ -153,8 +153,8 @@ static int open_window(struct peali_host *host, int from, int to)
 	if (!w->base && reserve(NULL, heap->bytes, &w->base) < 0)
 		return peali_fail_driver(
 			PEAL_ENOMEM, errno, "host: peer_enable",
-			"no address space for device %d to see the %llu bytes "
-			"of device %d: %s; set PEAL_HOST_MEMORY lower",
+			"no address space for device %d to see the %llu "
+			"bytes of device %d: %s; set PEAL_HOST_MEMORY lower",
 			from, (unsigned long long)heap->bytes, to,
 			strerror(errno));
 	if (!map_window(heap, w->base, pair_of(host, from, to)->fault))
@@ -162,8 +162,8 @@ static int open_window(struct peali_host *host, int from, int to)
 	error = errno;
 	reserve(w->base, heap->bytes, &w->base);
 	return peali_fail_driver(PEAL_EDRIVER, error, "host: peer_enable",
-				 "mapping the memory of device %d into device "
-				 "%d: %s",
+				 "cannot map the memory of device %d into "
+				 "device %d: %s",
 				 to, from, strerror(error));
 }
 
@@ -177,11 +177,13 @@ int peali_host_peer_enable(struct peali_backend *backend, int from, int to)
 		return r;
 	if (from == to)
 		return peali_fail(PEAL_EINVAL, call,
-				  "device %d is no peer of itself", from);
+				  "device %d needs no access to its own "
+				  "memory",
+				  from);
 	if (pair_of(host, from, to)->kind == PEALI_LINK_NONE)
 		return peali_fail(PEAL_ENOPEER, call,
 				  "device %d has no access to device %d: "
-				  "PEAL_HOST_LINKS says none",
+				  "PEAL_HOST_LINKS has none for the pair",
 				  from, to);
 	pthread_mutex_lock(&host->lock);
 	if (window_of(host, from, to)->enabled)
@@ -214,7 +216,8 @@ int peali_host_peer_disable(struct peali_backend *backend, int from, int to)
 			       from, to);
 	else if (w->base && reserve(w->base, host->heap[to].bytes, &w->base))
 		r = peali_fail_driver(PEAL_EDRIVER, errno, call,
-				      "unmapping device %d from device %d: %s",
+				      "cannot unmap device %d from device "
+				      "%d: %s",
 				      to, from, strerror(errno));
 	else
 		w->enabled = 0;

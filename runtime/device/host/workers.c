@@ -226,10 +226,12 @@ static int check_desc(struct peali_host *host,
 				  p && p->name ? p->name : "(none)",
 				  (unsigned)desc->lanes);
 	if (!desc->n_workers)
-		return peali_fail(PEAL_EINVAL, call, "a launch of 0 workers");
+		return peali_fail(PEAL_EINVAL, call,
+				  "a launch of 0 workers: at least 1 is "
+				  "needed");
 	if (desc->recorded)
 		return peali_fail(PEAL_ENOTSUP, call,
-				  "threads cannot be recorded");
+				  "host launches cannot be recorded");
 	if (desc->n_workers > most)
 		return peali_fail(PEAL_ENOSPC, call,
 				  "%u workers of %u lanes on device %d: at "
