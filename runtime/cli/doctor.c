@@ -159,11 +159,11 @@ static void check_pairs(struct peali_doctor *doctor,
 				 peal_route_name(info.route), info.reason);
 	}
 	if (n_ok || n < 2)
-		peali_doctor_add(doctor, "pairs", PEALI_HEALTH_PASS, NULL,
-				 "%d of %d ordered pair%s verified to carry data "
-				 "right",
-				 n_ok, n * (n - 1),
-				 peali_s((uint64_t)(n * (n - 1))));
+		peali_doctor_add(
+			doctor, "pairs", PEALI_HEALTH_PASS, NULL,
+			"%d of %d ordered pair%s verified to carry data "
+			"right",
+			n_ok, n * (n - 1), peali_s((uint64_t)(n * (n - 1))));
 }
 
 static void check_runtime(struct peali_doctor *doctor)
