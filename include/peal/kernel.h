@@ -111,8 +111,8 @@ struct peal_kernel_options {
 	uint32_t spawned_state_bytes; /* their state (default: the largest) */
 	/*
 	 * 1: each worker has a second mailbox, as large, for messages of high
-	 * priority. These messages come by peal_tell_high, or by high-priority
-	 * links for an actor of another worker. Both mailboxes share
+	 * priority. These messages come by peal_tell with high priority, or by
+	 * high-priority links for an actor of another worker. Both mailboxes share
 	 * mailbox_slots. Needs mailboxes. 0: mailboxes ignore the priority.
 	 */
 	uint32_t priority_mailboxes;
@@ -139,7 +139,7 @@ struct peal_kernel_options {
  *	set = fired + cancelled + gone + drained + stopped + waiting
  */
 struct peal_timer_counts {
-	uint64_t set; /* by peal_tell_after, peal_tell_every and peal_ask */
+	uint64_t set; /* by peal_tell with a timer, and by peal_ask */
 	uint64_t fired; /* one-shot timers and timeouts of asks that were due */
 	uint64_t cancelled; /* before their first or next message */
 	uint64_t gone; /* periodic: ended by a message for a missing actor */
