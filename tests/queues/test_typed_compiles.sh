@@ -82,6 +82,8 @@ messages='PEAL_TYPED_MESSAGE(task, struct task, 7) PEAL_TYPED_ENDPOINT(task) PEA
 message_cases=$(cat <<'END'
 yes|emit its own type|(struct peal_worker *w, const struct task *t) { return task_emit(w, 0, t, 0); }
 no|emit another type|(struct peal_worker *w, const struct other *t) { return task_emit(w, 0, t, 0); }
+yes|emit_to its own type|(struct peal_worker *w, const struct task *t, const struct peal_send_options *o) { return task_emit_to(w, 0, 1, t, o); }
+no|emit_to another type|(struct peal_worker *w, const struct other *t, const struct peal_send_options *o) { return task_emit_to(w, 0, 1, t, o); }
 yes|tell its own type|(struct peal_worker *w, const struct task *t) { return task_tell(w, 0, t, 0); }
 no|tell another type|(struct peal_worker *w, const struct other *t) { return task_tell(w, 0, t, 0); }
 yes|reserve its own type|(struct peal_worker *w, struct task *t) { return task_reserve(w, 0, &t); }
@@ -90,6 +92,8 @@ yes|take what is its own|(struct peal_worker *w) { const struct task *t = task_d
 no|take it as another type|(struct peal_worker *w) { const struct other *t = task_data(w); return t != 0; }
 no|write to what came|(struct peal_worker *w) { struct task *t = task_data(w); return t != 0; }
 yes|send its own type|(struct peal_endpoint *e, const struct task *t) { return task_send(e, 0, t, 0, NULL); }
+yes|send_to its own type|(struct peal_endpoint *e, const struct task *t, const struct peal_send_options *o) { return task_send_to(e, 0, 1, t, 0, o); }
+no|send_to another type|(struct peal_endpoint *e, const struct other *t, const struct peal_send_options *o) { return task_send_to(e, 0, 1, t, 0, o); }
 no|send another type|(struct peal_endpoint *e, const struct other *t) { return task_send(e, 0, t, 0, NULL); }
 yes|receive its own type|(const struct peal_received *r) { const struct task *t = task_received(r); return t != 0; }
 no|receive it as another type|(const struct peal_received *r) { const struct other *t = task_received(r); return t != 0; }

@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_TYPED_MESSAGE_H
 
 #include <peal/device/ask.h>
+#include <peal/device/tell.h>
 
 /*
  * Typed messages between host and handlers.

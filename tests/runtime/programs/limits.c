@@ -39,6 +39,7 @@ static PEAL_DEV int one(struct peal_worker *w, const struct limits_order *o,
 			uint64_t number)
 {
 	struct peal_send_options options = PEAL_SEND_OPTIONS;
+	struct peal_timer timer;
 
 	switch (o->what) {
 	case LIMITS_BEFORE:
@@ -46,7 +47,8 @@ static PEAL_DEV int one(struct peal_worker *w, const struct limits_order *o,
 		return peal_tell(w, o->actor, 0, &number, sizeof(number),
 				 &options);
 	case LIMITS_AFTER:
-		options.delay_ns = o->ns;
+		options.delay_ns = o->ns; /* may be 0 */
+		options.timer_out = &timer;
 		return peal_tell(w, o->actor, 0, &number, sizeof(number),
 				 &options);
 	case LIMITS_DELEGATE:
