@@ -175,7 +175,7 @@ static double message_rate(struct crowd *c, uint32_t n)
 		 */
 		if (peal_send_to(c->fixture.host, (uint32_t)c->port,
 				 c->address[0] + at, PEALI_BENCH_DATA, &call,
-				 sizeof(call), PEALI_FIXTURE_WAIT_NS) < 0)
+				 sizeof(call), PEALI_FIXTURE_WAIT_NS, NULL) < 0)
 			return -peali_say_error("send a message");
 	}
 	c->sent += MESSAGES;
@@ -196,7 +196,7 @@ static double handler_rate(struct crowd *c, uint32_t n)
 	for (int i = 0; i < HATCHES; i++)
 		if (peal_send(c->fixture.host, (uint32_t)c->port,
 			      PEALI_BENCH_DATA, &call, sizeof(call),
-			      PEALI_FIXTURE_WAIT_NS) < 0)
+			      PEALI_FIXTURE_WAIT_NS, NULL) < 0)
 			return -peali_say_error("send a message");
 	c->sent += HATCHES;
 	if (await_all(c))

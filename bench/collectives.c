@@ -197,7 +197,7 @@ static double run_send(struct collectives *c)
 	struct peal_received got;
 
 	if (peal_send(c->fixture.host, (uint32_t)c->port, PEALI_BENCH_DATA,
-		      c->from[0], c->bytes, PEALI_FIXTURE_WAIT_NS) < 0 ||
+		      c->from[0], c->bytes, PEALI_FIXTURE_WAIT_NS, NULL) < 0 ||
 	    peal_receive(c->fixture.host, c->to[0], c->bytes, &got,
 			 PEALI_FIXTURE_WAIT_NS) < 0)
 		return -peali_say_error("send a message and receive it back");

@@ -63,8 +63,8 @@ static int fail_once(struct faults *f)
 {
 	uint8_t letter[256];
 	struct peal_received got;
-	int result =
-		peal_send(f->endpoint, 0, PEALI_BENCH_DATA, "", 0, 1000000);
+	int result = peal_send(f->endpoint, 0, PEALI_BENCH_DATA, "", 0, 1000000,
+			       NULL);
 
 	if (result && result != PEAL_EAGAIN && result != PEAL_ETIMEDOUT)
 		return -peali_say_error("send the failing messages");
@@ -96,7 +96,7 @@ static int live_and_die(struct faults *f)
 		result = peal_connect(rt, host, 0, spout, NULL, &links[2]);
 	if (!result)
 		result = peal_send(f->endpoint, 0, PEALI_BENCH_START, "", 0,
-				   PEALI_FIXTURE_WAIT_NS);
+				   PEALI_FIXTURE_WAIT_NS, NULL);
 	if (!result)
 		usleep(PRODUCER_US);
 	if (k && !result)

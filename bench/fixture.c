@@ -306,7 +306,7 @@ int peali_fixture_start(struct peali_fixture *fixture, int port,
 			const struct peali_bench_start *start)
 {
 	if (peal_send(fixture->host, (uint32_t)port, PEALI_BENCH_START, start,
-		      sizeof(*start), PEALI_FIXTURE_WAIT_NS) == 0)
+		      sizeof(*start), PEALI_FIXTURE_WAIT_NS, NULL) == 0)
 		return 0;
 	peali_say_error("begin a round");
 	return -1;

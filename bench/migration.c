@@ -104,7 +104,7 @@ static int send_all(struct moves *m, uint64_t to)
 	for (; call.calls < m->row.waiting; call.calls++)
 		if (peal_send_to(m->fixture.host, (uint32_t)m->port, to,
 				 PEALI_BENCH_DATA, &call, sizeof(call),
-				 PEALI_FIXTURE_WAIT_NS) < 0)
+				 PEALI_FIXTURE_WAIT_NS, NULL) < 0)
 			return -peali_say_error("send a message");
 	m->handled += m->row.waiting;
 	return 0;

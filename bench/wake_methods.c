@@ -104,7 +104,7 @@ static int worker_close(struct peali_wake *w)
 static int worker_put(struct peali_wake *w, uint64_t number)
 {
 	if (peal_send(w->fixture->host, (uint32_t)w->at.worker.port,
-		      PEALI_BENCH_DATA, &number, sizeof(number), 0) < 0)
+		      PEALI_BENCH_DATA, &number, sizeof(number), 0, NULL) < 0)
 		return -peali_say_error("send a message");
 	return 0;
 }

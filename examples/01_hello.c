@@ -39,7 +39,7 @@ int main(void)
 		sizeof(text));
 
 	/* Send by port 0 with message type 0. Then wait for the answer. */
-	check(peal_send(host, 0, 0, text, sizeof(text), SECOND), "send");
+	check(peal_send(host, 0, 0, text, sizeof(text), SECOND, NULL), "send");
 	check(peal_receive(host, answer, sizeof(answer), &received, SECOND),
 	      "receive");
 	printf("sent     %s\nreceived %s\n", text, answer);

@@ -55,7 +55,8 @@ int main(int argc, char **argv)
 
 	/* Type 1 starts the game. The server sends the result at its end. */
 	began = now();
-	check(peal_send(host, 0, 1, &trips, sizeof(trips), SECOND), "send");
+	check(peal_send(host, 0, 1, &trips, sizeof(trips), SECOND, NULL),
+	      "send");
 	check(peal_receive(host, &value, sizeof(value), &received, 60 * SECOND),
 	      "receive");
 	printf("%llu round trips in %.3f s, by the host's clock\n",

@@ -56,7 +56,8 @@ static void round_trip(struct peal_endpoint *host, uint64_t first)
 
 	for (int i = 0; i < VALUES; i++)
 		expected += values[i] = first + (uint64_t)i;
-	check(peal_send(host, 0, 0, values, sizeof(values), SECOND), "send");
+	check(peal_send(host, 0, 0, values, sizeof(values), SECOND, NULL),
+	      "send");
 	for (int i = 0; i < PARTS; i++) {
 		struct peal_received received;
 

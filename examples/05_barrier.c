@@ -96,7 +96,8 @@ int main(void)
 
 	/* Start all workers. Each one sends its result after the last phase. */
 	for (job.self = 0; job.self < WORKERS; job.self++)
-		check(peal_send(host, job.self, 0, &job, sizeof(job), SECOND),
+		check(peal_send(host, job.self, 0, &job, sizeof(job), SECOND,
+				NULL),
 		      "send");
 	for (int i = 0; i < WORKERS; i++) {
 		struct peal_received received;

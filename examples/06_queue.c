@@ -20,7 +20,7 @@ struct reading {
 	double value;
 };
 /* Declares the queue type, its two end types and their functions. */
-PEAL_THREAD_QUEUE_OF(reading, struct reading)
+PEAL_TYPED_QUEUE(reading, struct reading)
 
 struct sensor {
 	struct reading_producer out;

@@ -90,11 +90,13 @@ int main(void)
 		sum += value;
 		if (value > most)
 			most = value;
-		check(peal_send(host, 0, 0, &value, sizeof(value), SECOND),
+		check(peal_send(host, 0, 0, &value, sizeof(value), SECOND,
+				NULL),
 		      "send");
 	}
 	/* A message of type 1 asks the four subscribers for their results. */
-	check(peal_send(host, 0, 1, &value, sizeof(value), SECOND), "send");
+	check(peal_send(host, 0, 1, &value, sizeof(value), SECOND, NULL),
+	      "send");
 	for (int i = 0; i < 4; i++) {
 		check(peal_receive(host, &value, sizeof(value), &received,
 				   10 * SECOND),

@@ -17,8 +17,8 @@
 #include "pieces.h"
 
 PEAL_DECLARE_PROGRAM(pool);
-PEAL_ENDPOINT_OF(piece)
-PEAL_ENDPOINT_OF(primes)
+PEAL_TYPED_ENDPOINT(piece)
+PEAL_TYPED_ENDPOINT(primes)
 
 #define WORKERS 2
 #define PIECES 400
@@ -73,7 +73,7 @@ int main(void)
 		for (uint32_t i = 0; i < 2 && sent < PIECES; i++) {
 			piece.first = (uint64_t)sent * NUMBERS;
 			piece.end = piece.first + NUMBERS;
-			if (!piece_send(host, i, &piece, 0))
+			if (!piece_send(host, i, &piece, 0, NULL))
 				sent++;
 		}
 		/* Wait for a result only after the last piece was sent. */

@@ -20,8 +20,8 @@
 #include "numbers.h"
 
 PEAL_DECLARE_PROGRAM(own_queue);
-PEAL_ENDPOINT_OF(range)
-PEAL_ENDPOINT_OF(taken)
+PEAL_TYPED_ENDPOINT(range)
+PEAL_TYPED_ENDPOINT(taken)
 
 #define EACH 2 /* actors that push, and actors that pop */
 #define NUMBERS 50000ull /* pushed by each actor that pushes */
@@ -95,7 +95,7 @@ int main(void)
 	for (uint32_t i = 0; i < 2 * EACH; i++) {
 		const struct range range = { i * NUMBERS, (i + 1) * NUMBERS };
 
-		check(range_send(host, i, &range, SECOND), "send");
+		check(range_send(host, i, &range, SECOND, NULL), "send");
 	}
 	/* Receive the partial sums of the actors that pop. */
 	while (n < ALL) {

@@ -19,7 +19,7 @@
 #include "example.h"
 
 PEAL_DECLARE_PROGRAM(account);
-PEAL_ENDPOINT_OF(balance)
+PEAL_TYPED_ENDPOINT(balance)
 
 #define THREADS 4
 #define EACH 500

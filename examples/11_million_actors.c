@@ -20,7 +20,7 @@
 #include "addressed_actors.h"
 
 PEAL_DECLARE_PROGRAM(addressed_actors);
-PEAL_ENDPOINT_OF(call)
+PEAL_TYPED_ENDPOINT(call)
 
 #define DEVICES 2
 #define ACTORS 1000000 /* of all devices together; an argument overrides it */
@@ -106,7 +106,8 @@ static void call_all(struct peal_endpoint *host, const uint64_t *address,
 		if (i >= n)
 			continue;
 		check(peal_send_to(host, at >= (n + 1) / DEVICES, address[at],
-				   call_number, &c, sizeof(c), 10 * SECOND),
+				   call_number, &c, sizeof(c), 10 * SECOND,
+				   NULL),
 		      "call a callee");
 		at = (at + 7919) % n;
 	}

@@ -19,7 +19,7 @@
 #include "addressed_actors.h"
 
 PEAL_DECLARE_PROGRAM(addressed_actors);
-PEAL_ENDPOINT_OF(call)
+PEAL_TYPED_ENDPOINT(call)
 
 #define GUESTS 3
 
@@ -54,7 +54,8 @@ static void call_at(struct peal_endpoint *host, uint64_t to, uint64_t callee)
 {
 	const struct call c = { .callee = callee };
 
-	check(peal_send_to(host, 0, to, call_number, &c, sizeof(c), SECOND),
+	check(peal_send_to(host, 0, to, call_number, &c, sizeof(c), SECOND,
+			   NULL),
 	      "send");
 }
 

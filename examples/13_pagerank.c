@@ -20,7 +20,7 @@
 #include "graphs.h"
 
 PEAL_DECLARE_PROGRAM(pagerank);
-PEAL_ENDPOINT_OF(ranked)
+PEAL_TYPED_ENDPOINT(ranked)
 
 #define ROUNDS 12
 #define SIDE 100 /* of the grid; the other graphs have as many vertices */
@@ -75,7 +75,7 @@ static void rank(struct peal_runtime *runtime, struct peal_endpoint *host,
 		begin.edges = edges[i / HALF] + sizeof(*edge) * g->first[i];
 		begin.degree = g->first[i + 1] - g->first[i];
 		check(peal_send_to(host, i / HALF, actor[i], begin_number,
-				   &begin, sizeof(begin), SECOND),
+				   &begin, sizeof(begin), SECOND, NULL),
 		      "begin");
 	}
 	for (uint32_t i = 0; i < g->n; i++) {

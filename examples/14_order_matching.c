@@ -18,7 +18,7 @@
 #include "order_text.h"
 
 PEAL_DECLARE_PROGRAM(order_book);
-PEAL_ENDPOINT_OF(report)
+PEAL_TYPED_ENDPOINT(report)
 
 /* The host's data of a book. */
 static struct symbol {
@@ -93,7 +93,7 @@ static void send(struct peal_endpoint *host, uint32_t symbol,
 	while (symbols[symbol].out == WAITING)
 		take(host);
 	check(peal_send_to(host, symbol % 2, symbols[symbol].book, order_number,
-			   o, sizeof(*o), SECOND),
+			   o, sizeof(*o), SECOND, NULL),
 	      "send an order");
 	symbols[symbol].out++;
 }

@@ -13,8 +13,8 @@
 #include "example.h"
 
 PEAL_DECLARE_PROGRAM(heartbeat);
-PEAL_ENDPOINT_OF(begin)
-PEAL_ENDPOINT_OF(report)
+PEAL_TYPED_ENDPOINT(begin)
+PEAL_TYPED_ENDPOINT(report)
 
 #define PERIOD_NS 5000000
 
@@ -26,7 +26,8 @@ static void beat(uint32_t peer, uint64_t period_ns)
 {
 	const struct begin b = { period_ns, (uint32_t)watcher, peer };
 
-	check(peal_send(host, peer, begin_number, &b, sizeof(b), 10 * SECOND),
+	check(peal_send(host, peer, begin_number, &b, sizeof(b), 10 * SECOND,
+			NULL),
 	      "tell a peer");
 }
 

@@ -79,7 +79,7 @@ static void transfer(uint64_t to, struct transfer t)
 {
 	t.luck = (uint32_t)rand();
 	check(peal_send_to(host, to >> 32 != account[0] >> 32, to,
-			   transfer_number, &t, sizeof(t), 10 * SECOND),
+			   transfer_number, &t, sizeof(t), 10 * SECOND, NULL),
 	      "send a transfer");
 }
 

@@ -16,8 +16,8 @@
 #include "quotes.h"
 
 PEAL_DECLARE_PROGRAM(quotes);
-PEAL_ENDPOINT_OF(wanted)
-PEAL_ENDPOINT_OF(offer)
+PEAL_TYPED_ENDPOINT(wanted)
+PEAL_TYPED_ENDPOINT(offer)
 
 #define ITEMS 6
 
@@ -91,7 +91,8 @@ static void want(uint32_t item)
 	struct peal_received got;
 	struct offer o;
 
-	check(wanted_send(host, 0, &wanted, 10 * SECOND), "tell the broker");
+	check(wanted_send(host, 0, &wanted, 10 * SECOND, NULL),
+	      "tell the broker");
 	check(peal_receive(host, &o, sizeof(o), &got, 10 * SECOND), "receive");
 	expect(offer_received(&got) != NULL, "the offer's type");
 	printf("item %u: shop %u, %" PRIu64 " cents; %u refused, %u silent\n",

@@ -83,7 +83,7 @@ static void add_up(struct peal_runtime *runtime, int device,
 		actor, sizeof(*job));
 	link_up(runtime, "device to host", actor, 0,
 		peal_endpoint_address(host), sizeof(sum));
-	check(peal_send(host, 0, 0, job, sizeof(*job), SECOND), "send");
+	check(peal_send(host, 0, 0, job, sizeof(*job), SECOND, NULL), "send");
 	check(peal_receive(host, &sum, sizeof(sum), &received, 60 * SECOND),
 	      "receive");
 	printf("device %d adds up %llu numbers: %lld\n", device,

@@ -86,8 +86,8 @@ static void go_round(struct peal_endpoint *host, struct peal_comm *group,
 	struct peal_received received;
 
 	for (int i = 0; i < n; i++)
-		check(peal_send(host, (uint32_t)i, 1, &lap, sizeof(lap),
-				SECOND),
+		check(peal_send(host, (uint32_t)i, 1, &lap, sizeof(lap), SECOND,
+				NULL),
 		      "send");
 	for (int i = 0; i < n; i++)
 		check(peal_receive(host, &lap, sizeof(lap), &received,

@@ -85,7 +85,8 @@ static void send_around(struct peal_endpoint *text)
 	struct peal_received got;
 	int tries, result = PEAL_ENOTCONN;
 
-	check(peal_send(text, 0, 1, words, sizeof(words), MAX_WAIT), "send");
+	check(peal_send(text, 0, 1, words, sizeof(words), MAX_WAIT, NULL),
+	      "send");
 	for (tries = 0; tries < 30000 && result == PEAL_ENOTCONN; tries++) {
 		if (tries)
 			usleep(1000);

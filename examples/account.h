@@ -19,7 +19,7 @@ struct balance {
 	int64_t amount;
 };
 
-PEAL_MESSAGE_OF(movement, struct movement, 1)
-PEAL_MESSAGE_OF(balance, struct balance, 2)
+PEAL_TYPED_MESSAGE(movement, struct movement, 1)
+PEAL_TYPED_MESSAGE(balance, struct balance, 2)
 
 #endif

@@ -13,6 +13,6 @@ struct call {
 	uint64_t calls;
 };
 
-PEAL_MESSAGE_OF(call, struct call, 1)
+PEAL_TYPED_MESSAGE(call, struct call, 1)
 
 #endif

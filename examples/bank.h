@@ -42,7 +42,7 @@ struct account_state {
 	uint64_t open;
 };
 
-PEAL_MESSAGE_OF(transfer, struct transfer, 1)
-PEAL_MESSAGE_OF(receipt, struct receipt, 2)
+PEAL_TYPED_MESSAGE(transfer, struct transfer, 1)
+PEAL_TYPED_MESSAGE(receipt, struct receipt, 2)
 
 #endif

@@ -31,6 +31,6 @@ struct lap {
 	uint64_t number;
 };
 
-PEAL_MESSAGE_OF(lap, struct lap, 1)
+PEAL_TYPED_MESSAGE(lap, struct lap, 1)
 
 #endif

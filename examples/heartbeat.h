@@ -34,9 +34,9 @@ struct report {
 	uint32_t peer, silent;
 };
 
-PEAL_MESSAGE_OF(begin, struct begin, 1)
-PEAL_MESSAGE_OF(beat, struct beat, 2)
-PEAL_MESSAGE_OF(late, struct late, 3)
-PEAL_MESSAGE_OF(report, struct report, 4)
+PEAL_TYPED_MESSAGE(begin, struct begin, 1)
+PEAL_TYPED_MESSAGE(beat, struct beat, 2)
+PEAL_TYPED_MESSAGE(late, struct late, 3)
+PEAL_TYPED_MESSAGE(report, struct report, 4)
 
 #endif

@@ -32,8 +32,8 @@ struct taken {
 	uint64_t n, sum;
 };
 
-PEAL_MESSAGE_OF(range, struct range, 1)
-PEAL_MESSAGE_OF(step, struct step, 2)
-PEAL_MESSAGE_OF(taken, struct taken, 3)
+PEAL_TYPED_MESSAGE(range, struct range, 1)
+PEAL_TYPED_MESSAGE(step, struct step, 2)
+PEAL_TYPED_MESSAGE(taken, struct taken, 3)
 
 #endif

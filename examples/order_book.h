@@ -64,8 +64,8 @@ struct report {
 	struct fill fill[FILLS];
 };
 
-PEAL_MESSAGE_OF(order, struct order, 1)
-PEAL_MESSAGE_OF(go_on, struct go_on, 2)
-PEAL_MESSAGE_OF(report, struct report, 3)
+PEAL_TYPED_MESSAGE(order, struct order, 1)
+PEAL_TYPED_MESSAGE(go_on, struct go_on, 2)
+PEAL_TYPED_MESSAGE(report, struct report, 3)
 
 #endif

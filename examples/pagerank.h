@@ -48,9 +48,9 @@ struct ranked {
 	uint64_t vertex, rank;
 };
 
-PEAL_MESSAGE_OF(begin, struct begin, 1)
-PEAL_MESSAGE_OF(share, struct share, 2)
-PEAL_MESSAGE_OF(step, struct step, 3)
-PEAL_MESSAGE_OF(ranked, struct ranked, 4)
+PEAL_TYPED_MESSAGE(begin, struct begin, 1)
+PEAL_TYPED_MESSAGE(share, struct share, 2)
+PEAL_TYPED_MESSAGE(step, struct step, 3)
+PEAL_TYPED_MESSAGE(ranked, struct ranked, 4)
 
 #endif

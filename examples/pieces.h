@@ -16,7 +16,7 @@ struct primes {
 	uint64_t n;
 };
 
-PEAL_MESSAGE_OF(piece, struct piece, 1)
-PEAL_MESSAGE_OF(primes, struct primes, 2)
+PEAL_TYPED_MESSAGE(piece, struct piece, 1)
+PEAL_TYPED_MESSAGE(primes, struct primes, 2)
 
 #endif

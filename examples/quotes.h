@@ -28,9 +28,9 @@ struct offer {
 	uint32_t refused, silent;
 };
 
-PEAL_MESSAGE_OF(wanted, struct wanted, 1)
-PEAL_MESSAGE_OF(price, struct price, 2)
-PEAL_MESSAGE_OF(offer, struct offer, 3)
+PEAL_TYPED_MESSAGE(wanted, struct wanted, 1)
+PEAL_TYPED_MESSAGE(price, struct price, 2)
+PEAL_TYPED_MESSAGE(offer, struct offer, 3)
 
 /* Returns a shop's price of an item; 0: the shop does not have the item. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t price_at(uint32_t shop,

@@ -105,7 +105,7 @@ static PEAL_DEV int say_done(struct peal_worker *w, const struct member *m,
 	done.place = m->init.place;
 	done.channel = m->init.channel;
 	done.error = error;
-	return peal_emit(w, port, PEAL_MEMBER_DONE, &done, sizeof(done));
+	return peal_emit(w, port, PEAL_MEMBER_DONE, &done, sizeof(done), 0);
 }
 
 static PEAL_DEV const struct peal_collective_plan *

@@ -251,7 +251,7 @@ static PEAL_DEV int ring_message(struct peal_worker *w)
 	if (peal_type(w) == PEAL_MEMBER_DATA)
 		return ring_data(w, m, p);
 	if (m->init.has_next) {
-		result = peal_tell(w, m->init.next, PEAL_MEMBER_BEGIN, 0, 0);
+		result = peal_tell(w, m->init.next, PEAL_MEMBER_BEGIN, 0, 0, 0);
 		if (result)
 			return result;
 		result = 1;

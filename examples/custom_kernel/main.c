@@ -39,7 +39,7 @@ static int run(struct peal_runtime *runtime, struct peal_endpoint *host)
 	if (!r)
 		r = peal_connect(runtime, actor, 0, here, NULL, NULL);
 	if (!r)
-		r = peal_send(host, 0, 0, in, sizeof(in), SECOND);
+		r = peal_send(host, 0, 0, in, sizeof(in), SECOND, NULL);
 	if (!r)
 		r = peal_receive(host, out, sizeof(out), &received, SECOND);
 	if (r)

@@ -66,7 +66,7 @@ std::vector<float> scale(peal_runtime *rt, float factor,
 	check(peal_connect(rt, actor, 0, peal_endpoint_address(host), nullptr,
 			   nullptr));
 	check(peal_send(host, 0, 0, in.data(), in.size() * sizeof(float),
-			second));
+			second, NULL));
 	check(peal_receive(host, out.data(), out.size() * sizeof(float),
 			   &received, second));
 	return out;

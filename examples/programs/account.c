@@ -10,7 +10,7 @@
 static PEAL_DEV int account(struct peal_worker *w)
 {
 	struct balance *kept = (struct balance *)peal_state(w);
-	const struct movement *m = movement_in(w);
+	const struct movement *m = movement_data(w);
 	struct balance after;
 
 	if (!m)

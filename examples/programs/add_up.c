@@ -24,7 +24,7 @@ static PEAL_DEV int add_up(struct peal_worker *w)
 		/* The receiver of the message sees the sum. */
 		peal_fence_release_sys();
 	}
-	return peal_emit(w, 0, 0, &sum, sizeof(sum));
+	return peal_emit(w, 0, 0, &sum, sizeof(sum), 0);
 }
 
 #define HANDLERS(X) X(add_up, 0, PEAL_EMITS(1, 1))

@@ -10,7 +10,7 @@
 static PEAL_DEV int callee(struct peal_worker *w)
 {
 	struct call *mine = (struct call *)peal_state(w);
-	const struct call *c = call_in(w);
+	const struct call *c = call_data(w);
 	struct call answer;
 
 	if (!c || c->callee != mine->callee)
@@ -21,7 +21,7 @@ static PEAL_DEV int callee(struct peal_worker *w)
 	peal_sync(w);
 	if (peal_is_leader(w))
 		*mine = answer;
-	return call_emit(w, 0, &answer);
+	return call_emit(w, 0, &answer, 0);
 }
 
 #define HANDLERS(X) X(callee, sizeof(struct call), PEAL_EMITS(1, 1))

@@ -21,9 +21,9 @@ static PEAL_DEV int pay(struct peal_worker *w, struct transfer t)
 	t.paid = 1;
 	t.luck /= BAD_LUCK;
 	if (t.to >> 32 == t.from >> 32)
-		return transfer_tell(w, (uint32_t)t.to, &t);
+		return transfer_tell(w, (uint32_t)t.to, &t, 0);
 	return peal_emit_to(w, PORT_AWAY, (uint32_t)t.to, transfer_number, &t,
-			    sizeof(t));
+			    sizeof(t), 0);
 }
 
 /*
@@ -34,7 +34,7 @@ static PEAL_DEV int client(struct peal_worker *w)
 {
 	struct account_state *kept = (struct account_state *)peal_state(w);
 	uint64_t *ledger = (uint64_t *)(uintptr_t)kept->ledger;
-	const struct transfer *t = transfer_in(w);
+	const struct transfer *t = transfer_data(w);
 	struct account_state a = *kept;
 	struct receipt receipt = { 0 };
 	int pays;
@@ -57,7 +57,7 @@ static PEAL_DEV int client(struct peal_worker *w)
 		return PEAL_EPROTO; /* the failure: the ledger is unchanged */
 	if (peal_is_leader(w))
 		*ledger = a.balance;
-	return pays ? pay(w, *t) : receipt_emit(w, PORT_HOST, &receipt);
+	return pays ? pay(w, *t) : receipt_emit(w, PORT_HOST, &receipt, 0);
 }
 
 #define HANDLERS(X)                                                            \

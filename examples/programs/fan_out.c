@@ -20,7 +20,8 @@ static PEAL_DEV int split(struct peal_worker *w)
 		result =
 			peal_emit(w, part, (uint16_t)part, values + part * each,
 				  (part == PARTS - 1 ? n - part * each : each) *
-					  sizeof(*values));
+					  sizeof(*values),
+				  0);
 	return result;
 }
 
@@ -33,7 +34,7 @@ static PEAL_DEV int add_up(struct peal_worker *w)
 	for (i = peal_lane(w); i < n; i += peal_lanes(w))
 		sum += values[i];
 	sum = peal_sum(w, sum);
-	return peal_emit(w, 0, peal_type(w), &sum, sizeof(sum));
+	return peal_emit(w, 0, peal_type(w), &sum, sizeof(sum), 0);
 }
 
 #define HANDLERS(X)                                                            \

@@ -18,7 +18,8 @@ struct peer {
 static PEAL_DEV int peer(struct peal_worker *w)
 {
 	struct peer *self = (struct peer *)peal_state(w);
-	const struct begin *in = begin_in(w);
+	const struct begin *in = begin_data(w);
+	struct peal_send_options options = PEAL_SEND_OPTIONS;
 	struct peal_timer timer = { 0, 0, 0 };
 	struct beat beat = { 0, 0 };
 	int result;
@@ -29,10 +30,10 @@ static PEAL_DEV int peer(struct peal_worker *w)
 	if (result == PEAL_ENOENT)
 		result = 0; /* there was no timer */
 	beat.peer = in->peer;
+	options.period_ns = in->period_ns;
+	options.timer_out = &timer;
 	if (!result && in->period_ns)
-		result = peal_tell_every(w, in->period_ns, in->watcher,
-					 beat_number, &beat, sizeof(beat),
-					 &timer);
+		result = beat_tell(w, in->watcher, &beat, &options);
 	if (peal_is_leader(w))
 		self->timer = timer;
 	return result;
@@ -55,6 +56,7 @@ static PEAL_DEV int heard_of(struct peal_worker *w, struct watched *peers,
 	struct watched *p = &peers[number];
 	struct late late = { p->beats + 1, number, 0 };
 	struct report report = { number, 0 };
+	struct peal_send_options options = PEAL_SEND_OPTIONS;
 	struct peal_timer timer = { 0, 0, 0 };
 	int was_silent = p->silent || !p->beats, result;
 
@@ -63,15 +65,16 @@ static PEAL_DEV int heard_of(struct peal_worker *w, struct watched *peers,
 	 * beats. The watcher then ignores it.
 	 */
 	peal_timer_cancel(w, p->timer);
-	result = peal_tell_after(w, PATIENCE_NS, peal_self(w), late_number,
-				 &late, sizeof(late), &timer);
+	options.delay_ns = PATIENCE_NS;
+	options.timer_out = &timer;
+	result = late_tell(w, peal_self(w), &late, &options);
 	if (peal_is_leader(w)) {
 		p->timer = timer;
 		p->beats++;
 		p->silent = 0;
 	}
 	if (!result && was_silent)
-		result = report_emit(w, 0, &report);
+		result = report_emit(w, 0, &report, 0);
 	return result;
 }
 
@@ -79,8 +82,8 @@ static PEAL_DEV int heard_of(struct peal_worker *w, struct watched *peers,
 static PEAL_DEV int watcher(struct peal_worker *w)
 {
 	struct watched *peers = (struct watched *)peal_state(w);
-	const struct beat *beat = beat_in(w);
-	const struct late *late = late_in(w);
+	const struct beat *beat = beat_data(w);
+	const struct late *late = late_data(w);
 	struct report report = { 0, 1 };
 
 	if (beat && beat->peer < PEERS)
@@ -94,7 +97,7 @@ static PEAL_DEV int watcher(struct peal_worker *w)
 	if (peal_is_leader(w))
 		peers[late->peer].silent = 1;
 	report.peer = late->peer;
-	return report_emit(w, 0, &report);
+	return report_emit(w, 0, &report, 0);
 }
 
 #define HANDLERS(X)                                                            \

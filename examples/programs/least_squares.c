@@ -40,7 +40,7 @@ static PEAL_DEV double slope(const struct fit *f, uint32_t j)
 static PEAL_DEV int descend(struct peal_worker *w)
 {
 	const struct fit *f = (const struct fit *)peal_state(w);
-	const struct lap *in = lap_in(w);
+	const struct lap *in = lap_data(w);
 	double *weights = (double *)(uintptr_t)f->weights;
 	double *gradient = (double *)(uintptr_t)f->gradient;
 	const double *sum = (const double *)(uintptr_t)f->sum;
@@ -56,7 +56,7 @@ static PEAL_DEV int descend(struct peal_worker *w)
 		gradient[j] = slope(f, j);
 	peal_fence_release_sys(); /* other devices read the gradient */
 	peal_sync(w);
-	return lap_emit(w, 0, in);
+	return lap_emit(w, 0, in, 0);
 }
 
 #define HANDLERS(X) X(descend, sizeof(struct fit), PEAL_EMITS(1, 1))

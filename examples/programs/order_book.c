@@ -272,12 +272,12 @@ static PEAL_DEV uint32_t find(const struct peal_worker *w, const struct book *b,
 static PEAL_DEV int book(struct peal_worker *w)
 {
 	struct book *b = (struct book *)peal_state(w);
-	const struct order *o = order_in(w);
+	const struct order *o = order_data(w);
 	int busy = b->busy, result = 0;
 	struct go_on go_on = { 0 };
 	uint32_t same;
 
-	if (!o && !go_on_in(w))
+	if (!o && !go_on_data(w))
 		return PEAL_EPROTO;
 	/* all lanes have read the state before the leader writes */
 	peal_sync(w);
@@ -293,7 +293,7 @@ static PEAL_DEV int book(struct peal_worker *w)
 	if (o && busy) {
 		if (!peal_broadcast(w, (uint64_t)result))
 			return 0;
-		return report_emit(w, 0, &b->report);
+		return report_emit(w, 0, &b->report, 0);
 	}
 	peal_sync(w);
 	/*
@@ -306,9 +306,9 @@ static PEAL_DEV int book(struct peal_worker *w)
 	if (peal_is_leader(w))
 		conclude(b, handle(b, same));
 	peal_sync(w);
-	result = report_emit(w, 0, &b->report);
+	result = report_emit(w, 0, &b->report, 0);
 	return result || !b->busy ? result :
-				    go_on_tell(w, peal_self(w), &go_on);
+				    go_on_tell(w, peal_self(w), &go_on, 0);
 }
 
 #define HANDLERS(X) X(book, sizeof(struct book), PEAL_LIMITS(1, 1, 1, 0, 0))

@@ -19,7 +19,7 @@ struct number {
 };
 
 /* Declares the typed push and pop functions of the queue. */
-PEAL_QUEUE_OF(number, struct number, 48)
+PEAL_TYPED_DEVICE_QUEUE(number, struct number, 48)
 
 struct putter {
 	struct place place;
@@ -66,7 +66,7 @@ static PEAL_DEV int put_some(struct putter *p)
 static PEAL_DEV int put(struct peal_worker *w)
 {
 	struct putter *p = (struct putter *)peal_state(w);
-	const struct range *range = range_in(w);
+	const struct range *range = range_data(w);
 	struct step step = { 0 };
 	int result = 0;
 
@@ -80,7 +80,7 @@ static PEAL_DEV int put(struct peal_worker *w)
 			result = put_some(p);
 	}
 	result = (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
-	return result == 1 ? step_tell(w, peal_self(w), &step) : result;
+	return result == 1 ? step_tell(w, peal_self(w), &step, 0) : result;
 }
 
 /*
@@ -117,9 +117,9 @@ static PEAL_DEV int take(struct peal_worker *w)
 	result = (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 	if (result > 0) {
 		sum.n = (uint64_t)result;
-		result = taken_emit(w, 0, &sum);
+		result = taken_emit(w, 0, &sum, 0);
 	}
-	return result ? result : step_tell(w, peal_self(w), &step);
+	return result ? result : step_tell(w, peal_self(w), &step, 0);
 }
 
 #define HANDLERS(X)                                                            \

@@ -43,9 +43,9 @@ static PEAL_DEV int give(struct peal_worker *w, const struct vertex *v,
 			 uint64_t neighbour, const struct share *share)
 {
 	if (neighbour >> 32 == v->is.self >> 32)
-		return share_tell(w, (uint32_t)neighbour, share);
+		return share_tell(w, (uint32_t)neighbour, share, 0);
 	return peal_emit_to(w, PORT_AWAY, (uint32_t)neighbour, share_number,
-			    share, sizeof(*share));
+			    share, sizeof(*share), 0);
 }
 
 /*
@@ -67,7 +67,7 @@ static PEAL_DEV int walk(struct peal_worker *w, struct vertex *v)
 			      &share);
 	if (result || v->next == v->is.degree)
 		return result;
-	return step_tell(w, peal_self(w), &step);
+	return step_tell(w, peal_self(w), &step, 0);
 }
 
 /*
@@ -85,10 +85,10 @@ static PEAL_DEV int end_round(struct peal_worker *w, struct vertex *v)
 	v->heard[odd] = 0;
 	v->next = 0;
 	if (v->round++ < v->is.rounds)
-		return step_tell(w, peal_self(w), &step);
+		return step_tell(w, peal_self(w), &step, 0);
 	ranked.vertex = v->is.vertex;
 	ranked.rank = v->rank;
-	return ranked_emit(w, PORT_HOST, &ranked);
+	return ranked_emit(w, PORT_HOST, &ranked, 0);
 }
 
 /*
@@ -98,8 +98,8 @@ static PEAL_DEV int end_round(struct peal_worker *w, struct vertex *v)
 static PEAL_DEV int vertex(struct peal_worker *w)
 {
 	struct vertex *kept = (struct vertex *)peal_state(w);
-	const struct begin *begin = begin_in(w);
-	const struct share *share = share_in(w);
+	const struct begin *begin = begin_data(w);
+	const struct share *share = share_data(w);
 	struct vertex v = *kept;
 	int result = 0;
 
@@ -107,7 +107,7 @@ static PEAL_DEV int vertex(struct peal_worker *w)
 		v.is = *begin;
 		v.round = 1;
 		v.rank = RANK_ONE;
-	} else if (!share && !step_in(w)) {
+	} else if (!share && !step_data(w)) {
 		return PEAL_EPROTO;
 	}
 	result = share ? hear(&v, share) : walk(w, &v);

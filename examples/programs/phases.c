@@ -54,7 +54,7 @@ static PEAL_DEV int work(struct peal_worker *w)
 		if (!result)
 			result = meet(w);
 	}
-	return result ? result : peal_emit(w, 0, 0, &out, sizeof(out));
+	return result ? result : peal_emit(w, 0, 0, &out, sizeof(out), 0);
 }
 
 #define HANDLERS(X) X(work, 0, PEAL_EMITS(1, 1))

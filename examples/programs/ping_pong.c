@@ -20,17 +20,17 @@ static PEAL_DEV int server(struct peal_worker *w)
 		if (peal_is_leader(w))
 			s->until = value;
 		value = 0;
-		return peal_emit(w, 0, 0, &value, sizeof(value));
+		return peal_emit(w, 0, 0, &value, sizeof(value), 0);
 	}
-	return peal_emit(w, value >= s->until ? 1 : 0, 0, &value,
-			 sizeof(value));
+	return peal_emit(w, value >= s->until ? 1 : 0, 0, &value, sizeof(value),
+			 0);
 }
 
 static PEAL_DEV int returner(struct peal_worker *w)
 {
 	uint64_t value = *(const uint64_t *)peal_data(w) + 1;
 
-	return peal_emit(w, 0, 0, &value, sizeof(value));
+	return peal_emit(w, 0, 0, &value, sizeof(value), 0);
 }
 
 #define HANDLERS(X)                                                            \

@@ -20,7 +20,7 @@ static PEAL_DEV int is_prime(uint64_t n)
 
 static PEAL_DEV int count(struct peal_worker *w)
 {
-	const struct piece *piece = piece_in(w);
+	const struct piece *piece = piece_data(w);
 	struct primes found = { 0 };
 	uint64_t n;
 
@@ -30,7 +30,7 @@ static PEAL_DEV int count(struct peal_worker *w)
 	     n += peal_lanes(w))
 		found.n += (uint64_t)is_prime(n);
 	found.n = peal_sum(w, found.n);
-	return primes_emit(w, 0, &found);
+	return primes_emit(w, 0, &found, 0);
 }
 
 #define HANDLERS(X) X(count, 0, PEAL_EMITS(1, 1))

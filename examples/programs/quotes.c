@@ -15,7 +15,7 @@ struct shop {
 static PEAL_DEV int shop(struct peal_worker *w)
 {
 	const struct shop *self = (const struct shop *)peal_state(w);
-	const struct wanted *in = wanted_in(w);
+	const struct wanted *in = wanted_data(w);
 	struct price out;
 
 	if (!in)
@@ -63,7 +63,7 @@ static PEAL_DEV int begin(struct peal_worker *w, struct wanted wanted)
  */
 static PEAL_DEV void take(struct peal_worker *w, struct broker *b)
 {
-	const struct price *price = price_in(w);
+	const struct price *price = price_data(w);
 	uint32_t i;
 
 	b->answers++;
@@ -85,14 +85,14 @@ static PEAL_DEV int broker(struct peal_worker *w)
 {
 	struct broker *b = (struct broker *)peal_state(w);
 
-	if (wanted_in(w))
-		return begin(w, *wanted_in(w));
+	if (wanted_data(w))
+		return begin(w, *wanted_data(w));
 	if (!peal_answer_current(w))
 		return PEAL_EPROTO;
 	if (peal_is_leader(w))
 		take(w, b);
 	peal_sync(w); /* all lanes see the new state */
-	return b->answers == SHOPS ? offer_emit(w, 0, &b->best) : 0;
+	return b->answers == SHOPS ? offer_emit(w, 0, &b->best, 0) : 0;
 }
 
 #define HANDLERS(X)                                                            \

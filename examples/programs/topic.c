@@ -8,7 +8,7 @@
 
 static PEAL_DEV int pass(struct peal_worker *w)
 {
-	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
+	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w), 0);
 }
 
 static PEAL_DEV int total(struct peal_worker *w)
@@ -16,7 +16,7 @@ static PEAL_DEV int total(struct peal_worker *w)
 	uint64_t *sum = (uint64_t *)peal_state(w);
 
 	if (peal_type(w) == 1)
-		return peal_emit(w, 0, 0, sum, sizeof(*sum));
+		return peal_emit(w, 0, 0, sum, sizeof(*sum), 0);
 	if (peal_is_leader(w))
 		*sum += *(const uint64_t *)peal_data(w);
 	return 0;
@@ -28,7 +28,7 @@ static PEAL_DEV int highest(struct peal_worker *w)
 	uint64_t reading = *(const uint64_t *)peal_data(w);
 
 	if (peal_type(w) == 1)
-		return peal_emit(w, 0, 1, most, sizeof(*most));
+		return peal_emit(w, 0, 1, most, sizeof(*most), 0);
 	if (peal_is_leader(w) && reading > *most)
 		*most = reading;
 	return 0;

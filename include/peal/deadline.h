@@ -4,13 +4,16 @@
 
 /*
  * Deadlines of messages: a worker drops an expired message instead of handling
- * it. peal_deadline_from_now computes a deadline. peal_send_before sends a
- * message with a deadline:
+ * it. peal_deadline_from_now computes a deadline. The option `deadline` of
+ * peal_send and peal_send_to sends a message with it:
  *
- *	peal_send_before(host, 0, 0, peal_deadline_from_now(5 * MS), 0, &order,
- *			 sizeof(order), SECOND);
+ *	struct peal_send_options options = PEAL_SEND_OPTIONS;
  *
- * Handlers use peal/device/deadline.h.
+ *	options.deadline = peal_deadline_from_now(5 * MS);
+ *	peal_send(host, 0, 0, &order, sizeof(order), SECOND, &options);
+ *
+ * The call sends the message even if the deadline passes during its wait for a
+ * free slot. Handlers use peal/device/deadline.h.
  */
 
 #include <stdint.h>
@@ -54,38 +57,9 @@ PEAL_BEGIN_C
  *
  * @param lifetime_ns ns from now. 0 or less: the message is dead on arrival.
  *                    INT64_MAX: the message never expires.
- * @return a deadline for peal_send_before, never 0.
+ * @return a deadline for struct peal_send_options, never 0.
  */
 uint64_t peal_deadline_from_now(int64_t lifetime_ns);
-
-/**
- * Sends a message with a deadline.
- *
- * Works as peal_send if `to` is 0, else as peal_send_to. The call sends the
- * message even if the deadline passes during its wait for a free slot.
- *
- * One thread at a time may send from an endpoint. Blocks at most `timeout_ns`,
- * until the receiver frees a slot.
- *
- * @param endpoint   the sender.
- * @param port       number of an endpoint's port that has a link.
- * @param to         address of an actor or a pool, in the kernel that the link
- *                   leads to. 0: the link's own receiver.
- * @param deadline   from peal_deadline_from_now. 0: no deadline.
- * @param type       the program's own number for this kind of message.
- * @param data       `bytes` bytes, copied. NULL: only if `bytes` is 0.
- * @param bytes      at most the link's message_bytes less PEAL_DEADLINE_BYTES.
- *                   The same limit holds for the message_bytes of a pool, and
- *                   of the mailbox of an actor on another worker. A longer
- *                   message there is dead, reason "too-long".
- * @param timeout_ns ns to wait for a free slot. 0: no wait. -1: no limit.
- * @return as peal_send (`to` is 0) or peal_send_to, and:
- * @retval PEAL_EMSGSIZE  `bytes` and PEAL_DEADLINE_BYTES exceed the link's
- *                        message_bytes.
- */
-int peal_send_before(struct peal_endpoint *endpoint, uint32_t port, uint64_t to,
-		     uint64_t deadline, uint16_t type, const void *data,
-		     uint64_t bytes, int64_t timeout_ns);
 
 PEAL_END_C
 #endif

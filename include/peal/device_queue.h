@@ -8,9 +8,9 @@
  * The host calls peal_device_queue_create. The host passes the queue's address
  * to the actors, in a message or in the first bytes of their states. Each actor
  * makes its end of the queue with the functions of peal/device/device_queue.h.
- * The actors then put and take messages, with the functions of PEAL_QUEUE_OF
- * (peal/device/typed_queue.h) or with the untyped functions. The host frees the
- * queue with peal_memory_free.
+ * The actors then put and take messages, with the functions of
+ * PEAL_TYPED_DEVICE_QUEUE (peal/device/typed_queue.h) or with the untyped
+ * functions. The host frees the queue with peal_memory_free.
  */
 
 #include <peal/memory.h>

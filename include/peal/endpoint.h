@@ -16,6 +16,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <peal/abi/send_options.h>
 #include <peal/errors.h>
 
 PEAL_BEGIN_C
@@ -129,6 +130,9 @@ int peal_endpoint_destroy(struct peal_endpoint *endpoint);
  * @param data       `bytes` bytes; may be NULL if `bytes` is 0.
  * @param bytes      at most the link's message_bytes.
  * @param timeout_ns ns to wait for a free slot; 0: not at all, -1: no limit.
+ * @param options    the deadline of the message, see peal/deadline.h. With a
+ *                   deadline the message takes PEAL_DEADLINE_BYTES more.
+ *                   NULL: none.
  * @return 0 once the link has accepted the message, or a negative error code
  *         with nothing sent:
  * @retval PEAL_EAGAIN    the link is full, and timeout_ns is 0.
@@ -139,10 +143,12 @@ int peal_endpoint_destroy(struct peal_endpoint *endpoint);
  * @retval PEAL_ESTOPPED  the receiver has ended.
  * @retval PEAL_EDIED     the receiver's process has died.
  * @retval PEAL_EPROTO    the receiver broke the protocol.
- * @retval PEAL_EINVAL    a pointer is NULL, except `data` with `bytes` 0.
+ * @retval PEAL_EINVAL    a pointer is NULL, except `data` with `bytes` 0. Or
+ *                        an option other than the deadline is set.
  */
 int peal_send(struct peal_endpoint *endpoint, uint32_t port, uint16_t type,
-	      const void *data, uint64_t bytes, int64_t timeout_ns);
+	      const void *data, uint64_t bytes, int64_t timeout_ns,
+	      const struct peal_send_options *options);
 
 /**
  * Sends a message to any actor of the kernel that a port leads to.
@@ -177,13 +183,15 @@ int peal_send(struct peal_endpoint *endpoint, uint32_t port, uint16_t type,
  * @param data       `bytes` bytes; may be NULL if `bytes` is 0.
  * @param bytes      at most the link's message_bytes.
  * @param timeout_ns as for peal_send.
+ * @param options    as for peal_send. A message with a deadline takes
+ *                   PEAL_DEADLINE_BYTES more in a mailbox or pool, too.
  * @return as peal_send, and:
  * @retval PEAL_ENOENT  `to` is no address of the kernel.
  * @retval PEAL_ENOTSUP the port leads to another process.
  */
 int peal_send_to(struct peal_endpoint *endpoint, uint32_t port, uint64_t to,
 		 uint16_t type, const void *data, uint64_t bytes,
-		 int64_t timeout_ns);
+		 int64_t timeout_ns, const struct peal_send_options *options);
 
 /**
  * Reserves memory in a link for one message.

@@ -13,7 +13,7 @@
  *	struct peal_hlc clock = { 0 };
  *
  *	order.when = peal_hlc_now(&clock);
- *	peal_send(host, 0, 0, &order, sizeof(order), SECOND);
+ *	peal_send(host, 0, 0, &order, sizeof(order), SECOND, NULL);
  *	...
  *	peal_hlc_merge(&clock, reply->when, &when);
  *

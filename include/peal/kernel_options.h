@@ -28,9 +28,9 @@ struct peal_mailbox_options {
 	uint32_t policy; /* enum peal_slot_policy (0: the backend's) */
 	/*
 	 * 1: each worker has a second mailbox, as large, for messages of high
-	 * priority. These messages come by peal_tell_high, or by high-priority
-	 * links for an actor of another worker. Both mailboxes share `slots`.
-	 * 0: mailboxes ignore the priority.
+	 * priority. These messages come by peal_tell with high priority, or by
+	 * high-priority links for an actor of another worker. Both mailboxes
+	 * share `slots`. 0: mailboxes ignore the priority.
 	 */
 	uint32_t priority;
 	uint32_t max_limits; /* actors with a mailbox_limit (default 0,

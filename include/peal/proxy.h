@@ -10,7 +10,7 @@
  * address to peal_tell, as for an actor of its own kernel.
  *
  *	kernel on device 0			kernel on device 1
- *	handler: peal_tell(w, proxy, ...)
+ *	handler: peal_tell(w, proxy, ..., 0)
  *	-> mailbox of the proxy's worker
  *	   -> forwarding link --------------->	worker -> actor
  *

@@ -9,14 +9,14 @@ PEAL_BEGIN_C
 /*
  * Typed queues between host threads: each queue takes one message type.
  *
- * PEAL_THREAD_QUEUE_OF(name, type) declares a queue type, two end types and
+ * PEAL_TYPED_QUEUE(name, type) declares a queue type, two end types and
  * their functions. The compiler then finds a message of a wrong type. Create
  * the queue, open a producer and a consumer, push and pop, then close the ends
- * and destroy the queue. For queues in device memory see PEAL_QUEUE_OF in
- * peal/device/typed_queue.h. One type may have both.
+ * and destroy the queue. For queues in device memory see
+ * PEAL_TYPED_DEVICE_QUEUE in peal/device/typed_queue.h. One type may have both.
  *
  *	struct task { uint64_t first, n; };
- *	PEAL_THREAD_QUEUE_OF(task, struct task)
+ *	PEAL_TYPED_QUEUE(task, struct task)
  *
  *	struct task_queue queue;
  *	struct task_producer producer;
@@ -29,7 +29,7 @@ PEAL_BEGIN_C
  */
 
 /*
- * Names that PEAL_THREAD_QUEUE_OF(name, type) declares:
+ * Names that PEAL_TYPED_QUEUE(name, type) declares:
  *
  *	struct <name>_queue { struct peal_queue *queue; };
  *	struct <name>_producer { struct peal_queue_end *end; };
@@ -178,7 +178,7 @@ PEAL_END_C
  * @param name  prefix of all declared names.
  * @param type  a complete type of 1 .. PEAL_QUEUE_MESSAGE_MAX bytes.
  */
-#define PEAL_THREAD_QUEUE_OF(name, type)                                       \
+#define PEAL_TYPED_QUEUE(name, type)                                           \
 	PEAL_STATIC_ASSERT(sizeof(type) >= 1, "the type is empty");            \
 	PEAL_STATIC_ASSERT(sizeof(type) <= PEAL_QUEUE_MESSAGE_MAX,             \
 			   "the type is longer than a message");               \

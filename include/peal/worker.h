@@ -22,7 +22,7 @@ struct peal_kernel;
  *	set = fired + cancelled + gone + drained + stopped + waiting
  */
 struct peal_timer_counts {
-	uint64_t set; /* by peal_tell_after, peal_tell_every and peal_ask */
+	uint64_t set; /* by peal_tell with a timer, and by peal_ask */
 	uint64_t fired; /* one-shot timers and timeouts of asks that were due */
 	uint64_t cancelled; /* before their first or next message */
 	uint64_t gone; /* periodic: ended by a message for a missing actor */

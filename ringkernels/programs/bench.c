@@ -148,7 +148,7 @@ static PEAL_DEV int round_report(struct peal_worker *w, uint32_t port,
 
 	peal_sync(w);
 	bytes += (uint64_t)report->n_samples * sizeof(uint32_t);
-	return peal_emit(w, port, PEALI_BENCH_REPORT, report, bytes);
+	return peal_emit(w, port, PEALI_BENCH_REPORT, report, bytes, 0);
 }
 
 /*
@@ -359,10 +359,10 @@ static PEAL_DEV int rally_play(struct peal_worker *w, struct round *r,
 
 	if (way == RALLY_EMIT)
 		return peal_emit(w, 1, PEALI_BENCH_DATA, &number,
-				 sizeof(number));
+				 sizeof(number), 0);
 	if (way == RALLY_TELL)
 		return peal_tell(w, to, PEALI_BENCH_DATA, &number,
-				 sizeof(number));
+				 sizeof(number), 0);
 	return peal_ask(w, to, PEALI_BENCH_DATA, &number, sizeof(number),
 			PEALI_BENCH_DATA, PEALI_BENCH_ASK_NS, 0);
 }
@@ -451,13 +451,13 @@ static PEAL_DEV int caller(struct peal_worker *w)
 	for (i = 0; i < n && !result; i++) {
 		call.calls = next + i;
 		result = peal_tell(w, (uint32_t)r->start.address,
-				   PEALI_BENCH_DATA, &call, sizeof(call));
+				   PEALI_BENCH_DATA, &call, sizeof(call), 0);
 	}
 	if (peal_is_leader(w))
 		r->next = next + n;
 	if (result || next + n == r->start.messages)
 		return result;
-	return peal_tell(w, peal_self(w), PEALI_BENCH_TICK, &n, sizeof(n));
+	return peal_tell(w, peal_self(w), PEALI_BENCH_TICK, &n, sizeof(n), 0);
 }
 
 struct callee {
@@ -528,7 +528,7 @@ static PEAL_DEV int source(struct peal_worker *w)
 		r->next += n;
 	peal_sync(w);
 	if (!result && r->next < r->start.messages)
-		result = peal_emit(w, 1, PEALI_BENCH_TICK, &n, sizeof(n));
+		result = peal_emit(w, 1, PEALI_BENCH_TICK, &n, sizeof(n), 0);
 	return result;
 }
 
@@ -569,13 +569,13 @@ static PEAL_DEV int feeder(struct peal_worker *w)
 	peal_sync(w);
 	if (r->next == r->start.messages)
 		return 0;
-	return peal_emit(w, 1, PEALI_BENCH_TICK, &r->next, sizeof(r->next));
+	return peal_emit(w, 1, PEALI_BENCH_TICK, &r->next, sizeof(r->next), 0);
 }
 
 /* Forwards every message. */
 static PEAL_DEV int relay(struct peal_worker *w)
 {
-	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
+	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w), 0);
 }
 
 /* Checks payloads of any length. Reports after the last message. */
@@ -668,7 +668,7 @@ static PEAL_DEV PEAL_INLINE int hub(struct peal_worker *w, uint32_t ports)
 	for (port = 0; port < ports && !result; port++)
 		if (peal_type(w) == PEALI_BENCH_START)
 			result = peal_emit(w, port, PEALI_BENCH_DATA, &word,
-					   sizeof(word));
+					   sizeof(word), 0);
 	return result;
 }
 
@@ -712,9 +712,9 @@ static PEAL_DEV int exact(struct peal_worker *w)
 static PEAL_DEV int spout(struct peal_worker *w)
 {
 	const struct peali_bench_call call = { 0, 0 };
-	int result = peal_emit(w, 0, PEALI_BENCH_DATA, &call, sizeof(call));
+	int result = peal_emit(w, 0, PEALI_BENCH_DATA, &call, sizeof(call), 0);
 
-	return result ? result : peal_emit(w, 1, PEALI_BENCH_TICK, &call, 0);
+	return result ? result : peal_emit(w, 1, PEALI_BENCH_TICK, &call, 0, 0);
 }
 
 PEAL_PROGRAM(peal_bench, HANDLERS);

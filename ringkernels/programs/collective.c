@@ -150,7 +150,7 @@ static PEAL_DEV int agree(struct peal_worker *w, struct exchange *e,
 		return say_done(w, &e->member, p->members - 1, PEAL_EINVAL);
 	if (p->algorithm == PEAL_ALGORITHM_RING)
 		return peal_tell(w, e->member.init.next, PEAL_MEMBER_BEGIN, 0,
-				 0);
+				 0, 0);
 	return begin(w, e, p);
 }
 

@@ -245,17 +245,18 @@ static PEAL_DEV int send_step(struct peal_worker *w, struct scheduler *c)
 				 peal_emit(w, c->port, 0, &c->task,
 					   offsetof(struct peal_task,
 						    parameter) +
-						   c->task.parameter_bytes) :
+						   c->task.parameter_bytes,
+					   0) :
 				 peal_emit(w, c->port, (uint16_t)c->word.node,
 					   c->task.parameter,
-					   c->task.parameter_bytes);
+					   c->task.parameter_bytes, 0);
 		break;
 	case SEND_COUNT:
 	case SEND_DONE:
 		result = peal_emit(w, c->port,
 				   c->step == SEND_COUNT ? PEAL_GRAPH_COUNT :
 							   PEAL_GRAPH_DONE,
-				   &c->word, sizeof(c->word));
+				   &c->word, sizeof(c->word), 0);
 		break;
 	default:
 		return 0;
@@ -276,7 +277,7 @@ static PEAL_DEV int say_broken(struct peal_worker *w, struct scheduler *c,
 	word.node = c->init.rank;
 	word.result = result;
 	word.reserved = 0;
-	peal_emit(w, 0, PEAL_GRAPH_DONE, &word, sizeof(word));
+	peal_emit(w, 0, PEAL_GRAPH_DONE, &word, sizeof(word), 0);
 	return result;
 }
 
@@ -309,7 +310,7 @@ static PEAL_DEV PEAL_NOINLINE int schedule(struct peal_worker *w)
 		result = result == 1 ? 0 : result;
 	}
 	if (!result)
-		result = peal_tell(w, c->init.self, PEAL_GRAPH_MORE, 0, 0);
+		result = peal_tell(w, c->init.self, PEAL_GRAPH_MORE, 0, 0, 0);
 	return result ? say_broken(w, c, result) : 0;
 }
 

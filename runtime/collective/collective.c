@@ -340,7 +340,7 @@ static int tell_members(struct peal_comm *g)
 		     channel < end; channel++) {
 			int result = peal_send(
 				g->host, peali_comm_port(g, place, channel),
-				PEAL_MEMBER_BEGIN, NULL, 0, 0);
+				PEAL_MEMBER_BEGIN, NULL, 0, 0, NULL);
 
 			if (result)
 				return check_members(g, START) ? PEAL_EABORTED :

@@ -83,7 +83,8 @@ static int send_empty(struct peal_executor *e,
 {
 	struct peal_task none = { .slot = e->empty, .rank = (uint16_t)rank };
 	int result = peal_send_to(e->host, rank, h->pool[rank], 0, &none,
-				  offsetof(struct peal_task, parameter), 0);
+				  offsetof(struct peal_task, parameter), 0,
+				  NULL);
 
 	if (result != PEAL_EAGAIN)
 		return result;

@@ -399,9 +399,10 @@ static int send(struct peal_executor *e, uint32_t rank,
 	for (k = 0; k < t->n_arguments; k++)
 		t->argument[k] = e->address[k][rank] +
 				 chunk->at * e->argument[k].element_bytes;
-	result = peal_send_to(
-		e->host, rank, e->handler->pool[rank], 0, t,
-		offsetof(struct peal_task, parameter) + t->parameter_bytes, 0);
+	result = peal_send_to(e->host, rank, e->handler->pool[rank], 0, t,
+			      offsetof(struct peal_task, parameter) +
+				      t->parameter_bytes,
+			      0, NULL);
 	if (result)
 		return result;
 	s->chunks[slot] = *chunk;

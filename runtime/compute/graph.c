@@ -500,7 +500,7 @@ int peal_graph_start(struct peal_graph *g)
 	for (i = 0; i < g->n && !result; i++) {
 		g->devices[i].ended = 0;
 		result = peal_send(g->host, i, PEAL_GRAPH_BEGIN, &begin,
-				   sizeof(begin), 0);
+				   sizeof(begin), 0, NULL);
 		g->waits_for += !result;
 	}
 	g->to_collect = g->waits_for != 0;

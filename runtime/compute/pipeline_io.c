@@ -194,7 +194,7 @@ int peal_pipeline_push(struct peal_pipeline *p, uint16_t type, const void *data,
 	if (result)
 		return result;
 	result = peal_send(p->source, push_turn(p), type, data, bytes,
-			   timeout_ns);
+			   timeout_ns, NULL);
 	if (result)
 		return pushed(p, result);
 	p->reserved = 0; /* the send has replaced the reservation */

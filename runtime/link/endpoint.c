@@ -243,11 +243,18 @@ static int send(struct peal_endpoint *e, uint32_t port,
 }
 
 int peal_send(struct peal_endpoint *e, uint32_t port, uint16_t type,
-	      const void *data, uint64_t bytes, int64_t timeout_ns)
+	      const void *data, uint64_t bytes, int64_t timeout_ns,
+	      const struct peal_send_options *options)
 {
+	const struct peali_cover cover = { 0, 0, 0, type };
 	struct peali_endpoint_port *p = NULL;
-	int result = check_port(e, port, &p);
+	int result;
 
+	if (PEAL_UNLIKELY(options))
+		return peali_endpoint_send_options(e, port, cover, data, bytes,
+						   timeout_ns, options,
+						   "peal_send");
+	result = check_port(e, port, &p);
 	if (PEAL_UNLIKELY(result))
 		return result;
 	return send(e, port, header_of(p, type, 0), data, bytes, timeout_ns);
@@ -296,10 +303,16 @@ int peali_endpoint_send_to(struct peal_endpoint *e, uint32_t port, uint64_t to,
 
 int peal_send_to(struct peal_endpoint *e, uint32_t port, uint64_t to,
 		 uint16_t type, const void *data, uint64_t bytes,
-		 int64_t timeout_ns)
+		 int64_t timeout_ns, const struct peal_send_options *options)
 {
+	const struct peali_cover cover = { to, 0, 0, type };
 	struct peal_header header = { 0, type, 0 };
 
+	/* `to` 0 is no address, and of a cover the receiver of the link */
+	if (PEAL_UNLIKELY(options) && to)
+		return peali_endpoint_send_options(e, port, cover, data, bytes,
+						   timeout_ns, options,
+						   "peal_send_to");
 	return peali_endpoint_send_to(e, port, to, header, data, bytes,
 				      timeout_ns, "peal_send_to");
 }

@@ -82,6 +82,12 @@ struct peali_cover {
 int peali_endpoint_send(struct peal_endpoint *endpoint, uint32_t port,
 			const struct peali_cover *cover, const void *data,
 			uint64_t bytes, int64_t timeout_ns, const char *call);
+/* peal_send or peal_send_to with these properties and options. */
+int peali_endpoint_send_options(struct peal_endpoint *endpoint, uint32_t port,
+				struct peali_cover cover, const void *data,
+				uint64_t bytes, int64_t timeout_ns,
+				const struct peal_send_options *options,
+				const char *call);
 /* peal_receive_peek for a wait over several calls. *deadline is 0 until a call
  * computes it. */
 int peali_endpoint_peek(struct peal_endpoint *endpoint,

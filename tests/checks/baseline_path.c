@@ -14,7 +14,7 @@
 struct m48 {
 	uint64_t word[6];
 };
-PEAL_QUEUE_OF(m48, struct m48, 48)
+PEAL_TYPED_DEVICE_QUEUE(m48, struct m48, 48)
 
 /* Handles n messages, and repeats each call that returns PEAL_EAGAIN. */
 #define OURS(name, call, ...)                                                  \

@@ -86,9 +86,9 @@ PEAL_PROGRAM(poll, POLL_HANDLERS);
 /* The resident loop with a handler that emits and tells a message. */
 static PEAL_DEV int pass(struct peal_worker *w)
 {
-	int result = peal_emit(w, 0, peal_type(w), peal_data(w), 8);
+	int result = peal_emit(w, 0, peal_type(w), peal_data(w), 8, 0);
 
-	return result ? result : peal_tell(w, 1, 2, peal_data(w), 8);
+	return result ? result : peal_tell(w, 1, 2, peal_data(w), 8, 0);
 }
 
 #define PASS_HANDLERS(X) X(pass, 0, PEAL_LIMITS(1, 1, 1, 8, 8))

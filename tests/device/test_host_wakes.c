@@ -211,7 +211,7 @@ static void wake_waiting_sender(struct fixture *s)
 				m.word = (uint64_t)(uintptr_t)&gates[sent++];
 				m.gate = m.word;
 				CHECK_OK(peal_send(s->e, 0, 0, &m, sizeof(m),
-						   MAX_WAIT));
+						   MAX_WAIT, NULL));
 			}
 			identity_sleep_us(200);
 		}
@@ -295,7 +295,7 @@ PEAL_TEST(member_waiting_for_its_port_wakes_pool_sender)
 	full = harness_spawn(s.k, "toil", 0);
 	harness_to(s.rt, full, s.e, one);
 	CHECK_OK(peal_pool_join(s.rt, s.from, full));
-	CHECK_OK(peal_send(s.e, 0, 0, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 0, 0, &m, sizeof(m), MAX_WAIT, NULL));
 	EVENTUALLY(info_of(s.k).handled == 1);
 	s.to = harness_spawn(s.k, "toil", 1);
 	harness_to(s.rt, s.to, s.e, all);

@@ -85,7 +85,7 @@ static inline int sweep_messages(struct sweep_chain *c)
 	for (i = 0; i < SWEEP_MESSAGES && good; i++) {
 		harness_fill(&m, sizeof(m), 3, i);
 		good = STEP(peal_send(c->e, 0, (uint16_t)i, &m, sizeof(m),
-				      SWEEP_WAIT));
+				      SWEEP_WAIT, NULL));
 	}
 	for (i = 0; i < SWEEP_MESSAGES && good; i++) {
 		good = STEP(sweep_receive(c, &m, &r));

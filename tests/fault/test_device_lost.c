@@ -113,8 +113,8 @@ static void check_lost(struct loop *loop)
 	CHECK(harness_holds(&info));
 	CHECK_EQ(info.undelivered_first, 50);
 	CHECK_EQ(info.dead[PEAL_REASON_STOPPED], PARKED);
-	CHECK_FAILS(peal_send(loop->e, 0, 0, "x", 1, MAX_WAIT), PEAL_ESTOPPED,
-		    "port 0");
+	CHECK_FAILS(peal_send(loop->e, 0, 0, "x", 1, MAX_WAIT, NULL),
+		    PEAL_ESTOPPED, "port 0");
 	CHECK_EQ(peal_receive(loop->e, text, sizeof(text), &r, MAX_WAIT),
 		 PEAL_ESTOPPED);
 }

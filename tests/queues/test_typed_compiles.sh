@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # labels: check quick
 #
-# Shows that PEAL_QUEUE_OF, PEAL_THREAD_QUEUE_OF, PEAL_MESSAGE_OF and
-# PEAL_ENDPOINT_OF compile as C11 and C++17. They refuse types that are too
+# Shows that PEAL_TYPED_DEVICE_QUEUE, PEAL_TYPED_QUEUE, PEAL_TYPED_MESSAGE and
+# PEAL_TYPED_ENDPOINT compile as C11 and C++17. They refuse types that are too
 # long, wrong types, and in C++ types that are not plain. Also refused: ends of
 # another type's queue, and wrong message numbers.
 set -euo pipefail
@@ -50,9 +50,9 @@ says() {
 }
 
 # One case per line: expected result, name, and the source after $threads.
-threads='PEAL_THREAD_QUEUE_OF(task, struct task) PEAL_THREAD_QUEUE_OF(other, struct other) int f'
+threads='PEAL_TYPED_QUEUE(task, struct task) PEAL_TYPED_QUEUE(other, struct other) int f'
 cases=$(cat <<'END'
-yes|both macros of a name|(void); PEAL_QUEUE_OF(task, struct task, 48)
+yes|both macros of a name|(void); PEAL_TYPED_DEVICE_QUEUE(task, struct task, 48)
 yes|put its own type|(struct task_producer p, const struct task *t) { return task_queue_push(p, t, 0); }
 no|put another type|(struct task_producer p, const struct other *t) { return task_queue_push(p, t, 0); }
 no|put at another's end|(struct other_producer p, const struct task *t) { return task_queue_push(p, t, 0); }
@@ -78,32 +78,36 @@ no|open a consumer as a producer|(struct task_queue q, struct task_consumer *p) 
 END
 )
 # The cases of messages, with the source after $messages.
-messages='PEAL_MESSAGE_OF(task, struct task, 7) PEAL_ENDPOINT_OF(task) PEAL_MESSAGE_OF(other, struct other, 8) int f'
+messages='PEAL_TYPED_MESSAGE(task, struct task, 7) PEAL_TYPED_ENDPOINT(task) PEAL_TYPED_MESSAGE(other, struct other, 8) int f'
 message_cases=$(cat <<'END'
-yes|emit its own type|(struct peal_worker *w, const struct task *t) { return task_emit(w, 0, t); }
-no|emit another type|(struct peal_worker *w, const struct other *t) { return task_emit(w, 0, t); }
-yes|tell its own type|(struct peal_worker *w, const struct task *t) { return task_tell(w, 0, t); }
-no|tell another type|(struct peal_worker *w, const struct other *t) { return task_tell(w, 0, t); }
+yes|emit its own type|(struct peal_worker *w, const struct task *t) { return task_emit(w, 0, t, 0); }
+no|emit another type|(struct peal_worker *w, const struct other *t) { return task_emit(w, 0, t, 0); }
+yes|emit_to its own type|(struct peal_worker *w, const struct task *t, const struct peal_send_options *o) { return task_emit_to(w, 0, 1, t, o); }
+no|emit_to another type|(struct peal_worker *w, const struct other *t, const struct peal_send_options *o) { return task_emit_to(w, 0, 1, t, o); }
+yes|tell its own type|(struct peal_worker *w, const struct task *t) { return task_tell(w, 0, t, 0); }
+no|tell another type|(struct peal_worker *w, const struct other *t) { return task_tell(w, 0, t, 0); }
 yes|reserve its own type|(struct peal_worker *w, struct task *t) { return task_reserve(w, 0, &t); }
 no|reserve another type|(struct peal_worker *w, struct other *t) { return task_reserve(w, 0, &t); }
-yes|take what is its own|(struct peal_worker *w) { const struct task *t = task_in(w); return t != 0; }
-no|take it as another type|(struct peal_worker *w) { const struct other *t = task_in(w); return t != 0; }
-no|write to what came|(struct peal_worker *w) { struct task *t = task_in(w); return t != 0; }
-yes|send its own type|(struct peal_endpoint *e, const struct task *t) { return task_send(e, 0, t, 0); }
-no|send another type|(struct peal_endpoint *e, const struct other *t) { return task_send(e, 0, t, 0); }
+yes|take what is its own|(struct peal_worker *w) { const struct task *t = task_data(w); return t != 0; }
+no|take it as another type|(struct peal_worker *w) { const struct other *t = task_data(w); return t != 0; }
+no|write to what came|(struct peal_worker *w) { struct task *t = task_data(w); return t != 0; }
+yes|send its own type|(struct peal_endpoint *e, const struct task *t) { return task_send(e, 0, t, 0, NULL); }
+yes|send_to its own type|(struct peal_endpoint *e, const struct task *t, const struct peal_send_options *o) { return task_send_to(e, 0, 1, t, 0, o); }
+no|send_to another type|(struct peal_endpoint *e, const struct other *t, const struct peal_send_options *o) { return task_send_to(e, 0, 1, t, 0, o); }
+no|send another type|(struct peal_endpoint *e, const struct other *t) { return task_send(e, 0, t, 0, NULL); }
 yes|receive its own type|(const struct peal_received *r) { const struct task *t = task_received(r); return t != 0; }
 no|receive it as another type|(const struct peal_received *r) { const struct other *t = task_received(r); return t != 0; }
 yes|two numbers in a switch|(int n) { switch (n) { case task_number: case other_number: return 1; } return 0; }
-no|one number twice in a switch|(void); PEAL_MESSAGE_OF(same, struct other, 7) int g(int n) { switch (n) { case task_number: case same_number: return 1; } return 0; }
-no|a number too large|(void); PEAL_MESSAGE_OF(large, struct other, 65536)
-no|a number below 0|(void); PEAL_MESSAGE_OF(below, struct other, -1)
-yes|the largest number|(void); PEAL_MESSAGE_OF(large, struct other, 65535u)
-no|a type that wants 16 bytes|(void); struct wide { char c __attribute__((aligned(16))); }; PEAL_MESSAGE_OF(wide, struct wide, 9)
+no|one number twice in a switch|(void); PEAL_TYPED_MESSAGE(same, struct other, 7) int g(int n) { switch (n) { case task_number: case same_number: return 1; } return 0; }
+no|a number too large|(void); PEAL_TYPED_MESSAGE(large, struct other, 65536)
+no|a number below 0|(void); PEAL_TYPED_MESSAGE(below, struct other, -1)
+yes|the largest number|(void); PEAL_TYPED_MESSAGE(large, struct other, 65535u)
+no|a type that wants 16 bytes|(void); struct wide { char c __attribute__((aligned(16))); }; PEAL_TYPED_MESSAGE(wide, struct wide, 9)
 END
 )
-big() { echo "struct big { char c[$1]; }; PEAL_THREAD_QUEUE_OF(big, struct big)"; }
+big() { echo "struct big { char c[$1]; }; PEAL_TYPED_QUEUE(big, struct big)"; }
 
-of='PEAL_QUEUE_OF(task, struct task, 48)'
+of='PEAL_TYPED_DEVICE_QUEUE(task, struct task, 48)'
 call='int f(struct peal_work *q, struct peal_work_producer *p, struct peal_header h, const struct'
 n_compilers=0
 for pair in gcc@c:c11 clang@c:c11 g++@c++:c++17 clang++@c++:c++17; do
@@ -135,18 +139,18 @@ for pair in gcc@c:c11 clang@c:c11 g++@c++:c++17 clang++@c++:c++17; do
     expect no 'threads: a type that is too long' "$compiler" "$language" "$(big '(256 << 20) + 1')"
     says 'longer than a message'
     expect no 'threads: a type of which nothing is known' "$compiler" "$language" \
-        'struct unknown; PEAL_THREAD_QUEUE_OF(unknown, struct unknown)'
+        'struct unknown; PEAL_TYPED_QUEUE(unknown, struct unknown)'
     case $language in
     c++:*)
-        for macro in 'PEAL_QUEUE_OF(odd, struct odd, 48)' 'PEAL_THREAD_QUEUE_OF(odd, struct odd)' \
-            'PEAL_MESSAGE_OF(odd, struct odd, 1)'; do
+        for macro in 'PEAL_TYPED_DEVICE_QUEUE(odd, struct odd, 48)' 'PEAL_TYPED_QUEUE(odd, struct odd)' \
+            'PEAL_TYPED_MESSAGE(odd, struct odd, 1)'; do
             expect no "a type that is not plain: $macro" "$compiler" "$language" "$macro"
             says 'trivially copyable'
         done
         ;;
     c:*)
         expect no 'threads: an empty type' "$compiler" "$language" \
-            'struct none { }; PEAL_THREAD_QUEUE_OF(none, struct none)'
+            'struct none { }; PEAL_TYPED_QUEUE(none, struct none)'
         says 'the type is empty'
         ;;
     esac

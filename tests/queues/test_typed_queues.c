@@ -22,21 +22,21 @@ struct wide {
 	uint8_t bytes[5000];
 };
 
-PEAL_QUEUE_OF(task, struct task, 48)
-PEAL_QUEUE_OF(number, uint64_t, 48)
+PEAL_TYPED_DEVICE_QUEUE(task, struct task, 48)
+PEAL_TYPED_DEVICE_QUEUE(number, uint64_t, 48)
 
-PEAL_THREAD_QUEUE_OF(task, struct task)
-PEAL_THREAD_QUEUE_OF(number, uint64_t)
-PEAL_THREAD_QUEUE_OF(wide, struct wide)
+PEAL_TYPED_QUEUE(task, struct task)
+PEAL_TYPED_QUEUE(number, uint64_t)
+PEAL_TYPED_QUEUE(wide, struct wide)
 
 /* Types with the names of the macros' parameters. */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 typedef struct task items, items_out;
-PEAL_QUEUE_OF(hidden_in, items, 48)
-PEAL_QUEUE_OF(hidden_out, items_out, 48)
-PEAL_THREAD_QUEUE_OF(hidden_in, items)
-PEAL_THREAD_QUEUE_OF(hidden_out, items_out)
+PEAL_TYPED_DEVICE_QUEUE(hidden_in, items, 48)
+PEAL_TYPED_DEVICE_QUEUE(hidden_out, items_out, 48)
+PEAL_TYPED_QUEUE(hidden_in, items)
+PEAL_TYPED_QUEUE(hidden_out, items_out)
 #pragma GCC diagnostic pop
 
 static const struct peal_header header = { 1, 2, 3 };
@@ -224,11 +224,11 @@ static void work(uint32_t policy)
 	CHECK_EQ(task_work_push_bulk(q, &p, header, in + 1, 7), 0);
 	CHECK_EQ(number_work_push(q, &p, header, &number), PEAL_EMSGSIZE);
 	CHECK_EQ(number_work_pop(q, &m.mine, &number, got), PEAL_EMSGSIZE);
-	CHECK_EQ(number_set_pop_burst(&m, &number, 1, got), PEAL_EMSGSIZE);
+	CHECK_EQ(number_work_set_pop_burst(&m, &number, 1, got), PEAL_EMSGSIZE);
 	CHECK_EQ(task_work_pop(q, &m.mine, out, got), 1);
 	CHECK_EQ(task_work_pop_burst(q, &m.mine, out + 1, 3, got), 3);
-	CHECK_EQ(task_set_pop_burst(&m, out + 4, 8, got), 4);
-	CHECK_EQ(task_set_pop_burst(&m, out, 8, got), PEAL_EAGAIN);
+	CHECK_EQ(task_work_set_pop_burst(&m, out + 4, 8, got), 4);
+	CHECK_EQ(task_work_set_pop_burst(&m, out, 8, got), PEAL_EAGAIN);
 	same(in, out, 8);
 	free(set);
 }

@@ -90,7 +90,8 @@ static inline void fixture_letter(struct fixture *s, uint32_t reason)
 static inline void fixture_tell(struct fixture *s, uint32_t port, uint16_t type,
 				uint64_t value)
 {
-	CHECK_OK(peal_send(s->e, port, type, &value, sizeof(value), MAX_WAIT));
+	CHECK_OK(peal_send(s->e, port, type, &value, sizeof(value), MAX_WAIT,
+			   NULL));
 }
 
 static inline struct asks_ordered fixture_ordered(struct fixture *s)
@@ -121,7 +122,8 @@ fixture_order(struct fixture *s, uint32_t port, struct asks_order o)
 {
 	if (!o.timeout_ns)
 		o.timeout_ns = NEVER;
-	CHECK_OK(peal_send(s->e, port, ASKS_ORDER, &o, sizeof(o), MAX_WAIT));
+	CHECK_OK(peal_send(s->e, port, ASKS_ORDER, &o, sizeof(o), MAX_WAIT,
+			   NULL));
 	return fixture_ordered(s);
 }
 

@@ -51,18 +51,19 @@ static PEAL_DEV int ask_ordered(struct peal_worker *w)
 		out.n++;
 		ask_note(w, number, o.request.value++);
 	}
-	return peal_emit(w, 0, ASKS_ORDER, &out, sizeof(out));
+	return peal_emit(w, 0, ASKS_ORDER, &out, sizeof(out), 0);
 }
 
 static PEAL_DEV int ask_later(struct peal_worker *w)
 {
+	struct peal_send_options later = PEAL_SEND_OPTIONS;
 	struct asks_ordered out = { 0, 0 };
 	uint64_t value = 0;
 
-	out.result = peal_tell_after(w, *(const uint64_t *)peal_data(w),
-				     peal_self(w), ASKS_PLAIN, &value,
-				     sizeof(value), 0);
-	return peal_emit(w, 0, ASKS_ORDER, &out, sizeof(out));
+	later.delay_ns = *(const uint64_t *)peal_data(w);
+	out.result = peal_tell(w, peal_self(w), ASKS_PLAIN, &value,
+			       sizeof(value), &later);
+	return peal_emit(w, 0, ASKS_ORDER, &out, sizeof(out), 0);
 }
 
 /* Finds the ask of the current answer, and counts the answer by its outcome.
@@ -120,7 +121,7 @@ static PEAL_DEV int ask_answered(struct peal_worker *w)
 	}
 	if (again.quiet || result)
 		return result;
-	return peal_emit(w, 0, ASKS_ANSWER, &out, sizeof(out));
+	return peal_emit(w, 0, ASKS_ANSWER, &out, sizeof(out), 0);
 }
 
 /* ---- the asked actor ----------------------------------------------------- */
@@ -147,13 +148,14 @@ static PEAL_DEV int ask_tell(struct peal_worker *w,
 			     const struct asks_request *in)
 {
 	uint64_t first = 1, second = 2;
-	int result = peal_tell(w, in->from, ASKS_PLAIN, &first, sizeof(first));
+	int result =
+		peal_tell(w, in->from, ASKS_PLAIN, &first, sizeof(first), 0);
 
 	if (!result)
 		result = ask_reply(w, peal_request_current(w), in->value);
 	if (!result)
 		result = peal_tell(w, in->from, ASKS_PLAIN, &second,
-				   sizeof(second));
+				   sizeof(second), 0);
 	return result;
 }
 
@@ -212,7 +214,7 @@ static PEAL_DEV int ask_serve_by(struct peal_worker *w,
 	if (in->how == ASKS_TELL)
 		return ask_tell(w, in);
 	if (in->how == ASKS_DELEGATE && in->other != peal_self(w))
-		return peal_request_forward(w, in->other);
+		return peal_request_forward(w, in->other, 0);
 	if (in->how == ASKS_DELEGATE)
 		return ask_reply(w, peal_request_current(w), in->value);
 	next.how = ASKS_REPLY;

@@ -74,8 +74,15 @@ static inline void fixture_send(struct peal_endpoint *e, uint32_t port,
 				uint64_t to, uint64_t deadline, uint16_t type,
 				struct deadline_order o)
 {
-	CHECK_OK(peal_send_before(e, port, to, deadline, type, &o, sizeof(o),
-				  MAX_WAIT));
+	struct peal_send_options options = { .size = sizeof(options),
+					     .deadline = deadline };
+
+	if (to)
+		CHECK_OK(peal_send_to(e, port, to, type, &o, sizeof(o),
+				      MAX_WAIT, &options));
+	else
+		CHECK_OK(peal_send(e, port, type, &o, sizeof(o), MAX_WAIT,
+				   &options));
 }
 
 static inline struct deadline_report fixture_report(struct peal_endpoint *e)

@@ -25,25 +25,28 @@ static PEAL_DEV int mark(struct peal_worker *w)
 		gate_pause();
 	if (peal_request_current(w))
 		return peal_reply(w, 0, 0, &out, sizeof(out));
-	return peal_emit(w, 0, 0, &out, sizeof(out));
+	return peal_emit(w, 0, 0, &out, sizeof(out), 0);
 }
 
-/* Returns the deadline of the message that the handler sends. */
-static PEAL_DEV uint64_t deadline_of(struct peal_worker *w)
+/* Returns options with the deadline of the message that the handler sends. */
+static PEAL_DEV struct peal_send_options deadline_of(struct peal_worker *w)
 {
 	const struct deadline_order *in =
 		(const struct deadline_order *)peal_data(w);
+	struct peal_send_options options = PEAL_SEND_OPTIONS;
 
-	return peal_type(w) == DEADLINE_AFTER ?
-		       peal_deadline_after(w, in->lifetime_ns) :
-		       peal_deadline_current(w);
+	options.deadline = peal_type(w) == DEADLINE_AFTER ?
+				   peal_deadline_after(w, in->lifetime_ns) :
+				   peal_deadline_current(w);
+	return options;
 }
 
 /* Emits the message. */
 static PEAL_DEV int pass(struct peal_worker *w)
 {
-	return peal_emit_before(w, 0, deadline_of(w), 0, peal_data(w),
-				peal_length(w));
+	struct peal_send_options options = deadline_of(w);
+
+	return peal_emit(w, 0, 0, peal_data(w), peal_length(w), &options);
 }
 
 /* Emits the message to the actor that it names. */
@@ -51,15 +54,19 @@ static PEAL_DEV int pass_to(struct peal_worker *w)
 {
 	const struct deadline_order *in =
 		(const struct deadline_order *)peal_data(w);
+	struct peal_send_options options = deadline_of(w);
 
-	return peal_emit_to_before(w, 0, (uint32_t)in->actor, deadline_of(w), 0,
-				   peal_data(w), peal_length(w));
+	return peal_emit_to(w, 0, (uint32_t)in->actor, 0, peal_data(w),
+			    peal_length(w), &options);
 }
 
 /* Delegates the message by its port. */
 static PEAL_DEV int hand_on(struct peal_worker *w)
 {
-	return peal_request_forward_by(w, 0);
+	struct peal_send_options options = PEAL_SEND_OPTIONS;
+
+	options.by_port = 1;
+	return peal_request_forward(w, 0, &options);
 }
 
 /* Tells the message to the actor that it names. */
@@ -67,9 +74,10 @@ static PEAL_DEV int tell(struct peal_worker *w)
 {
 	const struct deadline_order *in =
 		(const struct deadline_order *)peal_data(w);
+	struct peal_send_options options = deadline_of(w);
 
-	return peal_tell_before(w, (uint32_t)in->actor, deadline_of(w), 0,
-				peal_data(w), peal_length(w));
+	return peal_tell(w, (uint32_t)in->actor, 0, peal_data(w),
+			 peal_length(w), &options);
 }
 
 /* Delegates the message to the actor that it names. */
@@ -77,7 +85,63 @@ static PEAL_DEV int delegate(struct peal_worker *w)
 {
 	return peal_request_forward(
 		w,
-		(uint32_t)((const struct deadline_order *)peal_data(w))->actor);
+		(uint32_t)((const struct deadline_order *)peal_data(w))->actor,
+		0);
+}
+
+/* Sets a field of the options for each bit of `fields`. */
+static PEAL_DEV void refuse_set(struct peal_send_options *o, uint32_t fields,
+				struct peal_timer *timer)
+{
+	o->priority = fields & 1 ? PEAL_PRIORITY_HIGH : 0;
+	o->deadline = fields & 2 ? PEAL_DEADLINE_NEVER : 0;
+	o->delay_ns = fields >> 2 & 1;
+	o->period_ns = fields >> 3 & 1;
+	o->timer_out = fields & 16 ? timer : 0;
+	o->by_port = fields >> 5 & 1;
+	if (fields & 64)
+		o->size = 0;
+	if (fields & 128)
+		o->priority = PEAL_PRIORITY_HIGH + 1;
+}
+
+/* Returns 1 if a send has refused its options. */
+static PEAL_DEV int refuses(struct peal_worker *w, uint32_t call,
+			    const struct peal_send_options *o)
+{
+	uint32_t self = peal_self(w);
+
+	switch (call) {
+	case 0:
+		return peal_emit(w, 0, 0, 0, 0, o) == PEAL_EINVAL;
+	case 1:
+		return peal_emit_to(w, 0, self, 0, 0, 0, o) == PEAL_EINVAL;
+	case 2:
+		return peal_tell(w, self, 0, 0, 0, o) == PEAL_EINVAL;
+	default:
+		return peal_request_forward(w, self, o) == PEAL_EINVAL;
+	}
+}
+
+/* Calls each send with all combinations of fields that it does not support.
+ * Reports the number of refusals. */
+static PEAL_DEV int refuse(struct peal_worker *w)
+{
+	/* the two sets of fields that each call supports */
+	const uint32_t ok[4][2] = { { 2, 2 }, { 2, 2 }, { 3, 28 }, { 1, 32 } };
+	struct deadline_report out = { 0, 0, 0, 0, 0, 0, 0, 0 };
+	struct peal_timer timer = { 0, 0, 0 };
+	uint32_t call, fields;
+
+	for (call = 0; call < 4; call++)
+		for (fields = 1; fields < 256; fields++) {
+			struct peal_send_options o = PEAL_SEND_OPTIONS;
+
+			refuse_set(&o, fields, &timer);
+			if (fields & ~ok[call][0] && fields & ~ok[call][1])
+				out.number += refuses(w, call, &o);
+		}
+	return peal_emit(w, 0, 0, &out, sizeof(out), 0);
 }
 
 /* Merges the latest word of a message into the worker's clock. Appends the word
@@ -91,7 +155,7 @@ static PEAL_DEV int stamp(struct peal_worker *w)
 		return PEAL_EPROTO;
 	m.refused = peal_worker_hlc_merge(w, m.word[m.n - 1], &word);
 	m.word[m.n++] = word ? word : peal_worker_hlc_now(w);
-	return peal_emit(w, 0, 0, &m, sizeof(m));
+	return peal_emit(w, 0, 0, &m, sizeof(m), 0);
 }
 
 #define DEADLINE_HANDLERS(X)                                                   \
@@ -100,5 +164,6 @@ static PEAL_DEV int stamp(struct peal_worker *w)
 	X(pass_to, 0, PEAL_EMITS(1, 1))                                        \
 	X(hand_on, 0, PEAL_EMITS(1, 1))                                        \
 	X(stamp, 0, PEAL_EMITS(1, 1))                                          \
+	X(refuse, 0, PEAL_LIMITS(1, 1, 1, 0, 0))                               \
 	X(tell, 0, PEAL_TELLS(1))                                              \
 	X(delegate, 0, PEAL_TELLS(1))

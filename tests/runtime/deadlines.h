@@ -32,6 +32,9 @@ struct deadline_words {
 	int64_t refused; /* result of the latest merge */
 };
 
+/** Sends of `refuse`, each with options that its call does not support. */
+#define DEADLINE_REFUSALS (254 + 254 + 245 + 253)
+
 #define DEADLINE_AFTER 0x100 /* a type: a deadline after lifetime_ns */
 
 #endif

@@ -220,7 +220,7 @@ static inline void harness_send(struct peal_endpoint *e, uint32_t port,
 	for (i = first; i < first + n; i++) {
 		harness_fill(&m, sizeof(m), producer, i);
 		CHECK_OK(peal_send(e, port, (uint16_t)i, &m, sizeof(m),
-				   MAX_WAIT));
+				   MAX_WAIT, NULL));
 	}
 }
 

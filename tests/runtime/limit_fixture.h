@@ -92,7 +92,7 @@ static inline void fixture_hold(struct fixture *s)
 
 	peal_store_release_sys(&s->gate, 0);
 	CHECK_OK(peal_send(s->e, FIXTURE_PORT_KEEP, 0, &word, sizeof(word),
-			   MAX_WAIT));
+			   MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(s->k, FIXTURE_TELLERS, &info) &&
 		   info.actor == (int64_t)(uint32_t)s->keep);
 }
@@ -119,7 +119,7 @@ static inline void fixture_order_as(struct fixture *s, uint32_t teller,
 	if (!o.actor)
 		o.actor = (uint32_t)s->actor;
 	CHECK_OK(peal_send(s->e, teller, limits_order_number, &o, sizeof(o),
-			   MAX_WAIT));
+			   MAX_WAIT, NULL));
 }
 
 /* Orders a teller to send n numbers to the actor, and waits until it has. */
@@ -146,7 +146,7 @@ static inline void fixture_send(struct fixture *s, uint32_t teller,
 {
 	for (; n--; first++)
 		CHECK_OK(peal_send_to(s->e, teller, s->actor, 0, &first,
-				      sizeof(first), MAX_WAIT));
+				      sizeof(first), MAX_WAIT, NULL));
 }
 
 static inline struct peal_actor_mailbox_info fixture_mailbox(struct fixture *s)

@@ -35,7 +35,7 @@ struct limits_order {
 	uint32_t what, reserved;
 	uint64_t number, ns;
 };
-PEAL_MESSAGE_OF(limits_order, struct limits_order, 1)
+PEAL_TYPED_MESSAGE(limits_order, struct limits_order, 1)
 
 /** Type of a message on which `note` fails. */
 #define LIMITS_FAIL 9

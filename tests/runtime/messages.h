@@ -17,7 +17,7 @@ struct answer {
 	uint64_t number, twice;
 };
 
-PEAL_MESSAGE_OF(question, struct question, 7)
-PEAL_MESSAGE_OF(answer, struct answer, 65535)
+PEAL_TYPED_MESSAGE(question, struct question, 7)
+PEAL_TYPED_MESSAGE(answer, struct answer, 65535)
 
 #endif

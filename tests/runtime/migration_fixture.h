@@ -135,10 +135,10 @@ static inline void send_note(struct fixture *s, enum sender by)
 
 	if (by == BY_OTHER_LINK)
 		CHECK_OK(peal_send_to(s->e, by, s->guest, types[by], &n,
-				      sizeof(n), MAX_WAIT));
+				      sizeof(n), MAX_WAIT, NULL));
 	else
-		CHECK_OK(peal_send(s->e, by, types[by], &n, sizeof(n),
-				   MAX_WAIT));
+		CHECK_OK(peal_send(s->e, by, types[by], &n, sizeof(n), MAX_WAIT,
+				   NULL));
 }
 
 static inline int move_to(struct fixture *s, uint64_t address, int kernel,

@@ -102,7 +102,8 @@ static inline void tell(struct fixture *s, uint32_t i, uint16_t type)
 {
 	struct monitors_order nothing = { 0, 0, 0, 0, 0, 0 };
 
-	CHECK_OK(peal_send(s->e, i, type, &nothing, sizeof(nothing), MAX_WAIT));
+	CHECK_OK(peal_send(s->e, i, type, &nothing, sizeof(nothing), MAX_WAIT,
+			   NULL));
 }
 
 /* Returns the state that a member reports. */
@@ -124,7 +125,7 @@ order(struct fixture *s, uint32_t i, uint16_t type, struct monitors_order o)
 {
 	struct peal_received r;
 
-	CHECK_OK(peal_send(s->e, i, type, &o, sizeof(o), MAX_WAIT));
+	CHECK_OK(peal_send(s->e, i, type, &o, sizeof(o), MAX_WAIT, NULL));
 	CHECK_OK(peal_receive(s->e, &o, sizeof(o), &r, MAX_WAIT));
 	CHECK_EQ(r.from, s->actor[i]);
 	CHECK_EQ(r.type, type);

@@ -101,7 +101,7 @@ static inline void send_note(uint32_t port, uint16_t type,
 {
 	while (n--)
 		CHECK_OK(peal_send(s.e, port, type, &note, sizeof(note),
-				   MAX_WAIT));
+				   MAX_WAIT, NULL));
 }
 
 /* As send_note(), but to another actor than the link's receiver. */
@@ -110,7 +110,7 @@ static inline void send_far(uint32_t port, uint64_t to, struct rank_note note,
 {
 	while (n--)
 		CHECK_OK(peal_send_to(s.e, port, to, 0, &note, sizeof(note),
-				      MAX_WAIT));
+				      MAX_WAIT, NULL));
 }
 
 /* Sends a gate message by the port. Waits until its handler is at the gate. */

@@ -36,7 +36,7 @@ static PEAL_DEV int note(struct peal_worker *w)
 
 static PEAL_DEV int echo(struct peal_worker *w)
 {
-	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
+	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w), 0);
 }
 
 /* Notes and emits the message. */
@@ -44,6 +44,21 @@ static PEAL_DEV int relate(struct peal_worker *w)
 {
 	note(w);
 	return echo(w);
+}
+
+/* Tells or forwards the message with high priority. */
+static PEAL_DEV int pass_high(struct peal_worker *w, uint32_t to,
+			      const struct rank_note *out)
+{
+	struct peal_send_options high = PEAL_SEND_OPTIONS;
+	uint16_t type = (uint16_t)(peal_type(w) & ~(RANK_HIGH | RANK_TIMED));
+
+	high.priority = PEAL_PRIORITY_HIGH;
+	if (type & RANK_FORWARD)
+		return peal_request_forward(w, to, &high);
+	if (peal_type(w) & RANK_TIMED)
+		high.deadline = PEAL_DEADLINE_NEVER;
+	return peal_tell(w, to, type, out, sizeof(*out), &high);
 }
 
 /* Tells the message to `to`, with high priority for a type with RANK_HIGH. For
@@ -58,10 +73,9 @@ static PEAL_DEV int pass_on(struct peal_worker *w)
 		rank_write(w);
 	out.to = out.then;
 	if (type & RANK_HIGH)
-		return peal_tell_high(w, to, (uint16_t)(type & ~RANK_HIGH),
-				      &out, sizeof(out));
-	return peal_tell(w, to, type == RANK_GATE ? 0 : type, &out,
-			 sizeof(out));
+		return pass_high(w, to, &out);
+	return peal_tell(w, to, type == RANK_GATE ? 0 : type, &out, sizeof(out),
+			 0);
 }
 
 struct rank_death {

@@ -9,9 +9,12 @@
 #define RANK_LIST 16384
 
 /** Bits of message types. RANK_GATE: the handler waits at the gate and does not
- * note the message. RANK_HIGH: `pass_on` tells it with high priority. */
+ * note the message. RANK_HIGH: `pass_on` tells it with high priority.
+ * RANK_TIMED: also with a deadline. RANK_FORWARD: it forwards the message. */
 #define RANK_GATE 1
 #define RANK_HIGH 2
+#define RANK_TIMED 4
+#define RANK_FORWARD 8
 
 /** Noted messages in order, in host memory. One worker writes the list. */
 struct rank_list {

@@ -30,7 +30,7 @@ struct told {
 	uint64_t seen; /* payload bytes that the handler saw */
 };
 
-PEAL_MESSAGE_OF(ask, struct ask, 3)
-PEAL_MESSAGE_OF(told, struct told, 4)
+PEAL_TYPED_MESSAGE(ask, struct ask, 3)
+PEAL_TYPED_MESSAGE(told, struct told, 4)
 
 #endif

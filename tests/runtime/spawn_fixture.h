@@ -61,7 +61,7 @@ static inline struct spawns_order obey(struct fixture *s, uint32_t worker,
 {
 	struct peal_received r;
 
-	CHECK_OK(peal_send(s->e, worker, type, &o, sizeof(o), MAX_WAIT));
+	CHECK_OK(peal_send(s->e, worker, type, &o, sizeof(o), MAX_WAIT, NULL));
 	CHECK_OK(peal_receive(s->e, &o, sizeof(o), &r, MAX_WAIT));
 	CHECK_EQ(r.type, type);
 	CHECK_EQ(r.from, s->maker[worker]);
@@ -114,7 +114,7 @@ static inline void say(struct fixture *s, uint64_t address, uint16_t type)
 	uint64_t nothing = 0;
 
 	CHECK_OK(peal_send_to(s->e, 0, address, type, &nothing, sizeof(nothing),
-			      MAX_WAIT));
+			      MAX_WAIT, NULL));
 }
 
 /* Waits until all sent and told messages are handled. */

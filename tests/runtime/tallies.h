@@ -51,7 +51,7 @@ static inline void tallies_send(struct peal_endpoint *e, uint32_t port,
 {
 	struct tally_message m = { id, number, (uint32_t)to };
 
-	CHECK_OK(peal_send_to(e, port, to, 0, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send_to(e, port, to, 0, &m, sizeof(m), MAX_WAIT, NULL));
 }
 
 static inline struct tally tallies_state(struct peal_runtime *rt,

@@ -32,7 +32,7 @@ struct tally_parcel {
 	struct peal_dead_letter first;
 	struct tally_message second;
 };
-PEAL_MESSAGE_OF(parcel, struct tally_parcel, 0)
+PEAL_TYPED_MESSAGE(parcel, struct tally_parcel, 0)
 
 /** A state that is too large for a control message or for a worker to fill. */
 #define TALLY_LARGE_BYTES 100000

@@ -98,7 +98,7 @@ PEAL_TEST(retire_does_not_end_bound_actors)
 	EVENTUALLY(!peal_actor_bind(s.k, s.actor[0], s.actor[1], NULL));
 	CHECK_EQ(ask(&s, 0).count, 0);
 	fail(&s, 0);
-	EVENTUALLY(!peal_send(s.e, 1, MONITORS_COUNT, &o, 8, MAX_WAIT) &&
+	EVENTUALLY(!peal_send(s.e, 1, MONITORS_COUNT, &o, 8, MAX_WAIT, NULL) &&
 		   harness_info(s.link[1]).dead[PEAL_REASON_DOWN] > 0);
 	fixture_close(&s);
 }
@@ -177,7 +177,7 @@ PEAL_TEST(drain_waits_for_binding_failures)
 	for (i = 0; i < 8; i++)
 		CHECK_OK(peal_send_to(s.e, 1, s.actor[0],
 				      i < 7 ? MONITORS_COUNT : MONITORS_FAIL,
-				      &o, sizeof(o), MAX_WAIT));
+				      &o, sizeof(o), MAX_WAIT, NULL));
 	CHECK_OK(peal_send_end(s.e, 1, MAX_WAIT));
 	CHECK_OK(peal_kernel_drain(s.k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(s.rt, s.actor[13], &state, sizeof(state)));
@@ -218,7 +218,7 @@ static uint32_t go(struct fixture *s, const struct set *set, uint32_t how,
 	if (how & 1)
 		CHECK_OK(peal_send_to(s->e, (how >> 3) % WORKERS, set->actor,
 				      MONITORS_FAIL, &nothing, sizeof(nothing),
-				      MAX_WAIT));
+				      MAX_WAIT, NULL));
 	if (how & 2)
 		result[0] = peal_unmonitor(s->k, set->monitor[0]);
 	if (how & 4)

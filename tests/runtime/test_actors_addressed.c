@@ -75,7 +75,7 @@ PEAL_TEST(handler_sends_to_any_actor_of_other_device)
 		m.id = at;
 		m.number = sent[at]++;
 		m.actor = (uint32_t)address[at];
-		CHECK_OK(peal_send(e, 0, 1, &m, sizeof(m), MAX_WAIT));
+		CHECK_OK(peal_send(e, 0, 1, &m, sizeof(m), MAX_WAIT, NULL));
 	}
 	EVENTUALLY(tallies_info(far).handled == N * EACH);
 	CHECK_EQ(tallies_info(far).failed, 0);
@@ -144,9 +144,9 @@ PEAL_TEST(undeliverable_messages_are_dead_with_reason)
 	tallies_send(e, 0, address[3] + 50, 0, 0); /* never existed */
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 2);
 	/* too long for the mailbox of worker 1, but not for the link */
-	CHECK_OK(peal_send_to(e, 0, address[2], 0, longer, 64, MAX_WAIT));
+	CHECK_OK(peal_send_to(e, 0, address[2], 0, longer, 64, MAX_WAIT, NULL));
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_TOO_LONG] == 1);
-	CHECK_OK(peal_send_to(e, 0, address[0], 0, longer, 64, MAX_WAIT));
+	CHECK_OK(peal_send_to(e, 0, address[0], 0, longer, 64, MAX_WAIT, NULL));
 	EVENTUALLY(harness_info(link).delivered == 1);
 	/* the next message to worker 1 arrives */
 	tallies_send(e, 0, address[2], 2, 0);
@@ -173,7 +173,7 @@ PEAL_TEST(address_of_other_kernel_is_refused)
 	struct peal_endpoint *e = harness_endpoint(rt);
 	uint64_t there;
 
-#define SEND(port, to) peal_send_to(e, port, to, 0, "x", 1, 0)
+#define SEND(port, to) peal_send_to(e, port, to, 0, "x", 1, 0, NULL)
 	tallies_spawn(k, "tally", -1, 0, 2, address);
 	CHECK_OK(peal_actor_spawn(far, "tally", NULL, &there));
 	CHECK_FAILS(SEND(0, address[0]), PEAL_ENOTCONN, "no link at port 0");
@@ -182,9 +182,11 @@ PEAL_TEST(address_of_other_kernel_is_refused)
 	CHECK_FAILS(SEND(0, address[0] + (1 << 20)), PEAL_ENOENT,
 		    "no actor with the address");
 	CHECK_FAILS(SEND(0, peal_endpoint_address(e)), PEAL_ENOENT, "port 0");
-	CHECK_EQ(peal_send_to(e, 0, address[0], 0, NULL, 1, 0), PEAL_EINVAL);
-	CHECK_EQ(peal_send_to(NULL, 0, address[0], 0, "x", 1, 0), PEAL_EINVAL);
-	CHECK_FAILS(peal_send_to(e, 0, address[0], 0, "x", 1 << 20, 0),
+	CHECK_EQ(peal_send_to(e, 0, address[0], 0, NULL, 1, 0, NULL),
+		 PEAL_EINVAL);
+	CHECK_EQ(peal_send_to(NULL, 0, address[0], 0, "x", 1, 0, NULL),
+		 PEAL_EINVAL);
+	CHECK_FAILS(peal_send_to(e, 0, address[0], 0, "x", 1 << 20, 0, NULL),
 		    PEAL_EMSGSIZE, "the link takes at most");
 #undef SEND
 	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
@@ -204,7 +206,7 @@ static int is_full(struct peal_endpoint *e, struct peal_kernel *k,
 	CHECK_OK(peal_worker_info(k, 0, &info));
 	for (;; ++*sent) {
 		m.number = *sent;
-		if (peal_send_to(e, 0, actor, 0, &m, sizeof(m), 20 * MS))
+		if (peal_send_to(e, 0, actor, 0, &m, sizeof(m), 20 * MS, NULL))
 			break;
 	}
 	return info.blocked_port >= 0 && *sent == before;

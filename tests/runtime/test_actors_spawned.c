@@ -343,7 +343,7 @@ PEAL_TEST(many_actors_share_ports_of_one_actor)
 	for (i = 0; i < N - 3; i++) { /* no init: each id is 0 */
 		m.actor = i;
 		CHECK_OK(peal_send_to(e, 0, address[i], 5, &m, sizeof(m),
-				      MAX_WAIT));
+				      MAX_WAIT, NULL));
 		if (i >= 32) /* at most 32 answers are in flight */
 			CHECK_OK(peal_receive(e, &m, sizeof(m), &r, MAX_WAIT));
 		CHECK(i < 32 || m.actor == i - 32);
@@ -726,7 +726,7 @@ PEAL_TEST(timed_out_control_messages_still_take_effect)
 	struct peal_worker_info info;
 
 	harness_from(rt, e, 0, gate, four);
-	CHECK_OK(peal_send(e, 0, 0, &at, sizeof(at), MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 0, &at, sizeof(at), MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(k, 0, &info) && info.actor >= 0);
 	CHECK_TIMES_OUT(rt, peal_actor_spawn(k, "echo", &first, &none),
 			PEAL_EHUNG, "worker 0 of kernel");

@@ -213,7 +213,7 @@ static int is_refused(struct fixture *s, struct asks_order o)
 	const struct asks_ordered *out = (const void *)bytes;
 	struct peal_received r;
 
-	CHECK_OK(peal_send(s->e, 0, ASKS_ORDER, &o, sizeof(o), MAX_WAIT));
+	CHECK_OK(peal_send(s->e, 0, ASKS_ORDER, &o, sizeof(o), MAX_WAIT, NULL));
 	CHECK_OK(peal_receive(s->e, bytes, sizeof(bytes), &r, MAX_WAIT));
 	if (r.type != ASKS_ORDER)
 		return 0;

@@ -259,7 +259,7 @@ PEAL_TEST(drain_when_inputs_end_waits_for_ask_chains)
 		for (i = 0; i < 2; i++) {
 			o.to = (uint32_t)s.party[1 - i];
 			CHECK_OK(peal_send(s.e, i, ASKS_ORDER, &o, sizeof(o),
-					   MAX_WAIT));
+					   MAX_WAIT, NULL));
 			CHECK_OK(peal_send_end(s.e, i, MAX_WAIT));
 		}
 		CHECK_OK(peal_kernel_wait(s.k, MAX_WAIT));

@@ -175,7 +175,8 @@ static void *send_all(void *argument)
 
 	while (!s->over) {
 		for (i = 0; i < s->n; i++) {
-			result = peal_send(s->e, i, 0, &note, sizeof(note), 0);
+			result = peal_send(s->e, i, 0, &note, sizeof(note), 0,
+					   NULL);
 			CHECK(result == 0 || result == PEAL_EAGAIN);
 		}
 		identity_sleep_us(10);

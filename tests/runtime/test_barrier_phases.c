@@ -53,7 +53,7 @@ static void step(struct phases *p, uint32_t i, int64_t timeout_ns)
 {
 	struct relay_phase m = { p->words, i, p->participants, timeout_ns };
 
-	CHECK_OK(peal_send(p->e, i, 0, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send(p->e, i, 0, &m, sizeof(m), MAX_WAIT, NULL));
 }
 
 static struct relay_phases state_of(struct phases *p, uint32_t i)
@@ -248,14 +248,14 @@ PEAL_TEST(wait_in_handler_returns_freed_slots)
 	for (i = 0; i < WORKERS; i++)
 		for (n = 0; n < 64; n++)
 			step(&p, i, -1);
-	CHECK_EQ(peal_send(p.e, 0, 0, &m, sizeof(m), 0), PEAL_EAGAIN);
+	CHECK_EQ(peal_send(p.e, 0, 0, &m, sizeof(m), 0, NULL), PEAL_EAGAIN);
 	CHECK_OK(peal_kernel_resume(p.k[0]));
 	CHECK_OK(peal_kernel_resume(p.k[1]));
 	for (n = 0; n < 10; n++) {
 		CHECK_OK(peal_barrier_arrive(p.barrier, 0));
 		CHECK_OK(peal_barrier_wait(p.barrier, 0, MAX_WAIT));
 	}
-	EVENTUALLY(peal_send(p.e, 0, 0, &m, sizeof(m), 0) == 0);
+	EVENTUALLY(peal_send(p.e, 0, 0, &m, sizeof(m), 0, NULL) == 0);
 	for (i = 0; i < 2; i++)
 		CHECK_OK(peal_kernel_stop(p.k[i], MAX_WAIT));
 	close_phases(&p);

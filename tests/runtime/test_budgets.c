@@ -89,7 +89,7 @@ static void tell(struct fixture *s, uint32_t i, uint16_t type, uint64_t steps)
 {
 	struct budgets_wish m = { steps, 77 };
 
-	CHECK_OK(peal_send(s->e, i, type, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send(s->e, i, type, &m, sizeof(m), MAX_WAIT, NULL));
 }
 
 /* Returns the next answer, which actor i must have sent. */
@@ -268,7 +268,7 @@ PEAL_TEST(message_of_wrong_length_runs_no_handler)
 	for (n = 0; n <= sizeof(bytes); n += 8) {
 		if (n == sizeof(struct budgets_wish))
 			continue;
-		CHECK_OK(peal_send(s.e, 0, 5, bytes, n, MAX_WAIT));
+		CHECK_OK(peal_send(s.e, 0, 5, bytes, n, MAX_WAIT, NULL));
 		died(&s, s.actor[0], PEAL_EMALFORMED, 5);
 	}
 	CHECK_EQ(ask(&s, 0).count, 1);
@@ -292,10 +292,12 @@ PEAL_TEST(tell_of_wrong_length_runs_no_handler)
 	for (i = 0; i < ACTORS; i++) { /* actors of both workers */
 		m.number = (uint32_t)s.actor[i];
 		m.steps = 8;
-		CHECK_OK(peal_send(s.e, ACTORS, 0, &m, sizeof(m), MAX_WAIT));
+		CHECK_OK(peal_send(s.e, ACTORS, 0, &m, sizeof(m), MAX_WAIT,
+				   NULL));
 		died(&s, s.actor[i], PEAL_EMALFORMED, BUDGETS_COUNT);
 		m.steps = sizeof(m);
-		CHECK_OK(peal_send(s.e, ACTORS, 0, &m, sizeof(m), MAX_WAIT));
+		CHECK_OK(peal_send(s.e, ACTORS, 0, &m, sizeof(m), MAX_WAIT,
+				   NULL));
 		CHECK_EQ(heard(&s, i).count, 1);
 	}
 	EVENTUALLY(!peal_kernel_info(s.k, &info) &&
@@ -310,13 +312,14 @@ PEAL_TEST(deadline_does_not_change_message_length)
 	struct fixture s = open_fixture(
 		(struct peal_kernel_options){ .name = "" }, "exact");
 	struct budgets_wish m = { 0, 5 };
-	uint64_t until = harness_now_ns() + MAX_WAIT;
+	struct peal_send_options options = { .size = sizeof(options) };
 
-	CHECK_OK(peal_send_before(s.e, 0, s.actor[0], until, BUDGETS_COUNT, &m,
-				  sizeof(m), MAX_WAIT));
+	options.deadline = harness_now_ns() + MAX_WAIT;
+	CHECK_OK(peal_send_to(s.e, 0, s.actor[0], BUDGETS_COUNT, &m, sizeof(m),
+			      MAX_WAIT, &options));
 	CHECK_EQ(heard(&s, 0).number, 5);
-	CHECK_OK(peal_send_before(s.e, 0, s.actor[0], until, BUDGETS_COUNT, &m,
-				  8, MAX_WAIT));
+	CHECK_OK(peal_send_to(s.e, 0, s.actor[0], BUDGETS_COUNT, &m, 8,
+			      MAX_WAIT, &options));
 	died(&s, s.actor[0], PEAL_EMALFORMED, BUDGETS_COUNT);
 	close_fixture(&s);
 }
@@ -328,9 +331,10 @@ PEAL_TEST(down_message_ignores_declared_length)
 		(struct peal_kernel_options){ .max_monitors = 4 }, "exact");
 	struct budgets_wish m = { 0, (uint32_t)s.actor[2] };
 
-	CHECK_OK(peal_send(s.e, 0, BUDGETS_WATCH, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 0, BUDGETS_WATCH, &m, sizeof(m), MAX_WAIT,
+			   NULL));
 	CHECK_EQ(heard(&s, 0).count, 1);
-	CHECK_OK(peal_send(s.e, 2, 5, "", 0, MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 2, 5, "", 0, MAX_WAIT, NULL));
 	died(&s, s.actor[2], PEAL_EMALFORMED, 5);
 	CHECK_EQ(heard(&s, 0).count, 2);
 	close_fixture(&s);
@@ -343,7 +347,7 @@ PEAL_TEST(supervisor_restarts_after_malformed_message)
 	struct peal_supervisor_info info;
 
 	CHECK_EQ(ask(&s, 0).count, 1);
-	CHECK_OK(peal_send(s.e, 0, 5, "", 0, MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 0, 5, "", 0, MAX_WAIT, NULL));
 	died(&s, s.actor[0], PEAL_EMALFORMED, 5);
 	CHECK_EQ(ask(&s, 0).count, 1);
 	CHECK_OK(peal_supervisor_info(s.supervisor, &info));

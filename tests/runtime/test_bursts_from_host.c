@@ -52,7 +52,7 @@ static void send(struct line *l, uint64_t n)
 	for (; n; n--, l->sent++) {
 		harness_fill(body, bytes_of(l, l->sent), 1, l->sent);
 		CHECK_OK(peal_send(l->e, 0, (uint16_t)l->sent, body,
-				   bytes_of(l, l->sent), MAX_WAIT));
+				   bytes_of(l, l->sent), MAX_WAIT, NULL));
 	}
 }
 
@@ -132,7 +132,7 @@ PEAL_TEST(stream_survives_route_changes)
 	harness_link(rt, from, 1, from, o);
 	o.require = PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED;
 	link = harness_link(rt, from, 0, to, o);
-	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT, NULL));
 	for (i = 0; i < 6; i++)
 		CHECK_OK(peal_link_set_route(link, routes[i % 2], MAX_WAIT));
 	EVENTUALLY(harness_info(link).delivered == order.count);
@@ -178,7 +178,7 @@ PEAL_TEST(burst_of_ended_sender_arrives_whole)
 	o.require = PEAL_ROUTE_MAPPED_HOST;
 	link = harness_link(rt, from, 0, to, o);
 	CHECK_OK(peal_kernel_suspend(l, MAX_WAIT));
-	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT, NULL));
 	EVENTUALLY(harness_info(link).accepted == order.count);
 	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_resume(l));

@@ -215,7 +215,7 @@ PEAL_TEST(cluster_stops_with_full_rings)
 	open_chain(&c, o, 4);
 	for (i = 0; i < 1000; i++) {
 		struct relay_message m = { 1, i, relay_check(1, i) };
-		int r = peal_send(c.e, 0, 0, &m, sizeof(m), 20 * MS);
+		int r = peal_send(c.e, 0, 0, &m, sizeof(m), 20 * MS, NULL);
 
 		if (r == PEAL_ETIMEDOUT)
 			break; /* all rings are full */
@@ -316,7 +316,7 @@ PEAL_TEST(link_of_actor_to_itself_delivers)
 	own = harness_link(rt, burst, 1, burst, few);
 	harness_from(rt, e, 0, burst, few);
 	expect_in_cluster(own, device_clusters(rt) != 0);
-	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT, NULL));
 	EVENTUALLY(harness_info(to).delivered == order.count);
 	expect_seen(k, rt, sink, order.count, 1);
 	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));

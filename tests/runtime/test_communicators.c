@@ -150,9 +150,9 @@ static void send_nonsense(uint32_t algorithm, uint32_t channel)
 	c.algorithm = algorithm;
 	CHECK_OK(peal_kernel_suspend(kernel_of(0), MAX_WAIT));
 	CHECK_OK(peal_collective_start(s.g, &c));
-	CHECK_OK(peal_send(s.g->host,
-			   peali_comm_port(s.g, s.g->place_of[1], channel),
-			   PEAL_MEMBER_DATA, &odd, sizeof(odd), MAX_WAIT));
+	CHECK_OK(peal_send(
+		s.g->host, peali_comm_port(s.g, s.g->place_of[1], channel),
+		PEAL_MEMBER_DATA, &odd, sizeof(odd), MAX_WAIT, NULL));
 	CHECK_EQ(peal_collective_wait(s.g, MAX_WAIT), PEAL_EPROTO);
 	CHECK_CONTAINS(peal_last_error()->text, "rank 1 received invalid data");
 	CHECK_OK(peal_kernel_resume(kernel_of(0)));

@@ -13,7 +13,7 @@
 #include "runtime/tallies.h"
 
 PEAL_DECLARE_PROGRAM(pools);
-PEAL_ENDPOINT_OF(parcel)
+PEAL_TYPED_ENDPOINT(parcel)
 
 #define N 32
 #define LETTER sizeof(struct peal_dead_letter)
@@ -108,8 +108,8 @@ PEAL_TEST(letter_reports_message_actor_and_reason)
 	/* by a link: to a retired actor, then to an actor that fails */
 	CHECK_OK(peal_actor_retire(s.rt, address[1]));
 	tallies_send(s.in, 0, address[0], 0, 0);
-	CHECK_OK(
-		peal_send_to(s.in, 0, address[1], 77, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send_to(s.in, 0, address[1], 77, &m, sizeof(m), MAX_WAIT,
+			      NULL));
 	CHECK_EQ(take(s.out, &l), sizeof(m));
 	check_letter(&l, address[1], PEAL_REASON_NO_ACTOR, 0, 0);
 	check_kept(&l, 0, 7);
@@ -118,8 +118,8 @@ PEAL_TEST(letter_reports_message_actor_and_reason)
 	CHECK_EQ(l.about.length, sizeof(m));
 	CHECK_EQ(l.about.type, 77);
 	CHECK_EQ(l.about.flags, 0);
-	CHECK_OK(
-		peal_send_to(s.in, 0, address[0], 78, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send_to(s.in, 0, address[0], 78, &m, sizeof(m), MAX_WAIT,
+			      NULL));
 	CHECK_EQ(take(s.out, &l), sizeof(m));
 	check_letter(&l, address[0], PEAL_REASON_HANDLER, PEAL_EPROTO, 0);
 	CHECK_EQ(l.about.sequence, 2);
@@ -152,7 +152,7 @@ PEAL_TEST(mail_of_retired_actor_makes_letters)
 	harness_to(s.rt, answer, e, two_slots);
 	for (m.number = 0; m.number < 3; m.number++)
 		CHECK_OK(peal_send_to(s.in, 0, answer, 0, &m, sizeof(m),
-				      MAX_WAIT));
+				      MAX_WAIT, NULL));
 	/* behind a message that waits for a free slot of a link */
 	tallies_send(s.in, 0, address[N - 1], N - 1, 0);
 	EVENTUALLY(harness_info(s.link).delivered == 4);
@@ -184,11 +184,11 @@ PEAL_TEST(dropping_dead_mail_keeps_input_messages)
 	harness_to(s.rt, post, e, two_slots);
 	harness_from(s.rt, s.in, 1, post, small);
 	for (m.number = 0; m.number < 10; m.number++)
-		CHECK_OK(peal_send_to(s.in, 1, post, 0, &m, sizeof(m),
-				      MAX_WAIT));
+		CHECK_OK(peal_send_to(s.in, 1, post, 0, &m, sizeof(m), MAX_WAIT,
+				      NULL));
 	for (i = 0; i < 3; i++) /* the output has two slots */
-		CHECK_OK(peal_send_to(s.in, 0, post, 0, &m, sizeof(m),
-				      MAX_WAIT));
+		CHECK_OK(peal_send_to(s.in, 0, post, 0, &m, sizeof(m), MAX_WAIT,
+				      NULL));
 	tallies_send(s.in, 0, address[N - 1], N - 1, 0);
 	EVENTUALLY(harness_info(s.link).delivered == 4);
 	CHECK_OK(peal_actor_retire(s.rt, address[N - 1]));
@@ -224,13 +224,13 @@ PEAL_TEST(letter_payload_is_cut_to_link_size)
 		harness_from(s.rt, s.in, 1, address[0], wide);
 		CHECK_OK(peal_actor_retire(s.rt, address[1]));
 		CHECK_OK(peal_send_to(s.in, 1, address[1], 0, payload,
-				      sizeof(payload), MAX_WAIT));
+				      sizeof(payload), MAX_WAIT, NULL));
 		CHECK_EQ(take(s.out, &l), keeps[i]);
 		CHECK_EQ(l.about.length, sizeof(payload));
 		CHECK(!memcmp(l.kept, payload, keeps[i]));
 		/* to worker 1: longer than the 48 bytes of its mailbox */
 		CHECK_OK(peal_send_to(s.in, 1, address[N - 1], 0, payload,
-				      sizeof(payload), MAX_WAIT));
+				      sizeof(payload), MAX_WAIT, NULL));
 		CHECK_EQ(take(s.out, &l), keeps[i]);
 		check_letter(&l, address[N - 1], PEAL_REASON_TOO_LONG, 0, 0);
 		CHECK_EQ(l.about.sequence, 1);
@@ -363,8 +363,8 @@ PEAL_TEST(replay_sends_the_kept_message)
 	EVENTUALLY(tallies_info(s.k).failed == 1);
 	/* the letter of a retired actor, to the next actor of its slot */
 	CHECK_OK(peal_actor_retire(s.rt, address[1]));
-	CHECK_OK(
-		peal_send_to(s.in, 0, address[1], 55, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send_to(s.in, 0, address[1], 55, &m, sizeof(m), MAX_WAIT,
+			      NULL));
 	CHECK_EQ(take(s.out, &l), sizeof(struct tally_message));
 	tallies_spawn(s.k, "tally", 0, 1, 1, &next);
 	CHECK_OK(REPLAY(next, &l.about, LETTER + sizeof(struct tally_message)));
@@ -467,7 +467,7 @@ PEAL_TEST(failing_letter_handler_makes_no_letters)
 		m.number = 1000 + i;
 		CHECK_OK(peal_send_to(e, 0, address[at],
 				      i % 10 ? 1 : TALLY_TOO_MUCH, &m,
-				      sizeof(m), MAX_WAIT));
+				      sizeof(m), MAX_WAIT, NULL));
 		EVENTUALLY(tallies_info(far).handled > i);
 	}
 	EVENTUALLY(tallies_info(far).failed == 10);
@@ -481,7 +481,8 @@ PEAL_TEST(failing_letter_handler_makes_no_letters)
 		 0);
 	/* a dead message of the mourner's own kernel makes a letter */
 	harness_from(rt, e, 1, mourner, small);
-	CHECK_OK(peal_send_to(e, 1, mourner + 1, 1, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send_to(e, 1, mourner + 1, 1, &m, sizeof(m), MAX_WAIT,
+			      NULL));
 	EVENTUALLY(tallies_info(far).handled == 101);
 	seen = mourner_of(rt, far, mourner);
 	CHECK_EQ(seen.letters, 101);
@@ -636,7 +637,8 @@ PEAL_TEST(pool_members_receive_letters)
 	CHECK_OK(peal_pool_join(rt, large, member));
 	for (i = 0; i < 30; i++) /* no actor, too long, valid */
 		CHECK_OK(peal_send_to(e, 0, i % 3 ? little : other + 50, 0,
-				      longer, i % 3 == 1 ? 64 : 8, MAX_WAIT));
+				      longer, i % 3 == 1 ? 64 : 8, MAX_WAIT,
+				      NULL));
 	EVENTUALLY(harness_info(link).queued == 0);
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_TOO_LONG] == 10);
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 10);
@@ -698,7 +700,7 @@ PEAL_TEST(failing_subscriber_makes_a_letter)
 	CHECK_OK(peal_actor_spawn(s.k, "post", NULL, &post));
 	CHECK_OK(peal_publish(s.rt, post, 0, topic));
 	CHECK_OK(peal_subscribe(s.rt, topic, address[N - 1], 0));
-	CHECK_OK(peal_send_to(s.in, 0, post, 9, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send_to(s.in, 0, post, 9, &m, sizeof(m), MAX_WAIT, NULL));
 	CHECK_EQ(take(s.out, &l), sizeof(m));
 	check_letter(&l, address[N - 1], PEAL_REASON_HANDLER, PEAL_EPROTO, 1);
 	check_kept(&l, 0, 5);

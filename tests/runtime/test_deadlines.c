@@ -425,16 +425,6 @@ PEAL_TEST(zero_lifetime_expires_and_maximum_never_does)
 	fixture_expired(s.dead, &l);
 	fixture_send(s.in, 0, 0, peal_deadline_from_now(SECOND), 0, order(7));
 	CHECK_EQ(fixture_report(s.out).number, 7);
-	CHECK_FAILS(peal_send_before(s.in, 0, 0, 9, 0, NULL, 1, 0), PEAL_EINVAL,
-		    "data is NULL");
-	CHECK_FAILS(peal_send_before(s.in, 0, 0, 9, 0, &l, 41, 0),
-		    PEAL_EMSGSIZE, "49 bytes");
-	CHECK_FAILS(peal_send_before(s.in, 9, 0, 9, 0, NULL, 0, 0),
-		    PEAL_ENOTCONN, "no link at port 9");
-	CHECK_FAILS(peal_send_before(s.in, 0, 1, 9, 0, NULL, 0, 0), PEAL_ENOENT,
-		    "no actor with the address 0x1");
-	CHECK_FAILS(peal_send_before(NULL, 0, 0, 9, 0, NULL, 0, 0), PEAL_EINVAL,
-		    "endpoint is NULL");
 	close_fixture(&s);
 }
 
@@ -443,6 +433,7 @@ PEAL_TEST(long_messages_have_deadlines)
 {
 	struct peal_link_options wide = { .capacity = 16,
 					  .message_bytes = 4000 };
+	struct peal_send_options options = { .size = sizeof(options) };
 	struct fixture s = open_fixture(1, 0);
 	uint8_t payload[4000];
 	struct deadline_order o;
@@ -462,9 +453,9 @@ PEAL_TEST(long_messages_have_deadlines)
 	for (i = 1; i < 8; i++) {
 		o = order(i);
 		memcpy(payload, &o, sizeof(o));
-		CHECK_OK(peal_send_before(
-			s.in, 1, 0, i & 1 ? soon : soon + HOUR, 0, payload,
-			sizeof(payload) - 8, MAX_WAIT));
+		options.deadline = i & 1 ? soon : soon + HOUR;
+		CHECK_OK(peal_send(s.in, 1, 0, payload, sizeof(payload) - 8,
+				   MAX_WAIT, &options));
 	}
 	fixture_await(s.k, soon);
 	open_gate();

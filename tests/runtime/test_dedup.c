@@ -125,7 +125,7 @@ static void note(struct fixture *s, uint32_t port, uint16_t type,
 {
 	struct dedup_note n = { sender, number, 1 + (uint32_t)s->keeper, asks };
 
-	CHECK_OK(peal_send(s->e, port, type, &n, sizeof(n), MAX_WAIT));
+	CHECK_OK(peal_send(s->e, port, type, &n, sizeof(n), MAX_WAIT, NULL));
 }
 
 static struct peal_kernel_info info_of(const struct fixture *s)

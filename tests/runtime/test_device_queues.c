@@ -107,7 +107,7 @@ static int enter(struct fixture *s, uint32_t i)
 	int64_t said = 1;
 
 	CHECK_OK(peal_send(s->e, i, DQ_ENTER, &s->turn[i], sizeof(s->turn[i]),
-			   MAX_WAIT));
+			   MAX_WAIT, NULL));
 	CHECK_OK(peal_receive(s->e, &said, sizeof(said), &r, MAX_WAIT));
 	CHECK_EQ(r.type, DQ_ENTER);
 	CHECK_EQ(r.input, i);
@@ -124,8 +124,8 @@ static void enter_all(struct fixture *s)
 
 static void turn(struct fixture *s, uint32_t i)
 {
-	int result =
-		peal_send(s->e, i, DQ_TURN, &s->turn[i], sizeof(s->turn[i]), 0);
+	int result = peal_send(s->e, i, DQ_TURN, &s->turn[i],
+			       sizeof(s->turn[i]), 0, NULL);
 
 	CHECK(result == 0 || result == PEAL_EAGAIN);
 }

@@ -58,7 +58,7 @@ static uint64_t counted(struct peal_kernel *k, uint64_t actor)
 
 static void send(uint32_t port, uint64_t n)
 {
-	CHECK_OK(peal_send(s.e, port, 0, &n, sizeof(n), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, port, 0, &n, sizeof(n), MAX_WAIT, NULL));
 }
 
 /* The call also waits for messages that handlers tell each other. */

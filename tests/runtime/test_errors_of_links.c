@@ -161,9 +161,11 @@ PEAL_TEST(endpoints_refuse_invalid_calls)
 	CHECK(!none);
 	CHECK_EQ(peal_endpoint_address(NULL), 0);
 	CHECK_OK(peal_endpoint_destroy(NULL));
-	CHECK_EQ(peal_send(NULL, 0, 0, "", 0, 0), PEAL_EINVAL);
-	CHECK_FAILS(peal_send(e, 0, 0, "", 0, 0), PEAL_ENOTCONN, "port 0");
-	CHECK_FAILS(peal_send(e, 99, 0, "", 0, 0), PEAL_ENOTCONN, "port 99");
+	CHECK_EQ(peal_send(NULL, 0, 0, "", 0, 0, NULL), PEAL_EINVAL);
+	CHECK_FAILS(peal_send(e, 0, 0, "", 0, 0, NULL), PEAL_ENOTCONN,
+		    "port 0");
+	CHECK_FAILS(peal_send(e, 99, 0, "", 0, 0, NULL), PEAL_ENOTCONN,
+		    "port 99");
 	CHECK_EQ(peal_send_end(e, 0, 0), PEAL_ENOTCONN);
 	CHECK_EQ(peal_send_end(NULL, 0, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_send_commit(e, 0, 0), PEAL_ENOTCONN);
@@ -177,9 +179,9 @@ PEAL_TEST(endpoints_refuse_invalid_calls)
 	CHECK_EQ(peal_receive_peek(e, NULL, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_receive_release(NULL), PEAL_EINVAL);
 	CHECK_OK(connect(peal_endpoint_address(e), 0, sink));
-	CHECK_EQ(peal_send(e, 0, 0, NULL, 1, 0), PEAL_EINVAL);
+	CHECK_EQ(peal_send(e, 0, 0, NULL, 1, 0, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_send_reserve(e, 0, 1, 0, NULL), PEAL_EINVAL);
-	CHECK_FAILS(peal_send(e, 0, 0, buffer, 49, 0), PEAL_EMSGSIZE,
+	CHECK_FAILS(peal_send(e, 0, 0, buffer, 49, 0, NULL), PEAL_EMSGSIZE,
 		    "at most 48");
 	CHECK_EQ(peal_send_reserve(e, 0, UINT64_MAX, 0, &place), PEAL_EMSGSIZE);
 	end();
@@ -219,17 +221,17 @@ PEAL_TEST(zero_finite_and_infinite_timeouts_hold)
 		    "no message came");
 	CHECK(harness_now_ns() - began >= (uint64_t)(30 * MS));
 	CHECK_OK(peal_kernel_suspend(k, INT64_MAX));
-	CHECK_OK(peal_send(e, 0, 0, "x", 1, INT64_MAX));
-	CHECK_EQ(peal_send(e, 0, 0, "x", 1, 0), PEAL_EAGAIN);
+	CHECK_OK(peal_send(e, 0, 0, "x", 1, INT64_MAX, NULL));
+	CHECK_EQ(peal_send(e, 0, 0, "x", 1, 0, NULL), PEAL_EAGAIN);
 	began = harness_now_ns();
-	CHECK_FAILS(peal_send(e, 0, 0, "x", 1, 30 * MS), PEAL_ETIMEDOUT,
+	CHECK_FAILS(peal_send(e, 0, 0, "x", 1, 30 * MS, NULL), PEAL_ETIMEDOUT,
 		    "full");
 	CHECK(harness_now_ns() - began >= (uint64_t)(30 * MS));
 	CHECK_EQ(peal_send_end(e, 0, 0), PEAL_EAGAIN);
 	CHECK_EQ(peal_send_end(e, 0, 1), PEAL_ETIMEDOUT);
 	CHECK_OK(peal_kernel_resume(k));
 	CHECK_OK(peal_receive(e, buffer, 64, &r, INT64_MAX));
-	CHECK_OK(peal_send(e, 0, 0, "y", 1, -1));
+	CHECK_OK(peal_send(e, 0, 0, "y", 1, -1, NULL));
 	CHECK_OK(peal_receive(e, buffer, 64, &r, -1));
 	CHECK_EQ(r.sequence, 1);
 	CHECK_EQ(buffer[0], 'y');

@@ -113,7 +113,8 @@ static void play_duet(const char *links, uint32_t in_host_memory)
 		d.mine = address(i, i);
 		d.theirs = address(1 - i, i);
 		d.begins = i == 0;
-		CHECK_OK(peal_send(s.e, port[i], 0, &d, sizeof(d), MAX_WAIT));
+		CHECK_OK(peal_send(s.e, port[i], 0, &d, sizeof(d), MAX_WAIT,
+				   NULL));
 	}
 	CHECK_OK(peal_event_wait(s.event[1], ROUNDS / 2, MAX_WAIT));
 	CHECK_OK(peal_event_wait(s.event[1], ROUNDS, MAX_WAIT));
@@ -159,7 +160,8 @@ PEAL_TEST(host_wait_returns_the_record_count)
 	CHECK(!strcmp(info_of(0).name, "event"));
 	CHECK_OK(peal_event_wait(s.event[1], 0, 0));
 	CHECK_EQ(peal_event_wait(s.event[1], 1, 0), PEAL_EAGAIN);
-	CHECK_OK(peal_send(s.e, port, 0, &there, sizeof(there), MAX_WAIT));
+	CHECK_OK(
+		peal_send(s.e, port, 0, &there, sizeof(there), MAX_WAIT, NULL));
 	CHECK_OK(peal_event_wait(s.event[1], 1, -1));
 	CHECK_EQ(peal_event_wait(s.event[1], 2, 20 * MS), PEAL_ETIMEDOUT);
 	CHECK(strstr(peal_last_error()->text,
@@ -189,7 +191,7 @@ PEAL_TEST(elapsed_time_between_records_is_measured)
 	for (turn = 1; turn <= 2; turn++)
 		for (i = 0; i < 2; i++) {
 			CHECK_OK(peal_send(s.e, port[i], 0, &own[i],
-					   sizeof(own[i]), MAX_WAIT));
+					   sizeof(own[i]), MAX_WAIT, NULL));
 			CHECK_OK(peal_event_wait(s.event[i], (uint64_t)turn,
 						 MAX_WAIT));
 			*(turn == 1 ? &first[i] : &second[i]) = info_of(i);
@@ -235,15 +237,15 @@ PEAL_TEST(handler_wait_ends_by_timeout_and_kernel_stop)
 	port = actor(0, "await", 1);
 	a.mine = address(0, 0);
 	a.event = address(1, 0);
-	CHECK_OK(peal_send(s.e, port, 0, &a, sizeof(a), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, port, 0, &a, sizeof(a), MAX_WAIT, NULL));
 	r = report();
 	CHECK_EQ(r.result, PEAL_ETIMEDOUT);
 	CHECK_EQ(r.count, 0);
 	a.timeout_ns = 5 * MS;
-	CHECK_OK(peal_send(s.e, port, 0, &a, sizeof(a), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, port, 0, &a, sizeof(a), MAX_WAIT, NULL));
 	CHECK_EQ(report().result, PEAL_ETIMEDOUT);
 	a.timeout_ns = -1;
-	CHECK_OK(peal_send(s.e, port, 0, &a, sizeof(a), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, port, 0, &a, sizeof(a), MAX_WAIT, NULL));
 	CHECK_OK(peal_event_wait(s.event[0], 3, MAX_WAIT));
 	CHECK_OK(peal_kernel_stop(s.k[0], MAX_WAIT));
 	CHECK_OK(

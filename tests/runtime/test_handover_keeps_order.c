@@ -38,7 +38,7 @@ static void begin(struct flow *f, int from, int to, uint32_t route)
 	harness_watch_add(&f->sampler, f->link, 3);
 	harness_watch_add(&f->sampler, f->self, 1);
 	harness_watch(&f->sampler);
-	CHECK_OK(peal_send(f->e, 0, 0, &order, sizeof(order), MAX_WAIT));
+	CHECK_OK(peal_send(f->e, 0, 0, &order, sizeof(order), MAX_WAIT, NULL));
 }
 
 /* Waits until the link has accepted `count` messages. */

@@ -101,7 +101,8 @@ static uint64_t fill(struct pair *p)
 	CHECK_OK(peal_kernel_suspend(p->second, MAX_WAIT));
 	for (;;) {
 		harness_fill(&m, sizeof(m), 1, n);
-		if (peal_send(p->e, 0, (uint16_t)n, &m, sizeof(m), 200 * MS))
+		if (peal_send(p->e, 0, (uint16_t)n, &m, sizeof(m), 200 * MS,
+			      NULL))
 			break;
 		n++;
 	}

@@ -154,7 +154,7 @@ static void send_word(struct way *y, uint64_t word)
 {
 	struct deadline_words m = { { word, 0, 0, 0 }, 1, 0 };
 
-	CHECK_OK(peal_send(y->in, 0, 0, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send(y->in, 0, 0, &m, sizeof(m), MAX_WAIT, NULL));
 }
 
 static struct deadline_words take_word(struct way *y)

@@ -124,7 +124,7 @@ static void say(const struct fixture *h, struct peal_link *link, uint16_t type)
 	uint64_t nothing = 0;
 
 	CHECK_OK(peal_send(h->e, harness_info(link).from_port, type, &nothing,
-			   sizeof(nothing), MAX_WAIT));
+			   sizeof(nothing), MAX_WAIT, NULL));
 }
 
 static struct hooks_state state_of(const struct fixture *h, uint64_t actor)
@@ -235,7 +235,7 @@ static struct hooks_order obey(const struct fixture *h, struct peal_link *link,
 			       uint16_t type, struct hooks_order o)
 {
 	CHECK_OK(peal_send(h->e, harness_info(link).from_port, type, &o,
-			   sizeof(o), MAX_WAIT));
+			   sizeof(o), MAX_WAIT, NULL));
 	return o;
 }
 
@@ -285,10 +285,10 @@ PEAL_TEST(init_precedes_first_tell_and_exit_frees_the_slot)
 			by = link;
 			CHECK_OK(peal_send_to(ears, harness_info(by).from_port,
 					      actor, HOOKS_LEAVE, &nothing, 8,
-					      MAX_WAIT));
+					      MAX_WAIT, NULL));
 			CHECK_OK(peal_send_to(ears, harness_info(by).from_port,
 					      actor, HOOKS_COUNT, &nothing, 8,
-					      MAX_WAIT));
+					      MAX_WAIT, NULL));
 		}
 		hear(&to, HOOKS_ENDED, 0, i % 3 == 2 ? 2 : 1);
 		EVENTUALLY(info_of(&h).retired == i + 1);

@@ -29,7 +29,8 @@ static void breed(uint32_t workers, uint32_t slots, uint32_t worker)
 	harness_from(rt, e, 0, door,
 		     (struct peal_link_options){ .capacity = 0 });
 	for (i = 0; i < MESSAGES; i++)
-		CHECK_OK(peal_send_to(e, 0, spawner, 1, NULL, 0, MAX_WAIT));
+		CHECK_OK(peal_send_to(e, 0, spawner, 1, NULL, 0, MAX_WAIT,
+				      NULL));
 	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
 	CHECK_OK(peal_kernel_drain(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_info(k, &info));

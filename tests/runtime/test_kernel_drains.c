@@ -31,7 +31,7 @@ PEAL_TEST(end_mark_passes_through_three_kernels)
 	harness_send(e, 0, 1, 0, 16); /* as many as the rings hold */
 	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
 	CHECK_EQ(peal_send_end(e, 0, MAX_WAIT), PEAL_EPIPE);
-	CHECK_EQ(peal_send(e, 0, 0, "", 0, 0), PEAL_EPIPE);
+	CHECK_EQ(peal_send(e, 0, 0, "", 0, 0, NULL), PEAL_EPIPE);
 	/* the kernels run on until the host drains them */
 	for (i = 0; i < 3; i++)
 		CHECK_EQ(peal_kernel_wait(k[i], 1), PEAL_ETIMEDOUT);

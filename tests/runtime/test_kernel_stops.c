@@ -32,7 +32,7 @@ static void open_one(struct one *o, const char *handler,
 
 static void send_type(struct one *o, uint16_t type)
 {
-	CHECK_OK(peal_send(o->e, 0, type, "x", 1, MAX_WAIT));
+	CHECK_OK(peal_send(o->e, 0, type, "x", 1, MAX_WAIT, NULL));
 }
 
 static struct peal_worker_info worker(struct one *o, uint32_t i)
@@ -66,7 +66,7 @@ PEAL_TEST(stop_reports_unhandled_messages)
 	CHECK_EQ(info.undelivered, 3);
 	CHECK_EQ(info.undelivered_first, 5);
 	CHECK_EQ(info.dead[PEAL_REASON_STOPPED], 3);
-	CHECK_FAILS(peal_send(o.e, 0, 0, "x", 1, MAX_WAIT), PEAL_ESTOPPED,
+	CHECK_FAILS(peal_send(o.e, 0, 0, "x", 1, MAX_WAIT, NULL), PEAL_ESTOPPED,
 		    "port 0");
 	CHECK_EQ(peal_send_end(o.e, 0, MAX_WAIT), PEAL_ESTOPPED);
 	harness_conserved(o.rt);
@@ -84,7 +84,7 @@ static void *send_until_refused(void *argument)
 	int result;
 
 	do
-		result = peal_send(b->o->e, 0, 0, "x", 1, -1);
+		result = peal_send(b->o->e, 0, 0, "x", 1, -1, NULL);
 	while (!result);
 	atomic_store(&b->result, result);
 	return NULL;
@@ -147,7 +147,8 @@ PEAL_TEST(stop_does_not_undo_an_abort)
 
 		harness_from(o.rt, o.e, (uint32_t)i,
 			     harness_spawn(o.k, "moody", i), small);
-		CHECK_OK(peal_send(o.e, (uint32_t)i, 2, "x", 1, MAX_WAIT));
+		CHECK_OK(
+			peal_send(o.e, (uint32_t)i, 2, "x", 1, MAX_WAIT, NULL));
 	}
 	send_type(&o, 2);
 	for (i = 0; i < 8; i++)
@@ -167,7 +168,7 @@ PEAL_TEST(abort_of_unresponsive_handler_returns_ehung)
 	struct one o;
 
 	open_one(&o, "gate", options);
-	CHECK_OK(peal_send(o.e, 0, 1, &gate, sizeof(gate), MAX_WAIT));
+	CHECK_OK(peal_send(o.e, 0, 1, &gate, sizeof(gate), MAX_WAIT, NULL));
 	EVENTUALLY(worker(&o, 0).actor == 0);
 	CHECK_FAILS(peal_kernel_abort(o.k, 30 * MS), PEAL_EHUNG, "actor 0");
 	o.rt->end_ns = 20 * MS;
@@ -278,7 +279,7 @@ static int outlives(struct one *o, uint64_t lease_ns)
 		return 0;
 	EVENTUALLY(harness_now_ns() > until);
 	for (i = 0; i < 3; i++)
-		sent += !peal_send(o->e, 0, 0, "x", 1, MAX_WAIT);
+		sent += !peal_send(o->e, 0, 0, "x", 1, MAX_WAIT, NULL);
 	EVENTUALLY(harness_info(o->link).delivered == 3 ||
 		   (!peal_kernel_info(o->k, &info) &&
 		    info.state == PEAL_KERNEL_FAILED));
@@ -303,7 +304,7 @@ PEAL_TEST(kernel_ends_when_its_lease_expires)
 	CHECK_EQ(info.result, PEAL_ELEASE);
 	CHECK_EQ(peal_kernel_drain(o.k, 0), PEAL_ELEASE);
 	CHECK_OK(peal_kernel_stop(o.k, 0));
-	CHECK_EQ(peal_send(o.e, 0, 0, "x", 1, MAX_WAIT), PEAL_ESTOPPED);
+	CHECK_EQ(peal_send(o.e, 0, 0, "x", 1, MAX_WAIT, NULL), PEAL_ESTOPPED);
 	harness_delivered(o.link, 3);
 	CHECK_OK(peal_runtime_shutdown(o.rt));
 }
@@ -342,7 +343,7 @@ PEAL_TEST(heartbeat_advances_and_silence_is_measured)
 	open_one(&o, "gate", options);
 	beat = worker(&o, 0).heartbeat;
 	EVENTUALLY(worker(&o, 0).heartbeat > beat + 2);
-	CHECK_OK(peal_send(o.e, 0, 0, &gate, sizeof(gate), MAX_WAIT));
+	CHECK_OK(peal_send(o.e, 0, 0, &gate, sizeof(gate), MAX_WAIT, NULL));
 	EVENTUALLY(worker(&o, 0).actor == 0);
 	beat = worker(&o, 0).heartbeat;
 	EVENTUALLY(worker(&o, 0).since_heartbeat_ns > (uint64_t)(100 * MS));

@@ -192,7 +192,7 @@ PEAL_TEST(suspend_timeout_counts_workers_in_handlers)
 	struct loop l;
 
 	open_loop(&l, o, "gate");
-	CHECK_OK(peal_send(l.e, 0, 0, &gate, sizeof(gate), MAX_WAIT));
+	CHECK_OK(peal_send(l.e, 0, 0, &gate, sizeof(gate), MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(l.k, 0, &info) && info.actor == 0);
 	CHECK_OK(peal_kernel_suspend(l.k, 0));
 	EVENTUALLY(!peal_worker_info(l.k, 1, &info) &&

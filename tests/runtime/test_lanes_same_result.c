@@ -34,7 +34,7 @@ static void collect(uint32_t n)
 	harness_from(rt, e, 0, actor, none);
 	harness_to(rt, actor, e, none);
 	for (i = 0; i < 3; i++)
-		CHECK_OK(peal_send(e, 0, 0, "", 0, MAX_WAIT));
+		CHECK_OK(peal_send(e, 0, 0, "", 0, MAX_WAIT, NULL));
 	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
 	for (i = 0; i < 3; i++) {
 		CHECK_OK(peal_receive(e, &out, sizeof(out), &r, MAX_WAIT));
@@ -84,7 +84,7 @@ static void echo_sizes(uint32_t lanes, uint32_t policy)
 		uint64_t n = sizes[i % 8];
 
 		harness_fill(buffer, n, 4, i);
-		CHECK_OK(peal_send(e, 0, 9, buffer, n, MAX_WAIT));
+		CHECK_OK(peal_send(e, 0, 9, buffer, n, MAX_WAIT, NULL));
 		CHECK_OK(peal_receive(e, buffer, sizeof(buffer), &r, MAX_WAIT));
 		CHECK_EQ(r.length, n);
 		CHECK_EQ(r.type, 9);
@@ -121,7 +121,7 @@ static void burst_to_sink(uint32_t lanes)
 	harness_from(rt, e, 0, from, o);
 	link = harness_link(rt, from, 0, to, o);
 	self = harness_link(rt, from, 1, from, o);
-	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT, NULL));
 	EVENTUALLY(harness_info(link).delivered == 1000);
 	CHECK_OK(peal_link_destroy(self));
 	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
@@ -193,7 +193,7 @@ static void check_item(struct peal_endpoint *e,
 	make_item(config->kind, n, head, body);
 	CHECK_OK(peali_stage_reference(config, head, body, want));
 	*crc_sum += peali_crc32c_reference(body, head->body_bytes);
-	CHECK_OK(peal_send(e, 0, 5, in, bytes, MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 5, in, bytes, MAX_WAIT, NULL));
 	CHECK_OK(peal_receive(e, got, sizeof(got), &r, MAX_WAIT));
 	CHECK_EQ(r.length, bytes);
 	CHECK(!memcmp(got, in, sizeof(*head)));

@@ -222,7 +222,7 @@ PEAL_TEST(link_messages_to_own_worker_are_not_counted)
 	fixture_hold(&s);
 	for (i = 0; i < SENT; i++)
 		CHECK_OK(peal_send(s.e, FIXTURE_PORT_NEAR, 0, &i, sizeof(i),
-				   MAX_WAIT));
+				   MAX_WAIT, NULL));
 	check_mailbox(&s, 0, 0, 0, 0);
 	fixture_let_go(&s);
 	fixture_drain(&s);
@@ -491,7 +491,7 @@ PEAL_TEST(restart_keeps_waiting_messages)
 	fixture_open(&s, o, "note", LIMIT, PEAL_OVERFLOW_DROP_NEWEST);
 	fixture_hold(&s);
 	CHECK_OK(peal_send_to(s.e, 0, s.actor, LIMITS_FAIL, &number,
-			      sizeof(number), MAX_WAIT));
+			      sizeof(number), MAX_WAIT, NULL));
 	EVENTUALLY(fixture_mailbox(&s).waiting == 1);
 	fixture_order(&s, 0, LIMITS_TELL, 0, SENT);
 	check_mailbox(&s, LIMIT, LIMIT, SENT - LIMIT + 1, 0);

@@ -140,7 +140,7 @@ PEAL_TEST(sender_of_corrupt_link_gets_an_error)
 	/* otherwise the next messages may overwrite the words unread */
 	EVENTUALLY(harness_info(v.bad).error == PEAL_EPROTO);
 	for (i = 0; !result && i < 1000; i++)
-		result = peal_send(v.e, 1, 0, "x", 1, MAX_WAIT);
+		result = peal_send(v.e, 1, 0, "x", 1, MAX_WAIT, NULL);
 	CHECK_EQ(result, PEAL_EPROTO);
 	CHECK_CONTAINS(peal_last_error()->text, "port 1");
 	info = harness_info(v.bad);
@@ -246,7 +246,7 @@ PEAL_TEST(invalid_credit_closes_the_link_for_its_sender)
 		v.rt, PEALI_HOST, &v.bad->path.segment[0].credit);
 	peal_store_release_sys(&credit->slots, 1ULL << 40);
 	for (i = 0; !result && i < 100; i++)
-		result = peal_send(v.e, 1, 0, "x", 1, 0);
+		result = peal_send(v.e, 1, 0, "x", 1, 0, NULL);
 	CHECK_EQ(result, PEAL_EPROTO);
 	CHECK(i < 10);
 	CHECK_CONTAINS(peal_last_error()->text, "port 1");

@@ -119,7 +119,8 @@ PEAL_TEST(idle_receiver_returns_its_credit)
 	harness_from(rt, e, 0, burst, wide);
 	for (i = 0; i < 10; i++) {
 		order.count += RELAY_BURST - 3;
-		CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT));
+		CHECK_OK(peal_send(e, 0, 0, &order, sizeof(order), MAX_WAIT,
+				   NULL));
 		EVENTUALLY(harness_info(link).delivered == order.count);
 	}
 	CHECK_OK(peal_runtime_shutdown(rt));

@@ -180,7 +180,8 @@ static void *send_until_refused(void *argument)
 
 	do {
 		harness_fill(&m, sizeof(m), 1, i);
-		result = peal_send(s->e, 0, (uint16_t)i, &m, sizeof(m), -1);
+		result = peal_send(s->e, 0, (uint16_t)i, &m, sizeof(m), -1,
+				   NULL);
 		i += !result;
 		atomic_store(&s->sent, (int)i);
 	} while (!result);

@@ -58,7 +58,7 @@ static void cross_traffic(const char *handler, uint32_t workers, uint32_t lanes,
 		uint16_t type = word >> 60 < 11 ? hops : 0; /* 11 of 16 */
 
 		CHECK_OK(peal_send_to(e, at % workers, actor[to], type, &word,
-				      sizeof(word), MAX_WAIT));
+				      sizeof(word), MAX_WAIT, NULL));
 		sent++;
 		told += type ? told_each : 0;
 		/* the additional messages of handler `shed` */

@@ -72,7 +72,7 @@ static void close_gate(struct row *r)
 
 	CHECK_OK(peal_actor_spawn(r->k, "hold", &o, &holder));
 	harness_from(r->rt, r->e, 1, holder, none);
-	CHECK_OK(peal_send(r->e, 1, 0, &word, sizeof(word), MAX_WAIT));
+	CHECK_OK(peal_send(r->e, 1, 0, &word, sizeof(word), MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(r->k, 1, &info) &&
 		   info.actor == (int64_t)(uint32_t)holder);
 }
@@ -82,7 +82,8 @@ static void send(struct row *r, uint16_t type, uint64_t first, uint64_t n)
 	uint64_t i;
 
 	for (i = first; i < first + n; i++)
-		CHECK_OK(peal_send(r->e, 0, type, &i, sizeof(i), MAX_WAIT));
+		CHECK_OK(peal_send(r->e, 0, type, &i, sizeof(i), MAX_WAIT,
+				   NULL));
 }
 
 /*
@@ -232,7 +233,7 @@ static void passage(uint32_t slots)
 	spawn_row(&r, handlers, next);
 	for (i = 0; i < MESSAGES; i++)
 		CHECK_OK(peal_send_to(r.e, 0, r.actor[1], 0, &i, sizeof(i),
-				      MAX_WAIT));
+				      MAX_WAIT, NULL));
 	close_row(&r, MESSAGES, 2 * MESSAGES, seen);
 }
 
@@ -263,10 +264,10 @@ static void neighbour(uint32_t slots)
 	/* more than the mailbox admits from a link */
 	for (i = 0; i < filled; i++)
 		CHECK_OK(peal_send_to(r.e, 0, r.actor[1], 0, &i, sizeof(i),
-				      MAX_WAIT));
+				      MAX_WAIT, NULL));
 	for (i = 0; i < MESSAGES; i++)
 		CHECK_OK(peal_send_to(r.e, 2, r.actor[2], 0, &i, sizeof(i),
-				      MAX_WAIT));
+				      MAX_WAIT, NULL));
 	EVENTUALLY(harness_info(other).queued == 0);
 	peal_store_release_sys(&r.gate, 1);
 	CHECK_OK(peal_send_end(r.e, 2, MAX_WAIT));
@@ -302,7 +303,7 @@ static void monologue(uint32_t workers, uint32_t slots)
 		actor[i] = harness_spawn(k, "hop", (int)i);
 	link = harness_from(rt, e, 0, actor[0], none);
 	for (i = 0; i < MESSAGES; i++)
-		CHECK_OK(peal_send(e, 0, 0, &hop, sizeof(hop), MAX_WAIT));
+		CHECK_OK(peal_send(e, 0, 0, &hop, sizeof(hop), MAX_WAIT, NULL));
 	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
 	CHECK_OK(peal_kernel_drain(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_info(k, &info));

@@ -48,7 +48,7 @@ static void start(struct ring *r, uint32_t left)
 {
 	struct relay_hop hop = { left, r->n_actors };
 
-	CHECK_OK(peal_send(r->e, 0, 0, &hop, sizeof(hop), MAX_WAIT));
+	CHECK_OK(peal_send(r->e, 0, 0, &hop, sizeof(hop), MAX_WAIT, NULL));
 }
 
 /*
@@ -199,7 +199,7 @@ static void tell_and_suspend(struct ring *r, uint64_t *word)
 	uint64_t gate_actor = harness_spawn(r->k, "gate", 1);
 
 	harness_from(r->rt, r->e, 1, gate_actor, none);
-	CHECK_OK(peal_send(r->e, 1, 0, &gate, sizeof(gate), MAX_WAIT));
+	CHECK_OK(peal_send(r->e, 1, 0, &gate, sizeof(gate), MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(r->k, 1, &info) && info.actor == 2);
 	start(r, 1);
 	EVENTUALLY(!peal_worker_info(r->k, 0, &info) &&

@@ -59,7 +59,8 @@ static void kill_one(struct machine *m, int stopped)
 {
 	struct peal_worker_info info;
 
-	CHECK_OK(peal_send(m->in[DIE], 0, (uint16_t)stopped, "", 1, MAX_WAIT));
+	CHECK_OK(peal_send(m->in[DIE], 0, (uint16_t)stopped, "", 1, MAX_WAIT,
+			   NULL));
 	EVENTUALLY(!peal_worker_info(m->k, DIE, &info) &&
 		   info.phase >= PEAL_WORKER_STOPPED);
 	CHECK_EQ(info.phase,
@@ -132,7 +133,7 @@ PEAL_TEST(reclaim_waits_for_slow_worker)
 	build(&m, PEAL_POLICY_DEFAULT);
 	linger.gate.word = (uint64_t)(uintptr_t)&word;
 	CHECK_OK(peal_send(m.in[LINGER], 0, 0, &linger, sizeof(linger),
-			   MAX_WAIT));
+			   MAX_WAIT, NULL));
 	EVENTUALLY(info_of(&m).mailbox_sends == 1);
 	kill_one(&m, 0);
 	harness_send(m.in[FORWARD], 0, 1, 1, 10);

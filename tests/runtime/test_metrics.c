@@ -101,7 +101,7 @@ static void close_gate(struct peal_runtime *rt, struct peal_endpoint *e,
 	struct peal_link_options o = { 0 };
 
 	harness_from(rt, e, port, harness_spawn(k, "gate", 0), o);
-	CHECK_OK(peal_send(e, port, 0, &gate, sizeof(gate), MAX_WAIT));
+	CHECK_OK(peal_send(e, port, 0, &gate, sizeof(gate), MAX_WAIT, NULL));
 	EVENTUALLY(in_a_handler(k, 0));
 }
 

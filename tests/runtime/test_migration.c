@@ -138,9 +138,10 @@ static void send_note(struct fixture *h, enum sender s)
 
 	if (s == BY_OTHER_LINK)
 		CHECK_OK(peal_send_to(h->e, s, h->guest, type, &n, sizeof(n),
-				      MAX_WAIT));
+				      MAX_WAIT, NULL));
 	else
-		CHECK_OK(peal_send(h->e, s, type, &n, sizeof(n), MAX_WAIT));
+		CHECK_OK(peal_send(h->e, s, type, &n, sizeof(n), MAX_WAIT,
+				   NULL));
 }
 
 static int move_to(struct fixture *h, uint64_t address, uint32_t worker,
@@ -423,8 +424,10 @@ static struct guest fail_and_note(struct fixture *h, uint32_t port,
 	struct guest_note n = { .sender = 0 };
 	struct guest g;
 
-	CHECK_OK(peal_send(h->e, port, GUEST_FAIL, &n, sizeof(n), MAX_WAIT));
-	CHECK_OK(peal_send(h->e, port, GUEST_NOTE, &n, sizeof(n), MAX_WAIT));
+	CHECK_OK(peal_send(h->e, port, GUEST_FAIL, &n, sizeof(n), MAX_WAIT,
+			   NULL));
+	CHECK_OK(peal_send(h->e, port, GUEST_NOTE, &n, sizeof(n), MAX_WAIT,
+			   NULL));
 	h->sent[0] = 1;
 	g = settle(h, ward);
 	CHECK_EQ(g.notes, 1);
@@ -462,10 +465,10 @@ PEAL_TEST(migrated_actor_restarts_with_its_supervision_group)
 	CHECK_EQ(info.exhausted, 0);
 	/* one failure too many: the supervisor gives up both, on any worker */
 	h.sent[0] = 0;
-	CHECK_OK(peal_send(h.e, 0, GUEST_FAIL, &info, 16, MAX_WAIT));
+	CHECK_OK(peal_send(h.e, 0, GUEST_FAIL, &info, 16, MAX_WAIT, NULL));
 	EVENTUALLY(!peal_supervisor_info(s, &info) && info.exhausted);
 	CHECK_OK(move_to(&h, ward[1], 0, 0));
-	CHECK_OK(peal_send(h.e, 1, GUEST_NOTE, &info, 16, MAX_WAIT));
+	CHECK_OK(peal_send(h.e, 1, GUEST_NOTE, &info, 16, MAX_WAIT, NULL));
 	EVENTUALLY(!peal_kernel_info(h.k, &k) && k.mailbox_dead == 4);
 	close_fixture(&h);
 }
@@ -674,7 +677,8 @@ static void hold(struct fixture *h, uint32_t worker, const uint64_t *word)
 	struct peal_worker_info info;
 
 	harness_from(h->rt, h->e, 10 + worker, holder, plain);
-	CHECK_OK(peal_send(h->e, 10 + worker, 0, &at, sizeof(at), MAX_WAIT));
+	CHECK_OK(peal_send(h->e, 10 + worker, 0, &at, sizeof(at), MAX_WAIT,
+			   NULL));
 	EVENTUALLY(!peal_worker_info(h->k, worker, &info) &&
 		   info.actor == (int64_t)(uint32_t)holder);
 }
@@ -721,7 +725,7 @@ PEAL_TEST(actor_migrates_after_its_asks_are_answered)
 	h.guest = spawn(&h, "guest", 1, 0);
 	spawn_herald(&h, BY_TELL, 0);
 	hold(&h, 1, &open);
-	CHECK_OK(peal_send(h.e, BY_TELL, GUEST_QUERY, NULL, 0, MAX_WAIT));
+	CHECK_OK(peal_send(h.e, BY_TELL, GUEST_QUERY, NULL, 0, MAX_WAIT, NULL));
 	EVENTUALLY(!peal_kernel_info(h.k, &k) && k.asks.open == 1);
 	CHECK_EQ(move_to(&h, h.herald[BY_TELL], 2, 0), PEAL_EAGAIN);
 	CHECK_CONTAINS(peal_last_error()->text, "waits for answers");
@@ -742,7 +746,7 @@ PEAL_TEST(device_spawned_actors_and_port_owners_stay)
 	/* the first actor slot for handlers of worker 0 */
 	made = (owner >> 32 << 32) | ACTORS;
 	CHECK_OK(peal_send(h.e, BY_TELL, GUEST_BREED, &owner, sizeof(owner),
-			   MAX_WAIT));
+			   MAX_WAIT, NULL));
 	EVENTUALLY(move_to(&h, made, 1, 0) == PEAL_ENOTSUP);
 	CHECK_CONTAINS(peal_last_error()->text, "was made by a handler");
 	expect_refused(&h, owner, 1, 0, PEAL_EBUSY, "handlers have made share");

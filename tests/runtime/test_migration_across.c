@@ -79,7 +79,8 @@ PEAL_TEST(forwarded_messages_wait_for_free_slots)
 	lie = harness_spawn(s.k[1], "lie", 0);
 	harness_from(s.rt, s.e, SENDERS, lie, plain);
 	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
-	CHECK_OK(peal_send(s.e, SENDERS, 1, &word, sizeof(word), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, SENDERS, 1, &word, sizeof(word), MAX_WAIT,
+			   NULL));
 	for (i = 0; i < 64; i++) { /* more than the forwarding link takes */
 		send_note(&s, BY_LINK);
 		send_note(&s, BY_TELL);
@@ -193,7 +194,7 @@ PEAL_TEST(asks_are_not_forwarded_to_another_kernel)
 
 	open_full(&s);
 	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
-	CHECK_OK(peal_send(s.e, BY_TELL, GUEST_QUERY, NULL, 0, MAX_WAIT));
+	CHECK_OK(peal_send(s.e, BY_TELL, GUEST_QUERY, NULL, 0, MAX_WAIT, NULL));
 	EVENTUALLY(!peal_kernel_info(s.k[0], &k) && k.asks.asked == 1 &&
 		   !k.asks.open && k.mailbox_dead == 1);
 	close_fixture(&s);
@@ -372,7 +373,7 @@ static void open_hung(struct fixture *s, uint64_t *open)
 	harness_from(s->rt, s->e, BY_LINK, s->guest, plain);
 	holder = harness_spawn(s->k[0], "lie", 0);
 	harness_from(s->rt, s->e, SENDERS, holder, plain);
-	CHECK_OK(peal_send(s->e, SENDERS, 0, &at, sizeof(at), MAX_WAIT));
+	CHECK_OK(peal_send(s->e, SENDERS, 0, &at, sizeof(at), MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(s->k[0], 0, &info) &&
 		   info.actor == (int64_t)(uint32_t)holder);
 	send_note(s, BY_LINK); /* the note waits behind the holder */

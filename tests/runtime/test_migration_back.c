@@ -117,7 +117,8 @@ static void move_to(struct fixture *c, uint64_t address, uint32_t kernel,
 static int serve(struct fixture *c, uint32_t by, uint64_t hops)
 {
 	struct ball b = { .sender = by, .number = c->sent[by], .hops = hops };
-	int result = peal_send(c->e, by, GUEST_BALL, &b, sizeof(b), 2 * MS);
+	int result =
+		peal_send(c->e, by, GUEST_BALL, &b, sizeof(b), 2 * MS, NULL);
 
 	if (result == PEAL_ETIMEDOUT)
 		return PEAL_EAGAIN;

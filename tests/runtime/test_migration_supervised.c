@@ -87,7 +87,7 @@ static void send_type(struct fixture *w, enum who who, uint16_t type)
 {
 	struct guest_note n = { .sender = 0, .number = w->sent[who]++ };
 
-	CHECK_OK(peal_send(w->e, who, type, &n, sizeof(n), MAX_WAIT));
+	CHECK_OK(peal_send(w->e, who, type, &n, sizeof(n), MAX_WAIT, NULL));
 }
 
 static struct guest look_at(struct fixture *w, enum who who)
@@ -280,7 +280,7 @@ PEAL_TEST(stale_membership_does_not_supervise_reused_slot)
 	holder = harness_spawn(w.k[1], "lie", 1);
 	harness_from(w.rt, w.e, GUESTS, holder,
 		     (struct peal_link_options){ .capacity = 0 });
-	CHECK_OK(peal_send(w.e, GUESTS, 0, &at, sizeof(at), MAX_WAIT));
+	CHECK_OK(peal_send(w.e, GUESTS, 0, &at, sizeof(at), MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(w.k[1], 1, &info) &&
 		   info.actor == (int64_t)(uint32_t)holder);
 	CHECK_TIMES_OUT(w.rt, move_to(&w, OTHER, 1, w.s[1]), PEAL_EHUNG,
@@ -297,9 +297,9 @@ PEAL_TEST(stale_membership_does_not_supervise_reused_slot)
 			     w.guest[NATIVE],
 			     (struct peal_link_options){ .capacity = 0 });
 		CHECK_OK(peal_send(w.e, GUESTS + 1 + (uint32_t)i, GUEST_FAIL,
-				   NULL, 0, MAX_WAIT));
+				   NULL, 0, MAX_WAIT, NULL));
 		CHECK_OK(peal_send(w.e, GUESTS + 1 + (uint32_t)i, GUEST_FAIL,
-				   NULL, 0, MAX_WAIT));
+				   NULL, 0, MAX_WAIT, NULL));
 		EVENTUALLY(look_at(&w, NATIVE).id == 2);
 	}
 	CHECK_EQ(of(w.s[1]).failures, 0);

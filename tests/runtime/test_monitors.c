@@ -272,7 +272,7 @@ PEAL_TEST(down_message_follows_earlier_messages)
 		monitor(&s, s.actor[0], s.actor[i], 0, MONITORS_DOWN, 0);
 		o.actor = (uint32_t)s.actor[0];
 		CHECK_OK(peal_send(s.e, i, MONITORS_TELL_AND_FAIL, &o,
-				   sizeof(o), MAX_WAIT));
+				   sizeof(o), MAX_WAIT, NULL));
 		EVENTUALLY(ask(&s, 0).downs == i);
 		state = ask(&s, 0);
 		CHECK_EQ(state.counted_before, i * MONITORS_TELLS);
@@ -300,7 +300,7 @@ PEAL_TEST(blocked_down_messages_are_not_lost)
 		monitor(&s, s.actor[0], victim, 0, MONITORS_LOUD_DOWN,
 			victim + 1);
 	/* the owner's port gets full, so the owner handles no more messages */
-	while (!peal_send(s.e, 0, MONITORS_EMIT, &s, sizeof(downs), 0))
+	while (!peal_send(s.e, 0, MONITORS_EMIT, &s, sizeof(downs), 0, NULL))
 		n++;
 	free_one = spawn(&s, 1);
 	m = hear(&s, free_one, 0);

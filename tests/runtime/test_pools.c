@@ -79,7 +79,7 @@ static void send_task(struct peal_endpoint *e, uint64_t sequence,
 
 	harness_fill(&task.id, sizeof(task.id), 7, sequence);
 	CHECK_OK(peal_send(e, 0, (uint16_t)sequence, &task, sizeof(task),
-			   MAX_WAIT));
+			   MAX_WAIT, NULL));
 }
 
 /* Receives one of n new messages. Returns 0 if none arrives in time. */
@@ -239,7 +239,7 @@ static void grow(uint32_t workers, uint64_t leaves, uint32_t slots)
 		member[i] = join(rt, k, pool, "split", i);
 	harness_from(rt, e, 0, pool, none);
 	piece.pool = (uint32_t)pool;
-	CHECK_OK(peal_send(e, 0, 0, &piece, sizeof(piece), MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 0, &piece, sizeof(piece), MAX_WAIT, NULL));
 	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
 	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_info(k, &info));
@@ -279,13 +279,13 @@ PEAL_TEST(tell_to_full_pool_waits_for_slots)
 	struct peal_endpoint *e = harness_endpoint(rt);
 	uint64_t teller = harness_spawn(k, "split", 0);
 	uint64_t pool = make_pool(k, p), i;
-	struct pool_piece piece = { 2, (uint32_t)pool };
+	struct pool_piece two = { 2, (uint32_t)pool };
 	struct peal_worker_info info;
 	struct peal_kernel_info sum;
 
 	harness_from(rt, e, 0, teller, none);
 	for (i = 0; i < 10; i++)
-		CHECK_OK(peal_send(e, 0, 0, &piece, sizeof(piece), MAX_WAIT));
+		CHECK_OK(peal_send(e, 0, 0, &two, sizeof(two), MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(k, 0, &info) &&
 		   info.blocked_actor == (int64_t)(uint32_t)teller);
 	CHECK_OK(peal_kernel_info(k, &sum));
@@ -363,7 +363,7 @@ PEAL_TEST(messages_wait_for_members)
 		   !peal_worker_info(k, 1, &info[1]) &&
 		   (info[0].blocked_actor == (int64_t)(uint32_t)pool ||
 		    info[1].blocked_actor == (int64_t)(uint32_t)pool));
-	CHECK_EQ(peal_send(in, 0, 0, &task, sizeof(task), 20 * MS),
+	CHECK_EQ(peal_send(in, 0, 0, &task, sizeof(task), 20 * MS, NULL),
 		 PEAL_ETIMEDOUT);
 	EVENTUALLY(harness_info(link).delivered == 8);
 	actor = harness_spawn(k, "toil", 1);
@@ -637,7 +637,7 @@ PEAL_TEST(queued_messages_of_destroyed_pool_are_dead)
 	next = make_pool(k, p); /* reuses the entry of the first pool */
 	CHECK(next != pool);
 	link = harness_from(rt, in, 0, next, none);
-	CHECK_OK(peal_send_to(in, 0, pool, 0, "", 0, MAX_WAIT));
+	CHECK_OK(peal_send_to(in, 0, pool, 0, "", 0, MAX_WAIT, NULL));
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 1);
 	CHECK_OK(peal_link_destroy(link));
 	CHECK_OK(peal_pool_destroy(rt, next));

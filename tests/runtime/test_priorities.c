@@ -281,7 +281,8 @@ PEAL_TEST(without_high_mailbox_passed_on_mail_is_normal)
 	forwards(0);
 }
 
-PEAL_TEST(high_priority_tell_overtakes)
+/* A message of this type, which `pass_on` passes with high priority. */
+static void overtakes(uint16_t type)
 {
 	uint32_t port, gate, i;
 	uint64_t teller;
@@ -292,7 +293,7 @@ PEAL_TEST(high_priority_tell_overtakes)
 	link_to(teller, PEAL_PRIORITY_NORMAL, &port);
 	close_gate(gate);
 	send_note(port, 0, say(MAIL, s.note), 300);
-	send_note(port, RANK_HIGH, say(HIGH_MAIL, s.note), 20);
+	send_note(port, type, say(HIGH_MAIL, s.note), 20);
 	EVENTUALLY(kernel_info().mailbox_sends == 320);
 	in_queue(s.k, "note", 1);
 	open_gate();
@@ -301,6 +302,21 @@ PEAL_TEST(high_priority_tell_overtakes)
 		CHECK_EQ(s.list.from[i], i < 20 ? HIGH_MAIL : MAIL);
 	EVENTUALLY(kernel_info().mailbox_done == 320);
 	close_rank_fixture();
+}
+
+PEAL_TEST(high_priority_tell_overtakes)
+{
+	overtakes(RANK_HIGH);
+}
+
+PEAL_TEST(high_priority_tell_with_deadline_overtakes)
+{
+	overtakes(RANK_HIGH | RANK_TIMED);
+}
+
+PEAL_TEST(high_priority_forward_overtakes)
+{
+	overtakes(RANK_HIGH | RANK_FORWARD);
 }
 
 /* ---- turns of normal messages -------------------------------------------- */
@@ -689,6 +705,8 @@ PEAL_TEST_MAIN(RUN_LANES(high_priority_message_overtakes_a_long_queue);
 	       RUN_LANES(passed_on_messages_keep_their_priority);
 	       RUN_LANES(without_high_mailbox_passed_on_mail_is_normal);
 	       RUN_LANES(high_priority_tell_overtakes);
+	       RUN_LANES(high_priority_tell_with_deadline_overtakes);
+	       RUN_LANES(high_priority_forward_overtakes);
 	       RUN_LANES(topics_get_their_turn);
 	       RUN_LANES(held_topic_message_gets_its_turn);
 	       RUN_LANES(a_topic_can_have_high_priority);

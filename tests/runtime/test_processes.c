@@ -25,7 +25,7 @@ static void send_lengths(struct peal_endpoint *e, uint64_t producer)
 		uint64_t n = 24 + i * 9;
 
 		harness_fill(data, n, producer, i);
-		CHECK_OK(peal_send(e, 0, (uint16_t)i, data, n, MAX_WAIT));
+		CHECK_OK(peal_send(e, 0, (uint16_t)i, data, n, MAX_WAIT, NULL));
 	}
 }
 
@@ -125,8 +125,8 @@ static void all_pairs(int rank)
 				continue;
 			harness_fill(&m, sizeof(m), (uint64_t)rank,
 				     sent[other]);
-			if (!peal_send(e, (uint32_t)other, 1, &m, sizeof(m),
-				       0)) {
+			if (!peal_send(e, (uint32_t)other, 1, &m, sizeof(m), 0,
+				       NULL)) {
 				sent[other]++;
 				left--;
 			}
@@ -180,15 +180,17 @@ static void full(int rank)
 		link = procs_connect(set, 1, "in", peal_endpoint_address(e), 0,
 				     plain);
 		harness_send(e, 0, 0, 0, 16);
-		CHECK_EQ(peal_send(e, 0, 0, &m, sizeof(m), 0), PEAL_EAGAIN);
-		CHECK_FAILS(peal_send(e, 0, 0, &m, sizeof(m), MS),
+		CHECK_EQ(peal_send(e, 0, 0, &m, sizeof(m), 0, NULL),
+			 PEAL_EAGAIN);
+		CHECK_FAILS(peal_send(e, 0, 0, &m, sizeof(m), MS, NULL),
 			    PEAL_ETIMEDOUT, "full");
 		info = harness_info(link);
 		CHECK_EQ(info.queued, 16);
 		CHECK(info.full_count >= 2);
-		CHECK_FAILS(peal_send(e, 0, 0, &m, 49, 0), PEAL_EMSGSIZE,
+		CHECK_FAILS(peal_send(e, 0, 0, &m, 49, 0, NULL), PEAL_EMSGSIZE,
 			    "at most 48");
-		CHECK_FAILS(peal_send_to(e, 0, info.to, 0, &m, sizeof(m), 0),
+		CHECK_FAILS(peal_send_to(e, 0, info.to, 0, &m, sizeof(m), 0,
+					 NULL),
 			    PEAL_ENOTSUP, "another process");
 		procs_meet(0);
 		harness_send(e, 0, 0, 16, 24);
@@ -234,8 +236,8 @@ static void by_actors(int rank)
 			uint64_t n = 24 + i % 376;
 
 			harness_fill(data, n, 7, i);
-			CHECK_OK(peal_send(e, 0, (uint16_t)i, data, n,
-					   MAX_WAIT));
+			CHECK_OK(peal_send(e, 0, (uint16_t)i, data, n, MAX_WAIT,
+					   NULL));
 			if (i % 8 != 7)
 				continue;
 			for (uint64_t j = i - 7; j <= i; j++) {
@@ -352,8 +354,8 @@ static void other_goes(int rank)
 		    "rank 1 (pid ");
 	if (!how)
 		CHECK_CONTAINS(peal_last_error()->text, "closed its end");
-	EVENTUALLY(peal_send(e, 0, 0, &m, sizeof(m), 0) == PEAL_ESTOPPED);
-	CHECK_FAILS(peal_send(e, 0, 0, &m, sizeof(m), 0), PEAL_ESTOPPED,
+	EVENTUALLY(peal_send(e, 0, 0, &m, sizeof(m), 0, NULL) == PEAL_ESTOPPED);
+	CHECK_FAILS(peal_send(e, 0, 0, &m, sizeof(m), 0, NULL), PEAL_ESTOPPED,
 		    "rank 1 (pid ");
 	CHECK_EQ(harness_info(link).error, PEAL_ESTOPPED);
 	CHECK_EQ(harness_info(link).queued, 0);
@@ -422,7 +424,7 @@ static void kernel_ends(int rank)
 		procs_meet(0);
 		CHECK_FAILS(peal_receive(e, NULL, 0, &r, MAX_WAIT),
 			    PEAL_ESTOPPED, "rank 1 (pid ");
-		EVENTUALLY(peal_send(e, 0, 0, &m, sizeof(m), 0) ==
+		EVENTUALLY(peal_send(e, 0, 0, &m, sizeof(m), 0, NULL) ==
 			   PEAL_ESTOPPED);
 	}
 	procs_meet(1);

@@ -104,17 +104,18 @@ static int send_some(struct member *m, int rank, int other)
 	if (m->done_sending[other])
 		return 0;
 	harness_fill(data, n, (uint64_t)rank, m->sent[other]);
-	result = peal_send(m->e[other], 0, 1, data, n, 0);
+	result = peal_send(m->e[other], 0, 1, data, n, 0, NULL);
 	if (!result) {
 		m->sent[other]++;
-		peal_send(m->e[other], 1, 1, data, n, 0); /* to the actor */
+		peal_send(m->e[other], 1, 1, data, n, 0,
+			  NULL); /* to the actor */
 	}
 	if (!result || result == PEAL_EAGAIN)
 		return !result;
 	is_dead(m, other, result);
 	for (port = 0; port < 2; port++) {
 		result = peal_send(m->e[other], (uint32_t)port, 1, data, 24,
-				   MAX_WAIT);
+				   MAX_WAIT, NULL);
 		is_dead(m, other, result);
 	}
 	CHECK_EQ(harness_info(m->link[other]).error, PEAL_EDIED);
@@ -289,7 +290,7 @@ static void waits_for_ever(int rank)
 		is_dead(&me, 1, peal_receive(e, &m, sizeof(m), &r, -1));
 	} else if (rank == 2) {
 		do {
-			result = peal_send(e, 0, 1, &m, sizeof(m), -1);
+			result = peal_send(e, 0, 1, &m, sizeof(m), -1, NULL);
 		} while (!result);
 		is_dead(&me, 1, result);
 	} else {

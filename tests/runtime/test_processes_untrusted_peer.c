@@ -138,7 +138,7 @@ static void goes_on(struct peal_process_group *set, struct peal_endpoint *e,
 		printf("    %s\n", info.reason);
 	CHECK_EQ(procs_info(set, 2).state, PEAL_PROCESS_ALIVE);
 	/* links with rank 1 report the error, too; those with rank 2 work */
-	CHECK(is_told(peal_send(e, 1, 0, NULL, 0, MAX_WAIT)));
+	CHECK(is_told(peal_send(e, 1, 0, NULL, 0, MAX_WAIT, NULL)));
 	result = peal_receive(e, data, sizeof(data), &r, MAX_WAIT);
 	CHECK(is_told(result));
 	harness_send(f, 2, 0, 0, 40);
@@ -304,7 +304,8 @@ static void memory(int rank)
 			result = peal_receive(e, data, sizeof(data), &r, 0);
 			if (!result)
 				CHECK(r.length <= 48);
-			result = peal_send(e, 0, 0, data, sizeof(data), 0);
+			result =
+				peal_send(e, 0, 0, data, sizeof(data), 0, NULL);
 			CHECK(!result || result == PEAL_EAGAIN ||
 			      result == PEAL_EPROTO);
 			if (result == PEAL_EPROTO)
@@ -353,7 +354,7 @@ static void credit(int rank)
 		harness_send(e, 0, 0, 0, 16);
 		procs_meet(0);
 		procs_meet(1);
-		CHECK_FAILS(peal_send(e, 0, 0, &m, sizeof(m), MAX_WAIT),
+		CHECK_FAILS(peal_send(e, 0, 0, &m, sizeof(m), MAX_WAIT, NULL),
 			    PEAL_EPROTO, "violated the protocol");
 	}
 	procs_meet(2);
@@ -394,7 +395,7 @@ static void slot(int rank)
 				  60000);
 		procs_meet(0);
 		procs_meet(1);
-		CHECK_EQ(peal_send(e, 0, 0, &m, sizeof(m), MAX_WAIT),
+		CHECK_EQ(peal_send(e, 0, 0, &m, sizeof(m), MAX_WAIT, NULL),
 			 PEAL_EPROTO);
 		CHECK_EQ(harness_info(link).error, PEAL_EPROTO);
 	}

@@ -100,7 +100,7 @@ static void send_wide(struct peal_endpoint *e, uint64_t i)
 	uint64_t n = 24 + i * 37 % (WIDE - 24);
 
 	harness_fill(data, n, 5, i);
-	CHECK_OK(peal_send(e, 0, (uint16_t)i, data, n, MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, (uint16_t)i, data, n, MAX_WAIT, NULL));
 }
 
 static void receive_wide(struct peal_endpoint *e, uint64_t i)
@@ -439,7 +439,7 @@ static void killed(int rank)
 		procs_meet(0);
 		for (i = 0;; i++) {
 			harness_fill(&m, sizeof(m), 1, i);
-			peal_send(s.e, 0, 1, &m, sizeof(m), MS);
+			peal_send(s.e, 0, 1, &m, sizeof(m), MS, NULL);
 			if (i >= 2000 &&
 			    (!is_left_early || harness_info(link).error))
 				raise(SIGKILL);
@@ -511,7 +511,7 @@ static void taker_dies(int rank)
 	procs_meet(0);
 	for (i = 0; !harness_info(link).error; i++) {
 		harness_fill(&m, sizeof(m), 0, i);
-		peal_send(s.e, 0, 1, &m, sizeof(m), MS);
+		peal_send(s.e, 0, 1, &m, sizeof(m), MS, NULL);
 	}
 	info = harness_info(link);
 	CHECK_EQ(info.error, PEAL_EDIED);

@@ -49,7 +49,8 @@ static void use(struct peal_runtime *rt, const struct peal_program *program)
 	CHECK_OK(peal_actor_spawn(kernel, "add_one", NULL, &actor));
 	CHECK_OK(peal_connect(rt, here, 0, actor, NULL, NULL));
 	CHECK_OK(peal_connect(rt, actor, 0, here, NULL, NULL));
-	CHECK_OK(peal_send(host, 0, 0, &number, sizeof(number), MAX_WAIT));
+	CHECK_OK(
+		peal_send(host, 0, 0, &number, sizeof(number), MAX_WAIT, NULL));
 	CHECK_OK(peal_receive(host, &got, sizeof(got), &received, MAX_WAIT));
 	CHECK_EQ(got, 42);
 }

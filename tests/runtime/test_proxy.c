@@ -155,7 +155,7 @@ PEAL_TEST(endless_mutual_tells_do_not_deadlock)
 	for (i = 0; i < 2000; i++)
 		for (k = 0; k < 2; k++)
 			CHECK_OK(peal_send(s.e, k, GUEST_TELL, NULL, 0,
-					   MAX_WAIT));
+					   MAX_WAIT, NULL));
 	s.sent[0] = 2000; /* each guest gets the notes of one herald */
 	for (k = 0; k < 2; k++) {
 		g = settle(&s, guest[k], (int)k);

@@ -99,7 +99,7 @@ static void play(struct rounds *r, uint64_t balls)
 			b.sender = i / 2;
 			b.number = r->sent[i];
 			result = peal_send(r->e, i, GUEST_BALL, &b, sizeof(b),
-					   0);
+					   0, NULL);
 			CHECK(!result || result == PEAL_EAGAIN);
 			r->sent[i] += !result;
 			left += balls - r->sent[i];

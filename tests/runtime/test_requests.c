@@ -515,7 +515,8 @@ PEAL_TEST(timed_out_waiter_passes_on_the_receiving)
 	CHECK(!pthread_join(brief.thread, NULL));
 	CHECK_EQ(brief.result, PEAL_ETIMEDOUT);
 	/* a plain message makes the server send the late reply */
-	CHECK_OK(peal_send(e, 0, ask_number, &next, sizeof(next), MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, ask_number, &next, sizeof(next), MAX_WAIT,
+			   NULL));
 	CHECK(!pthread_join(patient.thread, NULL));
 	CHECK_OK(patient.result);
 	CHECK_EQ(patient.told.number, 2);
@@ -669,10 +670,10 @@ PEAL_TEST(reply_to_plain_message_fails)
 		harness_from(s.rt, e, 0, s.server,
 			     (struct peal_link_options){ .capacity = 64 });
 
-	CHECK_OK(peal_send(e, 0, ask_number, &a, sizeof(a), MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, ask_number, &a, sizeof(a), MAX_WAIT, NULL));
 	EVENTUALLY(harness_info(to).dead[PEAL_REASON_HANDLER] == 1);
 	a.what = ASK_NOTHING;
-	CHECK_OK(peal_send(e, 0, ask_number, &a, sizeof(a), MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, ask_number, &a, sizeof(a), MAX_WAIT, NULL));
 	EVENTUALLY(harness_info(to).delivered == 1);
 	is_answered(&s, 1);
 	CHECK_OK(peal_link_destroy(to));

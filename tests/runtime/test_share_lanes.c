@@ -109,7 +109,7 @@ static void tell(struct share *s, uint32_t worker, uint16_t type)
 	uint64_t word;
 
 	CHECK_OK(peal_send(s->endpoint, worker, type, &s->turn[worker],
-			   sizeof(s->turn[worker]), MAX_WAIT));
+			   sizeof(s->turn[worker]), MAX_WAIT, NULL));
 	CHECK_OK(peal_receive(s->endpoint, &word, sizeof(word), &r, MAX_WAIT));
 	CHECK_EQ(r.type, type);
 	CHECK_EQ(r.input, worker);
@@ -142,7 +142,8 @@ static void take_turns(struct share *s)
 		before = s->received;
 		for (i = 0; i < WORKERS; i++) {
 			result = peal_send(s->endpoint, i, SHARE_TURN,
-					   &s->turn[i], sizeof(s->turn[i]), 0);
+					   &s->turn[i], sizeof(s->turn[i]), 0,
+					   NULL);
 			CHECK(result == 0 || result == PEAL_EAGAIN);
 		}
 		while (!peal_receive_peek(s->endpoint, &r, 0)) {

@@ -383,7 +383,8 @@ PEAL_TEST(host_links_names_and_retires_spawned_actors)
 	CHECK_OK(peal_name_find(s.rt, "guest", &found));
 	CHECK_EQ(found, actor);
 	link = harness_from(s.rt, s.e, 9, actor, none);
-	CHECK_OK(peal_send(s.e, 9, SPAWNS_COUNT, &any, sizeof(any), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 9, SPAWNS_COUNT, &any, sizeof(any), MAX_WAIT,
+			   NULL));
 	CHECK_EQ(state_of(&s, actor).count, 1);
 	CHECK_OK(peal_actor_retire(s.rt, actor)); /* despite the link */
 	CHECK_EQ(peal_name_find(s.rt, "guest", &found), PEAL_ENOENT);
@@ -394,7 +395,8 @@ PEAL_TEST(host_links_names_and_retires_spawned_actors)
 	make(&s, 2);
 	next = make(&s, 3);
 	CHECK_EQ(PEAL_ACTOR_INDEX(next), PEAL_ACTOR_INDEX(actor));
-	CHECK_OK(peal_send(s.e, 9, SPAWNS_COUNT, &any, sizeof(any), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 9, SPAWNS_COUNT, &any, sizeof(any), MAX_WAIT,
+			   NULL));
 	EVENTUALLY(harness_info(link).dead[PEAL_REASON_NO_ACTOR] == 1);
 	CHECK_EQ(state_of(&s, next).count, 0);
 	/* if a handler ends an actor, the actor's name is free again */

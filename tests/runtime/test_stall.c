@@ -53,7 +53,8 @@ static uint64_t send_more(struct peal_endpoint *e, uint32_t port, uint64_t n)
 
 	for (;; n++) {
 		harness_fill(&m, sizeof(m), 1, n);
-		if (peal_send(e, port, (uint16_t)n, &m, sizeof(m), 20 * MS))
+		if (peal_send(e, port, (uint16_t)n, &m, sizeof(m), 20 * MS,
+			      NULL))
 			return n;
 	}
 }
@@ -133,10 +134,10 @@ PEAL_TEST(endless_handler_is_the_cause_of_all_waits)
 	uint64_t n = 0;
 
 	CHECK_OK(peal_name_set(rt, moody, "deep one"));
-	CHECK_OK(peal_send(e, 1, 0, "", 0, MAX_WAIT));
+	CHECK_OK(peal_send(e, 1, 0, "", 0, MAX_WAIT, NULL));
 	harness_delivered(other, 1);
-	CHECK_OK(peal_send(e, 0, 5, "", 0, MAX_WAIT));
-	CHECK_OK(peal_send(e, 0, 2, "", 0, MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 5, "", 0, MAX_WAIT, NULL));
+	CHECK_OK(peal_send(e, 0, 2, "", 0, MAX_WAIT, NULL));
 	FILL(rt, e, n, PEAL_STALL_HANDLER, n + 1);
 	CHECK_EQ(queued(first) + queued(second), n + 1);
 	CHECK_EQ(cause[0].n_links, 2);
@@ -293,10 +294,10 @@ PEAL_TEST(full_mailbox_names_its_worker)
 	const struct relay_hop told = { 1, 2 };
 
 	harness_from(rt, e, 1, moody, four);
-	CHECK_OK(peal_send(e, 1, 2, "", 0, MAX_WAIT));
-	EVENTUALLY(peal_send(e, 0, 0, &told, sizeof(told), 20 * MS) &&
+	CHECK_OK(peal_send(e, 1, 2, "", 0, MAX_WAIT, NULL));
+	EVENTUALLY(peal_send(e, 0, 0, &told, sizeof(told), 20 * MS, NULL) &&
 		   stuck(rt) == 1 && cause[0].cause == PEAL_STALL_HANDLER &&
-		   peal_send(e, 0, 0, &told, sizeof(told), 20 * MS));
+		   peal_send(e, 0, 0, &told, sizeof(told), 20 * MS, NULL));
 	CHECK(queued(link) > 0);
 	/* +1: the message that `moody` handles still counts at its link */
 	STUCK(rt, PEAL_STALL_HANDLER, queued(link) + 1);
@@ -348,7 +349,7 @@ PEAL_TEST(full_topic_names_the_slowest_subscriber)
 	CHECK_OK(peal_subscribe(rt, topic, quick, 0));
 	CHECK_OK(peal_subscribe(rt, topic, moody, 0));
 	link = harness_from(rt, e, 0, echo, four);
-	CHECK_OK(peal_send(e, 0, 2, "", 0, MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 2, "", 0, MAX_WAIT, NULL));
 	FILL(rt, e, n, PEAL_STALL_HANDLER, queued(link));
 	CHECK(queued(link) > 0);
 	CHECK_EQ(cause[0].address, moody);
@@ -370,7 +371,7 @@ static void *send_always(void *argument)
 	struct mover *m = argument;
 
 	while (!atomic_load(&m->quit))
-		peal_send(m->endpoint, 0, 0, "", 0, 10 * MS);
+		peal_send(m->endpoint, 0, 0, "", 0, 10 * MS, NULL);
 	return NULL;
 }
 
@@ -438,7 +439,7 @@ PEAL_TEST(mailbox_message_is_named)
 	struct load_note note = { (uint32_t)record, (uint64_t)(uintptr_t)&word,
 				  0 };
 
-	CHECK_OK(peal_send(e, 1, 1, &note, sizeof(note), MAX_WAIT));
+	CHECK_OK(peal_send(e, 1, 1, &note, sizeof(note), MAX_WAIT, NULL));
 	STUCK(rt, PEAL_STALL_HANDLER, 0);
 	CHECK_EQ(cause[0].address, record);
 	CHECK_CONTAINS(cause[0].text, "handler 'record' of actor 0, on a "
@@ -462,14 +463,14 @@ PEAL_TEST(slow_worker_with_backlog_is_no_stall)
 				  30 * MS };
 	int way, calm, n;
 
-	CHECK_OK(peal_send(e, 0, 1, &note, sizeof(note), MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 1, &note, sizeof(note), MAX_WAIT, NULL));
 	for (way = 0; way < 2; way++) { /* by link, by mailbox */
 		for (i = 0; i < 4; i++)
 			CHECK_OK(peal_send(e, (uint32_t)way, 0, &note,
-					   sizeof(note), MAX_WAIT));
+					   sizeof(note), MAX_WAIT, NULL));
 		for (calm = n = 0; calm < 3 && n < 200; n++) {
 			while (!peal_send(e, (uint32_t)way, 0, &note,
-					  sizeof(note), 0))
+					  sizeof(note), 0, NULL))
 				;
 			calm = stalled_for(rt, 0) ? 0 : calm + 1;
 		}
@@ -504,7 +505,7 @@ PEAL_TEST(timeout_logs_the_cause_of_the_stall)
 	char log[8192];
 
 	harness_from(rt, e, 0, moody, four);
-	CHECK_OK(peal_send(e, 0, 2, "", 0, MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 2, "", 0, MAX_WAIT, NULL));
 	CHECK(f && keep >= 0);
 	EVENTUALLY(stuck(rt) == 1 && cause[0].cause == PEAL_STALL_HANDLER);
 	setenv("PEAL_LOG", "1", 1);

@@ -74,7 +74,7 @@ static void *send_all(void *argument)
 			CHECK_OK(peal_send_commit(c->endpoint, 0, (uint16_t)i));
 		else
 			CHECK_OK(peal_send(c->endpoint, 0, (uint16_t)i, place,
-					   n, MAX_WAIT));
+					   n, MAX_WAIT, NULL));
 	}
 	CHECK_OK(peal_send_end(c->endpoint, 0, MAX_WAIT));
 	free(buffer);

@@ -84,9 +84,9 @@ static uint32_t add(struct fixture *h, struct peal_supervisor *s)
 
 static void tell(struct fixture *h, uint32_t i, uint16_t type)
 {
-	uint64_t nothing = 0;
+	uint64_t zero = 0;
 
-	CHECK_OK(peal_send(h->e, i, type, &nothing, sizeof(nothing), MAX_WAIT));
+	CHECK_OK(peal_send(h->e, i, type, &zero, sizeof(zero), MAX_WAIT, NULL));
 }
 
 /* Asks an actor for its state. */
@@ -449,18 +449,18 @@ PEAL_TEST(each_actor_restarts_with_its_init_bytes)
 		for (i = 0; i < N; i++) {
 			CHECK_OK(peal_send_to(h.e, 0, address[i],
 					      SUPERVISED_ASK, &zero,
-					      sizeof(zero), MAX_WAIT));
+					      sizeof(zero), MAX_WAIT, NULL));
 			CHECK_OK(peal_receive(h.e, &state, sizeof(state), &r,
 					      MAX_WAIT));
 			CHECK_EQ(state.name, name[2 * i]);
 			CHECK_EQ(state.count, 1);
 			if (i == N - 1 && !k)
-				CHECK_OK(peal_send_to(h.e, 0, address[N / 2],
-						      SUPERVISED_FAIL, &zero,
-						      sizeof(zero), MAX_WAIT));
+				CHECK_OK(peal_send_to(
+					h.e, 0, address[N / 2], SUPERVISED_FAIL,
+					&zero, sizeof(zero), MAX_WAIT, NULL));
 		}
 	CHECK_OK(peal_send_to(h.e, 0, h.actor[0], SUPERVISED_ASK, &zero,
-			      sizeof(zero), MAX_WAIT));
+			      sizeof(zero), MAX_WAIT, NULL));
 	CHECK_OK(peal_receive(h.e, &state, sizeof(state), &r, MAX_WAIT));
 	CHECK_EQ(state.name, 0);
 	CHECK_EQ(info_of(s).members, N + 1);

@@ -49,7 +49,7 @@ PEAL_TEST(blocked_timer_messages_keep_their_order)
 	struct peal_stall cause;
 
 	harness_from(s.rt, s.e, 2, held, none);
-	CHECK_OK(peal_send(s.e, 2, 0, &hold, sizeof(hold), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 2, 0, &hold, sizeof(hold), MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(s.k, 1, &info) &&
 		   info.actor == (int64_t)(uint32_t)held);
 	CHECK_EQ(fixture_order(&s, 0, TIMER_MIX, mix).n, 2900);
@@ -122,6 +122,35 @@ PEAL_TEST(periodic_timer_fires_until_cancelled)
 	CHECK_EQ(t.cancelled, 1);
 }
 
+/* The first message of this timer is due long before a period is over. */
+PEAL_TEST(periodic_timer_can_have_another_first_delay)
+{
+	struct peal_kernel_options o = { .max_timers = 2 };
+	struct fixture s = fixture_open(o);
+	uint64_t actor = harness_spawn(s.k, "note", 0);
+	struct timer_order soon = { .ns = MS,
+				    .step_ns = 3600 * (uint64_t)SECOND,
+				    .actor = (uint32_t)actor,
+				    .n = 1 };
+	struct timer_order late = { .ns = 50 * MS,
+				    .step_ns = MS,
+				    .actor = (uint32_t)actor,
+				    .n = 1,
+				    .slot = 1 };
+	uint64_t began;
+
+	CHECK_EQ(fixture_order(&s, 0, TIMER_PHASE, soon).result, 0);
+	EVENTUALLY(fixture_counts(&s).ticks == 1);
+	CHECK_EQ(fixture_counts(&s).waiting, 1);
+	CHECK_EQ(fixture_cancel(&s, 0, 0), 0);
+	began = harness_now_ns();
+	CHECK_EQ(fixture_order(&s, 0, TIMER_PHASE, late).result, 0);
+	EVENTUALLY(fixture_counts(&s).ticks >= 4);
+	CHECK(harness_now_ns() - began >= 50 * (uint64_t)MS);
+	CHECK_EQ(fixture_cancel(&s, 0, 1), 0);
+	fixture_stop(&s);
+}
+
 /* A periodic timer with a full mailbox holds one message, and counts the ticks
  * that it misses. */
 PEAL_TEST(missed_ticks_are_counted_and_not_repeated)
@@ -136,7 +165,7 @@ PEAL_TEST(missed_ticks_are_counted_and_not_repeated)
 	uint64_t before;
 
 	harness_from(s.rt, s.e, 2, held, none);
-	CHECK_OK(peal_send(s.e, 2, 0, &hold, sizeof(hold), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 2, 0, &hold, sizeof(hold), MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(s.k, 1, &info) &&
 		   info.actor == (int64_t)(uint32_t)held);
 	fixture_every(&s, 0, MS / 2, actor);
@@ -244,7 +273,7 @@ PEAL_TEST(blocked_timer_can_be_cancelled)
 	uint32_t i;
 
 	harness_from(s.rt, s.e, 2, held, none);
-	CHECK_OK(peal_send(s.e, 2, 0, &hold, sizeof(hold), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 2, 0, &hold, sizeof(hold), MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(s.k, 1, &info) &&
 		   info.actor == (int64_t)(uint32_t)held);
 	fixture_after(&s, 0, 0, actor,
@@ -294,8 +323,8 @@ PEAL_TEST(invalid_timers_are_refused)
 	uint64_t actor = harness_spawn(s.k, "note", 0);
 	struct timer_order bad = { .n = 1, .actor = (uint32_t)actor };
 
-	CHECK_EQ(fixture_order(&s, 0, TIMER_EVERY, bad).result, PEAL_EINVAL);
 	bad.bytes = TIMER_BYTES + 1;
+	CHECK_EQ(fixture_order(&s, 0, TIMER_EVERY, bad).result, PEAL_EMSGSIZE);
 	CHECK_EQ(fixture_order(&s, 0, TIMER_AFTER, bad).result, PEAL_EMSGSIZE);
 	bad.bytes = 0;
 	bad.actor = 7;
@@ -512,6 +541,7 @@ PEAL_TEST_MAIN(RUN_LANES(each_timer_fires_once_in_order_not_early);
 	       RUN_LANES(blocked_timer_messages_keep_their_order);
 	       RUN_LANES(zero_delay_fires_and_huge_delay_never_fires);
 	       RUN_LANES(periodic_timer_fires_until_cancelled);
+	       RUN_LANES(periodic_timer_can_have_another_first_delay);
 	       RUN_LANES(missed_ticks_are_counted_and_not_repeated);
 	       RUN_LANES(cancelled_timer_never_fires);
 	       RUN_LANES(blocked_timer_can_be_cancelled);

@@ -16,8 +16,8 @@ static void start_churn(struct fixture *s, uint32_t port, uint64_t churn,
 
 	harness_from(s->rt, s->e, port, churn, none);
 	for (i = 0; i < n; i++)
-		CHECK_OK(peal_send(s->e, port, 0, &spin, sizeof(spin),
-				   MAX_WAIT));
+		CHECK_OK(peal_send(s->e, port, 0, &spin, sizeof(spin), MAX_WAIT,
+				   NULL));
 }
 
 static uint64_t handled(const struct fixture *s)
@@ -76,7 +76,8 @@ PEAL_TEST(handler_messages_leave_slots_for_timers)
 	link = harness_from(s.rt, s.e, 2, teller, none);
 	fixture_every(&s, 0, MS / 2, actor);
 	for (i = 0; i < TURNS; i++)
-		CHECK_OK(peal_send(s.e, 2, 0, &spin, sizeof(spin), MAX_WAIT));
+		CHECK_OK(peal_send(s.e, 2, 0, &spin, sizeof(spin), MAX_WAIT,
+				   NULL));
 	ticks = fixture_counts(&s).ticks;
 	printf("    %d messages, %llu ticks\n", TURNS,
 	       (unsigned long long)ticks);
@@ -132,7 +133,8 @@ PEAL_TEST(timers_fire_within_a_burst_of_slow_messages)
 	EVENTUALLY(fixture_counts(&s).ticks > 0);
 	before = fixture_counts(&s).ticks;
 	for (i = 0; i < 200; i++)
-		CHECK_OK(peal_send(s.e, 1, 0, &spin, sizeof(spin), MAX_WAIT));
+		CHECK_OK(peal_send(s.e, 1, 0, &spin, sizeof(spin), MAX_WAIT,
+				   NULL));
 	EVENTUALLY(handled(&s) >= before + 200);
 	ticks = fixture_counts(&s).ticks - before;
 	printf("    200 messages, %llu ticks\n", (unsigned long long)ticks);
@@ -230,7 +232,7 @@ PEAL_TEST(worker_with_blocked_timers_is_woken_by_slots)
 	struct peal_worker_info info;
 
 	harness_from(s.rt, s.e, 2, held, none);
-	CHECK_OK(peal_send(s.e, 2, 0, &hold, sizeof(hold), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 2, 0, &hold, sizeof(hold), MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(s.k, 1, &info) &&
 		   info.actor == (int64_t)(uint32_t)held);
 	fixture_after(&s, 0, 0, actor, 50);

@@ -122,7 +122,7 @@ PEAL_TEST(publisher_does_not_wait_for_aborted_subscriber)
 	begin("moody");
 	harness_fill(&m, sizeof(m), 1, 0);
 	/* the handler stays in the message until its kernel is aborted */
-	CHECK_OK(peal_send(e, 0, 2, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 2, &m, sizeof(m), MAX_WAIT, NULL));
 	harness_send(e, 0, 1, 3, 40);
 	EVENTUALLY(told(1).queued >= CAPACITY);
 	EVENTUALLY(told(0).queued == 0);
@@ -185,8 +185,8 @@ PEAL_TEST(failed_messages_count_as_dead_per_subscriber)
 
 	begin("moody");
 	harness_fill(&m, sizeof(m), 1, 0);
-	CHECK_OK(peal_send(e, 0, 1, &m, sizeof(m), MAX_WAIT));
-	CHECK_OK(peal_send(e, 0, 3, &m, sizeof(m), MAX_WAIT));
+	CHECK_OK(peal_send(e, 0, 1, &m, sizeof(m), MAX_WAIT, NULL));
+	CHECK_OK(peal_send(e, 0, 3, &m, sizeof(m), MAX_WAIT, NULL));
 	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
 	CHECK_OK(peal_kernel_wait(kernel[0], MAX_WAIT));
 	CHECK_OK(peal_kernel_wait(kernel[1], MAX_WAIT));

@@ -194,7 +194,7 @@ PEAL_TEST(handler_may_emit_a_full_topic)
 	harness_link(rt, burst, 1, burst, link);
 	harness_from(rt, e, 1, burst, link);
 	CHECK_OK(peal_subscribe(rt, all, slow, 0));
-	CHECK_OK(peal_send(e, 1, 0, &order, sizeof(order), MAX_WAIT));
+	CHECK_OK(peal_send(e, 1, 0, &order, sizeof(order), MAX_WAIT, NULL));
 	EVENTUALLY(topic_subscriber(rt, all, slow).delivered ==
 		   10 * RELAY_BURST);
 	CHECK_OK(peal_kernel_stop(from, MAX_WAIT)); /* never ends by itself */

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Shows that host and handlers exchange messages of PEAL_MESSAGE_OF. */
+/* Shows that host and handlers exchange messages of PEAL_TYPED_MESSAGE. */
 #include <peal/typed_endpoint.h>
 
 #include "runtime/harness.h"
 #include "runtime/messages.h"
 
 PEAL_DECLARE_PROGRAM(messages);
-PEAL_ENDPOINT_OF(question)
-PEAL_ENDPOINT_OF(answer)
+PEAL_TYPED_ENDPOINT(question)
+PEAL_TYPED_ENDPOINT(answer)
 
 struct fixture {
 	struct peal_runtime *rt;
@@ -65,7 +65,7 @@ static void answers(uint32_t lanes)
 		q.ways = (uint32_t)(q.number % 3);
 		q.ask = s.other;
 		if (q.number % 2) {
-			CHECK_OK(question_send(s.e, 0, &q, MAX_WAIT));
+			CHECK_OK(question_send(s.e, 0, &q, MAX_WAIT, NULL));
 		} else {
 			CHECK_OK(question_send_reserve(s.e, 0, MAX_WAIT,
 						       &place));
@@ -94,15 +94,15 @@ PEAL_TEST(wrong_type_number_or_length_is_refused)
 	struct question q[2] = { { 1, 0, 0 }, { 2, 0, 0 } };
 	struct answer a = { 9, 18 };
 
-	CHECK_OK(peal_send(s.e, 0, 8, q, sizeof(*q), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 0, 8, q, sizeof(*q), MAX_WAIT, NULL));
 	EVENTUALLY(refused(&s) == 1);
-	CHECK_OK(peal_send(s.e, 0, 7, q, sizeof(*q) - 8, MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 0, 7, q, sizeof(*q) - 8, MAX_WAIT, NULL));
 	EVENTUALLY(refused(&s) == 2);
-	CHECK_OK(peal_send(s.e, 0, 7, q, 2 * sizeof(*q), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 0, 7, q, 2 * sizeof(*q), MAX_WAIT, NULL));
 	EVENTUALLY(refused(&s) == 3);
-	CHECK_OK(answer_send(s.e, 0, &a, MAX_WAIT));
+	CHECK_OK(answer_send(s.e, 0, &a, MAX_WAIT, NULL));
 	is_answered(&s, 9);
-	CHECK_OK(peal_send(s.e, 0, 7, q, sizeof(*q), MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 0, 7, q, sizeof(*q), MAX_WAIT, NULL));
 	is_answered(&s, 1);
 	CHECK_EQ(refused(&s), 3);
 	CHECK_OK(peal_runtime_shutdown(s.rt));

@@ -68,7 +68,7 @@ static void send(uint32_t index, uint16_t type, uint64_t n, uint64_t spin_ns)
 
 	while (n--)
 		CHECK_OK(peal_send(l.e, index, type, &note, sizeof(note),
-				   MAX_WAIT));
+				   MAX_WAIT, NULL));
 }
 
 static struct peal_kernel_info kernel(void)

@@ -66,7 +66,7 @@ static inline struct timer_answer fixture_order(struct fixture *s,
 
 	if (!o.bytes)
 		o.bytes = TIMER_BYTES;
-	CHECK_OK(peal_send(s->e, worker, type, &o, sizeof(o), MAX_WAIT));
+	CHECK_OK(peal_send(s->e, worker, type, &o, sizeof(o), MAX_WAIT, NULL));
 	CHECK_OK(peal_receive(s->e, &answer, sizeof(answer), &r, MAX_WAIT));
 	CHECK_EQ(r.type, type);
 	CHECK_EQ(r.length, sizeof(answer));

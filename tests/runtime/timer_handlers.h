@@ -34,6 +34,7 @@ static PEAL_DEV void timer_setting(struct peal_worker *w,
 	const struct timer_order *in = (const struct timer_order *)peal_data(w);
 	struct timer_notes *s = (struct timer_notes *)peal_state(w);
 	struct timer_note note = { 0, 0, 0, 0, 0, 0, 0 };
+	struct peal_send_options options = PEAL_SEND_OPTIONS;
 	struct peal_timer timer = { 0, 0, 0 };
 	uint64_t ns;
 	uint32_t i;
@@ -42,16 +43,19 @@ static PEAL_DEV void timer_setting(struct peal_worker *w,
 		ns = in->ns + i * in->step_ns;
 		if (peal_type(w) == TIMER_MIX)
 			ns = in->ns + i * 7919ull % in->n * in->step_ns;
+		if (peal_type(w) != TIMER_EVERY)
+			options.delay_ns = ns;
 		if (peal_type(w) == TIMER_EVERY)
-			note.period_ns = ns;
+			options.period_ns = note.period_ns = ns;
+		else if (peal_type(w) == TIMER_PHASE)
+			options.period_ns = note.period_ns = in->step_ns;
+		options.timer_out = &timer;
 		note.chain = in->slot;
 		note.set_ns = peal_clock_ns();
-		if (peal_type(w) == TIMER_EVERY)
-			out->result = peal_tell_every(w, ns, in->actor, 9,
-						      &note, in->bytes, &timer);
-		else
-			out->result = peal_tell_after(w, ns, in->actor, 9,
-						      &note, in->bytes, &timer);
+		if (peal_type(w) == TIMER_PHASE) /* as if a period before */
+			note.set_ns += ns - in->step_ns;
+		out->result =
+			peal_tell(w, in->actor, 9, &note, in->bytes, &options);
 		if (out->result)
 			break;
 		timer_stamp(w, timer, in->bytes);
@@ -77,7 +81,7 @@ static PEAL_DEV int order(struct peal_worker *w)
 		out.result = peal_timer_cancel(w, in->timer);
 	else
 		timer_setting(w, &out);
-	return peal_emit(w, 0, peal_type(w), &out, sizeof(out));
+	return peal_emit(w, 0, peal_type(w), &out, sizeof(out), 0);
 }
 
 /* Checks and counts a message of a timer. Only the leader calls it. */
@@ -121,6 +125,7 @@ static PEAL_DEV int note(struct peal_worker *w)
 static PEAL_DEV int chain(struct peal_worker *w)
 {
 	struct timer_note next = *(const struct timer_note *)peal_data(w);
+	struct peal_send_options options = PEAL_SEND_OPTIONS;
 	struct peal_timer timer = { 0, 0, 0 };
 	int result = 0;
 
@@ -129,8 +134,10 @@ static PEAL_DEV int chain(struct peal_worker *w)
 	if (next.chain == 0)
 		return 0;
 	next.chain--;
-	result = peal_tell_after(w, next.chain % 3 * 1000, peal_self(w) ^ 1, 9,
-				 &next, sizeof(next), &timer);
+	options.delay_ns = next.chain % 3 * 1000;
+	options.timer_out = &timer;
+	result = peal_tell(w, peal_self(w) ^ 1, 9, &next, sizeof(next),
+			   &options);
 	if (!result)
 		timer_stamp(w, timer, sizeof(next));
 	return result;
@@ -159,7 +166,7 @@ static PEAL_DEV int churn(struct peal_worker *w)
 	}
 	if (peal_broadcast(w, open)) /* all lanes agree */
 		return 0;
-	return peal_tell(w, peal_self(w), 0, in, sizeof(*in));
+	return peal_tell(w, peal_self(w), 0, in, sizeof(*in), 0);
 }
 
 /* Tells each message to another actor. */
@@ -167,7 +174,7 @@ static PEAL_DEV int pass(struct peal_worker *w)
 {
 	const struct timer_spin *in = (const struct timer_spin *)peal_data(w);
 
-	return peal_tell(w, in->actor, 0, in, sizeof(*in));
+	return peal_tell(w, in->actor, 0, in, sizeof(*in), 0);
 }
 
 /* Spins for `ns`. */

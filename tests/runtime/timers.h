@@ -16,7 +16,8 @@ enum timer_order_type {
 	TIMER_CANCEL = 3, /* cancels the timer of `slot` */
 	TIMER_MIX = 4, /* as TIMER_AFTER, with delays in any order */
 	TIMER_COPY = 5, /* returns the handle of `slot` */
-	TIMER_USE = 6 /* cancels `timer` of the order */
+	TIMER_USE = 6, /* cancels `timer` of the order */
+	TIMER_PHASE = 7 /* delay ns, then period step_ns */
 };
 
 struct timer_order {

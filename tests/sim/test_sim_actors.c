@@ -100,7 +100,7 @@ static void *send_all(void *argument)
 		m.hops = draw(p, HOPS);
 		m.random = draw(p, UINT32_MAX);
 		CHECK_OK(peal_send(p->e, draw(p, ACTORS), (uint16_t)type, &m,
-				   sizeof(m), MAX_WAIT));
+				   sizeof(m), MAX_WAIT, NULL));
 	}
 	return NULL;
 }

@@ -34,7 +34,7 @@ static void send_order(struct fixture *s, const uint64_t *actor,
 	o.n = 1 + (uint32_t)draw(random, 4);
 	o.timeout_ns = draw(random, 4) ? 1 + draw(random, 30000) : SECOND;
 	CHECK_OK(peal_send(s->e, (uint32_t)draw(random, 2), ASKS_ORDER, &o,
-			   sizeof(o), MAX_WAIT));
+			   sizeof(o), MAX_WAIT, NULL));
 }
 
 static void asks(uint64_t random)

@@ -224,7 +224,7 @@ static void order(struct bank *b, uint32_t account, uint16_t type,
 
 	CHECK_OK(peal_send_to(b->e, device,
 			      b->branch[device].actor[account % BANK_OF_EACH],
-			      type, leg, sizeof(*leg), MAX_WAIT));
+			      type, leg, sizeof(*leg), MAX_WAIT, NULL));
 }
 
 static void *order_all(void *argument)

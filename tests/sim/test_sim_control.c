@@ -62,7 +62,7 @@ static void *send_all(void *argument)
 	for (i = 0; i < s->messages && !s->send_result; i++) {
 		harness_fill(&m, sizeof(m), 1, i);
 		s->send_result = peal_send(s->e, 0, (uint16_t)i, &m, sizeof(m),
-					   MAX_WAIT);
+					   MAX_WAIT, NULL);
 		s->sent += !s->send_result;
 	}
 	return NULL;

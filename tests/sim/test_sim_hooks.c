@@ -88,7 +88,7 @@ static void send_some(struct fixture *s)
 		s->sent[i] = draw(s, MESSAGES + 1);
 		for (n = 0; n < s->sent[i]; n++)
 			CHECK_OK(peal_send(s->e, i, HOOKS_COUNT, &nothing,
-					   sizeof(nothing), MAX_WAIT));
+					   sizeof(nothing), MAX_WAIT, NULL));
 	}
 }
 

@@ -112,8 +112,9 @@ static void send(struct fixture *s, uint32_t port, uint64_t to, uint16_t type,
 	struct guest_note n = { .sender = sender, .number = s->sent[sender]++ };
 
 	CHECK_OK(to ? peal_send_to(s->e, port, to, type, &n, sizeof(n),
-				   MAX_WAIT) :
-		      peal_send(s->e, port, type, &n, sizeof(n), MAX_WAIT));
+				   MAX_WAIT, NULL) :
+		      peal_send(s->e, port, type, &n, sizeof(n), MAX_WAIT,
+				NULL));
 }
 
 /* Orders a ward to fail, now and then. */
@@ -126,7 +127,7 @@ static void fail(struct fixture *s)
 	s->fails--;
 	s->failed++;
 	CHECK_OK(peal_send(s->e, SENDERS + draw(s, N_SUPERVISED), GUEST_FAIL,
-			   &n, sizeof(n), MAX_WAIT));
+			   &n, sizeof(n), MAX_WAIT, NULL));
 }
 
 static void *send_all(void *argument)
@@ -192,7 +193,7 @@ static void check_supervised(struct fixture *s)
 
 	for (i = 0; i < N_SUPERVISED; i++)
 		CHECK_OK(peal_send(s->e, SENDERS + i, GUEST_NOTE, &n, sizeof(n),
-				   MAX_WAIT));
+				   MAX_WAIT, NULL));
 	for (i = 0; i < N_SUPERVISED; i++) {
 		g = await(s, s->ward[i], 1);
 		CHECK_EQ(g.id, 1);

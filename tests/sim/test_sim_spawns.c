@@ -28,7 +28,8 @@ static void *send_some(void *argument)
 	identity_sleep_us(o->after_us);
 	for (i = 0; i < MESSAGES; i++)
 		CHECK_OK(peal_send_to(o->e, 0, o->actor, SPAWNS_COUNT,
-				      &o->value, sizeof(o->value), MAX_WAIT));
+				      &o->value, sizeof(o->value), MAX_WAIT,
+				      NULL));
 	return NULL;
 }
 

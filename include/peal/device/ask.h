@@ -129,7 +129,7 @@ PEALI_SLOW(int, peali_ask, struct peal_worker *w,
 	entry->type = ask->answer_type;
 	/* acq_rel, before the request: see ask_table.h */
 	peal_add_acqrel_dev(&entry->open, entry->number);
-	result = peali_tell_word(w, entry->number, ask->header, ask->data,
+	result = peali_tell_word(w, 0, ask->header, entry->number, ask->data,
 				 ask->bytes);
 	if (result) {
 		peal_store_relaxed_dev(&entry->open, 0);

@@ -4,6 +4,7 @@
 
 #include <peal/device/lanes.h>
 #include <peal/device/impl/worker/pool.h>
+#include <peal/device/impl/worker/send_options.h>
 
 /*
  * How a handler sends by its ports; tell.h is by addresses. All of it is
@@ -181,24 +182,85 @@ static PEAL_DEV PEAL_INLINE void peal_commit_to(struct peal_worker *w,
 	peali_commit(w, port, header, bytes);
 }
 
-/**
- * Collective: sends `bytes` bytes at data, which every lane can read.
- *
- * @param w     the worker
- * @param port  of the running actor
- * @param type  the program's own number
- * @param data  the bytes
- * @param bytes how many
- * @return as peal_reserve, but 0 where the link is closed: the message was
- *         counted as dead.
- */
-static PEAL_DEV PEAL_INLINE int peal_emit(struct peal_worker *w, uint32_t port,
-					  uint16_t type, const void *data,
-					  uint64_t bytes)
+/* Emits a message with a deadline. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_emit_before(struct peal_worker *w, uint32_t port, uint64_t deadline,
+		  struct peal_header header, const void *data, uint64_t bytes)
+{
+	void *place = 0;
+	int result = peal_reserve(w, port, PEAL_DEADLINE_BYTES + bytes, &place);
+
+	if (PEAL_UNLIKELY(result))
+		return result == PEAL_EPIPE ? 0 : result;
+	if (peal_is_leader(w))
+		*(uint64_t *)place = deadline;
+	peal_copy_lanes(w, (uint8_t *)place + PEAL_DEADLINE_BYTES, data, bytes);
+	header.flags |= PEAL_FLAG_DEADLINE;
+	peali_commit(w, port, header, PEAL_DEADLINE_BYTES + bytes);
+	return 0;
+}
+
+/* Emits a message without options to an actor of the receiving kernel. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_emit_to(struct peal_worker *w, uint32_t port, struct peal_header header,
+	      const void *data, uint64_t bytes)
 {
 	void *place = 0;
 	int result = peal_reserve(w, port, bytes, &place);
 
+	if (PEAL_UNLIKELY(result))
+		return result == PEAL_EPIPE ? 0 : result;
+	peal_copy_lanes(w, place, data, bytes);
+	peali_commit(w, port, header, bytes);
+	return 0;
+}
+
+/* peal_emit_to with options. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_emit_options(struct peal_worker *w, uint32_t port,
+		   struct peal_header header, const void *data, uint64_t bytes,
+		   const struct peal_send_options *o)
+{
+	if (!peali_send_supports(o, PEALI_SEND_DEADLINE))
+		return PEAL_EINVAL;
+	if (o->deadline)
+		return peali_emit_before(w, port, o->deadline, header, data,
+					 bytes);
+	return peali_emit_to(w, port, header, data, bytes);
+}
+
+/**
+ * Sends a message by a port. Collective, wait-free.
+ *
+ * @param w       the worker.
+ * @param port    port of the running actor.
+ * @param type    the program's own number.
+ * @param data    `bytes` bytes that every lane can read; copied.
+ * @param bytes   length of the payload.
+ * @param options deadline, for which the link or topic must take
+ *                PEAL_DEADLINE_BYTES more. 0: none.
+ * @return 0, also if the link is closed: the message then counts as dead. Or a
+ *         negative error code:
+ * @retval PEAL_EMSGSIZE the message is longer than the link takes.
+ * @retval PEAL_EAGAIN   the handler has declared fewer messages.
+ * @retval PEAL_EINVAL   there is no such port, or another option is set.
+ * @retval PEAL_ENOTCONN the port has no link. Only an init or a test gets this.
+ */
+static PEAL_DEV PEAL_INLINE int
+peal_emit(struct peal_worker *w, uint32_t port, uint16_t type, const void *data,
+	  uint64_t bytes, const struct peal_send_options *options)
+{
+	void *place = 0;
+	int result;
+
+	if (options) {
+		if (port >= w->actor->ports)
+			return PEAL_EINVAL;
+		return peali_emit_options(w, port,
+					  peali_header(w, port, type, 0), data,
+					  bytes, options);
+	}
+	result = peal_reserve(w, port, bytes, &place);
 	if (PEAL_UNLIKELY(result))
 		return result == PEAL_EPIPE ? 0 : result;
 	peal_copy_lanes(w, place, data, bytes);
@@ -207,29 +269,30 @@ static PEAL_DEV PEAL_INLINE int peal_emit(struct peal_worker *w, uint32_t port,
 }
 
 /**
- * Collective: sends `bytes` bytes at data, which every lane can read, to any
- * actor of the kernel that the port leads to.
+ * Sends a message by a port, to any actor of the kernel that the port leads to.
  *
- * @param w     the worker
- * @param port  of the running actor
- * @param actor as peal_commit_to
- * @param type  the program's own number
- * @param data  the bytes
- * @param bytes how many
+ * Collective, wait-free.
+ *
+ * @param w       the worker.
+ * @param port    port of the running actor.
+ * @param actor   as for peal_commit_to.
+ * @param type    the program's own number.
+ * @param data    `bytes` bytes that every lane can read; copied.
+ * @param bytes   length of the payload.
+ * @param options as for peal_emit.
  * @return as peal_emit.
  */
-static PEAL_DEV PEAL_UNUSED inline int
+static PEAL_DEV PEAL_INLINE int
 peal_emit_to(struct peal_worker *w, uint32_t port, uint32_t actor,
-	     uint16_t type, const void *data, uint64_t bytes)
+	     uint16_t type, const void *data, uint64_t bytes,
+	     const struct peal_send_options *options)
 {
-	void *place = 0;
-	int result = peal_reserve(w, port, bytes, &place);
+	struct peal_header header = { actor, type, 0 };
 
-	if (PEAL_UNLIKELY(result))
-		return result == PEAL_EPIPE ? 0 : result;
-	peal_copy_lanes(w, place, data, bytes);
-	peal_commit_to(w, port, actor, type, bytes);
-	return 0;
+	if (options)
+		return peali_emit_options(w, port, header, data, bytes,
+					  options);
+	return peali_emit_to(w, port, header, data, bytes);
 }
 
 #endif

@@ -10,7 +10,7 @@
  *
  *	if (peal_worker_hlc_merge(w, in->when, &out.when))
  *		return PEAL_EPROTO;
- *	return peal_emit(w, 0, 0, &out, sizeof(out));
+ *	return peal_emit(w, 0, 0, &out, sizeof(out), 0);
  */
 
 /* Returns the word of a time of the host's clock, with a count of 0. */

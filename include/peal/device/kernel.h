@@ -15,7 +15,9 @@
 #include <peal/device/device_queue.h>
 #include <peal/device/request.h>
 #include <peal/device/spawn.h>
+#include <peal/device/tell.h>
 #include <peal/device/timer.h>
+#include <peal/device/typed_message.h>
 #include <peal/device/typed_queue.h>
 
 /*

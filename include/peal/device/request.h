@@ -169,25 +169,85 @@ peal_reply_error(struct peal_worker *w, uint32_t port, int error)
 			   PEAL_FLAG_ERROR_REPLY, &value, sizeof(value));
 }
 
-/**
- * Collective: tells another actor of this kernel, or a pool, the message in
- * hand; if it is a request, who is told replies to it. Counts as a peal_tell.
- *
- * @param w     the worker
- * @param actor its number in the kernel, the low half of its address
- * @return as peal_tell; a request has PEAL_REQUEST_BYTES more than peal_length.
- *         PEAL_EINVAL the message is an answer, which is nobody else's.
- */
+/* Sends the message being handled by a port. */
 static PEAL_DEV PEAL_UNUSED inline int
-peal_request_forward(struct peal_worker *w, uint32_t actor)
+peali_forward_by_port(struct peal_worker *w, uint32_t port)
+{
+	uint16_t flags = w->message.header.flags;
+	uint64_t bytes = w->message.length;
+	void *place = 0;
+	int result;
+
+	if (port >= w->actor->ports || peal_request_current(w) & PEAL_ASK_BIT)
+		return PEAL_EINVAL;
+	if (flags & (PEAL_FLAG_REQUEST | PEAL_FLAG_DEAD_LETTER) &&
+	    peali_output(w, port)->link.state == PEALI_STATE_TOPIC)
+		return PEAL_EINVAL;
+	result = peal_reserve(w, port, bytes, &place);
+	if (PEAL_UNLIKELY(result))
+		return result == PEAL_EPIPE ? 0 : result;
+	peal_copy_lanes(w, place, w->message.data, bytes);
+	peali_commit(w, port, peali_header(w, port, peal_type(w), flags),
+		     bytes);
+	return 0;
+}
+
+/* Tells the message being handled to an actor. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_forward(struct peal_worker *w, uint32_t further, uint32_t actor)
 {
 	struct peal_header header = w->message.header;
 
-	if (header.flags & PEAL_FLAG_ANSWER)
-		return PEAL_EINVAL;
 	header.actor = actor;
-	return peali_tell_lanes(w, 0, header, w->message.data,
+	return peali_tell_lanes(w, further, header, w->message.data,
 				w->message.length);
+}
+
+/* peal_request_forward with options. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_forward_options(struct peal_worker *w, uint32_t to,
+		      const struct peal_send_options *o)
+{
+	if (peali_send_supports(o, PEALI_SEND_PRIORITY))
+		return peali_forward(
+			w, o->priority ? w->params->priority_boxes : 0, to);
+	if (peali_send_supports(o, PEALI_SEND_BY_PORT))
+		return peali_forward_by_port(w, to);
+	return PEAL_EINVAL;
+}
+
+/**
+ * Sends the message being handled to another receiver, unchanged.
+ *
+ * The message keeps its deadline. A request keeps its number, so the receiver
+ * replies to it. The receiver is an actor or a pool of the same kernel, and the
+ * message counts as that of a peal_tell. With the option by_port the receiver
+ * is that of a port, and the message counts as that of a peal_emit. Collective,
+ * wait-free.
+ *
+ * @param w       the worker.
+ * @param to      number of the actor or pool, the low half of its address. With
+ *                by_port: port of the running actor. Its link takes messages as
+ *                long as the link that brought the message.
+ * @param options priority, as for peal_tell; or by_port. 0: none.
+ * @return as peal_tell, with by_port as peal_emit, and:
+ * @retval PEAL_EMSGSIZE the message is too long for the mailbox or pool. There
+ *                       a request has PEAL_REQUEST_BYTES more than peal_length.
+ * @retval PEAL_EINVAL   the message is an answer, or another option is set.
+ *                       With by_port, the message is the request of an ask, for
+ *                       which only actors of the kernel can reply. Or it is a
+ *                       request or a dead letter, and the port leads to a
+ *                       topic.
+ */
+static PEAL_DEV PEAL_INLINE int
+peal_request_forward(struct peal_worker *w, uint32_t to,
+		     const struct peal_send_options *options)
+{
+	if (w->message.header.flags & PEAL_FLAG_ANSWER)
+		return PEAL_EINVAL;
+	if (options)
+		return peali_forward_options(w, to, options);
+	return peali_forward(w, 0, to);
 }
 
 #endif

@@ -122,7 +122,7 @@ peali_task_end(struct peal_worker *w, uint64_t began_ns, int result)
 		(int32_t)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 	done.worker = w->index;
 	done.busy_ns = peal_broadcast(w, peal_clock_ns() - began_ns);
-	result = peal_emit(w, 0, 0, &done, sizeof(done));
+	result = peal_emit(w, 0, 0, &done, sizeof(done), 0);
 	return result ? result : done.result;
 }
 

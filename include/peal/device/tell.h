@@ -2,192 +2,104 @@
 #ifndef PEAL_DEVICE_TELL_H
 #define PEAL_DEVICE_TELL_H
 
-#include <peal/device/lanes.h>
-#include <peal/device/impl/worker/pool.h>
+#include <peal/device/impl/worker/mailbox_put_word.h>
+#include <peal/device/timer.h>
 
 /*
- * Messages into mailboxes and pools: from a handler to an actor of its kernel,
- * and what others put there. A handler may tell as many as it has declared; for
- * those there is space, as the loop took its message only when there was.
+ * How a handler sends to actors of its own kernel, by their mailboxes. emit.h
+ * sends by ports.
  */
 
-/*
- * Takes a slot that was leased for a message into a worker's mailbox: the
- * number of it, and that it is told. Counted first: nobody shall see it done
- * and not yet told.
- */
-static PEAL_DEV PEAL_INLINE uint64_t peali_mail_ticket(
-	struct peal_worker *w, uint32_t box, struct peal_mailbox_lease *lease)
-{
-	lease->granted--;
-	peal_store_relaxed_sys(&w->status->mailbox_sends,
-			       ++w->state->mailbox_sends);
-	return peali_mailbox_ticket(peali_mailbox(w, box), 1);
-}
-
-/* A message into a box, by a slot that was leased. */
+/* Tells a message with a deadline. */
 static PEAL_DEV PEAL_UNUSED inline int
-peali_mail_put(struct peal_worker *w, uint32_t box,
-	       struct peal_mailbox_lease *lease, struct peal_header header,
-	       const void *data, uint64_t bytes)
-{
-	struct peal_mailbox *m = peali_mailbox(w, box);
-
-	if (PEAL_UNLIKELY(bytes > m->message_bytes))
-		return PEAL_EMSGSIZE;
-	if (PEAL_UNLIKELY(!lease->granted))
-		return PEAL_EAGAIN;
-	peali_mailbox_write(m, peali_mail_ticket(w, box, lease), header, data,
-			    bytes);
-#if PEAL_ON_HOST
-	if (box >= w->params->n_workers)
-		box -= w->params->n_workers;
-	if (box != w->index)
-		peal_bell_ring((uint64_t)(uintptr_t)peali_bell_of(w, box));
-#endif
-	return 0;
-}
-
-/*
- * Whether a message may be put into the mailbox of an actor with a limit: 0,
- * and it is counted; 1 it is dead, for that is what becomes of the newest; else
- * an error. `before`: bytes that do not stand in its data yet. Of a deadline
- * there the letter knows nothing; an ask is never dead of it, who asks is told
- * at once.
- */
-PEALI_SLOW(int, peali_limit_admit, struct peal_worker *w, uint64_t place,
-	   uint32_t before, struct peal_header header, const void *data,
-	   uint64_t bytes)
-{
-	struct peal_limit_record *r =
-		peali_limit_record(w, PEAL_ENTRY_LIMIT(place) - 1);
-	int result;
-
-	if (before + bytes > w->mailbox->message_bytes)
-		return PEAL_EMSGSIZE;
-	if (!w->state->mail_lease.granted)
-		return PEAL_EAGAIN;
-	result = peali_limit_enter(w, place, header.actor);
-	if (result != PEAL_ENOSPC)
-		return result;
-	if (peal_load_relaxed_dev_u32(&r->full) == PEAL_OVERFLOW_FAIL ||
-	    (before && header.flags & PEAL_FLAG_REQUEST)) {
-		peal_add_relaxed_dev(&r->refused, 1);
-		return PEAL_ENOSPC;
-	}
-	if (before)
-		header.flags &= (uint16_t)~PEAL_FLAG_DEADLINE;
-	peali_limit_drop_told(w, header, data, bytes);
-	return 1;
-}
-
-/* The leader's part of peal_tell to an actor with a limit. */
-PEALI_SLOW(int, peali_tell_limited, struct peal_worker *w, uint32_t further,
-	   uint64_t place, struct peal_header header, const void *data,
-	   uint64_t bytes)
-{
-	int result = peali_limit_admit(w, place, 0, header, data, bytes);
-
-	if (result)
-		return result > 0 ? 0 : result;
-	header.flags |= PEAL_FLAG_COUNTED;
-	return peali_mail_put(w, PEAL_ENTRY_WORKER(place) + further,
-			      &w->state->mail_lease, header, data, bytes);
-}
-
-/* The leader's part of peal_tell; the box of the actor's worker is so many
- * further on: priority_boxes, or 0. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_tell(struct peal_worker *w, uint32_t further, struct peal_header header,
-	   const void *data, uint64_t bytes)
-{
-	uint32_t actor = header.actor;
-	const struct peal_actor_entry *entry =
-		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
-		PEAL_ACTOR_INDEX(actor);
-	uint64_t place;
-	uint32_t worker;
-
-	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
-		return PEAL_ENOENT;
-	place = peal_load_relaxed_dev(&entry->location);
-	if (!PEAL_ENTRY_IS_OF(place, actor))
-		return PEAL_ENOENT;
-	worker = PEAL_ENTRY_WORKER(place);
-	if (PEAL_USES_POOLS && PEAL_UNLIKELY(worker == PEAL_POOL_WORKER))
-		return peali_pool_put(w, PEAL_ENTRY_HANDLER(place), header,
-				      data, bytes);
-	if (!w->params->mailboxes)
-		return PEAL_ENOTSUP;
-	if (PEAL_UNLIKELY(PEAL_ENTRY_LIMIT(place)))
-		return peali_tell_limited(w, further, place, header, data,
-					  bytes);
-	return peali_mail_put(w, worker + further, &w->state->mail_lease,
-			      header, data, bytes);
-}
-
-/* The same by all lanes. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_tell_lanes(struct peal_worker *w, uint32_t further,
-		 struct peal_header header, const void *data, uint64_t bytes)
+peali_tell_before(struct peal_worker *w, uint32_t further,
+		  struct peal_header header, uint64_t deadline,
+		  const void *data, uint64_t bytes)
 {
 	int result = 0;
 
+	header.flags |= PEAL_FLAG_DEADLINE;
 	peal_sync(w);
 	if (peal_is_leader(w))
-		result = peali_tell(w, further, header, data, bytes);
+		result = peali_tell_word(w, further, header, deadline, data,
+					 bytes);
 	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }
 
-/**
- * Collective: sends to an actor of the same kernel, whichever worker it
- * belongs to, by its worker's mailbox; or to a pool, one of whose members
- * handles it; or to a proxy (peal/proxy.h) of one of another kernel.
- *
- * @param w     the worker
- * @param actor its number in the kernel, the low half of its address
- * @param type  the program's own number
- * @param data  `bytes` bytes that the leader can read
- * @param bytes at most the kernel's mailbox.message_bytes, or the pool's
- *              message_bytes
- * @return 0, also where the actor's limit has made this message or another one
- *         dead; PEAL_ENOENT no such actor; PEAL_EMSGSIZE; PEAL_EAGAIN more
- *         messages than the handler declared; PEAL_ENOSPC as many wait for the
- *         actor as its limit says (PEAL_OVERFLOW_FAIL), and nothing was sent;
- *         PEAL_ENOTSUP it is no pool and the kernel was launched without
- *         mailboxes.
- */
-static PEAL_DEV PEAL_UNUSED inline int peal_tell(struct peal_worker *w,
-						 uint32_t actor, uint16_t type,
-						 const void *data,
-						 uint64_t bytes)
+/* peal_tell with options. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_tell_options(struct peal_worker *w, struct peal_header header,
+		   const void *data, uint64_t bytes,
+		   const struct peal_send_options *o)
 {
-	struct peal_header header = { actor, type, 0 };
+	uint32_t further = o->priority ? w->params->priority_boxes : 0;
 
-	return peali_tell_lanes(w, 0, header, data, bytes);
+	if (peali_send_supports(o, PEALI_SEND_DEADLINE | PEALI_SEND_PRIORITY))
+		return o->deadline ?
+			       peali_tell_before(w, further, header,
+						 o->deadline, data, bytes) :
+			       peali_tell_lanes(w, further, header, data,
+						bytes);
+	if (peali_send_supports(o, PEALI_SEND_TIMER))
+		return peali_tell_later(w, header, data, bytes, o);
+	return PEAL_EINVAL;
 }
 
 /**
- * Collective: as peal_tell, with high priority: if the kernel has mailboxes for
- * that (`mailbox.priority` of its options) the message overtakes those told
- * without, also this actor's own. Those told with it stay in order. In a pool
- * all are alike.
+ * Sends a message to an actor or a pool of the same kernel.
  *
- * @param w     the worker
- * @param actor its number in the kernel, the low half of its address
- * @param type  the program's own number
- * @param data  `bytes` bytes that the leader can read
- * @param bytes as for peal_tell
- * @return as peal_tell, and counts as one.
+ * The message goes into the mailbox of the actor's worker, whichever that is,
+ * or into the pool. The address may also be a proxy (peal/proxy.h) for an actor
+ * of another kernel. Collective, wait-free.
+ *
+ * With the option `deadline` the message can also expire in the mailbox or
+ * pool. It takes PEAL_DEADLINE_BYTES more there.
+ *
+ * With priority PEAL_PRIORITY_HIGH the message overtakes messages of normal
+ * priority, also those of this actor. Messages of high priority keep their
+ * order. This needs the kernel option mailbox.priority. Else, and in a pool,
+ * the priority has no effect.
+ *
+ * The options delay_ns, period_ns and timer_out set a timer (timer.h):
+ *
+ * - delay_ns: the message is due so long after the call. 0 without a period:
+ *   due after the handler has returned. Beyond the clock's end: never due.
+ * - period_ns: a message is due again after each period. The first one is due
+ *   after delay_ns, or after a period if delay_ns is 0. A late message does not
+ *   delay later ones. At most one message of the timer waits for a free slot.
+ *   Due times in between count as `missed`. The timer ends if it is cancelled,
+ *   if its actor is gone, or with the kernel's inputs.
+ * - timer_out: receives the timer, for peal_timer_cancel.
+ *
+ * @param w       the worker.
+ * @param actor   number of the actor or pool, the low half of its address.
+ * @param type    the program's own number.
+ * @param data    `bytes` bytes that the leader can read; copied.
+ * @param bytes   at most the kernel's mailbox.message_bytes, or the pool's
+ *                message_bytes.
+ * @param options deadline and priority; or delay_ns, period_ns and timer_out.
+ *                0: none.
+ * @return 0, also if the actor's limit made this or another message dead; or a
+ *         negative error code:
+ * @retval PEAL_ENOENT   there is no such actor.
+ * @retval PEAL_EMSGSIZE `bytes` is too large.
+ * @retval PEAL_EAGAIN   the handler has declared fewer messages.
+ * @retval PEAL_ENOSPC   the actor's limit is reached (PEAL_OVERFLOW_FAIL). Or
+ *                       the worker has its most pending timers.
+ * @retval PEAL_ENOTSUP  the kernel was launched without mailboxes, and the
+ *                       address is no pool. Or it was launched without timers.
+ * @retval PEAL_EINVAL   an option is not supported, alone or with the others.
  */
-static PEAL_DEV PEAL_UNUSED inline int
-peal_tell_high(struct peal_worker *w, uint32_t actor, uint16_t type,
-	       const void *data, uint64_t bytes)
+static PEAL_DEV PEAL_INLINE int
+peal_tell(struct peal_worker *w, uint32_t actor, uint16_t type,
+	  const void *data, uint64_t bytes,
+	  const struct peal_send_options *options)
 {
 	struct peal_header header = { actor, type, 0 };
 
-	return peali_tell_lanes(w, w->params->priority_boxes, header, data,
-				bytes);
+	if (options)
+		return peali_tell_options(w, header, data, bytes, options);
+	return peali_tell_lanes(w, 0, header, data, bytes);
 }
 
 #endif

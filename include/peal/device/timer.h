@@ -4,13 +4,27 @@
 
 #include <peal/device/lanes.h>
 #include <peal/device/impl/worker/pool.h>
+#include <peal/device/impl/worker/send_options.h>
 #include <peal/device/impl/worker/timer_count.h>
 
 /*
  * Timers: a handler sends a message later, once or periodically, by the
- * device's clock. The kernel's option `max_timers` sets the most pending timers
- * per worker. All calls are collective and wait-free. They need no free mailbox
- * slot: the worker waits for one when the message is due (poll_timers.h).
+ * device's clock. peal_tell (tell.h) sets a timer if its options have delay_ns,
+ * period_ns or timer_out:
+ *
+ *	struct peal_send_options later = PEAL_SEND_OPTIONS;
+ *	struct peal_timer timer;
+ *
+ *	later.delay_ns = 1000000;
+ *	later.timer_out = &timer;
+ *	peal_tell(w, peal_self(w), 1, 0, 0, &later);
+ *	...
+ *	peal_timer_cancel(w, timer);
+ *
+ * The kernel's option `max_timers` sets the most pending timers per worker. The
+ * calls are collective and wait-free. They need no free mailbox slot: the
+ * worker waits for one when the message is due (poll_timers.h). A timer counts
+ * as no message of PEAL_TELLS.
  *
  * Order. The worker sends a message at its due time or later, never earlier.
  * Messages for one actor go out in the order of their due times. If due times
@@ -53,8 +67,7 @@ peali_timer_check(const struct peal_worker *w, uint32_t actor, uint64_t bytes)
 	return 0;
 }
 
-/* The leader's part of peal_tell_after and peal_tell_every, after the message
- * was copied to the entry. */
+/* Starts a timer, after the leader has copied its message to the entry. */
 static PEAL_DEV PEAL_UNUSED inline void peali_timer_begin(struct peal_worker *w,
 							  uint32_t place,
 							  uint64_t delay_ns,
@@ -98,88 +111,27 @@ PEALI_SLOW(int, peali_timer_set, struct peal_worker *w, uint64_t delay_ns,
 	return 0;
 }
 
-/* Common part of peal_tell_after and peal_tell_every. */
+/* peal_tell with options that set a timer. */
 static PEAL_DEV PEAL_UNUSED inline int
-peali_tell_later(struct peal_worker *w, uint64_t delay_ns, uint64_t period_ns,
-		 uint32_t actor, uint16_t type, const void *data,
-		 uint64_t bytes, struct peal_timer *timer_out)
+peali_tell_later(struct peal_worker *w, struct peal_header header,
+		 const void *data, uint64_t bytes,
+		 const struct peal_send_options *o)
 {
-	struct peal_header header = { actor, type, 0 };
+	uint64_t delay_ns = o->delay_ns ? o->delay_ns : o->period_ns;
 	struct peal_timer timer = { 0, 0, 0 };
 	int result = 0;
 
 	peal_sync(w);
 	if (peal_is_leader(w))
-		result = peali_timer_set(w, delay_ns, period_ns, header, data,
-					 bytes, &timer);
+		result = peali_timer_set(w, delay_ns, o->period_ns, header,
+					 data, bytes, &timer);
 	result = (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
-	if (result || !timer_out)
+	if (result || !o->timer_out)
 		return result;
-	timer_out->number = peal_broadcast(w, timer.number);
-	timer_out->place = (uint32_t)peal_broadcast(w, timer.place);
-	timer_out->worker = w->index;
+	o->timer_out->number = peal_broadcast(w, timer.number);
+	o->timer_out->place = (uint32_t)peal_broadcast(w, timer.place);
+	o->timer_out->worker = w->index;
 	return 0;
-}
-
-/**
- * Sends a message to an actor or pool of the same kernel after a delay.
- *
- * Collective, wait-free.
- *
- * @param w         the worker.
- * @param delay_ns  ns until the message is due. 0: due after the handler has
- *                  returned. Beyond the clock's end: never due.
- * @param actor     number of the actor or pool, the low half of its address.
- * @param type      the program's own number.
- * @param data      `bytes` bytes that the leader can read; copied.
- * @param bytes     at most the kernel's mailbox.message_bytes, and the pool's
- *                  message_bytes.
- * @param timer_out each lane's own: receives the timer, for peal_timer_cancel.
- *                  0: not wanted.
- * @return 0, or a negative error code:
- * @retval PEAL_ENOSPC   the worker has its most pending timers.
- * @retval PEAL_ENOENT   there is no such actor.
- * @retval PEAL_EMSGSIZE `bytes` is too large.
- * @retval PEAL_ENOTSUP  the kernel was launched without timers.
- */
-static PEAL_DEV PEAL_UNUSED inline int
-peal_tell_after(struct peal_worker *w, uint64_t delay_ns, uint32_t actor,
-		uint16_t type, const void *data, uint64_t bytes,
-		struct peal_timer *timer_out)
-{
-	return peali_tell_later(w, delay_ns, 0, actor, type, data, bytes,
-				timer_out);
-}
-
-/**
- * Sends a message periodically to an actor or pool of the same kernel.
- *
- * The timer ends if it is cancelled, if its actor is gone, or with the kernel's
- * inputs. Its messages are due at multiples of the period after the setting. A
- * late message does not delay later ones. At most one message of the timer
- * waits for a free slot. Due times in between are counted as `missed`.
- *
- * Collective, wait-free.
- *
- * @param w         the worker.
- * @param period_ns ns, above 0.
- * @param actor     as for peal_tell_after.
- * @param type      the program's own number.
- * @param data      `bytes` bytes that the leader can read; copied.
- * @param bytes     as for peal_tell_after.
- * @param timer_out as for peal_tell_after.
- * @return as peal_tell_after, and:
- * @retval PEAL_EINVAL  period_ns is 0.
- */
-static PEAL_DEV PEAL_UNUSED inline int
-peal_tell_every(struct peal_worker *w, uint64_t period_ns, uint32_t actor,
-		uint16_t type, const void *data, uint64_t bytes,
-		struct peal_timer *timer_out)
-{
-	if (!period_ns)
-		return PEAL_EINVAL;
-	return peali_tell_later(w, period_ns, period_ns, actor, type, data,
-				bytes, timer_out);
 }
 
 /* ---- ending ----------------------------------------------------------- */
@@ -236,8 +188,8 @@ PEALI_SLOW(int, peali_timer_cancel, struct peal_worker *w,
  * for a free slot. Collective, wait-free.
  *
  * @param w     the worker.
- * @param timer the handle from peal_tell_after or peal_tell_every. All zeros:
- *              no timer.
+ * @param timer the handle that peal_tell wrote to timer_out. All zeros: no
+ *              timer.
  * @return 0, or a negative error code:
  * @retval PEAL_ENOENT  the timer is over: its message was sent, and may still
  *                      be in the mailbox. Or it was cancelled, or is no timer.

@@ -3,40 +3,44 @@
 #define PEAL_DEVICE_TYPED_MESSAGE_H
 
 #include <peal/device/ask.h>
+#include <peal/device/tell.h>
 
 /*
  * Typed messages between host and handlers.
  *
- * PEAL_MESSAGE_OF(name, type, number) belongs in a header of host and kernel
+ * PEAL_TYPED_MESSAGE(name, type, number) belongs in a header of host and kernel
  * source. It gives a struct a type number for its messages, and declares the
- * functions of handlers. PEAL_ENDPOINT_OF(name) of peal/typed_endpoint.h
- * declares the functions of the host.
+ * functions of handlers. PEAL_TYPED_ENDPOINT(name) of peal/typed_endpoint.h
+ * declares the functions of the host. kernel.h includes this header.
  *
  *	struct range { uint64_t first, end; };
- *	PEAL_MESSAGE_OF(range, struct range, 1)
- *	PEAL_MESSAGE_OF(found, struct found, 2)
+ *	PEAL_TYPED_MESSAGE(range, struct range, 1)
+ *	PEAL_TYPED_MESSAGE(found, struct found, 2)
  *
  *	static PEAL_DEV int count(struct peal_worker *w)
  *	{
- *		const struct range *r = range_in(w);
+ *		const struct range *r = range_data(w);
  *		struct found found;
  *
  *		if (!r)
  *			return PEAL_EPROTO;
  *		...
- *		return found_emit(w, 0, &found);
+ *		return found_emit(w, 0, &found, 0);
  *	}
  *
- *	<name>_in(w)			the message being handled; 0 if it has
+ * A function has the name and the parameters of the call without a type. The
+ * item replaces type, data and bytes:
+ *
+ *	<name>_data(w)			as peal_data; 0 if the message has
  *					another number or length, or is the
  *					error of an ask
- *	<name>_emit(w, port, item)	as peal_emit
- *	<name>_reserve(w, port, place_out), <name>_commit(w, port)
- *					as peal_reserve, peal_commit
- *	<name>_tell(w, actor, item)	as peal_tell
- *	<name>_reply(w, port, item)	as peal_reply
+ *	<name>_emit(w, port, item, options)
+ *	<name>_emit_to(w, port, actor, item, options)
+ *	<name>_reserve(w, port, place_out)
+ *	<name>_commit(w, port)
+ *	<name>_tell(w, actor, item, options)
+ *	<name>_reply(w, port, item)
  *	<name>_ask(w, actor, item, answer_type, timeout_ns, ask_out)
- *					as peal_ask
  *	<name>_number			a constant, for a switch over peal_type
  *
  * Results, lanes and progress are as for the functions without a type. The
@@ -51,7 +55,7 @@
  * switch.
  */
 
-#define PEALI_MESSAGE static PEAL_DEV PEAL_UNUSED inline
+#define PEALI_MESSAGE static PEAL_DEV PEAL_INLINE
 
 /* The typedef is needed: a parameter may have the same name as the type. */
 #define PEALI_MESSAGE_TYPE(name, type, number)                                 \
@@ -74,10 +78,10 @@
  * @param type   a complete type, without pointers to memory of one side only.
  * @param number type of the messages, 0..65535.
  */
-#define PEAL_MESSAGE_OF(name, type, number)                                    \
+#define PEAL_TYPED_MESSAGE(name, type, number)                                 \
 	PEALI_PLAIN(type)                                                      \
 	PEALI_MESSAGE_TYPE(name, type, number)                                 \
-	PEALI_MESSAGE const name##_message *name##_in(                         \
+	PEALI_MESSAGE const name##_message *name##_data(                       \
 		const struct peal_worker *w)                                   \
 	{                                                                      \
 		if (peal_type(w) != name##_number ||                           \
@@ -87,9 +91,19 @@
 		return (const name##_message *)peal_data(w);                   \
 	}                                                                      \
 	PEALI_MESSAGE int name##_emit(struct peal_worker *w, uint32_t port,    \
-				      const name##_message *item)              \
+				      const name##_message *item,              \
+				      const struct peal_send_options *options) \
 	{                                                                      \
-		return peal_emit(w, port, name##_number, item, sizeof(*item)); \
+		return peal_emit(w, port, name##_number, item, sizeof(*item),  \
+				 options);                                     \
+	}                                                                      \
+	PEALI_MESSAGE int name##_emit_to(                                      \
+		struct peal_worker *w, uint32_t port, uint32_t actor,          \
+		const name##_message *item,                                    \
+		const struct peal_send_options *options)                       \
+	{                                                                      \
+		return peal_emit_to(w, port, actor, name##_number, item,       \
+				    sizeof(*item), options);                   \
 	}                                                                      \
 	PEALI_MESSAGE int name##_reserve(struct peal_worker *w, uint32_t port, \
 					 name##_message **place_out)           \
@@ -106,10 +120,11 @@
 		peal_commit(w, port, name##_number, sizeof(name##_message));   \
 	}                                                                      \
 	PEALI_MESSAGE int name##_tell(struct peal_worker *w, uint32_t actor,   \
-				      const name##_message *item)              \
+				      const name##_message *item,              \
+				      const struct peal_send_options *options) \
 	{                                                                      \
-		return peal_tell(w, actor, name##_number, item,                \
-				 sizeof(*item));                               \
+		return peal_tell(w, actor, name##_number, item, sizeof(*item), \
+				 options);                                     \
 	}                                                                      \
 	PEALI_MESSAGE int name##_ask(struct peal_worker *w, uint32_t actor,    \
 				     const name##_message *item,               \

@@ -9,12 +9,13 @@
 #include <peal/device/topic_subscriber.h>
 
 /*
- * Queues with messages of one type. PEAL_QUEUE_OF(name, type, payload_max)
- * declares functions that put and take this type, for every kind of queue. For
- * queues of threads use PEAL_THREAD_QUEUE_OF(name, type), see peal/queue.h.
+ * Queues with messages of one type. PEAL_TYPED_DEVICE_QUEUE(name, type,
+ * payload_max) declares functions that put and take this type, for every kind
+ * of queue. For queues of threads use PEAL_TYPED_QUEUE(name, type), see
+ * peal/typed_queue.h.
  *
  *	struct task { uint64_t first, n; };
- *	PEAL_QUEUE_OF(task, struct task, 48)
+ *	PEAL_TYPED_DEVICE_QUEUE(task, struct task, 48)
  *
  *	task_work_push(q, p, header, &task);
  *	task_work_pop_burst(q, c, tasks, 32, got);
@@ -34,17 +35,18 @@
  *	<name>_work_push_bulk(q, p, header, items, n)
  *	<name>_work_pop(q, c, item, got)
  *	<name>_work_pop_burst(q, c, items, n, got)
- *	<name>_set_pop_burst(member, items, n, got)
+ *	<name>_work_set_pop_burst(member, items, n, got)
  *	<name>_topic_publish(t, p, header, item)
  *	<name>_topic_publish_bulk(t, p, header, items, n)
  *	<name>_topic_take(t, s, item, got)
  *	<name>_topic_take_burst(t, s, items, n, got)
  *
- * Results and progress are as for the functions of the same name without a
- * type. For a message of another length, a link or mailbox returns
- * PEAL_EMSGSIZE and keeps the message. A work queue or topic must have
- * message_bytes of sizeof(type), else all calls return PEAL_EMSGSIZE. A mailbox
- * skips slots that were given up (peal_mailbox_abandon).
+ * A function has the name and the parameters of the call without a type. The
+ * item replaces data and bytes. Results and progress are as for that call. For a
+ * message of another length, a link or mailbox returns PEAL_EMSGSIZE and keeps
+ * the message. A work queue or topic must have message_bytes of sizeof(type),
+ * else all calls return PEAL_EMSGSIZE. A mailbox skips slots that were given up
+ * (peal_mailbox_abandon).
  */
 
 /* Returns 1 if a peeked message has that length, or is a mark. */
@@ -197,9 +199,9 @@ peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
 	{                                                                      \
 		return name##_work_pop_burst(q, c, item_out, 1, got_out);      \
 	}                                                                      \
-	PEALI_TYPED name##_set_pop_burst(struct peal_work_member *m,           \
-					 type *items_out, uint32_t n,          \
-					 struct peal_work_received *got_out)   \
+	PEALI_TYPED name##_work_set_pop_burst(                                 \
+		struct peal_work_member *m, type *items_out, uint32_t n,       \
+		struct peal_work_received *got_out)                            \
 	{                                                                      \
 		return peal_work_set_shard(m->set, m->own)->message_bytes !=   \
 				       sizeof(*items_out) ?                    \
@@ -253,7 +255,7 @@ peali_typed_mailbox_take(struct peal_mailbox *m, void *to, uint64_t bytes,
  * @param type        a complete type, without pointers to memory of one side.
  * @param payload_max bytes of the slots' largest payload, >= sizeof(type).
  */
-#define PEAL_QUEUE_OF(name, type, payload_max)                                 \
+#define PEAL_TYPED_DEVICE_QUEUE(name, type, payload_max)                       \
 	PEAL_STATIC_ASSERT(sizeof(type) <= (payload_max),                      \
 			   "the type is longer than a payload");               \
 	PEALI_PLAIN(type)                                                      \

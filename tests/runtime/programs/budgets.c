@@ -31,7 +31,7 @@ static PEAL_DEV int answer(struct peal_worker *w)
 		s->number = in->number;
 	}
 	peal_sync(w);
-	return peal_emit(w, 0, peal_type(w), s, sizeof(*s));
+	return peal_emit(w, 0, peal_type(w), s, sizeof(*s), 0);
 }
 
 static PEAL_DEV int work(struct peal_worker *w)
@@ -69,7 +69,8 @@ static PEAL_DEV int teller(struct peal_worker *w)
 	const struct budgets_wish *in =
 		(const struct budgets_wish *)peal_data(w);
 
-	return peal_tell(w, (uint32_t)in->number, BUDGETS_COUNT, in, in->steps);
+	return peal_tell(w, (uint32_t)in->number, BUDGETS_COUNT, in, in->steps,
+			 0);
 }
 
 #define HANDLERS(X)                                                            \

@@ -16,7 +16,7 @@ static PEAL_DEV int random_hop(struct peal_worker *w)
 		return 0;
 	at = at * 6364136223846793005ULL + 1442695040888963407ULL;
 	return peal_tell(w, (uint32_t)((at >> 33) % s->next),
-			 (uint16_t)(peal_type(w) - 1), &at, sizeof(at));
+			 (uint16_t)(peal_type(w) - 1), &at, sizeof(at), 0);
 }
 
 /* As `random_hop`, but declares three tells. */
@@ -36,10 +36,11 @@ static PEAL_DEV int split(struct peal_worker *w)
 		s->seen++;
 	if (!peal_type(w))
 		return 0;
-	result = peal_tell(w, (uint32_t)(at % s->next), 0, &at, sizeof(at));
+	result = peal_tell(w, (uint32_t)(at % s->next), 0, &at, sizeof(at), 0);
 	if (result)
 		return result;
-	return peal_tell(w, (uint32_t)(at / 8 % s->next), 0, &at, sizeof(at));
+	return peal_tell(w, (uint32_t)(at / 8 % s->next), 0, &at, sizeof(at),
+			 0);
 }
 
 /* As `random_hop`. One step in 16 also tells ROW_SHED actors with type 0. */
@@ -53,7 +54,7 @@ static PEAL_DEV int shed(struct peal_worker *w)
 	for (i = 0; i < ROW_SHED && !result && peal_type(w) && at >> 60 == 5;
 	     i++)
 		result = peal_tell(w, (uint32_t)((at >> (20 + i)) % s->next), 0,
-				   &at, sizeof(at));
+				   &at, sizeof(at), 0);
 	return result;
 }
 

@@ -50,7 +50,7 @@ static PEAL_DEV int herald(struct peal_worker *w)
 	if (note->asks)
 		return peal_ask(w, note->to - 1, DEDUP_ADD, note, sizeof(*note),
 				DEDUP_ANSWER, 60 * SECOND_NS, 0);
-	return peal_tell(w, note->to - 1, peal_type(w), note, sizeof(*note));
+	return peal_tell(w, note->to - 1, peal_type(w), note, sizeof(*note), 0);
 }
 
 #define HANDLERS(X)                                                            \

@@ -5,8 +5,8 @@
 
 #include "../device_queue.h"
 
-PEAL_QUEUE_OF(item, struct dq_item, 48)
-PEAL_QUEUE_OF(big, struct dq_big, sizeof(struct dq_big))
+PEAL_TYPED_DEVICE_QUEUE(item, struct dq_item, 48)
+PEAL_TYPED_DEVICE_QUEUE(big, struct dq_big, sizeof(struct dq_big))
 
 struct dq_state {
 	uint64_t put; /* messages put so far */
@@ -28,7 +28,7 @@ static PEAL_DEV int entered(struct peal_worker *w, int result)
 {
 	int64_t said = (int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 
-	return peal_emit(w, 0, DQ_ENTER, &said, sizeof(said));
+	return peal_emit(w, 0, DQ_ENTER, &said, sizeof(said), 0);
 }
 
 /* ---- the sender ---------------------------------------------------------- */
@@ -225,7 +225,7 @@ static PEAL_DEV int take(struct peal_worker *w)
 	result = 0;
 	for (i = 0; i < n && !result; i++)
 		result = peal_emit(w, 0, DQ_TURN, &s->item[i],
-				   sizeof(s->item[i]));
+				   sizeof(s->item[i]), 0);
 	return result;
 }
 

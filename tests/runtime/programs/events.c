@@ -15,7 +15,7 @@ static PEAL_DEV int say(struct peal_worker *w, uint64_t rounds, uint64_t wrong,
 	report.wrong = peal_broadcast(w, wrong);
 	report.count = count;
 	report.result = result;
-	return peal_emit(w, 0, 0, &report, sizeof(report));
+	return peal_emit(w, 0, 0, &report, sizeof(report), 0);
 }
 
 /* Takes turns with another device. The first device writes words and records
@@ -75,13 +75,13 @@ static PEAL_DEV int countdown(struct peal_worker *w)
 	peal_sync(w);
 	if (peal_is_leader(w))
 		++*(uint64_t *)peal_state(w);
-	return n ? peal_tell(w, peal_self(w), 0, &n, sizeof(n)) : 0;
+	return n ? peal_tell(w, peal_self(w), 0, &n, sizeof(n), 0) : 0;
 }
 
 /* Emits each message by port 0, which may lead to a topic. */
 static PEAL_DEV int herald(struct peal_worker *w)
 {
-	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
+	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w), 0);
 }
 
 #define HANDLERS(X)                                                            \

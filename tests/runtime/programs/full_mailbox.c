@@ -18,7 +18,8 @@ static PEAL_DEV int pass(struct peal_worker *w)
 	}
 	if (next == ROW_END)
 		return 0;
-	return peal_tell(w, next, peal_type(w), peal_data(w), peal_length(w));
+	return peal_tell(w, next, peal_type(w), peal_data(w), peal_length(w),
+			 0);
 }
 
 /* Tells the next actor each message as a question, and counts its answers. */
@@ -28,7 +29,7 @@ static PEAL_DEV int ask(struct peal_worker *w)
 
 	if (peal_type(w) != ROW_ANSWER)
 		return peal_tell(w, s->next, ROW_QUESTION, peal_data(w),
-				 peal_length(w));
+				 peal_length(w), 0);
 	if (peal_is_leader(w)) {
 		s->misordered += *(const uint64_t *)peal_data(w) != s->seen;
 		s->seen++;
@@ -42,7 +43,8 @@ static PEAL_DEV int answer(struct peal_worker *w)
 
 	if (peal_is_leader(w))
 		s->seen++;
-	return peal_tell(w, s->next, ROW_ANSWER, peal_data(w), peal_length(w));
+	return peal_tell(w, s->next, ROW_ANSWER, peal_data(w), peal_length(w),
+			 0);
 }
 
 /* Tells itself. The type counts the messages that are left. */
@@ -55,7 +57,7 @@ static PEAL_DEV int again(struct peal_worker *w)
 	if (!peal_type(w))
 		return 0;
 	return peal_tell(w, peal_self(w), (uint16_t)(peal_type(w) - 1),
-			 peal_data(w), peal_length(w));
+			 peal_data(w), peal_length(w), 0);
 }
 
 /* Waits until the host word is not 0. */

@@ -46,10 +46,11 @@ static PEAL_DEV int herald(struct peal_worker *w)
 {
 	struct herald *h = (struct herald *)peal_state(w);
 	uint32_t to = (uint32_t)h->guest;
+	struct peal_send_options later = PEAL_SEND_OPTIONS;
 	struct guest_note n;
 
 	if (peal_type(w) == GUEST_DELEGATE)
-		return peal_request_forward(w, to);
+		return peal_request_forward(w, to, 0);
 	if (peal_type(w) == GUEST_QUERY)
 		return peal_ask(w, to, GUEST_FAIL, 0, 0, GUEST_ANSWERED,
 				3600000000000ULL, 0);
@@ -64,16 +65,16 @@ static PEAL_DEV int herald(struct peal_worker *w)
 	peal_sync(w); /* all lanes have read the state */
 	if (peal_is_leader(w))
 		h->number++;
+	later.delay_ns = 20000;
 	if (peal_type(w) == GUEST_TIME)
-		return peal_tell_after(w, 20000, to, GUEST_NOTE, &n, sizeof(n),
-				       0);
-	return peal_tell(w, to, GUEST_NOTE, &n, sizeof(n));
+		return peal_tell(w, to, GUEST_NOTE, &n, sizeof(n), &later);
+	return peal_tell(w, to, GUEST_NOTE, &n, sizeof(n), 0);
 }
 
 /* Publishes the note to the topic at port 0. */
 static PEAL_DEV int crier(struct peal_worker *w)
 {
-	return peal_emit(w, 0, GUEST_NOTE, peal_data(w), peal_length(w));
+	return peal_emit(w, 0, GUEST_NOTE, peal_data(w), peal_length(w), 0);
 }
 
 /* Waits until a host word is not 0. */

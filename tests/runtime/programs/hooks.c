@@ -33,7 +33,7 @@ static PEAL_DEV int tell(struct peal_worker *w, const struct hooks_state *s,
 	uint64_t message = said(s);
 
 	return s->teller ? peal_tell(w, s->teller - 1, type, &message,
-				     sizeof(message)) :
+				     sizeof(message), 0) :
 			   0;
 }
 
@@ -102,22 +102,23 @@ static PEAL_DEV int singer(struct peal_worker *w)
 	peal_sync(w);
 	message = said(s);
 	if (peal_is_init(w)) {
-		result =
-			peal_emit(w, 0, HOOKS_BEGUN, &message, sizeof(message));
+		result = peal_emit(w, 0, HOOKS_BEGUN, &message, sizeof(message),
+				   0);
 		if (peal_is_leader(w))
 			s->emitted = result;
 		return 0;
 	}
 	if (peal_is_exit(w))
-		return peal_emit(w, 0, HOOKS_ENDED, &message, sizeof(message));
-	return peal_emit(w, 0, peal_type(w), &message, sizeof(message));
+		return peal_emit(w, 0, HOOKS_ENDED, &message, sizeof(message),
+				 0);
+	return peal_emit(w, 0, peal_type(w), &message, sizeof(message), 0);
 }
 
 /* ---- others -------------------------------------------------------------- */
 
 static PEAL_DEV int teller(struct peal_worker *w)
 {
-	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
+	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w), 0);
 }
 
 /* As the teller, but with hooks. */
@@ -145,7 +146,7 @@ static PEAL_DEV void make(struct peal_worker *w, struct hooks_order *o)
 				       sizeof(init), 0, &o->actor);
 		if (!o->result)
 			o->result = peal_tell(w, o->actor, HOOKS_COUNT,
-					      &nothing, sizeof(nothing));
+					      &nothing, sizeof(nothing), 0);
 	}
 }
 
@@ -158,7 +159,7 @@ static PEAL_DEV int maker(struct peal_worker *w)
 		make(w, &o);
 	else
 		o.result = peal_retire(w, o.actor);
-	return peal_emit(w, 0, peal_type(w), &o, sizeof(o));
+	return peal_emit(w, 0, peal_type(w), &o, sizeof(o), 0);
 }
 
 PEAL_PROGRAM(hooks, HANDLERS);

@@ -38,19 +38,25 @@ static PEAL_DEV int answer(struct peal_worker *w)
 static PEAL_DEV int one(struct peal_worker *w, const struct limits_order *o,
 			uint64_t number)
 {
+	struct peal_send_options options = PEAL_SEND_OPTIONS;
+	struct peal_timer timer;
+
 	switch (o->what) {
 	case LIMITS_BEFORE:
-		return peal_tell_before(w, o->actor, o->ns, 0, &number,
-					sizeof(number));
+		options.deadline = o->ns;
+		return peal_tell(w, o->actor, 0, &number, sizeof(number),
+				 &options);
 	case LIMITS_AFTER:
-		return peal_tell_after(w, o->ns, o->actor, 0, &number,
-				       sizeof(number), 0);
+		options.delay_ns = o->ns; /* may be 0 */
+		options.timer_out = &timer;
+		return peal_tell(w, o->actor, 0, &number, sizeof(number),
+				 &options);
 	case LIMITS_DELEGATE:
-		return peal_request_forward(w, o->actor);
+		return peal_request_forward(w, o->actor, 0);
 	case LIMITS_MONITOR:
 		return peal_monitor_set(w, o->actor, 0, 0, number, 0);
 	default:
-		return peal_tell(w, o->actor, 0, &number, sizeof(number));
+		return peal_tell(w, o->actor, 0, &number, sizeof(number), 0);
 	}
 }
 
@@ -58,7 +64,7 @@ static PEAL_DEV int one(struct peal_worker *w, const struct limits_order *o,
 static PEAL_DEV int teller(struct peal_worker *w)
 {
 	struct limits_teller *s = (struct limits_teller *)peal_state(w);
-	const struct limits_order *in = limits_order_in(w);
+	const struct limits_order *in = limits_order_data(w);
 	struct limits_order o;
 	uint64_t i;
 	int result;

@@ -48,16 +48,16 @@ static PEAL_DEV int tell(struct peal_worker *w)
 	const struct load_note *note = (const struct load_note *)peal_data(w);
 
 	return peal_tell(w, (uint32_t)note->actor, peal_type(w), note,
-			 sizeof(*note));
+			 sizeof(*note), 0);
 }
 
 /* Emits one message by port 0 and one by port 1, but declares up to eight. */
 static PEAL_DEV int pour(struct peal_worker *w)
 {
 	uint64_t word = 0;
-	int result = peal_emit(w, 0, 0, &word, sizeof(word));
+	int result = peal_emit(w, 0, 0, &word, sizeof(word), 0);
 
-	return result ? result : peal_emit(w, 1, 0, &word, sizeof(word));
+	return result ? result : peal_emit(w, 1, 0, &word, sizeof(word), 0);
 }
 
 #define HANDLERS(X)                                                            \

@@ -16,19 +16,19 @@ static PEAL_DEV struct answer to_it(const struct question *q)
 /* Answers questions, passes answers on, and fails on other messages. */
 static PEAL_DEV int reply(struct peal_worker *w)
 {
-	const struct question *q = question_in(w);
+	const struct question *q = question_data(w);
 	struct answer a, *place = 0;
 	int result;
 
-	if (answer_in(w))
-		return answer_emit(w, 0, answer_in(w));
+	if (answer_data(w))
+		return answer_emit(w, 0, answer_data(w), 0);
 	if (!q)
 		return PEAL_EPROTO;
 	a = to_it(q);
 	if (q->ways == 2)
-		return answer_tell(w, q->ask, &a);
+		return answer_tell(w, q->ask, &a, 0);
 	if (q->ways == 0)
-		return answer_emit(w, 0, &a);
+		return answer_emit(w, 0, &a, 0);
 	result = answer_reserve(w, 0, &place);
 	if (result)
 		return result;

@@ -15,7 +15,7 @@ static PEAL_DEV int obey(struct peal_worker *w)
 					    &o.monitor);
 	else
 		o.result = peal_monitor_cancel(w, o.monitor);
-	return peal_emit(w, 0, peal_type(w), &o, sizeof(o));
+	return peal_emit(w, 0, peal_type(w), &o, sizeof(o), 0);
 }
 
 /* Sets up to `tag` monitors, and emits their number. */
@@ -28,7 +28,7 @@ static PEAL_DEV int obey_often(struct peal_worker *w)
 		if (peal_monitor_set(w, o.actor, 0, MONITORS_DOWN, 0, 0))
 			break;
 	o.tag = i;
-	return peal_emit(w, 0, MONITORS_SET_MANY, &o, sizeof(o));
+	return peal_emit(w, 0, MONITORS_SET_MANY, &o, sizeof(o), 0);
 }
 
 /* Tells another actor to count, then fails. */
@@ -40,7 +40,8 @@ static PEAL_DEV int tell_and_fail(struct peal_worker *w)
 	int result = 0;
 
 	for (i = 0; i < MONITORS_TELLS && !result; i++)
-		result = peal_tell(w, o->actor, MONITORS_COUNT, o, sizeof(*o));
+		result = peal_tell(w, o->actor, MONITORS_COUNT, o, sizeof(*o),
+				   0);
 	return result ? result : MONITORS_ERROR;
 }
 
@@ -59,7 +60,8 @@ static PEAL_DEV int note_down(struct peal_worker *w, struct monitors_state *s)
 	}
 	peal_sync(w);
 	if (peal_type(w) == MONITORS_LOUD_DOWN)
-		return peal_emit(w, 0, MONITORS_LOUD_DOWN, &copy, sizeof(copy));
+		return peal_emit(w, 0, MONITORS_LOUD_DOWN, &copy, sizeof(copy),
+				 0);
 	return 0;
 }
 
@@ -79,7 +81,7 @@ static PEAL_DEV int member(struct peal_worker *w)
 	if (type == MONITORS_FAIL)
 		return MONITORS_ERROR;
 	if (type == MONITORS_ASK || type == MONITORS_EMIT)
-		return peal_emit(w, 0, type, s, sizeof(*s));
+		return peal_emit(w, 0, type, s, sizeof(*s), 0);
 	if (peal_is_leader(w))
 		s->count++;
 	return 0;

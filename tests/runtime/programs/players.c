@@ -23,7 +23,7 @@ static PEAL_DEV int player(struct peal_worker *w)
 	}
 	if (!b.hops--)
 		return 0;
-	return peal_tell(w, (uint32_t)p->partner, GUEST_BALL, &b, sizeof(b));
+	return peal_tell(w, (uint32_t)p->partner, GUEST_BALL, &b, sizeof(b), 0);
 }
 
 /* Tells its partner about each ball, and itself the ball with a hop less. */
@@ -35,12 +35,12 @@ static PEAL_DEV int gossip(struct peal_worker *w)
 
 	news.number = p->balls;
 	result = peal_tell(w, (uint32_t)p->partner, GUEST_BALL, &news,
-			   sizeof(news));
+			   sizeof(news), 0);
 	if (peal_is_leader(w))
 		p->balls++;
 	if (result || !b.hops--)
 		return result;
-	return peal_tell(w, peal_self(w), GUEST_BALL, &b, sizeof(b));
+	return peal_tell(w, peal_self(w), GUEST_BALL, &b, sizeof(b), 0);
 }
 
 PEAL_PROGRAM(players, HANDLERS);

@@ -17,7 +17,7 @@ static PEAL_DEV int toil(struct peal_worker *w)
 		gate_pause();
 	if (peal_is_leader(w))
 		s->done++;
-	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
+	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w), 0);
 }
 
 /* Splits a piece in two and tells its pool both, down to single leaves. */
@@ -35,11 +35,11 @@ static PEAL_DEV int split(struct peal_worker *w)
 	if (in->leaves <= 1)
 		return 0;
 	half.leaves = in->leaves / 2;
-	result = peal_tell(w, (uint32_t)in->pool, 0, &half, sizeof(half));
+	result = peal_tell(w, (uint32_t)in->pool, 0, &half, sizeof(half), 0);
 	half.leaves = in->leaves - half.leaves;
 	if (!result)
 		result = peal_tell(w, (uint32_t)in->pool, 0, &half,
-				   sizeof(half));
+				   sizeof(half), 0);
 	return result;
 }
 
@@ -51,7 +51,7 @@ static PEAL_DEV int report(struct peal_worker *w)
 
 	while (gate && !peal_load_acquire_sys(gate) && !peal_aborting(w))
 		gate_pause();
-	return peal_tell(w, 0, 0, peal_data(w), peal_length(w));
+	return peal_tell(w, 0, 0, peal_data(w), peal_length(w), 0);
 }
 
 /* Counts its messages. */

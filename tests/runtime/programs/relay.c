@@ -8,7 +8,7 @@
 /* Passes every message on, unchanged. */
 static PEAL_DEV int echo(struct peal_worker *w)
 {
-	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w));
+	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w), 0);
 }
 
 /* Checks the identity and order of messages, and counts them in its state. */
@@ -66,7 +66,7 @@ static PEAL_DEV int burst(struct peal_worker *w)
 		m.producer = order->producer;
 		m.sequence = s->sent;
 		m.check = relay_check(m.producer, m.sequence);
-		if (peal_emit(w, 0, 0, &m, sizeof(m)))
+		if (peal_emit(w, 0, 0, &m, sizeof(m), 0))
 			return PEAL_EHANDLER;
 		peal_sync(w);
 		if (peal_is_leader(w))
@@ -74,7 +74,7 @@ static PEAL_DEV int burst(struct peal_worker *w)
 		peal_sync(w);
 	}
 	if (s->sent < order->count) /* port 1 leads to this actor: it goes on */
-		return peal_emit(w, 1, 0, order, sizeof(*order));
+		return peal_emit(w, 1, 0, order, sizeof(*order), 0);
 	return 0;
 }
 
@@ -118,7 +118,7 @@ static PEAL_DEV int hop(struct peal_worker *w)
 		return 0;
 	out.left--;
 	result = peal_tell(w, (peal_self(w) + 1) % in->actors, 0, &out,
-			   sizeof(out));
+			   sizeof(out), 0);
 	if (peal_is_leader(w))
 		s->result = result;
 	return result;
@@ -127,7 +127,7 @@ static PEAL_DEV int hop(struct peal_worker *w)
 /* Tells actor 0 each message. */
 static PEAL_DEV int forward(struct peal_worker *w)
 {
-	return peal_tell(w, 0, peal_type(w), peal_data(w), peal_length(w));
+	return peal_tell(w, 0, peal_type(w), peal_data(w), peal_length(w), 0);
 }
 
 /* Returns the worker of actor 0. */
@@ -231,7 +231,7 @@ static PEAL_DEV int lanes(struct peal_worker *w)
 	out.elected = peal_elect(w, lane * 2 >= n);
 	out.lanes = n;
 	out.mixed = (uint32_t)peal_xor(w, lane + 1);
-	return peal_emit(w, 0, 0, &out, sizeof(out));
+	return peal_emit(w, 0, 0, &out, sizeof(out), 0);
 }
 
 #define HANDLERS(X)                                                            \

@@ -50,7 +50,7 @@ static PEAL_DEV int reply_late(struct peal_worker *w, struct served *s)
 static PEAL_DEV int serve(struct peal_worker *w)
 {
 	struct served *s = (struct served *)peal_state(w);
-	const struct ask *ask = ask_in(w);
+	const struct ask *ask = ask_data(w);
 	struct told t;
 
 	if (!ask)
@@ -77,11 +77,11 @@ static PEAL_DEV int serve(struct peal_worker *w)
 		}
 		return 0;
 	case ASK_PLAIN:
-		return told_emit(w, 0, &t);
+		return told_emit(w, 0, &t, 0);
 	case ASK_BYTES:
 		return reply_bytes(w, s, ask->number);
 	case ASK_TOLD:
-		return peal_request_forward(w, ask->actor);
+		return peal_request_forward(w, ask->actor, 0);
 	default:
 		return 0;
 	}
@@ -90,7 +90,7 @@ static PEAL_DEV int serve(struct peal_worker *w)
 /* Replies in one way to each request. */
 static PEAL_DEV int member(struct peal_worker *w)
 {
-	const struct ask *ask = ask_in(w);
+	const struct ask *ask = ask_data(w);
 	struct told t;
 
 	if (!ask)

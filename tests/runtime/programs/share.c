@@ -35,7 +35,7 @@ static PEAL_DEV int share_make(struct peal_worker *w,
 	peal_copy_lanes(w, (void *)(uintptr_t)turn->queue, turn->header,
 			sizeof(turn->header));
 	peal_sync(w);
-	return peal_emit(w, 0, SHARE_MAKE, &turn->each, sizeof(turn->each));
+	return peal_emit(w, 0, SHARE_MAKE, &turn->each, sizeof(turn->each), 0);
 }
 
 /* Emits the messages that the leader took. */
@@ -48,7 +48,8 @@ static PEAL_DEV int share_emit(struct peal_worker *w,
 	n = (uint32_t)peal_broadcast(w, taken > 0 ? (uint64_t)taken : 0);
 	for (i = 0; i < n && !result; i++)
 		result = peal_emit(w, 0, SHARE_TURN,
-				   share_at(turn->room, turn, i), turn->bytes);
+				   share_at(turn->room, turn, i), turn->bytes,
+				   0);
 	return result;
 }
 
@@ -98,7 +99,7 @@ static PEAL_DEV int work(struct peal_worker *w)
 						(void *)(uintptr_t)turn->stage);
 		}
 		return peal_emit(w, 0, SHARE_ENTER, &turn->each,
-				 sizeof(turn->each));
+				 sizeof(turn->each), 0);
 	}
 	work_put(w, s, turn, q);
 	if (peal_is_leader(w))
@@ -150,7 +151,7 @@ static PEAL_DEV int topic(struct peal_worker *w)
 						turn->self - 1, 1,
 						(void *)(uintptr_t)turn->stage);
 		return peal_emit(w, 0, SHARE_ENTER, &turn->each,
-				 sizeof(turn->each));
+				 sizeof(turn->each), 0);
 	}
 	if (!turn->self)
 		return topic_put(w, s, turn, t);

@@ -25,7 +25,7 @@ static PEAL_DEV int spawner(struct peal_worker *w)
 	int result = peal_spawn(w, PEAL_HANDLER(child), 0, 0, 0, &child);
 
 	if (!result)
-		result = peal_tell(w, child, 1, &word, sizeof(word));
+		result = peal_tell(w, child, 1, &word, sizeof(word), 0);
 	if (!result && last)
 		result = peal_retire(w, (uint32_t)last - 1);
 	peal_sync(w);

@@ -76,7 +76,7 @@ static PEAL_DEV void make_late(struct peal_worker *w, struct spawns_order *o)
 	o->result = make(w, o);
 	for (n = 0; n < o->n && !o->result; n++)
 		o->result = peal_tell(w, o->actor, SPAWNS_COUNT, &o->value,
-				      sizeof(o->value));
+				      sizeof(o->value), 0);
 	if (!o->result)
 		o->result = peal_retire(w, o->actor);
 	o->value++;
@@ -96,8 +96,9 @@ static PEAL_DEV int grow(struct peal_worker *w, uint32_t depth, uint32_t teller)
 	init.value = depth;
 	init.maker = teller;
 	result = peal_spawn(w, PEAL_HANDLER(child), &init, 16, 0, &actor);
-	return result ? result :
-			peal_tell(w, actor, SPAWNS_GROW, &tree, sizeof(tree));
+	return result ?
+		       result :
+		       peal_tell(w, actor, SPAWNS_GROW, &tree, sizeof(tree), 0);
 }
 
 static PEAL_DEV void storm(struct peal_worker *w, struct spawns_order *o)
@@ -135,13 +136,13 @@ static PEAL_DEV int maker(struct peal_worker *w)
 		make_late(w, &o);
 	else if (type == SPAWNS_TELL)
 		o.result = peal_tell(w, o.actor, (uint16_t)o.n, &o.value,
-				     sizeof(o.value));
+				     sizeof(o.value), 0);
 	else if (type == SPAWNS_STORM)
 		storm(w, &o);
 	else
 		o.value = s->count;
 	o.self = peal_self(w);
-	return peal_emit(w, 0, type, &o, sizeof(o));
+	return peal_emit(w, 0, type, &o, sizeof(o), 0);
 }
 
 /* ---- spawned actors ------------------------------------------------------ */
@@ -172,13 +173,13 @@ static PEAL_DEV int leave(struct peal_worker *w, struct spawns_state *s)
 	if (result)
 		return result;
 	if (peal_retire(w, self) != PEAL_ENOENT ||
-	    peal_tell(w, self, SPAWNS_COUNT, &value, 8) != PEAL_ENOENT)
+	    peal_tell(w, self, SPAWNS_COUNT, &value, 8, 0) != PEAL_ENOENT)
 		return PEAL_EINVAL;
 	result = peal_spawn(w, PEAL_HANDLER(child), &value, 8, 0, &made);
 	if (s->value != value || s->maker != maker_of)
 		return PEAL_EINVAL;
 	said = result == PEAL_ENOSPC ? 1 : 1000;
-	return peal_tell(w, maker_of, SPAWNS_LEAF, &said, sizeof(said));
+	return peal_tell(w, maker_of, SPAWNS_LEAF, &said, sizeof(said), 0);
 }
 
 /* Replaces itself by two subtrees of depth - 1. A leaf reports to `teller`.
@@ -201,7 +202,7 @@ static PEAL_DEV int grow_on(struct peal_worker *w, const struct spawns_state *s)
 	}
 	if (!result && leaves)
 		result = peal_tell(w, teller, SPAWNS_LEAF, &leaves,
-				   sizeof(leaves));
+				   sizeof(leaves), 0);
 	return result ? result : peal_retire(w, peal_self(w));
 }
 
@@ -240,7 +241,7 @@ static PEAL_DEV int speaker(struct peal_worker *w)
 	int result;
 
 	if (peal_type(w) == SPAWNS_SAY)
-		return peal_emit(w, 0, SPAWNS_SAY, s, sizeof(*s));
+		return peal_emit(w, 0, SPAWNS_SAY, s, sizeof(*s), 0);
 	if (peal_type(w) != SPAWNS_BREED)
 		return child(w);
 	result = peal_spawn(w, PEAL_HANDLER(speaker), &value, sizeof(value),
@@ -250,7 +251,7 @@ static PEAL_DEV int speaker(struct peal_worker *w)
 		s->result = result;
 	}
 	peal_sync(w);
-	return peal_emit(w, 0, SPAWNS_BREED, s, sizeof(*s));
+	return peal_emit(w, 0, SPAWNS_BREED, s, sizeof(*s), 0);
 }
 
 static PEAL_DEV int wide(struct peal_worker *w)

@@ -19,7 +19,7 @@ static PEAL_DEV int do_as_told(struct peal_worker *w, struct supervised *s)
 	if (type == SUPERVISED_FAIL)
 		return SUPERVISED_ERROR;
 	if (type == SUPERVISED_ASK)
-		return peal_emit(w, 0, SUPERVISED_ASK, &now, sizeof(now));
+		return peal_emit(w, 0, SUPERVISED_ASK, &now, sizeof(now), 0);
 	return 0;
 }
 

@@ -36,7 +36,7 @@ static PEAL_DEV int answer(struct peal_worker *w)
 
 	return wrong ? wrong :
 		       peal_emit(w, 0, peal_type(w), peal_data(w),
-				 peal_length(w));
+				 peal_length(w), 0);
 }
 
 /* Replies with its state. */
@@ -56,7 +56,7 @@ static PEAL_DEV int post(struct peal_worker *w)
 		(const struct tally_message *)peal_data(w);
 
 	return peal_emit_to(w, 0, (uint32_t)m->actor, peal_type(w), m,
-			    peal_length(w));
+			    peal_length(w), 0);
 }
 
 /* Counts dead letters. */
@@ -70,7 +70,7 @@ static PEAL_DEV int mourn(struct peal_worker *w)
 	if (peal_is_leader(w)) {
 		s->letters += letter != 0;
 		s->others += !letter;
-		s->mistaken += parcel_in(w) != 0;
+		s->mistaken += parcel_data(w) != 0;
 		s->numbers += letter ? m->number : 0;
 	}
 	return letter && letter->type == TALLY_TOO_MUCH ? PEAL_EIO : 0;

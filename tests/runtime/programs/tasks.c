@@ -54,7 +54,7 @@ PEAL_TASK(visit)
 /* A handler that is not for tasks. */
 static PEAL_DEV int other(struct peal_worker *w)
 {
-	return peal_emit(w, 0, 0, peal_data(w), peal_length(w));
+	return peal_emit(w, 0, 0, peal_data(w), peal_length(w), 0);
 }
 
 #define HANDLERS(X)                                                            \

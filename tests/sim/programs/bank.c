@@ -77,7 +77,8 @@ static PEAL_DEV int pass_on(struct peal_worker *w, const struct bank_account *a,
 		over.leg = in->leg;
 		over.refused = (uint32_t)refused;
 		over.reserved = 0;
-		return peal_emit(w, BANK_HOST, BANK_OVER, &over, sizeof(over));
+		return peal_emit(w, BANK_HOST, BANK_OVER, &over, sizeof(over),
+				 0);
 	}
 	out.leg++;
 	out.from = (uint32_t)a->number;
@@ -87,11 +88,11 @@ static PEAL_DEV int pass_on(struct peal_worker *w, const struct bank_account *a,
 		number(w, (struct bank_book *)(uintptr_t)a->book, &out,
 		       BANK_BY_MAIL, next);
 		return peal_tell(w, BANK_NUMBER(next), BANK_LEG, &out,
-				 sizeof(out));
+				 sizeof(out), 0);
 	}
 	number(w, (struct bank_book *)(uintptr_t)a->book, &out, w->index, next);
 	return peal_emit_to(w, BANK_AWAY, BANK_NUMBER(next), BANK_LEG, &out,
-			    sizeof(out));
+			    sizeof(out), 0);
 }
 
 /* Applies a leg to a copy of the state. */
@@ -144,7 +145,7 @@ static PEAL_DEV int account(struct peal_worker *w)
 	balance.balance = a.balance;
 	if (peal_type(w) == BANK_CLOSE)
 		result = peal_emit(w, BANK_HOST, BANK_BALANCE, &balance,
-				   sizeof(balance));
+				   sizeof(balance), 0);
 	else if (bank_failure(leg) == BANK_BEFORE)
 		return fail(w);
 	else

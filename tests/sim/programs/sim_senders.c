@@ -22,11 +22,11 @@ static PEAL_DEV int sim_sender(struct peal_worker *w)
 	if (fails)
 		return SIM_SENDER_ERROR;
 	if (!in->hops)
-		return peal_emit(w, 0, peal_type(w), &out, sizeof(out));
+		return peal_emit(w, 0, peal_type(w), &out, sizeof(out), 0);
 	out.hops--;
 	out.random = sim_sender_random(in->random);
 	return peal_tell(w, out.random % in->actors, peal_type(w), &out,
-			 sizeof(out));
+			 sizeof(out), 0);
 }
 
 #define HANDLERS(X)                                                            \

@@ -3,7 +3,7 @@
 #define PEAL_DEVICE_POLL_TIMERS_H
 
 #include <peal/device/impl/loop/control.h>
-#include <peal/device/tell.h>
+#include <peal/device/impl/worker/mailbox_put.h>
 #include <peal/device/impl/loop/termination.h>
 #include <peal/device/timer.h>
 

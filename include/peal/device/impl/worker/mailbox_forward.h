@@ -3,7 +3,7 @@
 #define PEAL_DEVICE_MAILBOX_FORWARD_H
 
 #include <peal/device/impl/worker/admit_message.h>
-#include <peal/device/tell.h>
+#include <peal/device/impl/worker/mailbox_put.h>
 #include <peal/device/impl/worker/actor_resolve.h>
 
 /*

@@ -2,12 +2,12 @@
 #ifndef PEAL_DEVICE_MAILBOX_PUT_WORD_H
 #define PEAL_DEVICE_MAILBOX_PUT_WORD_H
 
-#include <peal/device/tell.h>
+#include <peal/device/impl/worker/mailbox_put.h>
 
-/* Telling a message that has a word in front of its payload, a deadline or the
- * number of an ask, without a copy of both. For the leader. */
+/* Tells a message with a word in front of its payload: a deadline or the number
+ * of an ask. For the leader. */
 
-/* Into a pool; it is counted as told. */
+/* Puts such a message into a pool. The caller counts it as told. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_pool_put_word(struct peal_worker *w, uint32_t pool,
 		    struct peal_header header, uint64_t first, const void *data,
@@ -33,34 +33,36 @@ peali_pool_put_word(struct peal_worker *w, uint32_t pool,
 	return 0;
 }
 
-/* Into a worker's mailbox; it is counted as told. */
+/* Puts such a message into a box, and counts it as told. */
 static PEAL_DEV PEAL_UNUSED inline int
-peali_mailbox_put_word(struct peal_worker *w, uint32_t worker,
+peali_mailbox_put_word(struct peal_worker *w, uint32_t box,
 		       struct peal_header header, uint64_t first,
 		       const void *data, uint64_t bytes)
 {
-	struct peal_mailbox *m = peali_mailbox(w, worker);
+	struct peal_mailbox *m = peali_mailbox(w, box);
 	uint64_t number;
 
 	if (sizeof(first) + bytes > m->message_bytes)
 		return PEAL_EMSGSIZE;
 	if (!w->state->mail_lease.granted)
 		return PEAL_EAGAIN;
-	number = peali_mail_ticket(w, worker, &w->state->mail_lease);
+	number = peali_mail_ticket(w, box, &w->state->mail_lease);
 	peali_slot_put_word(peali_policy(m->policy),
 			    peali_mailbox_slot(m, number), m->slot_bytes,
 			    peali_mailbox_lap(m, number), header, first, data,
 			    (uint32_t)bytes);
 #if PEAL_ON_HOST
-	peal_bell_ring((uint64_t)(uintptr_t)peali_bell_of(w, worker));
+	if (box >= w->params->n_workers)
+		box -= w->params->n_workers;
+	peal_bell_ring((uint64_t)(uintptr_t)peali_bell_of(w, box));
 #endif
 	return 0;
 }
 
-/* The same for an actor with a limit. */
-PEALI_SLOW(int, peali_tell_word_limited, struct peal_worker *w, uint64_t place,
-	   struct peal_header header, uint64_t first, const void *data,
-	   uint64_t bytes)
+/* Puts such a message into the mailbox of an actor with a limit. */
+PEALI_SLOW(int, peali_tell_word_limited, struct peal_worker *w,
+	   uint32_t further, uint64_t place, struct peal_header header,
+	   uint64_t first, const void *data, uint64_t bytes)
 {
 	int result =
 		peali_limit_admit(w, place, sizeof(first), header, data, bytes);
@@ -68,14 +70,15 @@ PEALI_SLOW(int, peali_tell_word_limited, struct peal_worker *w, uint64_t place,
 	if (result)
 		return result > 0 ? 0 : result;
 	header.flags |= PEAL_FLAG_COUNTED;
-	return peali_mailbox_put_word(w, PEAL_ENTRY_WORKER(place), header,
-				      first, data, bytes);
+	return peali_mailbox_put_word(w, PEAL_ENTRY_WORKER(place) + further,
+				      header, first, data, bytes);
 }
 
-/* peali_tell of such a message; its header says what the word is. */
+/* peali_tell of such a message. The flags of its header name the word. */
 static PEAL_DEV PEAL_UNUSED inline int
-peali_tell_word(struct peal_worker *w, uint64_t first,
-		struct peal_header header, const void *data, uint64_t bytes)
+peali_tell_word(struct peal_worker *w, uint32_t further,
+		struct peal_header header, uint64_t first, const void *data,
+		uint64_t bytes)
 {
 	const struct peal_actor_entry *entry =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
@@ -89,16 +92,15 @@ peali_tell_word(struct peal_worker *w, uint64_t first,
 	if (!PEAL_ENTRY_IS_OF(place, header.actor))
 		return PEAL_ENOENT;
 	if (PEAL_UNLIKELY(PEAL_ENTRY_LIMIT(place)))
-		return peali_tell_word_limited(w, place, header, first, data,
-					       bytes);
+		return peali_tell_word_limited(w, further, place, header, first,
+					       data, bytes);
 	if (!PEAL_USES_POOLS || PEAL_ENTRY_WORKER(place) != PEAL_POOL_WORKER)
 		return w->params->mailboxes ?
-			       peali_mailbox_put_word(w,
-						      PEAL_ENTRY_WORKER(place),
-						      header, first, data,
-						      bytes) :
+			       peali_mailbox_put_word(
+				       w, PEAL_ENTRY_WORKER(place) + further,
+				       header, first, data, bytes) :
 			       PEAL_ENOTSUP;
-	/* counted first: nobody shall see it done and not yet told */
+	/* told is counted before done, as in peali_mail_ticket */
 	peal_store_relaxed_sys(&w->status->mailbox_sends,
 			       w->state->mailbox_sends + 1);
 	result = peali_pool_put_word(w, PEAL_ENTRY_HANDLER(place), header,

@@ -3,7 +3,7 @@
 #define PEAL_DEVICE_MIGRATE_H
 
 #include <peal/device/impl/worker/ask_table.h>
-#include <peal/device/tell.h>
+#include <peal/device/impl/worker/mailbox_put.h>
 #include <peal/device/impl/worker/actor_resolve.h>
 
 /*
