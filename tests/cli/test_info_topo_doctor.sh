@@ -10,7 +10,7 @@ json() { # COMMAND [ARGUMENT...]
     holds out.json 'isinstance(d, dict)'
 }
 
-[ "$("$peal" --version)" = 'peal 0.1.0' ] || fail '--version'
+[ "$("$peal" --version)" = 'peal 0.2.0' ] || fail '--version'
 for command in '' info topo run bench spawn doctor; do
     status=0
     # shellcheck disable=SC2086
@@ -23,7 +23,7 @@ says 'version and help'
 
 # ---- info ------------------------------------------------------------------------
 json info
-holds out.json "d['version'] == '0.1.0'" "d['emulated'] is True" \
+holds out.json "d['version'] == '0.2.0'" "d['emulated'] is True" \
     "[b['name'] for b in d['backends'] if b['available']] == ['host']" \
     "[b['name'] for b in d['backends']] == ['cuda', 'hip', 'host']" \
     "all(b['reason'] for b in d['backends'] if not b['available'])" \

@@ -65,7 +65,7 @@ printf '#ifdef __CUDACC__\n#include "own/b.h"\n#else\n#include <stdio.h>\n#endif
 cat >"$work/private/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.22)
 project(private LANGUAGES C)
-find_package(peal 0.1 REQUIRED)
+find_package(peal 0.2 REQUIRED)
 target_include_directories(peal::peal INTERFACE ${PROJECT_SOURCE_DIR}/inc)
 peal_add_program(scale SOURCES scale.c)
 add_executable(app main.c)
@@ -127,7 +127,7 @@ add_subdirectory(a)
 add_subdirectory(b)
 END
 cat >"$work/many/a/CMakeLists.txt" <<'END'
-find_package(peal 0.1 REQUIRED)
+find_package(peal 0.2 REQUIRED)
 peal_add_program(first SOURCES scale.c)
 peal_add_program(second SOURCES scale.c)
 add_library(plain OBJECT scale.c)
@@ -136,7 +136,7 @@ add_executable(many_a main.c)
 target_link_libraries(many_a PRIVATE first)
 END
 cat >"$work/many/b/CMakeLists.txt" <<'END'
-find_package(peal 0.1 REQUIRED)
+find_package(peal 0.2 REQUIRED)
 peal_add_program(third SOURCES ../a/scale.c)
 add_executable(many_b ../a/main.c)
 target_link_libraries(many_b PRIVATE third)
@@ -170,7 +170,7 @@ sed 's|peal_kernel_launch(runtime, 0, &peal_program_scaler,|peal_program_load_fi
 cat >"$work/file/CMakeLists.txt" <<'END'
 cmake_minimum_required(VERSION 3.22)
 project(file LANGUAGES C)
-find_package(peal 0.1 REQUIRED)
+find_package(peal 0.2 REQUIRED)
 peal_add_program(scale MODULE SOURCES scale.c)
 add_executable(app main.c)
 target_link_libraries(app PRIVATE peal::peal)
