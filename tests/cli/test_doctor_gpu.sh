@@ -35,7 +35,7 @@ holds out.json "not [c for c in d['checks'] if 'not in this version' in c['findi
 doctor 0 "$doubles/hip"
 absent 'backend cuda' ''
 doctor 0 "$doubles/hip" PEAL_DOUBLE_FAIL=hipInit:999:0 PEAL_HOST_DEVICES=2
-absent 'backend hip' 'hipInit says'
+absent 'backend hip' 'hipInit reports'
 doctor 1 "$doubles/hip" PEAL_HOST_LINKS=0-1:rope PEAL_BACKENDS=host
 finds FAIL runtime PEAL_HOST_LINKS
 finds PASS 'backend hip' 'which the runtime cannot use'
