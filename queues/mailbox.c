@@ -49,9 +49,9 @@ static int complete_lease(struct peali_mailbox_spec *s, const char *call)
 	if (s->lease < tells)
 		return peali_fail(
 			PEAL_EINVAL, call,
-			"mailbox lease is %u slots, fewer than the messages "
-			"that a handler tells at a time (%u); use a larger "
-			"lease",
+			"mailbox lease is %u slots; a handler tells up to %u "
+			"messages at a time, and the lease must be at least "
+			"that",
 			s->lease, s->tells);
 	/* the first two checks prevent an overflow in the third */
 	if (s->n_workers > s->slots || s->lease > s->slots ||

@@ -380,7 +380,7 @@ static int find_owner(struct crew *c, struct peal_actor_options *o)
 		return peali_fail(
 			PEAL_EINVAL, "peal_actor_spawn",
 			"`share_ports_with`: actor %u of kernel '%s' was "
-			"spawned by a handler and has no ports of its own",
+			"made by a handler and has no ports of its own",
 			index, k->name);
 	if (a->share_ports_with)
 		return peali_fail(

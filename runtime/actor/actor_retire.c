@@ -194,11 +194,10 @@ static int tell_ends(struct peal_kernel *k, const uint64_t *addresses,
 static int refused(const struct peal_kernel *k, int result)
 {
 	if (result == PEAL_ENOENT)
-		return peali_fail(
-			result, "peal_actor_retire",
-			"kernel '%s': an actor that a handler spawned has "
-			"already been ended by a handler",
-			k->name);
+		return peali_fail(result, "peal_actor_retire",
+				  "kernel '%s': an actor made by a handler has "
+				  "already been ended by a handler",
+				  k->name);
 	if (result == PEAL_EBUSY)
 		return peali_fail(result, "peal_actor_retire",
 				  "actors that handlers have made share the "

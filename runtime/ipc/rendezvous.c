@@ -473,8 +473,8 @@ static int check_lives(const struct peali_rendezvous *r)
 		    !peali_member_lives(&r->member[rank]))
 			return peali_fail(
 				PEAL_EDIED, CALL,
-				"rank %u (pid %d) has ended before all had "
-				"come",
+				"rank %u (pid %d) has ended before all ranks "
+				"had come",
 				rank, r->member[rank].pid);
 	return 0;
 }

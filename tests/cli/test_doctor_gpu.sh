@@ -35,7 +35,7 @@ holds out.json "not [c for c in d['checks'] if 'not in this version' in c['findi
 doctor 0 "$doubles/hip"
 absent 'backend cuda' ''
 doctor 0 "$doubles/hip" PEAL_DOUBLE_FAIL=hipInit:999:0 PEAL_HOST_DEVICES=2
-absent 'backend hip' 'hipInit reports'
+absent 'backend hip' 'hipInit returns'
 doctor 1 "$doubles/hip" PEAL_HOST_LINKS=0-1:rope PEAL_BACKENDS=host
 finds FAIL runtime PEAL_HOST_LINKS
 finds PASS 'backend hip' 'which the runtime cannot use'
@@ -60,7 +60,7 @@ finds WARN watchdog 'device 1 ends kernels'
 finds WARN 'cooperative launch' 'device 0'
 doctor 1 "$amd" AMD_SERIALIZE_KERNEL=3
 finds FAIL AMD_SERIALIZE_KERNEL 'it is 3'
-finds WAIVED pairs 'not looked at'
+finds WAIVED pairs 'not checked'
 doctor 0 "$amd" PEAL_DOUBLE_SMI=init=8
 finds WAIVED 'management library' 'librocm_smi64.so says error 8'
 says 'AMD'
@@ -85,7 +85,7 @@ doctor 0 "$nvidia" CUDA_MODULE_LOADING=LAZY
 finds PASS 'module loading' 'is LAZY: no fault'
 doctor 1 "$nvidia" CUDA_LAUNCH_BLOCKING=1
 finds FAIL CUDA_LAUNCH_BLOCKING 'it is 1'
-finds WAIVED pairs 'not looked at'
+finds WAIVED pairs 'not checked'
 holds out.json "[c['fix'] for c in d['checks'] if c['status'] == 'FAIL'] == ['unset CUDA_LAUNCH_BLOCKING']"
 doctor 0 "$nvidia" PEAL_DOUBLE_ATTRIBUTES=17:1 PEAL_DOUBLE_SMI=display=1
 finds WARN watchdog 'a display is driven by it'

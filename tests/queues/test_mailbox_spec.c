@@ -89,7 +89,7 @@ PEAL_TEST(policy_is_the_requested_or_the_device_best)
 		 PEAL_EINVAL);
 	CHECK_CONTAINS(peal_last_error()->text, "mailbox.policy is 2 (atom16)");
 	CHECK_CONTAINS(peal_last_error()->text, "the device cannot do");
-	CHECK_CONTAINS(peal_last_error()->text, "possible are: atom8");
+	CHECK_CONTAINS(peal_last_error()->text, "allowed: atom8");
 	CHECK(!memcmp(&s, &before, sizeof(s)));
 	s.policy = 4;
 	CHECK_EQ(complete(&s), PEAL_EINVAL);

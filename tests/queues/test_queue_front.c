@@ -297,9 +297,9 @@ PEAL_TEST(invalid_ends_and_counts_are_refused)
 	uint64_t word = 0;
 
 	CHECK_FAILS(peal_queue_push(c, &word, 8, 0), PEAL_EINVAL,
-		    "a consumer's");
+		    "is for a consumer");
 	CHECK_FAILS(peal_queue_pop(p, &word, 8, NULL, 0), PEAL_EINVAL,
-		    "a producer's");
+		    "is for a producer");
 	CHECK_FAILS(peal_queue_push(p, NULL, 8, 0), PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_queue_push(NULL, &word, 8, 0), PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_queue_pop(c, NULL, 8, NULL, 0), PEAL_EINVAL, "NULL");

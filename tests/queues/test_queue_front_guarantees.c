@@ -313,7 +313,7 @@ PEAL_TEST(bulk_above_capacity_is_refused)
 		CHECK_FAILS(peal_queue_push_bulk(p, words, 8, most + 1, -1),
 			    PEAL_EMSGSIZE, "at a time");
 		CHECK_FAILS(peal_queue_push_bulk(p, words, 9, 2, -1),
-			    PEAL_EMSGSIZE, "a message of 9 bytes");
+			    PEAL_EMSGSIZE, "message of 9 bytes");
 		CHECK_EQ(info(q).accepted, 0);
 		CHECK_OK(peal_queue_push_bulk(p, words, 8, most, 0));
 		CHECK_EQ(info(q).accepted, most);

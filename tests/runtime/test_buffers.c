@@ -150,7 +150,7 @@ PEAL_TEST(host_buffer_views_are_contiguous_for_all_devices)
 		CHECK(holds(view, 100 + i));
 	}
 	CHECK_FAILS(peal_buffer_view(b, 3, &view), PEAL_EINVAL,
-		    "no view 3: there are 3");
+		    "no view 3; there are 3");
 	CHECK_OK(peal_buffer_destroy(b));
 	b = make(PEAL_BUFFER_PINNED, 0, 4096);
 	CHECK_OK(peal_buffer_view(b, 0, &view));

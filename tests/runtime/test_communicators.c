@@ -220,7 +220,7 @@ PEAL_TEST(invalid_arguments_return_einval)
 	d.algorithm = PEAL_ALGORITHM_TREE;
 	refused(d, PEAL_EMSGSIZE, "4100 bytes");
 	d.count = 3, d.kind = PEAL_REDUCE_SCATTER;
-	refused(d, PEAL_EINVAL, "a tree");
+	refused(d, PEAL_EINVAL, "algorithm tree");
 	CHECK_OK(peal_comm_info(s.g, &s.info));
 	CHECK_EQ(s.info.done, 0);
 	fixture_check(&s, sum);

@@ -471,7 +471,7 @@ PEAL_TEST(options_out_of_range_are_named)
 	o.policy = 4;
 	refused(0, o, PEAL_EINVAL, "policy is 4");
 	refused(PEAL_HOST_MEMORY, of_kind(0, 2, 2), PEAL_EINVAL,
-		"kind is work queue; in host memory");
+		"kind is work queue; host memory");
 	/* no queue is left */
 	CHECK_OK(peal_runtime_close(rt));
 }
@@ -517,7 +517,7 @@ PEAL_TEST(caller_owns_the_queue_memory)
 		rt, 1, info.memory_bytes - info.memory_used_bytes - (1 << 20),
 		&most));
 	o.capacity = 1u << 20;
-	refused(1, o, PEAL_ENOMEM, "a link of 1048576 slots on device 1: ");
+	refused(1, o, PEAL_ENOMEM, "link of 1048576 slots on device 1: ");
 	CHECK_CONTAINS(peal_last_error()->text, "bytes");
 	CHECK_CONTAINS(peal_last_error()->text, "free");
 	CHECK_OK(peal_memory_free(rt, 1, most));

@@ -402,7 +402,7 @@ PEAL_TEST(invalid_jobs_are_refused)
 	REFUSED(PEAL_EINVAL, "2 parts of 99 elements");
 	CHECK_OK(peal_partition_block(100, 2, &p));
 	j.weights = weights;
-	REFUSED(PEAL_EINVAL, "one of them");
+	REFUSED(PEAL_EINVAL, "only one of");
 	memcpy(arguments, s.argument, sizeof(arguments));
 	j = s.job, j.arguments = arguments;
 	arguments[1].bytes = 4;

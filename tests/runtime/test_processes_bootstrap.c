@@ -148,7 +148,7 @@ PEAL_TEST(invalid_arguments_are_named)
 	CHECK_OK(peal_process_group_join(rt, &o, &set));
 	CHECK_FAILS(peal_process_group_info(set, NULL), PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_process_info(set, 1, &one), PEAL_ENOENT,
-		    "no rank 1: the set has 1 processes");
+		    "no rank 1; the set has 1 processes");
 	memset(name, 'n', sizeof(name));
 	name[PEAL_PROCESS_NAME_BYTES] = 0;
 	CHECK_FAILS(peal_process_export(set, name, 1), PEAL_EINVAL,
@@ -445,7 +445,7 @@ static void hears_of_the_dead(int rank)
 	(void)rank;
 	CHECK_FAILS(peal_process_group_join(harness_open(1, ""), &o, &set),
 		    PEAL_EDIED, "rank 1 (pid ");
-	CHECK_CONTAINS(peal_last_error()->text, "has ended before all had ");
+	CHECK_CONTAINS(peal_last_error()->text, "has ended before all ");
 }
 
 static int has_line(const struct procs *c, const char *part)

@@ -197,7 +197,7 @@ PEAL_TEST(started_requests_complete_in_any_order)
 		CHECK_EQ(told.number, i);
 		CHECK_FAILS(peal_request_wait(s.r, out[i], &told, sizeof(told),
 					      NULL, MAX_WAIT),
-			    PEAL_ENOENT, "is out");
+			    PEAL_ENOENT, "is in flight");
 	}
 	is_answered(&s, 77);
 	close_fixture(&s);
@@ -249,7 +249,7 @@ PEAL_TEST(reply_after_timeout_is_discarded)
 	/* The reply to a cancelled request is late. */
 	CHECK_OK(begin(&s, ASK_LATER, 5, MAX_WAIT, &out));
 	CHECK_OK(peal_request_cancel(s.r, out));
-	CHECK_FAILS(peal_request_cancel(s.r, out), PEAL_ENOENT, "is out");
+	CHECK_FAILS(peal_request_cancel(s.r, out), PEAL_ENOENT, "is in flight");
 	is_answered(&s, 6);
 	CHECK_EQ(counts(&s).late, 2);
 	CHECK_EQ(dead(&s, PEAL_REASON_LATE), 2);
@@ -368,7 +368,7 @@ PEAL_TEST(replies_have_any_length)
 	}
 	CHECK_FAILS(peal_request(s.r, ask_number, bytes, sizeof(a) + 1, bytes,
 				 100, NULL, MAX_WAIT),
-		    PEAL_EMSGSIZE, "at most 16");
+		    PEAL_EMSGSIZE, "up to 16");
 	close_fixture(&s);
 }
 
