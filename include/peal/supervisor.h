@@ -66,7 +66,7 @@ struct peal_supervisor_options {
 	uint32_t strategy; /* enum peal_strategy (default PEAL_ONE_FOR_ONE) */
 	/*
 	 * The largest number of failures within period_ns that lead to restarts
-	 * (default 3, 1..PEAL_RESTARTS_MAX, or PEAL_RESTARTS_NONE). At one more
+	 * (default 3, 1..30, or PEAL_RESTARTS_NONE). At one more
 	 * failure the supervisor gives up, with all actors below it.
 	 */
 	uint32_t max_restarts;

@@ -600,7 +600,7 @@ static int check_fit(struct peal_runtime *rt, int device,
 		return peali_fail(
 			PEAL_ENOSPC, CALL,
 			"%u workers of %u lanes in clusters of %u with %u "
-			"bytes each do not fit on device %d; %u can be "
+			"bytes each do not fit on device %d; at most %u can be "
 			"resident; use fewer workers or lanes, smaller "
 			"clusters or less cluster.bytes",
 			o->workers, o->lanes, o->cluster.workers,

@@ -5,12 +5,16 @@
 #include <peal/device/lanes.h>
 
 /*
- * Common time: the host's clock, CLOCK_MONOTONIC in ns. A device's clock has
+ * uint64_t peal_clock_ns(void) returns the clock of the device in ns. Each lane
+ * may call it, and lanes may read different values. Two reads of one worker
+ * measure a duration. Clocks of two devices are not comparable.
+ *
+ * Host time is the host's clock, CLOCK_MONOTONIC in ns. A device's clock has
  * another start and a slightly different speed. Host and worker exchange their
- * clocks whenever the lease changes (runtime/kernel/clock.c). So the worker
- * knows a lower and an upper bound of the host's clock. On a GPU the workers
- * look all the time, and the bounds should be some microseconds apart (not
- * measured).
+ * clocks whenever the lease changes. So the worker knows a lower and an upper
+ * bound of the host's clock. On emulated devices the bounds are some tens of
+ * microseconds apart. On a GPU the distance was not measured. To measure a
+ * latency, measure a round trip by one clock.
  */
 
 /*

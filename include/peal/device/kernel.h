@@ -30,7 +30,7 @@
  *	static PEAL_DEV int scale(struct peal_worker *w) { ... return 0; }
  *
  *	#define HANDLERS(X) X(scale, sizeof(struct scale), PEAL_EMITS(1, 1))
- *	PEAL_PROGRAM(scaler, HANDLERS)
+ *	PEAL_PROGRAM(scaler, HANDLERS);
  *
  * The host gets the program as `peal_program_scaler`. Another source declares
  * it by PEAL_DECLARE_PROGRAM(scaler). Program names that begin with peal_ are
@@ -56,7 +56,10 @@
 #define PEAL_LIMITS(ports, per_port, tells, input_bytes, output_bytes)         \
 	(ports), (per_port), (tells), 0, (input_bytes), (output_bytes)
 
-/** Such limits, for a handler with init and exit hooks: see lifecycle.h. */
+/**
+ * Such limits, for a handler with init and exit hooks: see lifecycle.h. Example:
+ * PEAL_WITH_HOOKS(PEAL_EMITS(1, 1)).
+ */
 #define PEAL_WITH_HOOKS(...) PEALI_WITH_HOOKS(__VA_ARGS__)
 #define PEALI_WITH_HOOKS(ports, per_port, tells, hooks, input, output)         \
 	(ports), (per_port), (tells), 1, (input), (output)
