@@ -55,9 +55,9 @@ PEAL_TEST(send_with_deadline_reports_errors)
 	CHECK_FAILS(peal_send(s.in, 9, 0, NULL, 0, 0, &options), PEAL_ENOTCONN,
 		    "no link at port 9");
 	CHECK_FAILS(peal_send_to(s.in, 0, 1, 0, NULL, 0, 0, &options),
-		    PEAL_ENOENT, "none of whose actors has the address 0x1");
+		    PEAL_ENOENT, "which has no actor with the address 0x1");
 	CHECK_FAILS(peal_send_to(s.in, 0, 0, 0, NULL, 0, 0, &options),
-		    PEAL_ENOENT, "none of whose actors has the address 0");
+		    PEAL_ENOENT, "which has no actor with the address 0");
 	CHECK_FAILS(peal_send(NULL, 0, 0, NULL, 0, 0, &options), PEAL_EINVAL,
 		    "endpoint is NULL");
 	close_fixture(&s);
