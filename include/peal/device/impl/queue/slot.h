@@ -107,6 +107,8 @@ static PEAL_DEV PEAL_INLINE void peali_copy_bytes(void *to, const void *from,
 #endif
 }
 
+/* peal/copy.h has a struct with this name. */
+PEALI_NAMESAKES_BEGIN
 /** Copies n bytes; the areas do not overlap. One lane. */
 static PEAL_DEV PEAL_INLINE void peal_copy(void *to, const void *from,
 					   uint64_t n)
@@ -139,6 +141,7 @@ static PEAL_DEV PEAL_INLINE void peal_copy(void *to, const void *from,
 		out[i] = in[i];
 #endif
 }
+PEALI_NAMESAKES_END
 
 /* The 8 bytes of a header. */
 static PEAL_DEV PEAL_INLINE uint64_t peali_header_word(struct peal_header header)
