@@ -396,13 +396,8 @@ static const struct peali_column columns[] = {
 	{ "mega_per_s_min", "min", PEALI_AS_MEGA_PER_S },
 	{ "mega_per_s_max", "max", PEALI_AS_MEGA_PER_S },
 	{ "n_samples", "rounds", 0 },
-	PEALI_COLUMN_BREAK,
-	{ "versus", "versus", 0 },
-	{ "versus_mega_per_s", "its rate", PEALI_AS_MEGA_PER_S },
-	{ "ratio", "ratio", 2 },
-	{ "ratio_min", "min", 2 },
-	{ "ratio_max", "max", 2 },
-	{ NULL, NULL, 0 },
+	PEALI_COLUMNS_VERSUS("versus_mega_per_s", "its rate",
+			     PEALI_AS_MEGA_PER_S),
 };
 
 static int measure_rows(void *context)

@@ -279,13 +279,7 @@ static const struct peali_column columns[] = {
 	{ "move_ns_p99", "p99", PEALI_AS_NS },
 	{ "move_ns_max", "max", PEALI_AS_NS },
 	{ "n_samples", "samples", 0 },
-	PEALI_COLUMN_BREAK,
-	{ "versus", "versus", 0 },
-	{ "versus_ns_p50", "its p50", PEALI_AS_NS },
-	{ "ratio", "ratio", 2 },
-	{ "ratio_min", "min", 2 },
-	{ "ratio_max", "max", 2 },
-	{ NULL, NULL, 0 },
+	PEALI_COLUMNS_VERSUS("versus_ns_p50", "its p50", PEALI_AS_NS),
 };
 
 static int measure_rows(void *context)

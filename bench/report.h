@@ -8,6 +8,18 @@
 
 #define PEALI_BENCH_SCHEMA 1
 
+/*
+ * The last columns of a table: the baseline, its value and the ratio. `key` and
+ * `unit` are of the baseline's value, `name` is its heading.
+ */
+#define PEALI_COLUMNS_VERSUS(key, name, unit)                                  \
+	PEALI_COLUMN_BREAK, { "versus", "versus", 0 }, { key, name, unit },    \
+		{ "ratio", "ratio", 2 }, { "ratio_min", "min", 2 },            \
+		{ "ratio_max", "max", 2 },                                     \
+	{                                                                      \
+		NULL, NULL, 0                                                  \
+	}
+
 /* A report. */
 struct peali_report {
 	const char *benchmark;

@@ -455,13 +455,8 @@ static const struct peali_column columns[] = {
 	{ "frames_per_s", "frames", PEALI_AS_PER_S },
 	{ "n_samples", "rounds", 0 },
 	{ "memcpy_gigabytes_per_s", "memcpy", PEALI_AS_GB_PER_S },
-	PEALI_COLUMN_BREAK,
-	{ "versus", "versus", 0 },
-	{ "versus_gigabytes_per_s", "its rate", PEALI_AS_GB_PER_S },
-	{ "ratio", "ratio", 2 },
-	{ "ratio_min", "min", 2 },
-	{ "ratio_max", "max", 2 },
-	{ NULL, NULL, 0 },
+	PEALI_COLUMNS_VERSUS("versus_gigabytes_per_s", "its rate",
+			     PEALI_AS_GB_PER_S),
 };
 
 static int run_rows(struct peali_stream *stream)

@@ -430,13 +430,8 @@ static const struct peali_column columns[] = {
 	{ "megamessages_per_s", "messages", PEALI_AS_MEGA_PER_S },
 	{ "gigabytes_per_s", "payload", PEALI_AS_GB_PER_S },
 	{ "n_samples", "rounds", 0 },
-	PEALI_COLUMN_BREAK,
-	{ "versus", "versus", 0 },
-	{ "versus_megamessages_per_s", "its rate", PEALI_AS_MEGA_PER_S },
-	{ "ratio", "ratio", 2 },
-	{ "ratio_min", "min", 2 },
-	{ "ratio_max", "max", 2 },
-	{ NULL, NULL, 0 },
+	PEALI_COLUMNS_VERSUS("versus_megamessages_per_s", "its rate",
+			     PEALI_AS_MEGA_PER_S),
 };
 
 static int run(int argc, char **argv, int json)

@@ -375,13 +375,7 @@ static const struct peali_column columns[] = {
 	{ "copy_ns_max", "max", PEALI_AS_NS },
 	{ "gigabytes_per_s", "payload", PEALI_AS_GB_PER_S },
 	{ "n_samples", "samples", 0 },
-	PEALI_COLUMN_BREAK,
-	{ "versus", "versus", 0 },
-	{ "versus_ns_p50", "its p50", PEALI_AS_NS },
-	{ "ratio", "ratio", 2 },
-	{ "ratio_min", "min", 2 },
-	{ "ratio_max", "max", 2 },
-	{ NULL, NULL, 0 },
+	PEALI_COLUMNS_VERSUS("versus_ns_p50", "its p50", PEALI_AS_NS),
 };
 
 static int run_transfers(int argc, char **argv, int json)

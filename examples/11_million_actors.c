@@ -86,7 +86,8 @@ static void take(struct peal_endpoint *host, uint64_t round, uint64_t n)
 
 	check(peal_receive(host, &c, sizeof(c), &got, 10 * SECOND), "receive");
 	expect(call_received(&got) != NULL, "the answer's type");
-	expect(c.callee < n && c.calls == round, "who answers, and how often");
+	expect(c.callee < n && c.calls == round,
+	       "the answer or the number of calls");
 }
 
 /*

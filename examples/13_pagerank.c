@@ -81,7 +81,8 @@ static void rank(struct peal_runtime *runtime, struct peal_endpoint *host,
 	for (uint32_t i = 0; i < g->n; i++) {
 		check(peal_receive(host, &r, sizeof(r), &got, 60 * SECOND),
 		      "receive");
-		expect(ranked_received(&got) && r.vertex < g->n, "who it is");
+		expect(ranked_received(&got) && r.vertex < g->n,
+		       "the vertex of the rank");
 		expect(r.rank == g->rank[r.vertex], "a rank");
 		/* no rank is 0, so a second answer fails */
 		g->rank[r.vertex] = 0;

@@ -38,8 +38,7 @@ static int plan_at(const struct peali_devices *devices, int device,
 
 	plan->policies = policies_at(devices, device);
 	plan->default_policy = (uint32_t)b->ops->default_policy(b);
-	plan->whose = device == PEALI_HOST ? "one of the devices" :
-					     "the device";
+	plan->user = device == PEALI_HOST ? "one of the devices" : "the device";
 	result = peali_queue_select(plan, options, 0, CALL);
 	if (result)
 		return result;

@@ -22,7 +22,7 @@ const char *peali_publication_name(uint32_t policy)
 
 int peali_publication_choose(uint32_t *policy, uint32_t policies,
 			     uint32_t default_policy, const char *option,
-			     const char *whose, const char *call)
+			     const char *user, const char *call)
 {
 	static const uint32_t others[] = { PEAL_POLICY_ATOM16,
 					   PEAL_POLICY_ATOM8,
@@ -41,7 +41,7 @@ int peali_publication_choose(uint32_t *policy, uint32_t policies,
 		return peali_fail(PEAL_EINVAL, call,
 				  "%s is %u (%s), which %s cannot do "
 				  "(allowed:%s%s%s%s)",
-				  option, chosen, names[chosen], whose,
+				  option, chosen, names[chosen], user,
 				  policies & 2 ? " sequence" : "",
 				  policies & 4 ? " atom16" : "",
 				  policies & 8 ? " atom8" : "",

@@ -21,12 +21,12 @@
  * - default_policy: of the backend. If the mask lacks it, the default is the
  *   first of ATOM16, ATOM8, SEQUENCE in the mask.
  * - option: name of the option, for the error.
- * - `whose`: name of the user that may lack a policy, for the error.
+ * - `user`: name of the user that may lack a policy, for the error.
  * - call: name of the public function, for the error.
  */
 int peali_publication_choose(uint32_t *policy, uint32_t policies,
 			     uint32_t default_policy, const char *option,
-			     const char *whose, const char *call);
+			     const char *user, const char *call);
 
 /* Returns the name of a valid policy, for example "atom16". */
 const char *peali_publication_name(uint32_t policy);

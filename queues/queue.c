@@ -92,7 +92,7 @@ static int create(const struct peal_queue_options *options, uint64_t each,
 	struct peali_queue_plan plan = {
 		.policies = peali_queue_policies(),
 		.default_policy = PEAL_POLICY_SEQUENCE,
-		.whose = "this machine",
+		.user = "this machine",
 	};
 	struct peal_queue *q;
 	int result;

@@ -176,7 +176,7 @@ static int complete_policy(struct peali_queue_plan *plan, const char *call)
 {
 	return peali_publication_choose(&plan->options.policy, plan->policies,
 					plan->default_policy, "policy",
-					plan->whose, call);
+					plan->user, call);
 }
 
 int peali_queue_select(struct peali_queue_plan *plan,

@@ -31,7 +31,7 @@ struct peali_queue_kind;
 struct peali_queue_plan {
 	/* in: the user of the queue, as for peali_publication_choose */
 	uint32_t policies, default_policy;
-	const char *whose;
+	const char *user;
 	/* out */
 	const struct peali_queue_kind *kind;
 	/* with defaults filled in, except the name */

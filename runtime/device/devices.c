@@ -15,7 +15,7 @@ int peali_devices_check(const struct peali_devices *devices, int device,
 }
 
 int peali_devices_check_ranks(const struct peali_devices *devices,
-			      const int *device, uint32_t n, const char *whose,
+			      const int *device, uint32_t n, const char *list,
 			      const char *call)
 {
 	uint32_t i, j;
@@ -29,7 +29,7 @@ int peali_devices_check_ranks(const struct peali_devices *devices,
 					PEAL_EINVAL, call,
 					"device %d has two ranks, %u and %u; "
 					"each device can be in %s once",
-					device[i], j, i, whose);
+					device[i], j, i, list);
 	}
 	return result;
 }

@@ -30,10 +30,10 @@ int peali_devices_check(const struct peali_devices *devices, int device,
 
 /**
  * Checks n device indexes by peali_devices_check. PEAL_EINVAL: a device occurs
- * twice. The error text names the list by `whose`, as in "a group".
+ * twice. The error text names the list by `list`, as in "a group".
  */
 int peali_devices_check_ranks(const struct peali_devices *devices,
-			      const int *device, uint32_t n, const char *whose,
+			      const int *device, uint32_t n, const char *list,
 			      const char *call);
 
 /** Works as peali_devices_check, but also accepts PEALI_HOST. */
