@@ -95,7 +95,7 @@ static int await_answer(struct peal_kernel *k, uint32_t worker, uint64_t number,
 	uint32_t turns = 0;
 
 	for (;;) {
-		/* A5: pairs with R5 in peali_control. */
+		/* A5: pairs with R5 in peali_control_done. */
 		uint64_t done = peal_load_acquire_sys(&status->control_done);
 		uint64_t failed;
 

@@ -60,7 +60,7 @@ static int has_done(struct peal_kernel *k, uint32_t worker)
 	    peali_kernel_post_number(k, worker, PEAL_CONTROL_RECLAIM, &mend,
 				     sizeof(mend), &w->reclaim_number))
 		return 0; /* the control link is full */
-	/* A5: pairs with R5 in peali_control: all its puts are published. */
+	/* A5: pairs with R5 in peali_control_done: all its puts are published. */
 	return peal_load_acquire_sys(&k->status[worker].control_done) >=
 	       w->reclaim_number;
 }

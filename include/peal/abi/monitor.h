@@ -67,7 +67,7 @@ enum peal_monitor_phase {
 /** A monitor. */
 struct peal_monitor_record {
 	uint64_t state; /* PEAL_MONITOR_STATE */
-	uint64_t who; /* owner's number << 32 | actor's number */
+	uint64_t parties; /* owner's number << 32 | actor's number */
 	uint64_t tag;
 	uint16_t type; /* of its message */
 	uint16_t reserved;

@@ -7,20 +7,28 @@
 #include <peal/device/impl/worker/send_options.h>
 
 /*
- * How a handler sends by its ports; tell.h is by addresses. All of it is
- * collective and wait-free. A handler may send as many messages per port as it
- * has declared; for those there is space, as the loop took its message only
- * when there was.
+ * How a handler sends messages by its ports. tell.h sends by addresses.
+ *
+ * peal_emit copies a message and sends it. To build a large message in place,
+ * call peal_reserve, write by all lanes, then call peal_commit.
+ *
+ * A handler may send as many messages per port as it has declared. The worker
+ * runs the handler only if all its ports have free slots for so many.
+ *
+ * All calls are wait-free and collective: every lane of the worker calls them.
+ * All lanes pass equal arguments, in `data` also equal bytes. Each lane may
+ * pass its own copy of the data, with the same alignment. The lanes share the
+ * copying, and each lane reads its part from its own copy.
  */
 
-/* A port of the running actor that it has. */
+/* Returns the output of a port that the running actor has. */
 static PEAL_DEV PEAL_INLINE struct peal_output *
 peali_output(const struct peal_worker *w, uint32_t port)
 {
 	return &w->outputs[w->actor->port_base + port];
 }
 
-/* A reserve that is not simply the next slot of an open link. */
+/* Reserves if the next slot of an open link does not suffice. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_reserve_slow(struct peal_output *output, uint64_t bytes)
 {
@@ -56,23 +64,29 @@ peali_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 }
 
 /**
- * Collective: makes space for a message and gives the place to write it, in the
- * receiver's memory where that is possible.
+ * Reserves the memory for one message, to write the message in place.
  *
- * @param w     the worker
- * @param port  of the running actor
- * @param bytes exact length of the message
- * @param out   `bytes` bytes, aligned to 8, until peal_commit
- * @return 0; PEAL_EPIPE the port's link is closed: the message counts as dead,
- *         do not commit; PEAL_EMSGSIZE longer than the link takes; PEAL_EAGAIN
- *         more messages than the handler declared; PEAL_EINVAL no such port;
- *         PEAL_ENOTCONN no link at the port (a handler runs only when all its
- *         ports have one, so that this is seen by an init or a test only).
+ * The memory is in the receiver's memory if possible. After the return 0 all
+ * lanes write the message, then call peal_commit. A second reserve without a
+ * commit replaces the first one. Collective, wait-free.
+ *
+ * @param w     the worker.
+ * @param port  port of the running actor.
+ * @param bytes exact length of the message.
+ * @param out   each lane's own: receives the address of `bytes` bytes, aligned
+ *              to 8, equal in all lanes. Valid until peal_commit.
+ * @return 0, or a negative error code. After an error do not commit:
+ * @retval PEAL_EPIPE    the port's link is closed. The message counts as dead.
+ * @retval PEAL_EMSGSIZE the message is longer than the link or topic takes.
+ * @retval PEAL_EAGAIN   more messages than the handler has declared.
+ * @retval PEAL_EINVAL   there is no such port.
+ * @retval PEAL_ENOTCONN the port has no link. Only an init or a test gets this:
+ *                       other handlers run only if all their ports have one.
  */
 static PEAL_DEV PEAL_INLINE int
 peal_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 {
-	int64_t both = 0; /* an address, which is positive; or an error */
+	int64_t both = 0; /* a positive address, or a negative error */
 	int result = 0;
 
 	if (peal_is_leader(w))
@@ -88,7 +102,7 @@ peal_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 	return 0;
 }
 
-/* The header of what goes to the actor that the port's link names. */
+/* Returns the header of a message to the actor that the port's link names. */
 static PEAL_DEV PEAL_INLINE struct peal_header
 peali_header(const struct peal_worker *w, uint32_t port, uint16_t type,
 	     uint16_t flags)
@@ -101,7 +115,8 @@ peali_header(const struct peal_worker *w, uint32_t port, uint16_t type,
 	return header;
 }
 
-/* The same at a port that is a topic's; all lanes have written. */
+/* Sends the message that all lanes have written, if the port publishes to a
+ * topic. */
 PEALI_SLOW(void, peali_commit_topic, struct peal_worker *w,
 	   struct peal_output *output, struct peal_header header,
 	   uint64_t bytes)
@@ -112,7 +127,7 @@ PEALI_SLOW(void, peali_commit_topic, struct peal_worker *w,
 	w->state->emitted++;
 }
 
-/* Sends what was written to the reserved place. */
+/* Sends the message in the reserved memory. */
 static PEAL_DEV PEAL_INLINE void peali_commit(struct peal_worker *w,
 					      uint32_t port,
 					      struct peal_header header,
@@ -147,12 +162,15 @@ static PEAL_DEV PEAL_INLINE void peali_commit(struct peal_worker *w,
 }
 
 /**
- * Collective: sends what all lanes have written to the reserved place.
+ * Sends the message that all lanes have written into the reserved memory.
  *
- * @param w     the worker
- * @param port  as at the reserve
- * @param type  the program's own number
- * @param bytes as at the reserve
+ * Call it after peal_reserve has returned 0 for the port. Collective,
+ * wait-free.
+ *
+ * @param w     the worker.
+ * @param port  the port of peal_reserve.
+ * @param type  the program's own number.
+ * @param bytes the length given to peal_reserve.
  */
 static PEAL_DEV PEAL_INLINE void
 peal_commit(struct peal_worker *w, uint32_t port, uint16_t type, uint64_t bytes)
@@ -161,17 +179,19 @@ peal_commit(struct peal_worker *w, uint32_t port, uint16_t type, uint64_t bytes)
 }
 
 /**
- * Collective: the same, to any actor of the kernel that the port leads to.
+ * Sends the message in the reserved memory to any actor of the kernel that the
+ * port leads to.
  *
- * @param w     the worker
- * @param port  as at the reserve; one that publishes to a topic or leads to an
- *              endpoint sends there, whatever `actor` is
- * @param actor its number in that kernel, the low half of its address. If
- *              there is none the message is dead there, reason "no-actor". One
- *              of another worker than the link leads to gets it by its mailbox,
- *              see peal_send_to
- * @param type  the program's own number
- * @param bytes as at the reserve
+ * The link leads to one worker. An actor of another worker gets the message by
+ * its mailbox (see peal_send_to). If there is no such actor, the message is
+ * dead at the receiver, with reason "no-actor". Collective, wait-free.
+ *
+ * @param w     the worker.
+ * @param port  the port of peal_reserve. If it publishes to a topic or leads to
+ *              an endpoint, `actor` has no effect.
+ * @param actor number of the actor in that kernel, the low half of its address.
+ * @param type  the program's own number.
+ * @param bytes the length given to peal_reserve.
  */
 static PEAL_DEV PEAL_INLINE void peal_commit_to(struct peal_worker *w,
 						uint32_t port, uint32_t actor,
@@ -230,19 +250,21 @@ peali_emit_options(struct peal_worker *w, uint32_t port,
 }
 
 /**
- * Sends a message by a port. Collective, wait-free.
+ * Sends a message by a port.
+ *
+ * The caller may reuse `data` after the return. Collective, wait-free.
  *
  * @param w       the worker.
  * @param port    port of the running actor.
  * @param type    the program's own number.
- * @param data    `bytes` bytes that every lane can read; copied.
+ * @param data    `bytes` bytes, equal in all lanes; copied.
  * @param bytes   length of the payload.
  * @param options deadline, for which the link or topic must take
- *                PEAL_DEADLINE_BYTES more. 0: none.
+ *                PEAL_DEADLINE_BYTES more. Equal fields in all lanes. 0: none.
  * @return 0, also if the link is closed: the message then counts as dead. Or a
  *         negative error code:
- * @retval PEAL_EMSGSIZE the message is longer than the link takes.
- * @retval PEAL_EAGAIN   the handler has declared fewer messages.
+ * @retval PEAL_EMSGSIZE the message is longer than the link or topic takes.
+ * @retval PEAL_EAGAIN   more messages than the handler has declared.
  * @retval PEAL_EINVAL   there is no such port, or another option is set.
  * @retval PEAL_ENOTCONN the port has no link. Only an init or a test gets this.
  */
@@ -271,13 +293,14 @@ peal_emit(struct peal_worker *w, uint32_t port, uint16_t type, const void *data,
 /**
  * Sends a message by a port, to any actor of the kernel that the port leads to.
  *
- * Collective, wait-free.
+ * The message reaches the actor as described for peal_commit_to. Collective,
+ * wait-free.
  *
  * @param w       the worker.
  * @param port    port of the running actor.
  * @param actor   as for peal_commit_to.
  * @param type    the program's own number.
- * @param data    `bytes` bytes that every lane can read; copied.
+ * @param data    `bytes` bytes, equal in all lanes; copied.
  * @param bytes   length of the payload.
  * @param options as for peal_emit.
  * @return as peal_emit.

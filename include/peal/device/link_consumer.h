@@ -5,12 +5,25 @@
 #include <peal/device/impl/queue/link.h>
 #include <peal/device/impl/queue/slot_prefetch.h>
 
-/* The receiving end of a link; see link.h for the protocol. */
+/*
+ * The receiving end of a link; see impl/queue/link.h for the protocol. The
+ * consumer calls peal_link_peek, handles the message, then peal_link_release.
+ * Or it takes copies by peal_link_pop or peal_link_pop_burst. It calls
+ * peal_link_flush_credit when it is idle. peal_device_queue_link_consumer
+ * makes the end of a placed queue.
+ *
+ * All calls are wait-free. One lane calls them. Each end belongs to one thread
+ * or worker at a time.
+ */
 
 /**
- * Gives back what was released so far. Called every capacity/4 releases, and
- * by the owner whenever it goes idle and now and then while it does not:
- * otherwise a sender that wants more room than is left can stall.
+ * Sends the credit for all released slots to the producer.
+ *
+ * The release calls do this every capacity/4 slots. The owner does it before it
+ * is idle, and from time to time while it is busy. Otherwise a producer that
+ * waits for more free slots can stall. Wait-free, one lane.
+ *
+ * @param c the receiving end.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peal_link_flush_credit(struct peal_link_consumer *c)
@@ -34,7 +47,7 @@ static PEAL_DEV PEAL_INLINE int peali_link_fail(struct peal_link_consumer *c)
 	return PEAL_EPROTO;
 }
 
-/* Checks a slab descriptor, the peer's word, and finds its bytes. */
+/* Checks a slab descriptor, which the peer has written, and finds its bytes. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_link_open_slab(struct peal_link_consumer *c, const uint8_t *content,
 		     struct peal_message *m)
@@ -53,7 +66,7 @@ peali_link_open_slab(struct peal_link_consumer *c, const uint8_t *content,
 	    at + round > c->slab_bytes)
 		return peali_link_fail(c);
 	if (peali_policy(c->policy) != PEAL_POLICY_SEQUENCE) {
-		if (c->source) /* what the fence is for is a load of the tag */
+		if (c->source) /* the fence needs a load of the ring's tag */
 			peali_mirror_has(c, peali_mirror_source(c, c->head),
 					 c->head);
 		peal_fence_acquire_sys();
@@ -65,9 +78,14 @@ peali_link_open_slab(struct peal_link_consumer *c, const uint8_t *content,
 }
 
 /**
- * Whether there is something to peek at: one load, with a mirror that of a
- * slot. Says nothing of its kind, nor whether all atoms of a longer message are
- * there yet. Wait-free.
+ * Checks whether the next slot was written: one load.
+ *
+ * An end with a mirror may also read one slot of the ring. The result does not
+ * tell the kind of the slot. With atoms, peal_link_peek may still find nothing,
+ * as other atoms of the message are missing. Wait-free, one lane.
+ *
+ * @param c the receiving end.
+ * @return 1: yes. 0: no.
  */
 static PEAL_DEV PEAL_INLINE int peal_link_ready(struct peal_link_consumer *c)
 {
@@ -87,7 +105,7 @@ peali_link_unpack(const struct peal_link_consumer *c,
 				view);
 }
 
-/* A peek at what is not simply a payload in its slot, or not there yet. */
+/* Peeks if the fast path has found no payload in the slot. */
 static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
 peali_link_peek_slow(struct peal_link_consumer *c, struct peal_message *m)
 {
@@ -100,7 +118,7 @@ peali_link_peek_slow(struct peal_link_consumer *c, struct peal_message *m)
 		if (!peal_slot_peek(c->slot, c->lap, &view))
 			return PEAL_EAGAIN;
 	} else if (!peali_link_unpack(c, &view)) {
-		/* where there is more, the lanes fetch it */
+		/* if the ring has more, the lanes fetch it */
 		if (!c->source || c->more || !peali_mirror_read(c) ||
 		    !peali_link_unpack(c, &view))
 			return PEAL_EAGAIN;
@@ -113,7 +131,7 @@ peali_link_peek_slow(struct peal_link_consumer *c, struct peal_message *m)
 	m->data = 0;
 	m->length = 0;
 	c->slab_next = c->slab_head;
-	view.kind &= ~(uint32_t)PEAL_KIND_TIMED; /* a bit of those two only */
+	view.kind &= ~(uint32_t)PEAL_KIND_TIMED; /* only with DATA or SLAB */
 	if (view.kind == PEAL_KIND_DATA) {
 		m->data = view.content + header;
 		m->length = view.length - header;
@@ -128,8 +146,8 @@ peali_link_peek_slow(struct peal_link_consumer *c, struct peal_message *m)
 }
 
 /*
- * peal_link_peek, and the header in a register of the caller. All that is
- * usual takes one load and one branch after the tag is there.
+ * peal_link_peek that also returns the header in a register of the caller. The
+ * usual case takes one load and one branch after the tag has arrived.
  */
 static PEAL_DEV PEAL_INLINE int peali_link_peek(struct peal_link_consumer *c,
 						struct peal_message *m,
@@ -170,11 +188,23 @@ static PEAL_DEV PEAL_INLINE int peali_link_peek(struct peal_link_consumer *c,
 }
 
 /**
- * Looks at the next message without taking it.
+ * Looks at the next message or mark without taking it.
  *
- * @return 0 and *m; PEAL_EAGAIN nothing there; PEAL_EPROTO the peer wrote
- *         nonsense, the link is closed; else the state of a closed link
- *         (PEAL_EEND after the END mark was released).
+ * The kind in m->kind decides the next call:
+ *
+ * - PEAL_KIND_DATA or PEAL_KIND_SLAB, also with the bit PEAL_KIND_TIMED: a
+ *   message, for peal_link_release or peal_link_release_dead.
+ * - PEAL_KIND_END or PEAL_KIND_SEAL: a mark, for peal_link_release_mark.
+ *
+ * Wait-free, one lane.
+ *
+ * @param c the receiving end.
+ * @param m receives the message, but not m->input. m->data is valid until the
+ *          release. A mark has no data.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN no message is there yet.
+ * @retval PEAL_EEND   the END mark was released.
+ * @retval PEAL_EPROTO the peer has written invalid data. The link is closed.
  */
 static PEAL_DEV PEAL_INLINE int peal_link_peek(struct peal_link_consumer *c,
 					       struct peal_message *m)
@@ -199,7 +229,14 @@ static PEAL_DEV PEAL_INLINE void peali_link_step(struct peal_link_consumer *c)
 		peal_link_flush_credit(c);
 }
 
-/** Takes the peeked message off, as delivered. Its data is gone after this. */
+/**
+ * Takes the peeked message off and counts it as delivered.
+ *
+ * The producer may then overwrite the message's data. Wait-free, one lane.
+ *
+ * @param c the receiving end.
+ * @param m the message from peal_link_peek.
+ */
 static PEAL_DEV PEAL_INLINE void peal_link_release(struct peal_link_consumer *c,
 						   const struct peal_message *m)
 {
@@ -211,7 +248,12 @@ static PEAL_DEV PEAL_INLINE void peal_link_release(struct peal_link_consumer *c,
 	peali_link_step(c);
 }
 
-/** Takes the peeked message off as dead, for that reason. */
+/**
+ * Takes the peeked message off and counts it as dead. Wait-free, one lane.
+ *
+ * @param c      the receiving end.
+ * @param reason the cause, enum peal_reason.
+ */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_link_release_dead(struct peal_link_consumer *c, uint32_t reason)
 {
@@ -222,7 +264,15 @@ peal_link_release_dead(struct peal_link_consumer *c, uint32_t reason)
 	peali_link_step(c);
 }
 
-/** Takes a peeked END or SEAL off; END closes the link with PEAL_EEND. */
+/**
+ * Takes a peeked mark off and sends all credit. Wait-free, one lane.
+ *
+ * END closes the end with PEAL_EEND. After SEAL, messages continue in another
+ * ring.
+ *
+ * @param c    the receiving end.
+ * @param kind PEAL_KIND_END or PEAL_KIND_SEAL, from peal_link_peek.
+ */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_link_release_mark(struct peal_link_consumer *c, uint32_t kind)
 {
@@ -230,21 +280,26 @@ peal_link_release_mark(struct peal_link_consumer *c, uint32_t kind)
 	peal_link_flush_credit(c);
 	if (kind == PEAL_KIND_END)
 		peali_consumer_close(c, PEAL_EEND);
-	else /* release: who sees it may free the ring that was left */
+	else /* release: a thread that sees it may free the former ring */
 		peal_store_release_sys(&c->counts->switches, ++c->switches);
 }
 
 /**
  * Takes one message into a buffer.
  *
- * @param c        the end
- * @param to       `room` bytes
- * @param room     size of the buffer
- * @param m        its header, length and sequence; m->data is `to`
- * @return 0; PEAL_EMSGSIZE the buffer is short: the message stays, m->length
- *         says how much it needs; PEAL_EEND, PEAL_EAGAIN, PEAL_EPROTO as
- *         peal_link_peek. A SEAL is the caller's to follow: m->kind says so
- *         and the mark stays.
+ * A SEAL mark stays in the link. The call then returns 0, and m->kind is
+ * PEAL_KIND_SEAL. The caller continues in the other ring. Wait-free, one lane.
+ *
+ * @param c    the receiving end.
+ * @param to   a buffer of `room` bytes.
+ * @param room size of the buffer.
+ * @param m    receives header, length and sequence. m->data is `to`.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN   no message is there yet.
+ * @retval PEAL_EMSGSIZE the buffer is too small. The message stays in the link,
+ *                       and m->length tells its length.
+ * @retval PEAL_EEND     the producer has ended the link.
+ * @retval PEAL_EPROTO   as for peal_link_peek.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_link_pop(struct peal_link_consumer *c, void *to, uint64_t room,
@@ -269,11 +324,21 @@ peal_link_pop(struct peal_link_consumer *c, void *to, uint64_t room,
 }
 
 /**
- * Takes up to n messages of at most `bytes` each into a buffer of n * bytes.
+ * Takes up to n messages into a buffer.
  *
- * @return how many were taken (their lengths in lengths_out[i]); stops in front
- *         of a mark or of a longer message, with 0 if that comes first.
- *         PEAL_EAGAIN if nothing is there, else as peal_link_peek.
+ * The call stops before a mark, and before a message longer than `bytes`.
+ * Wait-free, one lane.
+ *
+ * @param c           the receiving end.
+ * @param to          n * `bytes` bytes. Message i begins at i * `bytes`.
+ * @param bytes       largest length of a message.
+ * @param n           most messages.
+ * @param lengths_out n numbers: receives the lengths of the messages in bytes.
+ * @return the number of messages. 0: n is 0, or a mark or a longer message is
+ *         first. Or a negative error code, and no message was taken:
+ * @retval PEAL_EAGAIN no message is there yet.
+ * @retval PEAL_EEND   the END mark was released.
+ * @retval PEAL_EPROTO the peer has written invalid data. The link is closed.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_link_pop_burst(struct peal_link_consumer *c, void *to, uint64_t bytes,

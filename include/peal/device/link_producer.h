@@ -4,9 +4,13 @@
 
 #include <peal/device/impl/queue/link.h>
 
-/* The sending end of a link; see link.h for the protocol. */
+/* The sending end of a link; see impl/queue/link.h for the protocol. The
+ * producer calls peal_link_push. Or it calls peal_link_reserve, writes the
+ * message, then calls peal_link_commit. In all calls `p` is the sending end.
+ * One lane of its owner calls them. All calls are wait-free.
+ * peal_device_queue_link_producer makes the end of a placed queue. */
 
-/* Reads the credit words, which the peer writes and which may be hostile. */
+/* Reads the credit words. The peer writes them and may be hostile. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_link_read_credit(struct peal_link_producer *p)
 {
@@ -26,10 +30,8 @@ peali_link_read_credit(struct peal_link_producer *p)
 	p->limit = slots + peal_link_capacity(p);
 }
 
-/**
- * Slots that can be written now; re-reads the credit if fewer than wanted. 0
- * on a closed link.
- */
+/** Returns the number of slots that can be written now. Reads the credit if the
+ * known number is below `wanted`. 0 also if the link is closed. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peal_link_free_slots(struct peal_link_producer *p, uint64_t wanted)
 {
@@ -38,7 +40,7 @@ peal_link_free_slots(struct peal_link_producer *p, uint64_t wanted)
 	return p->limit - p->tail;
 }
 
-/* Where n contiguous slab bytes start: at slab_tail, or at the next wrap. */
+/* Returns the start of n contiguous slab bytes: slab_tail or the next wrap. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peali_slab_place(const struct peal_link_producer *p, uint64_t n)
 {
@@ -48,7 +50,7 @@ peali_slab_place(const struct peal_link_producer *p, uint64_t n)
 					 p->slab_tail + p->slab_bytes - at;
 }
 
-/* Whether n messages surely fit; if not, peali_link_fits_slow looks closer. */
+/* Returns 1 if n messages fit for sure. If 0, peali_link_fits_slow decides. */
 static PEAL_DEV PEAL_INLINE int
 peali_link_fits_slots(const struct peal_link_producer *p, uint64_t n)
 {
@@ -56,14 +58,14 @@ peali_link_fits_slots(const struct peal_link_producer *p, uint64_t n)
 	       PEAL_LIKELY(!p->slab_bytes);
 }
 
-/* peal_link_fits where the credit or the slab has to be looked at. */
+/* peal_link_fits if it depends on the credit or the slab. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_link_fits_slow(struct peal_link_producer *p, uint64_t n)
 {
 	uint64_t each, need;
 
 	if (p->state)
-		return 1; /* closed: what is emitted is counted as dropped */
+		return 1; /* closed: emitted messages are counted as dropped */
 	if (peal_link_free_slots(p, n) < n)
 		return 0;
 	if (p->message_bytes <= p->payload_max)
@@ -71,18 +73,15 @@ peali_link_fits_slow(struct peal_link_producer *p, uint64_t n)
 	each = PEAL_SLAB_ROUND(p->message_bytes);
 	need = n * each;
 	if (p->slab_tail % p->slab_bytes + need > p->slab_bytes)
-		need += each;
+		need += each; /* one wrap at most, its gap is below `each` */
 	if (p->slab_tail + need - p->slab_credit <= p->slab_bytes)
 		return 1;
 	peali_link_read_credit(p);
 	return p->slab_tail + need - p->slab_credit <= p->slab_bytes;
 }
 
-/**
- * Whether n messages of the link's largest size fit, in any mix of smaller
- * ones too. At most one wrap lies among them, and its gap is shorter than a
- * message.
- */
+/** Returns 1 if n messages of any lengths up to message_bytes fit now. Also
+ * returns 1 if the link is closed. Else 0: call again later. */
 static PEAL_DEV PEAL_INLINE int peal_link_fits(struct peal_link_producer *p,
 					       uint64_t n)
 {
@@ -94,12 +93,12 @@ static PEAL_DEV PEAL_INLINE int
 peali_link_note_full(struct peal_link_producer *p)
 {
 	if (PEAL_UNLIKELY(p->state))
-		return p->state; /* the credit was nonsense */
+		return p->state; /* the credit was invalid */
 	peal_store_relaxed_sys(&p->counts->full, ++p->full);
 	return PEAL_EAGAIN;
 }
 
-/* The content's first byte: in the slot, or in the stage. */
+/* Returns the address of the content: in the slot, or in the stage. */
 static PEAL_DEV PEAL_INLINE uint8_t *
 peali_producer_content(const struct peal_link_producer *p)
 {
@@ -108,14 +107,14 @@ peali_producer_content(const struct peal_link_producer *p)
 		       p->stage;
 }
 
-/* Where the payload of a message goes that its slot holds. */
+/* Returns the address of a payload that fits into the slot. */
 static PEAL_DEV PEAL_INLINE void *
 peali_link_payload(const struct peal_link_producer *p)
 {
 	return peali_producer_content(p) + sizeof(struct peal_header);
 }
 
-/* Whether a payload of so many bytes can simply go to the next slot. */
+/* Returns 1 if the next slot is known to be free and the payload fits. */
 static PEAL_DEV PEAL_INLINE int
 peali_link_takes(const struct peal_link_producer *p, uint64_t bytes)
 {
@@ -123,7 +122,7 @@ peali_link_takes(const struct peal_link_producer *p, uint64_t bytes)
 	       PEAL_LIKELY(p->limit != p->tail);
 }
 
-/* A reserve that is not simply the next slot. */
+/* Reserves if peali_link_takes has returned 0. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_link_reserve_slow(struct peal_link_producer *p, uint64_t bytes)
 {
@@ -147,7 +146,7 @@ peali_link_reserve_slow(struct peal_link_producer *p, uint64_t bytes)
 	return 0;
 }
 
-/* Where a message goes for which that has made space. */
+/* Returns the memory that peali_link_reserve_slow has reserved. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void *
 peali_link_reserved(const struct peal_link_producer *p, uint64_t bytes)
 {
@@ -157,13 +156,19 @@ peali_link_reserved(const struct peal_link_producer *p, uint64_t bytes)
 }
 
 /**
- * Opens space for one message of exactly `bytes` and gives the place to write.
+ * Reserves memory for one message, in the consumer's slab, slot or the stage.
  *
- * The place is in the consumer's slab, in the slot, or in the stage. A second
- * reserve without a commit replaces the first: nothing was sent.
+ * A second reserve without a commit replaces the first: nothing was sent.
  *
- * @return 0; PEAL_EAGAIN full, nothing changed; PEAL_EMSGSIZE past the link's
- *         message_bytes; the state of a closed link.
+ * @param p     the sending end.
+ * @param bytes exact length of the message.
+ * @param out   receives the address, valid until peal_link_commit.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN   no slot or slab space is free; call again later.
+ * @retval PEAL_EMSGSIZE `bytes` exceeds the link's message_bytes.
+ * @retval PEAL_EPIPE    the producer has written the END mark.
+ * @retval PEAL_EPROTO   the peer's credit is invalid. The link is closed.
+ * @retval PEAL_ESTOPPED the host has closed the worker's port.
  */
 static PEAL_DEV PEAL_INLINE int peal_link_reserve(struct peal_link_producer *p,
 						  uint64_t bytes, void **out)
@@ -180,7 +185,7 @@ static PEAL_DEV PEAL_INLINE int peal_link_reserve(struct peal_link_producer *p,
 	return result;
 }
 
-/* Writes a content that is in the stage to the slot's atoms. */
+/* Writes the content in the stage to the slot's atoms. */
 static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE void
 peali_link_pack(const struct peal_link_producer *p, uint32_t kind,
 		uint32_t length, uint32_t lane, uint32_t lanes)
@@ -192,7 +197,7 @@ peali_link_pack(const struct peal_link_producer *p, uint32_t kind,
 		       length, lane, lanes);
 }
 
-/* Makes a content that is in the stage or the slot visible. */
+/* Makes the content in the stage or in the slot visible. */
 static PEAL_DEV PEAL_INLINE void
 peali_link_publish(const struct peal_link_producer *p, uint32_t kind,
 		   uint32_t length, uint32_t lane, uint32_t lanes)
@@ -203,7 +208,7 @@ peali_link_publish(const struct peal_link_producer *p, uint32_t kind,
 		peal_slot_publish(p->slot, p->lap, kind, length);
 }
 
-/* Goes on to the next slot. */
+/* Advances to the next slot. */
 static PEAL_DEV PEAL_INLINE void
 peali_producer_step(struct peal_link_producer *p)
 {
@@ -212,10 +217,8 @@ peali_producer_step(struct peal_link_producer *p)
 		peali_producer_place(p);
 }
 
-/*
- * Counts n messages as accepted. Before they are published: whoever then sees
- * one as delivered also sees it as accepted.
- */
+/* Counts n messages as accepted, before they are published. So a thread that
+ * sees a message as delivered also sees it as accepted. */
 static PEAL_DEV PEAL_INLINE void peali_link_count(struct peal_link_producer *p,
 						  uint64_t n, uint64_t bytes)
 {
@@ -241,11 +244,9 @@ peali_link_describe(const struct peal_link_producer *p, uint64_t bytes)
 		peal_fence_release_sys(); /* the slab bytes, once */
 }
 
-/*
- * First part of a commit, leader: header and descriptor; returns the kind.
- * The second (peali_link_publish, all lanes) makes it visible, the third
- * (peali_link_advance, leader) goes on.
- */
+/* First part of a commit, by the leader: writes header and descriptor, returns
+ * the kind. Second part, by all lanes: peali_link_publish makes the message
+ * visible. Third part, by the leader: peali_link_advance. */
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_link_prepare(struct peal_link_producer *p, struct peal_header header,
 		   uint64_t bytes, uint32_t *length_out)
@@ -262,7 +263,7 @@ peali_link_prepare(struct peal_link_producer *p, struct peal_header header,
 	return peali_kind(PEAL_KIND_DATA, header);
 }
 
-/* Third part of a commit, leader: goes on to the next slot. */
+/* Third part of a commit, by the leader: advances to the next slot. */
 static PEAL_DEV PEAL_INLINE void
 peali_link_advance(struct peal_link_producer *p, uint32_t kind, uint64_t bytes)
 {
@@ -275,8 +276,11 @@ peali_link_advance(struct peal_link_producer *p, uint32_t kind, uint64_t bytes)
 }
 
 /**
- * Sends what was written to the reserved place; `bytes` at most what was
- * reserved, and on the same side of the slot's payload_max. One lane.
+ * Sends the message in the reserved memory.
+ * @param p      the sending end.
+ * @param header number of the receiving actor, type and flags.
+ * @param bytes  at most the reserved length. Both lengths are above
+ *               p->payload_max, or neither is.
  */
 static PEAL_DEV PEAL_INLINE void peal_link_commit(struct peal_link_producer *p,
 						  struct peal_header header,
@@ -290,9 +294,12 @@ static PEAL_DEV PEAL_INLINE void peal_link_commit(struct peal_link_producer *p,
 }
 
 /**
- * Sends one message of `bytes` at data.
- *
- * @return as peal_link_reserve. On PEAL_EAGAIN nothing was written.
+ * Sends one message. After an error nothing was written.
+ * @param p      the sending end.
+ * @param header as for peal_link_commit.
+ * @param data   `bytes` bytes; copied.
+ * @param bytes  length of the payload.
+ * @return as peal_link_reserve.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_link_push(struct peal_link_producer *p, struct peal_header header,
@@ -309,11 +316,14 @@ peal_link_push(struct peal_link_producer *p, struct peal_header header,
 }
 
 /**
- * Sends n messages of `bytes` each, laid out one after another at data, all or
- * none of them.
- *
- * @return 0; PEAL_EAGAIN not all fit, nothing was written; PEAL_EMSGSIZE,
- *         also for n past the capacity; the state of a closed link.
+ * Sends n messages of equal length, all of them or none.
+ * @param p      the sending end.
+ * @param header of all messages, without PEAL_FLAG_DEADLINE.
+ * @param data   n * `bytes` bytes, one payload after another; copied.
+ * @param bytes  length of each payload, at most p->fits_slot.
+ * @param n      number of messages, at most the capacity of the link.
+ * @return as peal_link_reserve, and:
+ * @retval PEAL_EMSGSIZE `bytes` is too large, or n exceeds the capacity.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_link_push_bulk(struct peal_link_producer *p, struct peal_header header,
@@ -345,9 +355,8 @@ peal_link_push_bulk(struct peal_link_producer *p, struct peal_header header,
 	return 0;
 }
 
-/**
- * Counts a message as accepted and dead at once: the link is closed for it.
- */
+/** Counts a message of `bytes` bytes as accepted and as dead, since the link is
+ * closed. */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_link_drop_closed(struct peal_link_producer *p, uint64_t bytes)
 {
@@ -356,10 +365,11 @@ peal_link_drop_closed(struct peal_link_producer *p, uint64_t bytes)
 }
 
 /**
- * Writes an END or SEAL mark; it takes a slot and is not counted as a message.
- * After END the link is closed for the producer (PEAL_EPIPE).
+ * Writes a mark. It needs a free slot and does not count as a message.
  *
- * @return 0; PEAL_EAGAIN full; the state of a closed link.
+ * @param p    the sending end.
+ * @param kind PEAL_KIND_SEAL; or PEAL_KIND_END, which closes the sending end.
+ * @return as peal_link_reserve, but never PEAL_EMSGSIZE.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_link_push_mark(struct peal_link_producer *p, uint32_t kind)
@@ -376,7 +386,7 @@ peal_link_push_mark(struct peal_link_producer *p, uint32_t kind)
 	if (kind == PEAL_KIND_END) {
 		peali_producer_close(p, PEAL_EPIPE);
 		peal_store_relaxed_sys(&p->counts->ended, 1);
-	} else { /* release: who sees it may free the ring that was left */
+	} else { /* release: a thread that sees it may free the former ring */
 		peal_store_release_sys(
 			&p->counts->seals,
 			peal_load_relaxed_sys(&p->counts->seals) + 1);

@@ -7,33 +7,45 @@
 #include <peal/errors.h>
 
 /*
- * The mailbox: a queue from many producers of a device to one worker.
+ * The mailbox: a queue from many producers of a device to one worker. A handler
+ * opens one by device_queue.h. Handlers send to actors by tell.h.
  *
- * Admission comes before the ticket, so that a producer that has a ticket never
- * waits: it leases slots in blocks by one add to `leased`. The slots up to E of
- * all that were ever leased are granted once E <= head + returned + capacity:
- * one by one, in the order in which they were asked for, and only granted slots
- * may be given back. So granted and queued slots together never exceed the
- * capacity, without a compare-and-swap loop. Then the ticket is one add, and
- * each slot is published by itself: a producer that stops between ticket and
- * tag delays those behind it in this mailbox, and nobody else.
+ * - A producer keeps a struct peal_mailbox_lease, zeroed at first. It calls
+ *   peal_mailbox_put, and peal_mailbox_lease_release before it is idle.
+ * - The consumer calls peal_mailbox_peek, then peal_mailbox_release. It calls
+ *   peal_mailbox_flush when it is idle.
+ *
+ * Admission precedes the ticket, so a producer with a ticket never waits:
+ *
+ * 1. The producer leases a block of slots by one add to `leased`.
+ * 2. Slots are granted one by one, in the order of the requests. The first E
+ *    leased slots are granted once E <= head + returned + capacity.
+ * 3. The producer takes tickets for granted slots by one add to `ticket`.
+ *
+ * A producer may return only granted slots. So granted and queued slots
+ * together never exceed the capacity. No compare-and-swap loop is needed.
+ *
+ * Producers publish single slots. A producer that stops between ticket and tag
+ * delays the later messages of this mailbox, and no others.
  *
  *	producer				consumer
  *	ticket, content, tag (R1) ---------->	A1 tag: content may be read
  *	A3 head, returned: slot is free <----	R3 head: content was read
  *
- * With atoms there is no edge 1, tag and content are one store. On GPUs the
- * ticket has no order either: that a slot is free may be known to another
- * producer only, but that one took an earlier ticket after it knew, and where a
- * producer writes comes out of its ticket. So no message costs a fence. That
- * rests on the device: by C11 alone the later store could come to lie before
- * the earlier one; a memory that puts no store before what its thread has heard
- * of cannot do that (tests/c11_model, "ticket of GPUs").
+ * With atoms the pair R1, A1 is not needed: tag and content are one store. On
+ * GPUs the ticket has no order either. A producer may write to a slot that only
+ * another producer has seen free. That other producer then took an earlier
+ * ticket. The address of the write follows from the ticket. So no message needs
+ * a fence.
  *
- * The mailboxes of a kernel have one admission for all of them: admission.h.
+ * This depends on the device. By C11 alone, the later store could precede the
+ * earlier one. It cannot if no store precedes a store that its thread has heard
+ * of (tests/c11_model, "ticket of GPUs").
  *
- * Order: first in, first out per producer. Progress: putting with a granted
- * lease is wait-free, leasing is wait-free, taking is wait-free. One lane.
+ * All mailboxes of a kernel share one admission: impl/queue/admission.h.
+ *
+ * Order: first in, first out per producer. Progress: every call is wait-free.
+ * One lane calls each function.
  */
 
 static PEAL_DEV PEAL_INLINE uint8_t *peali_mailbox_slot(struct peal_mailbox *m,
@@ -50,8 +62,8 @@ peali_mailbox_lap(const struct peal_mailbox *m, uint64_t number)
 	return (uint32_t)(number >> m->capacity_log2) + 1;
 }
 
-/* Grants what there is room for of a lease that was asked for, if `free` slots
- * of all that were ever leased may be in use. */
+/* Grants the requested slots with numbers up to `free`. So many of all
+ * slots ever leased may be in use. */
 static PEAL_DEV PEAL_INLINE void
 peali_lease_grant(struct peal_mailbox_lease *lease, uint64_t free)
 {
@@ -74,7 +86,7 @@ peali_mailbox_grant(struct peal_mailbox *m, struct peal_mailbox_lease *lease)
 					 (1ULL << m->capacity_log2));
 }
 
-/* An admission that is not simply granted already. */
+/* An admission for which the granted slots do not suffice. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_mailbox_admit_slow(struct peal_mailbox *m,
 			 struct peal_mailbox_lease *lease, uint64_t n)
@@ -90,12 +102,14 @@ peali_mailbox_admit_slow(struct peal_mailbox *m,
 }
 
 /**
- * Whether a producer may put n messages; asks for a lease if it may not.
+ * Checks whether a producer may put n messages. Leases slots if needed.
  *
- * @param m     the mailbox
- * @param lease the producer's own for this mailbox
- * @param n     at most the mailbox's lease
- * @return 1 it may; 0 not yet, ask again. Wait-free.
+ * Wait-free, one lane.
+ *
+ * @param m     the mailbox.
+ * @param lease the producer's private lease of this mailbox.
+ * @param n     number of messages, at most the mailbox's lease.
+ * @return 1: it may. 0: not now; call again later.
  */
 static PEAL_DEV PEAL_INLINE int
 peal_mailbox_admit(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
@@ -106,8 +120,13 @@ peal_mailbox_admit(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
 }
 
 /**
- * Gives back what a producer has leased and not used; it calls this when it
- * goes idle, so that others find room.
+ * Returns granted slots that a producer has not used.
+ *
+ * The producer calls it before it is idle, so that others can lease the slots.
+ * Requested slots that are not granted yet stay requested. Wait-free, one lane.
+ *
+ * @param m     the mailbox.
+ * @param lease the producer's private lease of this mailbox.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_mailbox_lease_release(struct peal_mailbox *m,
@@ -121,7 +140,7 @@ peal_mailbox_lease_release(struct peal_mailbox *m,
 	}
 }
 
-/* The next n slots' numbers, from the one that is returned. */
+/* Takes the numbers of the next n slots. Returns the first number. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peali_mailbox_ticket(struct peal_mailbox *m, uint64_t n)
 {
@@ -132,14 +151,15 @@ peali_mailbox_ticket(struct peal_mailbox *m, uint64_t n)
 		peal_store_relaxed_dev(&m->ticket, number + n);
 		return number;
 	}
-	/* acq_rel: who takes a later ticket knows what was free for this one */
+	/* acq_rel: the producer of a later ticket knows the slots that were
+	 * free for this ticket */
 	return peal_add_acqrel_dev(&m->ticket, n);
 #else
 	return peal_add_relaxed_dev(&m->ticket, n);
 #endif
 }
 
-/* Writes a message to the slot of its number. */
+/* Writes a message to the slot of a number and publishes it. */
 static PEAL_DEV PEAL_INLINE void
 peali_mailbox_write(struct peal_mailbox *m, uint64_t number,
 		    struct peal_header header, const void *data, uint64_t bytes)
@@ -163,12 +183,16 @@ peali_mailbox_write(struct peal_mailbox *m, uint64_t number,
 /**
  * Puts one message.
  *
- * @param m      the mailbox
- * @param lease  the producer's own
- * @param header with the receiving actor
- * @param data   `bytes` bytes
- * @param bytes  at most the mailbox's message_bytes
- * @return 0; PEAL_EAGAIN not admitted; PEAL_EMSGSIZE. Wait-free.
+ * Leases slots if needed. Wait-free, one lane.
+ *
+ * @param m      the mailbox.
+ * @param lease  the producer's private lease of this mailbox.
+ * @param header the number of the receiving actor, type and flags.
+ * @param data   `bytes` bytes; copied.
+ * @param bytes  length of the payload, at most the mailbox's message_bytes.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN   no leased slot is granted yet; call again later.
+ * @retval PEAL_EMSGSIZE `bytes` is too large.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_mailbox_put(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
@@ -184,19 +208,22 @@ peal_mailbox_put(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
 }
 
 /**
- * Puts n messages of `bytes` each, laid out one after another at data, all or
- * none of them, with one add for all tickets: they lie together. Written from
- * the last to the first, at which the consumer looks, so that it takes no line
- * away that is still to be written.
+ * Puts n messages of equal length, all of them or none.
  *
- * @param m      the mailbox
- * @param lease  the producer's own
- * @param header with the receiving actor, of all of them
- * @param data   n * `bytes` bytes
- * @param bytes  at most the mailbox's message_bytes
- * @param n      at most the mailbox's lease
- * @return 0; PEAL_EAGAIN not admitted; PEAL_EMSGSIZE, also for n past the
- *         lease. Wait-free.
+ * The messages are adjacent in the mailbox, as one add takes all tickets. They
+ * are written from the last to the first. The consumer polls the first slot, so
+ * it takes no cache line that the producer has yet to write. Wait-free, one
+ * lane.
+ *
+ * @param m      the mailbox.
+ * @param lease  the producer's private lease of this mailbox.
+ * @param header the header of all messages, as for peal_mailbox_put.
+ * @param data   n * `bytes` bytes, one payload after another; copied.
+ * @param bytes  length of each payload, at most the mailbox's message_bytes.
+ * @param n      number of messages, at most the mailbox's lease.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN   fewer than n slots are granted yet; call again later.
+ * @retval PEAL_EMSGSIZE `bytes` or n is too large.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_mailbox_put_bulk(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
@@ -217,7 +244,15 @@ peal_mailbox_put_bulk(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
 	return 0;
 }
 
-/** Whether there is something to peek at; only the consumer. Wait-free. */
+/**
+ * Checks whether the next slot has a message: one load. Only the consumer.
+ *
+ * With atoms it looks at the first atom only: peal_mailbox_peek may still find
+ * nothing. Wait-free, one lane.
+ *
+ * @param m the mailbox.
+ * @return 1: yes. 0: no.
+ */
 static PEAL_DEV PEAL_INLINE int peal_mailbox_ready(struct peal_mailbox *m)
 {
 	return peal_slot_ready(peali_policy(m->policy),
@@ -225,7 +260,8 @@ static PEAL_DEV PEAL_INLINE int peal_mailbox_ready(struct peal_mailbox *m)
 			       peali_mailbox_lap(m, m->taken));
 }
 
-/* A content that no producer makes: nothing, of no kind, for no actor. */
+/* Replaces a content that no producer writes by an empty message of
+ * PEAL_KIND_EMPTY, for no actor. */
 static PEAL_DEV PEAL_INLINE void peali_mailbox_slow(struct peal_slot_view *view)
 {
 	const struct peal_header nobody = { ~0u, 0, 0 };
@@ -236,13 +272,17 @@ static PEAL_DEV PEAL_INLINE void peali_mailbox_slow(struct peal_slot_view *view)
 }
 
 /**
- * Looks at the next message without taking it; only the consumer. Its length is
- * that of a header and of at most message_bytes, whatever was written: what is
- * no message is PEAL_KIND_EMPTY, for actor ~0, without a payload.
+ * Looks at the next message without taking it. Only the consumer.
  *
- * @param m    the mailbox
- * @param view its kind, length and content (header first), valid until release
- * @return 1 there is one; 0 there is none. Wait-free.
+ * The length is always that of a header and at most message_bytes. A content
+ * with another length becomes PEAL_KIND_EMPTY, for actor ~0, without a payload.
+ * A slot given up by peal_mailbox_abandon has PEAL_KIND_DEAD. Wait-free, one
+ * lane.
+ *
+ * @param m    the mailbox.
+ * @param view receives kind, length in bytes, and content. The content begins
+ *             with the header. It is valid until peal_mailbox_release.
+ * @return 1: there is a message. 0: none.
  */
 static PEAL_DEV PEAL_INLINE int peal_mailbox_peek(struct peal_mailbox *m,
 						  struct peal_slot_view *view)
@@ -264,9 +304,14 @@ static PEAL_DEV PEAL_INLINE int peal_mailbox_peek(struct peal_mailbox *m,
 }
 
 /**
- * Tells the producers what was taken off: they may write to those slots again.
- * Every capacity/4 messages, and by the consumer whenever it goes idle; also
- * what it has put elsewhere while it handled them is then known. Wait-free.
+ * Publishes the number of taken messages. Only the consumer.
+ *
+ * Producers may then write to the slots again. They also see the messages that
+ * the consumer has put elsewhere before. peal_mailbox_release calls it every
+ * capacity/4 messages. The consumer calls it before it is idle. Wait-free, one
+ * lane.
+ *
+ * @param m the mailbox.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peal_mailbox_flush(struct peal_mailbox *m)
@@ -276,7 +321,7 @@ peal_mailbox_flush(struct peal_mailbox *m)
 		peal_store_release_dev(&m->head, m->taken);
 }
 
-/* Takes the peeked message off; 1 if it is time to tell the producers. */
+/* Takes the peeked message off. Returns 1 if a flush is due. */
 static PEAL_DEV PEAL_INLINE int peali_mailbox_drop(struct peal_mailbox *m)
 {
 	uint64_t kept = ++m->taken - m->head;
@@ -284,14 +329,19 @@ static PEAL_DEV PEAL_INLINE int peali_mailbox_drop(struct peal_mailbox *m)
 	return PEAL_UNLIKELY(4 * kept >= 1ULL << m->capacity_log2) != 0;
 }
 
-/** Takes the peeked message off; only the consumer. Wait-free. */
+/**
+ * Takes the peeked message off. Only the consumer, after peal_mailbox_peek has
+ * returned 1. Wait-free, one lane.
+ *
+ * @param m the mailbox.
+ */
 static PEAL_DEV PEAL_INLINE void peal_mailbox_release(struct peal_mailbox *m)
 {
 	if (peali_mailbox_drop(m))
 		peal_mailbox_flush(m);
 }
 
-/* Publishes the slot of a ticket whose owner is dead: for no actor at all. */
+/* Publishes the slot of a dead producer's ticket, for no actor. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_mailbox_drop_dead(struct peal_mailbox *m, uint64_t number)
 {
@@ -313,16 +363,21 @@ peali_mailbox_drop_dead(struct peal_mailbox *m, uint64_t number)
 }
 
 /**
- * Gives the next slot up, if its ticket is below `until`: the consumer then
- * finds PEAL_KIND_DEAD there, for actor ~0, and comes to what lies behind it.
- * Only the consumer, and only when it is known of every producer that it is
- * dead or has published its tickets below `until`, and a peek that came after
- * that was known has found nothing.
+ * Gives up the next slot, if its ticket is below `until`. Only the consumer.
  *
- * @param m     the mailbox
- * @param until a number that `ticket` has reached
- * @return 1 there is something to peek at now; 0 the slot is not below `until`.
- *         Wait-free.
+ * The consumer then finds PEAL_KIND_DEAD there, for actor ~0. It can release
+ * the slot and go on to later messages. Call it only if both are true:
+ *
+ * - Each producer is known to be dead, or to have published all its tickets
+ *   below `until`.
+ * - A peek after this was known has found nothing.
+ *
+ * Wait-free, one lane.
+ *
+ * @param m     the mailbox.
+ * @param until a number that `ticket` has reached.
+ * @return 1: peal_mailbox_peek finds the slot. 0: its ticket is not below
+ *         `until`.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peal_mailbox_abandon(struct peal_mailbox *m, uint64_t until)

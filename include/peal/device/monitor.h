@@ -55,7 +55,7 @@ peali_down_fill(const struct peal_worker *w, uint32_t place,
 	uint64_t state = peal_load_relaxed_dev(&r->state);
 
 	out->actor = w->params->address |
-		     (uint32_t)peal_load_relaxed_dev(&r->who);
+		     (uint32_t)peal_load_relaxed_dev(&r->parties);
 	out->monitor = PEAL_MONITOR_HANDLE(PEAL_MONITOR_NUMBER(state), place);
 	out->tag = r->tag;
 	out->reason = r->reason;
@@ -97,7 +97,7 @@ peali_monitor_due(struct peal_worker *w, uint32_t place, uint64_t state,
 	r->reason = reason;
 	r->error = error;
 	r->next = 0;
-	if (peal_load_relaxed_dev(&r->who) >> 32 == PEAL_MONITOR_HOST) {
+	if (peal_load_relaxed_dev(&r->parties) >> 32 == PEAL_MONITOR_HOST) {
 		peali_down_post(w, place);
 		return;
 	}
@@ -133,7 +133,7 @@ peali_monitor_next(const struct peal_worker *w, uint32_t *place,
 PEALI_SLOW(void, peali_monitors_ended, struct peal_worker *w, uint32_t first,
 	   uint32_t n, uint32_t reason, int error)
 {
-	uint64_t state, who;
+	uint64_t state, parties;
 	uint32_t place;
 
 	if (!peali_monitors(w))
@@ -143,10 +143,11 @@ PEALI_SLOW(void, peali_monitors_ended, struct peal_worker *w, uint32_t first,
 	for (place = 0; peali_monitor_next(w, &place, &state); place++) {
 		struct peal_monitor_record *r = peali_monitor(w, place);
 
-		who = peal_load_relaxed_dev(&r->who);
-		if (peali_is_among(w, (uint32_t)who, first, n))
+		parties = peal_load_relaxed_dev(&r->parties);
+		if (peali_is_among(w, (uint32_t)parties, first, n))
 			peali_monitor_due(w, place, state, reason, error);
-		else if (peali_is_among(w, (uint32_t)(who >> 32), first, n) &&
+		else if (peali_is_among(w, (uint32_t)(parties >> 32), first,
+					n) &&
 			 peal_cas_relaxed_dev(&r->state, state,
 					      state | PEAL_MONITOR_DUE))
 			peali_monitor_free(w, place);
@@ -225,7 +226,8 @@ PEALI_SLOW(int, peali_monitor_set, struct peal_worker *w,
 	if (place == w->params->max_monitors)
 		return PEAL_ENOSPC;
 	r = peali_monitor(w, place);
-	peal_store_relaxed_dev(&r->who, (uint64_t)c->owner << 32 | c->actor);
+	peal_store_relaxed_dev(&r->parties,
+			       (uint64_t)c->owner << 32 | c->actor);
 	r->tag = c->tag;
 	r->type = c->type;
 	r->slot = c->slot;

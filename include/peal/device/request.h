@@ -8,8 +8,8 @@
 
 /*
  * Replies to the requests of peal/request.h. A request is a message with a
- * number, which its reply carries back; a handler that does not look at the
- * number handles a request as any other message.
+ * number. Its reply carries the same number. A handler that ignores the number
+ * handles a request as any other message.
  *
  *	static PEAL_DEV int twice(struct peal_worker *w)
  *	{
@@ -21,20 +21,25 @@
  *		return peal_reply(w, 0, peal_type(w), &n, sizeof(n));
  *	}
  *
- * A reply leaves by a port and counts as one of its messages. A handler that
- * fails sends none: its request times out.
+ * A reply leaves by a port and counts as a message of that port. If a handler
+ * fails, no reply is sent and the request times out.
  *
- * Requests of other actors of the kernel (device/ask.h) are replied to by the
- * same calls: then whatever port is named is not used, and need not be there,
- * and the reply counts as no message. A handler that fails on one refuses it
- * thereby.
+ * The calls also reply to asks: requests of other actors of the kernel (ask.h).
+ * The port of such a reply is not used and need not exist. The reply counts as
+ * no message. A handler that fails on an ask refuses it.
+ *
+ * All calls but peal_request_current are collective: every lane of the worker
+ * calls them. All lanes pass equal arguments, in `data` also equal bytes. Each
+ * lane may pass its own copy of the data, with the same alignment.
  */
 
 /**
- * The number of the request in hand.
+ * Returns the number of the request being handled. Any lane.
  *
- * @param w the worker
- * @return never 0 for a request; 0: the message in hand is none
+ * An actor can keep the number and reply later by peal_reply_to.
+ *
+ * @param w the worker.
+ * @return the number, never 0. 0: the message is no request.
  */
 static PEAL_DEV PEAL_INLINE uint64_t
 peal_request_current(const struct peal_worker *w)
@@ -42,7 +47,7 @@ peal_request_current(const struct peal_worker *w)
 	return peali_message_request(&w->message);
 }
 
-/* Counts a reply to an ask that was over. */
+/* Counts a reply to an ask that was over, and drops it as a dead letter. */
 static PEAL_DEV PEAL_UNUSED inline void peali_ask_late(struct peal_worker *w,
 						       uint16_t type,
 						       const void *data,
@@ -60,7 +65,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_ask_late(struct peal_worker *w,
 	w->message = in_hand;
 }
 
-/* Collective: a reply to an ask. */
+/* Replies to an ask. Collective. */
 PEALI_SLOW(int, peali_reply_ask, struct peal_worker *w, uint64_t request,
 	   uint16_t type, uint16_t flags, const void *data, uint64_t bytes)
 {
@@ -78,7 +83,7 @@ PEALI_SLOW(int, peali_reply_ask, struct peal_worker *w, uint64_t request,
 	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }
 
-/* A numbered message: the number, then `bytes` bytes at data. */
+/* Sends a numbered message: the number, then `bytes` bytes at data. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
 	    uint16_t type, uint16_t flags, const void *data, uint64_t bytes)
@@ -106,22 +111,30 @@ peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
 }
 
 /**
- * Collective: sends a message with the number of a request. To the endpoint of
- * the requester it is the reply, also long after the request was handled; to
- * another actor it is the request itself, which that actor replies to.
+ * Sends a message with the number of a request.
  *
- * @param w       the worker
- * @param port    of the running actor, a link's
- * @param request what peal_request_current said, the same in all lanes
- * @param type    the program's own number
- * @param data    `bytes` bytes that every lane can read
- * @param bytes   how many; the port's link takes PEAL_REQUEST_BYTES more, as
- *                those of a requester do
- * @return as peal_emit; PEAL_EINVAL request is 0, or the port is a topic's. To
- *         an ask: 0, also if it is over: the reply then counts as late;
- *         PEAL_EMSGSIZE longer than the kernel's mailbox.message_bytes less
- *         PEAL_REQUEST_BYTES, and the ask is still open; PEAL_EINVAL none of
- *         the kernel has that number.
+ * If the port leads to the endpoint of the requester, the message is the reply.
+ * The request may have been handled long before. If the port leads to another
+ * actor, the message is the request itself. That actor then replies to it.
+ *
+ * A reply to an ask that is over is dropped, and the call returns 0. The reply
+ * counts as late and becomes a dead letter with reason "late". Collective,
+ * wait-free.
+ *
+ * @param w       the worker.
+ * @param port    port of the running actor, with a link. Not used for an ask.
+ * @param request the number from peal_request_current, equal in all lanes.
+ * @param type    the program's own number. An answer to an ask has the type
+ *                that the asking actor has given.
+ * @param data    `bytes` bytes, equal in all lanes; copied.
+ * @param bytes   length of the payload. The port's link must take
+ *                PEAL_REQUEST_BYTES more. Links of a requester do.
+ * @return as peal_emit, and:
+ * @retval PEAL_EINVAL   `request` is 0, or the port publishes to a topic. Or no
+ *                       ask of the kernel can have the number.
+ * @retval PEAL_EMSGSIZE of an ask: the reply is longer than the kernel's
+ *                       mailbox.message_bytes less PEAL_REQUEST_BYTES. The ask
+ *                       is still open.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_reply_to(struct peal_worker *w, uint32_t port, uint64_t request,
@@ -131,14 +144,15 @@ peal_reply_to(struct peal_worker *w, uint32_t port, uint64_t request,
 }
 
 /**
- * Collective: peal_reply_to for the request in hand.
+ * Replies to the request being handled. Collective, wait-free.
  *
- * @param w     the worker
- * @param port  of the running actor, a link's
- * @param type  the program's own number
- * @param data  `bytes` bytes that every lane can read
- * @param bytes how many
- * @return as peal_reply_to; PEAL_EINVAL the message in hand is no request.
+ * @param w     the worker.
+ * @param port  port of the running actor, with a link. Not used for an ask.
+ * @param type  as for peal_reply_to.
+ * @param data  `bytes` bytes, equal in all lanes; copied.
+ * @param bytes as for peal_reply_to.
+ * @return as peal_reply_to, and:
+ * @retval PEAL_EINVAL the message is no request.
  */
 static PEAL_DEV PEAL_UNUSED inline int peal_reply(struct peal_worker *w,
 						  uint32_t port, uint16_t type,
@@ -150,14 +164,17 @@ static PEAL_DEV PEAL_UNUSED inline int peal_reply(struct peal_worker *w,
 }
 
 /**
- * Collective: answers the request in hand with an error, which peal_request
- * then returns, and peal_answer_error says.
+ * Replies to the request being handled with an error.
  *
- * @param w     the worker
- * @param port  of the running actor, a link's
- * @param error PEAL_E...; anything else arrives as PEAL_EHANDLER, and so do
- *              PEAL_EAGAIN, _ETIMEDOUT, _EMSGSIZE and _EBUSY, by which who
- *              waits knows that its request is not over
+ * peal_request of the host returns the error. An asking actor gets it by
+ * peal_answer_error. Collective, wait-free.
+ *
+ * @param w     the worker.
+ * @param port  port of the running actor, with a link. Not used for an ask.
+ * @param error an error code PEAL_E..., equal in all lanes. Other values arrive
+ *              as PEAL_EHANDLER. So do PEAL_EAGAIN, PEAL_ETIMEDOUT,
+ *              PEAL_EMSGSIZE and PEAL_EBUSY. Those codes would tell the
+ *              requester that the request is still in flight.
  * @return as peal_reply.
  */
 static PEAL_DEV PEAL_UNUSED inline int
@@ -220,16 +237,17 @@ peali_forward_options(struct peal_worker *w, uint32_t to,
  * Sends the message being handled to another receiver, unchanged.
  *
  * The message keeps its deadline. A request keeps its number, so the receiver
- * replies to it. The receiver is an actor or a pool of the same kernel, and the
- * message counts as that of a peal_tell. With the option by_port the receiver
- * is that of a port, and the message counts as that of a peal_emit. Collective,
+ * replies to it. The receiver is an actor or a pool of the same kernel. The
+ * message then counts as one of peal_tell. With the option by_port the receiver
+ * is that of a port. The message then counts as one of peal_emit. Collective,
  * wait-free.
  *
  * @param w       the worker.
  * @param to      number of the actor or pool, the low half of its address. With
- *                by_port: port of the running actor. Its link takes messages as
- *                long as the link that brought the message.
- * @param options priority, as for peal_tell; or by_port. 0: none.
+ *                by_port: port of the running actor. Its link must take
+ *                messages as long as the link that brought the message.
+ * @param options priority, as for peal_tell; or by_port. Equal fields in all
+ *                lanes. 0: none.
  * @return as peal_tell, with by_port as peal_emit, and:
  * @retval PEAL_EMSGSIZE the message is too long for the mailbox or pool. There
  *                       a request has PEAL_REQUEST_BYTES more than peal_length.

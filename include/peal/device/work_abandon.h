@@ -5,19 +5,28 @@
 #include <peal/device/work.h>
 
 /*
- * Producers of a work queue that end between ticket and tag: how to see it, and
- * how to put an end to it, so that the queue does not stand a lap later.
+ * Recovery of a work queue from producers that end between ticket and tag. The
+ * slot of such a ticket stops the whole queue one lap later.
+ *
+ * First make sure that the producer has ended. Then call peal_work_open_ticket
+ * and peal_work_abandon_ticket until no open ticket is left. The next call
+ * starts behind the number found before. At last call peal_work_lease_release
+ * with the state of the ended producer.
  */
 
 /**
- * Looks for a ticket that was taken and not put. A producer that is in the
- * middle of it has one too, so who looks for those that will never be put asks
- * again later, or once it knows that a producer is gone.
+ * Finds an open ticket: a producer has taken it, but its message is incomplete.
  *
- * @param q          the queue
- * @param from       look from this ticket on; 0 at first
- * @param number_out the first that is open
- * @return 1 there is one; 0 there is none. Looks at one lap at most. Any lane.
+ * A producer within a put also has an open ticket. So an open ticket is lost
+ * only if its producer is known to have ended. Otherwise look again later.
+ *
+ * Wait-free: looks at one lap at most. Any lane.
+ *
+ * @param q          the queue.
+ * @param from       first ticket to look at; 0 at first. At most the number of
+ *                   tickets taken so far.
+ * @param number_out receives the first open ticket from `from` on.
+ * @return 1: an open ticket was found. 0: none; *number_out is unchanged.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_work_open_ticket(struct peal_work *q, uint64_t from, uint64_t *number_out)
@@ -38,14 +47,18 @@ peal_work_open_ticket(struct peal_work *q, uint64_t from, uint64_t *number_out)
 }
 
 /**
- * Puts nothing for a ticket whose producer is gone: whoever has claimed it
- * skips and counts it. What the producer had leased is given back by
- * peal_work_lease_release on its place.
+ * Publishes the slot of an open ticket as dead.
  *
- * @param q      the queue
- * @param number from peal_work_open_ticket; its producer must be known never
- *               to write again, and nobody else puts for it at the same time
- * @return 0; PEAL_EINVAL that ticket is not open. Any lane.
+ * The consumer with the claim skips the slot and counts it in `dead` of its
+ * struct peal_work_consumer. Leased slots of the producer stay leased. Return
+ * them by peal_work_lease_release with the producer's state. Wait-free, any
+ * lane, but only one thread for each ticket.
+ *
+ * @param q      the queue.
+ * @param number a number from peal_work_open_ticket. Its producer must be known
+ *               never to write again.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL the ticket is not open.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_work_abandon_ticket(struct peal_work *q, uint64_t number)
@@ -63,12 +76,13 @@ peal_work_abandon_ticket(struct peal_work *q, uint64_t number)
 		peal_slot_publish(slot, lap, PEAL_KIND_DEAD, 0);
 		return 0;
 	}
-	/* before a consumer can take it off, after which the slot is another's;
-	 * with the lap before, as atoms of this one could complete a message */
+	/* Refresh before a consumer can take the slot off: afterwards the slot
+	 * may belong to another producer. Tag with the lap before: atoms with
+	 * this lap could complete a message. */
 	if (lap % PEAL_SLOT_REFRESH_LAPS == 0)
 		peal_slot_refresh(policy, slot, q->slot_bytes, lap - 1,
 				  sizeof(none), 0, 1);
-	/* one atom, with one store, whatever the producer had written */
+	/* one atom by one store: the producer's writes do not matter */
 	peal_slot_pack(policy, slot, lap, PEAL_KIND_DEAD, none, sizeof(none), 0,
 		       1);
 	return 0;

@@ -4,17 +4,18 @@
 
 #include <peal/abi/message.h>
 
-/* The HIP part of atomic.h, which says what all this is. */
+/* The HIP part of atomic.h. That header describes the functions. */
 
 #if PEAL_ON_HIP
 
 #define PEAL_HAVE_CLUSTERS 0
 
 /*
- * A compiler may drop the wait between the write-back of a release and what
- * says so, a flag's store or a barrier (llvm-project issues 178316 and 135340;
- * clang 19 does so for gfx12): fence, wait for the stores by hand, then store
- * relaxed. tests/checks/check_amd_waits looks at what comes of it.
+ * A release is a write-back, then a store of a flag or a barrier. A compiler
+ * may drop the wait between the two (llvm-project issues 178316 and 135340).
+ * For example, clang 19 drops the wait for gfx12. Therefore the functions below
+ * execute a fence, wait for the stores explicitly, then store relaxed.
+ * tests/checks/check_amd_waits checks the machine code.
  */
 static PEAL_DEV PEAL_INLINE void peali_hip_wait_stores(void)
 {
@@ -64,7 +65,8 @@ static PEAL_DEV PEAL_INLINE void peali_hip_wait_stores(void)
 		return old;                                                    \
 	}
 
-/** Stores v if the word is `old`: 1; else 0. Relaxed, for words of a device. */
+/** Stores v if the word is `old`. Returns 1: stored, 0: not. Relaxed. Only for
+ * words of a device. */
 static PEAL_DEV PEAL_INLINE int peal_cas_relaxed_dev(uint64_t *p, uint64_t old,
 						     uint64_t v)
 {
@@ -77,7 +79,7 @@ static PEAL_DEV PEAL_INLINE int peal_cas_relaxed_dev(uint64_t *p, uint64_t old,
 PEAL_HIP_WORD(uint64_t, )
 PEAL_HIP_WORD(uint32_t, _u32)
 
-/** As on CUDA. */
+/** As in atomic_cuda.h. */
 static PEAL_DEV PEAL_INLINE void peal_fence_release_sys(void)
 {
 	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "");
@@ -87,7 +89,7 @@ static PEAL_DEV PEAL_INLINE void peal_fence_release_sys(void)
 PEALI_DO(peal_fence_acquire_sys, (void),
 	 __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, ""))
 
-/** As on CUDA; see peali_hip_wait_stores. */
+/** As in atomic_cuda.h. See peali_hip_wait_stores. */
 static PEAL_DEV PEAL_INLINE void peal_fence_release_dev(void)
 {
 	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
@@ -99,10 +101,11 @@ PEALI_DO(peal_fence_acquire_dev, (void),
 
 PEALI_DO(peal_pause, (void), __builtin_amdgcn_s_sleep(1))
 
-/** As on CUDA. */
+/** As in atomic_cuda.h. */
 PEALI_DO(peal_poll_gap, (void), (void)0)
 
-/** As on CUDA. gfx11 and newer have no s_memrealtime but answer a message. */
+/** As in atomic_cuda.h. gfx11 and newer have no s_memrealtime. They answer a
+ * message instead. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_clock_ns(void)
 {
 	uint64_t ticks; /* 100 MHz */
@@ -122,7 +125,7 @@ PEALI_HW(lane, __builtin_amdgcn_workitem_id_x())
 PEALI_HW(lanes, __builtin_amdgcn_workgroup_size_x())
 PEALI_HW(worker, __builtin_amdgcn_workgroup_id_x())
 
-/** As on CUDA. */
+/** As in atomic_cuda.h. */
 static PEAL_DEV PEAL_INLINE void peal_hw_sync(void)
 {
 	__builtin_amdgcn_fence(__ATOMIC_RELEASE, "workgroup");

@@ -4,17 +4,17 @@
 
 #include <peal/abi/message.h>
 
-/* The host's part of atomic.h, which says what all this is. */
+/* The host's implementation of atomic.h, which explains the functions. */
 
 #if PEAL_ON_HOST
 
-#define PEAL_HAVE_CLUSTERS 1 /* of driver doubles */
+#define PEAL_HAVE_CLUSTERS 1 /* driver doubles have them */
 
 #if PEAL_SIM
 PEAL_BEGIN_C
-/** A yield point of the simulator: another thread may go on first. */
+/** A yield point of the simulator: another thread may continue first. */
 void peal_sim_step(void);
-/** The same of a thread that waits for others: one of them goes on first. */
+/** As peal_sim_step, for a waiting thread: another thread continues first. */
 void peal_sim_pause(void);
 PEAL_END_C
 #define PEALI_SIM_STEP() peal_sim_step()
@@ -55,7 +55,8 @@ PEAL_END_C
 		return __atomic_fetch_add(p, v, __ATOMIC_ACQ_REL);             \
 	}
 
-/** Stores v if the word is `old`: 1; else 0. Relaxed, for words of a device. */
+/** Stores v if the word is `old`. Returns 1 if it has stored v, else 0. The
+ * order is relaxed, the scope is the workers of one device. */
 static PEAL_INLINE int peal_cas_relaxed_dev(uint64_t *p, uint64_t old,
 					    uint64_t v)
 {
@@ -68,10 +69,9 @@ PEAL_HOST_WORD(uint64_t, )
 PEAL_HOST_WORD(uint32_t, _u32)
 
 /**
- * As on CUDA. Stand-alone fences serve the slab path of the atom policies,
- * where the descriptor is an ordinary atom. ThreadSanitizer cannot see fences;
- * there the atoms themselves carry the order (peal_atom16_store,
- * peal_atom8_store).
+ * As on CUDA. The slab path of the atom policies needs stand-alone fences: its
+ * descriptor is an ordinary atom. ThreadSanitizer cannot see fences. With it,
+ * the atoms themselves carry the order (peal_atom16_store, peal_atom8_store).
  */
 static PEAL_INLINE void peal_fence_release_sys(void)
 {
@@ -94,7 +94,7 @@ PEALI_DO(peal_fence_release_dev, (void), peal_fence_release_sys())
 /** As on CUDA. */
 PEALI_DO(peal_fence_acquire_dev, (void), peal_fence_acquire_sys())
 
-/** Keeps the compiler, not the processor, from moving accesses across. */
+/** Keeps the compiler from moving accesses across. The processor may do so. */
 PEALI_DO(peal_compiler_barrier, (void), __atomic_signal_fence(__ATOMIC_SEQ_CST))
 
 /** As on CUDA. */
@@ -110,11 +110,13 @@ static PEAL_INLINE void peal_pause(void)
 }
 
 /**
- * Between two looks at a word that another core is about to write, in a short
- * wait: a time during which no look is under way. A look that asks for a line
- * while its writer does makes both slow, and without a fence a processor has
- * many looks under way at once. peal_pause is no fence, and on some machines
- * it is longer than all the rest of a round trip.
+ * Waits between two loads of a word that another core is about to write.
+ *
+ * It is for short waits. No load of the word is in flight during this time. A
+ * load that requests a cache line at the same time as its writer makes both
+ * slow. Without a fence, a processor has many such loads in flight at once.
+ * peal_pause is no fence. On some machines it takes longer than the rest of a
+ * round trip.
  */
 static PEAL_INLINE void peal_poll_gap(void)
 {
@@ -122,10 +124,11 @@ static PEAL_INLINE void peal_poll_gap(void)
 	peal_sim_pause();
 #elif defined(__x86_64__) || defined(__i386__)
 	/*
-	 * Each waits for all before it. A round trip of 48 bytes (`peal bench
-	 * latency`, 2 cores of an EPYC (Zen 5), 2026-11-21, cores near / far)
-	 * takes 120 / 420 ns with ten, 137 / 610 ns with five, and
-	 * 129 / 475 ns with one peal_pause instead.
+	 * Each lfence waits for all instructions before it. The times are for a
+	 * round trip of 48 bytes, cores near / far. Ten lfences: 120 / 420 ns.
+	 * Five lfences: 137 / 610 ns. One peal_pause instead: 129 / 475 ns.
+	 * Measured by `peal bench latency` on 2 cores of an EPYC (Zen 5),
+	 * 2026-11-21.
 	 */
 	uint32_t i;
 
@@ -138,9 +141,9 @@ static PEAL_INLINE void peal_poll_gap(void)
 
 #if defined(__x86_64__)
 /*
- * An aligned 16-byte SSE access is indivisible on every x86 that has AVX
- * (Intel SDM volume 3, 9.1.1; AMD APM volume 2, 7.3.2); peal_runtime_open
- * looks at the processor before it offers the policy.
+ * An aligned 16-byte SSE access is atomic on every x86 processor with AVX. See
+ * Intel SDM volume 3, 9.1.1, and AMD APM volume 2, 7.3.2. peal_runtime_open
+ * checks the processor before it offers the policy.
  */
 #define PEAL_HAVE_ATOM16 1
 #if PEAL_TSAN

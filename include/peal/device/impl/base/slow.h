@@ -5,9 +5,9 @@
 #include <peal/device/platform.h>
 
 /**
- * 1, defined by a kernel source before its first include: its kernels can have
- * pools. Other kernels have none, because on a GPU the code that takes from a
- * pool costs all handlers of the kernel about 30 registers.
+ * 1: the kernels of this source can have pools. The source defines it before
+ * its first include. The default is 0, because the code for pools has a cost on
+ * a GPU. It takes about 30 registers from all handlers of the kernel.
  */
 #ifndef PEAL_USES_POOLS
 #define PEAL_USES_POOLS 0
@@ -23,15 +23,15 @@
  * resident loop. On a GPU each program contains it, out of line;
  * PEALI_HOST_SLOW is in line there.
  *
- * On the host libpeal contains it once for each variant of the loop
- * (PEALI_LOOP_BODIES, ringkernels/loop_*.c), and a program calls it there. The
- * program's own copy of the body has another name, nothing calls it, and the
- * compiler drops it. Two thirds of the compile time of a program were such
- * copies.
+ * On the host, libpeal contains the function once for each variant of the loop
+ * (PEALI_LOOP_BODIES, ringkernels/loop_*.c). A program calls it there. The
+ * program's own copy of the body has another name. No code calls this copy, so
+ * the compiler drops it. Compiled copies were two thirds of the compile time of
+ * a program.
  *
- * Each variant has its own symbols. PEALI_LOOP_LAYOUT changes when the layout
- * of struct peal_worker changes: a program that was compiled for another layout
- * then does not link, or does not load, and the error names the symbol.
+ * Each variant has its own symbols. PEALI_LOOP_LAYOUT must change with the
+ * layout of struct peal_worker. A program that was compiled for another layout
+ * then does not link, or does not load. The error names the symbol.
  */
 #if !PEAL_ON_HOST
 #define PEALI_SLOW(type, name, ...)                                            \

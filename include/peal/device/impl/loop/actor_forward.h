@@ -9,70 +9,72 @@
 #include <peal/device/impl/loop/loop_action.h>
 
 /*
- * An actor that moves to another kernel, on its device or another one; as
- * within a kernel (impl/worker/migrate.h) it has an entry there, made before
- * and marked as awaited, and its worker lets go of it between two messages.
- * From there on its own entry says that it is away, and the host copies the
- * state:
+ * Migration of an actor to another kernel, on any device. As within a kernel
+ * (impl/worker/migrate.h), SPAWN has made an awaited entry there. The former
+ * worker releases the actor between two messages. From then on its own entry
+ * says that the actor is away, and the host copies the state:
  *
  *	former worker		host			new worker
  *	entry is away --------> copies the state -----> A22' awaited no more
- *	passes messages on, by a passage -------------> finds it new, and waits
+ *	forwards messages, by a forwarding link ------> finds it new, and waits
  *
- * A forwarding link is a link from the worker to one of the other kernel, for
- * all actors that have moved between these two. Messages are passed on in the
- * order in which they come, so that what one sender sends to one number stays
- * in order. In the other kernel they go on as what any link brings.
+ * A forwarding link leads from the worker to a worker of the other kernel. It
+ * serves all actors that have moved between these two. The worker forwards
+ * messages in their order of arrival. So messages from one sender to one number
+ * stay in order. The other kernel treats them as messages of any link.
  *
- * Forwarding links lead both ways, and in circles, and no kernels may wait for
- * each other's space. So each kernel has, beside its slots of mailboxes, places
- * that nothing uses but what forwarding links bring (admission.h). Who sends a
- * message has a slot for it, and who takes it from a forwarding link gives that
- * back, if it has a slot of its own for it then; else it takes a place, and
- * owes the slot until it has one again: a message that it tells for this one
- * has both. So in all kernels there are never more messages than slots, and
- * always as many more places than messages as there were at first: some kernels
- * stand still only if all places of theirs are taken, by messages that have
- * slots of others. Nobody is held up where each kernel has more places than
- * others have slots: two always go on, three with as many places as slots each,
- * K with more than half of the slots of K - 2 (mailbox.forward_slots).
+ * Forwarding links lead both ways, and in cycles. Kernels must not wait for
+ * each other's space. So each kernel has places (forward slots) beside its
+ * mailbox slots. Only messages of forwarding links use places (admission.h):
  *
- * A message that is passed on leaves its place when the other kernel has taken
- * it, whether that owes the slot or not. A forwarding link has space for as
- * many as its kernel has slots and places, so that no mail ever waits for one.
+ * - The sender of a message has a slot for it. The receiver gives that slot
+ *   back if it then has a slot of its own.
+ * - Otherwise the receiver takes a place. It owes the slot until it has one. A
+ *   message that its handler tells for this one has both.
  *
- * It is the bubble of Carrion et al., "A Flow Control Mechanism to Avoid
- * Message Deadlock in k-ary n-cube Networks" (HiPC 1997), and as many of them
- * as it takes for circles of any shape.
+ * In all kernels there are never more messages than slots. There are always as
+ * many more places than messages as at first. A set of kernels stalls only if
+ * messages with slots of other kernels take all places of the set. None stalls
+ * if each set has more places than the other kernels have slots. Two kernels
+ * always proceed, and three with as many places as slots each. K kernels need
+ * more places each than half of the slots of K - 2 (mailbox.forward_slots).
  *
- * Of an entry that is away `state` is the number there, `port_base` the
- * forwarding link's port, and `emits` whether it was to restart. For the
- * leader.
+ * A forwarded message leaves its place when the other kernel has taken it. It
+ * does so even if that kernel owes the slot. A forwarding link has capacity for
+ * all slots and places of its kernel. So no mail ever waits for a link.
+ *
+ * A place is a bubble, as in the flow control of Carrion et al. There are as
+ * many bubbles as cycles of any shape need. Source: "A Flow Control Mechanism
+ * to Avoid Message Deadlock in k-ary n-cube Networks" (HiPC 1997).
+ *
+ * In an entry that is away, `state` is the number in the other kernel.
+ * `port_base` is the forwarding link's port. `emits` is 1 if the actor was to
+ * restart. All functions are for the leader unless they say "collective".
  */
 
-/* ---- letting go ---------------------------------------------------------- */
+/* ---- release ------------------------------------------------------------- */
 
-/* Whether somebody monitors an actor: 1. */
+/* Returns 1 if an actor has a monitor. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_is_monitored(const struct peal_worker *w, uint32_t actor)
 {
-	uint32_t place, who;
+	uint32_t place, target;
 	uint64_t state;
 
 	if (!peali_monitors(w))
 		return 0;
 	for (place = 0; peali_monitor_next(w, &place, &state); place++) {
-		who = (uint32_t)peal_load_relaxed_dev(
-			&peali_monitor(w, place)->who);
-		peali_actor_locate(w, &who);
-		if (who == actor)
+		target = (uint32_t)peal_load_relaxed_dev(
+			&peali_monitor(w, place)->parties);
+		peali_actor_locate(w, &target);
+		if (target == actor)
 			return 1;
 	}
 	return 0;
 }
 
-/* Whether an actor that gets no messages is to restart, which it does there:
- * its supervisor has not given up. */
+/* Returns 1 if an actor that gets no messages is to restart. It does so in the
+ * other kernel, unless its supervisor has given up. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_leaves_anew(const struct peal_worker *w, uint32_t index)
 {
@@ -84,7 +86,7 @@ peali_leaves_anew(const struct peal_worker *w, uint32_t index)
 	return member && !peali_is_given_up(w, member);
 }
 
-/* Whether an actor, here, can leave: 0 or PEAL_E... */
+/* Checks that an actor of this worker can leave. Returns 0 or PEAL_E... */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_leave_check(struct peal_worker *w, const struct peal_control_leave *c)
 {
@@ -105,13 +107,13 @@ peali_leave_check(struct peal_worker *w, const struct peal_control_leave *c)
 		return PEAL_EINVAL;
 	if (PEAL_ENTRY_IS_CLOSED(peal_load_relaxed_dev(&entry->location)) &&
 	    !peali_leaves_anew(w, PEAL_ACTOR_INDEX(c->actor)))
-		return PEAL_ESTOPPED; /* it has failed, and is over */
+		return PEAL_ESTOPPED; /* it has failed for good */
 	return peali_is_monitored(w, c->actor) ? PEAL_EEXIST : 0;
 }
 
-/* PEAL_CONTROL_LEAVE: 0, or PEAL_EHANDLER if it has left and is to restart
- * there. One that was done already, whose answer nobody has waited for, may
- * come again. */
+/* PEAL_CONTROL_LEAVE. Returns 0, or PEAL_EHANDLER if the actor has left and is
+ * to restart in the other kernel. The host may repeat a request for which it
+ * has not got the answer. */
 PEALI_SLOW(int, peali_control_leave, struct peal_worker *w,
 	   const struct peal_control_leave *c)
 {
@@ -129,15 +131,15 @@ PEALI_SLOW(int, peali_control_leave, struct peal_worker *w,
 	result = peali_leave_check(w, c);
 	if (result)
 		return result;
-	w->fits_left = 0; /* it may have had the last message */
+	w->fits_left = 0; /* the last message may be for this actor */
 	entry->state = c->to;
 	entry->port_base = (uint16_t)c->port;
 	entry->emits = peali_entry_forward(entry, PEAL_ENTRY_OTHER_KERNEL) != 0;
 	return entry->emits ? PEAL_EHANDLER : 0;
 }
 
-/* PEAL_CONTROL_REDIRECT. Nothing that has gone to the kernel that is no more
- * can still come from there: the host has seen to that. May come again. */
+/* PEAL_CONTROL_REDIRECT. The former target kernel has ended. The host has
+ * ensured that no message can still come back from it. May be repeated. */
 PEALI_SLOW(int, peali_control_redirect, struct peal_worker *w,
 	   const struct peal_control_leave *c)
 {
@@ -164,8 +166,8 @@ PEALI_SLOW(int, peali_control_redirect, struct peal_worker *w,
 	return 0;
 }
 
-/* PEAL_CONTROL_ARRIVE: the host has written its state. A22': pairs with the
- * release of that control message, whose acquire is peali_control's. */
+/* PEAL_CONTROL_ARRIVE: the host has written the actor's state. A22': pairs with
+ * the release of that control message. Its acquire is in peali_control. */
 PEALI_SLOW(int, peali_control_arrive, struct peal_worker *w,
 	   const struct peal_control_move *c)
 {
@@ -189,10 +191,10 @@ PEALI_SLOW(int, peali_control_arrive, struct peal_worker *w,
 	return 0;
 }
 
-/* ---- passing on ---------------------------------------------------------- */
+/* ---- forwarding ---------------------------------------------------------- */
 
-/* The entry of the actor of the message in w->message, if it is away from here;
- * 0. */
+/* Returns the entry of the actor of w->message if the actor has left to another
+ * kernel, else 0. */
 static PEAL_DEV PEAL_UNUSED inline struct peal_actor_entry *
 peali_actor_forward_entry(const struct peal_worker *w)
 {
@@ -211,9 +213,10 @@ peali_actor_forward_entry(const struct peal_worker *w)
 		       0;
 }
 
-/* What a message of the source in hand waits for before it can go by a
- * forwarding link: a slot, which mail has, or space there; 0. What comes by
- * links leaves slots to others, however slow the other kernel is. */
+/* Returns the cause for which the next message of the current source cannot be
+ * forwarded now, or 0. It needs space in the forwarding link, and a mailbox
+ * slot, which mail has. Messages of other links leave slots to others, however
+ * slow the other kernel is. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_actor_forward_blocks(struct peal_worker *w, struct peal_output *o)
 {
@@ -221,8 +224,8 @@ peali_actor_forward_blocks(struct peal_worker *w, struct peal_output *o)
 	int passage;
 
 	if (!o->used || o->link.state)
-		return 0; /* it will be dead */
-	if (o->link.limit == o->link.tail) { /* behind a hand-over alone */
+		return 0; /* it will become a dead letter */
+	if (o->link.limit == o->link.tail) { /* only after a link hand-over */
 		peali_link_read_credit(&o->link);
 		return PEAL_BLOCKED_FORWARD;
 	}
@@ -234,9 +237,9 @@ peali_actor_forward_blocks(struct peal_worker *w, struct peal_output *o)
 	return peali_links_fit(w, 1, passage) ? 0 : PEAL_BLOCKED_MAIL;
 }
 
-/* Whether the message in w->message, of the source in hand, can be passed on to
- * another kernel now: 1, and that is the worker's next turn; 0 there is no
- * space; -1 its actor is not away. */
+/* Checks whether w->message, of the current source, can be forwarded to another
+ * kernel. Returns 1: now, as the worker's next turn. 0: there is no space. -1:
+ * its actor is not away. */
 PEALI_SLOW(int, peali_actor_forward_fits, struct peal_worker *w)
 {
 	const struct peal_actor_entry *entry = peali_actor_forward_entry(w);
@@ -254,8 +257,7 @@ PEALI_SLOW(int, peali_actor_forward_fits, struct peal_worker *w)
 	return 1;
 }
 
-/* The forwarding link of the actor of the message in w->message, which is
- * away. */
+/* Returns the forwarding link for the actor of w->message, which is away. */
 static PEAL_DEV PEAL_INLINE struct peal_output *
 peali_actor_forward_output(const struct peal_worker *w)
 {
@@ -264,16 +266,16 @@ peali_actor_forward_output(const struct peal_worker *w)
 				   ->port_base];
 }
 
-/* What becomes of the message in w->message: it is passed on, PEALI_FORWARDED,
- * or why it is dead. */
+/* Returns PEALI_FORWARDED if w->message can be forwarded, or the reason for
+ * which it is dead. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_actor_forward_check(const struct peal_worker *w)
 {
 	const struct peal_output *o = peali_actor_forward_output(w);
 
 	if (!o->used || !o->link.counts)
-		return PEAL_REASON_NO_ACTOR; /* that kernel is gone */
-	/* who is asked there cannot answer here */
+		return PEAL_REASON_NO_ACTOR; /* the other kernel is gone */
+	/* an actor there cannot answer an ask of this kernel */
 	if (w->message.header.flags & PEAL_FLAG_ANSWER ||
 	    peali_message_request(&w->message) & PEAL_ASK_BIT)
 		return PEAL_REASON_NO_ACTOR;
@@ -281,9 +283,9 @@ peali_actor_forward_check(const struct peal_worker *w)
 						       PEALI_FORWARDED;
 }
 
-/* Puts the message in w->message into the forwarding link, in which there is a
- * slot: all that it takes fits one. It has a slot of the mailboxes' from now
- * on; that mail brings its own is counted behind this. */
+/* Puts w->message into the forwarding link, which has a free slot. All messages
+ * that it takes fit one slot. From now on the message has a mailbox slot. Mail
+ * brings its own slot, which peali_actor_forward_done counts later. */
 PEALI_SLOW(void, peali_actor_forward_put, struct peal_worker *w)
 {
 	struct peal_output *o = peali_actor_forward_output(w);
@@ -291,7 +293,7 @@ PEALI_SLOW(void, peali_actor_forward_put, struct peal_worker *w)
 	const struct peal_message *m = &w->message;
 	struct peal_header header = m->header;
 
-	if (p->state) { /* that kernel has ended, or fails */
+	if (p->state) { /* the other kernel has ended or fails */
 		peal_link_drop_closed(p, m->length);
 		return;
 	}
@@ -306,7 +308,7 @@ PEALI_SLOW(void, peali_actor_forward_put, struct peal_worker *w)
 	peal_link_commit(p, header, m->length);
 }
 
-/* The message in w->message is done with: it was passed on. */
+/* Takes w->message off its source after it was forwarded. */
 PEALI_SLOW(void, peali_actor_forward_done, struct peal_worker *w)
 {
 	if (w->message.input < w->params->max_inputs) {
@@ -318,9 +320,9 @@ PEALI_SLOW(void, peali_actor_forward_done, struct peal_worker *w)
 	peali_mail_over(w);
 }
 
-/* Whether the next message of the source in hand may go by a forwarding link as
- * well, without a look at what it waits for: there is a slot that nobody has to
- * be asked for. */
+/* Returns 1 if the next message of the current source can go by a forwarding
+ * link without peali_actor_forward_blocks. A slot is then free without a
+ * request. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_actor_forward_fast(const struct peal_worker *w,
 			 const struct peal_output *o)
@@ -335,8 +337,8 @@ peali_actor_forward_fast(const struct peal_worker *w,
 		peali_admission_is_full(a));
 }
 
-/* The next message of the source in hand into w->message: 1 if it simply goes
- * on, too. */
+/* Fetches the next message of the current source to w->message. Returns 1 if it
+ * can be forwarded at once, too. */
 PEALI_SLOW(int, peali_actor_forward_next, struct peal_worker *w)
 {
 	struct peal_message *m = &w->message;
@@ -353,8 +355,8 @@ PEALI_SLOW(int, peali_actor_forward_next, struct peal_worker *w)
 	       peali_actor_forward_check(w) == PEALI_FORWARDED;
 }
 
-/* The leader's part of peali_actor_forward_turn: up to a burst of the source in
- * hand. */
+/* The leader's part of peali_actor_forward_turn. Forwards up to a burst of the
+ * current source. Returns 1 if the first message is dead. */
 PEALI_SLOW(int, peali_actor_forward_burst, struct peal_worker *w)
 {
 	int became = peali_actor_forward_check(w), high = peali_is_priority(w);
@@ -373,13 +375,13 @@ PEALI_SLOW(int, peali_actor_forward_burst, struct peal_worker *w)
 	return 0;
 }
 
-/* Collective: passes messages on to the kernels where their actors live, the
- * first of which is in w->message: 0; 1 that one is dropped as dead. Between
- * two turns, where it costs the loop no registers; and so who calls drops
- * it. */
+/* Collective: forwards messages to the kernels of their actors. The first is in
+ * w->message. Returns 0, or 1: the caller must drop w->message as dead. The
+ * loop calls it between two turns, where it costs no registers. For that reason
+ * the caller does the drop. */
 PEALI_SLOW(int, peali_actor_forward_turn, struct peal_worker *w)
 {
-	uint64_t dead = 0; /* the leader's alone */
+	uint64_t dead = 0; /* known to the leader only */
 
 	if (peal_is_leader(w))
 		dead = (uint64_t)peali_actor_forward_burst(w);

@@ -5,28 +5,29 @@
 #include <peal/device/impl/worker/migrate.h>
 #include <peal/device/impl/loop/supervision.h>
 
-/* An actor that is marked restarts before its next message, by its own worker,
- * if its supervisor has not given up; else the message is dead. */
+/* Restarts of actors. A marked actor restarts before its next message, on its
+ * own worker. If its supervisor has given up, the message is dead instead. */
 
-/* What becomes of the message in w->message. */
-#define PEALI_RESTARTED 0 /* its actor restarts, and then has it */
-#define PEALI_KEPT 0xffffffffu /* it is looked at again, or was passed on */
+/* Results for the message in w->message. Others are reasons: it is dead. */
+#define PEALI_RESTARTED 0 /* its actor restarts, and then handles it */
+#define PEALI_KEPT 0xffffffffu /* was forwarded, or the worker looks again */
 
-/* Whoever has the message in w->message now has it before others have
- * theirs. */
+/* The source of w->message keeps its turn. So the worker takes this message
+ * before those of other sources. */
 static PEAL_DEV PEAL_UNUSED inline void peali_keep_turn(struct peal_worker *w)
 {
 	w->state->idle = 0;
 	w->state->deferred_action = 0;
-	if (w->message.input < w->params->max_inputs) /* ranked: its turn
-						       * is still its */
+	/* with priorities, a source keeps its turn anyway */
+	if (w->message.input < w->params->max_inputs)
 		w->state->burst_quota = w->state->burst_left =
 			!w->state->has_priority;
 	else
 		w->state->mails = 1;
 }
 
-/* The leader's part of peali_restart: why it is dead, a reason, or 0. */
+/* The leader's part of peali_restart. Returns PEALI_RESTARTED, PEALI_KEPT, or
+ * the reason of a dead message. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_restart_leader(struct peal_worker *w, struct peal_actor_entry *entry)
 {
@@ -39,15 +40,15 @@ peali_restart_leader(struct peal_worker *w, struct peal_actor_entry *entry)
 	if (PEAL_ENTRY_IS_FORWARDED(place)) {
 		if (w->message.input < w->params->max_inputs ||
 		    PEAL_ENTRY_IS_OTHER_KERNEL(place))
-			return PEAL_REASON_NO_ACTOR; /* poll_inputs.h knows
-						      * it */
+			return PEAL_REASON_NO_ACTOR; /* it could not be
+						      * forwarded */
 		peali_mail_redirect(w);
 		return PEALI_KEPT;
 	}
 	if (PEAL_ENTRY_IS_ARRIVING(place)) {
 		if (!peali_arrive(w, entry)) {
 			w->state->deferred_action = 0;
-			/* holds up nobody meanwhile */
+			/* other sources do not wait meanwhile */
 			peali_passed(w, peali_is_priority(w), 1);
 			return PEALI_KEPT;
 		}
@@ -60,23 +61,25 @@ peali_restart_leader(struct peal_worker *w, struct peal_actor_entry *entry)
 	if (PEAL_ENTRY_IS_EXIT(place))
 		return PEAL_REASON_NO_ACTOR;
 	if (PEAL_ENTRY_IS_INIT(
-		    place)) { /* poll_inputs.h knows it from now on */
+		    place)) { /* from now on it waits in poll_inputs.h */
 		w->state->deferred_action = 0;
 		return PEALI_KEPT;
 	}
 	if (!peali_is_supervised(w, w->message.header.actor))
-		return PEAL_REASON_DOWN; /* it has failed: peali_fail_alone */
+		return PEAL_REASON_DOWN; /* failed: peali_fail_alone */
 	member = peali_supervision(w, PEAL_ACTOR_INDEX(w->message.header.actor))
 			 ->member;
 	if (peali_is_given_up(w, member))
 		return PEAL_REASON_DOWN;
-	/* First of all: who marks it from now on means its new state. */
+	/* The mark goes first. A worker that marks the actor from now on means
+	 * the new state. */
 	peal_store_relaxed_dev(
 		&entry->location,
 		peali_has_hooks(w, place) ?
 			place | PEAL_ENTRY_HOOK :
 			place & ~(uint64_t)PEAL_ENTRY_RESTART_PENDING);
-	/* Who gave up meanwhile may have found the mark still there. */
+	/* A supervisor may have given up meanwhile. Its worker may have found
+	 * the old mark still set. */
 	if (peali_is_given_up(w, member)) {
 		peali_mark_restart(w, w->message.header.actor);
 		return PEAL_REASON_DOWN;
@@ -87,8 +90,8 @@ peali_restart_leader(struct peal_worker *w, struct peal_actor_entry *entry)
 	return PEALI_RESTARTED;
 }
 
-/* Collective: if the actor of the message in w->message is to restart it does
- * so: 0; else why the message is dead. */
+/* Collective. Restarts the actor of w->message if it is marked. Returns as
+ * peali_restart_leader. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t peali_restart(struct peal_worker *w)
 {
 	uint32_t index = PEAL_ACTOR_INDEX(w->message.header.actor), reason;
@@ -96,7 +99,7 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t peali_restart(struct peal_worker *w)
 	const struct peal_supervision *care;
 	uint64_t *state, words, i;
 
-	reason = w->state->deferred_arg; /* as who has found it dead says */
+	reason = w->state->deferred_arg; /* from the code that drops it */
 	if (peal_is_leader(w) && reason == PEAL_REASON_NO_ACTOR &&
 	    index < w->params->max_actors)
 		reason = peali_restart_leader(w, entry);
@@ -118,15 +121,18 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t peali_restart(struct peal_worker *w)
 	return PEALI_RESTARTED;
 }
 
-/* Collective: the message in w->message is for nobody, for an actor that begins
- * anew or is taken over first, or for one that has moved. */
+/*
+ * Collective. No actor can handle w->message now. The message is dead, or its
+ * actor has moved to another worker. Or the worker first restarts the actor, or
+ * takes it over.
+ */
 PEALI_SLOW(void, peali_drop_dead, struct peal_worker *w)
 {
 	uint32_t reason = peali_restart(w);
 
 	if (peal_is_leader(w) && reason && reason != PEALI_KEPT)
 		peali_dead_letter_current(w, reason);
-	peal_sync(w); /* all have read the turn before there is another one */
+	peal_sync(w); /* all lanes have read the turn before the next one */
 }
 
 #endif

@@ -14,11 +14,11 @@
 #include <peal/device/impl/loop/loop_action.h>
 
 /*
- * How a worker listens to the host: control words, control messages, lease and
- * epoch. For the leader; the loop calls it.
+ * Requests of the host to a worker: control words, control messages, lease and
+ * epoch. For the leader. The loop calls it.
  */
 
-/* Turns between two looks at control messages, lease and epoch. */
+/* Turns between two polls of control messages, lease and epoch. */
 #define PEALI_CONTROL_POLL_INTERVAL 64
 
 /* ---- control messages ---------------------------------------------------- */
@@ -64,10 +64,11 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 	return 0;
 }
 
-/* Writes the SEAL that a switch waits for; then the port has its new ring. */
+/* Writes the SEAL that a link hand-over waits for. The port then has its new
+ * ring. */
 static PEAL_DEV PEAL_UNUSED inline void peali_switch(struct peal_output *o)
 {
-	if (o->link.state) { /* closed meanwhile: nothing to seal */
+	if (o->link.state) { /* closed meanwhile: no SEAL is needed */
 		o->switching = 0;
 	} else if (!peal_link_push_mark(&o->link, PEAL_KIND_SEAL)) {
 		peali_output_ring(o, &o->next);
@@ -97,9 +98,9 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 		o->next = *view;
 		o->switching = 1;
 		peali_switch(o);
-	} else { /* the ring may be gone: nothing of it is touched again */
+	} else { /* the ring may be gone: do not access it again */
 		peali_producer_close(&o->link, PEAL_ESTOPPED);
-		/* 0: the whole link is, and what is emitted is not counted */
+		/* 0: the whole link is gone; emits are not counted */
 		o->link.counts =
 			(struct peal_link_counts *)(uintptr_t)view->counts;
 		o->switching = 0;
@@ -175,7 +176,8 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 	}
 }
 
-/* Whether a control message wants actors to restart, and whose. */
+/* Returns 1 if a control message restarts actors. Stores the index of their
+ * supervisor. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_restarts(struct peal_worker *w, const struct peal_message *m)
 {
@@ -191,7 +193,7 @@ peali_control_restarts(struct peal_worker *w, const struct peal_message *m)
 	return 1;
 }
 
-/* Whether a control message makes or ends actors. */
+/* Returns 1 if a control message makes or ends actors. */
 static PEAL_DEV PEAL_INLINE int
 peali_control_crowd(const struct peal_message *m)
 {
@@ -199,19 +201,21 @@ peali_control_crowd(const struct peal_message *m)
 	       m->header.type == PEAL_CONTROL_RETIRE;
 }
 
-/* Handles the control messages that are there, up to one for all lanes. */
+/* Handles the control messages that have arrived, up to the first that needs
+ * all lanes. Returns the loop action for that message, or 0. */
 static PEAL_DEV PEAL_UNUSED inline int peali_control(struct peal_worker *w)
 {
 	struct peal_message m;
 
 	while (!peal_link_peek(&w->state->control, &m)) {
-		/* What the host wrote before it, a new actor's state for one:
-		 * a GPU's first-level cache may hold what was there earlier. */
+		/* For the data that the host wrote before the message, for
+		 * example a new actor's state. A GPU's first-level cache may
+		 * hold older data. */
 		peal_fence_acquire_sys();
 		if (peali_control_crowd(&m) || peali_control_restarts(w, &m)) {
 			w->message = m;
 			w->state->turns_since_poll =
-				PEALI_CONTROL_POLL_INTERVAL; /* come back */
+				PEALI_CONTROL_POLL_INTERVAL; /* poll again */
 			return peali_control_crowd(&m) ? PEALI_ACT_SPAWN :
 							 PEALI_ACT_SUPERVISE;
 		}
@@ -220,9 +224,9 @@ static PEAL_DEV PEAL_UNUSED inline int peali_control(struct peal_worker *w)
 	return 0;
 }
 
-/* ---- life ---------------------------------------------------------------- */
+/* ---- lifetime ------------------------------------------------------------ */
 
-/* Ends the worker with its last word to the host. */
+/* Ends the worker. Publishes its counters, its result and then its phase. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_worker_exit(struct peal_worker *w, uint64_t phase, int result)
 {
@@ -237,9 +241,10 @@ peali_worker_exit(struct peal_worker *w, uint64_t phase, int result)
 }
 
 /*
- * Whether the host has been silent for longer than the lease. The last quarter
- * of it has to pass between two looks of this worker: if the whole process was
- * stopped for a while, the host has its chance to move the lease first.
+ * Returns 1 if the host has been silent for longer than the lease. The last
+ * quarter of the lease has to pass between two looks of this worker. The whole
+ * process may have been stopped for a while. The host can then renew the lease
+ * first.
  */
 static PEAL_DEV PEAL_INLINE int peali_lease_over(struct peal_worker *w,
 						 uint64_t now)
@@ -263,8 +268,8 @@ static PEAL_DEV PEAL_INLINE int peali_lease_over(struct peal_worker *w,
 }
 
 /*
- * Whether it is time to return and be launched again. Not at the first look of
- * an epoch: however short it is, something is done in each.
+ * Returns 1 if it is time to return and be launched again. It returns 0 at the
+ * first look of an epoch. So each epoch does some work, however short it is.
  */
 static PEAL_DEV PEAL_INLINE int peali_epoch_over(struct peal_worker *w,
 						 uint64_t now)
@@ -274,12 +279,13 @@ static PEAL_DEV PEAL_INLINE int peali_epoch_over(struct peal_worker *w,
 	if (!w->params->epoch_ns || s->epoch_polls++ == 0 ||
 	    now - s->epoch_began_ns <= w->params->epoch_ns)
 		return 0;
-	if (!s->suspended) /* else it stays that, over the epoch */
+	if (!s->suspended) /* else it stays SUSPENDED over the epoch */
 		peal_store_release_sys(&w->status->phase, PEAL_WORKER_EPOCH);
 	return 1;
 }
 
-/* Control words, control messages, beat; 0 go on. Also ends suspension. */
+/* Polls the control words and control messages, and publishes the heartbeat.
+ * Waits while the worker is suspended. Returns 0 to go on, else an action. */
 PEALI_SLOW(int, peali_poll_control, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -289,8 +295,8 @@ PEALI_SLOW(int, peali_poll_control, struct peal_worker *w)
 	s->turns_since_poll = 0;
 	w->fits_left = 0; /* ports and actors may change */
 	peali_publish_counters(w);
-	/* A sender may want more space than the quarter that is given back at
-	 * once, and a busy worker has no pause. */
+	/* A worker gives credit back at once only by quarters of a link. A
+	 * sender may need more space, and a busy worker has no pause. */
 	peali_settle(w);
 	for (;;) {
 		uint64_t now;

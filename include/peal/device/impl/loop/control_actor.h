@@ -5,10 +5,10 @@
 #include <peal/device/impl/loop/control_hook.h>
 #include <peal/device/impl/worker/limit.h>
 
-/* Control messages about actors: some are made, which takes all lanes, as their
- * states are filled; some are ended. The loop and control.h call it. */
+/* Control messages that make or end actors. All lanes make actors, because they
+ * fill the states. The loop and control.h call it. */
 
-/* The leader takes a control message off and says what became of it. */
+/* The leader takes a control message off and publishes its result. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_control_done(struct peal_worker *w, struct peal_message *m, int result)
 {
@@ -19,12 +19,14 @@ peali_control_done(struct peal_worker *w, struct peal_message *m, int result)
 		peal_store_relaxed_sys(&w->status->control_result,
 				       w->state->control_done << 16 |
 					       (uint32_t)-result);
-	/* R5: pairs with A5 in peali_kernel_tell. */
+	/* R5: pairs with A5 in await_answer, which peali_kernel_tell uses, and
+	 * with A5 in has_done (runtime/kernel/reclaim.c). */
 	peal_store_release_sys(&w->status->control_done,
 			       w->state->control_done);
 }
 
-/* Whether the worker may write the entries of such a message. */
+/* Whether the entries and ports of a message exist and the entries belong to
+ * this worker. Then the worker may write them. */
 static PEAL_DEV PEAL_INLINE int
 peali_control_has(const struct peal_worker *w,
 		  const struct peal_control_spawn *spawn)
@@ -48,8 +50,9 @@ peali_control_first(const struct peal_worker *w,
 	       PEAL_ACTOR_INDEX(spawn->actor);
 }
 
-/* Whether those that it names can end: an actor of a handler may have done so
- * by itself, and handlers' may share the ports of others. 0 or PEAL_E... */
+/* Whether the actors of a message can end. An actor that a handler spawned may
+ * have ended itself. Spawned actors may share the ports of an actor of the
+ * message. Returns 0 or PEAL_E... */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_may_end(const struct peal_worker *w,
 		      const struct peal_control_spawn *spawn)
@@ -72,7 +75,7 @@ peali_control_may_end(const struct peal_worker *w,
 	return 0;
 }
 
-/* Ends an actor of the worker, or an entry that one has had. */
+/* Ends an actor of the worker, or an entry that an actor has had. */
 static PEAL_DEV PEAL_UNUSED inline void peali_control_end(struct peal_worker *w,
 							  uint32_t actor)
 {
@@ -109,15 +112,16 @@ peali_control_retire(struct peal_worker *w,
 		if (PEAL_ENTRY_IS_OF(
 			    peal_load_relaxed_dev(
 				    &peali_entry(w, first + i)->location),
-			    spawn->actor)) /* else its exit has run */
+			    spawn->actor)) /* else its exit hook has run */
 			peali_control_end(w, spawn->actor + i);
-	if (!peali_is_actor_slot(w, first)) /* those have said so themselves */
+	/* peali_actor_slot_end has told the monitors of spawned actors. */
+	if (!peali_is_actor_slot(w, first))
 		peali_monitors_ended(w, spawn->actor, spawn->count,
 				     PEAL_DOWN_RETIRED, 0);
 	return 0;
 }
 
-/* Collective: the first states, which follow one another. */
+/* Collective: writes the initial states, which are adjacent in memory. */
 static PEAL_DEV PEAL_INLINE void
 peali_spawn_states(struct peal_worker *w,
 		   const struct peal_control_spawn *spawn)
@@ -135,7 +139,7 @@ peali_spawn_states(struct peal_worker *w,
 			  spawn->init_bytes);
 }
 
-/* Collective: the entries, from which others know of them. */
+/* Collective: writes the entries, by which other workers find the actors. */
 static PEAL_DEV PEAL_INLINE void
 peali_spawn_entries(struct peal_worker *w,
 		    const struct peal_control_spawn *spawn)
@@ -145,7 +149,7 @@ peali_spawn_entries(struct peal_worker *w,
 	uint64_t next = spawn->limit ? 1u << PEAL_LIMIT_SHIFT : 0;
 	uint32_t i, p;
 
-	/* whose supervisor has given up gets no messages either */
+	/* an actor gets no messages if its supervisor has given up */
 	if (w->params->supervision &&
 	    peali_is_given_up(
 		    w, peali_supervision(w, PEAL_ACTOR_INDEX(spawn->actor))
@@ -166,15 +170,16 @@ peali_spawn_entries(struct peal_worker *w,
 		entry->shares = spawn->entry.shares;
 		entry->port_base = (uint16_t)(spawn->entry.port_base +
 					      i * spawn->port_step);
-		/* Its own are not connected, whoever had them before. */
+		/* The actor's own ports begin without links. Another actor may
+		 * have used the ports before. */
 		for (p = 0; p < entry->ports && spawn->port_step; p++)
 			peali_port_clear(w, entry->port_base + p);
 		if (spawn->limit)
 			peali_limit_begin(w, place + i * next, spawn->actor + i,
 					  PEAL_SPAWN_LIMIT_OF(spawn->limit),
 					  PEAL_SPAWN_FULL_OF(spawn->limit));
-		/* Others read nothing but this word, see peali_tell; and who
-		 * supervises it. */
+		/* Other workers read only this word, see peali_tell, and the
+		 * supervisor of the actor. */
 		if (w->params->supervision) /* R11: pairs with A11 in
 					     *   peali_mark_restart_all */
 			peal_store_release_dev(&entry->location,
@@ -196,7 +201,7 @@ PEALI_SLOW(void, peali_spawn, struct peal_worker *w)
 		if (peal_is_leader(w))
 			peali_control_done(w, &w->message,
 					   peali_control_retire(w, spawn));
-		peal_sync(w); /* all know what the turn was */
+		peal_sync(w); /* all lanes have read the message type */
 		return;
 	}
 	good = peali_control_has(w, spawn);

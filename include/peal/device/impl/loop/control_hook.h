@@ -5,11 +5,12 @@
 #include <peal/device/lifecycle.h>
 #include <peal/device/impl/worker/migrate.h>
 
-/* Exits that the host, or the end of the kernel, asks for. For the leader;
+/* Exit hooks that the host or the end of the kernel requests. For the leader;
  * control_actor.h and termination.h call it. */
 
-/* The exit of whoever has an entry is due, if the worker has an actor there
- * that has hooks: 1. */
+/* Makes the exit of the actor at an entry due. Returns 1, or 0 if this worker
+ * has no actor with hooks there. Also returns 0 if the actor has not arrived
+ * yet, or peali_exit_due refuses. */
 static PEAL_DEV PEAL_UNUSED inline int peali_exit_ask(struct peal_worker *w,
 						      uint32_t index)
 {
@@ -21,7 +22,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_exit_ask(struct peal_worker *w,
 	       peali_exit_due(w, index);
 }
 
-/* Whether a worker has inits or exits to run. */
+/* Returns 1 if any worker of the kernel has inits or exits to run. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_hooks_open(const struct peal_worker *w)
 {
@@ -43,9 +44,9 @@ peali_hooks_open(const struct peal_worker *w)
 	return 0;
 }
 
-/* Nothing can come any more: whether the exits of all workers' actors have run,
- * and this one's are made due. What they have sent may have yet to be
- * handled. */
+/* Called when no message can arrive any more. The first call makes the exits of
+ * this worker's actors due. Returns 1 once the exits of all workers' actors
+ * have run. The messages of these exits may still wait for their handlers. */
 PEALI_SLOW(int, peali_exits_over, struct peal_worker *w)
 {
 	const struct peal_worker_status *status =
@@ -62,14 +63,14 @@ PEALI_SLOW(int, peali_exits_over, struct peal_worker *w)
 		return 0;
 	if (!(s->drained & PEAL_DRAINED_EXITED)) {
 		s->drained |= PEAL_DRAINED_EXITED;
-		/* R24: pairs with A24 below: who sees it sees all that they
-		 * have told. */
+		/* R24: pairs with A24 below. A worker that sees the flag sees
+		 * all messages that these exits have told. */
 		peal_store_release_sys(&w->status->drained, s->drained);
 	}
 	if (PEALI_SIM_FAULT(EARLY_LEAVE))
 		return 1;
 	for (i = 0; i < w->params->n_workers; i++)
-		/* A24 */
+		/* A24: pairs with R24 above. */
 		if (!(peal_load_acquire_sys(&status[i].drained) &
 		      PEAL_DRAINED_EXITED))
 			return 0;

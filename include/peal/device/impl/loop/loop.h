@@ -10,25 +10,25 @@
 #include <peal/device/impl/loop/poll_timers.h>
 
 /*
- * The resident loop: one for all backends. The leader decides, the lanes
- * follow:
+ * The resident loop, the same code for all backends. The leader decides, and
+ * the other lanes follow:
  *
  *	while (peal_loop_next(&w))
  *		peal_loop_done(&w, handler(&w));
  *
- * A message is taken only when everything that its handler may emit fits, so
- * that no handler ever waits for space.
+ * The loop takes a message only when everything fits that its handler may emit.
+ * So no handler ever waits for space.
  */
 
-/* Looks at the inputs alone in one idle turn. */
+/* Polls of the inputs alone in one idle turn. */
 #define PEALI_SPINS 32
 
-/* ---- nothing to do ------------------------------------------------------- */
+/* ---- idle turns ---------------------------------------------------------- */
 
 /*
- * Looks at the heads of all inputs and nothing else, some times: a message that
- * comes soon is seen within a few cycles. Only where nothing waits for space.
- * 1: the cursor is at one that has something.
+ * Polls the heads of all inputs and nothing else, PEALI_SPINS times. So the
+ * worker sees a message that comes soon within a few cycles. Call it only if
+ * nothing waits for space. Returns 1 if the source at the cursor has a message.
  */
 static PEAL_DEV PEAL_INLINE int peali_spin(struct peal_worker *w)
 {
@@ -60,7 +60,7 @@ static PEAL_DEV PEAL_INLINE int peali_spin(struct peal_worker *w)
 	return 0;
 }
 
-/* One turn of waiting; no sleep is longer than to the next timer. */
+/* Waits for one turn. A sleep lasts at most to the next timer. */
 static PEAL_DEV PEAL_INLINE void peali_idle_wait(struct peal_worker *w,
 						 uint32_t looks)
 {
@@ -73,8 +73,8 @@ static PEAL_DEV PEAL_INLINE void peali_idle_wait(struct peal_worker *w,
 	peali_wait_turn(w, looks);
 }
 
-/* One idle turn; 0 or PEALI_ACT_RETRY go on, else the loop ends with that
- * value. */
+/* Does one idle turn. Returns 0 or PEALI_ACT_RETRY to go on. With any other
+ * value the loop ends, or does that action between two turns. */
 static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -82,12 +82,13 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 
 	s->idle_turns++;
 	if (s->idle++ == 0) {
-		/* what was deferred, or an input that has ended, may come in
-		 * the last look before a sleep: then that is not due yet */
+		/* A deferred action or an ended input may come in the last
+		 * look before a sleep. The sleep is then not due yet. */
 		peali_wait_reset(w);
 		if (s->n_inputs + (w->mailbox ? 1u : 0u) + peali_pools(w) > 0)
 			peali_settle(w);
-		/* messages for nobody could keep it from ever being idle */
+		/* messages without a receiver could keep the worker from
+		 * ever being idle */
 		if (s->turns_since_poll++ >= PEALI_CONTROL_POLL_INTERVAL)
 			end = peali_poll_control(w);
 	} else {
@@ -108,17 +109,17 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 	if (PEAL_UNLIKELY(s->hooks) && s->hook_may)
 		return PEALI_ACT_RUN_HOOKS;
 	if (!s->blocked && peali_spin(w)) {
-		if (s->idle > 1) /* else there was no wait */
+		if (s->idle > 1) /* else the worker did not wait */
 			peali_wait_reset(w);
 		s->idle = 0;
 		if (s->has_priority || s->cursor >= s->n_inputs)
-			return 0; /* who is first; the mailbox, or a pool */
+			return 0; /* poll by priority; or mailbox, or pool */
 		peali_burst_start(w, PEALI_BURST);
 		return s->burst_left ? PEALI_ACT_RETRY : 0;
 	}
 	if (s->blocked != s->blocked_published) {
-		/* who makes space looks at it: it is there before a sleep is
-		 * announced, so that the last look comes behind it */
+		/* A worker that frees space reads this word. It is stored
+		 * before a sleep is announced: the last look comes later. */
 		if (!s->blocked_published && peali_wait_announced(w))
 			peali_wait_reset(w);
 		s->blocked_published = s->blocked;
@@ -130,8 +131,9 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 }
 
 /*
- * Whether the host wants this worker now. A GPU would wait longer for the
- * host's memory than a message takes: it hears of it at its next look.
+ * Returns 1 if the host wants to stop or suspend this worker now. A GPU would
+ * wait longer for host memory than a message takes. A GPU worker notices at its
+ * next poll of the control words.
  */
 static PEAL_DEV PEAL_INLINE int peali_wanted(const struct peal_worker *w)
 {
@@ -144,7 +146,7 @@ static PEAL_DEV PEAL_INLINE int peali_wanted(const struct peal_worker *w)
 #endif
 }
 
-/* A turn that is not simply the next message of a burst. */
+/* Does a turn that is not simply the next message of a burst. */
 PEALI_HOST_SLOW(int, peali_turn_slow, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -162,7 +164,7 @@ PEALI_HOST_SLOW(int, peali_turn_slow, struct peal_worker *w)
 		return PEALI_ACT_FIRE_TIMERS;
 	if (PEAL_UNLIKELY(s->hooks) && !s->suspended && peali_hooks_ready(w))
 		return PEALI_ACT_RUN_HOOKS;
-	/* the mailbox has its burst by staying in hand */
+	/* the mailbox gets its burst: it stays the current source */
 	if (s->mails == 0 || s->mails >= PEALI_BURST) {
 		s->mails = 0;
 		s->cursor++;
@@ -191,7 +193,8 @@ PEALI_HOST_SLOW(int, peali_turn_slow, struct peal_worker *w)
 	}
 }
 
-/* The leader's turn: 1 a message in w->message, else the loop ends. */
+/* Does the leader's turn. Returns PEALI_ACT_HANDLE for a message in w->message.
+ * With any other value the loop ends, or does that action. */
 static PEAL_DEV PEAL_INLINE int peali_turn(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -203,8 +206,8 @@ static PEAL_DEV PEAL_INLINE int peali_turn(struct peal_worker *w)
 			s->burst_left--;
 			if (PEAL_LIKELY(peali_input_poll(w, s->cursor)))
 				return PEALI_ACT_HANDLE;
-			if (s->deferred_action) /* and then the rest of the
-						 * burst */
+			if (s->deferred_action) /* the rest of the burst
+						 * follows */
 				return s->deferred_action;
 		}
 		turn = peali_turn_slow(w);
@@ -212,7 +215,7 @@ static PEAL_DEV PEAL_INLINE int peali_turn(struct peal_worker *w)
 	return turn;
 }
 
-/* The same, with what pools need done between two turns. */
+/* As peali_turn. Also does deferred actions of pools between two turns. */
 static PEAL_DEV PEAL_INLINE int peali_turns(struct peal_worker *w)
 {
 	int turn = peali_turn(w);
@@ -229,12 +232,13 @@ static PEAL_DEV PEAL_INLINE int peali_turns(struct peal_worker *w)
 
 /* ---- between two turns --------------------------------------------------- */
 
-/* The handler of the message in hand has returned an error: it is dead, at once
- * or when those that restart for it have been marked. */
+/* Ends the current message after its handler has returned an error. The message
+ * is dead, either at once or after the actors that restart for it have been
+ * marked. */
 PEALI_SLOW(void, peali_failed, struct peal_worker *w, int result)
 {
 	if (result == PEAL_EDUPLICATE && w->state->mail != PEALI_HOOK) {
-		peali_fail_message(w, result); /* which is no failure */
+		peali_fail_message(w, result); /* a duplicate is no failure */
 		return;
 	}
 	peal_store_relaxed_sys(&w->status->failed, ++w->state->failed);
@@ -242,7 +246,7 @@ PEALI_SLOW(void, peali_failed, struct peal_worker *w, int result)
 		peali_fail_message(w, result);
 }
 
-/* Collective: fetches what the leader wants in a mirror. */
+/* Collective: fetches slots to a mirror for the leader. */
 PEALI_SLOW(void, peali_fetch, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -257,15 +261,16 @@ PEALI_SLOW(void, peali_fetch, struct peal_worker *w)
 	s->idle = 0;
 }
 
-/* ---- what the entry calls ------------------------------------------------ */
+/* ---- functions of the kernel's entry ------------------------------------- */
 
 /**
- * Collective: waits for the next message that can be handled.
+ * Waits for the next message that can be handled. Collective.
+ *
+ * The loop looks at the control words at least after 512 polls of an input
+ * each, or 96 messages.
  *
  * @param w the worker
- * @return 1 its handler shall run: w->message, w->actor; 0 the worker ends.
- *         Never longer without a look at the control words than 512 polls of
- *         an input each, or 96 messages.
+ * @return 1: run the handler for w->message and w->actor. 0: the worker ends.
  */
 static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 {
@@ -315,11 +320,10 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 }
 
 /**
- * Collective: ends the message in hand, as delivered or, with an error of its
- * handler, as dead.
+ * Ends the current message, as delivered or as dead. Collective.
  *
  * @param w      the worker
- * @param result of the handler: 0, or PEAL_E...
+ * @param result the handler's result: 0, or PEAL_E... for a dead message
  */
 static PEAL_DEV PEAL_INLINE void peal_loop_done(struct peal_worker *w,
 						int result)

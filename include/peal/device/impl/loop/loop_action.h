@@ -4,33 +4,37 @@
 
 #include <peal/device/lanes.h>
 
-/* What the leader and the other lanes tell each other of a turn: what it comes
- * to, and whether a handler has failed. The loop and poll_hooks.h call it. */
+/* Exchange between the leader and the other lanes in a turn. The leader tells
+ * them the action of the turn. They tell it whether a handler has failed. The
+ * loop and poll_hooks.h call these functions. */
 
-/* What a turn of the loop comes to. */
-#define PEALI_ACT_EXIT (-1) /* the worker ends for good */
+/* The actions of a turn of the loop. */
+#define PEALI_ACT_EXIT (-1) /* the worker ends, without a new launch */
 #define PEALI_ACT_SEND_DOWNS (-2) /* the leader sends down messages */
-#define PEALI_ACT_RUN_HOOKS (-8) /* an init or an exit is to run, if it can */
+#define PEALI_ACT_RUN_HOOKS (-8) /* an init or an exit runs, if it can */
 #define PEALI_ACT_UNCOUNT                                                      \
-	(-4) /* the leader counts a message as waiting no more */
+	(-4) /* the leader counts a message as no longer waiting */
 #define PEALI_ACT_FORWARD_KERNEL                                               \
-	(-10) /* it passes a message on to another kernel */
-#define PEALI_ACT_EPOCH 2 /* it returns to be launched again */
+	(-10) /* the leader forwards a message to another kernel */
+#define PEALI_ACT_EPOCH 2 /* the worker returns, for a new launch */
 #define PEALI_ACT_HANDLE 1
-#define PEALI_ACT_RETRY 3 /* an input has something: try it */
+#define PEALI_ACT_RETRY 3 /* an input is ready: try it */
 #define PEALI_ACT_FETCH 4 /* the lanes fetch slots of a mirror */
 #define PEALI_ACT_FORWARD_MAIL                                                 \
 	5 /* the leader moves an input's messages to mailboxes */
 #define PEALI_ACT_SPAWN 6 /* the lanes make actors, or the leader ends some */
-#define PEALI_ACT_DROP 7 /* the leader takes a message off that nobody gets */
-#define PEALI_ACT_SUPERVISE 8 /* an actor has failed that has a supervisor */
-#define PEALI_ACT_FIRE_TIMERS 9 /* the leader puts what is due into mailboxes */
-/* from here on for pools */
+#define PEALI_ACT_DROP 7 /* the leader drops a message as dead */
+/* an actor has failed, with a supervisor or monitors, or the host restarts a
+ * supervisor's members */
+#define PEALI_ACT_SUPERVISE 8
+#define PEALI_ACT_FIRE_TIMERS 9 /* the leader sends due messages of timers */
+/* from here on: actions for pools */
 #define PEALI_ACT_TO_POOL                                                      \
 	10 /* the leader moves an input's messages to a pool */
-#define PEALI_ACT_FROM_POOL 11 /* it takes a pool's next message */
+#define PEALI_ACT_FROM_POOL 11 /* the leader takes a pool's next message */
 
-/* Collective: the leader's turn, its message and its actor to every lane. */
+/* Collective: broadcasts the leader's action, its message and its actor.
+ * Returns the action. */
 static PEAL_DEV PEAL_INLINE int peali_broadcast_action(struct peal_worker *w,
 						       int turn)
 {
@@ -48,7 +52,7 @@ static PEAL_DEV PEAL_INLINE int peali_broadcast_action(struct peal_worker *w,
 		   PEAL_ACTOR_INDEX(w->message.header.actor);
 	peal_sync(w);
 #else
-	/* the lanes have left the last message at peali_gather_result */
+	/* all lanes left the last message in peali_gather_result */
 	if (peal_is_leader(w))
 		w->turn = turn;
 	peal_sync(w);
@@ -57,8 +61,9 @@ static PEAL_DEV PEAL_INLINE int peali_broadcast_action(struct peal_worker *w,
 	return turn;
 }
 
-/* Collective: whether any lane's handler has failed, to the leader: its own
- * error, or PEAL_EHANDLER if it has none; all have left. */
+/* Collective: tells the leader if the handler of any lane has failed. The
+ * leader gets its own error, or PEAL_EHANDLER if only other lanes have failed.
+ * All lanes have left the handler when the leader returns. */
 static PEAL_DEV PEAL_INLINE int peali_gather_result(struct peal_worker *w,
 						    int result)
 {
@@ -77,7 +82,7 @@ static PEAL_DEV PEAL_INLINE int peali_gather_result(struct peal_worker *w,
 	peal_sync(w);
 	if (PEAL_LIKELY(!peal_is_leader(w) || !w->failed))
 		return 0;
-	w->failed = 0; /* no lane fails again before it has got a turn */
+	w->failed = 0; /* no lane fails again before its next turn */
 	result = w->error ? w->error : PEAL_EHANDLER;
 	w->error = 0;
 	return result;

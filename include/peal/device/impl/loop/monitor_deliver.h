@@ -5,16 +5,19 @@
 #include <peal/device/impl/loop/supervision.h>
 
 /*
- * Down messages: a worker sends those of the monitors that it has made due.
- * Each lies in its record until there is space for it, so none is lost, and
- * nothing else waits for it: for space in mailboxes they have a lease of their
- * own, of one slot, granted in turn with those of links. Who waits for a full
- * mailbox holds up only what goes to the same worker.
+ * Down messages. A worker sends the down messages of the monitors that it has
+ * made due. A message stays in its record until there is space for it. So no
+ * down message is lost, and nothing else waits for it.
  *
- * All of it is done between two turns, where it costs the loop no registers.
+ * Down messages have a lease of their own for mailbox slots, of one slot. It is
+ * granted in turn with the leases for links. A down message that waits for a
+ * full mailbox delays only down messages to the same worker.
+ *
+ * All of this runs between two turns, where it costs the loop no registers.
  */
 
-/* Whether the monitor's owner is to end too, and nobody gets a message. */
+/* Whether the monitor is a binding: its owner fails, too, and gets no
+ * message. */
 static PEAL_DEV PEAL_INLINE int
 peali_down_binds(const struct peal_monitor_record *r)
 {
@@ -25,11 +28,11 @@ peali_down_binds(const struct peal_monitor_record *r)
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_down_owner(const struct peal_monitor_record *r)
 {
-	return (uint32_t)(peal_load_relaxed_dev(&r->who) >> 32);
+	return (uint32_t)(peal_load_relaxed_dev(&r->parties) >> 32);
 }
 
-/* Whose mailbox the message goes into; its own, to be found dead there, if the
- * owner is no more. */
+/* Returns the index of the worker that gets the message: the owner's worker. If
+ * the owner has ended, this worker gets the message and finds it dead. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_down_way(const struct peal_worker *w, uint32_t owner)
 {
@@ -42,7 +45,7 @@ peali_down_way(const struct peal_worker *w, uint32_t owner)
 		       w->index;
 }
 
-/* Whether a record's message can be sent now. */
+/* Whether the worker can handle a due record now. A binding needs no space. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_down_fits(struct peal_worker *w, const struct peal_monitor_record *r)
 {
@@ -52,8 +55,12 @@ peali_down_fits(struct peal_worker *w, const struct peal_monitor_record *r)
 					&w->state->down_lease));
 }
 
-/* The first of those that are due that can be sent: 1 + its place, and of the
- * one before it in *before; 0: none. Says what the others wait for. */
+/*
+ * Finds the first due record that the worker can handle now. Returns 1 + its
+ * index, or 0 if there is none. In `*before` it returns 1 + the index of the
+ * previous record of the list; 0: there is no previous one. If it skips a
+ * record and `blocked` is not set, `blocked` becomes the owner of this record.
+ */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_down_find(struct peal_worker *w, uint32_t *before)
 {
@@ -73,7 +80,7 @@ peali_down_find(struct peal_worker *w, uint32_t *before)
 	return 0;
 }
 
-/* Whether there is something to be sent now. */
+/* Whether a due record can be handled now. */
 PEALI_SLOW(int, peali_downs_ready, struct peal_worker *w)
 {
 	uint32_t before;
@@ -81,7 +88,7 @@ PEALI_SLOW(int, peali_downs_ready, struct peal_worker *w)
 	return peali_down_find(w, &before) != 0;
 }
 
-/* It is out of the line of those that are due. */
+/* Removes a record from the list of due records. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_down_out(struct peal_worker *w, uint32_t at, uint32_t before)
 {
@@ -97,7 +104,7 @@ peali_down_out(struct peal_worker *w, uint32_t at, uint32_t before)
 	s->downs--;
 }
 
-/* Puts a message for which there is space. */
+/* Puts a record's message into a mailbox that has space for it. */
 static PEAL_DEV PEAL_UNUSED inline void peali_down_put(struct peal_worker *w,
 						       uint32_t place)
 {
@@ -112,8 +119,8 @@ static PEAL_DEV PEAL_UNUSED inline void peali_down_put(struct peal_worker *w,
 	peali_mail_sent(w, way);
 }
 
-/* The owner of a binding ends as if its handler had failed with that error; who
- * restarts with it, if it has a supervisor, is then in *f. */
+/* Makes the owner of a binding fail, as if its handler had returned the error.
+ * If the owner has a supervisor, *f becomes the restart set. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_down_bound(struct peal_worker *w, uint32_t owner, int error,
 		 struct peali_restart_set *f)
@@ -132,7 +139,8 @@ peali_down_bound(struct peal_worker *w, uint32_t owner, int error,
 	peali_monitors_ended(w, owner, 1, PEAL_DOWN_BOUND, error);
 }
 
-/* What is due of one record is done, or dropped if it says nothing. */
+/* Sends the message of a record, or makes the owner of a binding fail. It does
+ * nothing for a binding to an actor that was retired or gone. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_down_go(struct peal_worker *w, uint32_t place,
 	      struct peali_restart_set *f)
@@ -145,8 +153,11 @@ peali_down_go(struct peal_worker *w, uint32_t place,
 		peali_down_bound(w, peali_down_owner(r), r->error, f);
 }
 
-/* Leader part of peali_downs_turn: 1 + the place of a binding that has made
- * an actor of a supervisor fail, which the lanes come to first; 0: none. */
+/*
+ * The leader's part of peali_downs_turn. Handles due records up to a burst, or
+ * up to a binding. Returns 1 + the index of this binding: all lanes first mark
+ * the actors in *f. Returns 0 if there was no binding.
+ */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_downs_send(struct peal_worker *w, struct peali_restart_set *f)
 {
@@ -168,7 +179,7 @@ peali_downs_send(struct peal_worker *w, struct peali_restart_set *f)
 	return 0;
 }
 
-/* Collective: sends what is due, up to a burst or a binding. */
+/* Handles due records up to a burst, or up to a binding. Collective. */
 PEALI_SLOW(void, peali_downs_turn, struct peal_worker *w)
 {
 	struct peali_restart_set f = { 0, 0, 0xffffffffu };
@@ -181,7 +192,7 @@ PEALI_SLOW(void, peali_downs_turn, struct peal_worker *w)
 	if (!peal_is_leader(w) || !at)
 		return;
 	r = peali_monitor(w, at - 1);
-	peal_fence_acquire_dev(); /* it knows its own actors' marks at once */
+	peal_fence_acquire_dev(); /* it sees its own actors' marks at once */
 	peali_monitors_supervised(w, &f, peali_down_owner(r), r->error);
 	peali_down_over(w, at - 1);
 }

@@ -7,20 +7,21 @@
 #include <peal/device/lifecycle.h>
 #include <peal/device/impl/loop/loop_action.h>
 
-/* Inits and exits in a worker's turns: which one can run now, and what follows
- * when it has. For the leader; the loop calls it. */
+/* Init and exit hooks in a worker's turns. Selects a hook to run, and completes
+ * the hook after its return. For the leader; the loop calls it. */
 
-/* Entries that are looked at in one turn. */
+/* Most entries searched in one turn. */
 #define PEALI_HOOK_SCAN_MAX 64
 
-/* Whether it is time to look for one. */
+/* Returns 1 if this turn looks for a hook: every other call. */
 static PEAL_DEV PEAL_INLINE int peali_hooks_ready(struct peal_worker *w)
 {
 	w->state->hook_tried = !w->state->hook_tried;
 	return (int)w->state->hook_tried;
 }
 
-/* Whether what the handler may send fits. Says what it waits for. */
+/* Returns 1 if all messages that the handler may send fit now. Otherwise sets
+ * hook_blocked to the cause. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_hook_fits(struct peal_worker *w, uint32_t actor,
 		const struct peal_actor_entry *entry)
@@ -39,7 +40,7 @@ peali_hook_fits(struct peal_worker *w, uint32_t actor,
 	for (i = 0; tells && i < peali_pools(w); i++)
 		if (w->pools[i].set)
 			fit &= peali_pool_fits(&w->pools[i], tells);
-	if (tells && w->params->mailboxes) /* and its next message */
+	if (tells && w->params->mailboxes) /* also for its next message */
 		fit &= peal_admission_admit(peali_admission(w),
 					    &w->state->mail_lease, 2 * tells,
 					    1);
@@ -49,8 +50,9 @@ peali_hook_fits(struct peal_worker *w, uint32_t actor,
 	return fit;
 }
 
-/* An init is about to run: first of all the mark goes, so that who sets it from
- * now on means the state that it makes. 0: its supervisor has given up, or it
+/* Prepares the run of an init. The restart mark is cleared first. So a mark
+ * that another worker sets from now on applies to the state of this init.
+ * Returns 0 if the init must not run: its supervisor has given up, or the actor
  * is to restart. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_init_begins(struct peal_worker *w, uint32_t index, uint64_t place)
@@ -66,14 +68,14 @@ peali_init_begins(struct peal_worker *w, uint32_t index, uint64_t place)
 		    place & ~(uint64_t)(PEAL_ENTRY_RESTART_PENDING |
 					PEAL_ENTRY_HOOK)))
 		return 0;
-	peal_fence_acquire_dev(); /* a GPU's first-level cache knows it, too */
+	peal_fence_acquire_dev(); /* drops stale lines of a GPU's L1 cache */
 	if (!member || !peali_is_given_up(w, member))
 		return 1;
 	peali_mark_restart(w, PEAL_ACTOR_GENERATION(place >> 32) | index);
 	return 0;
 }
 
-/* Puts an init or an exit into the worker's hand. */
+/* Makes a run of an init or exit hook the worker's current message. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_hook_run(struct peal_worker *w, uint32_t actor, uint16_t flag)
 {
@@ -96,7 +98,8 @@ peali_hook_run(struct peal_worker *w, uint32_t actor, uint16_t flag)
 	peali_publish_inflight(w, PEAL_INFLIGHT(actor, 0, w->message.input));
 }
 
-/* What is due of an entry runs now: 1; 0 not now, or nothing is. */
+/* Starts the hook that is due at an entry. Returns 0 if no hook is due there,
+ * or it cannot run now. */
 static PEAL_DEV PEAL_UNUSED inline int peali_hook_try(struct peal_worker *w,
 						      uint32_t index)
 {
@@ -120,8 +123,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_hook_try(struct peal_worker *w,
 	return 1;
 }
 
-/* The next one that can run into the worker's hand: 1; 0: there is none in this
- * turn. */
+/* Starts the next hook that can run. Returns 0 if this turn finds none. */
 static PEAL_DEV PEAL_UNUSED inline int peali_hook_poll(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -132,8 +134,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_hook_poll(struct peal_worker *w)
 			return 1;
 	if (s->hook_at < s->hook_to)
 		return 0;
-	/* the round is over; the next one need not wait, if nobody in it lacks
-	 * space */
+	/* The round is over. The next one need not wait if no hook of this
+	 * round lacked free slots. */
 	s->hook_may = !s->hook_blocked;
 	if (s->hook_first) {
 		s->hook_at = s->hook_first - 1;
@@ -141,15 +143,15 @@ static PEAL_DEV PEAL_UNUSED inline int peali_hook_poll(struct peal_worker *w)
 		s->hook_first = s->hook_last = 0;
 	} else {
 		s->hook_blocked = 0;
-		/* R23: pairs with A23 in peali_hooks_open: who sees that there
-		 * is none sees what they have told. */
+		/* R23: pairs with A23 in peali_hooks_open. A worker that sees
+		 * 0 sees all messages that the hooks have told. */
 		peal_store_release_dev(&s->hooks, 0);
 	}
 	return 0;
 }
 
-/* An actor's exit has run: it is no more. With its kernel's end nobody is
- * told. */
+/* Ends an actor after its exit. At the end of the kernel no monitor gets a down
+ * message. */
 static PEAL_DEV PEAL_UNUSED inline void peali_exited(struct peal_worker *w,
 						     uint32_t actor)
 {
@@ -166,7 +168,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_exited(struct peal_worker *w,
 		peali_monitors_ended(w, actor, 1, PEAL_DOWN_RETIRED, 0);
 }
 
-/* The handler has returned from an init or an exit. */
+/* Completes an init or exit after the handler has returned. */
 PEALI_SLOW(void, peali_hook_over, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -183,12 +185,13 @@ PEALI_SLOW(void, peali_hook_over, struct peal_worker *w)
 	peali_exited(w, actor);
 }
 
-/* Collective: an init or an exit that can run now: 1; 0 there is none. */
+/* Collective: starts an init or exit that can run now. Returns 0 if there is
+ * none. */
 PEALI_SLOW(int, peali_hooks_turn, struct peal_worker *w)
 {
 	int turn = 0;
 
-	peal_sync(w); /* all have read the turn before there is another one */
+	peal_sync(w); /* all lanes have read this turn before the next one */
 	if (peal_is_leader(w))
 		turn = peali_hook_poll(w) ? PEALI_ACT_HANDLE :
 					    PEALI_ACT_RUN_HOOKS;

@@ -9,14 +9,15 @@
 #include <peal/device/impl/loop/poll_pools.h>
 
 /*
- * Which message a worker takes next, from its inputs, its mailbox and its
- * pools: one for an actor that is alive, and whose outputs have space for all
- * that it may emit. For the leader; the loop calls it.
+ * Selects the message that a worker handles next, from its inputs, its mailbox
+ * and its pools. The message's actor is alive. The outputs of this actor have
+ * free slots for all messages that it may emit. For the leader; the loop calls
+ * it.
  */
 
 /* ---- inputs -------------------------------------------------------------- */
 
-/* END and SEAL at the head of an input. */
+/* Handles an END or SEAL mark at the head of an input. */
 PEALI_SLOW(void, peali_input_mark, struct peal_worker *w, struct peal_input *in,
 	   uint32_t kind)
 {
@@ -28,7 +29,7 @@ PEALI_SLOW(void, peali_input_mark, struct peal_worker *w, struct peal_input *in,
 		peal_link_release_mark(&in->link, kind);
 		peali_input_ring(in, &in->next);
 		in->flags &= ~(uint32_t)PEAL_INPUT_NEXT;
-	} else { /* who has to seal is told after this end: not by the host */
+	} else { /* the host tells this end first: the mark is an error */
 		peali_link_fail(&in->link);
 		in->flags = 0;
 		w->state->ended++;
@@ -36,8 +37,9 @@ PEALI_SLOW(void, peali_input_mark, struct peal_worker *w, struct peal_input *in,
 }
 
 /*
- * The next message of an input that is a topic: 0 and w->message; else
- * PEALI_STATE_TOPIC, and the input may have ended.
+ * Looks for the next message of an input that is a topic. Returns 0 with the
+ * message in w->message. Else returns PEALI_STATE_TOPIC. The input may have
+ * ended then.
  */
 PEALI_SLOW(int, peali_input_topic, struct peal_worker *w, struct peal_input *in)
 {
@@ -53,13 +55,17 @@ PEALI_SLOW(int, peali_input_topic, struct peal_worker *w, struct peal_input *in)
 	return PEALI_STATE_TOPIC;
 }
 
-/* A mark, as the result of a look at an input. */
+/* Result of a look at an input: its next entry is a mark. */
 #define PEALI_MARK 2
 
 /*
- * A look at an input that has not simply found a message. One that has a
- * deadline is as any other: 0; if that has passed it is dropped as dead, as if
- * there were none: PEALI_STATE_TOPIC. A mark: PEALI_MARK.
+ * Classifies the result of a look at an input that found no usual message:
+ *
+ * - A nonzero result: returns the result.
+ * - A mark: returns PEALI_MARK.
+ * - A message with a deadline that has not passed: returns 0.
+ * - A message with a deadline that has passed: returns PEALI_STATE_TOPIC, as if
+ *   there were no message. The next turn drops it as dead.
  */
 PEALI_SLOW(int, peali_input_classify, struct peal_worker *w, int result)
 {
@@ -75,8 +81,11 @@ PEALI_SLOW(int, peali_input_classify, struct peal_worker *w, int result)
 	return PEALI_STATE_TOPIC;
 }
 
-/* An input whose head is no message for one of the worker's actors, or that has
- * none. 1: it is, for a member of a pool. */
+/*
+ * Handles an input that has no message at its head, or none for an actor of
+ * this worker. Returns 1 if a member of a pool handles the message now, else
+ * 0. It may set a deferred action for the worker's next step.
+ */
 PEALI_SLOW(int, peali_input_slow, struct peal_worker *w, struct peal_input *in,
 	   int result)
 {
@@ -112,7 +121,7 @@ PEALI_SLOW(int, peali_input_slow, struct peal_worker *w, struct peal_input *in,
 			return 0;
 	}
 	w->state->idle = 0;
-	if (result < 0) { /* failed, which the host sees; or empty for good */
+	if (result < 0) { /* failed, as the host sees; or empty and ended */
 		in->flags = 0;
 		w->state->ended++;
 	} else if (result == PEALI_MARK) {
@@ -124,7 +133,8 @@ PEALI_SLOW(int, peali_input_slow, struct peal_worker *w, struct peal_input *in,
 	return 0;
 }
 
-/* Takes the next message of a used input into w->message; 1 if there is one. */
+/* Looks for the next message of a used input. Returns 1 with a message in
+ * w->message that its actor can handle now, else 0. */
 static PEAL_DEV PEAL_INLINE int peali_input_poll(struct peal_worker *w,
 						 uint32_t index)
 {
@@ -150,7 +160,7 @@ static PEAL_DEV PEAL_INLINE int peali_input_poll(struct peal_worker *w,
 	return taken > 0;
 }
 
-/* The mailbox's next message is to be dead, for that reason. */
+/* Makes the worker drop the mailbox's next message as dead. Returns 0. */
 static PEAL_DEV PEAL_INLINE int peali_mail_dead(struct peal_worker *w,
 						uint32_t reason)
 {
@@ -159,8 +169,12 @@ static PEAL_DEV PEAL_INLINE int peali_mail_dead(struct peal_worker *w,
 	return 0;
 }
 
-/* It is for no actor of the worker: for one that is away, or it is to be dead,
- * or its actor restarts first. */
+/*
+ * Handles a message of the mailbox without a live actor at this worker. It may
+ * wait for the init of its actor, or follow an actor that has moved to another
+ * kernel. Else PEALI_ACT_DROP restarts its actor first, forwards the message to
+ * another worker, or drops it as dead.
+ */
 PEALI_SLOW(int, peali_mail_slow, struct peal_worker *w)
 {
 	if (peali_hook_holds(w))
@@ -170,8 +184,11 @@ PEALI_SLOW(int, peali_mail_slow, struct peal_worker *w)
 		       0;
 }
 
-/* The mailbox's next message has a deadline, or is an answer, which is for who
- * has asked. 1: it is dropped as dead. */
+/*
+ * Handles a message of the mailbox that has a deadline or is an answer. An
+ * answer gets the address of the asking actor. Returns 1 if the worker drops
+ * the message as dead, since its deadline has passed.
+ */
 PEALI_SLOW(int, peali_mail_classify, struct peal_worker *w)
 {
 	if (w->message.header.flags & PEAL_FLAG_ANSWER) {
@@ -184,8 +201,11 @@ PEALI_SLOW(int, peali_mail_classify, struct peal_worker *w)
 	return 1;
 }
 
-/* The mailbox's next message, which can be handled now, is counted for its
- * actor's limit: 1 it is to be taken away there first, aside; 0 it has been. */
+/*
+ * The mailbox's next message can be handled now, and counts for its actor's
+ * limit. Returns 1 if PEALI_ACT_UNCOUNT must first take it off that count,
+ * between two turns. Returns 0 if that is done.
+ */
 static PEAL_DEV PEAL_INLINE int peali_mail_counts(struct peal_worker *w)
 {
 	if (!peali_mail_is_cleared(w)) {
@@ -196,7 +216,8 @@ static PEAL_DEV PEAL_INLINE int peali_mail_counts(struct peal_worker *w)
 	return 0;
 }
 
-/* The same for a mailbox: w->box. */
+/* Looks for the next message of w->box. Returns 1 with a message in w->message
+ * that its actor can handle now, else 0. */
 static PEAL_DEV PEAL_UNUSED inline int peali_mail_poll(struct peal_worker *w)
 {
 	struct peal_slot_view view = { 0, 0, 0 };
@@ -236,7 +257,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_poll(struct peal_worker *w)
 	return taken < 0 ? peali_mail_slow(w) : 0;
 }
 
-/* Ends a message in hand that is not from an input. */
+/* Ends the handled message if it is from a mailbox or pool, or is a hook. */
 static PEAL_DEV PEAL_INLINE void peali_mail_done(struct peal_worker *w,
 						 int result)
 {
@@ -256,9 +277,12 @@ static PEAL_DEV PEAL_INLINE void peali_mail_done(struct peal_worker *w,
 }
 
 /*
- * One round over all inputs, from the cursor on, or up to one for which
- * something is to be done first. Where one has a message, the next ones of its
- * burst are taken by peali_turn itself.
+ * Makes one round over all sources, from the cursor on. Stops at a message that
+ * can be handled now, and returns 1. Stops at a source that needs a deferred
+ * action first, and returns 0. Returns 0 after a round without either.
+ *
+ * If the message is from an input, peali_turn itself takes the rest of the
+ * burst.
  */
 static PEAL_DEV PEAL_INLINE int peali_poll_inputs(struct peal_worker *w)
 {

@@ -7,11 +7,13 @@
 #include <peal/device/impl/loop/control.h>
 
 /*
- * Pools in a worker's turn: what an input has for one, and what its member is
- * to handle. For the leader; poll_inputs.h and the loop call it.
+ * Pools in a worker's turn. Moves messages of inputs into pools, and takes
+ * messages of pools for the worker's members. For the leader; poll_inputs.h and
+ * the loop call it.
  */
 
-/* The pool that a number in the place of an actor's stands for; -1: none. */
+/* Returns the index of the pool with this number. Returns -1 if this worker
+ * knows no such pool. */
 static PEAL_DEV PEAL_INLINE int64_t
 peali_pool_index(const struct peal_worker *w, uint32_t actor)
 {
@@ -33,9 +35,10 @@ peali_pool_index(const struct peal_worker *w, uint32_t actor)
 }
 
 /*
- * A message of a link that is for a pool: goes into the worker's shard. Where
- * that is full and the worker has a member, this one handles it: 1. Where it
- * has none, the link holds it back.
+ * Treats a message of a link to a pool. If the worker's shard has a free slot,
+ * a deferred action moves the message there. If the shard is full, the worker's
+ * member handles the message: returns 1 if it can do so now. Without a member,
+ * the message waits in the link. Returns 0 in the other cases.
  */
 PEALI_SLOW(int, peali_input_pool, struct peal_worker *w, struct peal_input *in,
 	   uint32_t pool)
@@ -56,8 +59,8 @@ PEALI_SLOW(int, peali_input_pool, struct peal_worker *w, struct peal_input *in,
 	return peali_actor_take(w, p->member - 1) > 0;
 }
 
-/* Moves messages of an input that are for a pool into the worker's shard, as
- * many as there are, up to a burst. */
+/* Moves messages of an input to a pool into the worker's shard of the pool, at
+ * most a burst. Stops at a message for another receiver, and at a mark. */
 PEALI_SLOW(void, peali_pool_move, struct peal_worker *w, struct peal_input *in)
 {
 	struct peal_message *m = &w->message;
@@ -71,21 +74,21 @@ PEALI_SLOW(void, peali_pool_move, struct peal_worker *w, struct peal_input *in)
 					m->length);
 		if (result == PEAL_EAGAIN)
 			break;
-		if (result) /* longer than it takes */
+		if (result) /* too long for the pool's slots */
 			peali_input_dead(w, in, PEAL_REASON_TOO_LONG);
 		else
 			peal_link_release(&in->link, m);
 		w->state->idle = 0;
 		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB ||
 		    m->header.actor != index) {
-			n++; /* the next turn sees what it is */
+			n++; /* the next turn treats the next entry */
 			break;
 		}
 	}
 	peali_passed(w, peali_input_is_priority(in), n);
 }
 
-/* Puts the message that was taken into the worker's hand. */
+/* Makes the message taken from a pool the worker's current message. */
 static PEAL_DEV PEAL_INLINE void peali_pool_run(struct peal_worker *w,
 						uint32_t index)
 {
@@ -102,7 +105,7 @@ static PEAL_DEV PEAL_INLINE void peali_pool_run(struct peal_worker *w,
 	w->state->mail = 2 + index;
 }
 
-/* The message in hand, the pool's, has passed its deadline. */
+/* Drops the current message, of a pool: its deadline has passed. */
 PEALI_SLOW(void, peali_pool_expired, struct peal_worker *w,
 	   struct peal_pool_place *p)
 {
@@ -114,8 +117,9 @@ PEALI_SLOW(void, peali_pool_expired, struct peal_worker *w,
 	w->state->idle = 0;
 }
 
-/* Whether a message of the pool could be handled now. Where not, who was woken
- * for it wakes another. */
+/* Returns 1 if the worker's member can handle a message of the pool now. If the
+ * member just became unable, the worker wakes another one. It may itself have
+ * been woken for that message. */
 PEALI_HOST_SLOW(int, peali_pool_able, struct peal_worker *w,
 		struct peal_pool_place *p)
 {
@@ -130,8 +134,8 @@ PEALI_HOST_SLOW(int, peali_pool_able, struct peal_worker *w,
 }
 
 /*
- * Looks whether a pool has a message that the worker can handle, which is then
- * taken as a deferred action. The last look before it sleeps is at all shards.
+ * Polls a pool for a message that the worker can handle. If there is one, a
+ * deferred action takes it. The last poll before a sleep looks at all shards.
  */
 static PEAL_DEV PEAL_INLINE void peali_pool_poll(struct peal_worker *w,
 						 uint32_t index)
@@ -147,8 +151,8 @@ static PEAL_DEV PEAL_INLINE void peali_pool_poll(struct peal_worker *w,
 }
 
 /*
- * What is done for pools between two turns, where it costs the loop no
- * registers: 1 there is a message to be handled.
+ * Runs a deferred action for a pool. Runs between two turns, where it costs the
+ * loop no registers. Returns 1 if there is a message to handle.
  */
 PEALI_SLOW(int, peali_pool_deferred, struct peal_worker *w)
 {
@@ -161,7 +165,7 @@ PEALI_SLOW(int, peali_pool_deferred, struct peal_worker *w)
 		return 0;
 	}
 	if (!peali_pool_pop(w, &w->pools[s->deferred_arg]))
-		return 0; /* others were quicker */
+		return 0; /* other workers were faster */
 	peali_passed(w, 0, 1);
 	peali_pool_run(w, s->deferred_arg);
 	if (PEAL_LIKELY(!(w->message.header.flags & PEAL_FLAG_DEADLINE)) ||

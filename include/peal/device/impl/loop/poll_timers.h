@@ -8,30 +8,31 @@
 #include <peal/device/timer.h>
 
 /*
- * Timers in a worker's turns: whether one is due, which is looked at between
- * two messages, and putting what is due into mailboxes and pools, which is
- * deferred, where it costs the loop no registers. For the leader; the loop
- * calls it.
+ * Timers in a worker's turns. Between two messages the leader checks whether a
+ * timer is due. It sends due messages to mailboxes and pools in a deferred
+ * turn, where this costs the loop no registers. For the leader. The loop calls
+ * it.
  *
- * Share: at most every other turn is the timers', and then it is theirs before
- * any handler's; for space in mailboxes they have a lease of their own, of one
- * slot, granted in turn with those of links. So messages starve no timers, nor
- * timers messages.
+ * Share: at most every other turn is for timers. Such a turn comes before any
+ * handler. For space in mailboxes, timers have a lease of their own, of one
+ * slot. It is granted in turn with the leases of links. So messages starve no
+ * timers, and timers starve no messages.
  *
- * Reading the clock costs 25 to 40 ns on the host. So a busy worker reads it
- * once in some PEALI_TIMER_POLL_NS: between any two messages where handlers
- * take as long as that, else once in up to PEALI_BURST of them. A timer is late
- * by one handler then, or once, when messages that were quick for long get
- * slow, by so many of them.
+ * A read of the clock costs 25 to 40 ns on the host. So a busy worker reads it
+ * about once in PEALI_TIMER_POLL_NS. If handlers take that long, it reads
+ * between any two messages. Else it reads once in up to PEALI_BURST messages.
+ *
+ * A timer is then late by one handler. It can be late by up to PEALI_BURST
+ * handlers once: when messages get slow that were quick for long.
  */
 
 #define PEALI_TIMER_POLL_NS 2000
-#define PEALI_TIMER_QUICK 8 /* looks in a row until there are fewer */
+#define PEALI_TIMER_QUICK 8 /* quick looks in a row until there are fewer */
 
-/* ---- looking ------------------------------------------------------------- */
+/* ---- checks -------------------------------------------------------------- */
 
-/* Turns until the clock is read again, more of them once they have been quick
- * for a while; a burst is no longer. */
+/* Sets the turns until the next read of the clock: more once the turns have
+ * been quick for a while. A burst is no longer than that. */
 static PEAL_DEV PEAL_INLINE void peali_timers_pace(struct peal_worker *w,
 						   uint64_t now)
 {
@@ -49,8 +50,9 @@ static PEAL_DEV PEAL_INLINE void peali_timers_pace(struct peal_worker *w,
 	w->state->burst_max = t->every - 1;
 }
 
-/* The way to an actor; its own mailbox, to be found dead there, if it is no
- * more. */
+/* Returns the list (`way`) for an actor's mailbox or pool. If the actor is gone
+ * it sets *gone and returns the worker's own mailbox: there the message is
+ * found dead. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_timer_way_to(const struct peal_worker *w, uint32_t actor, int *gone)
 {
@@ -71,7 +73,7 @@ peali_timer_way_to(const struct peal_worker *w, uint32_t actor, int *gone)
 	return w->index;
 }
 
-/* A slot for the next message by a way: 1 there is one. */
+/* Returns 1 if there is a slot for the next message of a list. */
 static PEAL_DEV PEAL_UNUSED inline int peali_timer_fits(struct peal_worker *w,
 							uint32_t way)
 {
@@ -83,7 +85,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_timer_fits(struct peal_worker *w,
 	return peal_admission_take_one(peali_admission(w), &w->timers->lease);
 }
 
-/* Whether one of those that are due can go out. */
+/* Returns 1 if one of the due timers can send now. */
 static PEAL_DEV PEAL_UNUSED inline int peali_timers_fit(struct peal_worker *w)
 {
 	struct peal_timers *t = w->timers;
@@ -104,15 +106,15 @@ static PEAL_DEV PEAL_UNUSED inline int peali_timers_fit(struct peal_worker *w)
 	return 0;
 }
 
-/* After so many turns: whether there is something to be done for timers now. In
- * a turn that waits it also says what it waits for. */
+/* Called after `turns` more turns. Returns 1 if there is work for timers now.
+ * If all due timers must wait, it stores the cause in state->blocked. */
 PEALI_SLOW(int, peali_timers_ready, struct peal_worker *w, uint32_t turns)
 {
 	struct peal_timers *t = w->timers;
 	uint64_t now;
 
 	t->turns += turns;
-	if (t->fired) { /* the others' turn */
+	if (t->fired) { /* the turn of messages */
 		t->fired = 0;
 		return 0;
 	}
@@ -126,7 +128,7 @@ PEALI_SLOW(int, peali_timers_ready, struct peal_worker *w, uint32_t turns)
 }
 
 #if PEAL_ON_HOST
-/* One turn of waiting that ends when the next timer is due, if it sleeps. */
+/* Waits for one turn. If it sleeps, it wakes when the next timer is due. */
 static PEAL_UNUSED PEAL_NOINLINE void peali_timers_wait(struct peal_worker *w,
 							uint32_t looks)
 {
@@ -145,9 +147,9 @@ static PEAL_UNUSED PEAL_NOINLINE void peali_timers_wait(struct peal_worker *w,
 }
 #endif
 
-/* ---- going out ----------------------------------------------------------- */
+/* ---- sends --------------------------------------------------------------- */
 
-/* Puts a message for which there is space. */
+/* Puts the message of a timer, for which there is space. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timer_put(struct peal_worker *w, uint32_t way, uint32_t place)
 {
@@ -165,7 +167,8 @@ peali_timer_put(struct peal_worker *w, uint32_t way, uint32_t place)
 	peali_mail_sent(w, way);
 }
 
-/* A periodic one has sent: it waits for the first multiple that is to come. */
+/* Sets a periodic timer again after it has sent. It is due at the first future
+ * multiple of its period. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timer_again(struct peal_worker *w, uint32_t place, uint64_t now)
 {
@@ -182,7 +185,7 @@ peali_timer_again(struct peal_worker *w, uint32_t place, uint64_t now)
 	peali_timer_add(w->timers, place);
 }
 
-/* The first by a way goes out: 1; 0 there is no space. */
+/* Sends the first timer of a list. Returns 0 if there is no space, else 1. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_timer_go(struct peal_worker *w, uint32_t way, uint64_t now)
 {
@@ -192,7 +195,7 @@ peali_timer_go(struct peal_worker *w, uint32_t way, uint64_t now)
 	uint32_t to;
 	int gone;
 
-	/* its actor may have gone since it was due */
+	/* the actor may have ended since the timer was due */
 	to = peali_timer_way_to(w, entry->header.actor, &gone);
 	if (!peali_timer_fits(w, to))
 		return 0;
@@ -208,7 +211,8 @@ peali_timer_go(struct peal_worker *w, uint32_t way, uint64_t now)
 	return 1;
 }
 
-/* Those that are due stand in line for space, in their order; asks' have it. */
+/* Moves due timers from the heap to the lists of timers that wait for space, in
+ * their order. Timers of asks need no space and time out at once. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timers_line_up(struct peal_worker *w, uint64_t now)
 {
@@ -235,8 +239,8 @@ peali_timers_line_up(struct peal_worker *w, uint64_t now)
 	}
 }
 
-/* Whoever ticks faster than it is handled is never idle: whether all inputs
- * have ended is then asked here. */
+/* A worker is never idle if its timers tick faster than it handles ticks. So it
+ * checks here whether all inputs have ended. It then ends periodic timers. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timers_ask_end(struct peal_worker *w, uint32_t ticks)
 {
@@ -248,7 +252,7 @@ peali_timers_ask_end(struct peal_worker *w, uint32_t ticks)
 		peali_timers_drained(w);
 }
 
-/* What is due goes out, as much of it as there is space for, up to a burst. */
+/* Sends due timers, up to a burst, as far as there is space. */
 static PEAL_DEV PEAL_UNUSED inline void peali_timers_fire(struct peal_worker *w)
 {
 	struct peal_timers *t = w->timers;
@@ -267,12 +271,12 @@ static PEAL_DEV PEAL_UNUSED inline void peali_timers_fire(struct peal_worker *w)
 			     (uint32_t)(t->count[PEAL_TIMERS_TICKS] - before));
 }
 
-/* Collective: the same by the leader. */
+/* Collective: the leader does peali_timers_fire. */
 PEALI_SLOW(void, peali_timers_turn, struct peal_worker *w)
 {
 	if (peal_is_leader(w))
 		peali_timers_fire(w);
-	peal_sync(w); /* all have read the turn before there is another one */
+	peal_sync(w); /* all lanes have read the turn before the next one */
 }
 
 #endif

@@ -4,12 +4,12 @@
 
 #include <peal/device/impl/worker/mail.h>
 
-/* Which source a worker tries next where some are of high priority, see
- * priority.h. Aside from the loop, whose turns cost no more without such. For
- * the leader; poll_inputs.h calls it. */
+/* Selects the source that a worker tries next, if some sources have high
+ * priority (priority.h). This code is outside of the loop. So turns without
+ * such sources cost no more. For the leader; poll_inputs.h calls it. */
 
-/* What there is to take from beside inputs: the mailbox, which has its number
- * where there are pools even if there is none, and the pools. */
+/* Returns the number of sources that are not inputs: the mailbox and the pools.
+ * In a program with pools the mailbox counts even if there is none. */
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_other_sources(const struct peal_worker *w)
 {
@@ -18,7 +18,7 @@ peali_other_sources(const struct peal_worker *w)
 	return w->mailbox ? 1 : 0;
 }
 
-/* The input at the cursor is next, for so many messages at most. */
+/* Starts a burst of at most n messages from the input at the cursor. */
 static PEAL_DEV PEAL_INLINE void peali_burst_start(struct peal_worker *w,
 						   uint32_t n)
 {
@@ -27,7 +27,7 @@ static PEAL_DEV PEAL_INLINE void peali_burst_start(struct peal_worker *w,
 	w->state->burst_quota = w->state->burst_left = n;
 }
 
-/* Whether the mailbox of high priority has something. */
+/* Returns 1 if the mailbox of high priority has a message. */
 PEALI_SLOW(int, peali_priority_mail_ready, const struct peal_worker *w)
 {
 	struct peal_mailbox *m = peali_priority_mailbox(w);
@@ -35,12 +35,12 @@ PEALI_SLOW(int, peali_priority_mail_ready, const struct peal_worker *w)
 	return m && peal_mailbox_ready(m);
 }
 
-/* Which sources are tried. */
+/* The sources that a turn tries now. High and low: see priority.h. */
 enum peali_source_order {
-	PEALI_ORDER_NORMAL_FIRST = 0, /* the others, as it is their turn */
-	PEALI_ORDER_PRIORITY_AFTER = 1, /* high ones, after those */
-	PEALI_ORDER_PRIORITY_FIRST = 2, /* high ones */
-	PEALI_ORDER_NORMAL_AFTER = 3 /* the others, after those */
+	PEALI_ORDER_NORMAL_FIRST = 0, /* low ones: it is their turn */
+	PEALI_ORDER_PRIORITY_AFTER = 1, /* high ones, after the low ones */
+	PEALI_ORDER_PRIORITY_FIRST = 2, /* high ones: it is their turn */
+	PEALI_ORDER_NORMAL_AFTER = 3 /* low ones, after the high ones */
 };
 
 static PEAL_DEV PEAL_INLINE int
@@ -50,7 +50,7 @@ peali_order_is_priority(const struct peal_worker_state *s)
 	       s->source_order == PEALI_ORDER_PRIORITY_AFTER;
 }
 
-/* Takes inputs that are no high ones any more out of the list of those. */
+/* Removes inputs that no longer have high priority from priority_inputs. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_priority_compact(struct peal_worker *w)
 {
@@ -63,7 +63,7 @@ peali_priority_compact(struct peal_worker *w)
 	w->state->n_priority_inputs = n;
 }
 
-/* How many high sources there are; without any, all is as without priorities
+/* Returns the number of high sources. If it is 0, the worker ignores priorities
  * from the next turn on. */
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_priority_sources(const struct peal_worker *w)
@@ -71,7 +71,7 @@ peali_priority_sources(const struct peal_worker *w)
 	return w->state->n_priority_inputs + (w->params->priority_boxes != 0);
 }
 
-/* The cursor to the next high source; 0: all were tried. */
+/* Moves the cursor to the next high source. Returns 0 if all were tried. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_priority_next(struct peal_worker *w)
 {
@@ -96,7 +96,7 @@ peali_priority_next(struct peal_worker *w)
 	return 1;
 }
 
-/* The same for the others. */
+/* Moves the cursor to the next low source. Returns 0 if all were tried. */
 static PEAL_DEV PEAL_UNUSED inline int peali_normal_next(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -120,8 +120,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_normal_next(struct peal_worker *w)
 }
 
 /*
- * The cursor to the source that is tried next in this turn, in which some were
- * or, with `tried` 0, none was; 0: all were.
+ * Moves the cursor to the source that this turn tries next. `tried`: sources
+ * that this turn has tried, 0 at its begin. Returns 0 if all were tried.
  */
 PEALI_SLOW(int, peali_source_next, struct peal_worker *w, uint32_t tried)
 {
@@ -139,7 +139,7 @@ PEALI_SLOW(int, peali_source_next, struct peal_worker *w, uint32_t tried)
 		if (s->source_order == PEALI_ORDER_PRIORITY_FIRST) {
 			s->source_order = PEALI_ORDER_NORMAL_AFTER;
 		} else if (s->source_order == PEALI_ORDER_NORMAL_FIRST) {
-			/* none of them has anything */
+			/* no low source has a message to take */
 			s->priority_mark = s->handled;
 			s->priority_next++;
 			s->source_order = PEALI_ORDER_PRIORITY_AFTER;
@@ -151,7 +151,8 @@ PEALI_SLOW(int, peali_source_next, struct peal_worker *w, uint32_t tried)
 	return 1;
 }
 
-/* A message of the source at the cursor is in hand. */
+/* The worker has taken a message from the source at the cursor: counts it. A
+ * high input starts a burst for the rest of its turn. */
 PEALI_SLOW(void, peali_source_taken, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -160,7 +161,7 @@ PEALI_SLOW(void, peali_source_taken, struct peal_worker *w)
 	s->has_priority = peali_priority_sources(w) != 0;
 	if (!peali_order_is_priority(s))
 		peali_normal_had(w, 1);
-	else if (!s->mail) /* from an input: with others of its turn */
+	else if (!s->mail) /* from an input */
 		peali_burst_start(w, (uint32_t)peali_priority_left(s) - 1);
 }
 

@@ -9,26 +9,30 @@
 
 /*
  * Supervisors. When a handler fails, its worker climbs from the actor to the
- * first supervisor that may restart once more, and marks all that this one's
- * strategy names, wherever they are. A marked actor restarts before its next
- * message: its own worker fills its state again. So nobody waits for anybody,
- * and no message is lost but the one that was failed on. A supervisor that had
- * to restart too often gives up: its members are marked and stay so, their
- * messages are dead, reason "down", until one above it, or the host, restarts.
+ * first supervisor that may restart once more. The worker marks all members
+ * that the strategy of this supervisor selects, on all workers. A marked actor
+ * restarts before its next message: its own worker fills its state again. So
+ * no worker waits for another one. Only the message of the failed handler is
+ * lost.
  *
- * All of it is done between two turns, where it costs the loop no registers.
- * What is counted in periods follows Erlang/OTP's supervisor: more than so many
- * restarts within so long.
+ * A supervisor gives up after too many restarts. Its members then stay marked.
+ * Their messages become dead letters with reason "down". This ends when a
+ * supervisor above it, or the host, restarts the members.
+ *
+ * All functions run between two turns, where they cost the loop no registers.
+ * The limit follows Erlang/OTP's supervisor: more than `restarts` restarts
+ * within `period_ns` are too many.
  */
 
-/* ---- who is to restart -------------------------------------------------- */
+/* ---- restart sets -------------------------------------------------------- */
 
-/* Members of a supervisor: `of` is 1 + its number, 0 nobody. */
+/* Members of a supervisor, by their orders. `of` is 1 + the index of the
+ * supervisor; 0: the set is empty. */
 struct peali_restart_set {
 	uint32_t of, first, last;
 };
 
-/* Whether a member is below one of those. */
+/* Returns 1 if a member, or a supervisor above it, is in the set. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_is_in_restart_set(const struct peal_worker *w, uint64_t member,
 			const struct peali_restart_set *f)
@@ -45,8 +49,8 @@ peali_is_in_restart_set(const struct peal_worker *w, uint64_t member,
 	return 0;
 }
 
-/* Puts the time of a failure where the one before in turn has its, and says
- * what that was. It tries again only where another has just done so. */
+/* Replaces the time of an earlier failure. Returns the earlier time. Repeats
+ * only if another worker has just replaced it. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t peali_exchange_time(uint64_t *when,
 								uint64_t now)
 {
@@ -58,7 +62,7 @@ static PEAL_DEV PEAL_UNUSED inline uint64_t peali_exchange_time(uint64_t *when,
 	return before;
 }
 
-/* Counts a failure: 1 if it is one too many for the period. */
+/* Counts a failure. Returns 1 if the period has too many failures now. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_restarts_exhausted(struct peal_supervisor_record *s)
 {
@@ -68,18 +72,23 @@ peali_restarts_exhausted(struct peal_supervisor_record *s)
 	if (!s->restarts)
 		return 1;
 	before = peali_exchange_time(&s->when[n % s->restarts], now);
-	/* the other may have read its clock later: this one was held up
-	 * since */
+	/* `before` may be later than `now`: another worker read its clock
+	 * after this worker did, but stored its time earlier */
 	return before &&
 	       (before > now ? before - now : now - before) <= s->period_ns;
 }
 
 /*
- * From an actor that has failed to the first supervisor that goes on: who
- * begins anew with it. Where none goes on it is all of the last one's, which is
- * given up as those below it. Nobody if it is to restart anyway, for the
- * failure of another, or has been given up with it: that was counted. It alone
- * is marked at once.
+ * Climbs from a failed actor to the first supervisor that has not given up and
+ * may restart. Stores in *f the members that restart with the actor.
+ *
+ * - No supervisor may restart: *f has all members of the last one that gave up
+ *   now. All supervisors below it have given up, too.
+ * - The actor is marked already, or has ended: *f is empty. The failure of
+ *   another actor has marked it, and that failure was counted. The mark is for
+ *   a restart, or a supervisor has given up.
+ * - The actor restarts alone, or its supervisor gave up before: *f is empty.
+ *   The function marks the actor at once.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_escalate(struct peal_worker *w, uint64_t failure,
@@ -100,7 +109,8 @@ peali_escalate(struct peal_worker *w, uint64_t failure,
 			peali_supervisor_above(w, &member);
 
 		if (!s || peal_load_relaxed_dev(&s->given_up)) {
-			/* who gives up may not have come to this one yet */
+			/* the worker that gives up may not have marked this
+			 * actor yet */
 			peali_mark_restart(w, actor);
 			return;
 		}
@@ -125,7 +135,7 @@ peali_escalate(struct peal_worker *w, uint64_t failure,
 	}
 }
 
-/* A supervisor restarts, and counts from then on. */
+/* Ends the giving up of a supervisor. Forgets the times of its failures. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_restart_clear(struct peal_supervisor_record *s)
 {
@@ -136,7 +146,7 @@ peali_restart_clear(struct peal_supervisor_record *s)
 	peal_store_relaxed_dev(&s->given_up, 0);
 }
 
-/* And so do those below it, if they have given up. */
+/* Clears the supervisors in the set that have given up. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_failure_clear(struct peal_worker *w, const struct peali_restart_set *f)
 {
@@ -152,9 +162,9 @@ peali_failure_clear(struct peal_worker *w, const struct peali_restart_set *f)
 	}
 }
 
-/* All lanes: marks the actors that are below. Those that have moved are found
- * from their first entry, and from there alone: so each is marked once, even if
- * it moves while this goes on. */
+/* All lanes: marks the actors in the set. An actor that has migrated is found
+ * only from its first entry. So each actor is marked once, even if it migrates
+ * during the search. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_mark_restart_all(struct peal_worker *w, const struct peali_restart_set *f)
 {
@@ -166,7 +176,7 @@ peali_mark_restart_all(struct peal_worker *w, const struct peali_restart_set *f)
 	     i += peal_lanes(w)) {
 		struct peal_actor_entry *entry = peali_entry(w, (uint32_t)i);
 
-		/* A11: pairs with R11 in peali_spawn_entries: the member is
+		/* A11: pairs with R11 in peali_spawn_entries: `member` is of
 		 * this actor. */
 		place = peal_load_acquire_dev(&entry->location);
 		if (PEAL_ENTRY_HANDLER(place) == PEAL_NO_HANDLER ||
@@ -183,7 +193,7 @@ peali_mark_restart_all(struct peal_worker *w, const struct peali_restart_set *f)
 	}
 }
 
-/* Whether an actor has a supervisor. */
+/* Returns 1 if an actor has a supervisor. */
 static PEAL_DEV PEAL_INLINE int peali_is_supervised(const struct peal_worker *w,
 						    uint32_t actor)
 {
@@ -192,9 +202,12 @@ static PEAL_DEV PEAL_INLINE int peali_is_supervised(const struct peal_worker *w,
 		       &peali_supervision(w, PEAL_ACTOR_INDEX(actor))->member);
 }
 
-/* Whether an actor without a supervisor ends by a failure: where there are
- * monitors, unless it handles a pool's messages, which others then had to; and
- * by that of its init. */
+/*
+ * Returns 1 if a failure ends an actor that has no supervisor. A failure of its
+ * init always ends it. Another failure ends it if the kernel has monitors. A
+ * member of a pool does not end, because the other members would have to handle
+ * its messages.
+ */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_ends_by_failure(const struct peal_worker *w, uint32_t actor)
 {
@@ -208,9 +221,9 @@ peali_ends_by_failure(const struct peal_worker *w, uint32_t actor)
 	return w->params->monitors != 0;
 }
 
-/* The message in hand was failed on: 1 if that is the business of a supervisor
- * or of monitors, which the worker comes to before anything else. For the
- * leader. */
+/* The handler of the current message has failed. Returns 1 if a supervisor or
+ * monitors must learn of it. The worker then does this before anything else.
+ * For the leader. */
 static PEAL_DEV PEAL_INLINE int peali_note_failure(struct peal_worker *w,
 						   int error)
 {
@@ -225,8 +238,9 @@ static PEAL_DEV PEAL_INLINE int peali_note_failure(struct peal_worker *w,
 	return 1;
 }
 
-/* The message in hand is dead: its handler has returned an error, or says that
- * the actor has had it. An init or an exit is over. */
+/* The current message becomes a dead letter. Its handler has returned an error,
+ * or PEAL_EDUPLICATE: the actor has handled this message before. If the handler
+ * ran as a hook, the hook is over. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_fail_message(struct peal_worker *w, int error)
 {
@@ -254,7 +268,7 @@ peali_fail_message(struct peal_worker *w, int error)
 	peali_mail_done(w, error);
 }
 
-/* An actor without a supervisor has failed: it is over. */
+/* Ends an actor without a supervisor after its failure. */
 static PEAL_DEV PEAL_UNUSED inline void peali_fail_alone(struct peal_worker *w,
 							 uint64_t failure)
 {
@@ -266,9 +280,10 @@ static PEAL_DEV PEAL_UNUSED inline void peali_fail_alone(struct peal_worker *w,
 }
 
 /*
- * Monitors of an actor that has failed and of those that are marked with it:
- * what is due is what has become of them. It does not count whether the mark is
- * still there, as they may have restarted.
+ * Makes the monitors of a failed actor due, and the monitors of the actors that
+ * were marked with it. The down message says if they are given up or restart.
+ * Only monitors with PEAL_MONITOR_RESTARTS get a message about a restart. The
+ * marks are not read: some of the actors may have restarted since.
  */
 PEALI_SLOW(void, peali_monitors_supervised, struct peal_worker *w,
 	   const struct peali_restart_set *f, uint32_t failed, int error)
@@ -278,11 +293,11 @@ PEALI_SLOW(void, peali_monitors_supervised, struct peal_worker *w,
 
 	if (!peali_monitors(w) || !w->params->supervision)
 		return;
-	/* R13: as in peali_monitors_ended. */
+	/* R13: pairs with A13, as in peali_monitors_ended. */
 	peal_add_acqrel_dev(&peali_monitors(w)->gate, 1);
 	for (place = 0; peali_monitor_next(w, &place, &state); place++) {
 		actor = (uint32_t)peal_load_relaxed_dev(
-			&peali_monitor(w, place)->who);
+			&peali_monitor(w, place)->parties);
 		peali_actor_locate(w, &actor);
 		member = peal_load_relaxed_dev(
 			&peali_supervision(w, PEAL_ACTOR_INDEX(actor))->member);
@@ -299,13 +314,14 @@ PEALI_SLOW(void, peali_monitors_supervised, struct peal_worker *w,
 	}
 }
 
-/* A record that was due is done with. */
+/* Frees a record that was due, after its message or its binding is done. */
 static PEAL_DEV PEAL_UNUSED inline void peali_down_over(struct peal_worker *w,
 							uint32_t place)
 {
 	peali_monitor_free(w, place);
-	/* R17: pairs with A17 in peali_downs_open: who sees that it is no more
-	 * sees the ticket of its message, and what else it has made due. */
+	/* R17: pairs with A17 in peali_downs_open. A worker that no longer
+	 * counts the record as open sees the ticket of its message. It also
+	 * sees everything else that the record has made due. */
 	peal_add_acqrel_dev(&peali_monitors(w)->open, ~0ULL);
 }
 
@@ -331,7 +347,7 @@ peali_supervise_leader(struct peal_worker *w, struct peali_restart_set *f)
 		peali_failure_clear(w, f);
 }
 
-/* Collective: marks what the leader knows of. */
+/* Collective: broadcasts the leader's set and marks its actors. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_mark_restart_set(struct peal_worker *w, struct peali_restart_set *f)
 {
@@ -343,9 +359,9 @@ peali_mark_restart_set(struct peal_worker *w, struct peali_restart_set *f)
 	peal_sync(w);
 }
 
-/* Collective: an actor has failed on the message in hand, s->failure; or the
- * host wants a supervisor's to restart. Once the message is counted as dead
- * those that restart are marked. */
+/* Collective: handles a failure of the current message, in s->failure, or a
+ * restart by the host. Marks the actors that restart. Only then it counts the
+ * message as dead. */
 PEALI_SLOW(void, peali_supervise, struct peal_worker *w)
 {
 	struct peali_restart_set f = { 0, 0, 0xffffffffu };
@@ -355,7 +371,7 @@ PEALI_SLOW(void, peali_supervise, struct peal_worker *w)
 	peali_mark_restart_set(w, &f);
 	if (!peal_is_leader(w))
 		return;
-	peal_fence_acquire_dev(); /* it knows its own actors' marks at once */
+	peal_fence_acquire_dev(); /* the worker sees its actors' marks now */
 	peali_monitors_supervised(w, &f,
 				  w->state->failure ?
 					  (uint32_t)w->state->failure :

@@ -6,12 +6,12 @@
 #include <peal/device/impl/worker/pool.h>
 
 /*
- * How a worker ends with its kernel, once nothing can come any more. For the
- * leader; the loop calls it.
+ * A worker ends with its kernel when no message can come any more. For the
+ * leader. The loop calls it.
  */
 
-/* The messages that were put into all mailboxes and pools, if all are handled;
- * or -1. */
+/* Returns the number of messages ever put into all mailboxes and pools, if all
+ * are handled. Otherwise returns -1. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_mail_handled(const struct peal_worker *w)
 {
@@ -28,8 +28,8 @@ peali_mail_handled(const struct peal_worker *w)
 	}
 	for (i = 0; i < peali_boxes(w); i++) {
 		const struct peal_mailbox *m = peali_mailbox(w, i);
-		/* R3: who sees a message taken off sees all tickets of those
-		 * that its handler told. */
+		/* R3: a worker that sees a message as taken also sees the
+		 * tickets of all messages that its handler told. */
 		uint64_t head = peal_load_acquire_dev(&m->head);
 
 		if (peal_load_relaxed_dev(&m->ticket) != head)
@@ -39,7 +39,7 @@ peali_mail_handled(const struct peal_worker *w)
 	return n;
 }
 
-/* Whether no timer of any worker waits. */
+/* Whether a timer or ask of any worker is open. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_timers_open(const struct peal_worker *w)
 {
@@ -61,7 +61,7 @@ peali_timers_open(const struct peal_worker *w)
 	return 0;
 }
 
-/* Whether a worker has down messages to send. */
+/* Whether any worker has down messages to send. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_downs_open(const struct peal_worker *w)
 {
@@ -70,7 +70,8 @@ peali_downs_open(const struct peal_worker *w)
 	       peal_load_acquire_dev(&peali_monitors(w)->open);
 }
 
-/* What all workers say, if the inputs of all have ended; or 0. */
+/* Returns the flags of all workers, combined, if the inputs of all have ended.
+ * Otherwise returns 0. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_all_drained(const struct peal_worker *w)
 {
@@ -87,7 +88,7 @@ peali_all_drained(const struct peal_worker *w)
 			return 0;
 		drained |= level;
 	}
-	/* else no input has come yet */
+	/* else no worker has had an input yet */
 	return drained & PEAL_DRAINED_ENDED ? drained : 0;
 }
 
@@ -97,14 +98,19 @@ static PEAL_DEV PEAL_UNUSED inline int peali_quiet(const struct peal_worker *w)
 	uint64_t handled;
 
 	/*
-	 * Tickets only grow. If twice all were handled and they were as many,
-	 * then after the first look at the last mailbox no message was under
-	 * way: the first that was would have been told by a handler of one that
-	 * was counted as handled, or of an input that has ended; or by a timer;
-	 * or for a monitor, which is as a timer that was set; or by an init,
-	 * which is, too. So between the two looks no handler ran that could set
-	 * one: where none waits there is none any more, and if one went out
-	 * before that was looked at, the second look sees its ticket.
+	 * Tickets only grow. Let both looks find all messages handled, and the
+	 * same number of messages. Then no message was in flight after the
+	 * first look at the last mailbox. Otherwise the first such message
+	 * would have come from one of these sources:
+	 * - the handler of a message that was counted as handled,
+	 * - the handler of a message of an input that has ended,
+	 * - a timer,
+	 * - a monitor, which is like a timer that was set,
+	 * - an init, which is like a timer that was set.
+	 *
+	 * So no handler that could set a timer ran between the two looks. If no
+	 * timer waits at the look at the timers, none waits later. If a timer's
+	 * message went out before this look, the second look sees its ticket.
 	 */
 	handled = peali_mail_handled(w);
 	return handled != ~0ULL && !peali_timers_open(w) &&
@@ -112,7 +118,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_quiet(const struct peal_worker *w)
 	       peali_mail_handled(w) == handled;
 }
 
-/* The worker takes nothing from forwarding links any more. */
+/* The worker stops taking messages from forwarding links. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_fwd_links_close(struct peal_worker *w)
 {
@@ -123,17 +129,17 @@ peali_fwd_links_close(struct peal_worker *w)
 		if (peali_is_fwd_link(&w->inputs[i]))
 			w->inputs[i].flags = 0;
 	s->drained &= ~(uint32_t)PEAL_DRAINED_OPEN;
-	/* R25: pairs with A25 in peali_all_drained: who sees it sees all that
-	 * they have brought. */
+	/* R25: pairs with A25 in peali_all_drained. A worker that sees this
+	 * word sees all messages that the forwarding links have brought. */
 	peal_store_release_sys(&w->status->drained, s->drained);
 }
 
-/* Says whether the worker's inputs have all ended and it is to end then: 1 if
- * the same is so of all workers. A drain does not wait for forwarding links:
- * their kernels may never end. When all else has ended at all workers these
- * take nothing from forwarding links any more, so that none of them is told
- * something when it has ended itself; and what is there or comes later is dead,
- * reason "stopped". */
+/* Publishes whether the worker's inputs have all ended and it shall end then.
+ * Returns 1 if the same is true for all workers. A drain does not wait for
+ * forwarding links, because their kernels may never end. When all else has
+ * ended at all workers, the workers stop taking from forwarding links. So no
+ * worker is told a message after it has ended. Messages that the links hold,
+ * and later messages, are dead, reason "stopped". */
 PEALI_SLOW(int, peali_inputs_over, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -165,7 +171,8 @@ PEALI_SLOW(int, peali_inputs_over, struct peal_worker *w)
 	return all && !(all & PEAL_DRAINED_OPEN);
 }
 
-/* Ends a worker whose inputs have all ended, if that is wanted; 0 not yet. */
+/* Ends a worker if its inputs have all ended, it shall end then, and no worker
+ * has anything to do. Sends END marks first. Returns 0: not yet. */
 PEALI_SLOW(int, peali_try_end, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;

@@ -5,36 +5,45 @@
 #include <peal/device/mailbox.h>
 
 /*
- * Admission to the mailboxes of a kernel. There are as many slots to lease as
- * each mailbox has: so no mailbox is ever too full for who has leased one,
- * wherever it goes, and whether a handler's messages have space is one number.
+ * Admission to the mailboxes of a kernel. A worker leases slots before it puts
+ * messages. The kernel has as many slots to lease as each single mailbox has.
+ * Therefore a leased slot is free in every mailbox, and one number tells
+ * whether the messages of a handler fit.
  *
- * Who takes a message from its mailbox has its slot, when the handler has
- * returned. So a handler that tells one message for each that it is told needs
- * no space of others, and no circle of such messages stands still, however full
- * it is. Each worker keeps what one handler tells from the launch on: one that
- * only might tell more needs no more either. What comes by links, timers and
- * pools leaves that to mail, and the reserve as well: mail that in truth
- * becomes more has that before it can come to a stop, and what is given back
- * goes there first. And where it is known to which mailbox it goes it does not
- * fill that (`each`): one worker that takes nothing does not hold up what is
- * for others. What comes by forwarding links has places of its own
- * (actor_forward.h), which have their slots before others do.
+ * A worker that takes a message from its mailbox gets the slot of the message,
+ * when the handler has returned. A handler may tell one message for each
+ * message that it gets. Such a handler needs no slots of other workers. No
+ * cycle of such messages stalls, however full the mailboxes are.
  *
- *	who puts				who has taken
+ * From the launch on, each worker keeps slots for all messages that a single
+ * handler tells (`keep`). Hence a handler that only might tell more needs no
+ * more slots either. Messages of links, timers and pools leave these slots and
+ * the reserve to mail, the messages from the mailbox. Mail that really
+ * multiplies uses the reserve before it can stall. Returned slots refill the
+ * reserve first.
+ *
+ * Where the mailbox of a message is known, links and timers do not fill this
+ * mailbox (`each`). A worker that takes no messages does not hold up the
+ * messages of the other workers. Messages of forwarding links have slots of
+ * their own, the forward slots (actor_forward.h). These messages get slots
+ * before other messages do.
+ *
+ *	the producer				the worker that took a message
  *	A18 returned, spare: is free <----	R18 the same: content was read
  *
- * What a worker does not return but uses itself needs no edge: by its message,
- * and by the messages of those who take that and use the slot again, who writes
- * to a slot knows that what was there was read. As many messages may come
- * between as a mailbox has slots, not more.
+ * A worker may use the slot of a taken message itself, without a return. That
+ * needs no edge. The order comes by the worker's message. The workers that take
+ * it use the slot again, and their messages continue the order. So the next
+ * writer of a slot knows that the old content was read. At most as many
+ * messages as a mailbox has slots come between.
  *
- * Slots that anyone may lease are granted in the order in which they were asked
- * for; nobody asks for more than there are, but for what it needs. Asking and
- * returning are wait-free.
+ * Slots that any worker may lease are granted in the order of the requests. A
+ * worker never asks for more slots than are free, except for the slots that it
+ * needs. Asking and returning are wait-free.
  */
 
-/* Takes n of `spare`, `passing` and the like: 1, or 0 and none. */
+/* Takes n from a counter such as `spare` or `passing`. Returns 1, or 0: took
+ * none. */
 static PEAL_DEV PEAL_UNUSED inline int peali_admission_take(uint64_t *spare,
 							    uint64_t n)
 {
@@ -43,12 +52,12 @@ static PEAL_DEV PEAL_UNUSED inline int peali_admission_take(uint64_t *spare,
 	/* A18: pairs with R18 in peali_admission_put and _vacate. */
 	if ((int64_t)peal_add_acqrel_dev(spare, 0 - n) >= (int64_t)n)
 		return 1;
-	peal_add_relaxed_dev(spare, n); /* it never was away */
+	peal_add_relaxed_dev(spare, n); /* undo, nothing was taken */
 	return 0;
 }
 
-/* Gives n slots back to the reserve as far as it lacks some; how many are
- * left. */
+/* Returns up to n slots to the reserve, as many as it lacks. Returns the number
+ * of slots that are left. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint64_t
 peali_admission_put(uint64_t *spare, uint64_t reserve, uint64_t n)
 {
@@ -65,14 +74,14 @@ peali_admission_put(uint64_t *spare, uint64_t reserve, uint64_t n)
 	n -= (uint64_t)lacks;
 	if (over > lacks)
 		over = lacks;
-	/* Two have filled it: what is too much is taken out again, but not
-	 * where it has been used meanwhile. */
+	/* Several workers have filled the reserve at once. This one takes the
+	 * excess out again, unless others have used it meanwhile. */
 	if (over > 0 && peali_admission_take(spare, (uint64_t)over))
 		n += (uint64_t)over;
 	return n;
 }
 
-/* Up to n of `lent` or `owed` are so no more: how many. */
+/* Reduces `lent` or `owed` by up to n. Returns the reduction. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t peali_admission_less(uint64_t *of,
 								 uint64_t n)
 {
@@ -85,7 +94,8 @@ static PEAL_DEV PEAL_UNUSED inline uint64_t peali_admission_less(uint64_t *of,
 	return peali_admission_take(of, n) ? n : 0;
 }
 
-/* Pays what is owed, of n slots: how many are left. */
+/* Pays owed slots with up to n slots. Returns the number of slots that are
+ * left. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_admission_pay(struct peal_admission *a, uint64_t n)
 {
@@ -96,7 +106,7 @@ peali_admission_pay(struct peal_admission *a, uint64_t n)
 	return n - owed;
 }
 
-/* Leaves n places, which nobody reads any more. */
+/* Frees n forward slots. No worker reads their contents any more. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_admission_vacate(struct peal_admission *a, uint64_t n)
 {
@@ -104,8 +114,8 @@ peali_admission_vacate(struct peal_admission *a, uint64_t n)
 	peal_add_acqrel_dev(&a->passing, n);
 }
 
-/* Gives n slots for what is lent and owed, whose places are free by that; how
- * many are left. */
+/* Gives up to n slots for lent and owed forward slots, lent ones first. These
+ * forward slots become free. Returns the number of slots that are left. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_admission_clear(struct peal_admission *a, uint64_t n)
 {
@@ -117,7 +127,7 @@ peali_admission_clear(struct peal_admission *a, uint64_t n)
 	return left;
 }
 
-/* Whether anything is lent or owed. */
+/* Whether any forward slot is lent or owed. */
 static PEAL_DEV PEAL_INLINE int
 peali_admission_owes(const struct peal_admission *a)
 {
@@ -125,7 +135,7 @@ peali_admission_owes(const struct peal_admission *a)
 		peal_load_relaxed_dev(&a->owed)) != 0;
 }
 
-/* Whether nothing is lent nor owed and the reserve lacks none. */
+/* Whether no forward slot is lent or owed, and the reserve is full. */
 static PEAL_DEV PEAL_INLINE int
 peali_admission_is_full(const struct peal_admission *a)
 {
@@ -135,10 +145,12 @@ peali_admission_is_full(const struct peal_admission *a)
 }
 
 /**
- * Gives back what a worker has above `most`; only by who reads no slot of a
- * message that it has taken any more. Wait-free.
+ * Returns the slots that a worker has above `most`, first to the reserve.
  *
- * @return 1: others may find space now
+ * The caller must have read the slots of all messages that it has taken.
+ * Wait-free.
+ *
+ * @return 1: other workers may find free slots now. 0: it had no such slots.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_admission_return(struct peal_admission *a,
@@ -151,14 +163,15 @@ peal_admission_return(struct peal_admission *a,
 	lease->granted = most;
 	n = peali_admission_put(&a->spare, a->reserve, n);
 	/* R18: pairs with A18 in peali_admission_grant: the contents were
-	 *   read. */
+	 * read. */
 	if (n)
 		peal_add_acqrel_dev(&a->returned, n);
 	return 1;
 }
 
-/* Asks for what a worker lacks beside what it keeps, or a lease, if there is
- * one now. */
+/* Asks for the slots that a worker lacks for n messages. At most `keep` of its
+ * granted slots count. Asks for up to a whole lease if more slots are free
+ * now. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_admission_ask(struct peal_admission *a, struct peal_mailbox_lease *lease,
 		    uint64_t n)
@@ -173,12 +186,13 @@ peali_admission_ask(struct peal_admission *a, struct peal_mailbox_lease *lease,
 		there = a->lease;
 	if (there > (int64_t)lease->asked)
 		lease->asked = (uint64_t)there;
-	/* only the number counts */
+	/* relaxed: only the number counts */
 	lease->asked_end =
 		peal_add_relaxed_dev(&a->leased, lease->asked) + lease->asked;
 }
 
-/* Grants what was asked for, all of it or nothing: who waits holds none. */
+/* Grants the slots that the worker has asked for: all of them or none. So a
+ * waiting worker holds none of them. */
 static PEAL_DEV PEAL_INLINE void
 peali_admission_grant(struct peal_admission *a,
 		      struct peal_mailbox_lease *lease)
@@ -192,7 +206,7 @@ peali_admission_grant(struct peal_admission *a,
 	lease->asked = 0;
 }
 
-/* An admission that is not simply granted already. */
+/* The slow part of peal_admission_admit: the granted slots do not suffice. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_admission_slow(struct peal_admission *a, struct peal_mailbox_lease *lease,
 		     uint64_t n, int mail)
@@ -213,13 +227,17 @@ peali_admission_slow(struct peal_admission *a, struct peal_mailbox_lease *lease,
 }
 
 /**
- * Whether a worker may put n messages; asks for slots if it may not.
+ * Tells whether a worker may put n messages; asks for slots if it may not.
  *
- * @param a     the kernel's
- * @param lease the worker's
- * @param n     more than it keeps, unless for mail
- * @param mail  1: the handler of a message from the mailbox puts them
- * @return 1 it may; 0 not yet, ask again. Wait-free.
+ * Wait-free.
+ *
+ * @param a     the kernel's admission.
+ * @param lease the worker's lease.
+ * @param n     messages. Without `mail`, n exceeds the slots that a worker
+ *              keeps.
+ * @param mail  1: the handler of a message from the mailbox puts them. They may
+ *              use the reserve.
+ * @return 1: it may. 0: not yet, ask again.
  */
 static PEAL_DEV PEAL_INLINE int
 peal_admission_admit(struct peal_admission *a, struct peal_mailbox_lease *lease,
@@ -230,10 +248,14 @@ peal_admission_admit(struct peal_admission *a, struct peal_mailbox_lease *lease,
 }
 
 /**
- * Whether a worker may put n messages for one that a forwarding link has
- * brought, beside what it keeps, or else by places of the forwarding links:
- * then it owes a slot for the message. What it is granted by that it uses
+ * Tells whether a worker may put n messages for a message of a forwarding link.
+ *
+ * They use leased slots beside the slots that the worker keeps. Otherwise they
+ * use forward slots. The worker then owes the other kernel one slot, for the
+ * message of the forwarding link. The worker uses the slots that it gets here
  * before it asks again. Wait-free.
+ *
+ * @return 1: it may. 0: not yet, ask again.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peal_admission_transfer(struct peal_admission *a,
@@ -251,9 +273,12 @@ peal_admission_transfer(struct peal_admission *a,
 }
 
 /**
- * What comes of n slots that messages had in other kernels: how many of them
- * the worker has now; the others were owed, or, in *kept_out, wait until there
- * are places in their stead. Wait-free.
+ * Takes back n slots that messages had in other kernels.
+ *
+ * Owed slots are paid first. The worker may use the remaining slots if as many
+ * forward slots are free. Otherwise *kept_out receives their number: they wait
+ * until forward slots replace them. Returns the number of slots that the
+ * worker has now. Wait-free.
  */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peal_admission_refund(struct peal_admission *a, uint64_t n, uint64_t *kept_out)
@@ -267,11 +292,13 @@ peal_admission_refund(struct peal_admission *a, uint64_t n, uint64_t *kept_out)
 }
 
 /**
- * What the reserves lack, from what a worker has above what it keeps: before it
- * uses that for what is no mail. So what mail has taken of the reserve comes
- * back to it, whoever has handled the message. Wait-free.
+ * Refills forward slots and the reserve from a worker's slots above `keep`.
  *
- * @return 1: others may find space now
+ * A worker calls it before it uses these slots for messages other than mail. So
+ * the slots that mail took from the reserve come back to it, whichever worker
+ * has handled the message. Wait-free.
+ *
+ * @return 1: other workers may find free slots now. 0: nothing has changed.
  */
 static PEAL_DEV PEAL_INLINE int
 peal_admission_grant(struct peal_admission *a, struct peal_mailbox_lease *lease)
@@ -289,8 +316,13 @@ peal_admission_grant(struct peal_admission *a, struct peal_mailbox_lease *lease)
 	return 1;
 }
 
-/** A lease of a single slot, for what a worker sends beside its handlers: 1 it
- * has that; 0 not yet, ask again. Wait-free. */
+/**
+ * Leases a single slot, for a message that no handler of the worker sends.
+ *
+ * Examples are messages of timers and monitors. Wait-free.
+ *
+ * @return 1: the lease has a slot. 0: not yet, ask again.
+ */
 static PEAL_DEV PEAL_UNUSED inline int
 peal_admission_take_one(struct peal_admission *a,
 			struct peal_mailbox_lease *lease)
@@ -306,14 +338,18 @@ peal_admission_take_one(struct peal_admission *a,
 }
 
 /**
- * Whether what comes by links and timers may go to a mailbox, as far as its
- * worker has told what it took: not if it is filled, but for one message. So
- * many others may fill it, and yet each has its turn.
+ * Tells whether a message of a link or timer may go to a mailbox.
  *
- * @param a     the kernel's
- * @param m     the mailbox
- * @param other another one of the same worker, which fills up with it; or 0
- * @param sent  its `ticket` after the last such message of the worker that asks
+ * It may if the mailbox holds less than `each` messages, as far as its worker
+ * has updated `head`. It also may if the mailbox's worker has taken the last
+ * such message of the asking worker. So many other workers may fill the
+ * mailbox, and yet each worker has its turn.
+ *
+ * @param a     the kernel's admission.
+ * @param m     the mailbox.
+ * @param other the other mailbox of the same worker; its messages count too.
+ *              0: none.
+ * @param sent  value of `ticket` after the asking worker's last such message.
  */
 static PEAL_DEV PEAL_INLINE int
 peal_admission_open(const struct peal_admission *a,
@@ -331,10 +367,13 @@ peal_admission_open(const struct peal_admission *a,
 }
 
 /**
- * The same by a worker that pauses, but for what it keeps. What it has asked
- * for it still waits for; if that has come by now it has its turn to use it.
+ * Returns the slots that a pausing worker has above `keep`.
  *
- * @return 1: others may find space now. Wait-free.
+ * The worker still waits for slots that it has asked for. If they are free by
+ * now, they are granted after the return: it is the worker's turn to use them.
+ * Wait-free.
+ *
+ * @return 1: other workers may find free slots now. 0: nothing was returned.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peal_admission_suspend(struct peal_admission *a,

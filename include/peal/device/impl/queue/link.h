@@ -10,109 +10,107 @@
 #endif
 
 /*
- * The link: a queue from one producer to one consumer, the only thing that
- * crosses devices. The producer writes slots into the consumer's memory; the
- * consumer polls its own memory and writes its credit into the producer's.
- * Nothing is ever read remotely, no word has two writers.
+ * The link: a queue from one producer to one consumer. Only links cross
+ * devices. The producer writes slots into the consumer's memory. The consumer
+ * polls its own memory and writes its credit into the producer's memory. No end
+ * reads remote memory. No word has two writers.
  *
  *	producer				consumer
  *	content, tag (R1) ------------------>	A1 tag: content may be read
  *	A2 credit: slot may be reused <------	R2 credit: content was read
  *
- * Wrap: tail, head and credit are free-running 64-bit numbers and compared by
- * difference; a slot's lap is (number / capacity) + 1 in 16 bits, and at most
- * one lap can be open, so that an old tag never equals the expected one.
+ * Wrap: tail, head and credit are free-running 64-bit numbers. They are
+ * compared by difference. A slot's lap is (number / capacity) + 1 in 16 bits.
+ * At most one lap can be open. So an old tag never equals the expected one.
  *
- * The functions of link_producer.h and link_consumer.h are for one lane (the
- * leader), except where it says "all lanes". Each end belongs to one thread or
- * worker at a time. All are wait-free.
+ * One lane (the leader) calls the functions of link_producer.h and
+ * link_consumer.h, unless a comment says "all lanes". Each end belongs to one
+ * thread or worker at a time. All functions are wait-free.
  */
 
-/*
- * State of an end that is no link: a worker's port or input that is a topic's.
- * Nothing goes the short way there, see publish.h and subscribe.h.
- */
+/* State of an end that is no link: a worker's port or input of a topic. All its
+ * messages take the slow path, see publish.h and subscribe.h. */
 #define PEALI_STATE_TOPIC 1
 
-/** The sending end; private to its owner. */
+/** The sending end, private to its owner. */
 struct peal_link_producer {
-	/* what every message needs */
+	/* used for every message */
 	uint8_t *slot; /* of number `tail` */
 	uint64_t tail; /* slots written */
-	uint64_t limit; /* it may go so far without a look at the credit; equal
-			 * to tail once the link is closed */
+	uint64_t limit; /* tail that needs a look at the credit; equal to tail
+			 * once the link is closed */
 	uint64_t wrap; /* the tail at which the ring restarts */
 	uint32_t lap; /* of that slot */
 	uint32_t slot_bytes, policy;
-	uint32_t fits_slot; /* the longest payload that a slot takes */
+	uint32_t fits_slot; /* largest payload of this link in a slot */
 	uint32_t actor;
-	int32_t state; /* 0 open, PEAL_E... once closed */
+	int32_t state; /* 0: open; PEAL_E...: closed */
 	uint64_t accepted;
 	struct peal_link_counts *counts;
 	uint64_t accepted_bytes;
 	uint64_t bell; /* host only: of the consumer */
-	/* the rest */
+	/* used for some messages */
 	uint8_t *slots, *slab, *stage;
-	struct peal_credit *credit_word; /* own memory, the peer writes */
-	uint64_t credit; /* slots that came back */
+	struct peal_credit *credit_word; /* in own memory; the peer writes */
+	uint64_t credit; /* slots that the consumer has freed */
 	uint64_t slab_tail, slab_credit, slab_bytes;
 	uint64_t full, closed;
 	uint64_t message_bytes; /* largest payload */
 	uint64_t reserved_at; /* slab position of the open reservation */
 	uint32_t capacity_log2;
-	uint32_t payload_max; /* of a slot, whatever message_bytes is */
+	uint32_t payload_max; /* bytes of payload that fit any slot */
 };
 
-/** The receiving end; private to its owner. */
+/** The receiving end, private to its owner. */
 struct peal_link_consumer {
-	/* what every message needs */
+	/* used for every message */
 	uint8_t *slot; /* of number `head` */
 	uint64_t head; /* slots released */
 	uint64_t wrap; /* the head at which the ring restarts */
-	uint64_t credit_due; /* the head at which credit is given back */
+	uint64_t credit_due; /* the head at which it publishes its credit */
 	uint32_t lap; /* of that slot */
-	uint32_t expect; /* high part of its tag once it holds a payload; or,
-			  * once closed, PEALI_EXPECT_NOTHING */
+	uint32_t expect; /* high part of the slot's tag once it holds a payload;
+			  * PEALI_EXPECT_NOTHING: closed */
 	uint32_t slot_bytes, policy;
 	uint32_t content_max; /* header and the largest payload in a slot */
 	uint32_t capacity_log2;
 	uint32_t switches;
-	int32_t state; /* 0 open, PEAL_EEND after END, else PEAL_E... */
+	int32_t state; /* 0: open; PEAL_EEND: after END; else PEAL_E... */
 	uint64_t sequence; /* of the next message in the link */
 	uint64_t delivered;
 	struct peal_link_counts *counts;
 	uint64_t delivered_bytes;
 	uint64_t slab_head;
-	uint64_t slab_next; /* slab_head once the peeked message is released */
-	/* the rest */
-	uint8_t *slots; /* that it polls: the ring's, or its mirror's */
-	const uint8_t *source; /* the ring's where there is a mirror, else 0 */
+	uint64_t slab_next; /* slab_head after the peeked message's release */
+	/* used for some messages */
+	uint8_t *slots; /* polled slots: of the ring, or of its mirror */
+	const uint8_t *source; /* slots of the ring, with a mirror; else 0 */
 	uint8_t *slab, *stage;
 	struct peal_credit *credit_word; /* in the producer's memory */
 	uint64_t bell; /* host only: of the producer */
-	uint64_t credit_sent; /* head as last told */
+	uint64_t credit_sent; /* head as last published */
 	uint64_t slab_sent, slab_bytes;
 	uint32_t message_bytes; /* largest payload */
-	uint32_t more; /* 1: the ring has more than its mirror, see
+	uint32_t more; /* 1: the ring has messages that its mirror lacks, see
 		        * slot_prefetch.h */
 };
 
-/* Not the high part of any tag, which has 24 bits. */
+/* Not the high part of a tag: that part has 24 bits. */
 #define PEALI_EXPECT_NOTHING 0xffffffffu
 
-/** A message as the consumer sees it; data stays valid until the release. */
+/** A message, as the consumer sees it. The data is valid until the release. */
 struct peal_message {
 	struct peal_header header;
 	const void *data;
 	uint64_t length; /* bytes of data */
 	uint64_t sequence; /* number in its link, from 0 */
-	uint32_t input; /* the worker's input it came from; max_inputs and more:
-			 * of its mailbox or a pool, see PEAL_INFLIGHT */
+	uint32_t input; /* index of its input; max_inputs and above: from the
+			 * mailbox or a pool, see PEAL_INFLIGHT */
 	uint32_t kind; /* enum peal_kind */
 };
 
-/* Bytes of its data that stand before the payload: a deadline, a request's
- * number, or both. */
+/* Returns the bytes of a message's data before its payload. They are a
+ * deadline, a request's number, or both. */
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_message_prefix(const struct peal_message *m)
 {
@@ -129,7 +127,7 @@ peali_message_prefix(const struct peal_message *m)
 	return PEAL_LIKELY(m->length >= bytes) ? bytes : 0;
 }
 
-/* That number; 0: it is no request, nor a reply. */
+/* Returns the number of a request or reply; 0: the message is neither. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peali_message_request(const struct peal_message *m)
 {
@@ -143,7 +141,7 @@ peali_message_request(const struct peal_message *m)
 						 prefix - PEAL_REQUEST_BYTES);
 }
 
-/* That deadline; 0: it has none. */
+/* Returns the deadline of a message; 0: it has none. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peali_message_deadline(const struct peal_message *m)
 {
@@ -152,7 +150,7 @@ peali_message_deadline(const struct peal_message *m)
 	return *(const uint64_t *)m->data;
 }
 
-/* The kind of a slot that holds a message with that header. */
+/* Returns the kind of a slot for a message with this header. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_kind(uint32_t kind,
 						struct peal_header header)
 {
@@ -161,21 +159,22 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_kind(uint32_t kind,
 	return kind;
 }
 
-/* Whether a peeked slot holds no message but a mark: END or SEAL. */
+/* Returns 1 if a peeked slot holds a mark (END or SEAL), and no message. */
 static PEAL_DEV PEAL_INLINE int peali_kind_is_mark(uint32_t kind)
 {
 	return PEAL_UNLIKELY(kind > PEAL_KIND_SLAB) &&
 	       !(kind & PEAL_KIND_TIMED);
 }
 
-/** Slots of the link's ring. Wait-free. */
+/** Returns the number of slots of the link's ring. Wait-free. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peal_link_capacity(const struct peal_link_producer *p)
 {
 	return 1ULL << p->capacity_log2;
 }
 
-/* Where the sending end stands, from its tail and credit. */
+/* Sets slot, wrap, lap and limit of the sending end, from its tail and
+ * credit. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_producer_place(struct peal_link_producer *p)
 {
@@ -188,10 +187,11 @@ peali_producer_place(struct peal_link_producer *p)
 }
 
 /*
- * Writes n messages by policy sequence, for which there is space, from the last
- * to the first, at which the consumer looks: until all are there it takes no
- * line away that is still to be written. Returns how many it wrote: n or, by
- * another policy, 0.
+ * Writes n messages, for which there are free slots. Returns n, or 0 if the
+ * policy is not sequence: then it writes nothing.
+ *
+ * It writes the last message first. The consumer polls the first slot. So the
+ * consumer does not fetch cache lines before they are written.
  */
 static PEAL_DEV PEAL_INLINE uint64_t
 peali_producer_run(struct peal_link_producer *p, struct peal_header header,
@@ -218,7 +218,8 @@ peali_producer_run(struct peal_link_producer *p, struct peal_header header,
 	return n;
 }
 
-/* Closes the sending end: nothing goes on without a look at the state. */
+/* Closes the sending end. All messages now take the slow path, which looks at
+ * the state. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_producer_close(struct peal_link_producer *p, int state)
 {
@@ -226,7 +227,7 @@ peali_producer_close(struct peal_link_producer *p, int state)
 	p->limit = p->tail;
 }
 
-/* Where the receiving end stands, from its head. */
+/* Sets slot, wrap, lap and expect of the receiving end, from its head. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_consumer_place(struct peal_link_consumer *c)
 {
@@ -240,7 +241,8 @@ peali_consumer_place(struct peal_link_consumer *c)
 			       peal_tag_high(c->lap, PEAL_KIND_DATA);
 }
 
-/* Closes the receiving end: nothing is taken without a look at the state. */
+/* Closes the receiving end. All looks now take the slow path, which looks at
+ * the state first. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_consumer_close(struct peal_link_consumer *c, int state)
 {
@@ -248,7 +250,7 @@ peali_consumer_close(struct peal_link_consumer *c, int state)
 	c->expect = PEALI_EXPECT_NOTHING;
 }
 
-/* All that was released up to here has been told as credit. */
+/* Notes that the credit up to the head and slab head has been published. */
 static PEAL_DEV PEAL_INLINE void
 peali_consumer_told(struct peal_link_consumer *c)
 {
@@ -260,8 +262,10 @@ peali_consumer_told(struct peal_link_consumer *c)
 }
 
 /**
- * Makes the sending end of a view; all counts go on from the count words, so
- * that a link keeps its numbers over its rings.
+ * Initializes the sending end of a view.
+ *
+ * All counters continue from the count words. So a link keeps its numbers when
+ * it changes to another ring.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_link_producer_init(struct peal_link_producer *p,
@@ -298,7 +302,7 @@ peal_link_producer_init(struct peal_link_producer *p,
 	peali_producer_place(p);
 }
 
-/** Makes the receiving end of a view; counts go on from the count words. */
+/** Initializes the receiving end of a view. As peal_link_producer_init. */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_link_consumer_init(struct peal_link_consumer *c,
 			const struct peal_link_view *view)
@@ -342,9 +346,10 @@ peal_link_consumer_init(struct peal_link_consumer *c,
 }
 
 /*
- * Stores a count of what became of a message. On the host as a release, which
- * is free on x86: who sees the message counted here sees it counted as
- * accepted. On a device that would be a fence; there the reader looks again.
+ * Stores a counter of delivered, dead or missed messages. On the host this is a
+ * release, which is free on x86. A reader that sees the message in this counter
+ * also sees it counted as accepted. On a device a release would be a fence.
+ * There the store is relaxed, and the reader looks again.
  */
 static PEAL_DEV PEAL_INLINE void peali_store_count(uint64_t *p, uint64_t v)
 {

@@ -9,31 +9,30 @@
 #endif
 
 /*
- * One slot, three ways to publish it. A slot holds a content: the header and
- * what follows it (payload, or a slab descriptor). Seeing the tag of the
- * expected lap is having the content; nothing is ever cleared, and zeroed
- * memory is "lap 0: empty".
+ * One slot, three ways to publish it. A slot holds a content: the header, and a
+ * payload or a slab descriptor. A reader that sees the tag of the expected lap
+ * has the content. Slots are never cleared. Zeroed memory is "lap 0: empty".
  *
  *	sequence  [tag 8][content]	content, then a release store of the tag
  *	atom16    {12 content, tag 4}*	one 16-byte store per atom
  *	atom8     {4 content, tag 4}*	one 8-byte store per atom
  *
- * tag of 64 bits: lap 16 | kind 8 | 0 | length 32	(length of the content)
- * tag of 32 bits: lap 16 | kind 8 | low 8
- *	one atom: low = content bytes in it
- *	several: kind has PEAL_TAG_MANY; low = atoms - 1 in the first, content
- *	bytes in the others (the first is full)
+ *	tag of 64 bits	lap 16 | kind 8 | 0 | length 32	(length of the content)
+ *	tag of 32 bits	lap 16 | kind 8 | low 8
+ *	one atom	low = content bytes in it
+ *	several		kind has PEAL_TAG_MANY; low = atoms - 1 in the first,
+ *			content bytes in the others (the first is full)
  *
- * A short message leaves the atoms behind it as they are. Their tags must not
- * grow so old that the lap, which has 16 bits, comes round to them: every
- * PEAL_SLOT_REFRESH_LAPS laps all atoms of the slot are written.
+ * A short message leaves the atoms behind it unchanged. The lap has 16 bits and
+ * must not wrap around to their old tags. Therefore the producer writes all
+ * atoms of the slot every PEAL_SLOT_REFRESH_LAPS laps.
  */
 
 #define PEAL_TAG_MANY 0x80u
 #define PEAL_SLOT_ATOMS_MAX 256
 #define PEAL_SLOT_REFRESH_LAPS 0x4000u
 
-/** The content's first bytes are the header; these follow a read. */
+/** A slot as read. The first bytes of the content are the header. */
 struct peal_slot_view {
 	uint32_t kind; /* enum peal_kind */
 	uint32_t length; /* content bytes, header included */
@@ -41,8 +40,8 @@ struct peal_slot_view {
 };
 
 /*
- * The policy of a queue. A GPU knows one only, so that its compiler drops the
- * others: a queue gets the policy that both of its ends know.
+ * The publication policy of a queue. A GPU knows only one, and its compiler
+ * drops the code of the others. A queue gets a policy that both ends know.
  */
 static PEAL_DEV PEAL_INLINE uint32_t peali_policy(uint32_t policy)
 {
@@ -57,7 +56,7 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_policy(uint32_t policy)
 #endif
 }
 
-/** Content bytes that a slot of that size and policy holds. Wait-free. */
+/** Returns the content bytes that fit into a slot. Wait-free. */
 static PEAL_HD PEAL_INLINE uint32_t peal_slot_content_max(uint32_t policy,
 							  uint32_t slot_bytes)
 {
@@ -80,9 +79,9 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_min_u32(uint32_t a, uint32_t b)
 }
 
 /*
- * Copies up to 12 bytes without reading past the end of from. On a GPU it reads
- * to the end of the word: from and to are stages, or atoms in registers, which
- * then do not go through local memory.
+ * Copies up to 12 bytes. The host does not read past the end of `from`. A GPU
+ * copies whole words: `from` and `to` are stages, or atoms in registers. So the
+ * atoms do not go through local memory.
  */
 static PEAL_DEV PEAL_INLINE void peali_copy_bytes(void *to, const void *from,
 						  uint32_t n)
@@ -125,7 +124,7 @@ static PEAL_DEV PEAL_INLINE void peal_copy(void *to, const void *from,
 		memcpy(out + n - 16, in + n - 16, 16);
 	} else if (n == 8) {
 		memcpy(out, in, 8);
-	} else if (n) { /* of no bytes there may be no address */
+	} else if (n) { /* for 0 bytes, an address may be 0 */
 		memcpy(out, in, (size_t)n);
 	}
 #else
@@ -151,11 +150,11 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_header_word(struct peal_header header
 }
 
 /**
- * Writes a header with one store: a load of all 8 bytes that follows soon can
- * be served from the store buffer, which it could not be from two stores.
+ * Writes a header with one store. The store buffer can then serve an early load
+ * of all 8 bytes. It could not do so after two stores.
  *
  * @param to     8 bytes, the begin of a content
- * @param header what to write
+ * @param header the header
  */
 static PEAL_DEV PEAL_INLINE void peal_header_store(void *to,
 						   struct peal_header header)
@@ -174,9 +173,9 @@ static PEAL_HD PEAL_INLINE uint32_t peal_tag_high(uint32_t lap, uint32_t kind)
 }
 
 /**
- * Publishes a slot whose content is already in place behind the tag.
+ * Publishes a slot. The content is already in place behind the tag.
  *
- * Call by one lane, after the lanes that wrote the content have met it.
+ * Call by one lane, after a barrier with the lanes that wrote the content.
  * Everything that the caller wrote before is visible to the reader.
  */
 static PEAL_DEV PEAL_INLINE void
@@ -188,7 +187,7 @@ peal_slot_publish(uint8_t *slot, uint32_t lap, uint32_t kind, uint32_t length)
 	peal_store_release_sys((uint64_t *)(void *)slot, tag);
 }
 
-/** Looks at a slot; 1 and *view if it holds the lap, else 0. Wait-free. */
+/** Reads a slot. Returns 1 and *view if it holds the lap, else 0. Wait-free. */
 static PEAL_DEV PEAL_INLINE int peal_slot_peek(uint8_t *slot, uint32_t lap,
 					       struct peal_slot_view *view)
 {
@@ -210,7 +209,7 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_atom_payload(uint32_t policy)
 	return policy == PEAL_POLICY_ATOM16 ? 12 : 4;
 }
 
-/* The tag of atom i of a content of `length` bytes, `each` of them in one. */
+/* Returns the tag of atom i. An atom has `each` of the `length` bytes. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_atom_tag(uint32_t each, uint32_t lap,
 						    uint32_t kind, uint32_t i,
 						    uint32_t length)
@@ -244,7 +243,7 @@ peali_atom_write(uint32_t policy, uint8_t *slot, uint32_t index, uint32_t tag,
 	}
 }
 
-/* Reads an atom's content into to (12 or 4 bytes); returns its tag. */
+/* Reads an atom's content into `to` (12 or 4 bytes). Returns its tag. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_atom_read(uint32_t policy,
 						     const uint8_t *slot,
 						     uint32_t index,
@@ -275,8 +274,8 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_atom_read(uint32_t policy,
 /**
  * Packs this lane's share of a staged content into the slot's atoms.
  *
- * Every lane of the worker calls it with its lane; the atoms may become
- * visible in any order, the reader wants all of them. No fence.
+ * Every lane of the worker calls it with its lane. The atoms may become visible
+ * in any order, because the reader waits for all of them. No fence.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_slot_pack(uint32_t policy, uint8_t *slot, uint32_t lap, uint32_t kind,
@@ -298,8 +297,8 @@ peal_slot_pack(uint32_t policy, uint8_t *slot, uint32_t lap, uint32_t kind,
 
 /**
  * Tags this lane's share of the atoms behind a content of `length` bytes as
- * empty on this lap. Before the content is packed, and on every lap that is a
- * multiple of PEAL_SLOT_REFRESH_LAPS; the lanes as in peal_slot_pack.
+ * empty on this lap. Call it on every lap that is a multiple of
+ * PEAL_SLOT_REFRESH_LAPS, before peal_slot_pack, with the same lanes.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peal_slot_refresh(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
@@ -318,9 +317,9 @@ peal_slot_refresh(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
 }
 
 /*
- * Unpacks up to four atoms, from `index` on and no further than `last`: where
- * their content ends; 0 unless all are of the lap that `tag` is of. First all
- * loads, as a GPU waits for each where its result is looked at.
+ * Unpacks up to four atoms, from `index` to at most `last`. Returns the end of
+ * their content, or 0 if an atom has another lap than `tag`. All loads come
+ * first, because a GPU waits for a load at the first use of its result.
  */
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_atoms_unpack(uint32_t policy, const uint8_t *slot, uint32_t index,
@@ -342,10 +341,10 @@ peali_atoms_unpack(uint32_t policy, const uint8_t *slot, uint32_t index,
 }
 
 /**
- * Unpacks the slot's atoms into the stage, if all of the lap are there.
+ * Unpacks the slot's atoms into the stage, if all atoms of the lap are there.
  *
- * For one lane; stage holds peal_slot_content_max bytes. The atom count is
- * the peer's word and is checked against atoms_max. Returns 1 and *view, or 0.
+ * For one lane. `stage` holds peal_slot_content_max bytes. The peer writes the
+ * atom count, so it is checked against atoms_max. Returns 1 and *view, or 0.
  * Wait-free.
  */
 static PEAL_DEV PEAL_UNUSED inline int
@@ -365,7 +364,7 @@ peal_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
 	view->content = stage;
 	view->length = low;
 	if (!(kind & PEAL_TAG_MANY) ? low > each : low + 1 > atoms_max)
-		view->length = ~0u; /* hostile: the caller sees the length */
+		view->length = ~0u; /* hostile: the caller checks the length */
 	if (!(kind & PEAL_TAG_MANY) || view->length == ~0u)
 		return 1;
 	for (i = 1; i <= low; i += 4) {
@@ -378,8 +377,8 @@ peal_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
 }
 
 /**
- * Whether a slot holds the lap: one load. Says nothing of its kind, nor whether
- * all atoms of a longer message are there yet. Wait-free.
+ * Tells with one load whether a slot holds the lap. The kind may be any, and
+ * atoms of a longer message may still be missing. Wait-free.
  */
 static PEAL_DEV PEAL_INLINE int
 peal_slot_ready(uint32_t policy, const uint8_t *slot, uint32_t lap)

@@ -5,25 +5,28 @@
 #include <peal/device/impl/queue/link.h>
 
 /*
- * The mirror of a ring that lies in the host's memory: a copy of its next slots
- * in the memory of the device that receives from it. A load from the host takes
- * a microsecond, whether it is one or many at a time, so a worker fetches many
- * slots in one such trip and then takes its messages from the mirror.
+ * The mirror of a ring that lies in the host's memory. It is a copy of the next
+ * slots of the ring in the memory of the receiving device. A load from the host
+ * takes a microsecond. Many loads at a time take no longer. So a worker fetches
+ * many slots in one trip, then takes the messages from the mirror.
  *
  *	head slot not in the mirror	the leader reads it from the ring, and
- *					whether the next one is there: `more`
- *	and `more`			all lanes fetch as many slots as they
+ *					sets `more` if the next message has
+ *					arrived
+ *	and `more` is set		all lanes fetch as many slots as they
  *					can in one trip
  *
- * A worker whose lanes cannot have two slots on their way has no mirror, nor
- * has one for which the host's memory is its own. So a single message costs one
- * trip, as without a mirror, and nobody fetches slots of which nothing is
- * known. Only atoms are mirrored: each says by its tag whether it is there,
- * wherever it is copied to, and an atom that was copied too early is copied
- * again. The mirror has a slot for each of the ring, since a tag tells laps
- * apart, not slots; and whenever the first atom of a slot is copied all atoms
- * of its message are, so that none is older than the ring's. A slot is given
- * back to the sender as without a mirror, when its message is released.
+ * So a single message costs one trip, as without a mirror. No lane fetches a
+ * slot without a sign that it is filled. A worker has no mirror if its lanes
+ * cannot fetch two slots in one trip. It has none either if the host's memory
+ * is its own.
+ *
+ * Only rings of atoms have mirrors. The tag of an atom says whether the atom
+ * has arrived, also in a copy. An atom that was copied too early is copied
+ * again. The mirror has as many slots as the ring, because a tag identifies a
+ * lap and not a slot. With the first atom of a slot, all atoms of its message
+ * are copied. So no copied atom is older than the ring's. The sender gets a
+ * slot back as without a mirror, when its message is released.
  *
  * A receiving end with a mirror belongs to a worker's loop, which fetches.
  */
@@ -36,7 +39,7 @@ peali_mirror_atoms(const struct peal_link_consumer *c)
 		       c->slot_bytes / 8;
 }
 
-/* Where the ring has the slot of that number. */
+/* Returns the ring's slot for the message with that number. */
 static PEAL_DEV PEAL_INLINE const uint8_t *
 peali_mirror_source(const struct peal_link_consumer *c, uint64_t number)
 {
@@ -45,7 +48,7 @@ peali_mirror_source(const struct peal_link_consumer *c, uint64_t number)
 	return c->source + index * c->slot_bytes;
 }
 
-/* Whether the ring has a message of that number, by its first atom. */
+/* Returns 1 if `slot` has the first atom of the message with that number. */
 static PEAL_DEV PEAL_INLINE int
 peali_mirror_has(const struct peal_link_consumer *c, const uint8_t *slot,
 		 uint64_t number)
@@ -54,7 +57,8 @@ peali_mirror_has(const struct peal_link_consumer *c, const uint8_t *slot,
 			       (uint32_t)(number >> c->capacity_log2) + 1);
 }
 
-/* Stores an atom as it was read: 4 words, of which atom8 has words 0 and 3. */
+/* Stores an atom as it was read, in 4 words. An atom of 8 bytes has words 0 and
+ * 3. */
 static PEAL_DEV PEAL_INLINE void peali_atom_put(uint32_t policy, uint8_t *slot,
 						uint32_t index,
 						const uint32_t *word)
@@ -74,8 +78,8 @@ static PEAL_DEV PEAL_INLINE void peali_atom_put(uint32_t policy, uint8_t *slot,
 }
 
 /*
- * Copies atoms first, first + step, ... below `end`, up to PEAL_MIRROR_FLIGHT
- * of them: first all loads, then all stores.
+ * Copies atoms first, first + step, ... below `end`, at most PEAL_MIRROR_FLIGHT
+ * of them. All loads come before all stores.
  */
 static PEAL_DEV PEAL_INLINE void peali_mirror_copy(uint32_t policy, uint8_t *to,
 						   const uint8_t *from,
@@ -97,9 +101,10 @@ static PEAL_DEV PEAL_INLINE void peali_mirror_copy(uint32_t policy, uint8_t *to,
 }
 
 /*
- * Reads the head slot into the mirror; 1 if its message is there, and then
- * whether the next one is as well. For the leader. One trip for a slot of up to
- * PEAL_MIRROR_FLIGHT atoms, else one for each so many that the message has.
+ * Copies the head slot to the mirror. Returns 1 if its message has arrived, and
+ * then sets `more` to 1 if the next message has arrived, too. For the leader.
+ * A slot of up to PEAL_MIRROR_FLIGHT atoms takes one trip. In a larger slot,
+ * each PEAL_MIRROR_FLIGHT atoms of the message take one trip.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_mirror_read(struct peal_link_consumer *c)
@@ -123,9 +128,10 @@ peali_mirror_read(struct peal_link_consumer *c)
 }
 
 /*
- * Fetches the slots from the head on: as many as the lanes have on their way at
- * a time, at least one, to the end of the ring. Every lane calls it with the
- * end as it is between two syncs. Returns how many.
+ * Fetches slots from the head on, and returns their number. It is the number
+ * that the lanes can fetch in one trip, at least 1. The fetch stops at the end
+ * of the ring. Every lane calls it between the same two syncs, while the
+ * receiving end does not change.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t peali_mirror_fetch(
 	const struct peal_link_consumer *c, uint32_t lane, uint32_t lanes)
@@ -142,9 +148,9 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t peali_mirror_fetch(
 }
 
 /*
- * After a fetch of so many slots: whether the last of them is there, in which
- * case it is worth fetching again when they are used up; not if the leader can
- * read as many. For the leader.
+ * Sets `more` after a fetch of `slots` slots. It is 1 if the last of them has
+ * arrived: another fetch pays when they are used up. It is 0 after a fetch of
+ * one slot, because the leader alone can read as many. For the leader.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_mirror_fetched(struct peal_link_consumer *c, uint32_t slots)

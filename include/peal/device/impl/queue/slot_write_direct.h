@@ -5,18 +5,19 @@
 #include <peal/device/impl/queue/slot.h>
 
 /*
- * A message from where it lies straight into a slot's atoms, without a stage:
- * what mailboxes, work queues and topics put. One lane.
+ * Writes a message directly into a slot's atoms, without a stage. Mailboxes,
+ * work queues and topics use it to put messages. For one lane.
  */
 
-/* The atoms of a slot: no content has more, whatever its first one says. */
+/* Returns the atoms of a slot. A content has no more, for any first atom. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_slot_atoms(uint32_t policy,
 						      uint32_t slot_bytes)
 {
 	return slot_bytes / (policy == PEAL_POLICY_ATOM8 ? 8 : 16);
 }
 
-/* 4 bytes at `at` of a content: a header and `bytes` at data, then zeros. */
+/* Returns the 4 bytes at offset `at` of a content. The content is a header and
+ * the `bytes` bytes at data, then zeros. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_slot_direct_word(uint64_t header,
 							    const uint8_t *data,
 							    uint32_t bytes,
@@ -35,7 +36,7 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_slot_direct_word(uint64_t header,
 	return word;
 }
 
-/* Packs a message into its slot's atoms; an atom policy's. */
+/* Packs a message into its slot's atoms. The policy is an atom policy. */
 static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE void
 peali_slot_write_direct(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
 			uint32_t lap, uint64_t header, const uint8_t *data,
@@ -60,7 +61,7 @@ peali_slot_write_direct(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
 	}
 }
 
-/* The lap of the tag of a slot of the sequence policy. */
+/* Returns the lap in the tag of a slot. The policy is sequence. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_tag_lap(const uint8_t *slot)
 {
 	return (uint32_t)(peal_load_acquire_sys(
@@ -69,8 +70,8 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_tag_lap(const uint8_t *slot)
 }
 
 /*
- * Whether a slot lacks something of the content of that lap: all, or the atoms
- * that a producer had not come to.
+ * Returns 1 if the slot's content of this lap is not complete. All of it may be
+ * missing, or only the atoms that a producer has not written yet.
  */
 static PEAL_DEV PEAL_UNUSED inline int peali_slot_open(uint32_t policy,
 						       const uint8_t *slot,
@@ -92,8 +93,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_slot_open(uint32_t policy,
 	return 0;
 }
 
-/* Writes a message to a slot, a word in front of its payload, and publishes it:
- * what mailboxes and work queues do with one that has none. */
+/* Writes a message to a slot and publishes it, as mailboxes and work queues do.
+ * Also writes the word `first` before the payload. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_slot_put_word(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
 		    uint32_t lap, struct peal_header header, uint64_t first,
@@ -118,7 +119,7 @@ peali_slot_put_word(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
 		for (k = 0; k < each / 4; k++) {
 			uint32_t at = i * each + 4 * k;
 
-			/* the header's place is the word's 8 bytes on */
+			/* then `first` takes the header's place */
 			word[k] =
 				at < sizeof(header) ?
 					peali_slot_direct_word(

@@ -6,29 +6,31 @@
 #include <peal/device/topic_subscriber.h>
 
 /*
- * A topic as a worker's input; see topic.h for the protocol. The input's link
- * is none: its state says so, and no tag is the one that it expects, so that
- * the loop comes here the slow way, and a link loses nothing by it. What is
- * used of it: the slot that is polled, and the counts. For the leader.
+ * A worker's input that gets the messages of a topic; see topic.h for the
+ * protocol. The link of the input is a placeholder with PEALI_STATE_TOPIC. No
+ * tag equals its expected tag. So the loop takes its slow path for topics, and
+ * links have no extra cost. The placeholder has the polled slot and the
+ * counters. For the leader.
  */
 
-/** A subscription; private to its worker. Its two stages lie behind it. */
+/** A subscription, private to its worker. Its two stages follow. */
 struct peal_subscription {
 	struct peal_topic_subscriber at;
 	struct peal_topic *topic;
 	struct peal_topic_counts *counts;
-	const uint64_t *bell; /* host only: address of the publisher's; or 0 */
-	uint64_t end; /* the topic's when it joined */
-	uint8_t *payload; /* of the message that is held */
-	struct peal_topic_received got; /* the rest of it */
-	uint32_t actor; /* who gets the messages */
-	uint32_t lapped; /* 1: found some lost at the latest look */
-	uint64_t lost_said; /* in the counts */
+	const uint64_t *bell; /* host only: word with the address of the
+			       * publisher's bell; 0: none */
+	uint64_t end; /* the topic's `end` at the join */
+	uint8_t *payload; /* of the held message: taken, not released */
+	struct peal_topic_received got; /* data about the held message */
+	uint32_t actor; /* the receiving actor */
+	uint32_t lapped; /* 1: the latest look found lost messages */
+	uint64_t lost_said; /* lost messages, as last published */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_subscription) % 16 == 0, "stages follow");
 
-/* The slot that is polled is that of the next message. */
+/* Makes the link poll the slot of the next message. */
 static PEAL_DEV PEAL_INLINE void
 peali_subscribe_place(struct peal_link_consumer *link,
 		      const struct peal_subscription *s)
@@ -37,7 +39,7 @@ peali_subscribe_place(struct peal_link_consumer *link,
 	link->lap = peali_topic_lap(s->topic, s->at.number);
 }
 
-/* Joins the topic, and makes an input's link the topic's. */
+/* Joins the topic, and fills in the input's link as its placeholder. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_subscribe_begin(struct peal_link_consumer *link,
 		      struct peal_subscription *s,
@@ -65,7 +67,7 @@ peali_subscribe_begin(struct peal_link_consumer *link,
 	link->slab_sent = link->credit_sent = 0;
 	link->wrap = link->credit_due = ~0ULL; /* never */
 	link->expect = PEALI_EXPECT_NOTHING;
-	link->slot_bytes = 0; /* a release goes nowhere */
+	link->slot_bytes = 0; /* a release does not move the slot */
 	link->policy = t->policy;
 	link->state = PEALI_STATE_TOPIC;
 	link->sequence = link->delivered = link->delivered_bytes = 0;
@@ -76,7 +78,7 @@ peali_subscribe_begin(struct peal_link_consumer *link,
 	return 0;
 }
 
-/* Wakes the publisher, which may wait for what this subscriber has told. */
+/* Wakes the publisher. It may wait for this subscriber's position. */
 static PEAL_DEV PEAL_INLINE void
 peali_subscribe_ring(const struct peal_subscription *s)
 {
@@ -88,7 +90,7 @@ peali_subscribe_ring(const struct peal_subscription *s)
 #endif
 }
 
-/* Tells what was taken. */
+/* Publishes the subscriber's position. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_subscribe_flush(struct peal_subscription *s)
 {
@@ -98,7 +100,8 @@ peali_subscribe_flush(struct peal_subscription *s)
 	peali_subscribe_ring(s);
 }
 
-/* Whether there may be something to take, be it that it was overwritten. */
+/* Returns 1 if there may be a message to take. It may have been overwritten
+ * since. */
 static PEAL_DEV PEAL_INLINE int
 peali_subscribe_ready(struct peal_link_consumer *link,
 		      const struct peal_subscription *s)
@@ -108,7 +111,7 @@ peali_subscribe_ready(struct peal_link_consumer *link,
 		peal_load_relaxed_dev(&s->topic->tail) != s->at.number);
 }
 
-/* Takes the next message into its stage, if there is one. */
+/* Takes the next message into the payload's stage, if there is one. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_subscribe_take(struct peal_link_consumer *link,
 		     struct peal_subscription *s)
@@ -127,7 +130,7 @@ peali_subscribe_take(struct peal_link_consumer *link,
 	peali_subscribe_place(link, s);
 }
 
-/* Whether a message was taken that no handler has had. */
+/* Returns 1 if a message is held: taken, and not released by the loop. */
 static PEAL_DEV PEAL_INLINE int
 peali_subscribe_holds(const struct peal_link_consumer *link,
 		      const struct peal_subscription *s)
@@ -136,8 +139,9 @@ peali_subscribe_holds(const struct peal_link_consumer *link,
 }
 
 /*
- * Looks at the next message: 1 and *m, which is held until the link's release;
- * 0 there is none. Its header names the subscriber as the receiver.
+ * Looks at the next message. Returns 1 with the message in *m, or 0 if there is
+ * none. The message is held until the link's release. Its header has the
+ * subscriber as the receiving actor.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_subscribe_peek(struct peal_link_consumer *link,
@@ -158,7 +162,7 @@ peali_subscribe_peek(struct peal_link_consumer *link,
 	return 1;
 }
 
-/* The input has ended. */
+/* Ends the input: closes its link and leaves the topic. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_subscribe_end(struct peal_link_consumer *link,
 		    struct peal_subscription *s)
@@ -170,14 +174,15 @@ peali_subscribe_end(struct peal_link_consumer *link,
 }
 
 /*
- * Nothing is there: whether that is the end. `last`: the publisher is gone, so
- * that what it has begun is never whole.
+ * There is no message. Closes the input and returns 1 if the topic has ended,
+ * else returns 0. `last`: the publisher is gone. A message that it has begun
+ * never becomes complete.
  */
 static PEAL_DEV PEAL_INLINE int
 peali_subscribe_over(struct peal_link_consumer *link,
 		     struct peal_subscription *s, int last)
 {
-	/* all below it were published before it was, and were taken */
+	/* messages below it were published earlier, and were taken */
 	uint64_t end = peal_load_relaxed_dev(&s->topic->end);
 
 	if ((!last || s->lapped) && (end == s->end || end != 1 + s->at.number))

@@ -5,16 +5,17 @@
 #include <peal/device/work.h>
 
 /*
- * A consumer's place at a work queue, its claims and what it tells; see work.h
- * for the protocol.
+ * A consumer of a work queue: its private state and its claims. It also tells
+ * the producers which slots are free. work.h has the protocol.
  */
 
 /**
- * Makes a consumer's place, at any time.
+ * Initializes a consumer without claims, at any time.
  *
- * @param q     the queue
- * @param c     the consumer's own
- * @param stage for atom policies room for a slot's content, its own; else NULL
+ * @param q     the queue.
+ * @param c     the consumer's private state.
+ * @param stage atom policies: a private buffer for the content of one slot.
+ *              Other policies: NULL.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_work_consumer_init(struct peal_work *q, struct peal_work_consumer *c,
@@ -29,9 +30,13 @@ peal_work_consumer_init(struct peal_work *q, struct peal_work_consumer *c,
 }
 
 /**
- * Tells the producers what was taken off: they may write to those slots again.
- * Done by itself when a block ends and when there is nothing to take; a
- * consumer that turns to something long calls it before. Wait-free.
+ * Tells the producers which messages were taken: they may reuse those slots.
+ *
+ * The functions of the queue call it when a block ends, and when there is no
+ * message. Call it before the consumer starts something long. Wait-free.
+ *
+ * @param q the queue.
+ * @param c the consumer's private state.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peal_work_flush(struct peal_work *q, struct peal_work_consumer *c)
@@ -44,7 +49,7 @@ peal_work_flush(struct peal_work *q, struct peal_work_consumer *c)
 	c->kept = 0;
 }
 
-/* n messages were taken off, all of one block. */
+/* Counts n messages as taken. All are of one block. */
 static PEAL_DEV PEAL_INLINE void peali_work_done(struct peal_work *q,
 						 struct peal_work_consumer *c,
 						 uint64_t number, uint64_t n)
@@ -62,7 +67,7 @@ static PEAL_DEV PEAL_INLINE void peali_work_done(struct peal_work *q,
 
 /* ---- claims -------------------------------------------------------------- */
 
-/* Whether a number's slot is published. */
+/* Returns 1 if a number's slot is published. */
 static PEAL_DEV PEAL_INLINE int peali_work_there(struct peal_work *q,
 						 uint64_t number)
 {
@@ -72,9 +77,9 @@ static PEAL_DEV PEAL_INLINE int peali_work_there(struct peal_work *q,
 }
 
 /*
- * How many of the messages that are wanted may be there. A slot that is
- * published says that its ticket was taken, and needs no look at the word that
- * the producers add to; that one is looked at now and then only.
+ * Returns how many of the wanted messages may be there. A published slot shows
+ * that its ticket was taken. It thus saves a read of `ticket`, the word that
+ * producers add to. That word is read only now and then.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE uint64_t peali_work_look(
 	struct peal_work *q, struct peal_work_consumer *c, uint64_t wanted)
@@ -84,7 +89,7 @@ static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE uint64_t peali_work_look(
 	c->seen = peal_load_relaxed_dev(&q->claimed);
 	if ((int64_t)(c->limit - c->seen) >= (int64_t)wanted)
 		return wanted;
-	/* the last one first: it speaks for all before it */
+	/* the last slot first: its ticket implies all earlier ones */
 	n = peali_work_there(q, c->seen + wanted - 1) ? wanted : 0;
 	while (n < wanted && peali_work_there(q, c->seen + n))
 		n++;
@@ -98,7 +103,7 @@ static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE uint64_t peali_work_look(
 	return c->limit - c->seen < wanted ? c->limit - c->seen : wanted;
 }
 
-/* Claims up to n messages: how many, and the first one's number. */
+/* Claims up to n messages. Returns how many, and the number of the first. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peali_work_claim(struct peal_work *q, struct peal_work_consumer *c, uint64_t n,
 		 uint64_t *first_out)
@@ -111,7 +116,7 @@ peali_work_claim(struct peal_work *q, struct peal_work_consumer *c, uint64_t n,
 		return 0;
 	c->seen = peal_add_relaxed_dev(&q->claimed, n) + n;
 	if (PEAL_UNLIKELY((int64_t)(c->limit - c->seen) < 0)) {
-		/* others were quicker */
+		/* others were faster */
 		c->limit = peal_load_relaxed_dev(&q->ticket);
 		over = (int64_t)(c->seen - c->limit);
 		if (over > (int64_t)n)
@@ -127,7 +132,7 @@ peali_work_claim(struct peal_work *q, struct peal_work_consumer *c, uint64_t n,
 	return n;
 }
 
-/* ---- claims that change hands -------------------------------------------- */
+/* ---- returned claims ----------------------------------------------------- */
 
 static PEAL_DEV PEAL_INLINE uint32_t *peali_work_handed(struct peal_work *q,
 							uint64_t index)
@@ -136,12 +141,14 @@ static PEAL_DEV PEAL_INLINE uint32_t *peali_work_handed(struct peal_work *q,
 }
 
 /**
- * Hands all that a consumer has claimed and not got to the others, who take it
- * over once they find nothing else, and tells what it has taken: it may leave
- * then, or turn to something long. Wait-free.
+ * Returns all claims of a consumer for which it has not got the message.
  *
- * @param q the queue
- * @param c the consumer's own; or that of one that is gone
+ * Other consumers take these claims over once they find nothing else. The call
+ * also flushes, as peal_work_flush. After it the consumer may end, or start
+ * something long. Wait-free.
+ *
+ * @param q the queue.
+ * @param c the consumer's private state, or that of a consumer that is gone.
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peal_work_unclaim(struct peal_work *q, struct peal_work_consumer *c)
@@ -159,7 +166,7 @@ peal_work_unclaim(struct peal_work *q, struct peal_work_consumer *c)
 	c->n_pending = 0;
 }
 
-/* Takes over a claim of the slot at index, if it was handed back. */
+/* Takes over a claim of the slot at index, if one was returned. */
 static PEAL_DEV PEAL_INLINE int
 peali_work_adopt_at(struct peal_work *q, struct peal_work_consumer *c,
 		    uint64_t index)
@@ -171,17 +178,17 @@ peali_work_adopt_at(struct peal_work *q, struct peal_work_consumer *c,
 		return 0;
 	/* acquire: with the mark it sees the turn that was taken before */
 	if (peal_add_acqrel_dev_u32(word, 0u - 1) != 1) {
-		peal_add_acqrel_dev_u32(word, 1); /* another has it */
+		peal_add_acqrel_dev_u32(word, 1); /* another consumer has it */
 		return 0;
 	}
-	/* of the numbers of this slot only one can be claimed and not taken */
+	/* of this slot only one number can be claimed and not taken */
 	back = peal_load_relaxed_dev(&q->turn) - 1;
 	back -= (back - index) & (peal_work_capacity(q) - 1);
 	c->pending[c->n_pending++] = back;
 	return 1;
 }
 
-/* Takes over claims that others have handed back. */
+/* Takes over claims that other consumers have returned. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_work_adopt(struct peal_work *q, struct peal_work_consumer *c)
 {
@@ -195,14 +202,14 @@ peali_work_adopt(struct peal_work *q, struct peal_work_consumer *c)
 		return;
 	/* A5: pairs with R5 in peal_work_unclaim. */
 	there = (int64_t)peal_add_acqrel_dev(&q->handed, 0 - (uint64_t)n);
-	if (there < n) { /* others were quicker */
+	if (there < n) { /* others were faster */
 		there = there < 0 ? 0 : there;
 		peal_add_acqrel_dev(&q->handed, (uint64_t)(n - there));
 		n = there;
 	}
 	for (i = 0; n && i < peal_work_capacity(q); i++)
 		n -= peali_work_adopt_at(q, c, i);
-	if (n) /* one was handed back again behind the look */
+	if (n) /* one was returned again behind the look */
 		peal_add_acqrel_dev(&q->handed, (uint64_t)n);
 }
 

@@ -5,13 +5,13 @@
 #include <peal/device/impl/worker/supervisor_records.h>
 
 /*
- * Where an actor lives that has moved. Its former entry says the next one, and
- * that one the next again, up to the one where it is: a line that no entry is
- * in twice. What an entry says is one word, so that any worker may look at it,
- * and find the actor, at any time.
+ * Finds an actor that has migrated. Its first entry has the index of its next
+ * entry, and so on, up to its present entry. No entry occurs twice in this
+ * chain. The location of an entry is one word. So any worker may read it and
+ * find the actor at any time.
  */
 
-/* The number of the actor at the next entry of one that has moved. */
+/* Returns the number that a migrated actor has at its next entry. */
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_actor_next(const struct peal_worker *w, uint64_t place)
 {
@@ -23,8 +23,9 @@ peali_actor_next(const struct peal_worker *w, uint64_t place)
 	       next;
 }
 
-/* What the entry says where an actor lives by now, whose number is then in
- * *actor; that of a free entry if there is no such actor. */
+/* Returns the location of an actor's present entry. Stores the actor's present
+ * number in *actor. Returns the location of a free entry if this kernel has no
+ * such actor. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_actor_locate(const struct peal_worker *w, uint32_t *actor)
 {
@@ -48,8 +49,8 @@ peali_actor_locate(const struct peal_worker *w, uint32_t *actor)
 	return PEAL_ENTRY(*actor, 0, PEAL_NO_HANDLER);
 }
 
-/* A planted mistake: straight to where the actor lives, if that is
- * elsewhere. */
+/* A planted mistake for the simulator. Returns the actor's present number if
+ * the actor is at another worker, else `next`. */
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_actor_shortcut(const struct peal_worker *w, uint32_t next)
 {
@@ -60,10 +61,12 @@ peali_actor_shortcut(const struct peal_worker *w, uint32_t next)
 		       actor;
 }
 
-/* If the message in w->message is for an actor that has moved from this worker,
- * it is for that one at its next entry from now on: 1; not so in another
- * kernel. Not at a later one: what was passed on before may be on its way to
- * that still. */
+/*
+ * Redirects the message in w->message if its actor has migrated from this
+ * worker. Returns 1 if it does. Returns 0 also if the actor is now in another
+ * kernel. The message gets the actor's number at the next entry, not at a later
+ * one. Earlier forwarded messages may still be in flight to the next entry.
+ */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_message_redirect(struct peal_worker *w)
 {
@@ -86,9 +89,9 @@ peali_message_redirect(struct peal_worker *w)
 	return 1;
 }
 
-/* Makes an actor restart before its next message, wherever it lives, unless it
- * is to do so, or gone. Tries again only where another has just changed
- * that. */
+/* Marks an actor for a restart before its next message, at its present entry.
+ * Does nothing if the actor is marked already, waits for its exit, or has
+ * ended. Repeats only if another worker has just changed the entry. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_mark_restart(const struct peal_worker *w, uint32_t actor)
 {
@@ -99,7 +102,7 @@ peali_mark_restart(const struct peal_worker *w, uint32_t actor)
 		marked = place | (PEAL_ENTRY_IS_ARRIVING(place) ?
 					  PEAL_ENTRY_RESTART_ON_ARRIVAL :
 					  PEAL_ENTRY_RESTART_PENDING);
-		if (PEAL_ENTRY_IS_INIT(place)) /* not before it is anew */
+		if (PEAL_ENTRY_IS_INIT(place)) /* init waits for the restart */
 			marked = place & ~(uint64_t)PEAL_ENTRY_HOOK;
 	} while (place != marked &&
 		 !peal_cas_relaxed_dev(
@@ -107,8 +110,8 @@ peali_mark_restart(const struct peal_worker *w, uint32_t actor)
 			 place, marked));
 }
 
-/* Whether an actor has that number, or one of the n - 1 behind it, where it
- * lives or lived. */
+/* Returns 1 if an actor's number is one of the n numbers from `first` on. The
+ * given number counts, and the number at the actor's present entry. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_is_among(const struct peal_worker *w, uint32_t actor, uint32_t first,
 	       uint32_t n)

@@ -5,13 +5,14 @@
 #include <peal/device/monitor.h>
 
 /*
- * The actor slots of a worker, for actors that its handlers make: which of them
- * are free, and who has them. Nobody else writes their entries, but for the
- * mark.
+ * The actor slots of a worker, for actors that its handlers spawn: their owners
+ * and the free slots. Only the worker writes the entries of these slots, except
+ * for the restart mark.
  *
- * Rooms that were never used come first, then those that are free the longest:
- * so it takes long until an address is given again. Free ones are in line, each
- * with the next one's in the place of its state's address. For the leader.
+ * Slots that were never used come first. Then comes the slot that has been free
+ * for the longest time. So it takes long until an address is used again. The
+ * free slots form a list. The `state` of a free entry is 1 + the index of the
+ * next free entry, or 0. For the leader.
  */
 
 /* Whether an entry is one of the worker's actor slots. */
@@ -25,7 +26,7 @@ static PEAL_DEV PEAL_INLINE int peali_is_actor_slot(const struct peal_worker *w,
 	       index >= p->first_actor_slot;
 }
 
-/* Says to the host who has a slot. */
+/* Tells the host the owner of a slot. */
 static PEAL_DEV PEAL_INLINE void
 peali_actor_slot_publish(const struct peal_worker *w, uint32_t actor,
 			 uint32_t handler, uint32_t share_ports_with)
@@ -38,7 +39,7 @@ peali_actor_slot_publish(const struct peal_worker *w, uint32_t actor,
 						     share_ports_with));
 }
 
-/* It is the last one in line from now on. */
+/* Appends a slot to the list of free slots. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_actor_slot_free(struct peal_worker *w, uint32_t index)
 {
@@ -53,8 +54,8 @@ peali_actor_slot_free(struct peal_worker *w, uint32_t index)
 	s->actor_slot_last = 1 + index;
 }
 
-/* What an actor had that has ended itself is free with the next message, when
- * its handler has returned. */
+/* Frees the slot of an actor that has ended itself, if its handler has
+ * returned. That is so from the next message on. */
 static PEAL_DEV PEAL_INLINE void peali_actor_slot_settle(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -65,8 +66,7 @@ static PEAL_DEV PEAL_INLINE void peali_actor_slot_settle(struct peal_worker *w)
 	s->leaving = 0;
 }
 
-/* A slot that is free, which nobody else has from now on: 1 + its entry's
- * index; 0: there is none. */
+/* Takes a free slot. Returns 1 + the index of its entry, or 0: none is free. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_actor_slot_take(struct peal_worker *w)
 {
@@ -87,9 +87,9 @@ peali_actor_slot_take(struct peal_worker *w)
 	return room;
 }
 
-/* Ends the actor that has a slot of this worker: 0, and the slot is nobody's
- * but not free yet; PEAL_ENOENT it has ended before. Who has it next has
- * another address. */
+/* Ends the actor in a slot of this worker. Returns 0: the slot has no owner now
+ * but is not free yet. Returns PEAL_ENOENT: the actor has ended before. The
+ * next actor of the slot has another address. */
 PEALI_SLOW(int, peali_actor_slot_end, struct peal_worker *w, uint32_t actor)
 {
 	uint32_t index = PEAL_ACTOR_INDEX(actor), next = actor >> 24;

@@ -5,17 +5,19 @@
 #include <peal/device/impl/worker/pool.h>
 
 /*
- * Whether a worker can handle a message now: its actor is alive, and there is
- * space for all that it may emit and tell. For the leader; poll_inputs.h calls
- * it.
+ * Checks if a worker can handle a message now. Its actor must be alive. There
+ * must be free slots for all messages that the actor may emit and tell. For the
+ * leader; poll_inputs.h calls these functions.
  */
 
 /*
- * Whether what the actor tells fits, into mailboxes and pools. What comes from
- * elsewhere than the mailbox leaves what a worker keeps, so that mail is
- * handled whatever else has been sent: who waits for its answer does not take
- * the space from who has to give it. What comes by a forwarding link was mail
- * where it came from.
+ * Returns 1 if mailboxes and pools have free slots for the messages that the
+ * actor tells. The handler of mail may use the slots that a worker keeps. The
+ * handler of a message from an input or a pool must leave them. So mail is
+ * handled, however many other messages were sent. An actor that waits for an
+ * answer cannot take the slots of the actor that must answer. A message from a
+ * forwarding link was mail in its former kernel. Its handler may use forward
+ * slots, too.
  */
 PEALI_SLOW(int, peali_sends_fit, struct peal_worker *w, uint32_t tells)
 {
@@ -26,7 +28,7 @@ PEALI_SLOW(int, peali_sends_fit, struct peal_worker *w, uint32_t tells)
 		if (w->pools[i].set)
 			fit &= peali_pool_fits(&w->pools[i], tells);
 	if (!w->params->mailboxes)
-		return fit; /* peal_tell says PEAL_ENOTSUP */
+		return fit; /* peal_tell returns PEAL_ENOTSUP */
 	return fit &
 	       (mail ? peal_admission_admit(peali_admission(w),
 					    &w->state->mail_lease, tells, 1) :
@@ -37,10 +39,11 @@ PEALI_SLOW(int, peali_sends_fit, struct peal_worker *w, uint32_t tells)
 }
 
 /*
- * What an entry says of its actor. Only its worker changes that, but for the
- * mark: on a GPU a plain load, from the L1 cache, never says that an actor is
- * this worker's which is not, and of a mark that another has set it knows at
- * the next look at the control words.
+ * Returns the location of an entry. Only the actor's worker changes it, except
+ * for the mark for a restart. So a plain load is enough on a GPU, although it
+ * may read an old value from the L1 cache. It never returns this worker for an
+ * actor of another worker. The worker sees a mark of another worker at its next
+ * look at the control words.
  */
 static PEAL_DEV PEAL_INLINE uint64_t
 peali_entry_location(const struct peal_actor_entry *entry)
@@ -52,7 +55,8 @@ peali_entry_location(const struct peal_actor_entry *entry)
 #endif
 }
 
-/* The live actor of a number that can have messages now, or 0. */
+/* Returns the entry of an actor of this worker that can handle messages now, or
+ * 0. */
 static PEAL_DEV PEAL_INLINE struct peal_actor_entry *
 peali_actor(const struct peal_worker *w, uint32_t actor)
 {
@@ -71,13 +75,13 @@ peali_actor(const struct peal_worker *w, uint32_t actor)
 	return entry;
 }
 
-/* How often `emits` more messages fit into a port; 0 not now. */
+/* Returns how many times `emits` more messages fit into a port; 0: not now. */
 static PEAL_DEV PEAL_INLINE uint64_t peali_port_fits(struct peal_output *o,
 						     uint32_t emits)
 {
 	uint64_t free = o->link.limit - o->link.tail;
 
-	/* never so for a port without a link, nor before a SEAL */
+	/* never true for a port without a link, nor before a SEAL */
 	if (PEAL_LIKELY(peali_link_fits_slots(&o->link, emits)))
 		return emits == 1 ? free : emits ? free / emits : PEALI_BURST;
 	if (o->link.state == PEALI_STATE_TOPIC)
@@ -86,14 +90,15 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_port_fits(struct peal_output *o,
 }
 
 #if PEAL_ON_HOST
-/* So many messages ahead an actor's entry is fetched, and half as many its
- * state: what it takes until memory has answered. */
+/* Distance of the prefetch of an actor's entry, in messages. The distance for
+ * its state is half as long. It covers the latency of the memory. */
 #define PEALI_AHEAD 16
-/* Messages without another look, if so many were not there. */
+/* Messages until the next look, if the last look found too few messages. */
 #define PEALI_AHEAD_PAUSE 32
 
-/* Whose message lies that far behind the one in hand; 0: it is not there yet,
- * or nobody's, or the ring is shorter. */
+/* Returns the actor entry of the message that is `ahead` slots behind the
+ * current one. Returns 0 if the message has not arrived, if its actor has no
+ * entry, or if the ring is shorter. */
 static PEAL_INLINE struct peal_actor_entry *
 peali_actor_ahead(const struct peal_worker *w,
 		  const struct peal_link_consumer *c, uint32_t ahead)
@@ -108,7 +113,8 @@ peali_actor_ahead(const struct peal_worker *w,
 		slot -= (uint64_t)c->slot_bytes << c->capacity_log2;
 		lap++;
 	}
-	/* its acquire: who sends wrote the header with a plain store */
+	/* needs the acquire of the peek: the sender wrote the header with a
+	 * plain store */
 	if (!peal_slot_peek(slot, lap, &view))
 		return 0;
 	__builtin_memcpy(&actor, view.content, sizeof(actor));
@@ -119,9 +125,10 @@ peali_actor_ahead(const struct peal_worker *w,
 }
 
 /*
- * Messages for one actor after another: memory that later ones need is fetched
- * while this one is handled. Where the link holds so many that it pays; who
- * sends is not disturbed by looks at slots that it is about to write.
+ * Prefetches the memory that later messages of the input need, while the worker
+ * handles the current one. This helps if each message is for another actor. It
+ * needs a link that holds enough messages. Then the looks do not touch slots
+ * that the sender is about to write.
  */
 static PEAL_UNUSED PEAL_INLINE void peali_fetch_ahead(struct peal_worker *w)
 {
@@ -142,7 +149,7 @@ static PEAL_UNUSED PEAL_INLINE void peali_fetch_ahead(struct peal_worker *w)
 	}
 	__builtin_prefetch(far);
 	near = peali_actor_ahead(w, &in->link, PEALI_AHEAD / 2);
-	/* its own worker alone writes an entry */
+	/* only the actor's worker writes an entry */
 	if (near && PEAL_ENTRY_WORKER(peal_load_relaxed_dev(&near->location)) ==
 			    w->index)
 		__builtin_prefetch((const void *)(uintptr_t)near->state, 1);
@@ -150,9 +157,10 @@ static PEAL_UNUSED PEAL_INLINE void peali_fetch_ahead(struct peal_worker *w)
 #endif
 
 /*
- * Whether the actor of that number can handle a message now: 1 and w->actor, 0
- * not now, -1 there is no such actor. Finds out for how many messages in a row
- * that will be so.
+ * Returns 1 if the actor can handle a message now, and stores its entry in
+ * w->actor. Returns 0 if it cannot yet, and says why in `blocked`. Returns -1
+ * if the worker has no such actor. Stores in fits_left how many more messages
+ * of this actor it can handle without a check.
  */
 PEALI_HOST_SLOW(int, peali_actor_choose, struct peal_worker *w, uint32_t number)
 {
@@ -188,7 +196,8 @@ PEALI_HOST_SLOW(int, peali_actor_choose, struct peal_worker *w, uint32_t number)
 	return 1;
 }
 
-/* The same, mostly without a look: a burst tends to be for one actor. */
+/* As peali_actor_choose, but skips the check for the next messages of the same
+ * actor. A burst is often for one actor. */
 static PEAL_DEV PEAL_INLINE int peali_actor_take(struct peal_worker *w,
 						 uint32_t number)
 {

@@ -6,24 +6,28 @@
 #include <peal/device/impl/worker/timer_count.h>
 
 /*
- * How asks end (device/ask.h). An ask is a word in the table of its worker,
- * which holds its number. Who has an answer - a reply, a refusal, that its time
- * is up, that its message is dead - takes the number away with a
- * compare-and-swap: the first one has ended it, and puts the answer into the
- * worker's mailbox; for all others it is over.
+ * The end of asks (device/ask.h). An open ask has an entry in the table of its
+ * worker. The word `open` of the entry holds the ask's number. An ask ends by a
+ * reply, a refusal, its timeout, or the dead letter of its request.
  *
- *	who asks				who ends it
+ * The worker that ends an ask clears the word with a compare-and-swap. The
+ * first worker succeeds, and puts the answer into the mailbox of the asking
+ * worker. For all others the ask is over.
+ *
+ *	asking worker				worker that ends the ask
  *	number (acq_rel), request ----------->	request; the word has the number
- *	answer; the place is free <-----------	the word is 0; answer
+ *	answer; the entry is free <-----------	the word is 0; answer
  *
- * That who has read the request sees the number in the word rests, where slots
- * are atoms, on the device, as the mailbox's ticket does (mailbox.h).
+ * A worker that has read the request sees the number in the word. With atom
+ * policies this rests on the device, as for the mailbox's ticket (mailbox.h).
  *
- * An answer needs no room that somebody would have to wait for: the mailbox has
- * a slot more for each ask that may be open at its worker and for the answer in
- * hand. As many messages may lie there as it has slots, and of those of
- * admission and those of asks each is used again only by who knows that its
- * message was taken: so what admission.h says of slots holds for these, too.
+ * An answer never waits for a free slot. The mailbox has an extra slot for each
+ * ask that may be open at its worker. It has one more for the answer that the
+ * worker handles. So the mailbox never holds more messages than it has slots.
+ *
+ * Slots of admission and slots of asks have the same rule. A worker uses a slot
+ * again only if it knows that the slot's message was taken. So the rules of
+ * admission.h for slots hold for slots of asks, too.
  */
 
 /* ---- the table ----------------------------------------------------------- */
@@ -35,7 +39,7 @@ peali_ask_entry(const struct peal_asks *asks, uint32_t place)
 	       place;
 }
 
-/* The place that belongs to a number; 0: it is none of this kernel. */
+/* Returns the entry of an ask's number; 0: no ask of this kernel has it. */
 static PEAL_DEV PEAL_UNUSED inline struct peal_ask_entry *
 peali_ask_of(const struct peal_worker *w, uint64_t number)
 {
@@ -53,7 +57,7 @@ peali_ask_of(const struct peal_worker *w, uint64_t number)
 			   (w->params->max_asks + 1ULL)));
 }
 
-/* Counts; the host may look at any time. */
+/* Adds n to a counter. The host may read it at any time. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_ask_count(struct peal_worker *w, uint32_t what, int64_t n)
 {
@@ -65,8 +69,11 @@ peali_ask_count(struct peal_worker *w, uint32_t what, int64_t n)
 	peal_store_relaxed_sys(&status->count[what], w->asks->count[what]);
 }
 
-/* Takes a place: the one that has been free for longest, so that numbers come
- * again as late as can be. There is one. */
+/*
+ * Takes a free entry: one that was never used, or else the one that has been
+ * free for longest. So it takes long until a number is used again. The caller
+ * knows that there is a free entry.
+ */
 static PEAL_DEV PEAL_UNUSED inline uint32_t peali_ask_take(struct peal_asks *a)
 {
 	uint32_t place = a->free_first - 1;
@@ -80,11 +87,12 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t peali_ask_take(struct peal_asks *a)
 	return place;
 }
 
+/* Frees an entry. */
 static PEAL_DEV PEAL_UNUSED inline void peali_ask_give(struct peal_asks *a,
 						       uint32_t place)
 {
 	peali_ask_entry(a, place)->next = 0;
-	peali_ask_entry(a, place)->actor = ~0u; /* nobody: see migrate.h */
+	peali_ask_entry(a, place)->actor = ~0u; /* none: see migrate.h */
 	if (a->free_last)
 		peali_ask_entry(a, a->free_last - 1)->next = place + 1;
 	else
@@ -95,8 +103,13 @@ static PEAL_DEV PEAL_UNUSED inline void peali_ask_give(struct peal_asks *a,
 
 /* ---- ending -------------------------------------------------------------- */
 
-/* Ends an ask, if nobody has: 1, and its answer is in the mailbox of who has
- * asked; else 0. The bytes, which the mailbox takes, come behind the number. */
+/*
+ * Ends an ask that is still open. Returns 1, with the answer in the mailbox of
+ * the asking worker. Returns 0 if the ask was over before.
+ *
+ * The answer holds the ask's number, then the bytes at data. They fit a message
+ * of the mailbox.
+ */
 PEALI_SLOW(int, peali_ask_end, struct peal_worker *w, uint64_t number,
 	   uint32_t flags, const void *data, uint64_t bytes)
 {
@@ -112,7 +125,7 @@ PEALI_SLOW(int, peali_ask_end, struct peal_worker *w, uint64_t number,
 		peal_store_relaxed_dev(&entry->open, 0);
 	else if (!peal_cas_relaxed_dev(&entry->open, number, 0))
 		return 0;
-	/* its worker knows for whom it is */
+	/* the asking worker adds the actor: see peali_answer_address */
 	header.flags = (uint16_t)(PEAL_FLAG_REQUEST | PEAL_FLAG_ANSWER | flags);
 	m = peali_mailbox(w, worker);
 	/* counted first, as in peali_mail_ticket */
@@ -130,7 +143,7 @@ PEALI_SLOW(int, peali_ask_end, struct peal_worker *w, uint64_t number,
 	return 1;
 }
 
-/* The same for that reason: nobody answers. */
+/* Ends an ask with an error in place of a reply. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_ask_fail(struct peal_worker *w, uint64_t number, int32_t error)
 {
@@ -138,8 +151,8 @@ peali_ask_fail(struct peal_worker *w, uint64_t number, int32_t error)
 		      &error, sizeof(error));
 }
 
-/* The message in w->message is dead, a request: if it is an ask's, that is
- * over. */
+/* The request in w->message is a dead letter. If it belongs to an ask, the ask
+ * ends with the error for `reason`. */
 PEALI_SLOW(void, peali_ask_died, struct peal_worker *w, uint32_t reason)
 {
 	uint64_t number = peali_message_request(&w->message);
@@ -164,15 +177,15 @@ PEALI_SLOW(void, peali_ask_died, struct peal_worker *w, uint32_t reason)
 
 /* ---- the answer ---------------------------------------------------------- */
 
-/* The number of the ask that the message in w->message answers, the
- * mailbox's. */
+/* Returns the number of the ask that w->message answers. The message is from
+ * the worker's mailbox. */
 static PEAL_DEV PEAL_INLINE uint64_t
 peali_answer_number(const struct peal_worker *w)
 {
 	return *(const uint64_t *)w->message.data;
 }
 
-/* Such an answer says for whom it is. */
+/* Fills in the receiving actor and the type of the answer in w->message. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_answer_address(struct peal_worker *w)
 {
@@ -180,12 +193,13 @@ peali_answer_address(struct peal_worker *w)
 		peali_ask_of(w, peali_answer_number(w));
 
 	if (!entry)
-		return; /* nor is it for anybody */
+		return; /* the answer has no receiving actor */
 	w->message.header.actor = entry->actor;
 	w->message.header.type = entry->type;
 }
 
-/* An ask's timer is no more, if it still was. */
+/* Cancels the timer of an ask that is over, if the timer still waits. Else
+ * publishes the number of open timers and asks. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_ask_disarm(struct peal_worker *w, const struct peal_ask_entry *entry)
 {
@@ -200,8 +214,8 @@ peali_ask_disarm(struct peal_worker *w, const struct peal_ask_entry *entry)
 	peali_timer_over(w, entry->timer_place, PEAL_TIMERS_CANCELLED);
 }
 
-/* The answer in w->message, the mailbox's, is done with: its ask is over, and
- * its slot is for the next one. */
+/* The worker is done with the answer in w->message, from its mailbox. The ask
+ * is over. The next ask may use the answer's slot. */
 PEALI_SLOW(void, peali_answer_over, struct peal_worker *w)
 {
 	uint64_t number = peali_answer_number(w);
@@ -227,7 +241,7 @@ PEALI_SLOW(void, peali_answer_over, struct peal_worker *w)
 	peali_ask_disarm(w, entry);
 }
 
-/* The message in w->message, the mailbox's, is done with. */
+/* The worker is done with the message in w->message, from its mailbox. */
 static PEAL_DEV PEAL_INLINE void peali_mail_over(struct peal_worker *w)
 {
 	if (PEAL_UNLIKELY(w->message.header.flags & PEAL_FLAG_ANSWER))
@@ -238,7 +252,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_over(struct peal_worker *w)
 
 /* ---- other ends ---------------------------------------------------------- */
 
-/* The timer in that place, an ask's, is due. */
+/* The timer at `place` belongs to an ask and is due: ends the ask. */
 PEALI_SLOW(void, peali_ask_time_out, struct peal_worker *w, uint32_t place)
 {
 	peali_ask_fail(w,
@@ -249,7 +263,7 @@ PEALI_SLOW(void, peali_ask_time_out, struct peal_worker *w, uint32_t place)
 	peali_timer_over(w, place, PEAL_TIMERS_FIRED);
 }
 
-/* The worker ends: who has asked hears nothing any more. */
+/* The worker ends. Its actors get no more answers. */
 PEALI_SLOW(void, peali_asks_stopped, struct peal_worker *w)
 {
 	uint32_t n = w->asks->used;

@@ -5,25 +5,27 @@
 #include <peal/device/lanes.h>
 
 /*
- * Workers of a cluster: blocks that one part of a GPU runs, and that reach each
- * other's shared memory (thread-block clusters and distributed shared memory,
- * compute capability 9.0). The slots of a link among them lie in the receiver's
- * part of it, nearer than the L2 cache; header, slab, credit and counts stay
- * where they are. The host says which: the ring's
- * `cluster_place`.
+ * Workers of a cluster. One part of a GPU runs their blocks. They access each
+ * other's shared memory: thread-block clusters and distributed shared memory,
+ * compute capability 9.0.
  *
- * That memory is there only while the kernel runs, is not zero at first, and
- * must not be touched once its block has ended. So
+ * The slots of a link between such workers are in the receiver's part of the
+ * shared memory. It is nearer than the L2 cache. Header, slab, credit and
+ * counts of the ring stay in their memory. The host selects these rings by the
+ * ring's `cluster_place`.
  *
- *	the receiver empties the slots before the sender hears of the ring,
- *	no worker of a cluster ends before all of them have come to their end,
- *	and at the end of an epoch each keeps its part in device memory, from
- *	where the next epoch has it back before anybody goes on.
+ * The shared memory exists only while the kernel runs. It is not zero at first.
+ * No worker may access the part of a block that has ended. So:
+ *
+ * - The receiver empties the slots before the sender knows the ring.
+ * - No worker of a cluster ends before all its workers have come to their end.
+ * - At the end of an epoch, each worker copies its part to device memory. The
+ *   next epoch copies the part back before any worker continues.
  */
 
 /* ---- one ring ------------------------------------------------------------ */
 
-/* The slots that lie at a place of the calling worker's cluster. */
+/* Returns the slots at a position in the calling worker's cluster. */
 static PEAL_DEV PEAL_INLINE uint8_t *peali_cluster_slots(uint32_t place)
 {
 #if PEAL_HAVE_CLUSTERS && PEAL_ON_HOST
@@ -38,8 +40,8 @@ static PEAL_DEV PEAL_INLINE uint8_t *peali_cluster_slots(uint32_t place)
 #endif
 }
 
-/* Whether an end can have that ring: 0, or PEAL_ENOTSUP if its slots lie where
- * this code cannot reach. */
+/* Checks whether this worker can use a ring. Returns 0, or PEAL_ENOTSUP if this
+ * code cannot access the ring's slots. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_cluster_check(const struct peal_worker *w,
 		    const struct peal_link_view *view)
@@ -56,7 +58,8 @@ peali_cluster_check(const struct peal_worker *w,
 	return 0;
 }
 
-/* The receiver's: empties the slots of a ring, before its sender knows it. */
+/* Empties the slots of a ring, before its sender knows the ring. The receiver
+ * calls it. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_cluster_clear(const struct peal_link_view *view)
 {
@@ -74,7 +77,7 @@ peali_cluster_clear(const struct peal_link_view *view)
 		peali_atom_write(policy, slots, i, 0, slots, 0);
 }
 
-/* The receiving end begins with a ring; where its slots are. */
+/* Starts the receiving end of a ring, and sets the position of its slots. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_input_ring(struct peal_input *in, const struct peal_link_view *view)
 {
@@ -89,7 +92,7 @@ peali_input_ring(struct peal_input *in, const struct peal_link_view *view)
 	peali_consumer_place(&in->link);
 }
 
-/* The same for the sending end. */
+/* As peali_input_ring, for the sending end. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_output_ring(struct peal_output *o, const struct peal_link_view *view)
 {
@@ -108,7 +111,7 @@ peali_output_ring(struct peal_output *o, const struct peal_link_view *view)
 
 #if PEAL_HAVE_CLUSTERS
 
-/* Collective: all lanes of all workers of the cluster meet. */
+/* Waits for all lanes of all workers of the cluster. Collective. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_cluster_meet(const struct peal_worker *w)
 {
@@ -123,7 +126,7 @@ peali_cluster_meet(const struct peal_worker *w)
 #endif
 }
 
-/* This worker's part of the memory, as 8-byte words. */
+/* Returns this worker's part of the shared memory, as 8-byte words. */
 static PEAL_DEV PEAL_INLINE uint64_t *
 peali_cluster_own(const struct peal_worker *w)
 {
@@ -133,7 +136,7 @@ peali_cluster_own(const struct peal_worker *w)
 		PEAL_CLUSTER_PLACE(rank, 0));
 }
 
-/* Where that is kept from one epoch to the next. */
+/* Returns the copy of this part in device memory, kept between two epochs. */
 static PEAL_DEV PEAL_INLINE uint64_t *
 peali_cluster_home(const struct peal_worker *w)
 {
@@ -142,7 +145,7 @@ peali_cluster_home(const struct peal_worker *w)
 					       w->params->cluster_bytes);
 }
 
-/* Copies this worker's part; all lanes. */
+/* Copies this worker's part. All lanes call it. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_cluster_copy(const struct peal_worker *w, uint64_t *to,
 		   const uint64_t *from)
@@ -154,7 +157,8 @@ peali_cluster_copy(const struct peal_worker *w, uint64_t *to,
 		to[i] = from[i];
 }
 
-/* Where the slots are in this epoch, for all ends; the leader. */
+/* Sets the position of the slots in this epoch, for all inputs and outputs. The
+ * leader calls it. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_cluster_find(struct peal_worker *w)
 {
@@ -178,7 +182,8 @@ peali_cluster_find(struct peal_worker *w)
 	}
 }
 
-/* Collective: the cluster's part in the begin of a launch or an epoch. */
+/* Restores the worker's part at the begin of an epoch, then waits for the
+ * cluster. Also runs at the begin of a launch. Collective. */
 PEALI_SLOW(void, peali_cluster_enter, struct peal_worker *w)
 {
 	if (w->state->cluster_kept) {
@@ -190,8 +195,11 @@ PEALI_SLOW(void, peali_cluster_enter, struct peal_worker *w)
 	peali_cluster_meet(w);
 }
 
-/* Collective: its part in their end. All have come to it, so nobody writes to
- * another's part any more. */
+/*
+ * Waits for the cluster at the end of a launch or an epoch, then saves the
+ * worker's part. All workers have come to their end, so no worker writes to the
+ * part of another one any more. Collective.
+ */
 PEALI_SLOW(void, peali_cluster_leave, struct peal_worker *w)
 {
 	peali_cluster_meet(w);
@@ -204,7 +212,7 @@ PEALI_SLOW(void, peali_cluster_leave, struct peal_worker *w)
 
 #endif
 
-/* Collective, at the begin of a launch or an epoch. */
+/* Begins a launch or an epoch of a cluster. Collective. */
 static PEAL_DEV PEAL_INLINE void peali_cluster_begin(struct peal_worker *w)
 {
 #if PEAL_HAVE_CLUSTERS
@@ -215,7 +223,7 @@ static PEAL_DEV PEAL_INLINE void peali_cluster_begin(struct peal_worker *w)
 #endif
 }
 
-/* Collective, at their end. */
+/* Ends a launch or an epoch of a cluster. Collective. */
 static PEAL_DEV PEAL_INLINE void peali_cluster_end(struct peal_worker *w)
 {
 #if PEAL_HAVE_CLUSTERS

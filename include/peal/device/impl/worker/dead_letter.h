@@ -6,28 +6,37 @@
 #include <peal/device/impl/worker/limit.h>
 
 /*
- * Dead letters: a worker that finds a message dead sends what it knows of it,
- * and the payload, to whoever takes the kernel's dead letters
- * (peal/dead_letter.h). Each worker has a port for them, before those of its
- * actors. Nothing ever waits for space there, so that the dead hold nobody up:
- * a letter that does not fit is counted as lost. Nor is there a letter about a
- * letter, so that who fails on one gets no other. For the leader.
+ * Dead letters (peal/dead_letter.h). A worker that finds a dead message sends a
+ * letter to the kernel's receiver of dead letters. The letter has a report
+ * about the message, and its payload.
+ *
+ * Each worker has a port for dead letters, before the ports of its actors. No
+ * worker waits for space at this port, so dead messages delay no other message.
+ * A letter that does not fit is counted as lost. There is no letter about a
+ * letter. So a receiver that fails on a letter gets no further letter.
+ *
+ * All functions are for the leader, unless they say otherwise.
  */
 
-/* The port of a worker's dead letters; `used` if somebody takes them. */
+/* Returns a worker's port for dead letters. It is `used` if the kernel has a
+ * receiver of dead letters. */
 static PEAL_DEV PEAL_INLINE struct peal_output *
 peali_dead_letters(const struct peal_worker *w)
 {
 	return &w->outputs[PEAL_PORT_DEAD_LETTERS];
 }
 
-/* Room for a letter: 0. The last slot is kept free for an END or a SEAL. */
+/*
+ * Reserves space for a letter. Returns 0 and sets *out. If the link is closed
+ * or gone, returns its state. If the letter does not fit, counts it as lost and
+ * returns PEAL_EAGAIN. The last slot stays free for an END or a SEAL.
+ */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_dead_letter_reserve(struct peal_link_producer *p, uint64_t bytes,
 			  void **out)
 {
 	if (p->state) {
-		if (p->counts) /* else the link is gone */
+		if (p->counts) /* 0: the link is gone */
 			peal_link_drop_closed(p, bytes);
 		return p->state;
 	}
@@ -39,7 +48,7 @@ peali_dead_letter_reserve(struct peal_link_producer *p, uint64_t bytes,
 	return PEAL_EAGAIN;
 }
 
-/* Sends the letter that was written. */
+/* Publishes the letter that the caller has written. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_dead_letter_commit(struct peal_link_producer *p, uint64_t bytes)
 {
@@ -51,8 +60,8 @@ peali_dead_letter_commit(struct peal_link_producer *p, uint64_t bytes)
 	peal_link_commit(p, header, bytes);
 }
 
-/* Sends the letter in w->state->letter, with as much of the message's payload
- * as it has space for. */
+/* Sends the letter in w->state->letter. It ends with as much of the message's
+ * payload as fits. */
 PEALI_SLOW(void, peali_dead_letter_send, struct peal_worker *w)
 {
 	struct peal_link_producer *p = &peali_dead_letters(w)->link;
@@ -71,13 +80,15 @@ PEALI_SLOW(void, peali_dead_letter_send, struct peal_worker *w)
 }
 
 /**
- * Sends a letter about the message in w->message, if somebody takes letters;
- * who has asked by it hears that nobody answers.
+ * Sends a letter about the message in w->message, if the kernel has a receiver
+ * of letters.
  *
- * @param w      the worker; its leader calls
- * @param c      the input that has brought it; 0: none has
- * @param reason enum peal_reason
- * @param error  what the handler has returned; 0: it did not run
+ * If the message is an ask, the asking actor gets an error as its answer.
+ *
+ * @param w      the worker. Its leader calls.
+ * @param c      the input of the message; 0: it came by no input.
+ * @param reason enum peal_reason.
+ * @param error  result of the handler; 0: the handler did not run.
  */
 PEALI_SLOW(void, peali_dead_letter, struct peal_worker *w,
 	   const struct peal_link_consumer *c, uint32_t reason, int error)
@@ -96,7 +107,7 @@ PEALI_SLOW(void, peali_dead_letter, struct peal_worker *w,
 	letter->worker = w->index;
 	letter->type = m->header.type;
 	letter->flags = m->header.flags;
-	/* nothing is kept in registers from here on: this is a deep call */
+	/* a deep call: no value is kept in a register from here on */
 	if (PEAL_UNLIKELY(m->header.flags & PEAL_FLAG_REQUEST))
 		peali_ask_died(w, reason);
 	if (peali_dead_letters(w)->used &&
@@ -105,9 +116,10 @@ PEALI_SLOW(void, peali_dead_letter, struct peal_worker *w,
 }
 
 /*
- * Nobody can answer the message in w->message any more: if it is a request of
- * the host's, its requester hears at once with which error it is over. Where
- * its board is, any kernel that has limits knows.
+ * Rejects the message in w->message, which no actor can answer any more. If the
+ * message is a request of the host, its requester gets the error at once. The
+ * requester reads it in its reject table. Every kernel with mailbox limits
+ * knows the addresses of these tables.
  */
 PEALI_SLOW(void, peali_nobody_answers, const struct peal_worker *w, int error)
 {
@@ -123,20 +135,21 @@ PEALI_SLOW(void, peali_nobody_answers, const struct peal_worker *w, int error)
 	if (!boards || m->header.flags & PEAL_FLAG_ERROR_REPLY || !number ||
 	    number & PEAL_ASK_BIT || at >= PEAL_REJECT_TABLES_MAX)
 		return;
-	/* A21: pairs with R21 in peali_reject_tables_show: it is there. */
+	/* A21: pairs with R21 in peali_reject_tables_show: the table's words
+	 * are initialized. */
 	board = (struct peal_reject_table *)(uintptr_t)peal_load_acquire_sys(
 		&boards[at]);
 	if (!board || place >= board->places)
 		return;
 	refusal = (struct peal_reject_entry *)(void *)(board + 1) + place;
 	peal_store_relaxed_sys(&refusal->error, (uint64_t)-error);
-	/* R20: pairs with A20 in look in runtime/link/reject_table.c, both
-	 *   times. */
+	/* R20: both stores pair with A20 in look in
+	 * runtime/link/reject_table.c. */
 	peal_store_release_sys(&refusal->number, number);
 	peal_store_release_sys(&board->latest, number);
 }
 
-/* A message of the mailbox or a pool is dead, for that reason. */
+/* Counts a message of the mailbox or of a pool as dead, by its reason. */
 static PEAL_DEV PEAL_UNUSED inline void peali_mail_died(struct peal_worker *w,
 							uint32_t reason)
 {
@@ -153,8 +166,8 @@ static PEAL_DEV PEAL_UNUSED inline void peali_mail_died(struct peal_worker *w,
 	w->state->mailbox_done++;
 }
 
-/* The mailbox's next message is dead: if it is counted for its actor's limit it
- * is no more. 1: it was dropped for that. */
+/* Removes the mailbox's next message, which is dead, from the count of its
+ * actor's limit. Returns 1 if the limit has dropped the message, else 0. */
 static PEAL_DEV PEAL_UNUSED inline int peali_mail_uncount(struct peal_worker *w)
 {
 	int counted = w->message.header.flags & PEAL_FLAG_COUNTED &&
@@ -164,8 +177,11 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_uncount(struct peal_worker *w)
 	return counted && peali_limit_leave(w, w->message.header.actor, 1);
 }
 
-/* The message in w->message, an input's or the mailbox's next, is for nobody,
- * or its deadline has passed: for that reason. */
+/*
+ * Drops the dead message in w->message with this reason. It is the next message
+ * of an input or of the mailbox. Either it has no live actor, or its deadline
+ * has passed, or a mailbox limit has dropped it.
+ */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_dead_letter_current(struct peal_worker *w, uint32_t reason)
 {
@@ -177,10 +193,10 @@ peali_dead_letter_current(struct peal_worker *w, uint32_t reason)
 	if (w->message.input < w->params->max_inputs) {
 		c = &w->inputs[w->message.input].link;
 	} else if (peali_mail_uncount(w)) {
-		reason = PEAL_REASON_FULL; /* whatever else it is dead of */
+		reason = PEAL_REASON_FULL; /* also if it has another reason */
 	}
 	peali_passed(w, peali_is_priority(w), 1);
-	if (w->message.kind != PEAL_KIND_DEAD) /* that never was a message */
+	if (w->message.kind != PEAL_KIND_DEAD) /* else no message was written */
 		peali_dead_letter(w, c, reason, 0);
 	else
 		peal_store_relaxed_sys(&w->status->mailbox_abandoned,
@@ -195,10 +211,13 @@ peali_dead_letter_current(struct peal_worker *w, uint32_t reason)
 	peali_mail_died(w, reason);
 }
 
-/* Collective: the mailbox's next message, in w->message, is taken away from
- * what waits for its actor, and handled before others have their turns; or it
- * is dead, as it was dropped. Between two turns, where it costs the loop no
- * registers. */
+/*
+ * Removes the mailbox's next message, in w->message, from the count of messages
+ * that wait for its actor. The worker then handles the message before others
+ * have their turns. If the limit has dropped the message, it is dead.
+ *
+ * Collective. Runs between two turns, where it costs the loop no registers.
+ */
 PEALI_SLOW(void, peali_limits_turn, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -214,11 +233,11 @@ PEALI_SLOW(void, peali_limits_turn, struct peal_worker *w)
 			s->mails = 1;
 		}
 	}
-	peal_sync(w); /* all have read the turn before there is another one */
+	peal_sync(w); /* all lanes read this turn before the next one */
 }
 
-/* The message in w->message is not let into the mailbox of an actor with a
- * limit: it was told, and is done. */
+/* Drops the message in w->message, because the mailbox limit of its actor is
+ * reached. The message counts as told and as done. */
 PEALI_SLOW(void, peali_limit_drop, struct peal_worker *w)
 {
 	struct peal_limit_record *r =
@@ -233,7 +252,8 @@ PEALI_SLOW(void, peali_limit_drop, struct peal_worker *w)
 	peali_mail_died(w, PEAL_REASON_FULL);
 }
 
-/* The same, of one that a handler tells while it has another one in hand. */
+/* As peali_limit_drop, for a message that a handler tells. The message that the
+ * handler handles is saved meanwhile. */
 PEALI_SLOW(void, peali_limit_drop_told, struct peal_worker *w,
 	   struct peal_header header, const void *data, uint64_t bytes)
 {
@@ -245,9 +265,11 @@ PEALI_SLOW(void, peali_limit_drop_told, struct peal_worker *w,
 	w->message = w->state->saved_message;
 }
 
-/* An input's next message, in w->message, does not get to whom it goes on: it
- * is longer than what it goes on by, or its actor's limit does not let it
- * in. */
+/*
+ * Drops an input's next message, in w->message, which the worker cannot
+ * forward. Either the mailbox or pool takes no message of its length, or its
+ * actor's limit is reached.
+ */
 PEALI_SLOW(void, peali_input_dead, struct peal_worker *w, struct peal_input *in,
 	   uint32_t reason)
 {

@@ -6,31 +6,31 @@
 #include <peal/device/lanes.h>
 
 /*
- * Limits: how many messages may wait for one actor in its worker's mailbox, and
- * what becomes of one more (enum peal_mailbox_overflow). An entry's place says
- * that its actor has one, so that who tells another actor looks at nothing more
- * than before.
+ * Mailbox limits. A limit is the most messages that may wait for one actor in
+ * its worker's mailbox. The policy, enum peal_mailbox_overflow, selects the
+ * effect of a further message. An actor's location says if the actor has a
+ * limit. So a sender to an actor without a limit reads no additional word.
  *
- * All that counts is one word of the actor's record, which is changed by
- * comparing first: so the limit holds exactly, and nothing that was refused is
- * to be taken back. Who tells adds the message before it puts it; the actor's
- * worker takes it away when its handler is about to run, or when it is dead. A
- * message carries that it was counted, PEAL_FLAG_COUNTED, from the slot to
- * there.
+ * One word of the actor's record holds all counts. Workers change it by
+ * compare-and-swap. So the limit holds exactly, and a refused message needs no
+ * correction of the counts. The sender adds a message before it puts it into
+ * the mailbox. The actor's worker subtracts the message just before its handler
+ * runs, or when it is dead. PEAL_FLAG_COUNTED marks a counted message, from its
+ * slot to the subtraction.
  *
- * Where the oldest is dropped it lies somewhere in the mailbox. Who tells
- * counts it as dropped, there and then; its slot, its letter, and what the
- * kernel counts of it, follow when the worker comes to it: as many of the
- * actor's messages as were dropped are dead, the first ones that it comes to:
- * where a mailbox of high priority is, which counts for the same limit, those
- * of it before older others.
+ * With PEAL_OVERFLOW_DROP_OLDEST, the oldest message lies somewhere in the
+ * mailbox. The sender counts it as dropped at once. Its slot, its dead letter
+ * and the kernel's counts follow when the worker reaches the message. The first
+ * messages of the actor that the worker reaches are dead, as many as were
+ * dropped. A mailbox of high priority counts for the same limit. Its messages
+ * are dead before older messages of the other mailbox.
  *
- *	who tells				the actor's worker
+ *	the sender				the actor's worker
  *	A19 word: the record is this actor's <-	R19 word: limit, policy, number
  */
 
-/* Where so many others were quicker, one after another, the limit is taken to
- * be reached: nobody tries for ever. */
+/* Failed attempts of a compare-and-swap until the limit counts as reached. This
+ * bounds the loop. */
 #define PEALI_LIMIT_TRIES 4096
 
 static PEAL_DEV PEAL_INLINE struct peal_limit_record *
@@ -39,7 +39,8 @@ peali_limit_record(const struct peal_worker *w, uint32_t index)
 	return (struct peal_limit_record *)(uintptr_t)w->params->limits + index;
 }
 
-/* What an actor's entry says now; of nobody if the number is none. */
+/* Returns the location of an actor's entry; that of a free entry if there is no
+ * such actor. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_limit_entry_word(const struct peal_worker *w, uint32_t actor)
 {
@@ -55,7 +56,7 @@ peali_limit_entry_word(const struct peal_worker *w, uint32_t actor)
 		       PEAL_ENTRY(0, 0, PEAL_NO_HANDLER);
 }
 
-/* The record of a live actor; 0: it has none, or is no more. */
+/* Returns the record of an actor; 0: it has no limit, or has ended. */
 static PEAL_DEV PEAL_UNUSED inline struct peal_limit_record *
 peali_limit_of(const struct peal_worker *w, uint32_t actor)
 {
@@ -67,9 +68,10 @@ peali_limit_of(const struct peal_worker *w, uint32_t actor)
 	return peali_limit_record(w, PEAL_ENTRY_LIMIT(place) - 1);
 }
 
-/* ---- who tells ----------------------------------------------------------- */
+/* ---- the sender ---------------------------------------------------------- */
 
-/* So many wait. It tries again only where another has just said more. */
+/* Raises `most` to the number of waiting messages. It repeats only if another
+ * worker has just raised `most`. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_limit_most(struct peal_limit_record *r, uint32_t waiting)
 {
@@ -81,7 +83,7 @@ peali_limit_most(struct peal_limit_record *r, uint32_t waiting)
 	       !peal_cas_relaxed_dev(&r->most, most, waiting));
 }
 
-/* The word becomes another one, unless somebody was quicker. */
+/* Replaces the word. Returns 0 if another worker has changed it before. */
 static PEAL_DEV PEAL_INLINE int peali_limit_cas(struct peal_limit_record *r,
 						uint64_t word, uint64_t next)
 {
@@ -93,9 +95,12 @@ static PEAL_DEV PEAL_INLINE int peali_limit_cas(struct peal_limit_record *r,
 }
 
 /*
- * Counts a message that is about to be put into the mailbox of an actor with a
- * limit: 0; PEAL_ENOSPC it is not let in; PEAL_ENOENT the actor has ended. In
- * place of the oldest it is always let in.
+ * Counts a message before it is put into the mailbox of an actor with a limit.
+ * Returns 0 if the message may be put. Returns PEAL_ENOSPC if the limit is
+ * reached. Returns PEAL_ENOENT if the actor has ended.
+ *
+ * With PEAL_OVERFLOW_DROP_OLDEST the message replaces the oldest one. Then only
+ * PEALI_LIMIT_TRIES failed attempts give PEAL_ENOSPC.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_limit_enter(const struct peal_worker *w, uint64_t place, uint32_t actor)
@@ -131,11 +136,15 @@ peali_limit_enter(const struct peal_worker *w, uint64_t place, uint32_t actor)
 /* ---- the actor's worker -------------------------------------------------- */
 
 /*
- * The actor's first message in the mailbox is no more to wait: 1 it has been
- * dropped, and has to be dead for that reason; 0 else. `dead`: it is dead
- * anyway; else its handler runs, unless it has been dropped, which then is yet
- * to be said. It tries again only where a message has come in meanwhile, for
- * which there is a slot.
+ * Subtracts the actor's first message in the mailbox from its count. Returns 1
+ * if the message has been dropped. It then must be dead for that reason.
+ *
+ * `dead` 1: the message is dead in any case. `dead` 0: its handler is about to
+ * run. If the message has been dropped, a call with `dead` 0 changes nothing.
+ * The caller must then make the message dead, by a call with `dead` 1.
+ *
+ * It repeats only if another worker has just counted a message. Each such
+ * message has a slot, which bounds the loop.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_limit_leave(const struct peal_worker *w, uint32_t actor, int dead)
@@ -145,7 +154,7 @@ peali_limit_leave(const struct peal_worker *w, uint32_t actor, int dead)
 	int dropped;
 
 	if (!r)
-		return 0; /* it has been retired, and its count with it */
+		return 0; /* the actor has been retired, its count is gone */
 	do {
 		word = peal_load_relaxed_dev(&r->word);
 		dropped = PEAL_LIMIT_DROPPED(word) != 0;
@@ -156,7 +165,8 @@ peali_limit_leave(const struct peal_worker *w, uint32_t actor, int dead)
 	return dropped;
 }
 
-/* An actor begins, whose place is that, with such a limit. */
+/* Prepares the record of a new actor. `place`: its location. `full`: enum
+ * peal_mailbox_overflow. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_limit_begin(const struct peal_worker *w, uint64_t place, uint32_t actor,
 		  uint32_t limit, uint32_t full)
@@ -175,8 +185,9 @@ peali_limit_begin(const struct peal_worker *w, uint64_t place, uint32_t actor,
 	peal_store_release_dev(&r->word, turn * PEAL_LIMIT_TURN_ONE);
 }
 
-/* An actor has ended, whose place was that: who was about to tell it finds
- * another turn. */
+/* Ends the use of an actor's record. `place`: the actor's last location. The
+ * turn in the word changes. So the compare-and-swap of a sender that still
+ * holds the old word fails. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_limit_end(const struct peal_worker *w, uint64_t place)
 {
@@ -191,7 +202,7 @@ peali_limit_end(const struct peal_worker *w, uint64_t place)
 			   1) * PEAL_LIMIT_TURN_ONE);
 }
 
-/* PEAL_CONTROL_LIMIT. */
+/* Handles PEAL_CONTROL_LIMIT: writes the counters to the report. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_limit(const struct peal_worker *w,
 		    const struct peal_control_limit *c)

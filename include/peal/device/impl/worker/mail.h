@@ -4,15 +4,20 @@
 
 #include <peal/device/impl/worker/priority.h>
 
-/* A worker's mailbox among those of its neighbours, and what it owes to others:
- * to be told what it took, and the space that it does not use. Behind the
- * mailboxes of all workers, a box for each, lie those of high priority, if
- * there are such: priority_boxes further on. */
+/*
+ * A worker's mailboxes, and its debts to other workers and kernels. It
+ * publishes the number of messages that it took. It also returns free slots
+ * that it does not use.
+ *
+ * Each worker of the kernel has one mailbox. A kernel can also have a mailbox
+ * of high priority per worker. Its index is the worker's index plus
+ * priority_boxes.
+ */
 
 /* ---- mailboxes ----------------------------------------------------------- */
 
-/* A box of a kernel that has some: that of the worker of this number, and of
- * priority_boxes more that of high priority. */
+/* Returns a mailbox of a kernel that has mailboxes. `box`: a worker's index for
+ * the usual mailbox. Add priority_boxes for the one of high priority. */
 static PEAL_DEV PEAL_INLINE struct peal_mailbox *
 peali_mailbox(const struct peal_worker *w, uint32_t box)
 {
@@ -21,14 +26,14 @@ peali_mailbox(const struct peal_worker *w, uint32_t box)
 				      box * w->params->mailbox_stride);
 }
 
-/* How many boxes there are. */
+/* Returns the number of mailboxes of the kernel. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_boxes(const struct peal_worker *w)
 {
 	return w->mailbox ? w->params->n_workers + w->params->priority_boxes :
 			    0;
 }
 
-/* Its own one of high priority, or 0. */
+/* Returns the worker's own mailbox of high priority; 0: none. */
 static PEAL_DEV PEAL_INLINE struct peal_mailbox *
 peali_priority_mailbox(const struct peal_worker *w)
 {
@@ -37,7 +42,7 @@ peali_priority_mailbox(const struct peal_worker *w)
 	return peali_mailbox(w, w->params->priority_boxes + w->index);
 }
 
-/* The other one of the same worker, or 0. */
+/* Returns the other mailbox of the worker that has `box`; 0: none. */
 static PEAL_DEV PEAL_INLINE const struct peal_mailbox *
 peali_other_box(const struct peal_worker *w, uint32_t box)
 {
@@ -48,14 +53,14 @@ peali_other_box(const struct peal_worker *w, uint32_t box)
 	return peali_mailbox(w, box < highs ? box + highs : box - highs);
 }
 
-/* The admission to all of them. */
+/* Returns the admission to all mailboxes. */
 static PEAL_DEV PEAL_INLINE struct peal_admission *
 peali_admission(const struct peal_worker *w)
 {
 	return (struct peal_admission *)(uintptr_t)w->params->admission;
 }
 
-/* Whether a box takes what comes by links and timers. */
+/* Returns 1 if a mailbox takes messages of links and timers now. */
 static PEAL_DEV PEAL_INLINE int peali_mail_open(const struct peal_worker *w,
 						uint32_t box)
 {
@@ -63,7 +68,7 @@ static PEAL_DEV PEAL_INLINE int peali_mail_open(const struct peal_worker *w,
 				   peali_other_box(w, box), w->sent[box]);
 }
 
-/* Such a message was put there. */
+/* Notes that the worker has put a message of a link or timer into `box`. */
 static PEAL_DEV PEAL_INLINE void peali_mail_sent(struct peal_worker *w,
 						 uint32_t box)
 {
@@ -71,7 +76,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_sent(struct peal_worker *w,
 }
 
 #if PEAL_ON_HOST
-/* The bell of a worker of the kernel. */
+/* Returns the bell of a worker of the kernel. */
 static PEAL_INLINE struct peal_bell *peali_bell_of(const struct peal_worker *w,
 						   uint32_t worker)
 {
@@ -79,9 +84,14 @@ static PEAL_INLINE struct peal_bell *peali_bell_of(const struct peal_worker *w,
 }
 #endif
 
-/* After space was made: wakes a worker that sleeps and has a message that waits
- * for space. It says what for, but may wait for something else as well; or it
- * has to tell another kernel that a slot is paid. */
+/*
+ * Wakes a sleeping worker after slots became free. It does so if the worker has
+ * a message that waits for free slots. The worker's status names one cause,
+ * but the worker may wait for others, too. So any cause counts.
+ *
+ * It also wakes the worker if a slot is paid and not yet told to another
+ * kernel.
+ */
 static PEAL_DEV PEAL_INLINE void peali_wake_waiting(const struct peal_worker *w,
 						    uint32_t worker)
 {
@@ -102,7 +112,7 @@ static PEAL_DEV PEAL_INLINE void peali_wake_waiting(const struct peal_worker *w,
 #endif
 }
 
-/* The same for all of them. */
+/* Calls peali_wake_waiting for all workers. */
 PEALI_SLOW(void, peali_wake_all_waiting, const struct peal_worker *w)
 {
 #if PEAL_ON_HOST
@@ -115,7 +125,7 @@ PEALI_SLOW(void, peali_wake_all_waiting, const struct peal_worker *w)
 #endif
 }
 
-/* Tells what was taken from a mailbox of its own, if it was not told. */
+/* Publishes how many messages the worker took from its mailbox `m`. */
 static PEAL_DEV PEAL_INLINE void peali_mail_flush(struct peal_worker *w,
 						  struct peal_mailbox *m)
 {
@@ -126,21 +136,22 @@ static PEAL_DEV PEAL_INLINE void peali_mail_flush(struct peal_worker *w,
 		peali_wake_all_waiting(w);
 }
 
-/* So much was taken that others are told, or more is leased than is used. */
+/* Publishes the messages taken from w->box. If the worker has leased more slots
+ * than lease_high_water, it returns some. */
 PEALI_SLOW(void, peali_mail_give, struct peal_worker *w)
 {
 	struct peal_admission *a = peali_admission(w);
 
 	peali_mail_flush(w, w->box);
 	if (w->state->mail_lease.granted > w->state->lease_high_water &&
-	    !peali_admission_owes(a) && /* that is paid at the next look */
+	    !peali_admission_owes(a) && /* peali_settle pays debts */
 	    peal_admission_return(a, &w->state->mail_lease,
 				  w->state->lease_high_water - a->lease) &&
 	    PEAL_ON_HOST)
 		peali_wake_all_waiting(w);
 }
 
-/* Takes the message off the mailbox: its slot is the worker's. */
+/* Takes the message off the mailbox. Its slot now is in the worker's lease. */
 static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
@@ -153,9 +164,11 @@ static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
 		peali_mail_give(w);
 }
 
-/* Whether the next message of the box that is looked at, which was counted for
- * its actor's limit, is so no more. Of either box that is remembered: it may be
- * another one's turn before it is handled. */
+/*
+ * Returns 1 if the next message of w->box no longer counts as waiting for its
+ * actor's limit. The worker keeps this per mailbox: the other mailbox may have
+ * a turn before the worker handles the message.
+ */
 static PEAL_DEV PEAL_INLINE int
 peali_mail_is_cleared(const struct peal_worker *w)
 {
@@ -164,8 +177,9 @@ peali_mail_is_cleared(const struct peal_worker *w)
 }
 
 /*
- * A reclaim step. That this worker answers at all says that it is in the
- * middle of no put: what it had a ticket for before has its tag.
+ * Runs a step of a reclaim (PEAL_CONTROL_RECLAIM). A worker never answers in
+ * the middle of a put. So its answer shows that its earlier tickets all have
+ * their tags.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_mail_reclaim(struct peal_worker *w,
@@ -184,10 +198,14 @@ peali_mail_reclaim(struct peal_worker *w,
 	return 0;
 }
 
-/* Whether there is space for n messages that are not told by the handler of
- * mail: beside what the worker keeps, and when nothing is owed and the reserve
- * has all of its own; for what comes by a forwarding link there are places, too
- * (impl/loop/actor_forward.h). */
+/*
+ * Returns 1 if there are slots for n messages that no handler of mail tells.
+ * The slots come on top of those that the worker keeps. First the worker pays
+ * owed slots and refills the reserve, from its slots above those.
+ *
+ * `passage` 1: the messages come by a forwarding link. They may also use the
+ * places of forwarding links (impl/loop/actor_forward.h).
+ */
 static PEAL_DEV PEAL_UNUSED inline int peali_links_fit(struct peal_worker *w,
 						       uint32_t n, int passage)
 {
@@ -200,24 +218,24 @@ static PEAL_DEV PEAL_UNUSED inline int peali_links_fit(struct peal_worker *w,
 	return peal_admission_admit(a, &w->state->mail_lease, n + a->keep, 0);
 }
 
-/* ---- what it owes others ------------------------------------------------- */
+/* ---- debts to others ----------------------------------------------------- */
 
-/* Pools that the worker knows. */
+/* Returns the number of pools that the worker knows. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_pools(const struct peal_worker *w)
 {
 	return PEAL_USES_POOLS ? w->state->n_pools : 0;
 }
 
-/* Says how many messages of a pool are done. */
+/* Publishes how many messages of a pool the worker has handled. */
 static PEAL_DEV PEAL_INLINE void peali_pool_flush(struct peal_pool_place *p)
 {
-	/* R3: pairs with A3 in peali_pool_handled: it sees the tickets of all
-	 * that their handlers told. */
+	/* R3: pairs with A3 in peali_pool_handled. That worker then sees the
+	 * tickets of all messages that the handlers of these messages told. */
 	if (p->done != p->handled)
 		peal_store_release_dev(&p->done, p->handled);
 }
 
-/* How many slots the worker still owes to other kernels. */
+/* Returns how many slots the worker still owes to other kernels. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t peali_owes(struct peal_worker *w)
 {
 	struct peal_mailbox_lease *lease = &w->state->mail_lease;
@@ -228,10 +246,15 @@ static PEAL_DEV PEAL_UNUSED inline uint64_t peali_owes(struct peal_worker *w)
 	return lease->owes;
 }
 
-/* Says how many messages from a forwarding link have left their slots to the
- * other kernel: all but so many for which slots are owed, of which this returns
- * the rest. Where they lie that one knows by the link's own credit; this is the
- * slab's, of which a forwarding link has none. */
+/*
+ * Sets how many messages of a forwarding link have returned their slots to the
+ * other kernel. It holds back up to `owes` messages, since their slots are
+ * still owed. Returns the rest of `owes`.
+ *
+ * The link's usual credit tells the other kernel which ring slots are free. The
+ * credit of the slab carries the count of returned slots. A forwarding link has
+ * no slab.
+ */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_fwd_link_flush(struct peal_input *in, uint64_t owes)
 {
@@ -243,8 +266,8 @@ peali_fwd_link_flush(struct peal_input *in, uint64_t owes)
 	return owes - kept;
 }
 
-/* Tells what space the worker has made, in links, topics and its mailbox; and
- * what it has done of pools. */
+/* Publishes the slots that the worker has freed in links, topics and its
+ * mailboxes. Also publishes its handled messages of pools. */
 PEALI_SLOW(void, peali_flush_credits, struct peal_worker *w)
 {
 	uint64_t owes = peali_owes(w);
@@ -271,9 +294,15 @@ PEALI_SLOW(void, peali_flush_credits, struct peal_worker *w)
 		peali_mail_flush(w, peali_priority_mailbox(w));
 }
 
-/* Takes the slots and places of messages in its forwarding links back: places
- * when the other kernel has taken them, slots when it does not owe them, or
- * never will give them back. Of a ring that is left none is any more. */
+/*
+ * Takes back slots and places of messages in the worker's forwarding links:
+ *
+ * - A place comes back when the other kernel has taken the message.
+ * - A slot comes back when the other kernel also does not owe it.
+ * - A slot also comes back if the other kernel will never return it.
+ *
+ * A closed forwarding link holds neither slots nor places any more.
+ */
 PEALI_SLOW(void, peali_fwd_links_settle, struct peal_worker *w)
 {
 	struct peal_admission *a = peali_admission(w);
@@ -309,12 +338,13 @@ PEALI_SLOW(void, peali_fwd_links_settle, struct peal_worker *w)
 		peali_wake_all_waiting(w);
 }
 
-/* What is owed to others: space and leases. At every pause and every look, but
- * not inside a handler, which needs its lease. */
+/* Pays the worker's debts to others: freed slots and leases. Runs when the
+ * worker becomes idle, and at each look at the control words. Does not run
+ * inside a handler, which needs its lease. */
 PEALI_SLOW(void, peali_settle, struct peal_worker *w)
 {
 	if (PEAL_UNLIKELY(w->state->fwd_slots_held | w->state->fwd_untaken))
-		peali_fwd_links_settle(w); /* by which more is paid */
+		peali_fwd_links_settle(w); /* frees slots to pay with */
 	if (w->mailbox &&
 	    peal_admission_grant(peali_admission(w), &w->state->mail_lease) &&
 	    PEAL_ON_HOST)

@@ -7,15 +7,19 @@
 #include <peal/device/impl/worker/actor_resolve.h>
 
 /*
- * What comes by a link for an actor of another worker than the link leads to:
- * the worker puts it into that one's mailbox. It is one producer there, so what
- * comes by one link for one actor stays in order. An actor that has moved from
- * this worker is such a one, by its next number. What a link of high priority
- * brings goes into the mailbox of high priority if the kernel has those. For
- * the leader; poll_inputs.h calls it.
+ * Forwards messages of links to actors of other workers. A link leads to one
+ * worker. It puts messages for another worker's actor into that worker's
+ * mailbox. This worker is one producer of the mailbox. So the messages of one
+ * link for one actor stay in order.
+ *
+ * This also applies to an actor that has moved from this worker. Its messages
+ * then get its next number.
+ *
+ * Messages of a link of high priority go into the mailbox of high priority, if
+ * the kernel has such mailboxes. For the leader; poll_inputs.h calls it.
  */
 
-/* Whether an actor is another worker's of the kernel. */
+/* Returns 1 if an actor belongs to another worker of the kernel. */
 static PEAL_DEV PEAL_INLINE int peali_is_elsewhere(const struct peal_worker *w,
 						   uint32_t actor)
 {
@@ -32,16 +36,17 @@ static PEAL_DEV PEAL_INLINE int peali_is_elsewhere(const struct peal_worker *w,
 	       PEAL_ENTRY_WORKER(place) != PEAL_POOL_WORKER;
 }
 
-/* How much further on the boxes lie that messages of an input go to. */
+/* A worker's number plus this offset is the box for messages of an input.
+ * Returns priority_boxes for an input of high priority, else 0. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_mail_forward_offset(
 	const struct peal_worker *w, const struct peal_input *in)
 {
 	return peali_input_is_priority(in) ? w->params->priority_boxes : 0;
 }
 
-/* Whether the message in w->message, of that input, can be passed on now: 1 +
- * the box that it goes to; 0 there is no space; -1 it is for no other worker's
- * actor. */
+/* Checks if w->message, of that input, can be forwarded now. Returns 1 + the
+ * number of its box. Returns 0 if there are no free slots. Returns -1 if it is
+ * not for another worker's actor. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_mail_forward_fits(struct peal_worker *w, const struct peal_input *in)
 {
@@ -51,7 +56,7 @@ peali_mail_forward_fits(struct peal_worker *w, const struct peal_input *in)
 	uint32_t actor = w->message.header.actor, box;
 	uint64_t place;
 
-	/* one that has moved may have come back, from another kernel */
+	/* a moved actor may have returned from another kernel */
 	if (!moved && !peali_is_elsewhere(w, actor))
 		return -1;
 	place = peal_load_relaxed_dev(
@@ -66,7 +71,7 @@ peali_mail_forward_fits(struct peal_worker *w, const struct peal_input *in)
 	return 0;
 }
 
-/* Whether the message in w->message is for an actor with a limit. */
+/* Returns 1 if w->message is for an actor with a mailbox limit. */
 static PEAL_DEV PEAL_INLINE int
 peali_mail_forward_counts(const struct peal_worker *w)
 {
@@ -74,14 +79,14 @@ peali_mail_forward_counts(const struct peal_worker *w)
 	       peali_limit_of(w, w->message.header.actor);
 }
 
-/* What has become of an input's message: nothing yet; or it is in a box; else
- * it is dead, for that reason. */
+/* Results for an input's message: it still waits, or it is in a box. Any other
+ * value is the reason for which it is dead. */
 #define PEALI_FORWARD_BLOCKS (-1)
 #define PEALI_FORWARDED 0
 
-/* Passes one message of an input on to an actor with a limit, if there is a
- * slot for it. Who calls sends the letter about one that is dead: nothing else
- * shall be kept in registers meanwhile. */
+/* Forwards one message of an input to an actor with a limit. The caller has
+ * checked that there is a slot for it. The caller also sends the dead letter of
+ * a dead message. So nothing else is kept in registers during that call. */
 PEALI_SLOW(int, peali_mail_forward_limited, struct peal_worker *w,
 	   struct peal_input *in)
 {
@@ -107,17 +112,18 @@ PEALI_SLOW(int, peali_mail_forward_limited, struct peal_worker *w,
 	return PEALI_FORWARDED;
 }
 
-/* Puts the message in w->message into a box, in which there is a slot for it;
- * else it is longer than those take. Out of line: so it costs the loop no
- * registers. */
+/* Puts w->message into a box. The caller has checked that there is a slot. It
+ * fails only if the message is too long for the box's slots. Out of line, so
+ * that it costs the loop no registers. */
 PEALI_SLOW(int, peali_mail_forward_put, struct peal_worker *w, uint32_t box)
 {
 	return peali_mail_put(w, box, &w->state->mail_lease, w->message.header,
 			      w->message.data, w->message.length);
 }
 
-/* Passes messages of an input on, up to a burst or to one for an actor with a
- * limit; the first is in w->message, and there is space for it. */
+/* Forwards messages of an input, at most a burst. Stops before a message for an
+ * actor with a limit. The first message is in w->message, and there is a slot
+ * for it. */
 static PEAL_DEV PEAL_INLINE void peali_mail_forward_burst(struct peal_worker *w,
 							  struct peal_input *in)
 {
@@ -137,7 +143,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_forward_burst(struct peal_worker *w,
 			peal_link_release(&in->link, m);
 		}
 		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB) {
-			n++; /* the next turn sees what it is */
+			n++; /* the next turn treats the next entry */
 			break;
 		}
 	}
@@ -164,13 +170,13 @@ static PEAL_DEV PEAL_INLINE void peali_mail_forward_turn(struct peal_worker *w)
 		peali_input_dead(w, in, (uint32_t)became);
 }
 
-/* Collective: passes messages of the input on that a turn has found. Between
- * two turns, where it costs the loop no registers. */
+/* Collective: forwards messages of the input that a turn has found. Runs
+ * between two turns, where it costs the loop no registers. */
 PEALI_SLOW(void, peali_mail_forward, struct peal_worker *w)
 {
 	if (peal_is_leader(w))
 		peali_mail_forward_turn(w);
-	peal_sync(w); /* all have read the turn before there is another one */
+	peal_sync(w); /* all lanes have read this turn before the next one */
 }
 
 #endif

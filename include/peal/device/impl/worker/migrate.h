@@ -7,33 +7,40 @@
 #include <peal/device/impl/worker/actor_resolve.h>
 
 /*
- * An actor moves to another worker of its kernel; peal/migration.h says what
- * that promises. It has an entry there, made before and marked as awaited, and
- * then its worker lets go of it between two messages: from there on its own
- * entry says the next one. State and ports do not move: the new entry has them.
+ * Migration of an actor to another worker of its kernel. See peal/migration.h
+ * for its guarantees, and abi/actor_entry.h for the flags of an entry.
  *
- * All who know the former entry go on sending to its worker, which passes their
- * messages on, by the mailbox of the other one, in the order in which they
- * come. Each message of a mailbox takes the slot along that it had: so passing
- * on never waits for space, and no circle can stand still by it. What lies in
- * that of high priority goes on to such a one. What comes by a link waits for
- * space as all that comes by links (mailbox_forward.h). So what one sender
- * sends to one number stays in order, however often the actor moves meanwhile,
- * and a number leads to the actor for ever.
+ * The actor first gets a new entry at the new worker, with PEAL_ENTRY_ARRIVING
+ * and PEAL_ENTRY_STATE_PENDING. Between two messages, the former worker gives
+ * the actor up. From then on its old entry has the index of the new entry.
+ * State and ports do not move: the new entry has them.
  *
- * The actor's new worker takes it over before its first message:
+ * All senders that know the old entry continue to send to the former worker. It
+ * forwards their messages to the mailbox of the new worker, in the order of
+ * their arrival. A message from a mailbox keeps its slot. So it never waits for
+ * space, and no cycle of forwarding workers can stall. A message from a
+ * high-priority mailbox goes to a high-priority mailbox. A message from a link
+ * waits for space, as all messages from links do (mailbox_forward.h).
+ *
+ * So messages from one sender to one number stay in order, however often the
+ * actor migrates meanwhile. Every number leads to the actor for ever.
+ *
+ * The new worker takes the actor over before its first message:
  *
  *	former worker				new worker
- *	entry moved; R22 awaited no more ---->	A22 state, care may be read
- *	first message passed on ------------->	finds it new
+ *	old entry forwards;
+ *	R22 STATE_PENDING cleared ----------->	A22 may read state, supervision
+ *	first message forwarded ------------->	finds the actor arriving
  *
- * That a message is there may be known before the actor is: it waits then.
+ * The new worker may see a message before it sees R22. The message then waits.
  */
 
-/* ---- letting go ---------------------------------------------------------- */
+/* ---- giving up ----------------------------------------------------------- */
 
-/* Who supervises the actor does so at its next entry. That is said at the first
- * one, too, from which peali_mark_restart_all finds it. */
+/*
+ * Copies the actor's supervision record to its new entry. The record of the
+ * first entry stays, since peali_mark_restart_all finds the actor from there.
+ */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_move_supervision(struct peal_worker *w, const struct peal_control_move *c)
 {
@@ -50,8 +57,11 @@ peali_move_supervision(struct peal_worker *w, const struct peal_control_move *c)
 			       peal_load_relaxed_dev(&care->member));
 }
 
-/* The worker has an actor from now on that awaited it: 1; 0 not yet. A mark
- * that it got on its way is then a usual one. */
+/*
+ * Takes over an arriving actor. Returns 1: this worker has the actor from now
+ * on. Returns 0: its state is still pending. RESTART_ON_ARRIVAL, set during the
+ * migration, becomes RESTART_PENDING.
+ */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_arrive(struct peal_worker *w, struct peal_actor_entry *entry)
 {
@@ -62,7 +72,7 @@ peali_arrive(struct peal_worker *w, struct peal_actor_entry *entry)
 	if ((uint32_t)peal_load_acquire_dev(&entry->location) &
 	    PEAL_ENTRY_STATE_PENDING)
 		return 0;
-	do { /* again only where somebody has just marked it */
+	do { /* repeats only if another worker has just marked it */
 		place = peal_load_relaxed_dev(&entry->location);
 		has = place & ~(uint64_t)(PEAL_ENTRY_RESTART_PENDING |
 					  PEAL_ENTRY_ARRIVING |
@@ -70,24 +80,25 @@ peali_arrive(struct peal_worker *w, struct peal_actor_entry *entry)
 		if ((uint32_t)place & PEAL_ENTRY_RESTART_ON_ARRIVAL)
 			has |= PEAL_ENTRY_RESTART_PENDING;
 	} while (!peal_cas_relaxed_dev(&entry->location, place, has));
-	peal_fence_acquire_dev(); /* a GPU's first-level cache knows it, too */
+	peal_fence_acquire_dev(); /* also for a GPU's first-level cache */
 	return 1;
 }
 
-/* The entry says where the actor is from now on; 1: it had the mark. */
+/* Makes the old entry forward to the entry `next`. Returns 1 if the old entry
+ * had RESTART_PENDING, else 0. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_entry_forward(struct peal_actor_entry *entry, uint32_t next)
 {
 	uint64_t place, moved;
 
-	do { /* again only where somebody has just marked it */
+	do { /* repeats only if another worker has just marked it */
 		place = peal_load_relaxed_dev(&entry->location);
 		moved = PEAL_ENTRY_FORWARD_TO(place, next);
 	} while (!peal_cas_relaxed_dev(&entry->location, place, moved));
 	return PEAL_ENTRY_IS_CLOSED(place) != 0;
 }
 
-/* Whether an actor waits for answers, which come to this worker alone. */
+/* Whether an actor has open asks. Their answers come to this worker alone. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_move_asks(const struct peal_worker *w, uint32_t actor)
 {
@@ -99,8 +110,11 @@ peali_move_asks(const struct peal_worker *w, uint32_t actor)
 	return 0;
 }
 
-/* Whether an entry is that of the actor, here, and has not moved; or else why
- * it cannot: 0 or PEAL_E... */
+/*
+ * Checks whether the actor can migrate. Returns 0 if this worker has the actor,
+ * and its new entry waits for it. Returns PEAL_EINVAL, PEAL_EBUSY or
+ * PEAL_EAGAIN otherwise.
+ */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_move_check(struct peal_worker *w, const struct peal_control_move *c)
 {
@@ -131,8 +145,8 @@ peali_move_check(struct peal_worker *w, const struct peal_control_move *c)
 	return 0;
 }
 
-/* PEAL_CONTROL_MOVE. One that was done already, whose answer nobody has waited
- * for, may come again. */
+/* Handles PEAL_CONTROL_MOVE. The host may repeat a request if it did not wait
+ * for the answer. If the actor has already moved there, the result is 0. */
 PEALI_SLOW(int, peali_control_move, struct peal_worker *w,
 	   const struct peal_control_move *c)
 {
@@ -154,18 +168,22 @@ PEALI_SLOW(int, peali_control_move, struct peal_worker *w,
 	peali_move_supervision(w, c);
 	if (peali_entry_forward(entry, c->next))
 		peali_mark_restart(w, c->next);
-	/* R22: pairs with A22 in peali_arrive: what its handler wrote here. */
+	/* R22: pairs with A22 in peali_arrive: the new worker sees all words
+	 * that the actor's handler wrote here. */
 	peal_add_acqrel_dev(
 		&peali_entry(w, PEAL_ACTOR_INDEX(c->next))->location,
 		0 - (uint64_t)PEAL_ENTRY_STATE_PENDING);
-	peal_fence_acquire_dev(); /* a GPU's first-level cache knows it, too */
+	peal_fence_acquire_dev(); /* also for a GPU's first-level cache */
 	return 0;
 }
 
-/* ---- passing on ---------------------------------------------------------- */
+/* ---- forwarding ---------------------------------------------------------- */
 
-/* The next message of w->box into w->message, if there is one that may be
- * passed on as it is: 1. */
+/*
+ * Reads the next message of w->box into w->message. Returns 1 if the worker may
+ * forward it unchanged. Returns 0 if there is no message, or if it has a
+ * deadline or is an answer.
+ */
 static PEAL_DEV PEAL_UNUSED inline int peali_mail_next(struct peal_worker *w)
 {
 	struct peal_slot_view view = { 0, 0, 0 };
@@ -181,8 +199,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_next(struct peal_worker *w)
 		 (PEAL_FLAG_DEADLINE | PEAL_FLAG_ANSWER));
 }
 
-/* Puts the message in w->message, the next one of w->box, into such a box of
- * its actor's worker, by the slot that it has. */
+/* Forwards the next message of w->box, in w->message, to its actor's worker.
+ * The mailbox there has the same priority. The message keeps its slot. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_mail_redirect_one(struct peal_worker *w)
 {
@@ -193,14 +211,16 @@ peali_mail_redirect_one(struct peal_worker *w)
 
 	if (w->box != w->mailbox)
 		box += w->params->priority_boxes;
-	w->state->mail_lease.granted++; /* nothing is read of it behind that */
+	w->state->mail_lease.granted++; /* it is not read after the put */
 	peali_mail_put(w, box, &w->state->mail_lease, m->header, m->data,
 		       m->length);
 }
 
-/* The message in w->message, the next one of w->box, is for an actor that has
- * moved: passes it on, and such as are behind it, as many as may be moved at a
- * time. Each is counted as told before it is counted as done. */
+/*
+ * Forwards the message in w->message, the next one of w->box, if its actor has
+ * migrated. Also forwards further such messages that directly follow it, up to
+ * peali_moves. Each message counts as told before it counts as done.
+ */
 PEALI_SLOW(void, peali_mail_redirect, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;

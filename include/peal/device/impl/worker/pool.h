@@ -5,19 +5,23 @@
 #include <peal/device/impl/worker/dead_letter.h>
 
 /*
- * Pools: messages for one address that several actors of a kernel handle, each
- * on a worker of its own; whichever worker is free takes the next. A pool is a
- * set of work queues with a shard for each worker. Who tells a pool something,
- * and who gets a message for it by a link, puts it into its own shard, of which
- * it is the only producer; a member's worker takes from its own shard, and from
- * its neighbours' when that is empty. For the leader.
+ * Pools. Several actors of a kernel handle the messages for one address. Each
+ * actor has a worker of its own. The first free worker takes the next message.
  *
- * A message is counted as told when it is put, and as done after its handler:
- * so a pool is empty where as many were done as there are tickets, see
- * termination.h.
+ * A pool is a set of work queues with a shard for each worker. A worker puts
+ * messages for the pool into its own shard. They come from its handlers and
+ * from its links. It is the only producer of this shard. The worker of a member
+ * takes from its own shard. If that is empty, the worker takes from the shards
+ * of its neighbours.
+ *
+ * A message counts as told when a worker puts it, and as done after its
+ * handler. So a pool is empty if the count of done messages equals the count of
+ * tickets (impl/loop/termination.h).
+ *
+ * All functions are for the leader.
  */
 
-/* A worker's shard of a pool. */
+/* Returns a worker's shard of a pool. */
 static PEAL_DEV PEAL_INLINE struct peal_work *
 peali_pool_shard(const struct peal_pool_place *p, uint32_t worker)
 {
@@ -25,7 +29,7 @@ peali_pool_shard(const struct peal_pool_place *p, uint32_t worker)
 				   worker);
 }
 
-/* The place of another worker at the same pool. */
+/* Returns another worker's place at the same pool. */
 static PEAL_DEV PEAL_INLINE const struct peal_pool_place *
 peali_pool_place_of(const struct peal_worker *w,
 		    const struct peal_pool_place *p, uint32_t worker)
@@ -40,8 +44,11 @@ peali_pool_place_of(const struct peal_worker *w,
 
 /* ---- putting ------------------------------------------------------------- */
 
-/* Leases space for n messages in the worker's shard: 1 if there is enough.
- * Nobody but this worker puts there, so it tells itself first what it took. */
+/*
+ * Leases space for n messages in the worker's shard. Returns 1 if there is
+ * enough space, else 0. This worker is the shard's only producer, so it first
+ * flushes the slots that it has freed there itself.
+ */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
 peali_pool_lease(struct peal_pool_place *p, uint32_t n)
 {
@@ -51,14 +58,14 @@ peali_pool_lease(struct peal_pool_place *p, uint32_t n)
 	return peali_work_lease(q, &p->producer, n - p->producer.granted);
 }
 
-/* Whether so many messages fit into the worker's shard of a pool. */
+/* Whether n messages fit into the worker's shard of a pool. */
 static PEAL_DEV PEAL_INLINE int peali_pool_fits(struct peal_pool_place *p,
 						uint32_t n)
 {
 	return p->producer.granted >= n || peali_pool_lease(p, n);
 }
 
-/* Whether a worker would take from the pool. Any worker asks. */
+/* Whether a worker would take from the pool. Any worker may call it. */
 static PEAL_DEV PEAL_INLINE int
 peali_pool_serves(const struct peal_pool_place *p)
 {
@@ -66,14 +73,14 @@ peali_pool_serves(const struct peal_pool_place *p)
 	       !peal_load_relaxed_dev_u32(&p->waits);
 }
 
-/* Wakes a member's worker that sleeps, the next one in turn. */
+/* Wakes the next sleeping worker of a member, in cyclic order. */
 static PEAL_DEV PEAL_INLINE void peali_pool_wake(struct peal_worker *w,
 						 struct peal_pool_place *p)
 {
 #if PEAL_ON_HOST
 	uint32_t n = w->params->n_workers, i;
 
-	peal_compiler_barrier(); /* the message is there */
+	peal_compiler_barrier(); /* the message is there before */
 	for (i = 1; i <= n; i++) {
 		uint32_t worker = (p->woken + i) % n;
 		struct peal_bell *bell = peali_bell_of(w, worker);
@@ -92,7 +99,7 @@ static PEAL_DEV PEAL_INLINE void peali_pool_wake(struct peal_worker *w,
 #endif
 }
 
-/* Puts a message into a pool, as told. */
+/* Puts a message into a pool, and counts it as told. */
 PEALI_SLOW(int, peali_pool_put, struct peal_worker *w, uint32_t pool,
 	   struct peal_header header, const void *data, uint64_t bytes)
 {
@@ -101,7 +108,7 @@ PEALI_SLOW(int, peali_pool_put, struct peal_worker *w, uint32_t pool,
 
 	if (pool >= peali_pools(w) || !p->set)
 		return PEAL_ENOENT;
-	/* Counted first: nobody shall see it done and not yet told. */
+	/* Counted first, so no reader sees it done and not yet told. */
 	peal_store_relaxed_sys(&w->status->mailbox_sends,
 			       w->state->mailbox_sends + 1);
 	result = peal_work_push(peali_pool_shard(p, w->index), &p->producer,
@@ -118,8 +125,8 @@ PEALI_SLOW(int, peali_pool_put, struct peal_worker *w, uint32_t pool,
 
 /* ---- taking -------------------------------------------------------------- */
 
-/* Takes a message; 1 if there was one. One at a time: what else there is others
- * may be free for sooner. */
+/* Takes one message. Returns 1 if there was a message, else 0. It takes one at
+ * a time, because another worker may be free earlier for the next message. */
 PEALI_SLOW(int, peali_pool_pop, struct peal_worker *w,
 	   struct peal_pool_place *p)
 {
@@ -128,10 +135,11 @@ PEALI_SLOW(int, peali_pool_pop, struct peal_worker *w,
 	if (peal_work_set_pop_burst(&p->taker, p->message, p->message_bytes, 1,
 				    &p->got) <= 0)
 		return 0;
-	/* its handler may be long: what is late is for others */
+	/* its handler may be long: other workers take the pending claims */
 	if (PEAL_UNLIKELY(p->taker.mine.n_pending))
 		peal_work_set_unclaim(&p->taker);
-	/* where one could be stolen there may be more, and is space now */
+	/* after a steal, the shard may have more messages, and its worker has
+	 * space now */
 	if (p->taker.stolen != stolen) {
 		peali_pool_wake(w, p);
 		peali_wake_waiting(w, p->taker.victim);
@@ -139,16 +147,16 @@ PEALI_SLOW(int, peali_pool_pop, struct peal_worker *w,
 	return 1;
 }
 
-/* Whether there may be a message to take from a shard. Its slots are published
- * in turn, as it has one producer: nothing is there behind one that is not. */
+/* Whether a shard may have a message to take. Its only producer publishes the
+ * slots in order, so no message follows a slot that is not published. */
 static PEAL_DEV PEAL_INLINE int peali_pool_shard_ready(struct peal_work *q)
 {
 	return peali_work_there(q, peal_load_relaxed_dev(&q->claimed)) ||
 	       (int64_t)peal_load_relaxed_dev(&q->handed) > 0;
 }
 
-/* Whether a member may find something: in its own shard or in one of so many
- * neighbours', others at each look. */
+/* Whether a member may find a message in its own shard, or in the shards of
+ * the next `neighbours` workers. The next call checks other neighbours. */
 PEALI_SLOW(int, peali_pool_ready, struct peal_worker *w,
 	   struct peal_pool_place *p, uint32_t neighbours)
 {
@@ -166,7 +174,7 @@ PEALI_SLOW(int, peali_pool_ready, struct peal_worker *w,
 	return 0;
 }
 
-/* The first pool that is ready; n_pools: none. */
+/* Returns the index of the first pool that is ready; n_pools: none. */
 PEALI_SLOW(uint32_t, peali_pools_poll, struct peal_worker *w)
 {
 	uint32_t i;
@@ -179,15 +187,17 @@ PEALI_SLOW(uint32_t, peali_pools_poll, struct peal_worker *w)
 
 /* ---- the end ------------------------------------------------------------- */
 
-/* Messages that were put into a pool, if all are done; or -1. */
+/* Returns the number of messages that were put into a pool. Returns -1 if some
+ * are not done. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_pool_handled(const struct peal_worker *w, const struct peal_pool_place *p)
 {
 	uint64_t done = 0, tickets = 0;
 	uint32_t i;
 
-	/* A3: pairs with R3 in peali_pool_flush. All of these first: at the
-	 * moment between, no fewer were done and no more were put. */
+	/* A3: pairs with R3 in peali_pool_flush. All `done` counts are read
+	 * before the tickets. Between the two loops, at least `done` messages
+	 * were done, and at most `tickets` messages were put. */
 	for (i = 0; i < w->params->n_workers; i++)
 		done += peal_load_acquire_dev(
 			&peali_pool_place_of(w, p, i)->done);
@@ -219,7 +229,7 @@ peali_pool_attach(struct peal_worker *w, struct peal_pool_place *p,
 		w->state->n_pools = view->index + 1;
 }
 
-/* Writes dead letters about all that the worker's shard holds, and ends
+/* Sends dead letters about all messages in the worker's shard, and ends their
  * asks. */
 PEALI_SLOW(void, peali_pool_letters, struct peal_worker *w,
 	   struct peal_pool_place *p, struct peal_work *q)
@@ -234,7 +244,8 @@ PEALI_SLOW(void, peali_pool_letters, struct peal_worker *w,
 	}
 }
 
-/* Counts what the worker's shard holds as dead. Nobody puts or takes there. */
+/* Counts the messages in the worker's shard as dead. The host has ensured that
+ * no worker puts or takes there any more. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_pool_detach(struct peal_worker *w, struct peal_pool_place *p)
 {
@@ -242,7 +253,7 @@ peali_pool_detach(struct peal_worker *w, struct peal_pool_place *p)
 	uint64_t n;
 
 	if (!p->set)
-		return; /* it was told before */
+		return; /* detached before */
 	q = peali_pool_shard(p, w->index);
 	n = peal_load_relaxed_dev(&q->ticket) -
 	    peal_load_relaxed_dev(&q->claimed) +
@@ -255,8 +266,8 @@ peali_pool_detach(struct peal_worker *w, struct peal_pool_place *p)
 	p->set = 0;
 }
 
-/* A control message of a pool. The entry by which it is addressed is changed by
- * the first worker, which is told last: then all know the pool. */
+/* Handles a control message of a pool. Worker 0 gets the message last, after
+ * all other workers. So worker 0 changes the entry of the pool's address. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_pool(struct peal_worker *w, uint32_t type,
 		   const struct peal_pool_view *view)
@@ -271,7 +282,7 @@ peali_control_pool(struct peal_worker *w, uint32_t type,
 		return PEAL_EINVAL;
 	if (type == PEAL_CONTROL_POOL_MEMBER) {
 		if (!p->set)
-			return PEAL_EINVAL; /* its end has begun */
+			return PEAL_EINVAL; /* the pool's end has begun */
 		peal_store_relaxed_dev_u32(&p->waits, 0);
 		peal_store_relaxed_dev_u32(&p->member, view->member);
 		return 0;

@@ -5,8 +5,10 @@
 #include <peal/abi/supervisor.h>
 #include <peal/device/lanes.h>
 
-/* The records of a kernel's supervisors, and what the host says of them; what
- * they do is in supervision.h. */
+/*
+ * The records of a kernel's supervisors, and the host's control messages for
+ * them. See impl/loop/supervision.h for the restart of actors.
+ */
 
 static PEAL_DEV PEAL_INLINE struct peal_supervisor_record *
 peali_supervisor(const struct peal_worker *w, uint32_t index)
@@ -29,8 +31,8 @@ peali_entry(const struct peal_worker *w, uint32_t index)
 	return (struct peal_actor_entry *)(uintptr_t)w->params->actors + index;
 }
 
-/* The record of a member's supervisor and, in *member, that one as a member of
- * its own; 0: it has none. */
+/* Returns the record of a member's supervisor, and sets *member to the
+ * supervisor's own membership. Returns 0 if there is no supervisor. */
 static PEAL_DEV PEAL_INLINE struct peal_supervisor_record *
 peali_supervisor_above(const struct peal_worker *w, uint64_t *member)
 {
@@ -54,8 +56,9 @@ peali_is_given_up(const struct peal_worker *w, uint64_t member)
 		s = peali_supervisor_above(w, &member);
 		if (!s)
 			return 0;
-		/* A12: pairs with R12 in peali_escalate: who gives up later
-		 * sees what this one has done to the mark. */
+		/* A12: pairs with R12 in peali_escalate. A worker that later
+		 * gives the supervisor up sees this worker's change to the
+		 * mark. */
 		peal_add_acqrel_dev(&s->gate, 1);
 		if (peal_load_relaxed_dev(&s->given_up))
 			return 1;
@@ -63,10 +66,10 @@ peali_is_given_up(const struct peal_worker *w, uint64_t member)
 	return 0;
 }
 
-/* ---- making -------------------------------------------------------------- */
+/* ---- creation ------------------------------------------------------------ */
 
-/* Widens the range of a supervisor. Whoever was quicker has done so too: at
- * most one turn for each worker. */
+/* Widens the range of a supervisor. The loop repeats only after another worker
+ * has changed the range: at most once for each worker. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_supervisor_widen(struct peal_supervisor_record *s, uint64_t first,
 		       uint64_t behind)
@@ -83,7 +86,8 @@ peali_supervisor_widen(struct peal_supervisor_record *s, uint64_t first,
 	} while (range != old && !peal_cas_relaxed_dev(&s->range, old, range));
 }
 
-/* PEAL_CONTROL_SUPERVISE: who supervises the actors that are made next. */
+/* Handles PEAL_CONTROL_SUPERVISE: writes the supervision records of the actors
+ * that SPAWN makes next. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_supervise(struct peal_worker *w,
 			const struct peal_control_supervise *c)
@@ -113,7 +117,7 @@ peali_control_supervise(struct peal_worker *w,
 	return 0;
 }
 
-/* Writes the record of a new one; only one worker does. */
+/* Writes the record of a new supervisor. Only one worker does so. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_supervisor_make(struct peal_supervisor_record *s,
 		      const struct peal_control_supervisor *c)
@@ -146,7 +150,8 @@ peali_supervisor_report(struct peal_supervisor_record *s,
 	peal_store_relaxed_sys(&report->last, peal_load_relaxed_dev(&s->last));
 }
 
-/* PEAL_CONTROL_SUPERVISOR, but for a restart, which takes all lanes. */
+/* Handles PEAL_CONTROL_SUPERVISOR, except for a restart, which needs all
+ * lanes. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_supervisor(struct peal_worker *w,
 			 const struct peal_control_supervisor *c)

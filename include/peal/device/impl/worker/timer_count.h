@@ -4,9 +4,9 @@
 
 #include <peal/device/impl/worker/worker.h>
 
-/* What a worker counts of its timers, and how one ends. For the leader. */
+/* A worker's counters of timers, and the end of a timer. For the leader. */
 
-/* Counts; the host may look at any time. */
+/* Adds n to a counter. The host may read it at any time. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timer_count(struct peal_worker *w, uint32_t what, int64_t n)
 {
@@ -18,7 +18,8 @@ peali_timer_count(struct peal_worker *w, uint32_t what, int64_t n)
 	peal_store_relaxed_sys(&status->count[what], w->timers->count[what]);
 }
 
-/* So many timers more wait; what others know of them and of asks. */
+/* Adds `more` to the number of waiting timers. Publishes the number of waiting
+ * timers and open asks to other workers. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timers_waiting(struct peal_worker *w, int64_t more)
 {
@@ -28,14 +29,14 @@ peali_timers_waiting(struct peal_worker *w, int64_t more)
 	if (!w->state->timers)
 		w->state->burst_max = PEALI_BURST;
 	peali_timer_count(w, PEAL_TIMERS_WAITING, more);
-	/* R11: pairs with A11 in peali_timers_open: who sees that a timer is no
-	 * more sees the ticket of its message. An ask is over when its answer
-	 * was handled. */
+	/* R11: pairs with A11 in peali_timers_open. A worker that sees the end
+	 * of a timer sees the ticket of the timer's message. An ask is over
+	 * when its answer was handled. */
 	peal_store_release_dev(&t->open, w->state->timers +
 						 (w->asks ? w->asks->used : 0));
 }
 
-/* A timer is over, for the reason that is counted. */
+/* Ends a timer and frees its entry. `why` is the counter of the reason. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timer_over(struct peal_worker *w, uint32_t place, uint32_t why)
 {
@@ -44,7 +45,7 @@ peali_timer_over(struct peal_worker *w, uint32_t place, uint32_t why)
 	peali_timers_waiting(w, -1);
 }
 
-/* Takes a place that waits out of the table's order. */
+/* Takes a waiting timer out of the order of the table. */
 static PEAL_DEV PEAL_UNUSED inline void peali_timer_out(struct peal_worker *w,
 							uint32_t place)
 {

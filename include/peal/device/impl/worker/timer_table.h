@@ -6,19 +6,22 @@
 #include <peal/abi/timer.h>
 
 /*
- * The table of a worker's timers: a binary heap by due time for those that are
- * not due, and for those that are a list for each queue that they go out by, so
- * that who has no room holds up nobody who goes elsewhere. Where two are due at
- * the same time, the one that was set first comes first. Setting, cancelling
- * and taking the next one cost some log2(n) steps at most. For one lane.
+ * The table of a worker's timers. A binary heap by due time has the timers that
+ * are not due. Each destination queue has a list of its due timers. So a timer
+ * that waits for a full queue does not delay timers for other queues.
+ *
+ * If two timers have the same due time, the timer that was set first comes
+ * first. To set, cancel or take a timer costs about log2(n) steps at most. For
+ * one lane.
  */
 
-/** Where the parts of a table lie, in bytes from its begin. */
+/** Offsets of the parts of a table, in bytes from its begin. */
 struct peal_timer_layout {
 	uint64_t ways, heap, entries, messages, total;
 };
 
-/** The table that kernel parameters ask for; total 0: none. Host and device. */
+/** Returns the layout of the table for a kernel's parameters. total 0: there is
+ * no table. For host and device. */
 static PEAL_HD PEAL_UNUSED inline struct peal_timer_layout
 peal_timer_table(const struct peal_kernel_params *params)
 {
@@ -61,7 +64,7 @@ peali_timer_message(const struct peal_timers *t, uint32_t place)
 				      (uint64_t)place * t->message_step);
 }
 
-/* The first launch: the memory is zeroed. */
+/* Fills in the table at the first launch. Its memory is zeroed. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timers_init(struct peal_timers *t,
 		  const struct peal_kernel_params *params)
@@ -80,9 +83,9 @@ peali_timers_init(struct peal_timers *t,
 	t->every = 1;
 }
 
-/* ---- places -------------------------------------------------------------- */
+/* ---- entries ------------------------------------------------------------- */
 
-/* A place that is free; `max`: there is none. */
+/* Takes a free entry and returns its index; `max`: no entry is free. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_timer_take(struct peal_timers *t)
 {
 	uint32_t place = t->free - 1;
@@ -118,8 +121,8 @@ peali_timer_before(const struct peal_timers *t, const struct peal_timer_due *a,
 	       peali_timer_entry(t, b->place)->number;
 }
 
-/* Finds a place for one that may be due before those above it or after those
- * below it, of which `i` is the index that is free. */
+/* Puts a timer into the heap, where index `i` is free. The timer moves up past
+ * later timers, or down past earlier ones. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timer_sift(struct peal_timers *t, uint32_t i, struct peal_timer_due due)
 {
@@ -145,7 +148,7 @@ peali_timer_sift(struct peal_timers *t, uint32_t i, struct peal_timer_due due)
 	peali_timer_entry(t, due.place)->at = i;
 }
 
-/* The place waits from now on; its entry says until when. */
+/* Adds an entry to the heap. `due_ns` of the entry is its due time. */
 static PEAL_DEV PEAL_UNUSED inline void peali_timer_add(struct peal_timers *t,
 							uint32_t place)
 {
@@ -158,7 +161,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_timer_add(struct peal_timers *t,
 	peali_timer_sift(t, i, due);
 }
 
-/* Takes the one of that index out. */
+/* Removes the timer at index `i` from the heap. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timer_remove(struct peal_timers *t, uint32_t i)
 {
@@ -168,9 +171,10 @@ peali_timer_remove(struct peal_timers *t, uint32_t i)
 		peali_timer_sift(t, i, last);
 }
 
-/* ---- those that are due -------------------------------------------------- */
+/* ---- due timers ---------------------------------------------------------- */
 
-/* The place, which is in no heap, waits for room behind others. */
+/* Appends an entry that is not in the heap to the list `way`. There the timer
+ * waits for a free slot behind the others. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timer_hold(struct peal_timers *t, uint32_t place, uint32_t way)
 {
@@ -206,7 +210,7 @@ peali_timer_unhold(struct peal_timers *t, uint32_t place)
 	t->n_held--;
 }
 
-/* Takes a place that waits out of heap or list. */
+/* Removes the entry of a pending timer from the heap or from its list. */
 static PEAL_DEV PEAL_UNUSED inline void peali_timer_leave(struct peal_timers *t,
 							  uint32_t place)
 {

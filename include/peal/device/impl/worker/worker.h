@@ -11,22 +11,23 @@
 #include <peal/device/impl/queue/subscribe.h>
 #include <peal/device/impl/worker/timer_table.h>
 
-/* Messages in a row from one input before the next has its turn. */
+/* Most successive messages from one input before the next input's turn. */
 #define PEALI_BURST 32
 
-/* What a worker is made of; what its handlers call is in lanes.h,
+/* The parts of a worker. The functions that its handlers call are in lanes.h,
  * emit.h and tell.h. */
 
-/** A worker's input: the receiving end of a link, and its next ring; or a
- * topic, if the link's state is PEALI_STATE_TOPIC. */
+/** A worker's input: the receiving end of a link with its next ring. It is a
+ * topic if the link's state is PEALI_STATE_TOPIC. */
 struct peal_input {
 	struct peal_link_consumer link;
 	union {
-		struct peal_link_view next; /* to follow a SEAL to */
+		struct peal_link_view next; /* the ring after a SEAL */
 		struct peal_subscription *topic;
 	};
 	uint32_t flags; /* enum peal_input_flag */
-	uint32_t cluster_place; /* of its ring's slots; 0: not in a cluster */
+	uint32_t cluster_place; /* PEAL_CLUSTER_PLACE of its slots; 0: not in
+				 * a cluster */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_input) == 256, "found by a shift");
@@ -36,49 +37,50 @@ enum peal_input_flag {
 	PEAL_INPUT_NEXT = 2, /* `next` is filled */
 	PEAL_INPUT_LAST = 4, /* the sender is gone: ends when empty */
 	PEAL_INPUT_PRIORITY = 8, /* of high priority */
-	PEAL_INPUT_FWD_LINK = 16 /* what follows actors from another kernel */
+	PEAL_INPUT_FWD_LINK = 16 /* a forwarding link from another
+				 * kernel */
 };
 
-/** One port's sending end: a link's, or a topic's as for an input. */
+/** The sending end of a port: of a link, or of a topic as for an input. */
 struct peal_output {
 	struct peal_link_producer link;
-	uint16_t used; /* 1: has a link, or a topic; PEAL_OUTPUT_FWD_LINK */
+	uint16_t used; /* 1: has a link or topic; or PEAL_OUTPUT_FWD_LINK */
 	uint16_t switching; /* 1: `next` is filled */
 	union {
-		uint32_t cluster_place; /* as an input's */
-		uint32_t fwd_slots_held; /* a forwarding link's: slots of
-				 * mailboxes that messages in it have, see
+		uint32_t cluster_place; /* as for an input */
+		uint32_t fwd_slots_held; /* of a forwarding link: mailbox slots
+				 * that its messages hold, see
 				 * impl/loop/actor_forward.h */
 	};
 	union {
-		struct peal_link_view next; /* after the SEAL that waits */
+		struct peal_link_view next; /* the ring after a SEAL to send */
 		struct peal_publication *topic;
 	};
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_output) == 256, "found by a shift");
 
-/** As `used`: it is what follows actors to another kernel. */
+/** As `used`: a forwarding link to another kernel. */
 #define PEAL_OUTPUT_FWD_LINK 2
 
-/** A worker's place at a pool: its shard of the pool's work queues. */
+/** A worker's part in a pool: its shard of the pool's work queues. */
 struct peal_pool_place {
 	uint64_t set; /* struct peal_work_set; 0: no pool is here */
-	struct peal_work_producer producer; /* of its shard; there is no
-					     * other */
-	struct peal_work_member taker; /* from its shard, and from others' */
-	struct peal_work_received got; /* of the message that it took last */
-	uint8_t *message; /* where that is */
-	uint32_t message_bytes;
-	uint32_t member; /* 1 + its actor that handles; 0: it only puts. Others
-			  * look whether there is one. */
-	uint32_t waits; /* 1: its member has no room for what it sends: others
-			 * are woken instead */
-	uint32_t woken; /* the neighbour that was woken last */
-	uint64_t handled; /* messages that it took and is done with */
+	struct peal_work_producer producer; /* the only producer of
+					     * its shard */
+	struct peal_work_member taker; /* of its shard, then of others */
+	struct peal_work_received got; /* about the message taken last */
+	uint8_t *message; /* buffer for the message taken last */
+	uint32_t message_bytes; /* largest payload */
+	uint32_t member; /* 1 + the worker's actor that handles; 0: the worker
+			  * only puts. Other workers read it. */
+	uint32_t waits; /* 1: its member waits for free slots to send:
+			 * producers wake other workers instead */
+	uint32_t woken; /* number of the worker that it woke last */
+	uint64_t handled; /* messages taken and done */
 	uint8_t worker_reserved[16];
-	/* read by the other workers, for the end of their kernel */
-	uint64_t done; /* of `handled`, as last told */
+	/* other workers read it to detect the end of the kernel */
+	uint64_t done; /* `handled`, as last published */
 	uint8_t reserved[PEAL_SHARED_LINE - 8];
 };
 
@@ -89,9 +91,9 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_pool_place) % PEAL_SHARED_LINE == 0 &&
 		   "place at a pool");
 
 /**
- * What a worker keeps between two messages and over epochs; in device memory,
- * shared by its lanes, written by its leader. Behind it lie its tables, see
- * peal_worker_tables.
+ * State that a worker keeps between two messages and over epochs. It lies in
+ * device memory. The lanes share it, and the leader writes it. The worker's
+ * tables follow, see peal_worker_tables.
  */
 struct peal_worker_state {
 	struct peal_link_view control_view; /* the host fills it in */
@@ -99,113 +101,115 @@ struct peal_worker_state {
 	uint64_t started; /* 0 until the first launch */
 	uint64_t handled, mailbox_sends, mailbox_done, mailbox_dead,
 		mailbox_abandoned, failed;
-	/* of its mailbox, and of that of high priority: */
+	/* [0]: of its mailbox, [1]: of its mailbox of high priority */
 	uint64_t mail_snapshot[2]; /* tickets at PEAL_RECLAIM_SNAPSHOT */
-	uint64_t mail_abandon_until[2]; /* those below it that have no tag never
-				 * get one */
+	uint64_t mail_abandon_until[2]; /* tickets below it without a tag never
+				 * get a tag */
 	uint64_t idle_turns, heartbeat, control_done;
-	uint64_t emitted; /* not beside handled: the two would be stored as one
-			   * and read as two, which the store buffer delays */
-	/* kept here, as calls that are deep cost the loop registers: */
-	struct peal_dead_letter letter; /* the last one that was written */
+	/* Not next to `handled`: the compiler would store both by one
+	 * instruction and load them by two. The store buffer delays such
+	 * loads. */
+	uint64_t emitted;
+	/* kept here because deep calls would cost the loop registers: */
+	struct peal_dead_letter letter; /* the last one written */
 	struct peal_message
-		saved_message; /* while there is one of another message */
+		saved_message; /* during a dead letter of another message */
 	uint64_t failure; /* of an actor with a supervisor: error << 32 | actor;
-			   * 0: that is dealt with */
-	uint64_t blocked, blocked_published; /* in this turn; in the status */
-	uint64_t inflight_published; /* in the status */
-	uint64_t lease, lease_seen_ns; /* the lease word, and when it moved */
-	uint64_t doubt_ns; /* since when it may be that the host is gone; 0 */
+			   * 0: none is pending */
+	uint64_t blocked, blocked_published; /* PEAL_BLOCKED: of this turn; in
+					      * the status */
+	uint64_t inflight_published; /* PEAL_INFLIGHT in the status */
+	uint64_t lease, lease_seen_ns; /* the lease word; time of its change */
+	uint64_t doubt_ns; /* since then the host may be gone; 0: no doubt */
 	uint64_t epoch_began_ns, epoch_polls;
-	uint64_t clock_turn; /* with which `clock` came; 0: it is not known */
-	struct peal_clock clock; /* its own, as the host has told it */
+	uint64_t clock_turn; /* came with `clock`; 0: `clock` is unknown */
+	struct peal_clock clock; /* from the host, for this worker's clock */
 	uint64_t hlc; /* its latest word, see hlc.h */
 	uint32_t n_inputs, n_outputs, n_pools; /* used parts of the tables */
-	uint32_t cursor; /* the input in hand; n_inputs: the mailbox; then the
-			  * pools */
-	uint32_t burst_quota; /* messages that may be taken from it in a row */
-	uint32_t burst_left; /* of those, not tried yet */
-	uint32_t idle; /* turns without a message in a row */
-	uint32_t turns_since_poll; /* turns since then */
-	uint32_t ended; /* inputs that have had their END */
-	uint32_t mail; /* 1: the message in hand is from the mailbox; 2 and
-			* more: from a pool; PEALI_HOOK: none at all; 0: from
-			* an input */
-	uint32_t mails; /* taken from the mailbox in a row */
-	uint32_t drained; /* said in the status */
-	uint32_t suspended; /* as the phase in the status says */
-	int32_t deferred_action; /* what is to be done before the turn goes on,
-			 * by a value of control.h; 0: nothing */
-	uint32_t deferred_arg; /* for which input or pool; of which actor */
-	uint32_t timers; /* that wait */
-	uint32_t burst_max; /* of PEALI_BURST, while they do */
-	uint32_t cluster_kept; /* 1: there was an epoch, which kept its part of
-				* the cluster's memory */
+	uint32_t cursor; /* the present source: an input; n_inputs: the
+			  * mailbox; above: a pool */
+	uint32_t burst_quota; /* successive messages allowed from `cursor` */
+	uint32_t burst_left; /* of burst_quota: not tried yet */
+	uint32_t idle; /* successive turns without a message */
+	uint32_t turns_since_poll; /* since the last look at control words */
+	uint32_t ended; /* inputs that have ended */
+	/* Source of the current message. 0: an input. 1: the mailbox. 2 and
+	 * more: a pool. PEALI_HOOK: a hook, without a message. */
+	uint32_t mail;
+	uint32_t mails; /* successive messages taken from the mailbox */
+	uint32_t drained; /* enum peal_drained, as in the status */
+	uint32_t suspended; /* 1: suspended, as the phase in the status */
+	int32_t deferred_action; /* PEALI_ACT_... to run before the turn goes
+				  * on, see loop_action.h; 0: none */
+	uint32_t deferred_arg; /* its input, pool, supervisor or reason */
+	uint32_t timers; /* timers that wait */
+	uint32_t burst_max; /* longest burst; below PEALI_BURST only while
+			     * timers wait */
+	uint32_t cluster_kept; /* 1: an epoch has ended and has saved its part
+				* of the cluster's memory */
 	struct peal_mailbox_lease mail_lease; /* of the kernel's mailboxes */
-	uint64_t lease_high_water; /* granted above which it gives some back */
-	uint64_t mail_flush_every; /* messages taken before it tells so */
-	uint32_t downs; /* monitors that are due, for the worker to send */
-	uint32_t down_first, down_last; /* 1 + the places of their records */
-	struct peal_mailbox_lease down_lease; /* a slot for one of those */
+	uint64_t lease_high_water; /* above it, it returns granted slots */
+	uint64_t mail_flush_every; /* messages taken until it reports them */
+	uint32_t downs; /* due monitors: the worker sends their messages */
+	uint32_t down_first, down_last; /* 1 + index of their records */
+	struct peal_mailbox_lease down_lease; /* a slot for a down message */
 	/* of the handler run that asks for steps, see budget.h */
-	uint64_t step_run; /* 1 + `handled` at that time; another: it has not
-			    * asked yet */
-	uint64_t steps; /* that it has got */
-	uint64_t steps_until; /* so many: then there is a look */
-	uint64_t step_stride; /* from one look to the next */
+	uint64_t step_run; /* 1 + `handled` at its first step; other values:
+			    * the present run has not asked yet */
+	uint64_t steps; /* steps granted to the run */
+	uint64_t steps_until; /* value of `steps` at the next check */
+	uint64_t step_stride; /* steps from one check to the next */
 	uint64_t step_began_ns, step_checked_ns; /* by the device's clock */
-	/* of its rooms, see actor_slots.h */
+	/* of its actor slots, see actor_slots.h */
 	uint64_t spawned, retired;
-	uint64_t leaving_at; /* `handled`, when the actor in hand has ended */
-	uint32_t leaving; /* 1 + the entry of that one; 0 */
-	uint32_t actor_slots_used; /* those from there on never were */
+	uint64_t leaving_at; /* `handled` when the running actor ended itself */
+	uint32_t leaving; /* 1 + entry of that actor; 0: none */
+	uint32_t actor_slots_used; /* later slots were never used */
 	uint32_t actor_slot_first,
-		actor_slot_last; /* 1 + the entries of those that are
-					 * free again, in line; 0 */
+		actor_slot_last; /* 1 + entry: list of freed slots; 0:
+				  * empty */
 	/* of inits and exits that are due, see lifecycle.h */
-	uint64_t hooks; /* 1: there may be some. Others look at it */
-	uint64_t hook_blocked; /* what one of them waits for, as `blocked` */
-	uint64_t inits, exits; /* that have run */
-	uint32_t hook_at, hook_to; /* entries that this round has yet to see */
-	uint32_t hook_first, hook_last; /* 1 + those that it leaves for the next
-					 * one, from and to; 0: none */
-	uint32_t hook_tried; /* 1: it is the turn of others */
-	uint32_t hook_may; /* 1: since the last wait none has had no room */
-	uint32_t exiting; /* 1: the kernel ends: all exits have been made due */
-	uint64_t fwd_slots_held; /* slots that messages in all its forwarding
-				  * links have */
-	uint64_t fwd_untaken; /* of those messages, that nobody has taken */
-	uint32_t forward_to; /* of the message in w->message: 1 + the box that
-			      * it goes to */
-	/* of its mailbox, and of that of high priority: */
-	uint64_t mail_cleared[2]; /* 1 + the number of the message that counts
-				   * for its actor's limit no more */
+	uint64_t hooks; /* 1: hooks may be due. Other workers read it */
+	uint64_t hook_blocked; /* cause for which a hook waits, as `blocked` */
+	uint64_t inits, exits; /* hook runs */
+	uint32_t hook_at, hook_to; /* entries left to search in this round */
+	uint32_t hook_first, hook_last; /* 1 + entries: range for the next
+					 * round; 0: none */
+	uint32_t hook_tried; /* 1: the next turn is for other work */
+	uint32_t hook_may; /* 1: since the last wait, no hook lacked slots */
+	uint32_t exiting; /* 1: the kernel ends: all exits were made due */
+	uint64_t fwd_slots_held; /* mailbox slots that messages in all its
+				  * forwarding links hold */
+	uint64_t fwd_untaken; /* of these messages: not taken yet */
+	uint32_t forward_to; /* 1 + the box to which w->message goes */
+	/* [0]: of its mailbox, [1]: of its mailbox of high priority */
+	uint64_t mail_cleared[2]; /* 1 + number of the message that no longer
+				   * counts for its actor's limit */
 	/* for sources of high priority, see priority.h */
-	uint32_t has_priority; /* 1: there are some */
-	uint32_t n_priority_inputs; /* inputs in `highs` */
-	uint32_t priority_next; /* place in `highs` of the next one;
-			     * n_priority_inputs: the mailbox */
-	uint32_t normal_next; /* the next one of the others, as `cursor` */
-	uint32_t normal_run; /* messages taken from that in a row */
-	uint32_t source_order; /* which of them are tried: see
-			        * priority_scheduler.h */
-	uint32_t sources_tried; /* of those, in this turn */
-	uint64_t priority_mark; /* `handled` less what was taken from high ones
-			     * since one of the others had its turn */
-	/* for the lanes, on the host: what the leader decided */
+	uint32_t has_priority; /* 1: there are such sources */
+	uint32_t n_priority_inputs; /* entries of w->priority_inputs */
+	uint32_t priority_next; /* index there of the next high source;
+				 * n_priority_inputs: the mailbox */
+	uint32_t normal_next; /* the next low source, as `cursor` */
+	uint32_t normal_run; /* successive messages from normal_next */
+	uint32_t source_order; /* enum peali_source_order */
+	uint32_t sources_tried; /* of this order, in this turn */
+	uint64_t priority_mark; /* `handled` less the messages taken from high
+				 * sources since the last low turn */
+	/* for the lanes, on the host: the leader's decision */
 	int32_t turn;
 	uint32_t actor;
 	struct peal_message message;
 };
 
-/** Where a worker's tables lie, in bytes from its state. */
+/** Offsets of a worker's tables, in bytes from its state. */
 struct peal_worker_layout {
 	uint64_t inputs, outputs, pools, barriers, sent, priority_inputs,
 		timers, asks, scratch;
 	uint64_t total;
 };
 
-/** The tables that kernel parameters ask for. Host and device. */
+/** Returns the offsets of the tables for kernel parameters. Host and device. */
 static PEAL_HD PEAL_UNUSED inline struct peal_worker_layout
 peal_worker_tables(const struct peal_kernel_params *params)
 {
@@ -239,9 +243,10 @@ peal_worker_tables(const struct peal_kernel_params *params)
 }
 
 /**
- * A worker as its handlers know it; lives as long as the entry runs. On the
- * host each lane has its own. On a GPU there is one for all lanes, in memory
- * that they share: the leader writes it, the others read it after a peal_sync.
+ * A worker as its handlers see it. It lives as long as the kernel's entry
+ * function runs. On the host each lane has its own. On a GPU all lanes share
+ * one in shared memory. The leader writes it. The other lanes read it after a
+ * peal_sync.
  */
 struct peal_worker {
 	const struct peal_kernel_params *params;
@@ -252,40 +257,42 @@ struct peal_worker {
 	struct peal_output *outputs;
 	struct peal_pool_place *pools;
 	struct peal_barrier_view *barriers;
-	uint64_t *sent; /* for each mailbox: see peal_admission_open */
-	uint32_t *priority_inputs; /* its inputs of high priority: see
+	uint64_t *sent; /* per mailbox, see peal_admission_open */
+	uint32_t *priority_inputs; /* its inputs of high priority, see
 				    * priority.h */
 	struct peal_mailbox *mailbox; /* its own; 0: none */
-	struct peal_mailbox *box; /* of its own the one that is looked at, for
-				   * the leader: the same, or that of high
+	struct peal_mailbox *box; /* for the leader: the one that it polls,
+				   * `mailbox` or its mailbox of high
 				   * priority */
 	struct peal_timers *timers; /* 0: none */
 	struct peal_asks *asks; /* 0: none */
 	uint64_t *scratch; /* one word per lane */
-	struct peal_actor_entry *actor; /* whose handler runs */
-	struct peal_message message; /* that it runs for */
+	struct peal_actor_entry *actor; /* of the running handler */
+	struct peal_message message; /* for the running handler */
 	uint32_t index; /* the worker's number */
-	uint32_t ended; /* 1: the loop is over, for an epoch's end */
+	uint32_t ended; /* 1: the loop has ended because the epoch ends */
 #if PEAL_ON_HOST
 	uint32_t lane, lanes;
-	uint32_t ahead_pause; /* the leader's: see peali_fetch_ahead */
-	uint32_t unrung; /* the leader's: 1: who writes to it, or takes from it,
-			  * is in another process and cannot ring its bell */
+	uint32_t ahead_pause; /* the leader's, see peali_fetch_ahead */
+	uint32_t unrung; /* the leader's. 1: the sender or receiver of one of
+			  * its links is in another process and cannot ring its
+			  * bell */
 #else
-	int32_t turn; /* what the leader decided */
+	int32_t turn; /* the leader's decision */
 	uint32_t failed; /* 1: some lane's handler returned an error */
-	int32_t error; /* the leader's, if it did */
-	uint64_t *broadcast_at; /* what the leader broadcasts: the next word */
+	int32_t error; /* of the leader's handler, if it failed */
+	uint64_t *broadcast_at; /* the word by which the leader broadcasts */
 	uint64_t broadcast_word;
 #endif
 	/* the leader's: */
-	uint32_t fits_left; /* messages for which `actor` has room; 0: look */
-	uint32_t fits_actor; /* its number */
+	uint32_t fits_left; /* messages that `actor` can handle unchecked; 0:
+			     * check again */
+	uint32_t fits_actor; /* number of `actor` */
 };
 
 /* ---- its inputs and ports ------------------------------------------------ */
 
-/* An input of that index is used from now on. */
+/* Marks an input as used. It raises n_inputs and resets `drained`. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_input_begins(struct peal_worker *w, uint32_t index)
 {
@@ -297,7 +304,7 @@ peali_input_begins(struct peal_worker *w, uint32_t index)
 		w->state->n_inputs = index + 1;
 }
 
-/* A port of that index is as at the launch, whatever it was before. */
+/* Resets a port to its state at the launch. */
 static PEAL_DEV PEAL_INLINE void peali_port_clear(struct peal_worker *w,
 						  uint32_t index)
 {
@@ -309,7 +316,7 @@ static PEAL_DEV PEAL_INLINE void peali_port_clear(struct peal_worker *w,
 	o->link.limit = o->link.tail;
 }
 
-/* A port of that index is used from now on. */
+/* Marks a port as used. It raises n_outputs. */
 static PEAL_DEV PEAL_UNUSED inline void peali_port_begins(struct peal_worker *w,
 							  uint32_t index)
 {
@@ -320,9 +327,9 @@ static PEAL_DEV PEAL_UNUSED inline void peali_port_begins(struct peal_worker *w,
 		w->state->n_outputs = index + 1;
 }
 
-/* ---- what it says -------------------------------------------------------- */
+/* ---- its published status ------------------------------------------------ */
 
-/* Says what is in hand, PEAL_INFLIGHT, or 0 for nothing. */
+/* Publishes the message being handled: PEAL_INFLIGHT, or 0 for none. */
 static PEAL_DEV PEAL_INLINE void peali_publish_inflight(struct peal_worker *w,
 							uint64_t hand)
 {
@@ -332,7 +339,7 @@ static PEAL_DEV PEAL_INLINE void peali_publish_inflight(struct peal_worker *w,
 	}
 }
 
-/* Says what was done so far, and that no handler runs. */
+/* Publishes the counters, and that no handler runs. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_publish_counters(struct peal_worker *w)
 {
