@@ -5,6 +5,7 @@
  */
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/inotify.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 
@@ -416,6 +417,59 @@ static void waits_for_all(int rank)
 	procs_enter(harness_open(1, ""));
 }
 
+/* Returns 1 if the folder's file system has files without a name. */
+static int has_unnamed_files(const char *folder)
+{
+	int fd = open(folder, O_TMPFILE | O_WRONLY, 0600);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+/* Returns the number of names that the folder got since the watch began. None
+ * is a temporary name. */
+static int created_names(int watch)
+{
+	union {
+		struct inotify_event event;
+		char bytes[4096];
+	} got;
+	ssize_t at = 0, n = read(watch, &got, sizeof(got));
+	int created = 0;
+
+	while (at < n) {
+		struct inotify_event e;
+
+		memcpy(&e, got.bytes + at, sizeof(e));
+		at += (ssize_t)sizeof(e);
+		CHECK(!strstr(got.bytes + at, ".new"));
+		at += e.len;
+		created++;
+	}
+	return created;
+}
+
+/* So a process that dies meanwhile leaves no temporary file. */
+PEAL_TEST(rendezvous_file_is_complete_before_it_has_a_name)
+{
+	struct procs c;
+	int watch;
+
+	procs_prepare(&c, 2);
+	if (!has_unnamed_files(c.folder)) {
+		printf("    the file system has no files without a name\n");
+		procs_tidy(&c);
+		return;
+	}
+	watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
+	CHECK(inotify_add_watch(watch, c.folder, IN_CREATE | IN_MOVED_TO) >= 0);
+	REFUSED(&c, 0, 2, 50 * MS, PEAL_ETIMEDOUT, "");
+	CHECK(created_names(watch) >= 1);
+	close(watch);
+	procs_tidy(&c);
+}
+
 PEAL_TEST(early_death_of_rank_0_leaves_a_stale_file)
 {
 	struct procs c;
@@ -592,6 +646,7 @@ int main(int argc, char **argv)
 	RUN(rendezvous_files_writable_by_others_are_refused);
 	RUN(missing_rendezvous_folder_is_named);
 	RUN(missing_ranks_are_named_and_file_is_removed);
+	RUN(rendezvous_file_is_complete_before_it_has_a_name);
 	CHECK_OK(peal_runtime_close(rt));
 	printf("%d cases passed\n", peal_cases_);
 	return peal_cases_ ? 0 : 1;
