@@ -106,6 +106,7 @@ void peali_parse(const struct argp *argp, int argc, char **argv,
 	if (!registered++)
 		atexit(print_message);
 	argp_says.terminal = stderr;
+	peali_say_to(stderr);
 	/* a variable in the GNU C Library, as argp is a part of this library */
 	stderr = argp_says.to;
 	argp_parse(argp, argc, argv, flags, NULL, input);

@@ -105,6 +105,7 @@ static int is_table(const json_t *value)
 static FILE *_Atomic due;
 static pthread_mutex_t saying = PTHREAD_MUTEX_INITIALIZER;
 static char said[1024]; /* last message on stderr */
+static FILE *say_to; /* NULL: stderr; `saying` guards it */
 
 void peali_json_due(FILE *to)
 {
@@ -191,20 +192,29 @@ int peali_colours(FILE *to)
 	return !(unwanted && *unwanted) && peali_is_terminal(to);
 }
 
+void peali_say_to(FILE *to)
+{
+	pthread_mutex_lock(&saying);
+	say_to = to;
+	pthread_mutex_unlock(&saying);
+}
+
 void peali_say(const char *format, ...)
 {
 	va_list arguments;
+	FILE *to;
 
 	/* Print each message as a unit, even with two threads. */
 	pthread_mutex_lock(&saying);
+	to = say_to ? say_to : stderr;
 	va_start(arguments, format);
 	vsnprintf(said, sizeof(said), format, arguments);
 	va_end(arguments);
-	fputs("peal: ", stderr);
+	fputs("peal: ", to);
 	va_start(arguments, format);
-	vfprintf(stderr, format, arguments);
+	vfprintf(to, format, arguments);
 	va_end(arguments);
-	fputc('\n', stderr);
+	fputc('\n', to);
 	pthread_mutex_unlock(&saying);
 }
 

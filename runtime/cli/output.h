@@ -173,6 +173,12 @@ int peali_is_terminal(FILE *to);
 /** Returns 1 if a stream gets colours: a terminal, and NO_COLOR is not set. */
 int peali_colours(FILE *to);
 
+/**
+ * Sets the stream of peali_say. A caller that replaces stderr sets the former
+ * stderr before: another thread may print at any time.
+ */
+void peali_say_to(FILE *to);
+
 /** Prints "peal: ", the message and a newline to stderr. */
 void peali_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

@@ -66,7 +66,7 @@ holds out.json "d['devices'] == 3 and len(d['pairs']) == 9" \
 [ "$(grep -c '"from"' out.json)" = 9 ] || fail 'not one line per pair'
 "$peal" topo >text.txt || fail 'peal topo'
 narrow text.txt
-for word in '^3 devices' emulated 'Route' 'Verdict' '[0-9] ns' '[0-9] GB/s' 'row = from' no-access; do
+for word in '^3 devices' emulated 'Route' 'Verdict' '[0-9] [nu]s' '[0-9] [GM]B/s' 'row = from' no-access; do
     grep -q -- "$word" text.txt || fail "peal topo does not show '$word'"
 done
 says 'topo'
