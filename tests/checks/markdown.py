@@ -62,7 +62,7 @@ class Tree:
                 self.add_words(path)
 
     def add_test(self, path):
-        found = re.fullmatch(r"tests/([\w/]+)/test_(\w+)\.(c|sh)", path) or \
+        found = re.fullmatch(r"tests/(\w+)/(?:\w+/)?test_(\w+)\.(c|sh)", path) or \
             re.fullmatch(r"(examples)/(\w+)\.c", path) or \
             re.fullmatch(r"tests/(check)s/check_(\w+)", path)
         if found:
