@@ -159,13 +159,15 @@ struct peal_process_group_info {
  * @retval PEAL_EEXIST    the rendezvous file belongs to processes that have
  *                        ended, or to another run that goes on.
  * @retval PEAL_EPERM     the file belongs to another user, or other users may
- *                        write it.
+ *                        write it. Or the processes that made it are in another
+ *                        PID, time or network namespace.
  * @retval PEAL_EPROTO    the file has another version, is damaged, or is for
  *                        another number of ranks.
  * @retval PEAL_EDIED     a process has ended before all had joined.
  * @retval PEAL_ENOENT    the file was removed before all had joined. Rank 0
  *                        removes it when it gives up.
- * @retval PEAL_EDRIVER   a call of the system failed.
+ * @retval PEAL_EDRIVER   a call of the system failed, or /proc does not show
+ *                        the calling process.
  * @retval PEAL_ENOMEM    the host is out of memory.
  */
 int peal_process_group_join(struct peal_runtime *runtime,

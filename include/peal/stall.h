@@ -137,8 +137,7 @@ int peal_stall_report(struct peal_runtime *runtime, uint64_t watch_ns,
  *     another network namespace (a container).
  * @retval PEAL_ETIMEDOUT  the process does not answer. A signal may have
  *     stopped the process.
- * @retval PEAL_EPROTO  the process uses another version of Peal. Or another
- *     process answers in the name of this process.
+ * @retval PEAL_EPROTO  the process uses another version of Peal.
  * @retval PEAL_EINVAL  pid is not positive, causes_out is NULL and n is not 0,
  *     or watch_ns is too large.
  * @retval PEAL_ENOMEM  there is not enough memory in one of the two processes.

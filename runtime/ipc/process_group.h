@@ -136,7 +136,8 @@ struct peali_peer {
 	int error; /* PEAL_E... of its links once it is gone */
 	uint64_t gone_ns;
 	char why[160];
-	_Atomic int deaf; /* 1: it has not read a record in time */
+	/* Why this process has dropped it, a literal; NULL: it has not. */
+	_Atomic(const char *) dropped;
 	int heard; /* 1: it knows that this process leaves */
 	uint64_t broken_ns; /* ns at the end of its connection; 0: open. For the
 			     * reader thread only */

@@ -15,54 +15,52 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/process.h"
 
 #define CALL "peal_process_group_join"
 #define BYTES_MAX 16384 /* a larger file is rejected */
 
 /* ---- processes ----------------------------------------------------------- */
 
-/* Returns 1 if a process runs, else 0. A zombie does not run. *start_out
- * receives the start time in clock ticks since boot. */
-static int look_at(int pid, uint64_t *start_out)
-{
-	char path[32], text[1024], state = 'Z', *after;
-	unsigned long long start = 0;
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return 0;
-	text[n] = 0;
-	after = strrchr(text, ')'); /* the name may contain any character */
-	if (!after ||
-	    sscanf(after + 1,
-		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
-		   "%*d %*d %*d %*d %*d %llu",
-		   &state, &start) != 2)
-		return 0;
-	*start_out = start;
-	return state != 'Z' && state != 'X';
-}
-
 struct peali_member peali_member_self(void)
 {
 	struct peali_member self = { (int)getpid(), 0 };
+	struct peali_process_stat stat;
 
-	look_at(self.pid, &self.start);
+	if (!peali_process_stat(self.pid, &stat))
+		self.start = stat.start;
 	return self;
 }
 
 int peali_member_lives(const struct peali_member *m)
 {
-	uint64_t start = 0;
+	struct peali_process_stat stat;
 
-	return m->pid > 0 && look_at(m->pid, &start) && start == m->start;
+	return m->pid > 0 && !peali_process_stat(m->pid, &stat) &&
+	       stat.state != 'Z' && stat.state != 'X' && stat.start == m->start;
+}
+
+struct peali_spaces peali_spaces_self(void)
+{
+	struct peali_spaces self = { peali_process_namespace(0, "pid"),
+				     peali_process_namespace(0, "time"),
+				     peali_process_namespace(0, "net") };
+
+	return self;
+}
+
+/* Returns the kind of namespace that differs, or NULL. Only processes of the
+ * same PID and time namespace can check each other's pid and start time. The
+ * network namespace has the names of sockets. */
+static const char *foreign(const struct peali_spaces *s)
+{
+	struct peali_spaces self = peali_spaces_self();
+
+	if (s->pid != self.pid)
+		return "PID";
+	if (s->time != self.time)
+		return "time";
+	return s->net != self.net ? "network" : NULL;
 }
 
 /* ---- the text ------------------------------------------------------------ */
@@ -82,6 +80,7 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 		      struct peali_rendezvous *out)
 {
 	unsigned version = 0, ranks = 0, uid = 0;
+	unsigned long long space[3] = { 0, 0, 0 };
 	int used = 0;
 
 	if (sscanf(line, "peal-rendezvous %u", &version) != 1)
@@ -94,10 +93,13 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 				  "processes must use the same Peal",
 				  plan->path, version,
 				  PEALI_RENDEZVOUS_VERSION);
-	if (sscanf(line, "peal-rendezvous %u %32[0-9a-f] ranks %u uid %u%n",
-		   &version, out->id, &ranks, &uid, &used) != 4 ||
+	if (sscanf(line,
+		   "peal-rendezvous %u %32[0-9a-f] ranks %u uid %u namespaces "
+		   "%llu %llu %llu%n",
+		   &version, out->id, &ranks, &uid, &space[0], &space[1],
+		   &space[2], &used) != 7 ||
 	    line[used] || strlen(out->id) != PEALI_SET_ID)
-		return damaged(plan, 1, "id, ranks or uid are missing");
+		return damaged(plan, 1, "id, ranks, uid or namespaces");
 	if (ranks != plan->ranks)
 		return peali_fail(PEAL_EPROTO, CALL,
 				  "rendezvous file %.100s is for %u "
@@ -106,6 +108,7 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 				  plan->path, ranks, plan->ranks);
 	out->ranks = ranks;
 	out->uid = uid;
+	out->spaces = (struct peali_spaces){ space[0], space[1], space[2] };
 	return 0;
 }
 
@@ -269,14 +272,37 @@ static int lock_file(const struct peali_launcher_env *plan, int fd)
 			  plan->path);
 }
 
-/* Fails with PEAL_EEXIST: rank 0 of the run that made the file has ended. */
-static int stale(const struct peali_launcher_env *plan,
-		 const struct peali_rendezvous *r)
+/* Returns 0 if rank 0 of a file runs, else PEAL_EEXIST. In another namespace
+ * the caller cannot know whether it runs. Then it returns PEAL_EPERM. */
+static int check_first(const struct peali_launcher_env *plan,
+		       const struct peali_rendezvous *r)
 {
-	return peali_fail(PEAL_EEXIST, CALL,
-			  "rendezvous file %.100s is stale: its rank 0 was "
-			  "pid %d, which has ended; remove it",
-			  plan->path, r->member[0].pid);
+	const char *kind = foreign(&r->spaces);
+
+	if (kind)
+		return peali_fail(
+			PEAL_EPERM, CALL,
+			"rendezvous file %.100s is of another %s namespace, "
+			"where rank 0 has pid %d; start all ranks in one "
+			"container, or remove the file if that run has ended",
+			plan->path, kind, r->member[0].pid);
+	if (!peali_member_lives(&r->member[0]))
+		return peali_fail(PEAL_EEXIST, CALL,
+				  "rendezvous file %.100s is stale: its rank 0 "
+				  "was pid %d, which has ended; remove it",
+				  plan->path, r->member[0].pid);
+	return 0;
+}
+
+/* Returns 0, or PEAL_EDRIVER if /proc cannot tell whether a process runs. */
+static int check_proc(void)
+{
+	return peali_process_sees_proc() ?
+		       0 :
+		       peali_fail(PEAL_EDRIVER, CALL,
+				  "/proc: does not show this process (pid %d); "
+				  "mount /proc in this PID namespace",
+				  (int)getpid());
 }
 
 /* Describes the file that rank 0 has found at its path, in the error text.
@@ -290,12 +316,15 @@ static int name_other(const struct peali_launcher_env *plan)
 		return PEAL_EAGAIN; /* it was removed meanwhile */
 	if (result)
 		return result;
-	result = read_file(plan, fd, &r);
+	result = lock_file(plan, fd); /* so that each line is complete */
+	if (!result)
+		result = read_file(plan, fd, &r);
 	close(fd);
 	if (result)
 		return result;
-	if (!peali_member_lives(&r.member[0]))
-		return stale(plan, &r);
+	result = check_first(plan, &r);
+	if (result)
+		return result;
 	return peali_fail(PEAL_EEXIST, CALL,
 			  "rendezvous file %.100s is of another active run: "
 			  "its rank 0 is pid %d",
@@ -395,12 +424,19 @@ int peali_rendezvous_begin(const struct peali_launcher_env *plan,
 	r.here = 1;
 	r.uid = (uint32_t)geteuid();
 	r.member[0] = peali_member_self();
-	result = peali_rendezvous_id(r.id);
+	r.spaces = peali_spaces_self();
+	result = check_proc();
+	if (!result)
+		result = peali_rendezvous_id(r.id);
 	if (result)
 		return result;
 	n = snprintf(text, sizeof(text),
-		     "peal-rendezvous %d %s ranks %u uid %u\n",
-		     PEALI_RENDEZVOUS_VERSION, r.id, r.ranks, r.uid);
+		     "peal-rendezvous %d %s ranks %u uid %u namespaces %llu "
+		     "%llu %llu\n",
+		     PEALI_RENDEZVOUS_VERSION, r.id, r.ranks, r.uid,
+		     (unsigned long long)r.spaces.pid,
+		     (unsigned long long)r.spaces.time,
+		     (unsigned long long)r.spaces.net);
 	n += print_member(text + n, sizeof(text) - (size_t)n, r.id, 0,
 			  &r.member[0]);
 	do {
@@ -444,8 +480,10 @@ int peali_rendezvous_enter(const struct peali_launcher_env *plan,
 			   struct peali_rendezvous *out)
 {
 	struct peali_rendezvous r;
-	int fd = -1, result = open_file(plan, O_RDWR, &fd);
+	int fd = -1, result = check_proc();
 
+	if (!result)
+		result = open_file(plan, O_RDWR, &fd);
 	if (result == PEAL_ENOENT)
 		return PEAL_EAGAIN;
 	if (result)
@@ -453,8 +491,8 @@ int peali_rendezvous_enter(const struct peali_launcher_env *plan,
 	result = lock_file(plan, fd);
 	if (!result)
 		result = read_file(plan, fd, &r);
-	if (!result && !peali_member_lives(&r.member[0]))
-		result = stale(plan, &r);
+	if (!result)
+		result = check_first(plan, &r);
 	if (!result)
 		result = add_member(plan, fd, &r);
 	close(fd);
@@ -518,7 +556,8 @@ void peali_rendezvous_end(const struct peali_launcher_env *plan,
 
 	if (open_file(plan, O_RDONLY, &fd))
 		return;
-	if (!read_file(plan, fd, &r) && !strcmp(r.id, rendezvous->id))
+	if (!lock_file(plan, fd) && !read_file(plan, fd, &r) &&
+	    !strcmp(r.id, rendezvous->id))
 		unlink(plan->path);
 	close(fd);
 }

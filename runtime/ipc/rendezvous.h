@@ -15,16 +15,21 @@
  *
  * The file is text:
  *
- *	peal-rendezvous 1 ID ranks 4 uid 1000
+ *	peal-rendezvous 2 ID ranks 4 uid 1000 namespaces PID TIME NET
  *	rank 0 pid 4711 start 815 socket @peal-ID-0
  *	...
  *
  * Pids are reused, so a line also has the start time of the process. `start` is
  * in clock ticks since boot. A process trusts a line only as far as the kernel
  * confirms it for the peer at the socket.
+ *
+ * A pid has a meaning only in its PID namespace, and a start time only in its
+ * time namespace. The sockets have their names in the network namespace. So the
+ * first line has the numbers of the three namespaces of rank 0. Other
+ * namespaces are refused. 0: the kernel has no such namespaces.
  */
 
-#define PEALI_RENDEZVOUS_VERSION 1
+#define PEALI_RENDEZVOUS_VERSION 2
 #define PEALI_SET_ID 32 /* hexadecimal digits of a group's id */
 
 /** A process, identified by pid and start time. */
@@ -33,11 +38,17 @@ struct peali_member {
 	uint64_t start; /* clock ticks since boot */
 };
 
+/** Namespaces of a process, by the numbers of process.h. */
+struct peali_spaces {
+	uint64_t pid, time, net;
+};
+
 /** The content of the file. */
 struct peali_rendezvous {
 	char id[PEALI_SET_ID + 1];
 	uint32_t ranks, here; /* processes of the group; joined processes */
 	uint32_t uid; /* effective user id of rank 0 */
+	struct peali_spaces spaces; /* of all processes of the group */
 	struct peali_member member[PEAL_PROCESS_GROUP_MAX];
 };
 
@@ -55,7 +66,10 @@ int peali_launcher_env(const struct peal_process_group_options *options,
 
 /* Returns the calling process. */
 struct peali_member peali_member_self(void);
-/* Returns 1 if the process still runs, else 0. */
+/* Returns the namespaces of the calling process. */
+struct peali_spaces peali_spaces_self(void);
+/* Returns 1 if the process still runs, else 0. It must be of the caller's PID
+ * and time namespace. */
 int peali_member_lives(const struct peali_member *member);
 
 /*

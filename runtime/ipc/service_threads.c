@@ -63,29 +63,34 @@ int peali_peer_send(struct peali_peer *p, const struct peali_record *record,
 		       PEAL_EPIPE;
 }
 
-void peali_peer_answer(struct peali_peer *p, const struct peali_record *record,
-		       int fd)
+/* Drops a peer that misses a record: it would keep invalid links. The reader
+ * thread reports the reason, a literal. */
+static void drop(struct peali_peer *p, const char *reason)
 {
-	if (peali_peer_send(p, record, fd) != PEAL_ETIMEDOUT)
-		return; /* sent, or the reader thread finds the peer gone */
-	/* drop the peer: without the record it would keep invalid links */
-	atomic_store(&p->deaf, 1);
+	atomic_store(&p->dropped, reason);
 	shutdown(p->fd, SHUT_RDWR);
 }
 
-/*
- * Appends a job for the job thread. Drops it if there is no memory. The effect
- * of a dropped record lasts at most until the peer ends. The caller holds
- * set->lock.
- */
+void peali_peer_answer(struct peali_peer *p, const struct peali_record *record,
+		       int fd)
+{
+	/* else sent, or the reader thread finds the peer gone */
+	if (peali_peer_send(p, record, fd) == PEAL_ETIMEDOUT)
+		drop(p, "does not read its messages");
+}
+
+/* Appends a job for the job thread. Without memory for it, drops the peer. The
+ * caller holds set->lock. */
 static void post(struct peali_peer *p, const struct peali_record *record,
 		 int answer)
 {
 	struct peal_process_group *set = p->set;
 	struct peali_job *job = calloc(1, sizeof(*job));
 
-	if (!job)
+	if (!job) {
+		drop(p, "lost a record: this process is out of memory");
 		return;
+	}
 	job->peer = p;
 	job->answer = answer;
 	job->record = *record;
@@ -161,9 +166,10 @@ static void died(struct peali_peer *p)
 /* Handles the end of a connection without a LEAVE. */
 static void broke_off(struct peali_peer *p)
 {
-	if (atomic_load(&p->deaf))
-		gone(p, PEAL_PROCESS_LOST, PEAL_EDIED,
-		     "does not read its messages");
+	const char *reason = atomic_load(&p->dropped);
+
+	if (reason)
+		gone(p, PEAL_PROCESS_LOST, PEAL_EDIED, "%s", reason);
 	else if (p->heard)
 		gone(p, PEAL_PROCESS_LEFT, PEAL_ESTOPPED,
 		     "has confirmed that this process leaves");

@@ -3,27 +3,34 @@
  * peal_stall_report for other processes (peal_stall_report_pid).
  *
  * Each runtime has a thread that listens on a socket of the abstract namespace.
- * The names of the sockets are "peal-stall-PID-0" and up. The asking process
- * sends a question. It receives an answer, then the causes. Both sides check
- * the other side's credentials, as the kernel reports them.
+ * The name of a socket is "peal-stall-PID-SPACE-RANDOM". PID is the pid in the
+ * PID namespace with the number SPACE. Without SPACE, the sockets of two
+ * containers could need one name. Without RANDOM, another user could take it.
+ *
+ * The asking process finds the names in /proc/net/unix. It sends a question. It
+ * receives an answer, then the causes. Both sides check the other side's
+ * credentials, as the kernel reports them.
  */
 #include <errno.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <peal/stall.h>
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/process.h"
 #include "runtime/base/socket.h"
 #include "runtime/base/wait.h"
 #include "runtime/observe/stall.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_stall_report_pid"
-#define SOCKETS_MAX 64 /* runtimes per process that answer */
+#define SOCKETS_MAX 64 /* sockets of a process that are asked */
+#define NAME_TRIES 8 /* random names that are tried */
 #define MAGIC 0x6b6375747334656cULL /* of this version of the protocol */
 #define QUESTION_NS 1000000000ULL /* ns, per receive or send of a runtime */
 #define ANSWER_NS 10000000000ULL /* ns for the answer, beside watch_ns */
@@ -48,10 +55,21 @@ struct peali_stall_socket {
 	int fd;
 };
 
-/* Makes the address of a socket of a process. Returns its length. */
-static socklen_t name_of(int pid, int index, struct sockaddr_un *out)
+/* A socket's name in the abstract namespace, without the leading zero byte. */
+struct name {
+	char text[96];
+};
+
+/* Writes the name of a process's sockets up to RANDOM. `pid` is its pid in its
+ * PID namespace. Without the number of this namespace, the name ends behind
+ * PID. */
+static void prefix_of(int pid, uint64_t space, struct name *out)
 {
-	return peali_socket_name(out, "peal-stall-%d-%d", pid, index);
+	int n = snprintf(out->text, sizeof(out->text), "peal-stall-%d-", pid);
+
+	if (space)
+		snprintf(out->text + n, sizeof(out->text) - (size_t)n, "%llu-",
+			 (unsigned long long)space);
 }
 
 /* Sends all bytes. Returns 1, or 0 after an error. */
@@ -134,15 +152,21 @@ static void *serve(void *argument)
 	}
 }
 
-/* Returns a socket that listens under the first free name. -1: none. */
-static int listen_at(void)
+/* Returns a socket that listens under a new name. -1: none. */
+static int listen_anew(void)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), i;
+	unsigned long long random;
 	struct sockaddr_un at;
+	struct name prefix;
+	socklen_t bytes;
 
-	for (i = 0; fd >= 0 && i < SOCKETS_MAX; i++) {
-		socklen_t bytes = name_of((int)getpid(), i, &at);
-
+	prefix_of((int)getpid(), peali_process_namespace(0, "pid"), &prefix);
+	for (i = 0; fd >= 0 && i < NAME_TRIES; i++) {
+		if (getrandom(&random, sizeof(random), 0) != sizeof(random))
+			break;
+		bytes = peali_socket_name(&at, "%s%016llx", prefix.text,
+					  random);
 		if (bind(fd, (const struct sockaddr *)&at, bytes))
 			continue;
 		if (!listen(fd, 4))
@@ -160,7 +184,7 @@ void peali_stall_serve(struct peal_runtime *rt)
 
 	if (s) {
 		s->rt = rt;
-		s->fd = listen_at();
+		s->fd = listen_anew();
 		if (s->fd >= 0 && !pthread_create(&s->thread, NULL, serve, s)) {
 			rt->stall_socket = s;
 			return;
@@ -191,19 +215,9 @@ void peali_stall_unserve(struct peal_runtime *rt)
 /* Returns 1 if a signal has stopped the process. 0: not so, or not known. */
 static int is_stopped(int pid)
 {
-	char name[32], text[256], *end;
-	size_t n;
-	FILE *f;
+	struct peali_process_stat stat;
 
-	snprintf(name, sizeof(name), "/proc/%d/stat", pid);
-	f = fopen(name, "re");
-	if (!f)
-		return 0;
-	n = fread(text, 1, sizeof(text) - 1, f);
-	fclose(f);
-	text[n] = 0;
-	end = strrchr(text, ')'); /* the name may contain any character */
-	return end && !strncmp(end, ") T", 3);
+	return !peali_process_stat(pid, &stat) && stat.state == 'T';
 }
 
 /* Returns 1 if an answer arrives within `ns`, else 0. The wait also ends if two
@@ -231,14 +245,9 @@ static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stall *causes,
 	       uint32_t *told_out)
 {
 	struct question q = { MAGIC, watch_ns };
-	struct ucred who = { 0, 0, 0 };
 	struct answer a;
 	int sent;
 
-	if (peali_socket_peer(fd, &who) || who.pid != pid)
-		return peali_fail(PEAL_EPROTO, CALL,
-				  "process %d answers for process %d",
-				  (int)who.pid, pid);
 	peali_socket_limit(fd, SO_RCVTIMEO, ANSWER_NS + watch_ns);
 	peali_socket_limit(fd, SO_SNDTIMEO, ANSWER_NS);
 	errno = 0;
@@ -270,29 +279,93 @@ static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stall *causes,
 	return a.causes;
 }
 
-/* Returns a socket that is connected to a runtime of a process. -1: none. */
-static int connect_to(int pid, int index)
+/* Returns a socket that is connected to a runtime of a process. Returns -1 if
+ * another process has opened the name. */
+static int connect_to(int pid, const struct name *name)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_un at;
-	socklen_t bytes = name_of(pid, index, &at);
+	socklen_t bytes = peali_socket_name(&at, "%s", name->text);
+	struct ucred peer;
 
 	if (fd < 0)
 		return -1;
 	peali_socket_limit(fd, SO_SNDTIMEO,
 			   ANSWER_NS); /* limits connect, too */
-	if (!connect(fd, (const struct sockaddr *)&at, bytes))
-		return fd;
+	if (!connect(fd, (const struct sockaddr *)&at, bytes)) {
+		if (!peali_socket_peer(fd, &peer) && peer.pid == pid)
+			return fd;
+		peali_log(1,
+			  "socket @%s: process %d has opened it, not process "
+			  "%d; it is not asked",
+			  name->text, (int)peer.pid, pid);
+	}
 	close(fd);
 	return -1;
+}
+
+/* Takes the name of a line of /proc/net/unix, if it begins with the prefix.
+ * Returns 1, or 0. */
+static int take_name(const char *line, const char *prefix, struct name *out)
+{
+	const char *at = strchr(line, '@');
+
+	if (!at || strncmp(at + 1, prefix, strlen(prefix)))
+		return 0;
+	return sscanf(at + 1, "%95[a-z0-9-]", out->text) == 1;
+}
+
+/* Finds the sockets that a process may have opened. Returns their number, at
+ * most SOCKETS_MAX. */
+static int find_names(int pid, struct name out[SOCKETS_MAX])
+{
+	FILE *list = fopen("/proc/net/unix", "re");
+	struct name prefix;
+	char line[256];
+	int n = 0;
+
+	if (!list)
+		return 0;
+	prefix_of(peali_process_inner_pid(pid),
+		  peali_process_namespace(pid, "pid"), &prefix);
+	while (n < SOCKETS_MAX && fgets(line, sizeof(line), list))
+		n += take_name(line, prefix.text, &out[n]);
+	fclose(list);
+	return n;
+}
+
+/* Asks all runtimes of a process. Returns the number of causes, or an error
+ * with its text. *asked_out receives the number of runtimes. */
+static int ask_all(int pid, uint64_t watch_ns, struct peal_stall *causes,
+		   struct peal_stall *causes_out, uint32_t n, int *asked_out)
+{
+	struct name names[SOCKETS_MAX];
+	uint32_t told = 0, used = 0, i;
+	int count = find_names(pid, names), at, fd, result, there = 0;
+
+	for (at = 0; at < count; at++) {
+		fd = connect_to(pid, &names[at]);
+		if (fd < 0)
+			continue;
+		++*asked_out;
+		result = ask(fd, pid, watch_ns, causes, &told);
+		close(fd);
+		if (result < 0)
+			return result;
+		there += result;
+		for (i = 0; i < told && used < n; i++) {
+			causes[i].text[sizeof(causes[i].text) - 1] = 0;
+			causes_out[used++] = causes[i];
+		}
+	}
+	return there;
 }
 
 int peal_stall_report_pid(int pid, uint64_t watch_ns,
 			  struct peal_stall *causes_out, uint32_t n)
 {
 	struct peal_stall *causes;
-	uint32_t there = 0, told = 0, used = 0, i;
-	int result = 0, index, fd, asked = 0;
+	int result, asked = 0;
 
 	if (pid <= 0 || (n && !causes_out))
 		return peali_fail(PEAL_EINVAL, CALL, "%s",
@@ -301,29 +374,12 @@ int peal_stall_report_pid(int pid, uint64_t watch_ns,
 	causes = calloc(PEAL_STALL_CAUSES_MAX, sizeof(*causes));
 	if (!causes)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for causes");
-	for (index = 0; index < SOCKETS_MAX && result >= 0; index++) {
-		fd = connect_to(pid, index);
-		if (fd < 0)
-			continue;
-		asked = 1;
-		result = ask(fd, pid, watch_ns, causes, &told);
-		close(fd);
-		if (result < 0)
-			break;
-		there += (uint32_t)result;
-		for (i = 0; i < told && used < n; i++) {
-			causes[i].text[sizeof(causes[i].text) - 1] = 0;
-			causes_out[used++] = causes[i];
-		}
-	}
+	result = ask_all(pid, watch_ns, causes, causes_out, n, &asked);
 	free(causes);
-	if (result < 0)
+	if (result < 0 || asked)
 		return result;
-	if (!asked)
-		return peali_fail(PEAL_ENOENT, CALL,
-				  "no runtime of process %d can be queried; "
-				  "it has none, or is in another network "
-				  "namespace",
-				  pid);
-	return (int)there;
+	return peali_fail(PEAL_ENOENT, CALL,
+			  "no runtime of process %d can be queried; it has "
+			  "none, or is in another network namespace",
+			  pid);
 }

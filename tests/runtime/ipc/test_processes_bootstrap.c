@@ -271,6 +271,19 @@ PEAL_TEST(mpi_launcher_variables_are_sufficient)
 
 /* ---- invalid rendezvous files -------------------------------------------- */
 
+/* Returns the first line of a file of processes in these namespaces. */
+static const char *head_of(struct peali_spaces s)
+{
+	static char text[160];
+
+	snprintf(text, sizeof(text),
+		 "peal-rendezvous 2 " ID " ranks 2 uid 0 namespaces %llu %llu "
+		 "%llu\n",
+		 (unsigned long long)s.pid, (unsigned long long)s.time,
+		 (unsigned long long)s.net);
+	return text;
+}
+
 PEAL_TEST(stale_rendezvous_file_is_named_and_kept)
 {
 	struct procs c;
@@ -278,23 +291,52 @@ PEAL_TEST(stale_rendezvous_file_is_named_and_kept)
 
 	procs_prepare(&c, 2);
 	snprintf(text, sizeof(text),
-		 "peal-rendezvous 1 " ID " ranks 2 uid 0\nrank 0 pid %d start "
-		 "17 socket @peal-" ID "-0\n",
-		 no_pid());
+		 "%srank 0 pid %d start 17 socket @peal-" ID "-0\n",
+		 head_of(peali_spaces_self()), no_pid());
 	write_file(&c, text, 0600);
 	REFUSED(&c, 0, 2, SECOND, PEAL_EEXIST, "is stale: its rank 0 was pid");
 	REFUSED(&c, 1, 2, SECOND, PEAL_EEXIST, "is stale");
 	CHECK(is_there(&c));
 	/* a process has the pid, but began at another time */
 	snprintf(text, sizeof(text),
-		 "peal-rendezvous 1 " ID " ranks 2 uid 0\nrank 0 pid %d start "
-		 "17 socket @peal-" ID "-0\n",
-		 (int)getpid());
+		 "%srank 0 pid %d start 17 socket @peal-" ID "-0\n",
+		 head_of(peali_spaces_self()), (int)getpid());
 	write_file(&c, text, 0600);
 	REFUSED(&c, 0, 2, SECOND, PEAL_EEXIST, "is stale");
 	CHECK(!unlink(path_of(&c)));
 	procs_tidy(&c);
 }
+
+/* Its pid means another process here, so it must not be called dead. */
+PEAL_TEST(rendezvous_file_of_another_namespace_is_named_and_kept)
+{
+	static const char *const kinds[] = { "PID", "time", "network" };
+	struct peali_spaces other;
+	struct procs c;
+	char text[256];
+	int i;
+
+	procs_prepare(&c, 2);
+	for (i = 0; i < 3; i++) {
+		other = peali_spaces_self();
+		other.pid += i == 0;
+		other.time += i == 1;
+		other.net += i == 2;
+		snprintf(text, sizeof(text),
+			 "%srank 0 pid %d start 17 socket @peal-" ID "-0\n",
+			 head_of(other), no_pid());
+		write_file(&c, text, 0600);
+		snprintf(text, sizeof(text), "is of another %s namespace",
+			 kinds[i]);
+		REFUSED(&c, 0, 2, SECOND, PEAL_EPERM, text);
+		REFUSED(&c, 1, 2, SECOND, PEAL_EPERM, text);
+		CHECK(is_there(&c));
+	}
+	CHECK(!unlink(path_of(&c)));
+	procs_tidy(&c);
+}
+
+#define SPACES " ranks 2 uid 0 namespaces 1 2 3"
 
 PEAL_TEST(malformed_rendezvous_files_are_named)
 {
@@ -302,30 +344,27 @@ PEAL_TEST(malformed_rendezvous_files_are_named)
 		const char *text, *part;
 	} bad[] = {
 		{ "", "it is empty" },
+		{ "peal-rendezvous 2 " ID " ranks 2 uid 0\n",
+		  "id, ranks, uid or namespaces" },
 		{ "hello\n", "no first line of a rendezvous" },
-		{ "peal-rendezvous 1 " ID " ranks 2 uid 0", "it has no end" },
-		{ "peal-rendezvous 2 " ID " ranks 2 uid 0\n", "of version 2" },
-		{ "peal-rendezvous 1 abc ranks 2 uid 0\n", "id, ranks or uid" },
-		{ "peal-rendezvous 1 " ID " ranks 2 uid 0 more\n",
-		  "id, ranks or uid" },
-		{ "peal-rendezvous 1 " ID " ranks 3 uid 0\n",
+		{ "peal-rendezvous 2 " ID SPACES, "it has no end" },
+		{ "peal-rendezvous 1 " ID " ranks 2 uid 0\n", "of version 1" },
+		{ "peal-rendezvous 2 abc" SPACES "\n", "id, ranks, uid or" },
+		{ "peal-rendezvous 2 " ID SPACES " more\n",
+		  "id, ranks, uid or" },
+		{ "peal-rendezvous 2 " ID " ranks 3 uid 0 namespaces 1 2 3\n",
 		  "is for 3 processes, but this process was started with 2" },
-		{ "peal-rendezvous 1 " ID " ranks 2 uid 0\n",
-		  "rank 0 is missing" },
-		{ "peal-rendezvous 1 " ID
-		  " ranks 2 uid 0\nrank 2 pid 1 start 1 "
+		{ "peal-rendezvous 2 " ID SPACES "\n", "rank 0 is missing" },
+		{ "peal-rendezvous 2 " ID SPACES "\nrank 2 pid 1 start 1 "
 		  "socket @peal-" ID "-2\n",
 		  "line 2" },
-		{ "peal-rendezvous 1 " ID
-		  " ranks 2 uid 0\nrank 0 pid -1 start 1 "
+		{ "peal-rendezvous 2 " ID SPACES "\nrank 0 pid -1 start 1 "
 		  "socket @peal-" ID "-0\n",
 		  "line 2" },
-		{ "peal-rendezvous 1 " ID
-		  " ranks 2 uid 0\nrank 0 pid 1 start 1 "
+		{ "peal-rendezvous 2 " ID SPACES "\nrank 0 pid 1 start 1 "
 		  "socket @peal-" ID "-1\n",
 		  "line 2" },
-		{ "peal-rendezvous 1 " ID
-		  " ranks 2 uid 0\nrank 0 pid 1 start 1 "
+		{ "peal-rendezvous 2 " ID SPACES "\nrank 0 pid 1 start 1 "
 		  "socket @peal-" ID "-0\nrank 0 pid 1 start 1 socket @peal-" ID
 		  "-0\n",
 		  "a rank is listed twice" },
@@ -559,7 +598,7 @@ PEAL_TEST(unknown_connections_are_rejected)
 	fd = open(path_of(&c), O_RDONLY);
 	CHECK(read(fd, text, sizeof(text) - 1) > 0);
 	close(fd);
-	CHECK_EQ(sscanf(text, "peal-rendezvous 1 %32s", id), 1);
+	CHECK_EQ(sscanf(text, "peal-rendezvous 2 %32s", id), 1);
 	i = snprintf(at.sun_path + 1, sizeof(at.sun_path) - 1, "peal-%s-0", id);
 	i += (int)offsetof(struct sockaddr_un, sun_path) + 1;
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
@@ -602,7 +641,7 @@ PEAL_TEST(impersonating_process_is_rejected)
 	EVENTUALLY(atomic_load(&c.board->word[0]) == 1);
 	fd = open(path_of(&c), O_RDWR);
 	CHECK(read(fd, text, sizeof(text) - 1) > 0);
-	CHECK_EQ(sscanf(text, "peal-rendezvous 1 %32s", id), 1);
+	CHECK_EQ(sscanf(text, "peal-rendezvous 2 %32s", id), 1);
 	hello.rank = 1;
 	hello.ranks = 2;
 	hello.start = atomic_load(&c.board->word[1]);
@@ -642,6 +681,7 @@ int main(int argc, char **argv)
 	RUN(exported_names_are_unique_and_limited);
 	RUN(invalid_launcher_variables_are_named);
 	RUN(stale_rendezvous_file_is_named_and_kept);
+	RUN(rendezvous_file_of_another_namespace_is_named_and_kept);
 	RUN(malformed_rendezvous_files_are_named);
 	RUN(rendezvous_files_writable_by_others_are_refused);
 	RUN(missing_rendezvous_folder_is_named);

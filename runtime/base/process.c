@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reads /proc. See process.h. */
+#include "runtime/base/process.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Reads a file of a process in /proc as text. pid 0: the caller. Returns 0, or
+ * -1 if the file cannot be read. */
+static int read_text(int pid, const char *file, char *text, size_t bytes)
+{
+	char path[64] = "/proc/self/";
+	ssize_t n;
+	int fd;
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/", pid);
+	strcat(path, file);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	n = read(fd, text, bytes - 1);
+	close(fd);
+	text[n > 0 ? n : 0] = 0;
+	return n > 0 ? 0 : -1;
+}
+
+int peali_process_stat(int pid, struct peali_process_stat *out)
+{
+	unsigned long long start = 0;
+	char text[1024], *after;
+
+	if (read_text(pid, "stat", text, sizeof(text)))
+		return -1;
+	after = strrchr(text, ')'); /* the name may contain any character */
+	if (!after ||
+	    sscanf(after + 1,
+		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
+		   "%*d %*d %*d %*d %*d %llu",
+		   &out->state, &start) != 2)
+		return -1;
+	out->start = start;
+	return 0;
+}
+
+int peali_process_sees_proc(void)
+{
+	char text[64];
+
+	return !read_text(0, "stat", text, sizeof(text)) &&
+	       atoi(text) == (int)getpid();
+}
+
+uint64_t peali_process_namespace(int pid, const char *kind)
+{
+	char path[64], text[64] = "";
+	unsigned long long number = 0;
+
+	if (pid)
+		snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, kind);
+	else
+		snprintf(path, sizeof(path), "/proc/self/ns/%s", kind);
+	if (readlink(path, text, sizeof(text) - 1) <= 0 ||
+	    sscanf(text, "%*[a-z]:[%llu]", &number) != 1)
+		return 0;
+	return number;
+}
+
+int peali_process_inner_pid(int pid)
+{
+	char text[4096], *line, *last;
+
+	if (read_text(pid, "status", text, sizeof(text)))
+		return pid;
+	line = strstr(text, "\nNSpid:");
+	if (!line)
+		return pid;
+	line[1 + strcspn(line + 1, "\n")] = 0;
+	last = strrchr(line, '\t');
+	return last && atoi(last) > 0 ? atoi(last) : pid;
+}
