@@ -55,7 +55,7 @@ PEAL_BEGIN_C
  * thread that pauses inside a pop delays the messages that this call pops, and
  * their slots.
  *
- * Queues may form a circle in which one end waits for another, for example
+ * Queues may form a circle in which one end waits for another. An example is
  * threads that pop from a queue and push the same message to it. Then rely only
  * on three quarters of the capacity of a link or a topic. Rely only on one
  * quarter of a mailbox or a work queue with two or more slots per producer. A

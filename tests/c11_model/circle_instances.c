@@ -6,8 +6,8 @@
 
 /*
  * Circles: threads that take a message from a work queue and put it again. A
- * circle must never stall, whoever leaves it between two calls. So no call may
- * keep a claim: the messages of that claim would be lost for the other threads.
+ * circle must never stall, also if a thread leaves it between two calls. So no
+ * call may keep a claim. The other threads would not get its messages.
  */
 
 struct circle_case {
@@ -85,8 +85,8 @@ static void circle_setup(const void *config)
 	peal_work_lease_release(circle.q, &circle.at[0]->p);
 }
 
-/* Claims a message whose producer may still be before the tag, as version 0.2
- * did. Without the message the claim remains, and the call ends. */
+/* Claims a message by its ticket. The tag may be missing, as in version 0.2.
+ * Without the message the claim remains, and the call ends. */
 static int take_and_keep(struct member *m, uint32_t *data,
 			 struct peal_work_received *got)
 {

@@ -8,9 +8,9 @@
 #include "yield.h"
 
 /*
- * Shows the promise of peal/queue.h for circles: threads that take a message
- * and put it again never stall, with up to a quarter of the capacity in
- * messages. Each run makes new queues and threads. Tier 2 makes RUNS of each
+ * Shows the promise of peal/queue.h for circles. Threads that take a message and
+ * put it again never stall. A quarter of the capacity holds all messages.
+ * Each run makes new queues and threads. Tier 2 makes RUNS of each
  * shape, tier 1 fewer.
  */
 

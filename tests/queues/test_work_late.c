@@ -17,8 +17,8 @@ static void put_late(struct work_pool *w, uint64_t number, uint32_t producer,
 
 /*
  * A producer stands between ticket and tag. Every consumer polls, by every form
- * of take. None of these calls keeps a claim: after the tag, each consumer can
- * get the message, also if all others never call again.
+ * of take. None of these calls keeps a claim. After the tag each consumer can
+ * get the message, also if the others never call again.
  */
 static void poll_late(uint32_t policy, uint64_t start, uint32_t heir)
 {

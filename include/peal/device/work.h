@@ -30,22 +30,21 @@
  * Invariant: every number below `turn` is published, and has been claimed.
  * Proof: order the adds to `claimed`. The claims up to an add are together
  * within its limit, as refused parts still count or were subtracted. Numbers
- * taken from `turn` belong to claims. The last such add has a limit above all
- * of these numbers. It follows:
+ * from `turn` belong to claims, and the last claim's limit is above all. So:
  *
  * - A call reads all messages that it claims. No claim outlives its call. A
  *   message that no running call has claimed is open to every consumer.
  * - The messages of the ring are the slots from `turn` to `ticket`, without a
  *   gap. So a circle of threads that take and put messages never stalls.
  *
- * A put writes its tickets before it returns. Between two calls a producer has
- * a lease, but no ticket, except by peal_work_take_tickets.
+ * Between two calls a producer has at most a lease, and no ticket, except by
+ * peal_work_take_tickets.
  *
  * Producers publish single slots. Consumers free slots in blocks: a block is
  * free when all its messages were taken, in any order. A producer can stall
  * between ticket and tag. It then delays its message and all later ones, as in
- * a mailbox. Consumers never pass such a slot over: otherwise the ring could
- * go around to this slot, and a circle of threads would stall.
+ * a mailbox. Consumers never pass over such a slot. Otherwise the ring could go
+ * around to it, and a circle of threads would stall.
  *
  *	producer				consumer
  *	ticket, content, tag (R1) ---------->	A1 tag: content may be read
@@ -59,19 +58,17 @@
  * consumer then took an earlier number: see peali_work_turn. With atoms only
  * leases, blocks and turns have an order, as in the mailbox.
  *
- * Order: consumers claim tickets in order, so the queue is first in, first out.
- * One consumer gets the messages of a producer in order.
+ * Order: first in, first out, as consumers claim tickets in order.
  *
  * Progress: every call is wait-free.
  *
  * - A producer gets PEAL_EAGAIN if slots - block + 1 or more are taken, leased
  *   or being leased.
- * - A consumer gets PEAL_EAGAIN if the next message is not published, or if
- *   all messages are claimed or being claimed by calls that run now.
+ * - A consumer gets PEAL_EAGAIN if the next message is not published. It also
+ *   gets it if running calls have claimed all messages, or are claiming them.
  * - A thread that stalls in a call blocks its leased slots, at most lease + n.
  *   Or it blocks its claimed messages, at most PEAL_WORK_BURST. It blocks more
- *   only once the queue has gone around. Between ticket and tag it blocks all
- *   later messages.
+ *   once the queue has gone around, and between ticket and tag.
  *
  * One lane calls each function, unless its comment says "any lane".
  */
