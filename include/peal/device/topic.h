@@ -23,15 +23,30 @@
  * Edge 8 is for mode OVERWRITE with the sequence policy:
  *
  * 1. The publisher clears the tag of the slot.
- * 2. It stores each word of the content, then the new tag.
- * 3. A subscriber loads the words, then the tag again.
+ * 2. It stores the header, then each word of the content, then the new tag.
+ * 3. A subscriber loads the words, then the tag again, then the header again.
  *
- * If the subscriber got a word of a later message, it sees a changed tag. It
- * then drops the copy. With atom policies every 4 or 12 bytes carry their lap.
+ * If the subscriber got a word of a later message, it sees a changed tag or a
+ * changed header. It then drops the copy. With atom policies every 4 or 12
+ * bytes carry their lap.
  *
- * The lap in a tag has 16 bits. A subscriber may sleep for 65,536 laps. So the
- * header's `actor` holds the next 32 bits of the lap. A topic has no receiving
- * actor.
+ * The lap in a tag has 16 bits. A subscriber may sleep for 65,536 laps before a
+ * read, or inside it. So the header's `actor` holds the next 32 bits of the
+ * lap, the era. A topic has no receiving actor. The subscriber compares the era
+ * with its own, and again after the last word or atom:
+ *
+ * - A word of a later lap of the same era has made the tag differ.
+ * - Else the word is of a later era, which the header then shows.
+ *
+ * Tag and era together repeat after 2^48 laps. In one slot that takes 32 days
+ * at 100 million messages per second. With n slots it takes n times as long. A
+ * wrong message also needs a subscriber that stops inside one read for that
+ * time, and goes on in exactly that lap.
+ *
+ * With atoms on GPUs the loads of a read have no order by the memory model. The
+ * load of the first atom is issued last. A worker that stops between two loads
+ * has completed the first of them before it goes on. A load that is under way
+ * takes microseconds, and 65,536 laps take milliseconds.
  *
  * Order: first in, first out for each subscriber. Progress: all calls are
  * wait-free. In mode WAIT, a stalled subscriber makes the publisher get
