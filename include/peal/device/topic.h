@@ -102,6 +102,33 @@ peal_topic_publisher_init(struct peal_topic *t, struct peal_topic_publisher *p)
 }
 
 /*
+ * Stores and loads the tail. On the host, a subscriber that continues by the
+ * tail sees the slots of all messages below it. Else its first tag could be
+ * 65,536 laps old by C11. On GPUs no load is that old, and a publication needs
+ * no fence.
+ */
+static PEAL_DEV PEAL_INLINE void peali_topic_tail_store(struct peal_topic *t,
+							uint64_t tail)
+{
+#if PEAL_ON_HOST
+	/* R28: pairs with A28 in peali_topic_tail: the slots are written. */
+	peal_store_release_dev(&t->tail, tail);
+#else
+	peal_store_relaxed_dev(&t->tail, tail);
+#endif
+}
+
+static PEAL_DEV PEAL_INLINE uint64_t peali_topic_tail(const struct peal_topic *t)
+{
+#if PEAL_ON_HOST
+	/* A28: pairs with R28 in peali_topic_tail_store. */
+	return peal_load_acquire_dev(&t->tail);
+#else
+	return peal_load_relaxed_dev(&t->tail);
+#endif
+}
+
+/*
  * Looks at the cursors and sets the publisher's limit. The publisher stores an
  * upper bound of that limit to `promised` before the gate. A subscriber that
  * passes the gate later reads this bound or a lower one, and begins behind it.
@@ -231,7 +258,7 @@ peal_topic_publish_bulk(struct peal_topic *t, struct peal_topic_publisher *p,
 				  bytes);
 	p->tail += n;
 	/* for subscribers that join or that missed messages */
-	peal_store_relaxed_dev(&t->tail, p->tail);
+	peali_topic_tail_store(t, p->tail);
 	return 0;
 }
 

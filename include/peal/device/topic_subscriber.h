@@ -49,7 +49,7 @@ peal_topic_join(struct peal_topic *t, struct peal_topic_subscriber *s,
 
 	if (index >= t->n_cursors)
 		return PEAL_EINVAL;
-	tail = peal_load_relaxed_dev(&t->tail);
+	tail = peali_topic_tail(t);
 	there = tail - t->first;
 	if (there > capacity)
 		there = capacity;
@@ -243,7 +243,7 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_topic_skip(struct peal_topic *t, struct peal_topic_subscriber *s)
 {
 	uint64_t capacity = peal_topic_capacity(t);
-	uint64_t to = peal_load_relaxed_dev(&t->tail) - capacity + capacity / 4;
+	uint64_t to = peali_topic_tail(t) - capacity + capacity / 4;
 
 	if ((int64_t)(to - s->number) <= 0)
 		to = s->number + 1; /* the published tail is older */
