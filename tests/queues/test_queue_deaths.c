@@ -463,7 +463,7 @@ static void *close_end(void *end)
 	return NULL;
 }
 
-/* A thread dies while it closes its end. What it has given back is unknown. */
+/* A thread dies while it closes its end. The state of its lease is unknown. */
 PEAL_TEST(death_in_close_is_detected)
 {
 	EACH_KIND(kind)

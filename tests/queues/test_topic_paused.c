@@ -2,10 +2,9 @@
 #include "step_hook.h"
 
 /*
- * Shows that a subscriber of a topic in the mode overwrite gets whole messages
- * and exact numbers of missed messages, even if it stops between any two loads
- * of a read. Meanwhile the publisher passes it by so many laps that the tags of
- * the slots repeat.
+ * A subscriber of a topic in the mode overwrite stops between any two loads of a
+ * read. The publisher passes it by so many laps that the tags repeat. Shows
+ * that it gets whole messages and exact numbers of missed messages.
  */
 
 #include <peal/device/impl/queue/subscribe.h>

@@ -40,8 +40,8 @@
  *
  * Tag and era together repeat after 2^48 laps. In one slot that takes 32 days
  * at 100 million messages per second. With n slots it takes n times as long. A
- * wrong message also needs a subscriber that stops inside one read for that
- * time, and goes on in exactly that lap.
+ * wrong message needs a subscriber that stops inside one read for that time. It
+ * must go on in exactly that lap.
  *
  * With atoms on GPUs the loads of a read have no order by the memory model. The
  * load of the first atom is issued last. A worker that stops between two loads

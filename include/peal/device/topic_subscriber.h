@@ -91,8 +91,8 @@ peal_topic_leave(struct peal_topic_subscriber *s)
 
 /*
  * Copies a content that the publisher may be overwriting. Returns 1 if the copy
- * is of one message. The header is the last word that it loads again: a tag of
- * 65,536 laps later equals the first one, but its header has a later era.
+ * is of one message. It loads the header again last. A tag of 65,536 laps later
+ * equals the first one, but its header has a later era.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_topic_read_words(const uint8_t *slot, uint64_t tag, uint64_t *header_out,

@@ -2,9 +2,9 @@
 #include "queues/step_hook.h"
 
 /*
- * Shows that a sender counts no message for another actor, if it stops in front
- * of any step while so many actors use the limit's record that its turn
- * repeats.
+ * A sender stops in front of any step. Meanwhile so many actors use the limit's
+ * record that its turn repeats. Shows that the sender counts no message for
+ * another actor.
  */
 
 #include <peal/device/impl/worker/limit.h>

@@ -257,8 +257,7 @@ PEAL_TEST(reply_after_timeout_is_discarded)
 	close_fixture(&s);
 }
 
-/* The late reply of a request that has ended is not the reply of a request that
- * comes so many requests later. */
+/* The late reply to a request does not answer a later request. */
 PEAL_TEST(numbers_of_requests_do_not_repeat_soon)
 {
 	static const uint64_t later[] = { 1ULL << 31, 1ULL << 32, 1ULL << 35 };

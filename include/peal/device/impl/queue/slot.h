@@ -263,8 +263,7 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_atoms_unpack(
 }
 
 /* As peal_slot_unpack. `again` 1: the producer may overwrite the slot during
- * the call, and the first word of each content differs from the first words of
- * the contents 65,536 laps before and after it. */
+ * the call. After 65,536 laps, the first word of the content differs. */
 static PEAL_DEV PEAL_INLINE int
 peali_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
 		  uint8_t *stage, uint32_t atoms_max,

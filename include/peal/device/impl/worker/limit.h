@@ -115,8 +115,7 @@ peali_limit_undo(struct peal_limit_record *r, uint64_t turn, uint64_t one)
 
 /*
  * Returns 1 if the record is still the actor's, after a count was added to it.
- * The turn has 16 bits: it repeats if 32,768 actors have used the record since
- * the sender read the word.
+ * The turn has 16 bits. It repeats after 32,768 actors that use the record.
  */
 static PEAL_DEV PEAL_INLINE int peali_limit_is_of(struct peal_limit_record *r,
 						  uint32_t actor)
