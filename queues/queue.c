@@ -234,6 +234,17 @@ int peal_queue_open_of(struct peal_queue *q, uint64_t bytes,
 	return peal_queue_open(q, role, end_out);
 }
 
+/* Leaves the queue. If the thread dies here, the call word shows that, and
+ * another thread can close the end. */
+static void depart(struct peal_queue_end *end)
+{
+	peali_call_enter(&end->count->calls);
+	end->queue->kind->settle(end);
+	if (end->queue->kind->leave)
+		end->queue->kind->leave(end);
+	peali_call_leave(&end->count->calls);
+}
+
 int peal_queue_close(struct peal_queue_end *end)
 {
 	struct peali_queue_side *s;
@@ -250,9 +261,7 @@ int peal_queue_close(struct peal_queue_end *end)
 	other = !end->role;
 	died = peali_call_inside(peali_call_note(&end->count->calls));
 	if (!died)
-		q->kind->settle(end);
-	if (!died && q->kind->leave)
-		q->kind->leave(end);
+		depart(end);
 	peali_queue_lock(q);
 	if (died)
 		peali_queue_owner_died(end);

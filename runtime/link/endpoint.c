@@ -692,6 +692,8 @@ static void released(struct peal_endpoint *e)
 	e->peeked = 0;
 	if (PEAL_UNLIKELY(e->message.input >= REJECT_INPUT))
 		return;
+	if (e->cursor != e->message.input)
+		e->burst = 0;
 	e->cursor = e->message.input;
 	if (++e->burst >= 32) {
 		e->burst = 0;

@@ -18,11 +18,6 @@ struct enough {
 };
 
 static const struct enough enough[] = {
-	{ "atomic.h", "peal_atom8_store", "store release", 0, MODEL_RELEASE,
-	  "tag and content are one word, fences order the slab; it is for "
-	  "ThreadSanitizer, and relaxed on GPUs" },
-	{ "atomic.h", "peal_atom8_load", "load acquire", 0, MODEL_ACQUIRE,
-	  "as peal_atom8_store" },
 	{ "mailbox.h", "peali_mailbox_admit_slow", "add acqrel", 0,
 	  MODEL_ACQUIRE,
 	  "only the number counts; that slots are free is known by head, "

@@ -19,7 +19,8 @@ enum topic_fault {
 	FAULT_TOLD_FIRST, /* the cursor moves before the message is read */
 	FAULT_NO_GATE, /* a subscriber joins without the gate */
 	FAULT_TAG_KEPT, /* a slot is overwritten while its old tag is there */
-	FAULT_ONE_LOOK /* a reader does not check the tag again */
+	FAULT_ONE_LOOK, /* a reader does not check the tag again */
+	FAULT_ONE_ERA /* a reader checks the tag again, but not the era */
 };
 
 struct topic_case {
@@ -34,6 +35,10 @@ struct topic_case {
 	uint32_t takes[1 + SUBSCRIBERS];
 	int again; /* 1: joins again after it has left, at the same cursor */
 	uint64_t number; /* messages that the topic has passed before */
+	uint64_t jump; /* numbers left out before message jump_at */
+	uint32_t jump_at;
+	uint32_t tries; /* takes of a subscriber, in vain or not; 0: until it
+			 * has the last message */
 	int looks; /* 1: each failed take looks at the tail */
 	enum topic_fault fault;
 };
@@ -182,11 +187,21 @@ static void write_faultily(const struct topic_case *k, uint32_t i)
 	peal_store_relaxed_dev(&t.t->tail, ++t.p->tail);
 }
 
+/* Sets the publisher behind the numbers that it leaves out. Their messages
+ * would only give the reader more values to notice. */
+static void jump(const struct topic_case *k)
+{
+	t.p->tail += k->jump;
+	t.p->limit += k->jump;
+}
+
 static void publish(const struct topic_case *k, uint32_t i, uint32_t end)
 {
 	uint32_t n = k->bulk ? k->bulk : 1;
 
 	for (; i < end; i += n) {
+		if (k->jump && i == k->jump_at)
+			jump(k);
 		if (k->fault == FAULT_TAG_FIRST || k->fault == FAULT_TAG_KEPT) {
 			write_faultily(k, i);
 			continue;
@@ -211,7 +226,8 @@ static void join_without_gate(uint32_t self)
 	t.first[self] = s->number;
 }
 
-static int take_once_looked(struct peal_topic_subscriber *s, uint8_t *to,
+static int take_once_looked(const struct topic_case *k,
+			    struct peal_topic_subscriber *s, uint8_t *to,
 			    struct peal_topic_received *got)
 {
 	const uint8_t *slot = peali_topic_slot(t.t, s->number);
@@ -222,7 +238,11 @@ static int take_once_looked(struct peal_topic_subscriber *s, uint8_t *to,
 	if ((uint32_t)(tag >> 40) !=
 	    peal_tag_high(peali_topic_lap(t.t, s->number), PEAL_KIND_DATA))
 		return peal_topic_take(t.t, s, to, 8, got);
-	peali_topic_read_words(slot, tag, &header, to, (uint32_t)tag - 8);
+	if (!peali_topic_read_words(slot, tag, &header, to,
+				    (uint32_t)tag - 8) &&
+	    k->fault == FAULT_ONE_ERA &&
+	    peal_load_acquire_sys((const uint64_t *)(const void *)slot) != tag)
+		return PEAL_EAGAIN;
 	s->taken++;
 	got->number = s->number++;
 	got->missed = s->missed;
@@ -237,8 +257,8 @@ static int try_take(const struct topic_case *k, struct peal_topic_subscriber *s,
 		    uint8_t *to, struct peal_topic_received *got)
 {
 	s->looks = k->looks ? PEAL_TOPIC_LOOKS - 1 : 0;
-	if (k->fault == FAULT_ONE_LOOK)
-		return take_once_looked(s, to, got);
+	if (k->fault == FAULT_ONE_LOOK || k->fault == FAULT_ONE_ERA)
+		return take_once_looked(k, s, to, got);
 	if (k->fault == FAULT_TOLD_FIRST &&
 	    peal_load_relaxed_dev(&s->cursor->number) == s->number)
 		peal_store_release_dev(&s->cursor->number, s->number + 1);
@@ -252,10 +272,13 @@ static void expect_message(const struct topic_case *k, uint64_t next,
 			   const uint8_t *data,
 			   const struct peal_topic_received *got)
 {
-	uint32_t i = (uint32_t)(got->number - k->number);
+	uint64_t at = got->number - k->number;
+	uint32_t i =
+		(uint32_t)(k->jump && at >= k->jump_at ? at - k->jump : at);
 	uint32_t typed = i < k->there || !k->bulk ? i : i - i % k->bulk;
 
-	model_expect(got->number - k->number < k->n);
+	model_expect(i < k->n && (!k->jump || at < k->jump_at ||
+				  at >= k->jump_at + k->jump));
 	model_expect(got->length == k->bytes && got->flags == 5);
 	model_expect(got->type == typed);
 	model_expect(instance_filled(data, k->bytes, 0, i));
@@ -270,11 +293,18 @@ static void take(const struct topic_case *k, struct peal_topic_subscriber *s,
 	struct peal_topic_received got[2];
 	uint64_t next = s->number;
 	uint8_t to[64];
+	uint32_t tries = 0;
 	int result, i;
 
-	while (next - k->number < k->n && s->taken < most) {
-		MODEL_UNTIL((result = try_take(k, s, to, got)) != PEAL_EAGAIN);
-		model_expect(result > 0);
+	while (next - k->number < k->n + k->jump && s->taken < most) {
+		if (k->tries && tries++ == k->tries)
+			break;
+		if (k->tries)
+			result = try_take(k, s, to, got);
+		else
+			MODEL_UNTIL((result = try_take(k, s, to, got)) !=
+				    PEAL_EAGAIN);
+		model_expect(result > 0 || (k->tries && result == PEAL_EAGAIN));
 		for (i = 0; i < result; i++) {
 			expect_message(k, next, to + (uint32_t)i * k->bytes,
 				       &got[i]);
@@ -322,7 +352,7 @@ static void topic_thread(const void *config, uint32_t self)
 static void topic_check(const void *config)
 {
 	const struct topic_case *k = (const struct topic_case *)config;
-	uint64_t end = k->number + k->n;
+	uint64_t end = k->number + k->n + k->jump;
 	uint32_t i;
 
 	model_expect(t.t->tail == end && t.p->tail == end);
@@ -331,7 +361,7 @@ static void topic_check(const void *config)
 
 		model_expect(s->number == t.first[i] + s->taken + s->lost);
 		model_expect(s->cursor->active == (!k->takes[i] || k->again));
-		if (k->takes[i] && !k->again)
+		if ((k->takes[i] && !k->again) || k->tries)
 			continue;
 		model_expect(s->number == end && s->cursor->number == end);
 	}
@@ -355,6 +385,10 @@ static const char *const gpu_atoms[] = { "peal_atom8_store", "peal_atom8_load",
 #define TO(subscribers_, n_) .subscribers = subscribers_, .n = n_
 /* The 16 bits of the lap wrap during the instance. */
 #define LAP_ROUND(slots_) .number = 65536ull * (slots_)-1
+/* The last of 3 messages has the tag of the first one, in 1 slot. The second
+ * has the lap after the first, or the lap before the last. */
+#define JUMP_LAST .jump = 65534, .jump_at = 2, .looks = 1, .tries = 1
+#define JUMP_FIRST .jump = 65534, .jump_at = 1, .looks = 1, .tries = 1
 /* Bits of `joins` for threads 1 and 2. */
 #define FIRST 2
 #define SECOND 4
@@ -393,6 +427,12 @@ static const struct model_instance instances[] = {
 	      SLOTS(SEQUENCE, OVERWRITE, 1, 8), TO(1, 2), .joins = FIRST),
 	TOPIC("topic overwrite, atom16, 1 slot", 2, gpu_atoms,
 	      SLOTS(ATOM16, OVERWRITE, 1, 8), TO(1, 2)),
+	TOPIC("topic overwrite, sequence, 1 slot, 65,536 laps", 2, NULL,
+	      SLOTS(SEQUENCE, OVERWRITE, 1, 8), TO(1, 3), JUMP_FIRST),
+	TOPIC("topic overwrite, sequence, 1 slot, 1 and 65,536 laps", 2, NULL,
+	      SLOTS(SEQUENCE, OVERWRITE, 1, 8), TO(1, 3), JUMP_LAST),
+	TOPIC("topic overwrite, atom8, 1 slot, 65,536 laps", 2, NULL,
+	      SLOTS(ATOM8, OVERWRITE, 1, 4), TO(1, 3), JUMP_FIRST),
 };
 
 INSTANCE_LIST(topic_instances, instances);
@@ -431,6 +471,9 @@ static const struct model_instance broken[] = {
 	TOPIC("topic, no second look at the tag", 2, NULL,
 	      SLOTS(SEQUENCE, OVERWRITE, 1, 8), TO(1, 2),
 	      .fault = FAULT_ONE_LOOK),
+	TOPIC("topic, no second look at the era", 2, NULL,
+	      SLOTS(SEQUENCE, OVERWRITE, 1, 8), TO(1, 3), JUMP_FIRST,
+	      .fault = FAULT_ONE_ERA),
 };
 
 INSTANCE_LIST(broken_topic_instances, broken);

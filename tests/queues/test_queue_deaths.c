@@ -433,6 +433,41 @@ PEAL_TEST(death_in_lease_return_frees_no_slot_twice)
 	close_all(q);
 }
 
+static void die_here(struct peal_queue_end *end)
+{
+	(void)end;
+	pthread_exit(NULL);
+}
+
+static void *close_end(void *end)
+{
+	peal_queue_close(end);
+	return NULL;
+}
+
+/* A thread dies while it closes its end. The state of its lease is unknown. */
+PEAL_TEST(death_in_close_is_detected)
+{
+	EACH_KIND(kind)
+	{
+		struct peal_queue *q = make(of_kind(kind));
+		struct peal_queue_end *p = producer(q);
+		struct peali_queue_kind dies = *q->kind;
+		const struct peali_queue_kind *usual = q->kind;
+		pthread_t thread;
+
+		dies.settle = die_here;
+		q->kind = &dies;
+		CHECK(!pthread_create(&thread, NULL, close_end, p));
+		CHECK(!pthread_join(thread, NULL));
+		q->kind = usual;
+		CHECK(peali_call_inside(peali_call_note(&p->count->calls)));
+		CHECK_OK(peal_queue_close(p));
+		CHECK_EQ(p->lost, usual->reclaim ? 0 : 1);
+		close_all(q);
+	}
+}
+
 /* A running search starts again. */
 PEAL_TEST(interrupted_recovery_starts_again)
 {
@@ -732,6 +767,7 @@ PEAL_TEST_MAIN(RUN(death_in_push_hides_no_message);
 	       RUN(dead_claims_do_not_block_end_of_stream);
 	       RUN(lock_of_dead_thread_is_reclaimed);
 	       RUN(death_in_lease_return_frees_no_slot_twice);
+	       RUN(death_in_close_is_detected);
 	       RUN(interrupted_recovery_starts_again);
 	       RUN(recovering_consumer_wakes_other_consumers);
 	       RUN(sleeping_dead_thread_is_not_woken);

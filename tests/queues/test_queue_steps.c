@@ -1,65 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <peal/device/atomic.h>
+#include "step_hook.h"
 
 /*
  * Shows that calls are wait-free: each ends within STEPS_MAX steps. The other
- * threads may do anything, stop anywhere and write any words. A step is an
- * access to a shared word, and macros count the steps.
+ * threads may do anything, stop anywhere and write any words.
  */
 
-#define STEPS_MAX 1000
-
-static _Thread_local unsigned long steps, steps_armed, steps_most;
-static _Thread_local unsigned long steps_adds; /* read-modify-writes */
-/* step_between runs just before step number step_due. */
-static _Thread_local unsigned long step_due;
-static void (*step_between)(void);
-static void step_count(void);
-
-#define STEP(call) (step_count(), call)
-#define STEP_ADD(call) (steps_adds++, STEP(call))
-#define peal_load_relaxed_dev(p) STEP(peal_load_relaxed_dev(p))
-#define peal_load_acquire_dev(p) STEP(peal_load_acquire_dev(p))
-#define peal_load_relaxed_sys(p) STEP(peal_load_relaxed_sys(p))
-#define peal_load_acquire_sys(p) STEP(peal_load_acquire_sys(p))
-#define peal_load_relaxed_dev_u32(p) STEP(peal_load_relaxed_dev_u32(p))
-#define peal_load_acquire_dev_u32(p) STEP(peal_load_acquire_dev_u32(p))
-#define peal_store_relaxed_dev(p, v) STEP(peal_store_relaxed_dev(p, v))
-#define peal_store_release_dev(p, v) STEP(peal_store_release_dev(p, v))
-#define peal_store_relaxed_sys(p, v) STEP(peal_store_relaxed_sys(p, v))
-#define peal_store_release_sys(p, v) STEP(peal_store_release_sys(p, v))
-#define peal_add_relaxed_dev(p, v) STEP_ADD(peal_add_relaxed_dev(p, v))
-#define peal_add_acqrel_dev(p, v) STEP_ADD(peal_add_acqrel_dev(p, v))
-#define peal_add_acqrel_dev_u32(p, v) STEP_ADD(peal_add_acqrel_dev_u32(p, v))
-#define peal_atom8_load(p) STEP(peal_atom8_load(p))
-#define peal_atom8_store(p, v) STEP(peal_atom8_store(p, v))
-#define peal_atom16_load(p) STEP(peal_atom16_load(p))
-#define peal_atom16_store(p, v) STEP(peal_atom16_store(p, v))
-#define peal_pause() STEP(peal_pause())
-
-/* Counts the steps of a call. */
-#define VICTIM_CALL(call)                                                      \
-	do {                                                                   \
-		steps = 0;                                                     \
-		steps_armed = 1;                                               \
-		call;                                                          \
-		steps_armed = 0;                                               \
-		steps_most = steps > steps_most ? steps : steps_most;          \
-	} while (0)
-
 #include "corruption_fixture.h"
-
-static void step_count(void)
-{
-	if (!steps_armed)
-		return;
-	CHECK(++steps < STEPS_MAX);
-	if (steps != step_due)
-		return;
-	steps_armed = 0; /* do not count its steps */
-	step_between();
-	steps_armed = 1;
-}
 
 /* ---- links --------------------------------------------------------------- */
 

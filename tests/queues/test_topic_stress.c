@@ -286,8 +286,7 @@ static int take_unvalidated(struct topic_ring *r, uint32_t index, uint8_t *data,
 	struct peal_topic_subscriber *s = &r->at[index].s;
 	uint8_t *slot = peali_topic_slot(r->t, s->number);
 	uint64_t tag = peal_load_acquire_sys((uint64_t *)(void *)slot), header;
-	int later = peali_topic_later((uint32_t)(tag >> 48),
-				      peali_topic_lap(r->t, s->number));
+	int later = peali_topic_later(r->t, s->number, (uint32_t)(tag >> 48));
 
 	if ((uint32_t)(tag >> 40) !=
 	    peal_tag_high(peali_topic_lap(r->t, s->number), PEAL_KIND_DATA)) {

@@ -70,13 +70,16 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_limit) == 16, "limit message");
 /** The most refusal tables of a runtime. */
 #define PEAL_REJECT_TABLES_MAX 1024u
 
-/** The number of a request. `nth`: a count of the requester. `board`: 1 + its
- * refusal table; 0: none. `place`: 1 + index of the entry there. */
+/** The number of a request. `nth`: a count of the requester, 36 bits. A number
+ * repeats after 2^36 requests, 19 hours at a million per second. `board`: 1 +
+ * its refusal table; 0: none. `place`: 1 + index of the entry there. */
 #define PEAL_REQUEST_NUMBER(nth, board, place)                                 \
-	((uint64_t)((uint32_t)(nth)&0x7fffffffu) << 32 |                       \
+	(((uint64_t)(nth) << 28 >> 1 & ~PEAL_REQUEST_PLACES) |                 \
 	 (uint64_t)(board) << 16 | (place))
-#define PEAL_REQUEST_TABLE(number) ((uint32_t)((number) >> 16) & 0xffffu)
+#define PEAL_REQUEST_PLACES 0x7ffffffULL /* bits of board and place */
+#define PEAL_REQUEST_TABLE(number) ((uint32_t)((number) >> 16) & 0x7ffu)
 #define PEAL_REQUEST_PLACE(number) ((uint32_t)(number)&0xffffu)
+PEAL_STATIC_ASSERT(PEAL_REJECT_TABLES_MAX <= 0x7ff - 1, "11 bits of a number");
 
 /** An entry. Only writer: the worker that has dropped the request. */
 struct peal_reject_entry {

@@ -31,7 +31,7 @@
 /**
  * Stores 4 bytes of payload and their tag (high half) as one 64-bit word.
  * Devices use relaxed accesses. The host uses release and acquire: they are
- * free on x86, and ThreadSanitizer needs them.
+ * free on x86. ThreadSanitizer and topics that overwrite need them.
  */
 static PEAL_DEV PEAL_INLINE void peal_atom8_store(uint64_t *p, uint64_t v)
 {

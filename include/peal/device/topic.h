@@ -23,15 +23,30 @@
  * Edge 8 is for mode OVERWRITE with the sequence policy:
  *
  * 1. The publisher clears the tag of the slot.
- * 2. It stores each word of the content, then the new tag.
- * 3. A subscriber loads the words, then the tag again.
+ * 2. It stores the header, then each word of the content, then the new tag.
+ * 3. A subscriber loads the words, then the tag again, then the header again.
  *
- * If the subscriber got a word of a later message, it sees a changed tag. It
- * then drops the copy. With atom policies every 4 or 12 bytes carry their lap.
+ * If the subscriber got a word of a later message, it sees a changed tag or a
+ * changed header. It then drops the copy. With atom policies every 4 or 12
+ * bytes carry their lap.
  *
- * The lap in a tag has 16 bits. A subscriber may sleep for 65,536 laps. So the
- * header's `actor` holds the next 32 bits of the lap. A topic has no receiving
- * actor.
+ * The lap in a tag has 16 bits. A subscriber may sleep for 65,536 laps before a
+ * read, or inside it. So the header's `actor` holds the next 32 bits of the
+ * lap, the era. A topic has no receiving actor. The subscriber compares the era
+ * with its own, and again after the last word or atom:
+ *
+ * - A word of a later lap of the same era has made the tag differ.
+ * - Else the word is of a later era, which the header then shows.
+ *
+ * Tag and era together repeat after 2^48 laps. In one slot that takes 32 days
+ * at 100 million messages per second. With n slots it takes n times as long. A
+ * wrong message needs a subscriber that stops inside one read for that time. It
+ * must go on in exactly that lap.
+ *
+ * With atoms on GPUs the loads of a read have no order by the memory model. The
+ * load of the first atom is issued last. A worker that stops between two loads
+ * has completed the first of them before it goes on. A load that is under way
+ * takes microseconds, and 65,536 laps take milliseconds.
  *
  * Order: first in, first out for each subscriber. Progress: all calls are
  * wait-free. In mode WAIT, a stalled subscriber makes the publisher get
@@ -84,6 +99,33 @@ static PEAL_DEV PEAL_UNUSED inline void
 peal_topic_publisher_init(struct peal_topic *t, struct peal_topic_publisher *p)
 {
 	p->tail = p->limit = peal_load_acquire_dev(&t->tail);
+}
+
+/*
+ * Stores and loads the tail. On the host, a subscriber that continues by the
+ * tail sees the slots of all messages below it. Else its first tag could be
+ * 65,536 laps old by C11. On GPUs no load is that old, and a publication needs
+ * no fence.
+ */
+static PEAL_DEV PEAL_INLINE void peali_topic_tail_store(struct peal_topic *t,
+							uint64_t tail)
+{
+#if PEAL_ON_HOST
+	/* R28: pairs with A28 in peali_topic_tail: the slots are written. */
+	peal_store_release_dev(&t->tail, tail);
+#else
+	peal_store_relaxed_dev(&t->tail, tail);
+#endif
+}
+
+static PEAL_DEV PEAL_INLINE uint64_t peali_topic_tail(const struct peal_topic *t)
+{
+#if PEAL_ON_HOST
+	/* A28: pairs with R28 in peali_topic_tail_store. */
+	return peal_load_acquire_dev(&t->tail);
+#else
+	return peal_load_relaxed_dev(&t->tail);
+#endif
 }
 
 /*
@@ -216,7 +258,7 @@ peal_topic_publish_bulk(struct peal_topic *t, struct peal_topic_publisher *p,
 				  bytes);
 	p->tail += n;
 	/* for subscribers that join or that missed messages */
-	peal_store_relaxed_dev(&t->tail, p->tail);
+	peali_topic_tail_store(t, p->tail);
 	return 0;
 }
 

@@ -49,7 +49,7 @@ peal_topic_join(struct peal_topic *t, struct peal_topic_subscriber *s,
 
 	if (index >= t->n_cursors)
 		return PEAL_EINVAL;
-	tail = peal_load_relaxed_dev(&t->tail);
+	tail = peali_topic_tail(t);
 	there = tail - t->first;
 	if (there > capacity)
 		there = capacity;
@@ -89,17 +89,21 @@ peal_topic_leave(struct peal_topic_subscriber *s)
 
 /* ---- reading ------------------------------------------------------------- */
 
-/* Copies a content that the publisher may be overwriting. Returns 1 if the copy
- * is consistent. */
+/*
+ * Copies a content that the publisher may be overwriting. Returns 1 if the copy
+ * is of one message. It loads the header again last. A tag of 65,536 laps later
+ * equals the first one, but its header has a later era.
+ */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_topic_read_words(const uint8_t *slot, uint64_t tag, uint64_t *header_out,
 		       uint8_t *to, uint32_t length)
 {
-	const uint64_t *word = (const uint64_t *)(const void *)(slot + 8);
+	const uint64_t *header = (const uint64_t *)(const void *)(slot + 8);
+	const uint64_t *word = header + 1;
 	uint32_t at, i;
 
 	/* A8: pairs with R8 in peali_topic_overwrite, each of the words. */
-	*header_out = peal_load_acquire_sys(word++);
+	*header_out = peal_load_acquire_sys(header);
 	for (at = 0; at < length; at += 8) {
 		uint64_t w = peal_load_acquire_sys(word++);
 
@@ -110,16 +114,34 @@ peali_topic_read_words(const uint8_t *slot, uint64_t tag, uint64_t *header_out,
 		for (i = 0; at + i < length; i++)
 			to[at + i] = (uint8_t)(w >> 8 * i);
 	}
-	return peal_load_relaxed_sys((const uint64_t *)(const void *)slot) ==
-	       tag;
+	/* A1: pairs with R1 in peal_slot_publish, for a later equal tag. */
+	return peal_load_acquire_sys((const uint64_t *)(const void *)slot) ==
+		       tag &&
+	       peal_load_relaxed_sys(header) == *header_out;
 }
 
-/* Returns -1 if the tag has a later lap (the message was overwritten), else
- * 0. */
-static PEAL_DEV PEAL_INLINE int peali_topic_later(uint32_t tag_lap,
-						  uint32_t lap)
+/* Returns 1 if the publisher has overwritten the message. */
+static PEAL_DEV PEAL_INLINE int peali_topic_is_past(const struct peal_topic *t,
+						    uint64_t number)
 {
-	return (int16_t)(tag_lap - lap) > 0 ? -1 : 0;
+	return t->mode == PEAL_TOPIC_OVERWRITE &&
+	       (int64_t)(peal_load_relaxed_dev(&t->tail) - number -
+			 peal_topic_capacity(t)) > 0;
+}
+
+/*
+ * The slot has no message with that number. Returns -1 if a later one has
+ * overwritten the message, by the lap in the slot's tag. Else returns 0. A lap
+ * that is neither the message's nor the one before may be half wrapped.
+ */
+static PEAL_DEV PEAL_INLINE int
+peali_topic_later(const struct peal_topic *t, uint64_t number, uint32_t tag_lap)
+{
+	uint32_t ahead = (tag_lap - peali_topic_lap(t, number)) & 0xffff;
+
+	if (!ahead || ahead == 0xffff)
+		return 0;
+	return ahead < 0x8000 || peali_topic_is_past(t, number) ? -1 : 0;
 }
 
 /* As peali_topic_read, with the sequence policy. */
@@ -134,7 +156,7 @@ peali_topic_read_sequence(struct peal_topic *t, uint64_t number, uint8_t *to,
 		peal_load_acquire_sys((const uint64_t *)(const void *)slot);
 
 	if ((uint32_t)(tag >> 40) != peal_tag_high(lap, PEAL_KIND_DATA))
-		return peali_topic_later((uint32_t)(tag >> 48), lap);
+		return peali_topic_later(t, number, (uint32_t)(tag >> 48));
 	*length_out = (uint32_t)tag - (uint32_t)sizeof(*header_out);
 	if (PEAL_UNLIKELY(*length_out > t->message_bytes))
 		return -1; /* not written by a publisher */
@@ -148,20 +170,36 @@ peali_topic_read_sequence(struct peal_topic *t, uint64_t number, uint8_t *to,
 	return 1;
 }
 
-/* As peali_topic_read, with atoms. */
+/* The atoms in the slot are not all of the message. Returns as
+ * peali_topic_later. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
+peali_topic_atoms_missing(struct peal_topic *t, uint64_t number)
+{
+	uint32_t word[3] = { 0, 0, 0 }, lap;
+
+	lap = peali_atom_read(peali_policy(t->policy),
+			      peali_topic_slot(t, number), 0, word) >>
+	      16;
+	if (lap == (peali_topic_lap(t, number) & 0xffff) &&
+	    word[0] != peali_topic_era(t, number))
+		return -1;
+	return peali_topic_later(t, number, lap);
+}
+
+/* As peali_topic_read, with atoms. The first word of the first atom has the
+ * era. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_topic_read_atoms(struct peal_topic *t, uint8_t *stage, uint64_t number,
 		       uint8_t *to, uint64_t *header_out, uint32_t *length_out)
 {
-	uint32_t policy = peali_policy(t->policy), word[3];
+	uint32_t policy = peali_policy(t->policy);
 	uint8_t *slot = peali_topic_slot(t, number);
-	uint32_t lap = peali_topic_lap(t, number);
 	struct peal_slot_view view = { 0, 0, 0 };
 
-	if (!peal_slot_unpack(policy, slot, lap, stage,
-			      peali_slot_atoms(policy, t->slot_bytes), &view))
-		return peali_topic_later(
-			peali_atom_read(policy, slot, 0, word) >> 16, lap);
+	if (!peali_slot_unpack(policy, slot, peali_topic_lap(t, number), stage,
+			       peali_slot_atoms(policy, t->slot_bytes), &view,
+			       t->mode == PEAL_TOPIC_OVERWRITE))
+		return peali_topic_atoms_missing(t, number);
 	*header_out = *(const uint64_t *)(const void *)view.content;
 	*length_out = view.length - (uint32_t)sizeof(*header_out);
 	if (PEAL_UNLIKELY(*length_out > t->message_bytes))
@@ -205,7 +243,7 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_topic_skip(struct peal_topic *t, struct peal_topic_subscriber *s)
 {
 	uint64_t capacity = peal_topic_capacity(t);
-	uint64_t to = peal_load_relaxed_dev(&t->tail) - capacity + capacity / 4;
+	uint64_t to = peali_topic_tail(t) - capacity + capacity / 4;
 
 	if ((int64_t)(to - s->number) <= 0)
 		to = s->number + 1; /* the published tail is older */
@@ -220,10 +258,8 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
 peali_topic_idle(struct peal_topic *t, struct peal_topic_subscriber *s)
 {
 	peal_topic_flush(s);
-	if (t->mode == PEAL_TOPIC_OVERWRITE &&
-	    ++s->looks % PEAL_TOPIC_LOOKS == 0 &&
-	    (int64_t)(peal_load_relaxed_dev(&t->tail) - s->number -
-		      peal_topic_capacity(t)) > 0)
+	if (++s->looks % PEAL_TOPIC_LOOKS == 0 &&
+	    peali_topic_is_past(t, s->number))
 		peali_topic_skip(t, s);
 }
 

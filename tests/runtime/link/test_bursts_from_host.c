@@ -212,7 +212,60 @@ PEAL_TEST(concurrent_bursts_all_arrive)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST_MAIN(RUN(bursts_return_for_any_lane_count);
+/* Sends n messages by a port, and waits until they are at the endpoint. */
+static void echo_by(struct peal_endpoint *e, uint32_t port,
+		    struct peal_link *back, uint64_t n)
+{
+	uint64_t before = harness_info(back).accepted, i;
+
+	for (i = 0; i < n; i++)
+		CHECK_OK(peal_send(e, port, (uint16_t)port, &i, sizeof(i),
+				   MAX_WAIT, NULL));
+	EVENTUALLY(harness_info(back).accepted == before + n);
+}
+
+/* Receives n messages that are all of one port. */
+static void receive_by(struct peal_endpoint *e, uint32_t port, uint64_t n)
+{
+	struct peal_received r;
+	uint64_t word;
+
+	while (n--) {
+		CHECK_OK(peal_receive(e, &word, sizeof(word), &r, MAX_WAIT));
+		CHECK_EQ(r.type, port);
+	}
+}
+
+/* An input counts only its own messages, not those of the input before. */
+PEAL_TEST(each_input_has_32_messages_in_a_row)
+{
+	struct peal_link_options wide = { .capacity = 256 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch(rt, 0);
+	struct peal_link *back[2];
+	uint64_t echo;
+	uint32_t i;
+
+	for (i = 0; i < 2; i++) {
+		echo = harness_spawn(k, "echo", 0);
+		harness_from(rt, e, i, echo, wide);
+		back[i] = harness_to(rt, echo, e, wide);
+	}
+	echo_by(e, 0, back[0], 31);
+	receive_by(e, 0, 31);
+	echo_by(e, 1, back[1], 40);
+	receive_by(e, 1, 1);
+	echo_by(e, 0, back[0], 40);
+	receive_by(e, 1, 31);
+	receive_by(e, 0, 32);
+	receive_by(e, 1, 8);
+	receive_by(e, 0, 8);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST_MAIN(RUN(each_input_has_32_messages_in_a_row);
+	       RUN(bursts_return_for_any_lane_count);
 	       RUN(stream_survives_route_changes);
 	       RUN(fetched_messages_of_stopped_worker_stay_unhandled);
 	       RUN(burst_of_ended_sender_arrives_whole);

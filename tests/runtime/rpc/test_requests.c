@@ -6,6 +6,7 @@
 #include <peal/request.h>
 #include "runtime/harness.h"
 #include "runtime/requests.h"
+#include "runtime/rpc/requester.h"
 
 PEAL_DECLARE_PROGRAM(requests);
 
@@ -253,6 +254,24 @@ PEAL_TEST(reply_after_timeout_is_discarded)
 	is_answered(&s, 6);
 	CHECK_EQ(counts(&s).late, 2);
 	CHECK_EQ(dead(&s, PEAL_REASON_LATE), 2);
+	close_fixture(&s);
+}
+
+/* The late reply to a request does not answer a later request. */
+PEAL_TEST(numbers_of_requests_do_not_repeat_soon)
+{
+	static const uint64_t later[] = { 1ULL << 31, 1ULL << 32, 1ULL << 35 };
+	struct fixture s = open_fixture(1);
+	uint64_t out;
+	size_t i;
+
+	for (i = 0; i < 3; i++) {
+		CHECK_OK(begin(&s, ASK_LATER, 5, MAX_WAIT, &out));
+		CHECK_OK(peal_request_cancel(s.r, out));
+		s.r->n_ids += later[i] - 1;
+		is_answered(&s, 6); /* behind the reply to 5 */
+		CHECK_EQ(counts(&s).late, i + 1);
+	}
 	close_fixture(&s);
 }
 
@@ -686,6 +705,7 @@ PEAL_TEST_MAIN(RUN(each_request_gets_its_reply);
 	       RUN(started_requests_complete_in_any_order);
 	       RUN(waiting_caller_gets_a_free_request_slot);
 	       RUN(reply_after_timeout_is_discarded);
+	       RUN(numbers_of_requests_do_not_repeat_soon);
 	       RUN(second_reply_is_discarded);
 	       RUN(non_reply_message_is_discarded);
 	       RUN(refusal_and_failure_return_their_errors);

@@ -4,9 +4,7 @@
 
 #include <peal/abi/message.h>
 #include <peal/device/atomic.h>
-#if PEAL_ON_HOST
-#include <string.h>
-#endif
+#include <peal/device/impl/queue/copy_bytes.h>
 
 /*
  * One slot, three ways to publish it. A slot holds a content: the header, and a
@@ -76,92 +74,6 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_tag32(uint32_t lap, uint32_t kind,
 static PEAL_DEV PEAL_INLINE uint32_t peali_min_u32(uint32_t a, uint32_t b)
 {
 	return a < b ? a : b;
-}
-
-/*
- * Copies up to 12 bytes. The host does not read past the end of `from`. A GPU
- * copies whole words: `from` and `to` are stages, or atoms in registers. So the
- * atoms do not go through local memory.
- */
-static PEAL_DEV PEAL_INLINE void peali_copy_bytes(void *to, const void *from,
-						  uint32_t n)
-{
-#if PEAL_ON_HOST
-	uint8_t *out = (uint8_t *)to;
-	const uint8_t *in = (const uint8_t *)from;
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		out[i] = in[i];
-#else
-	uint32_t *out = (uint32_t *)to;
-	const uint32_t *in = (const uint32_t *)from;
-
-	if (n > 0)
-		out[0] = in[0];
-	if (n > 4)
-		out[1] = in[1];
-	if (n > 8)
-		out[2] = in[2];
-#endif
-}
-
-/* peal/copy.h has a struct with this name. */
-PEALI_NAMESAKES_BEGIN
-/** Copies n bytes; the areas do not overlap. One lane. */
-static PEAL_DEV PEAL_INLINE void peal_copy(void *to, const void *from,
-					   uint64_t n)
-{
-#if PEAL_ON_HOST
-	uint8_t *out = (uint8_t *)to;
-	const uint8_t *in = (const uint8_t *)from;
-	uint64_t i;
-
-	/* short ones without a call; the last 16 bytes may be written twice */
-	if (n >= 16 && n <= 256) {
-		for (i = 0; i + 16 < n; i += 16)
-			memcpy(out + i, in + i, 16);
-		memcpy(out + n - 16, in + n - 16, 16);
-	} else if (n == 8) {
-		memcpy(out, in, 8);
-	} else if (n) { /* for 0 bytes, an address may be 0 */
-		memcpy(out, in, (size_t)n);
-	}
-#else
-	uint8_t *out = (uint8_t *)to;
-	const uint8_t *in = (const uint8_t *)from;
-	uint64_t i = 0;
-
-	if (!(((uintptr_t)to | (uintptr_t)from) & 7))
-		for (; i + 8 <= n; i += 8)
-			*(uint64_t *)(void *)(out + i) =
-				*(const uint64_t *)(const void *)(in + i);
-	for (; i < n; i++)
-		out[i] = in[i];
-#endif
-}
-PEALI_NAMESAKES_END
-
-/* The 8 bytes of a header. */
-static PEAL_DEV PEAL_INLINE uint64_t peali_header_word(struct peal_header header)
-{
-	return (uint64_t)header.flags << 48 | (uint64_t)header.type << 32 |
-	       header.actor;
-}
-
-/**
- * Writes a header with one store. The store buffer can then serve an early load
- * of all 8 bytes. It could not do so after two stores.
- *
- * @param to     8 bytes, the begin of a content
- * @param header the header
- */
-static PEAL_DEV PEAL_INLINE void peal_header_store(void *to,
-						   struct peal_header header)
-{
-	uint64_t word = peali_header_word(header);
-
-	__builtin_memcpy(to, &word, sizeof(word));
 }
 
 /* ---- sequence ------------------------------------------------------------ */
@@ -320,10 +232,14 @@ peal_slot_refresh(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
  * Unpacks up to four atoms, from `index` to at most `last`. Returns the end of
  * their content, or 0 if an atom has another lap than `tag`. All loads come
  * first, because a GPU waits for a load at the first use of its result.
+ *
+ * `again`: the first word of the first atom, if its producer may overwrite the
+ * slot meanwhile; else 0. Then also returns 0 if that atom has changed. The
+ * load of the first atom is the last one, and comes with the last atoms.
  */
-static PEAL_DEV PEAL_INLINE uint32_t
-peali_atoms_unpack(uint32_t policy, const uint8_t *slot, uint32_t index,
-		   uint32_t last, uint32_t tag, uint8_t *stage)
+static PEAL_DEV PEAL_INLINE uint32_t peali_atoms_unpack(
+	uint32_t policy, const uint8_t *slot, uint32_t index, uint32_t last,
+	uint32_t tag, uint8_t *stage, const uint32_t *again)
 {
 	uint32_t each = peali_atom_payload(policy);
 	uint32_t at[4], word[4][3], end = 0, odd = 0, k;
@@ -333,6 +249,12 @@ peali_atoms_unpack(uint32_t policy, const uint8_t *slot, uint32_t index,
 		end = peali_atom_read(policy, slot, at[k], word[k]);
 		odd |= end ^ tag;
 	}
+	if (again && index + 4 > last) {
+		uint32_t first[3] = { 0, 0, 0 };
+
+		odd |= peali_atom_read(policy, slot, 0, first) ^ tag;
+		odd |= first[0] == *again ? 0 : ~0u;
+	}
 	if (odd >> 16)
 		return 0;
 	for (k = 0; k < 4; k++)
@@ -340,17 +262,12 @@ peali_atoms_unpack(uint32_t policy, const uint8_t *slot, uint32_t index,
 	return at[3] * each + peali_min_u32(end & 0xff, each);
 }
 
-/**
- * Unpacks the slot's atoms into the stage, if all atoms of the lap are there.
- *
- * For one lane. `stage` holds peal_slot_content_max bytes. The peer writes the
- * atom count, so it is checked against atoms_max. Returns 1 and *view, or 0.
- * Wait-free.
- */
-static PEAL_DEV PEAL_UNUSED inline int
-peal_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
-		 uint8_t *stage, uint32_t atoms_max,
-		 struct peal_slot_view *view)
+/* As peal_slot_unpack. `again` 1: the producer may overwrite the slot during
+ * the call. After 65,536 laps, the first word of the content differs. */
+static PEAL_DEV PEAL_INLINE int
+peali_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
+		  uint8_t *stage, uint32_t atoms_max,
+		  struct peal_slot_view *view, int again)
 {
 	uint32_t each = peali_atom_payload(policy);
 	uint32_t word[3] = { 0, 0, 0 };
@@ -368,12 +285,27 @@ peal_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
 	if (!(kind & PEAL_TAG_MANY) || view->length == ~0u)
 		return 1;
 	for (i = 1; i <= low; i += 4) {
-		view->length =
-			peali_atoms_unpack(policy, slot, i, low, tag, stage);
+		view->length = peali_atoms_unpack(policy, slot, i, low, tag,
+						  stage, again ? word : 0);
 		if (!view->length)
 			return 0;
 	}
 	return 1;
+}
+
+/**
+ * Unpacks the slot's atoms into the stage, if all atoms of the lap are there.
+ *
+ * For one lane. `stage` holds peal_slot_content_max bytes. The peer writes the
+ * atom count, so it is checked against atoms_max. Returns 1 and *view, or 0.
+ * Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
+		 uint8_t *stage, uint32_t atoms_max,
+		 struct peal_slot_view *view)
+{
+	return peali_slot_unpack(policy, slot, lap, stage, atoms_max, view, 0);
 }
 
 /**

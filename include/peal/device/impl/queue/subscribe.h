@@ -176,7 +176,8 @@ peali_subscribe_end(struct peal_link_consumer *link,
 /*
  * There is no message. Closes the input and returns 1 if the topic has ended,
  * else returns 0. `last`: the publisher is gone. A message that it has begun
- * never becomes complete.
+ * never becomes complete. The input stays open while the latest look has found
+ * lost messages, or the next look may find some.
  */
 static PEAL_DEV PEAL_INLINE int
 peali_subscribe_over(struct peal_link_consumer *link,
@@ -185,7 +186,9 @@ peali_subscribe_over(struct peal_link_consumer *link,
 	/* messages below it were published earlier, and were taken */
 	uint64_t end = peal_load_relaxed_dev(&s->topic->end);
 
-	if ((!last || s->lapped) && (end == s->end || end != 1 + s->at.number))
+	if ((!last || s->lapped ||
+	     peali_topic_is_past(s->topic, s->at.number)) &&
+	    (end == s->end || end != 1 + s->at.number))
 		return 0;
 	peali_subscribe_end(link, s);
 	return 1;

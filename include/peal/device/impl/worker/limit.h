@@ -95,6 +95,37 @@ static PEAL_DEV PEAL_INLINE int peali_limit_cas(struct peal_limit_record *r,
 }
 
 /*
+ * Takes a count back: the record was another actor's. Only its messages change
+ * the word meanwhile, and each has a slot, which bounds the loop. `one`: 1 or
+ * PEAL_LIMIT_DROPPED_ONE. A record with another turn has lost the count.
+ */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_limit_undo(struct peal_limit_record *r, uint64_t turn, uint64_t one)
+{
+	uint64_t word;
+
+	do {
+		word = peal_load_relaxed_dev(&r->word);
+		if (PEAL_LIMIT_TURN(word) != turn ||
+		    !(one == 1 ? PEAL_LIMIT_WAITING(word) :
+				 PEAL_LIMIT_DROPPED(word)))
+			return;
+	} while (!peali_limit_cas(r, word, word - one));
+}
+
+/*
+ * Returns 1 if the record is still the actor's, after a count was added to it.
+ * The turn has 16 bits. It repeats after 32,768 actors that use the record.
+ */
+static PEAL_DEV PEAL_INLINE int peali_limit_is_of(struct peal_limit_record *r,
+						  uint32_t actor)
+{
+	/* A19: pairs with R19 in peali_limit_begin, for a repeated turn. */
+	(void)peal_load_acquire_dev(&r->word);
+	return peal_load_relaxed_dev_u32(&r->actor) == actor;
+}
+
+/*
  * Counts a message before it is put into the mailbox of an actor with a limit.
  * Returns 0 if the message may be put. Returns PEAL_ENOSPC if the limit is
  * reached. Returns PEAL_ENOENT if the actor has ended.
@@ -124,6 +155,10 @@ peali_limit_enter(const struct peal_worker *w, uint64_t place, uint32_t actor)
 		next = word + (fits ? 1 : PEAL_LIMIT_DROPPED_ONE);
 		if (!peali_limit_cas(r, word, next))
 			continue;
+		if (PEAL_UNLIKELY(!peali_limit_is_of(r, actor))) {
+			peali_limit_undo(r, PEAL_LIMIT_TURN(word), next - word);
+			return PEAL_ENOENT;
+		}
 		if (fits)
 			peali_limit_most(r, PEAL_LIMIT_WAITING(next));
 		else
