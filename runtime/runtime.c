@@ -12,6 +12,7 @@
 #include "runtime/actor/monitor.h"
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/collective/barrier.h"
 #include "runtime/collective/communicator.h"
@@ -116,7 +117,8 @@ static int left_out(const struct peal_runtime *rt,
 	int b, n = 0;
 
 	if (!names(list, ops->name)) {
-		snprintf(reason, bytes, "left out by PEAL_BACKENDS=%s", list);
+		peali_text_format(reason, bytes, "left out by PEAL_BACKENDS=%s",
+				  list);
 		return 1;
 	}
 	for (b = 0; b < rt->n_backends; b++)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 
 /* Typed access to the environment variables of env.h. */
 
@@ -92,8 +93,8 @@ static int refuse(const struct setting *s, const char *text)
 	char allowed[96];
 
 	write_allowed(s, allowed, sizeof(allowed));
-	return peali_fail(PEAL_EINVAL, CALL, "%s is '%.60s': allowed is %s",
-			  s->name, text, allowed);
+	return peali_fail(PEAL_EINVAL, CALL, "%s is '%s': allowed is %s",
+			  s->name, PEALI_CUT(60, text), allowed);
 }
 
 static int wrong_type(const struct setting *s)
