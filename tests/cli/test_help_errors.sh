@@ -66,6 +66,10 @@ if [ -n "$has_bench" ]; then
     json_error 2 '--wrong' "$peal" bench latency idle --wrong --json
     json_error 2 'there is no benchmark' "$peal" bench fly --json
     json_error 2 'no row of latency' "$peal" bench latency --bytes 12345 --json
+    for bench in latency stream faults actors; do
+        refuses 2 'its sizes are [0-9, ]+ bytes; its routes are [a-z, -]+' "$peal" bench $bench --bytes 12345
+    done
+    refuses 2 'its sizes are [0-9, ]+ bytes; its rows have no route' "$peal" bench balance --bytes 12345
     json_error 1 'PEAL_LEASE_MS' env PEAL_LEASE_MS=-1 "$peal" bench latency --json
 fi
 # Options behind a program are the program's.
