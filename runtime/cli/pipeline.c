@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/text.h"
+
 /* The parser of pipelines, see pipeline.h. */
 
 /* An error message shows this many bytes of a long pipeline. */
@@ -105,7 +107,7 @@ static void append_place(char *to, size_t size, const char *text, size_t place)
 	append(to, size, "\n  ");
 	for (size_t i = first; i < first + shown; i++)
 		append(to, size, "%c",
-		       iscntrl((unsigned char)text[i]) ? '?' : text[i]);
+		       text[i] < 0x20 || text[i] > 0x7e ? '?' : text[i]);
 	append(to, size, "\n  %*s^", (int)(place - first), "");
 }
 
@@ -123,7 +125,7 @@ fail(const struct parser *parser, const char *place, const char *format, ...)
 	used = (size_t)snprintf(error->text, room,
 				"column %u: ", error->column);
 	va_start(arguments, format);
-	vsnprintf(error->text + used, room - used, format, arguments);
+	peali_text_vformat(error->text + used, room - used, format, arguments);
 	va_end(arguments);
 	append_place(error->text, sizeof(error->text), parser->text, offset);
 	return -EINVAL;
