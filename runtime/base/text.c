@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/text.h"
 
+#include <ctype.h>
+#include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
 #define MARK "..."
 #define MARK_BYTES (sizeof(MARK) - 1)
+#define WORD_BYTES 64 /* a longer word is similar to none */
 #define PIECE_BYTES 17 /* four bytes as \xHH, and a 0 */
 
 /* ---- characters ---------------------------------------------------------- */
@@ -190,4 +193,37 @@ void peali_text_fit(char *out, size_t size, const char *text)
 
 	if (fits != out)
 		memmove(out, fits, strlen(fits) + 1);
+}
+
+/* ---- similar words ------------------------------------------------------- */
+
+static unsigned least_of(unsigned a, unsigned b, unsigned c)
+{
+	unsigned least = a < b ? a : b;
+
+	return least < c ? least : c;
+}
+
+unsigned peali_text_edits(const char *text, size_t n, const char *word)
+{
+	unsigned row[WORD_BYTES], corner, next;
+	size_t n_word = strlen(word), i, j;
+
+	if (n >= WORD_BYTES || n_word >= WORD_BYTES)
+		return UINT_MAX;
+	for (j = 0; j <= n_word; j++)
+		row[j] = (unsigned)j;
+	for (i = 1; i <= n; i++) {
+		corner = row[0];
+		row[0] = (unsigned)i;
+		for (j = 1; j <= n_word; j++) {
+			next = row[j];
+			row[j] = least_of(
+				row[j] + 1, row[j - 1] + 1,
+				corner + (tolower((unsigned char)text[i - 1]) !=
+					  tolower((unsigned char)word[j - 1])));
+			corner = next;
+		}
+	}
+	return row[n_word];
 }

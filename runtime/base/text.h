@@ -35,6 +35,12 @@ size_t peali_text_vformat(char *out, size_t size, const char *format,
 	__attribute__((format(printf, 3, 0)));
 
 /*
+ * Returns the number of edits from n bytes to a word: Levenshtein's distance,
+ * where upper and lower case are equal. UINT_MAX: one has 64 bytes or more.
+ */
+unsigned peali_text_edits(const char *text, size_t n, const char *word);
+
+/*
  * Returns `text` if it has less than `size` bytes. Else returns `copy` with the
  * begin and the end of the text, and "..." between them. Escapes nothing.
  */

@@ -108,7 +108,7 @@ END
 }
 escape=$'\033'
 in_terminal -u NO_COLOR TERM=xterm PEAL_HOST_DEVICES=none
-grep -q "^$escape\[32mPASS$escape\[0m    cores" out.txt || fail 'no colour for PASS'
+grep -q "^$escape\[32mPASS$escape\[0m    memfd_create" out.txt || fail 'no colour for PASS'
 grep -q "^$escape\[31mFAIL$escape\[0m    settings" out.txt || fail 'no colour for FAIL'
 in_terminal -u NO_COLOR TERM=xterm PEAL_CACHE_DIR=/dev/null/none
 grep -q "^$escape\[33mWARN$escape\[0m    cache folder" out.txt || fail 'no colour for WARN'
@@ -117,7 +117,7 @@ grep -q "$escape" out.txt || fail 'an empty NO_COLOR counts as not set'
 for variables in 'NO_COLOR=1 TERM=xterm' '-u NO_COLOR TERM=dumb' '-u NO_COLOR -u TERM'; do
     # shellcheck disable=SC2086
     in_terminal $variables
-    grep -q '^PASS    cores' out.txt || fail "no report with $variables"
+    grep -q '^PASS    memfd_create' out.txt || fail "no report with $variables"
     ! grep -q "$escape" out.txt || fail "colour with $variables"
 done
 env -u NO_COLOR TERM=xterm "$peal" doctor >out.txt || fail 'peal doctor'
