@@ -8,6 +8,7 @@
 #include "queues/publication.h"
 #include "queues/ring.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
@@ -73,9 +74,10 @@ static void describe(struct peal_link *link, const char *why_staged)
 		how = "; its device and this one see each other's windows";
 	else if (remote->staged)
 		how = "; the stager copies: ";
-	snprintf(link->why, sizeof(link->why),
-		 "the other end is in the process of rank %u%s%s",
-		 remote->peer->rank, how, remote->staged ? why_staged : "");
+	peali_text_format(link->why, sizeof(link->why),
+			  "the other end is in the process of rank %u%s%s",
+			  remote->peer->rank, how,
+			  remote->staged ? why_staged : "");
 }
 
 /* Fills in the end in the other process. */
@@ -307,7 +309,7 @@ static int plan_receiver(struct peal_link *link, uint64_t address,
 	if (remote->windows) {
 		remote->staged = 0;
 	} else {
-		snprintf(why_staged, 96, "%.95s", peal_last_error()->text);
+		peali_text_fit(why_staged, 96, peal_last_error()->text);
 		result = plan_spec(
 			remote, r,
 			policies(link, link->to.device) & r->policies,
@@ -355,7 +357,7 @@ static int accept_link(struct peali_peer *p, const struct peali_record *r,
 		answer->slab_bytes = spec->slab_bytes;
 		answer->memory_bytes =
 			peali_remote_shared_bytes(spec, link->remote->windows);
-		snprintf(answer->text, sizeof(answer->text), "%s", why);
+		peali_text_fit(answer->text, sizeof(answer->text), why);
 		if (link->remote->windows) {
 			answer->window_device = 1 + (uint32_t)link->to.device;
 			answer->window_offset = link->remote->part.offset;
@@ -388,8 +390,8 @@ void peali_remote_answer(struct peali_peer *p, const struct peali_record *r)
 		answer = peali_record(PEALI_RECORD_REFUSE);
 		answer.number = r->number;
 		answer.error = fd;
-		snprintf(answer.text, sizeof(answer.text), "%s",
-			 peal_last_error()->text);
+		peali_text_fit(answer.text, sizeof(answer.text),
+			       peal_last_error()->text);
 	}
 	peali_peer_answer(p, &answer, fd);
 	if (fd >= 0)
