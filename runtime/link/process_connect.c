@@ -68,7 +68,7 @@ static int local_spec(const struct peal_link *link, int device,
 static void describe(struct peal_link *link, const char *why_staged)
 {
 	const struct peali_remote_link *remote = link->remote;
-	const char *how = "";
+	const char *how = "", *why = remote->staged ? why_staged : "";
 
 	if (remote->windows)
 		how = "; its device and this one see each other's windows";
@@ -76,8 +76,7 @@ static void describe(struct peal_link *link, const char *why_staged)
 		how = "; the stager copies: ";
 	peali_text_format(link->why, sizeof(link->why),
 			  "the other end is in the process of rank %u%s%s",
-			  remote->peer->rank, how,
-			  remote->staged ? why_staged : "");
+			  remote->peer->rank, how, why);
 }
 
 /* Fills in the end in the other process. */
