@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -15,6 +14,8 @@
 #include <unistd.h>
 
 #include <liburing.h>
+
+#include "runtime/base/core_set.h"
 
 #define PASS PEALI_HEALTH_PASS
 #define WARN PEALI_HEALTH_WARN
@@ -42,13 +43,19 @@ const char *peali_doctor_line(const char *root, const char *path, char *text,
 static void check_cores(struct peali_doctor *doctor)
 {
 	long online = sysconf(_SC_NPROCESSORS_ONLN);
-	cpu_set_t set;
-	int usable;
+	int usable = peali_usable_cores();
+	char quota[64] = "";
 
-	usable = sched_getaffinity(0, sizeof(set), &set) ? 0 : CPU_COUNT(&set);
+	if (peali_cores_have_quota())
+		snprintf(quota, sizeof(quota), ", by a CPU quota of %.1f cores",
+			 (double)peali_core_quota("") / 1000);
+	else if (!peali_process_cores()->n)
+		snprintf(quota, sizeof(quota),
+			 ": the system refuses the query");
 	if (usable >= 2)
 		peali_doctor_add(doctor, "cores", PASS, NULL,
-				 "%d of %ld cores may be used", usable, online);
+				 "%d of %ld cores may be used%s", usable,
+				 online, quota);
 	else
 		peali_doctor_add(
 			doctor, "cores", WARN,
@@ -56,9 +63,9 @@ static void check_cores(struct peali_doctor *doctor)
 				"let the process use more: taskset, cpuset "
 				"or the container's CPU limit" :
 				"use a machine with two cores or more",
-			"%d of %ld cores may be used: emulated devices take "
+			"%d of %ld cores may be used%s: emulated devices take "
 			"turns on it and latencies are those of the scheduler",
-			usable, online);
+			usable, online, quota);
 }
 
 static void check_memlock(struct peali_doctor *doctor)
