@@ -29,6 +29,8 @@
 #include "runtime/link/link_counters.h"
 
 #define TICK_NS 20000000ULL
+PEAL_STATIC_ASSERT(PEALI_LEASE_NS_MIN >= 4 * (TICK_NS * 5 / 4),
+		   "a lease outlives late renewals");
 
 struct watched {
 	struct watched *next;

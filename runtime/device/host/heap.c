@@ -117,7 +117,15 @@ int peali_heap_alloc(struct peali_heap *heap, uint64_t bytes,
 {
 	struct peali_piece piece;
 	int r = peali_suballoc_take(&heap->space, bytes, &piece);
+	struct peal_error_info why;
 
+	if (r == PEAL_ENOMEM) {
+		why = *peal_last_error();
+		return peali_fail(r, why.call,
+				  "%.200s; set PEAL_HOST_MEMORY "
+				  "higher",
+				  why.text);
+	}
 	if (r < 0)
 		return r;
 	/* Zero again: a late write after the free may have hit the block. */
