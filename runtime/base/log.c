@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "runtime/base/env.h"
+#include "runtime/base/limits.h"
 
 int peali_log_wanted(int level)
 {
@@ -16,13 +17,17 @@ int peali_log_wanted(int level)
 
 void peali_log(int level, const char *format, ...)
 {
+	struct peali_size_guard guard;
 	va_list arguments;
 
 	if (!peali_log_wanted(level))
 		return;
+	/* standard error may be a file of limited size */
+	peali_size_guard_begin(&guard);
 	va_start(arguments, format);
 	fputs("peal: ", stderr);
 	vfprintf(stderr, format, arguments);
 	fputc('\n', stderr);
 	va_end(arguments);
+	peali_size_guard_end(&guard);
 }

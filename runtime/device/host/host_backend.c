@@ -11,6 +11,7 @@
 #include "runtime/base/core_set.h"
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/host/fibers.h"
@@ -44,6 +45,9 @@ static int host_probe(char *reason, size_t reason_bytes)
 {
 	int fd = memfd_create("peal probe", MFD_CLOEXEC);
 
+	/* a limit of the process does not mean that there are no devices */
+	if (fd < 0 && peali_limits_exhausted(errno))
+		return 0;
 	if (fd < 0) {
 		snprintf(reason, reason_bytes, "memfd_create fails: %s",
 			 strerror(errno));

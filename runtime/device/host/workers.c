@@ -14,6 +14,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/host_clock.h"
 #include "runtime/base/idle.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/host/core_claim.h"
@@ -277,7 +278,7 @@ static int start_thread(struct worker *w)
 	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		sigdelset(&blocked, own[i]);
 	pthread_sigmask(SIG_SETMASK, &blocked, &before);
-	error = pthread_create(&w->thread, NULL, worker_main, w);
+	error = peali_thread_create(&w->thread, worker_main, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return error;
 }
@@ -295,11 +296,10 @@ static int start_worker(struct peali_launch *launch, uint32_t index)
 	w->core = core_for(launch);
 	error = start_thread(w);
 	if (error)
-		return peali_fail_driver(PEAL_EDRIVER, error, "host: launch",
-					 "worker %u of %u could not start: %s",
+		return peali_fail_system(error, "host: launch",
+					 "worker %u of %u could not start",
 					 (unsigned)index,
-					 (unsigned)launch->desc.n_workers,
-					 strerror(error));
+					 (unsigned)launch->desc.n_workers);
 	launch->started++;
 	return 0;
 }
