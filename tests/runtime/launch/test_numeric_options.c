@@ -66,7 +66,7 @@ static const struct row rows[] = {
 	OF_KERNEL(budget.max_ns, 0, UINT64_MAX),
 	ROW(LINK, peal_link_options, capacity, 1, 1 << 20),
 	ROW(LINK, peal_link_options, message_bytes, 0, 256 << 20),
-	/* 16 does not hold the test's message, whose slab needs 32 */
+	/* a slot of 16 does not hold the message, and its slab needs 32 */
 	{ LINK, "slot_bytes", 32, 4096, "16",
 	  offsetof(struct peal_link_options, slot_bytes), 4 },
 	ROW(LINK, peal_link_options, slab_bytes, 0, 1ULL << 40),
