@@ -11,6 +11,7 @@
 #include <peal/device/impl/base/host_support.h>
 
 #include "ringkernels/bench_program.h"
+#include "runtime/base/core_set.h"
 
 #define LINE 64
 #define LINES_MAX 2080 /* 32 messages of 4 KiB with their headers */
@@ -26,22 +27,14 @@
 
 /* ---- cores --------------------------------------------------------------- */
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static cpu_set_t at_first;
-
-static void remember(void)
-{
-	if (sched_getaffinity(0, sizeof(at_first), &at_first))
-		CPU_SET(0, &at_first);
-}
-
 int peali_core_at(uint32_t index)
 {
-	pthread_once(&once, remember);
-	for (int core = 0; core < CPU_SETSIZE; core++)
-		if (CPU_ISSET(core, &at_first) && index-- == 0)
-			return core;
-	return -1;
+	const struct peali_core_set *all = peali_process_cores();
+	int core = peali_core_set_next(all, -1);
+
+	while (core >= 0 && index--)
+		core = peali_core_set_next(all, core);
+	return core;
 }
 
 int peali_cores_pick(struct peali_cores *cores_out)
@@ -53,16 +46,7 @@ int peali_cores_pick(struct peali_cores *cores_out)
 
 int peali_core_bind(int core)
 {
-	cpu_set_t set;
-
-	pthread_once(&once, remember);
-	set = at_first;
-	if (core >= 0) {
-		CPU_ZERO(&set);
-		CPU_SET(core, &set);
-	}
-	return pthread_setaffinity_np(pthread_self(), sizeof(set), &set) ? -1 :
-									   0;
+	return peali_thread_bind(core) ? -1 : 0;
 }
 
 static uint64_t cores_lost;

@@ -12,6 +12,7 @@
 #include "bench/fixture.h"
 
 #include "bench/baseline/gpu.h"
+#include "runtime/base/core_set.h"
 #include "runtime/device/backend.h"
 
 #define HOST_PORTS 64
@@ -338,15 +339,13 @@ int peali_fixture_wait(struct peali_fixture *fixture,
 /* Returns the core that a thread of this process is bound to, or -1. */
 static int core_of_thread(const char *tid)
 {
-	cpu_set_t set;
+	struct peali_core_set set;
+	int core = -1;
 
-	if (sched_getaffinity(atoi(tid), sizeof(set), &set) ||
-	    CPU_COUNT(&set) != 1)
-		return -1;
-	for (int core = 0; core < CPU_SETSIZE; core++)
-		if (CPU_ISSET(core, &set))
-			return core;
-	return -1;
+	if (!peali_core_set_read(atoi(tid), &set) && set.n == 1)
+		core = peali_core_set_next(&set, -1);
+	peali_core_set_free(&set);
+	return core;
 }
 
 /*

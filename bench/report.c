@@ -2,16 +2,14 @@
 /* The report of a benchmark: see bench/report.h. */
 #include "bench/report.h"
 
-#include <sched.h>
 #include <string.h>
 
 #include <peal/runtime.h>
+#include "runtime/base/core_set.h"
 
 int peali_report_cores(void)
 {
-	cpu_set_t set;
-
-	return sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+	return peali_usable_cores();
 }
 
 /* Copies the name of the CPU to text, from /proc/cpuinfo. Returns text. */

@@ -14,6 +14,7 @@
 #include "p2p/peer.h"
 #include "p2p/peer_internal.h"
 #include "runtime/base/error.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/math.h"
 #include "runtime/base/text.h"
 
@@ -180,12 +181,10 @@ static int need_thread(struct peali_line *line, const char *call)
 	line->last = &line->first;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&line->thread, NULL, line_main, line);
+	error = peali_thread_create(&line->thread, line_main, line);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error)
-		return peali_fail_driver(PEAL_EDRIVER, error, call,
-					 "no thread for copies: %s",
-					 strerror(error));
+		return peali_fail_system(error, call, "no thread for copies");
 	line->has_thread = 1;
 	return 0;
 }

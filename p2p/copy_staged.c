@@ -8,6 +8,7 @@
 #include "p2p/copy_exec.h"
 #include "p2p/peer_internal.h"
 #include "runtime/base/error.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/math.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
@@ -220,12 +221,11 @@ static int need_thread(struct peali_staging *s, const char *call)
 		return 0;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&s->thread, NULL, stage_main, s);
+	error = peali_thread_create(&s->thread, stage_main, s);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error)
-		return peali_fail_driver(PEAL_EDRIVER, error, call,
-					 "no thread for a staged copy: %s",
-					 strerror(error));
+		return peali_fail_system(error, call,
+					 "no thread for a staged copy");
 	s->has_thread = 1;
 	return 0;
 }

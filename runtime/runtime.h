@@ -33,7 +33,8 @@ struct peali_topic;
 struct peali_watchdog;
 
 #define PEALI_BACKENDS_MAX 8
-#define PEALI_LEASE_NS_MIN 10000000ULL
+/* Four of the watchdog's longest ticks, 25 ms. PEAL_LEASE_MS has it, too. */
+#define PEALI_LEASE_NS_MIN 100000000ULL
 #define PEALI_CHECK_IN_NS 5000000000LL
 #define PEALI_SILENT_NS 2000000000ULL
 #define PEALI_END_NS 1000000000LL

@@ -105,7 +105,7 @@ struct peal_kernel_options {
 			 * 200 bytes each. Needs mailboxes: device/ask.h */
 	uint64_t arena_bytes; /* for actors' states (default 1 MiB, to 2^40) */
 	uint64_t lease_ns; /* the kernel fails if the host is silent for so long
-			    * (default: the runtime's; 10 ms or more) */
+			    * (default: the runtime's; 100 ms or more) */
 	uint64_t epoch_ns; /* return after this time and launch again, for GPUs
 			    * that limit run times (default 0: never) */
 	const char *name; /* for texts (default: the program's name); copied */

@@ -34,7 +34,7 @@ struct peal_runtime_options {
 	uint32_t size; /* sizeof(struct peal_runtime_options) */
 	uint32_t reserved; /* 0 */
 	/*
-	 * The lease of kernels in ns, at least 10 ms (0: PEAL_LEASE_MS, by
+	 * The lease of kernels in ns, at least 100 ms (0: PEAL_LEASE_MS, by
 	 * default 5 s). The watchdog thread renews the leases. A kernel ends
 	 * itself when its lease runs out. struct peal_kernel_options can set
 	 * another lease.

@@ -37,7 +37,7 @@
 	X(HOST_DISABLE, TEXT, 0, 0, "", "",                                    \
 	  "capabilities that emulated devices lack, as in "                    \
 	  "0:unified+atomics,1:cooperative")                                   \
-	X(HOST_MEMORY, BYTES, 1ULL << 20, 1ULL << 40, "", "4G",                \
+	X(HOST_MEMORY, BYTES, 4ULL << 20, 1ULL << 40, "", "4G",                \
 	  "heap of each emulated device, and of host memory; virtual")         \
 	X(HOST_PIN, CHOICE, 0, 0, "auto|on|off", "auto",                       \
 	  "bind workers to cores; auto: while there is a free core")           \
@@ -52,9 +52,9 @@
 	  "devices made of each GPU, each with a part of its multiprocessors") \
 	X(LOG, NUMBER, 0, 3, "", "0",                                          \
 	  "log on stderr: 0 nothing, 1 problems, 2 decisions, 3 all")          \
-	X(LEASE_MS, NUMBER, 10, 3600000, "", "5000",                           \
+	X(LEASE_MS, NUMBER, 100, 3600000, "", "5000",                          \
 	  "time without a renewal of its lease until a kernel ends itself")    \
-	X(CONTROL_TIMEOUT_MS, NUMBER, 10, 3600000, "", "5000",                 \
+	X(CONTROL_TIMEOUT_MS, NUMBER, 100, 3600000, "", "5000",                \
 	  "time without an answer until a worker is reported as hung; a "      \
 	  "launch waits as long for its workers, 5 s at least")                \
 	X(PROBE, CHOICE, 0, 0, "cache|fresh|off", "cache",                     \

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/error.h"
 
+#include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/limits.h"
 #include "runtime/base/text.h"
 
 static _Thread_local struct peal_error_info last_error;
@@ -52,6 +54,27 @@ record(int code, int driver_code, const char *call, const char *format,
 	return code;
 }
 
+/* Appends to the recorded text. */
+static void append(const char *text)
+{
+	size_t used = strlen(last_error.text);
+
+	snprintf(last_error.text + used, sizeof(last_error.text) - used, "%s",
+		 text);
+}
+
+/* Names the limits if the process itself has no memory. */
+static void name_memory_limits(int code, const char *format)
+{
+	char limits[128];
+
+	if (code != PEAL_ENOMEM ||
+	    (!strstr(format, "no memory") && !strstr(format, "no host memory")))
+		return;
+	peali_limits_text(ENOMEM, limits, sizeof(limits));
+	append(limits);
+}
+
 int peali_fail(int code, const char *call, const char *format, ...)
 {
 	va_list arguments;
@@ -59,6 +82,7 @@ int peali_fail(int code, const char *call, const char *format, ...)
 	va_start(arguments, format);
 	record(code, 0, call, format, arguments);
 	va_end(arguments);
+	name_memory_limits(code, format);
 	return code;
 }
 
@@ -70,5 +94,21 @@ int peali_fail_driver(int code, int driver_code, const char *call,
 	va_start(arguments, format);
 	record(code, driver_code, call, format, arguments);
 	va_end(arguments);
+	return code;
+}
+
+int peali_fail_system(int error, const char *call, const char *format, ...)
+{
+	int code = peali_limits_exhausted(error) ? PEAL_ENOMEM : PEAL_EDRIVER;
+	char limits[176];
+	va_list arguments;
+
+	va_start(arguments, format);
+	record(code, error, call, format, arguments);
+	va_end(arguments);
+	append(": ");
+	append(strerror(error));
+	peali_limits_text(error, limits, sizeof(limits));
+	append(limits);
 	return code;
 }

@@ -17,4 +17,12 @@ int peali_fail_driver(int code, int driver_code, const char *call,
 		      const char *format, ...)
 	__attribute__((format(printf, 4, 5)));
 
+/*
+ * Records a failed system call by its errno. The code is PEAL_ENOMEM if memory
+ * or a limit of the process is used up, else PEAL_EDRIVER. The text gets the
+ * error's own text and the limit (limits.h).
+ */
+int peali_fail_system(int error, const char *call, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 #endif

@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/base/limits.h"
+
 /* held while a temporary file exists */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
@@ -32,18 +34,21 @@ static void make_folders(char *path)
 
 static int write_all(int fd, const char *bytes, size_t left)
 {
+	struct peali_size_guard guard;
 	ssize_t n;
 
+	peali_size_guard_begin(&guard);
 	while (left) {
 		n = write(fd, bytes, left);
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
-			return -1;
+			break;
 		bytes += n;
 		left -= (size_t)n;
 	}
-	return 0;
+	peali_size_guard_end(&guard);
+	return left ? -1 : 0;
 }
 
 /*

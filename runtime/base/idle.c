@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <peal/device/impl/base/host_support.h>
+#include "runtime/base/core_set.h"
 
 /*
  * Idle turns, counted in bell->steps. While the caller spins, a step is one
@@ -55,14 +56,11 @@ static atomic_ullong no_yield_before; /* a time of peal_host_clock_ns */
 static _Thread_local int is_worker, is_unrung;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static cpu_set_t cores;
 static int n_cores;
 
 static void set_up(void)
 {
-	if (sched_getaffinity(0, sizeof(cores), &cores))
-		CPU_SET(0, &cores);
-	n_cores = CPU_COUNT(&cores);
+	n_cores = peali_usable_cores();
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
 		0);
 }
@@ -76,12 +74,6 @@ static void set_up(void)
 static int barrier_everywhere(void)
 {
 	return !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
-}
-
-const cpu_set_t *peali_wait_cores(void)
-{
-	pthread_once(&once, set_up);
-	return &cores;
 }
 
 void peali_wait_enter(void)

@@ -2,16 +2,12 @@
 #ifndef PEALI_HOST_IDLE_H
 #define PEALI_HOST_IDLE_H
 
-#include <sched.h>
 #include <stdint.h>
 
 /*
  * The private side of peal_host_idle and peal_host_wake: threads that compete
  * for the cores, and counts of sleeps and wakes.
  */
-
-/* Returns the cores that the process could use at the first call. */
-const cpu_set_t *peali_wait_cores(void);
 
 /* Marks the calling thread as a worker. The thread leaves before it ends. */
 void peali_wait_enter(void);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "runtime/base/env.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/text.h"
 
 #define HEAD "peal: "
@@ -56,14 +57,18 @@ size_t peali_line_format(char line[PEALI_LOG_BYTES], const char *format,
 
 void peali_log(int level, const char *format, ...)
 {
+	struct peali_size_guard guard;
 	char line[PEALI_LOG_BYTES];
 	va_list arguments;
 	size_t n;
 
 	if (!peali_log_wanted(level))
 		return;
+	/* standard error may be a file of limited size */
+	peali_size_guard_begin(&guard);
 	va_start(arguments, format);
 	n = peali_line_format(line, format, arguments);
 	va_end(arguments);
 	peali_line_write(STDERR_FILENO, line, n);
+	peali_size_guard_end(&guard);
 }

@@ -14,6 +14,8 @@
 
 #include <liburing.h>
 
+#include "runtime/base/core_set.h"
+
 #define PASS PEALI_HEALTH_PASS
 #define WARN PEALI_HEALTH_WARN
 #define FAIL PEALI_HEALTH_FAIL

@@ -2,7 +2,8 @@
 /*
  * `peal spawn`: starts one program several times, as the processes of a set
  * (peal/process_group.h). It forwards signals to them and waits for all of
- * them.
+ * them. Each one leads a process group (spawn_group.h), with the programs that
+ * it starts.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,42 +22,12 @@
 #include "runtime/base/text.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/output.h"
-#include "runtime/cli/spawn.h"
+#include "runtime/cli/spawn_state.h"
 
-#define PROCESS_GROUP_MAX 64 /* of a set, see peal/process_group.h */
-#define NOT_EXECUTABLE 126
-#define NOT_FOUND 127
 #define GRACE_MS 2000
 #define GRACE_MS_MAX 3600000
-
-struct process {
-	pid_t pid; /* 0: not started */
-	int ended; /* 1: it was waited for, and `status` is valid */
-	int status;
-	int told; /* 1: it was told to end because another process failed */
-	int error; /* errno if it could not be started; else 0 */
-	uint64_t end_ns;
-	struct peali_labelled output[2]; /* stdout, stderr */
-};
-
-struct spawn {
-	/* arguments */
-	int n;
-	int label, keep, json;
-	uint64_t grace_ms;
-	const char *given; /* --rendezvous */
-	char **program;
-	/* state */
-	char rendezvous[4096];
-	char folder[4096]; /* temporary folder of this run; "": none */
-	int signals; /* the signalfd */
-	sigset_t before; /* signal mask of the processes */
-	uint64_t start_ns, kill_ns; /* kill_ns: time of SIGKILL; 0: not set */
-	int first_failed; /* rank of the first failed process; -1: none */
-	int interrupted; /* 1: SIGINT has come */
-	char failure[256]; /* the first one; "": none */
-	struct process process[PROCESS_GROUP_MAX];
-};
+#define LOOK_MS 20 /* between two looks at groups that have to end */
+#define KILLED_MS 2000 /* then SIGKILL has not helped */
 
 /* ---- arguments ----------------------------------------------------------- */
 
@@ -219,32 +190,37 @@ static void remove_rendezvous(struct spawn *s)
 
 /* ---- starting ------------------------------------------------------------ */
 
-/* Returns the exit status of a program that cannot be started, as in shells. */
-static int not_started(int error)
+/* Only rank 0 reads the standard input. `in` is its pipe; -1: none. */
+static void set_input(int rank, int in)
 {
-	return error == ENOENT ? NOT_FOUND : NOT_EXECUTABLE;
+	int null;
+
+	if (in >= 0)
+		dup2(in, 0);
+	if (rank == 0)
+		return;
+	null = open("/dev/null", O_RDONLY);
+	if (null >= 0)
+		dup2(null, 0);
+	if (null > 2)
+		close(null);
 }
 
 /*
  * Runs in the child between fork and exec. Writes errno to the pipe `report` if
  * exec fails.
  */
-static void become(const struct spawn *s, int rank, pid_t parent, int out[2],
-		   int report)
+static void become(const struct spawn *s, int rank, pid_t parent, int in,
+		   int out[2], int report)
 {
 	char number[16];
-	int error, null;
+	int error;
 
+	setpgid(0, 0);
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
 	if (getppid() != parent)
 		_exit(PEALI_EXIT_FAILED);
-	if (rank > 0) { /* only rank 0 reads the standard input */
-		null = open("/dev/null", O_RDONLY);
-		if (null >= 0)
-			dup2(null, 0);
-		if (null > 2)
-			close(null);
-	}
+	set_input(rank, in);
 	if (out[1] >= 0)
 		dup2(out[1], 2);
 	if (out[0] >= 0)
@@ -264,8 +240,8 @@ static void become(const struct spawn *s, int rank, pid_t parent, int out[2],
 	execvp(s->program[0], s->program);
 	error = errno;
 	if (write(report, &error, sizeof(error)) < 0)
-		_exit(NOT_EXECUTABLE);
-	_exit(not_started(error));
+		_exit(PEALI_EXIT_FAILED);
+	_exit(peali_spawn_not_started(error));
 }
 
 /* Makes the pipes of one process if its lines are labelled. */
@@ -290,26 +266,52 @@ static int make_output(struct spawn *s, int rank, int write_end[2])
 }
 
 /*
+ * Makes the pipe of rank 0 for a terminal's input. Rank 0 itself may not read
+ * the terminal, as its process group is in the background.
+ */
+static int make_input(struct spawn *s, int rank, int *read_end)
+{
+	int ends[2];
+
+	if (rank > 0 || !isatty(STDIN_FILENO))
+		return 0;
+	if (pipe2(ends, O_CLOEXEC))
+		return -1;
+	fcntl(ends[1], F_SETFL, O_NONBLOCK);
+	*read_end = ends[0];
+	s->input.to = ends[1];
+	return 0;
+}
+
+/*
  * Starts one process. Returns 1 if it runs, else 0 and makes it the first
  * failed process.
  */
 static int start_one(struct spawn *s, int rank)
 {
 	int write_end[2] = { -1, -1 }, report[2] = { -1, -1 }, error = 0, i;
+	int in = -1;
 	struct process *p = &s->process[rank];
 	pid_t parent = getpid();
 
-	if (pipe2(report, O_CLOEXEC) || make_output(s, rank, write_end))
+	if (pipe2(report, O_CLOEXEC) || make_output(s, rank, write_end) ||
+	    make_input(s, rank, &in))
 		error = errno;
 	if (!error) {
 		p->pid = fork();
 		if (p->pid == 0)
-			become(s, rank, parent, write_end, report[1]);
+			become(s, rank, parent, in, write_end, report[1]);
 		if (p->pid < 0) {
 			error = errno;
 			p->pid = 0;
 		}
 	}
+	if (p->pid) {
+		setpgid(p->pid, p->pid); /* the child may not run yet */
+		peali_guard_add(&s->guard, p->pid);
+	}
+	if (in >= 0)
+		close(in);
 	for (i = 0; i < 2; i++)
 		if (write_end[i] >= 0)
 			close(write_end[i]);
@@ -326,6 +328,7 @@ static int start_one(struct spawn *s, int rank)
 	if (p->pid) { /* it has ended, unless its report was not readable */
 		kill(p->pid, SIGKILL);
 		waitpid(p->pid, NULL, 0);
+		peali_guard_remove(&s->guard, p->pid);
 	}
 	p->pid = 0;
 	p->error = error;
@@ -337,12 +340,15 @@ static int start_one(struct spawn *s, int rank)
 static int take_signals(struct spawn *s)
 {
 	static const int taken[] = { SIGCHLD, SIGINT,  SIGTERM, SIGHUP,
-				     SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM };
+				     SIGQUIT, SIGUSR1, SIGUSR2, SIGALRM,
+				     SIGTSTP, SIGCONT, SIGWINCH };
 	sigset_t set;
 	size_t i;
 
 	/* with SIG_IGN, no exit status would be available */
 	signal(SIGCHLD, SIG_DFL);
+	/* processes without a parent become children of this one */
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	sigemptyset(&set);
 	for (i = 0; i < sizeof(taken) / sizeof(taken[0]); i++)
 		sigaddset(&set, taken[i]);
@@ -365,6 +371,16 @@ static int left(const struct spawn *s)
 	return n;
 }
 
+/* Counts process groups whose leader has ended, but that have processes. */
+static int leftovers(const struct spawn *s)
+{
+	int rank, n = 0;
+
+	for (rank = 0; rank < s->n; rank++)
+		n += s->process[rank].ended && !s->process[rank].gone;
+	return n;
+}
+
 static void send_all(struct spawn *s, int number, int telling)
 {
 	int rank;
@@ -372,22 +388,30 @@ static void send_all(struct spawn *s, int number, int telling)
 	for (rank = 0; rank < s->n; rank++) {
 		struct process *p = &s->process[rank];
 
-		if (!p->pid || p->ended)
+		if (!p->pid || p->gone)
 			continue;
-		p->told |= telling;
-		kill(p->pid, number);
+		if (!p->ended)
+			p->told |= telling;
+		kill(-p->pid, number);
 	}
 }
 
 /* Sends SIGTERM to the other processes, and SIGKILL after the grace time. */
 static void end_others(struct spawn *s)
 {
-	int n = left(s);
+	int n = left(s), more = leftovers(s);
 
-	if (s->kill_ns || !n)
+	if (s->kill_ns || (!n && !more))
 		return;
-	peali_say("%d other process%s: SIGTERM now, SIGKILL in %llu ms", n,
-		  n == 1 ? "" : "es", (unsigned long long)s->grace_ms);
+	if (n)
+		peali_say("%d other process%s: SIGTERM now, SIGKILL in %llu ms",
+			  n, n == 1 ? "" : "es",
+			  (unsigned long long)s->grace_ms);
+	if (more)
+		peali_say("%d process group%s without a leader: SIGTERM now, "
+			  "SIGKILL in %llu ms",
+			  more, more == 1 ? "" : "s",
+			  (unsigned long long)s->grace_ms);
 	send_all(s, SIGTERM, 1);
 	s->kill_ns = peali_now_ns() + s->grace_ms * 1000000;
 }
@@ -396,7 +420,7 @@ static void end_others(struct spawn *s)
 static void interrupt(struct spawn *s)
 {
 	s->interrupted = 1;
-	if (s->kill_ns || !left(s))
+	if (s->kill_ns || (!left(s) && !leftovers(s)))
 		return;
 	say_failure(s, "interrupted");
 	peali_say("processes that have not ended get SIGKILL in %llu ms",
@@ -416,29 +440,69 @@ static const char *fate(const struct process *p, char text[96])
 	return text;
 }
 
-static void reap(struct spawn *s)
+/* The leader of a process group has ended. */
+static void leader_ended(struct spawn *s, int rank)
 {
+	struct process *p = &s->process[rank];
 	char text[96];
+
+	p->ended = 1;
+	p->end_ns = peali_now_ns();
+	if (!p->status || s->interrupted || (p->told && s->first_failed >= 0))
+		return;
+	say_failure(s, "rank %d (pid %d) %s", rank, (int)p->pid, fate(p, text));
+	if (s->first_failed < 0)
+		s->first_failed = rank;
+}
+
+/*
+ * Finds process groups that have no process any more. Their numbers may then
+ * name other groups, so they get no signal.
+ */
+static void look_at_groups(struct spawn *s)
+{
 	int rank;
 
 	for (rank = 0; rank < s->n; rank++) {
 		struct process *p = &s->process[rank];
 
-		if (!p->pid || p->ended ||
-		    waitpid(p->pid, &p->status, WNOHANG) != p->pid)
+		if (!p->ended || p->gone || peali_group_alive(p->pid))
 			continue;
-		p->ended = 1;
-		p->end_ns = peali_now_ns();
-		if (!p->status || s->interrupted ||
-		    (p->told && s->first_failed >= 0))
-			continue;
-		say_failure(s, "rank %d (pid %d) %s", rank, (int)p->pid,
-			    fate(p, text));
-		if (s->first_failed < 0)
-			s->first_failed = rank;
+		p->gone = 1;
+		peali_guard_remove(&s->guard, p->pid);
 	}
+}
+
+/* Waits for ended leaders, and for ended processes without a parent. */
+static void reap(struct spawn *s)
+{
+	int rank, status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
+		for (rank = 0; rank < s->n; rank++)
+			if (s->process[rank].pid == pid &&
+			    !s->process[rank].ended) {
+				s->process[rank].status = status;
+				leader_ended(s, rank);
+			}
+	look_at_groups(s);
 	if (s->first_failed >= 0 && !s->keep)
 		end_others(s);
+}
+
+/* All processes have got SIGTERM, and SIGKILL follows after the grace time. */
+static void terminate(struct spawn *s)
+{
+	if (!s->kill_ns)
+		s->kill_ns = peali_now_ns() + s->grace_ms * 1000000;
+}
+
+/* The terminal stops this process, and the others by it. */
+static void stop_and_continue(struct spawn *s)
+{
+	raise(SIGSTOP);
+	send_all(s, SIGCONT, 0);
 }
 
 static void take(struct spawn *s)
@@ -446,16 +510,17 @@ static void take(struct spawn *s)
 	struct signalfd_siginfo info;
 
 	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
-		/*
-		 * a terminal sends its signals to all processes in the
-		 * foreground
-		 */
+		/* a terminal's signals do not reach the other groups */
 		if (info.ssi_signo == SIGCHLD)
 			reap(s);
-		else if (info.ssi_code != SI_KERNEL)
+		else
 			send_all(s, (int)info.ssi_signo, 0);
 		if (info.ssi_signo == SIGINT)
 			interrupt(s);
+		if (info.ssi_signo == SIGTERM)
+			terminate(s);
+		if (info.ssi_signo == SIGTSTP)
+			stop_and_continue(s);
 	}
 }
 
@@ -464,29 +529,47 @@ static int until_kill(struct spawn *s)
 {
 	uint64_t now = peali_now_ns();
 
+	int most = leftovers(s) ? LOOK_MS : 1000;
+
 	if (!s->kill_ns)
 		return -1;
 	if (s->kill_ns == UINT64_MAX)
-		return 1000; /* they are killed and end soon */
+		return most; /* they are killed and end soon */
 	if (now >= s->kill_ns) {
 		send_all(s, SIGKILL, 1);
 		s->kill_ns = UINT64_MAX;
-		return 1000;
+		s->give_up_ns = now + KILLED_MS * 1000000ULL;
+		return most;
 	}
-	return (int)((s->kill_ns - now) / 1000000) + 1;
+	now = (s->kill_ns - now) / 1000000 + 1;
+	return now < (uint64_t)most ? (int)now : most;
+}
+
+/*
+ * Returns 1 while processes have to end: all leaders, and whole groups after a
+ * failure or a signal. A process that SIGKILL does not end is a survivor.
+ */
+static int waits(struct spawn *s)
+{
+	look_at_groups(s);
+	if (left(s))
+		return 1;
+	return s->kill_ns && leftovers(s) &&
+	       !(s->give_up_ns && peali_now_ns() >= s->give_up_ns);
 }
 
 static void watch(struct spawn *s)
 {
-	struct pollfd fds[1 + 2 * PROCESS_GROUP_MAX];
-	struct peali_labelled *of[1 + 2 * PROCESS_GROUP_MAX];
+	struct pollfd fds[2 + 2 * PROCESS_GROUP_MAX];
+	struct peali_labelled *of[2 + 2 * PROCESS_GROUP_MAX];
 	nfds_t n, i;
 	int rank, k;
 
-	while (left(s)) {
+	while (waits(s)) {
 		fds[0].fd = s->signals;
 		fds[0].events = POLLIN;
-		n = 1;
+		fds[1].events = peali_input_wants(&s->input, &fds[1].fd);
+		n = 2;
 		for (rank = 0; rank < s->n; rank++)
 			for (k = 0; k < 2; k++) {
 				struct peali_labelled *o =
@@ -500,9 +583,11 @@ static void watch(struct spawn *s)
 			}
 		if (poll(fds, n, until_kill(s)) <= 0)
 			continue;
-		for (i = 1; i < n; i++)
+		for (i = 2; i < n; i++)
 			if (fds[i].revents)
 				peali_labelled_pass(of[i]);
+		if (fds[1].revents)
+			peali_input_pass(&s->input);
 		take(s);
 	}
 	for (rank = 0; rank < s->n; rank++)
@@ -511,92 +596,24 @@ static void watch(struct spawn *s)
 				peali_labelled_end(&s->process[rank].output[k]);
 }
 
-/* ---- end states of the processes ----------------------------------------- */
-
-/* Returns the command's exit status, from the first failed process. */
-static int status_of(const struct spawn *s)
-{
-	const struct process *first;
-	int status;
-
-	if (s->interrupted)
-		return 128 + SIGINT;
-	if (s->first_failed < 0)
-		return PEALI_EXIT_OK;
-	first = s->process + s->first_failed;
-	if (first->error)
-		return not_started(first->error);
-	status = first->status;
-	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) :
-				     WEXITSTATUS(status);
-}
-
-static void describe(json_t *row, const struct spawn *s, int rank)
-{
-	const struct process *p = &s->process[rank];
-
-	peali_row_uint(row, "rank", (uint64_t)rank);
-	if (!p->pid) {
-		const char *why = p->error ? strerror(p->error) :
-					     "another one could not be started";
-
-		peali_row_null(row, "pid", "%s", why);
-		peali_row_null(row, "exit_status", "%s", why);
-		peali_row_null(row, "signal", "%s", why);
-		peali_row_flag(row, "told_to_end", 0);
-		peali_row_null(row, "seconds", "%s", why);
-		return;
-	}
-	peali_row_uint(row, "pid", (uint64_t)p->pid);
-	if (WIFSIGNALED(p->status)) {
-		peali_row_null(row, "exit_status", "a signal ended it");
-		peali_row_uint(row, "signal", (uint64_t)WTERMSIG(p->status));
-	} else {
-		peali_row_uint(row, "exit_status",
-			       (uint64_t)WEXITSTATUS(p->status));
-		peali_row_null(row, "signal", "no signal ended it");
-	}
-	peali_row_flag(row, "told_to_end", p->told);
-	peali_row_real(row, "seconds", (double)(p->end_ns - s->start_ns) / 1e9);
-}
-
-static void report(const struct spawn *s)
-{
-	json_t *object = json_object(), *rows = json_array();
-	int rank;
-
-	for (rank = 0; rank < s->n; rank++)
-		describe(peali_row_append(rows), s, rank);
-	peali_row_uint(object, "n", (uint64_t)s->n);
-	peali_row_flag(object, "ok", status_of(s) == 0);
-	if (s->failure[0])
-		peali_row_text(object, "error", "%s", s->failure);
-	else
-		peali_row_null(object, "error", "there was none");
-	peali_row_uint(object, "exit_status", (uint64_t)status_of(s));
-	if (s->first_failed < 0)
-		peali_row_null(object, "first_failed", "none failed");
-	else
-		peali_row_uint(object, "first_failed",
-			       (uint64_t)s->first_failed);
-	json_object_set_new(object, "processes", rows);
-	peali_json_print(stdout, object);
-	json_decref(object);
-}
+/* ---- the command ---------------------------------------------------------- */
 
 static int start_and_watch(struct spawn *s)
 {
 	int rank = 0;
 
 	s->start_ns = peali_now_ns();
+	peali_guard_start(&s->guard, s->grace_ms);
 	while (rank < s->n && start_one(s, rank))
 		rank++;
 	if (rank < s->n) /* also with --keep: a set needs all of its ranks */
 		end_others(s);
 	watch(s);
+	peali_spawn_survivors(s);
+	peali_guard_stop(&s->guard);
 	if (s->json)
-		report(s);
-	return status_of(s);
+		peali_spawn_report(s);
+	return peali_spawn_status(s);
 }
 
 static int run_spawn(int argc, char **argv)
@@ -623,7 +640,7 @@ static int run_spawn(int argc, char **argv)
 		return PEALI_EXIT_FAILED;
 	}
 	s->grace_ms = GRACE_MS;
-	s->first_failed = s->signals = -1;
+	s->first_failed = s->signals = s->input.to = -1;
 	for (rank = 0; rank < PROCESS_GROUP_MAX; rank++)
 		s->process[rank].output[0].from =
 			s->process[rank].output[1].from = -1;

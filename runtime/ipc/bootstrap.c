@@ -92,9 +92,8 @@ static int listen_at(const char *id, uint32_t rank)
 	if (fd >= 0 && !bind(fd, (const struct sockaddr *)&at, bytes) &&
 	    !listen(fd, PEAL_PROCESS_GROUP_MAX))
 		return fd;
-	peali_fail_driver(PEAL_EDRIVER, errno, CALL,
-			  "socket @%s cannot be opened: %s", at.sun_path + 1,
-			  strerror(errno));
+	peali_fail_system(errno, CALL, "socket @%s cannot be opened",
+			  at.sun_path + 1);
 	if (fd >= 0)
 		close(fd);
 	return -1;
@@ -240,7 +239,8 @@ static int call_on(struct peal_process_group *set, uint64_t deadline,
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	if (fd < 0)
-		return cannot_meet(r, rank, PEAL_EDRIVER, strerror(errno));
+		return peali_fail_system(errno, CALL,
+					 "no socket to meet rank %u", rank);
 	/* connect waits while the queue of connections is full */
 	peali_socket_limit(fd, SO_SNDTIMEO, LOOK_MS * 1000000ULL);
 	while (connect(fd, (const struct sockaddr *)&at, bytes)) {

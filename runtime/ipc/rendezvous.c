@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/process.h"
 #include "runtime/base/text.h"
 
@@ -174,9 +175,8 @@ static int print_member(char *text, size_t bytes, const char *id, uint32_t rank,
 static int system_failed(const struct peali_launcher_env *plan,
 			 const char *what)
 {
-	return peali_fail_driver(PEAL_EDRIVER, errno, CALL,
-				 "rendezvous file %s: %s: %s", SHOWN(plan),
-				 what, strerror(errno));
+	return peali_fail_system(errno, CALL, "rendezvous file %s: %s",
+				 SHOWN(plan), what);
 }
 
 /* As system_failed, for a file system that lacks an operation. */
@@ -353,13 +353,27 @@ static int name_other(const struct peali_launcher_env *plan)
 			  SHOWN(plan), r.member[0].pid);
 }
 
-/* Writes the text to a new file. Returns 0 or PEAL_EDRIVER. */
+/* Writes the text by one call. Returns 0, or -1 with errno. */
+static int write_whole(int fd, const char *text, size_t bytes)
+{
+	struct peali_size_guard guard;
+	ssize_t n;
+
+	peali_size_guard_begin(&guard);
+	n = write(fd, text, bytes);
+	if (n >= 0 && (size_t)n < bytes) { /* up to a limit */
+		n = write(fd, text + n, bytes - (size_t)n);
+		n = n < 0 ? n : (ssize_t)bytes;
+	}
+	peali_size_guard_end(&guard);
+	return n == (ssize_t)bytes ? 0 : -1;
+}
+
+/* Writes the text to a new file. Returns 0, PEAL_ENOMEM or PEAL_EDRIVER. */
 static int fill(const struct peali_launcher_env *plan, int fd, const char *text,
 		size_t bytes)
 {
-	return write(fd, text, bytes) == (ssize_t)bytes ?
-		       0 :
-		       system_failed(plan, "write");
+	return write_whole(fd, text, bytes) ? system_failed(plan, "write") : 0;
 }
 
 /*
@@ -492,7 +506,7 @@ static int add_member(const struct peali_launcher_env *plan, int fd,
 			SHOWN(plan), plan->rank, there->pid,
 			peali_member_lives(there) ? "" : ", which has ended");
 	n = print_member(text, sizeof(text), r->id, plan->rank, &self);
-	if (lseek(fd, 0, SEEK_END) < 0 || write(fd, text, (size_t)n) != n)
+	if (lseek(fd, 0, SEEK_END) < 0 || write_whole(fd, text, (size_t)n))
 		return system_failed(plan, "write");
 	r->member[plan->rank] = self;
 	r->here++;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/socket.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
@@ -503,19 +504,22 @@ static void *work(void *argument)
 
 int peali_service_start(struct peal_process_group *set)
 {
+	int error;
+
 	set->event_fd = eventfd(0, EFD_CLOEXEC);
 	if (set->event_fd < 0)
-		return peali_fail_driver(PEAL_EDRIVER, errno,
-					 "peal_process_group_join",
-					 "no eventfd: %s", strerror(errno));
-	set->reading_started =
-		!pthread_create(&set->reading, NULL, read_all, set);
-	set->working_started = set->reading_started &&
-			       !pthread_create(&set->worker, NULL, work, set);
-	if (set->working_started)
+		return peali_fail_system(errno, "peal_process_group_join",
+					 "no eventfd");
+	error = peali_thread_create(&set->reading, read_all, set);
+	set->reading_started = !error;
+	if (!error)
+		error = peali_thread_create(&set->worker, work, set);
+	set->working_started = !error;
+	if (!error)
 		return 0;
-	return peali_fail(PEAL_EDRIVER, "peal_process_group_join",
-			  "a thread of the process group does not start");
+	return peali_fail_system(error, "peal_process_group_join",
+				 "a thread of the process group does not "
+				 "start");
 }
 
 void peali_service_stop(struct peal_process_group *set)

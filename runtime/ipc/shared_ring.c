@@ -12,6 +12,7 @@
 
 #include "queues/ring.h"
 #include "runtime/base/error.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/math.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/ipc/process_group.h"
@@ -64,19 +65,17 @@ int peali_remote_map(struct peali_remote_link *remote, int fd, uint64_t link_id,
 	base = mmap(NULL, page() + bytes, PROT_READ | PROT_WRITE,
 		    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (base == MAP_FAILED)
-		return peali_fail_driver(PEAL_ENOMEM, errno, call,
-					 "no address space for %llu bytes: %s",
-					 (unsigned long long)bytes,
-					 strerror(errno));
+		return peali_fail_system(errno, call,
+					 "no address space for %llu bytes",
+					 (unsigned long long)bytes);
 	remote->base = base;
 	remote->bytes = page() + bytes;
 	shared = base + page();
 	if (mmap(shared, bytes, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED,
 		 fd, 0) != shared)
-		return peali_fail_driver(PEAL_ENOMEM, errno, call,
-					 "cannot map %llu shared bytes: %s",
-					 (unsigned long long)bytes,
-					 strerror(errno));
+		return peali_fail_system(errno, call,
+					 "cannot map %llu shared bytes",
+					 (unsigned long long)bytes);
 	if (remote->windows) {
 		remote->counts = (struct peal_link_counts *)(void *)shared;
 		return 0;
@@ -98,12 +97,12 @@ int peali_remote_make_memory(const struct peali_remote_link *remote)
 		peali_remote_shared_bytes(&remote->spec, remote->windows);
 	int fd = memfd_create("peal link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (fd >= 0 && !ftruncate(fd, (off_t)bytes) &&
+	if (fd >= 0 && !peali_file_resize(fd, bytes) &&
 	    !fcntl(fd, F_ADD_SEALS, SEALS))
 		return fd;
-	peali_fail_driver(PEAL_ENOMEM, errno, CALL,
-			  "cannot create shared memory of %llu bytes: %s",
-			  (unsigned long long)bytes, strerror(errno));
+	peali_fail_system(errno, CALL,
+			  "cannot create shared memory of %llu bytes",
+			  (unsigned long long)bytes);
 	if (fd >= 0)
 		close(fd);
 	return PEAL_ENOMEM;

@@ -18,6 +18,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/clock.h"
@@ -29,6 +30,8 @@
 #include "runtime/link/link_counters.h"
 
 #define TICK_NS 20000000ULL
+PEAL_STATIC_ASSERT(PEALI_LEASE_NS_MIN >= 4 * (TICK_NS * 5 / 4),
+		   "a lease outlives late renewals");
 
 struct watched {
 	struct watched *next;
@@ -176,6 +179,7 @@ static void *run(void *argument)
 int peali_watchdog_start(struct peal_runtime *rt)
 {
 	struct peali_watchdog *d = calloc(1, sizeof(*d));
+	int error;
 
 	if (!d)
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
@@ -183,12 +187,14 @@ int peali_watchdog_start(struct peal_runtime *rt)
 	d->rt = rt;
 	pthread_mutex_init(&d->lock, NULL);
 	peali_cond_init(&d->wake);
-	if (pthread_create(&d->thread, NULL, run, d)) {
+	error = peali_thread_create(&d->thread, run, d);
+	if (error) {
 		pthread_cond_destroy(&d->wake);
 		pthread_mutex_destroy(&d->lock);
 		free(d);
-		return peali_fail(PEAL_EDRIVER, "peal_runtime_open",
-				  "the thread of the watchdog does not start");
+		return peali_fail_system(error, "peal_runtime_open",
+					 "the thread of the watchdog does not "
+					 "start");
 	}
 	rt->watchdog = d;
 	return 0;

@@ -26,6 +26,7 @@
 #include <peal/device/link_consumer.h>
 #include <peal/device/link_producer.h>
 #include "runtime/base/error.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
@@ -312,10 +313,8 @@ static int open_fds(struct peali_stager *r)
 {
 	r->event_fd = eventfd(0, EFD_CLOEXEC);
 	if (r->event_fd < 0)
-		return peali_fail_driver(PEAL_EDRIVER, errno,
-					 "peal_runtime_open",
-					 "the stager has no eventfd: %s",
-					 strerror(errno));
+		return peali_fail_system(errno, "peal_runtime_open",
+					 "the stager has no eventfd");
 	r->bell.event_fd = r->event_fd;
 	r->have_uring = io_uring_queue_init(8, &r->uring, 0) == 0;
 	if (!r->have_uring)
@@ -334,7 +333,7 @@ static void close_fds(struct peali_stager *r)
 int peali_stager_start(struct peal_runtime *rt)
 {
 	struct peali_stager *r = NULL;
-	int result;
+	int result, error;
 
 	if (posix_memalign((void **)&r, PEAL_SHARED_LINE, sizeof(*r)))
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
@@ -342,9 +341,11 @@ int peali_stager_start(struct peal_runtime *rt)
 	memset(r, 0, sizeof(*r));
 	ck_ring_init(&r->commands, COMMANDS);
 	result = open_fds(r);
-	if (!result && pthread_create(&r->thread, NULL, run, r))
-		result = peali_fail(PEAL_EDRIVER, "peal_runtime_open",
-				    "the thread of the stager does not start");
+	error = result ? 0 : peali_thread_create(&r->thread, run, r);
+	if (error)
+		result = peali_fail_system(error, "peal_runtime_open",
+					   "the thread of the stager does not "
+					   "start");
 	if (result) {
 		close_fds(r);
 		free(r);

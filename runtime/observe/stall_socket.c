@@ -21,6 +21,7 @@
 
 #include <peal/stall.h>
 #include "runtime/base/error.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/base/process.h"
 #include "runtime/base/socket.h"
@@ -185,7 +186,7 @@ void peali_stall_serve(struct peal_runtime *rt)
 	if (s) {
 		s->rt = rt;
 		s->fd = listen_anew();
-		if (s->fd >= 0 && !pthread_create(&s->thread, NULL, serve, s)) {
+		if (s->fd >= 0 && !peali_thread_create(&s->thread, serve, s)) {
 			rt->stall_socket = s;
 			return;
 		}

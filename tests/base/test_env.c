@@ -76,7 +76,7 @@ PEAL_TEST(sizes_accept_unit_suffixes)
 		const char *text;
 		uint64_t bytes;
 	} cases[] = {
-		{ "1048576", 1 << 20 }, { "1024K", 1 << 20 }, { "1M", 1 << 20 },
+		{ "8388608", 8 << 20 }, { "8192K", 8 << 20 }, { "8M", 8 << 20 },
 		{ "3g", 3ULL << 30 },	{ "1T", 1ULL << 40 },
 	};
 	uint64_t n;
@@ -104,17 +104,17 @@ PEAL_TEST(invalid_value_error_names_setting_value_and_range)
 		{ "PEAL_HOST_DEVICES", "2 ", "1 to 64" },
 		{ "PEAL_HOST_DEVICES", "2K", "1 to 64" },
 		{ "PEAL_HOST_DEVICES", "18446744073709551618", "1 to 64" },
-		{ "PEAL_HOST_MEMORY", "1023K", "1M to 1T" },
-		{ "PEAL_HOST_MEMORY", "2T", "1M to 1T" },
+		{ "PEAL_HOST_MEMORY", "4095K", "4M to 1T" },
+		{ "PEAL_HOST_MEMORY", "2T", "4M to 1T" },
 		{ "PEAL_HOST_MEMORY", "4GiB", "K, M, G or T" },
 		{ "PEAL_HOST_MEMORY", "G", "K, M, G or T" },
-		{ "PEAL_HOST_MEMORY", "18014398509481985K", "1M to 1T" },
+		{ "PEAL_HOST_MEMORY", "18014398509481985K", "4M to 1T" },
 		{ "PEAL_HOST_PIN", "aut", "auto|on|off" },
 		{ "PEAL_HOST_PIN", "autos", "auto|on|off" },
 		{ "PEAL_HOST_PIN", "on|off", "auto|on|off" },
 		{ "PEAL_LOG", "4", "0 to 3" },
-		{ "PEAL_LEASE_MS", "9", "10 to 3600000" },
-		{ "PEAL_CONTROL_TIMEOUT_MS", "9", "10 to 3600000" },
+		{ "PEAL_LEASE_MS", "99", "100 to 3600000" },
+		{ "PEAL_CONTROL_TIMEOUT_MS", "99", "100 to 3600000" },
 		{ "PEAL_PROBE", "On", "cache|fresh|off" },
 		{ "PEAL_CACHE_DIR", "here", "absolute path" },
 	};

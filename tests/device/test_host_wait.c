@@ -18,6 +18,7 @@
 #include <peal/errors.h>
 
 #include "peal_test.h"
+#include "runtime/base/core_set.h"
 #include "runtime/base/idle.h"
 #include "yield.h"
 
@@ -136,17 +137,13 @@ static void await(const uint64_t *word, uint64_t value)
 /* Binds the thread to the n-th core. The race needs two cores that run. */
 static void bind_to(int n)
 {
-	cpu_set_t one;
-	int core;
+	const struct peali_core_set *all = peali_process_cores();
+	int core = peali_core_set_next(all, -1);
 
-	for (core = 0; core < CPU_SETSIZE; core++)
-		if (CPU_ISSET(core, peali_wait_cores()) && n-- == 0)
-			break;
-	if (core == CPU_SETSIZE)
-		return;
-	CPU_ZERO(&one);
-	CPU_SET(core, &one);
-	CHECK_EQ(pthread_setaffinity_np(pthread_self(), sizeof(one), &one), 0);
+	while (core >= 0 && n--)
+		core = peali_core_set_next(all, core);
+	if (core >= 0)
+		CHECK_EQ(peali_thread_bind(core), 0);
 }
 
 /* Waits some 100 ns, so that the two sides meet at varying times. */
@@ -206,9 +203,7 @@ PEAL_TEST(wake_between_announcement_and_sleep_is_not_lost)
 	}
 	CHECK_EQ(pthread_join(thread, NULL), 0);
 	peali_wait_counts(&after);
-	CHECK_EQ(pthread_setaffinity_np(pthread_self(), sizeof(cpu_set_t),
-					peali_wait_cores()),
-		 0);
+	CHECK_EQ(peali_thread_bind(-1), 0);
 	CHECK_EQ(after.timeouts - before.timeouts, 0);
 }
 

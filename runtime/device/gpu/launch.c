@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/error.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/device/gpu/gpu.h"
 
@@ -622,12 +623,11 @@ static int need_monitor(struct peali_gpu *gpu)
 		return 0;
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&gpu->monitor, NULL, monitor_main, gpu);
+	error = peali_thread_create(&gpu->monitor, monitor_main, gpu);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (error)
-		return peali_fail_driver(PEAL_EDRIVER, error, "launch",
-					 "no thread to monitor kernels: %s",
-					 strerror(error));
+		return peali_fail_system(error, "launch",
+					 "no thread to monitor kernels");
 	gpu->has_monitor = 1;
 	return 0;
 }

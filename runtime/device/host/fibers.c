@@ -135,10 +135,10 @@ int peali_fibers_create(uint32_t lanes, struct peali_fibers **out)
 		int error = errno;
 
 		peali_fibers_destroy(f);
-		return peali_fail_driver(PEAL_ENOMEM, error, "host: launch",
-					 "no stacks for a worker of %u lanes: "
-					 "%s; use fewer lanes or workers",
-					 (unsigned)lanes, strerror(error));
+		return peali_fail_system(error, "host: launch",
+					 "no stacks for a worker of %u lanes, "
+					 "use fewer lanes or workers",
+					 (unsigned)lanes);
 	}
 	*out = f;
 	return 0;

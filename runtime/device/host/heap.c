@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/math.h"
 #include "runtime/device/host/sanitize.h"
 #include "runtime/device/range_alloc.h"
@@ -69,25 +70,22 @@ int peali_heap_open(struct peali_heap *heap, const char *name, uint64_t bytes)
 	snprintf(label, sizeof(label), "peal %s", name);
 	heap->fd = memfd_create(label, MFD_CLOEXEC);
 	if (heap->fd < 0)
-		return peali_fail_driver(PEAL_EDRIVER, errno, CALL,
-					 "memfd_create for %s: %s", name,
-					 strerror(errno));
-	if (ftruncate(heap->fd, (off_t)heap->bytes) < 0) {
-		r = peali_fail_driver(PEAL_ENOMEM, errno, CALL,
-				      "%s cannot have %llu bytes: %s; set "
-				      "PEAL_HOST_MEMORY lower",
-				      name, (unsigned long long)heap->bytes,
-				      strerror(errno));
+		return peali_fail_system(errno, CALL, "memfd_create for %s",
+					 name);
+	if (peali_file_resize(heap->fd, heap->bytes) < 0) {
+		r = peali_fail_system(errno, CALL,
+				      "%s cannot have the %llu bytes of "
+				      "PEAL_HOST_MEMORY, set it lower",
+				      name, (unsigned long long)heap->bytes);
 		goto close_fd;
 	}
 	heap->base = mmap(NULL, heap->bytes, PROT_READ | PROT_WRITE,
 			  MAP_SHARED | MAP_NORESERVE, heap->fd, 0);
 	if (heap->base == MAP_FAILED) {
-		r = peali_fail_driver(PEAL_ENOMEM, errno, CALL,
-				      "cannot map %llu bytes for %s: %s; set "
-				      "PEAL_HOST_MEMORY lower",
-				      (unsigned long long)heap->bytes, name,
-				      strerror(errno));
+		r = peali_fail_system(errno, CALL,
+				      "cannot map the %llu bytes of "
+				      "PEAL_HOST_MEMORY for %s, set it lower",
+				      (unsigned long long)heap->bytes, name);
 		goto close_fd;
 	}
 	r = peali_suballoc_open(&heap->space, name, (uintptr_t)heap->base,
@@ -117,7 +115,15 @@ int peali_heap_alloc(struct peali_heap *heap, uint64_t bytes,
 {
 	struct peali_piece piece;
 	int r = peali_suballoc_take(&heap->space, bytes, &piece);
+	struct peal_error_info why;
 
+	if (r == PEAL_ENOMEM) {
+		why = *peal_last_error();
+		return peali_fail(r, why.call,
+				  "%.200s; set PEAL_HOST_MEMORY "
+				  "higher",
+				  why.text);
+	}
 	if (r < 0)
 		return r;
 	/* Zero again: a late write after the free may have hit the block. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 
 #include <errno.h>
-#include <sched.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,9 +8,10 @@
 #include <unistd.h>
 
 #include <peal/device/atomic.h>
+#include "runtime/base/core_set.h"
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
-#include "runtime/base/idle.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/host/fibers.h"
@@ -45,6 +45,9 @@ static int host_probe(char *reason, size_t reason_bytes)
 {
 	int fd = memfd_create("peal probe", MFD_CLOEXEC);
 
+	/* a limit of the process does not mean that there are no devices */
+	if (fd < 0 && peali_limits_exhausted(errno))
+		return 0;
 	if (fd < 0) {
 		snprintf(reason, reason_bytes, "memfd_create fails: %s",
 			 strerror(errno));
@@ -139,7 +142,7 @@ static int host_open(struct peali_backend **out)
 				  "no memory for the backend");
 	host->base.ops = &peali_host_backend;
 	/* before the calling thread changes its own affinity */
-	peali_wait_cores();
+	peali_process_cores();
 	pthread_mutex_init(&host->lock, NULL);
 	r = set_up(host, n_devices);
 	if (r < 0) {
@@ -221,7 +224,7 @@ static int host_device_info(struct peali_backend *backend, int device,
 	out->memory_bytes = host->heap[device].bytes;
 	out->memory_used_bytes = host->heap[device].space.used;
 	pthread_mutex_unlock(&host->lock);
-	out->compute_units = (uint32_t)CPU_COUNT(peali_wait_cores());
+	out->compute_units = (uint32_t)peali_usable_cores();
 	out->max_lanes = PEALI_LANES_MAX;
 	/* The system places workers and pages. */
 	out->numa_node = -1;

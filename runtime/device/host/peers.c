@@ -151,20 +151,19 @@ static int open_window(struct peali_host *host, int from, int to)
 	if (is_owners_view(host, from, to))
 		return 0;
 	if (!w->base && reserve(NULL, heap->bytes, &w->base) < 0)
-		return peali_fail_driver(
-			PEAL_ENOMEM, errno, "host: peer_enable",
+		return peali_fail_system(
+			errno, "host: peer_enable",
 			"no address space for device %d to see the %llu "
-			"bytes of device %d: %s; set PEAL_HOST_MEMORY lower",
-			from, (unsigned long long)heap->bytes, to,
-			strerror(errno));
+			"bytes of device %d, set PEAL_HOST_MEMORY lower",
+			from, (unsigned long long)heap->bytes, to);
 	if (!map_window(heap, w->base, pair_of(host, from, to)->fault))
 		return 0;
 	error = errno;
 	reserve(w->base, heap->bytes, &w->base);
-	return peali_fail_driver(PEAL_EDRIVER, error, "host: peer_enable",
+	return peali_fail_system(error, "host: peer_enable",
 				 "cannot map the memory of device %d into "
-				 "device %d: %s",
-				 to, from, strerror(error));
+				 "device %d",
+				 to, from);
 }
 
 int peali_host_peer_enable(struct peali_backend *backend, int from, int to)

@@ -9,12 +9,15 @@
 #include <time.h>
 
 #include <peal/device/impl/base/host_support.h>
+#include "runtime/base/core_set.h"
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
 #include "runtime/base/host_clock.h"
 #include "runtime/base/idle.h"
+#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/base/wait.h"
+#include "runtime/device/host/core_claim.h"
 #include "runtime/device/host/fibers.h"
 #include "runtime/device/host/host.h"
 
@@ -56,49 +59,15 @@ struct peali_launch {
 
 /* ---- cores --------------------------------------------------------------- */
 
-/* The number of workers of this process that are bound to each core. */
-static pthread_mutex_t cores_lock = PTHREAD_MUTEX_INITIALIZER;
-static uint32_t core_users[CPU_SETSIZE];
-
-/*
- * Reserves the core with the fewest workers; -1: each core has `most` workers.
- */
-static int take_core(uint32_t most)
-{
-	const cpu_set_t *allowed = peali_wait_cores();
-	int core, best = -1;
-
-	pthread_mutex_lock(&cores_lock);
-	for (core = 0; core < CPU_SETSIZE; core++) {
-		if (!CPU_ISSET(core, allowed) || core_users[core] >= most)
-			continue;
-		if (best < 0 || core_users[core] < core_users[best])
-			best = core;
-	}
-	if (best >= 0)
-		core_users[best]++;
-	pthread_mutex_unlock(&cores_lock);
-	return best;
-}
-
-static void give_core(int core)
-{
-	if (core < 0)
-		return;
-	pthread_mutex_lock(&cores_lock);
-	core_users[core]--;
-	pthread_mutex_unlock(&cores_lock);
-}
-
 /*
  * Selects the core for a worker; -1: none. A worker alone on its core keeps its
- * caches.
+ * caches. The scheduler moves other programs that are not bound away from it.
  */
 static int core_for(const struct peali_launch *launch)
 {
 	if (!launch->desc.pin || launch->host->pin == PEALI_PIN_OFF)
 		return -1;
-	return take_core(launch->host->pin == PEALI_PIN_ON ? UINT32_MAX : 1);
+	return peali_core_claim(launch->host->pin == PEALI_PIN_AUTO);
 }
 
 /*
@@ -107,14 +76,8 @@ static int core_for(const struct peali_launch *launch)
  */
 static void bind_self(int core)
 {
-	cpu_set_t set = *peali_wait_cores();
-
-	if (core >= 0) {
-		CPU_ZERO(&set);
-		CPU_SET(core, &set);
-	}
 	/* An unbound worker is slower, but correct. */
-	if (pthread_setaffinity_np(pthread_self(), sizeof(set), &set))
+	if (peali_thread_bind(core))
 		peali_log(1, "cannot bind a worker to core %d", core);
 }
 
@@ -260,7 +223,7 @@ static void dismantle(struct peali_launch *launch)
 	for (i = 0; i < launch->started; i++)
 		pthread_join(launch->worker[i].thread, NULL);
 	for (i = 0; launch->worker && i < launch->desc.n_workers; i++) {
-		give_core(launch->worker[i].core);
+		peali_core_release(launch->worker[i].core);
 		peali_fibers_destroy(launch->worker[i].fibers);
 	}
 	pthread_cond_destroy(&launch->changed);
@@ -315,7 +278,7 @@ static int start_thread(struct worker *w)
 	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
 		sigdelset(&blocked, own[i]);
 	pthread_sigmask(SIG_SETMASK, &blocked, &before);
-	error = pthread_create(&w->thread, NULL, worker_main, w);
+	error = peali_thread_create(&w->thread, worker_main, w);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return error;
 }
@@ -333,11 +296,10 @@ static int start_worker(struct peali_launch *launch, uint32_t index)
 	w->core = core_for(launch);
 	error = start_thread(w);
 	if (error)
-		return peali_fail_driver(PEAL_EDRIVER, error, "host: launch",
-					 "worker %u of %u could not start: %s",
+		return peali_fail_system(error, "host: launch",
+					 "worker %u of %u could not start",
 					 (unsigned)index,
-					 (unsigned)launch->desc.n_workers,
-					 strerror(error));
+					 (unsigned)launch->desc.n_workers);
 	launch->started++;
 	return 0;
 }

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "runtime/base/limits.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <peal/device/platform.h>
+
+#define STACK_BYTES_MIN ((size_t)1 << 20)
+
+/* ---- texts --------------------------------------------------------------- */
+
+struct limit {
+	int resource;
+	const char *name, *option; /* of ulimit */
+};
+
+static const struct limit file_size = { RLIMIT_FSIZE, "RLIMIT_FSIZE", "-f" };
+static const struct limit files = { RLIMIT_NOFILE, "RLIMIT_NOFILE", "-n" };
+static const struct limit memory[] = {
+	{ RLIMIT_AS, "RLIMIT_AS", "-v" },
+	{ RLIMIT_DATA, "RLIMIT_DATA", "-d" },
+};
+/* A new thread needs a process of the user, and memory for its stack. */
+static const struct limit thread[] = {
+	{ RLIMIT_NPROC, "RLIMIT_NPROC", "-u" },
+	{ RLIMIT_AS, "RLIMIT_AS", "-v" },
+	{ RLIMIT_DATA, "RLIMIT_DATA", "-d" },
+};
+
+/* Adds the limits that are set. */
+static void add(const struct limit *limit, size_t n, char *out, size_t bytes)
+{
+	struct rlimit is;
+	size_t used = 0;
+
+	for (; n-- && used < bytes; limit++) {
+		if (getrlimit((__rlimit_resource_t)limit->resource, &is) ||
+		    is.rlim_cur == RLIM_INFINITY)
+			continue;
+		used += (size_t)snprintf(out + used, bytes - used,
+					 "; %s is %llu, raise it by ulimit %s",
+					 limit->name,
+					 (unsigned long long)is.rlim_cur,
+					 limit->option);
+	}
+}
+
+void peali_limits_text(int error, char *out, size_t bytes)
+{
+	*out = '\0';
+	if (error == EFBIG)
+		add(&file_size, 1, out, bytes);
+	else if (error == EMFILE)
+		add(&files, 1, out, bytes);
+	else if (error == ENOMEM)
+		add(memory, sizeof(memory) / sizeof(*memory), out, bytes);
+	else if (error == EAGAIN)
+		add(thread, sizeof(thread) / sizeof(*thread), out, bytes);
+}
+
+int peali_limits_exhausted(int error)
+{
+	return error == EFBIG || error == EMFILE || error == ENFILE ||
+	       error == ENOMEM || error == EAGAIN || error == ENOSPC;
+}
+
+/* ---- file size ----------------------------------------------------------- */
+
+void peali_size_guard_begin(struct peali_size_guard *guard)
+{
+	int error = errno;
+	sigset_t set;
+
+	sigpending(&set);
+	guard->pending = sigismember(&set, SIGXFSZ);
+	sigemptyset(&set);
+	sigaddset(&set, SIGXFSZ);
+	pthread_sigmask(SIG_BLOCK, &set, &guard->before);
+	errno = error;
+}
+
+void peali_size_guard_end(const struct peali_size_guard *guard)
+{
+	static const struct timespec now = { 0, 0 };
+	int error = errno;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGXFSZ);
+	if (!guard->pending)
+		while (sigtimedwait(&set, NULL, &now) < 0 && errno == EINTR)
+			;
+	pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
+	errno = error;
+}
+
+int peali_file_resize(int fd, uint64_t bytes)
+{
+	struct peali_size_guard guard;
+	int result;
+
+	peali_size_guard_begin(&guard);
+	do {
+		result = ftruncate(fd, (off_t)bytes);
+	} while (result && errno == EINTR);
+	peali_size_guard_end(&guard);
+	return result;
+}
+
+/* ---- threads ------------------------------------------------------------- */
+
+int peali_thread_create(pthread_t *out, void *(*run)(void *), void *argument)
+{
+	pthread_attr_t attributes;
+	size_t bytes = 0;
+	int error = pthread_attr_init(&attributes);
+
+	if (error)
+		return error;
+	pthread_attr_getstacksize(&attributes, &bytes);
+	if (bytes < STACK_BYTES_MIN)
+		pthread_attr_setstacksize(&attributes, STACK_BYTES_MIN);
+	error = pthread_create(out, &attributes, run, argument);
+	pthread_attr_destroy(&attributes);
+	return error;
+}

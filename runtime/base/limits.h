@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_LIMITS_H
+#define PEALI_LIMITS_H
+
+#include <pthread.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Resource limits of the process (setrlimit). An exceeded limit is an error
+ * with a text that names the limit. It never ends the process.
+ */
+
+/*
+ * Writes the limits that may have caused a system error, with their values and
+ * remedies: "; RLIMIT_NOFILE is 64, raise it by ulimit -n". Writes "" for other
+ * errors, and if the limit is not set.
+ */
+void peali_limits_text(int error, char *out, size_t bytes);
+
+/* Returns 1 if a system error means that a limit or the memory is used up. */
+int peali_limits_exhausted(int error);
+
+/*
+ * Between begin and end, a file beyond RLIMIT_FSIZE gives EFBIG and no SIGXFSZ.
+ * Only the calling thread changes. Both keep errno.
+ */
+struct peali_size_guard {
+	sigset_t before;
+	int pending; /* 1: SIGXFSZ was pending before */
+};
+
+void peali_size_guard_begin(struct peali_size_guard *guard);
+void peali_size_guard_end(const struct peali_size_guard *guard);
+
+/* Sets the size of a file. Returns 0, or -1 with errno. */
+int peali_file_resize(int fd, uint64_t bytes);
+
+/*
+ * Starts a thread. Its stack has the size of RLIMIT_STACK, but at least 1 MiB,
+ * so that a small limit does not let the library overflow. Returns 0, or an
+ * errno.
+ */
+int peali_thread_create(pthread_t *out, void *(*run)(void *), void *argument);
+
+#endif
