@@ -82,6 +82,18 @@ struct peal_budget_options {
 	uint64_t max_ns;
 };
 
+/**
+ * Actions after the handler of an actor without a supervisor has failed. They
+ * do not apply to a member of a pool, which always continues. A failed init
+ * hook always ends its actor.
+ */
+enum peal_failure_action {
+	PEAL_FAILURE_CONTINUE = 0, /* the actor keeps its state and handles its
+				    * next message */
+	PEAL_FAILURE_END = 1 /* the actor ends: its later messages are dead,
+			      * reason "down" */
+};
+
 /** Options of a kernel; a field that is 0 has its default. */
 struct peal_kernel_options {
 	uint32_t size; /* sizeof(struct peal_kernel_options) */
@@ -97,8 +109,9 @@ struct peal_kernel_options {
 			  * Needs mailboxes; see peal/device/timer.h */
 	/*
 	 * Most monitors at a time (default 0, 0..2^20), see peal/monitor.h.
-	 * Each takes 64 bytes on the device and as much on the host. With
-	 * monitors, an actor without a supervisor ends when its handler fails.
+	 * Each takes 64 bytes on the device and as much on the host. A monitor
+	 * reports a failure of its actor only if on_failure, or a supervisor,
+	 * ends the actor.
 	 */
 	uint32_t max_monitors;
 	uint32_t max_asks; /* open asks per worker (default 0, 0..65535), some
@@ -114,6 +127,9 @@ struct peal_kernel_options {
 	struct peal_cluster_options cluster;
 	struct peal_spawn_options spawn;
 	struct peal_budget_options budget;
+	uint32_t on_failure; /* enum peal_failure_action, for actors without a
+			      * supervisor (default PEAL_FAILURE_CONTINUE) */
+	uint32_t reserved; /* 0 */
 };
 
 #endif

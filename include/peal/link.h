@@ -91,8 +91,13 @@ struct peal_link_info {
 	uint64_t dead[PEAL_REASON_COUNT]; /* by enum peal_reason */
 	uint64_t queued; /* neither delivered nor dead yet */
 	uint64_t staged; /* messages that the stager has copied */
-	uint64_t full_count; /* times that the sender found no free slot or
-			      * slab */
+	/*
+	 * Times that the sender found no free slot or slab. Repeated attempts
+	 * count once: the count grows by at most 1 between two accepted
+	 * messages. An actor finds the link full while the messages that its
+	 * handler declares do not fit.
+	 */
+	uint64_t full_count;
 	/*
 	 * Dead letters that the sender dropped because the link was full.
 	 * `accepted` does not include these. See peal/dead_letter.h.

@@ -35,15 +35,15 @@ struct peal_kernel;
  * - The host or a handler retires the actor.
  * - The actor's supervisor gives up (peal/supervisor.h).
  * - The handler of an actor without a supervisor fails, and the kernel has
- *   monitors.
+ *   the option on_failure = PEAL_FAILURE_END.
  * - The init hook of an actor without a supervisor fails.
  *
  * Messages to an actor that ended by a failure become dead letters with reason
- * "down". The host can then still retire the actor. In a kernel without
- * monitors, an actor without a supervisor continues after a failure of its
- * handler. A member of a pool continues in every kernel. An actor that a
- * supervisor restarts has not ended. A monitor with PEAL_MONITOR_RESTARTS
- * reports restarts, too.
+ * "down". The host can then still retire the actor. By default an actor without
+ * a supervisor continues after a failure of its handler: see
+ * enum peal_failure_action. A member of a pool continues in every kernel. An
+ * actor that a supervisor restarts has not ended. A monitor with
+ * PEAL_MONITOR_RESTARTS reports restarts, too.
  *
  * Down messages:
  *

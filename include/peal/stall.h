@@ -36,8 +36,9 @@ enum peal_stall_cause {
 			       * a link to that kernel */
 	PEAL_STALL_MAILBOX = 6, /* a kernel has full mailboxes or pools, and
 			      * none of its workers has another cause */
-	PEAL_STALL_WORKER = 7, /* a worker runs, but does not take the messages
-				* that wait for it */
+	PEAL_STALL_WORKER = 7, /* a worker does not take the messages that wait
+				* for it. The text says if its loop polls or
+				* for how long it has not run */
 	PEAL_STALL_COUNT = 8 /* the number of kinds */
 };
 
@@ -75,8 +76,11 @@ struct peal_stall {
 	uint64_t inflight_link;
 	uint64_t inflight_message; /* its number in `inflight_link` */
 	/*
-	 * The time without progress in ns; the real time may be longer.
-	 * HANDLER: the time that the handler has spent on this message.
+	 * The time without progress in ns, at least watch_ns. HANDLER: the time
+	 * that the handler has spent on this message. INPUT: the time since the
+	 * drain has begun. Other kinds: the longest wait of the first message
+	 * of a link, or of the worker for free slots. The real time may be 25
+	 * ms longer, or more on a busy machine.
 	 */
 	uint64_t without_progress_ns;
 	char text[256]; /* the cause in words */

@@ -30,9 +30,9 @@ struct peal_kernel;
  * Failures. The message on which a handler failed becomes a dead letter with
  * reason "handler". The restarted actor handles the messages queued behind that
  * message. An actor without a supervisor keeps its current state and continues
- * after a failure. In a kernel with monitors such an actor ends instead
- * (peal/monitor.h). Such an actor also ends if its init hook fails. A member of
- * a pool cannot have a supervisor.
+ * after a failure. With the kernel option on_failure = PEAL_FAILURE_END such an
+ * actor ends instead. Such an actor also ends if its init hook fails. A member
+ * of a pool cannot have a supervisor.
  *
  * Restarts. The workers restart actors on the device, without the host. An
  * actor's own worker restarts the actor just before its next message. Neither

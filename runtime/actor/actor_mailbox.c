@@ -120,21 +120,6 @@ void peali_limit_give(struct peal_kernel *k, uint32_t index)
 /* ---- reading counters ---------------------------------------------------- */
 
 /*
- * Returns a worker that runs no handler and can answer now, or else `worker`.
- * The actor's own worker may be in the handler for which the mailbox is full.
- */
-static uint32_t who_can_tell(const struct peal_kernel *k, uint32_t worker)
-{
-	uint32_t i, n = k->params.n_workers;
-
-	for (i = 0; i < n; i++)
-		if (!peal_load_relaxed_sys(
-			    &k->status[(worker + i) % n].inflight))
-			return (worker + i) % n;
-	return worker;
-}
-
-/*
  * Reads the counters of a limited actor. A worker reports them. If the kernel
  * has ended, the host reads the record itself.
  */
@@ -146,9 +131,10 @@ static int read_report(struct peal_kernel *k, const struct peali_actor *a,
 	struct peal_limit_record r;
 	int result;
 
-	if (!peali_kernel_ended(k)) {
-		c.report = peali_report_view(k);
-		result = peali_kernel_tell(k, who_can_tell(k, a->worker),
+	c.report = peali_report_view(k);
+	while (!peali_kernel_ended(k)) {
+		result = peali_kernel_tell(k,
+					   peali_kernel_answerer(k, a->worker),
 					   PEAL_CONTROL_LIMIT, &c, sizeof(c),
 					   CALL);
 		peali_report_read(k, out, sizeof(*out));

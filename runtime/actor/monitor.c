@@ -99,8 +99,8 @@ void peali_monitors_close(struct peal_kernel *k)
 /* ---- calls to workers ---------------------------------------------------- */
 
 /*
- * Returns the worker of a live actor, or else worker 0. Any worker can serve a
- * monitor.
+ * Returns the worker of a live actor, or else one that can answer. Any worker
+ * can serve a monitor.
  */
 static uint32_t worker_of(struct peal_kernel *k, uint64_t actor)
 {
@@ -109,7 +109,7 @@ static uint32_t worker_of(struct peal_kernel *k, uint64_t actor)
 			       .entries[peali_actor_resolve(
 				       k, PEAL_ACTOR_INDEX(actor))]
 			       .worker :
-		       0;
+		       peali_kernel_answerer(k, 0);
 }
 
 static int ask(struct peal_kernel *k, uint64_t actor,

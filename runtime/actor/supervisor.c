@@ -304,8 +304,10 @@ int peal_supervisor_restart(struct peal_supervisor *s)
 	memset(&c, 0, sizeof(c));
 	c.index = index_of(s);
 	c.action = PEAL_SUPERVISOR_RESTART;
-	result = peali_kernel_tell(s->kernel, 0, PEAL_CONTROL_SUPERVISOR, &c,
-				   sizeof(c), "peal_supervisor_restart");
+	result = peali_kernel_tell(s->kernel,
+				   peali_kernel_answerer(s->kernel, 0),
+				   PEAL_CONTROL_SUPERVISOR, &c, sizeof(c),
+				   "peal_supervisor_restart");
 	pthread_mutex_unlock(&rt->lock);
 	return result;
 }
@@ -321,12 +323,13 @@ static int read_report(struct peal_supervisor *s,
 	uint64_t own = peali_block_view(k->rt, k->device, &k->own);
 	int result;
 
-	if (!peali_kernel_ended(k)) {
+	while (!peali_kernel_ended(k)) {
 		memset(&c, 0, sizeof(c));
 		c.index = index_of(s);
 		c.action = PEAL_SUPERVISOR_REPORT;
 		c.report = peali_report_view(k);
-		result = peali_kernel_tell(k, 0, PEAL_CONTROL_SUPERVISOR, &c,
+		result = peali_kernel_tell(k, peali_kernel_answerer(k, 0),
+					   PEAL_CONTROL_SUPERVISOR, &c,
 					   sizeof(c), "peal_supervisor_info");
 		peali_report_read(k, out, sizeof(*out));
 		if (result != PEAL_ESTOPPED)

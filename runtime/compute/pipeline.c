@@ -143,7 +143,8 @@ static int start_stage(struct peal_pipeline *p,
 		o.max_actors = p->workers;
 	if (p->workers * state > ARENA_BYTES)
 		o.arena_bytes = p->workers * state;
-	o.max_monitors = !p->skip_failed; /* with monitors, failed actors end */
+	o.on_failure = p->skip_failed ? PEAL_FAILURE_CONTINUE :
+					PEAL_FAILURE_END;
 	result = peal_kernel_launch(p->rt, s->device, s->program, &o,
 				    &stage->kernel);
 	for (actor.worker = 1; !result && actor.worker <= p->workers;

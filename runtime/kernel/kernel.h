@@ -30,6 +30,7 @@ struct peali_worker {
 				  * sent */
 	uint64_t beat_seen; /* the watchdog's latest value */
 	struct peali_progress progress; /* of `status.inflight` */
+	struct peali_progress handled, blocked; /* of these words there */
 	_Atomic uint64_t beat_moved_ns; /* when beat_seen changed */
 };
 
@@ -101,6 +102,7 @@ struct peal_kernel {
 	/* guards the control links' producers and the stop word */
 	pthread_mutex_t push_lock;
 	_Atomic int draining, stopping;
+	struct peali_progress drains; /* of `draining` */
 	_Atomic int reaped; /* 1: all neighbours know that it has ended */
 	uint32_t n_barrier_joins; /* of barriers that exist; by rt->lock */
 	struct {

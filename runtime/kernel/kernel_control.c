@@ -193,6 +193,22 @@ int peali_kernel_tell(struct peal_kernel *k, uint32_t worker, uint16_t type,
 	return peali_kernel_tell_all(k, &worker, type, data, bytes, 1, call);
 }
 
+uint32_t peali_kernel_answerer(const struct peal_kernel *k, uint32_t worker)
+{
+	uint32_t n = k->params.n_workers, live = worker, idle = n, i = n;
+
+	while (i-- > 0) {
+		uint32_t at = (worker + i) % n;
+
+		if (phase_of(k, at) >= PEAL_WORKER_STOPPED)
+			continue;
+		live = at;
+		if (!peal_load_relaxed_sys(&k->status[at].inflight))
+			idle = at;
+	}
+	return idle < n ? idle : live;
+}
+
 /* ---- state --------------------------------------------------------------- */
 
 const char *peali_phase_name(uint64_t phase)

@@ -19,6 +19,13 @@ int peali_kernel_tell(struct peal_kernel *kernel, uint32_t worker,
 uint64_t peali_report_view(const struct peal_kernel *kernel);
 void peali_report_read(const struct peal_kernel *kernel, void *out,
 		       size_t bytes);
+/*
+ * Returns a worker for a question that any worker can answer. It is the first
+ * live one from `worker` on that runs no handler. If all live workers run
+ * handlers, it is the first of these.
+ */
+uint32_t peali_kernel_answerer(const struct peal_kernel *kernel,
+			       uint32_t worker);
 /* Sends n messages, laid out one after another, and waits for all answers.
  * worker[i] gets message i. */
 int peali_kernel_tell_all(struct peal_kernel *kernel, const uint32_t *worker,

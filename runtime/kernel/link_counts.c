@@ -13,3 +13,13 @@ uint64_t peali_counts_done(const struct peal_link_counts *c)
 		done += peal_load_acquire_sys(&c->dead[i]);
 	return done;
 }
+
+uint64_t peali_counts_queued(const struct peal_link_counts *sent,
+			     const struct peal_link_counts *received)
+{
+	uint64_t done = peali_counts_done(received), accepted;
+
+	done += peal_load_acquire_sys(&sent->closed);
+	accepted = peal_load_acquire_sys(&sent->accepted);
+	return accepted > done ? accepted - done : 0;
+}

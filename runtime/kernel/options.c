@@ -49,6 +49,8 @@ static const struct option options[] = {
 	OPTION(spawn.state_bytes, 0, 0, UINT32_MAX), /* device_spawned.c */
 	OPTION(arena_bytes, 1 << 20, 1, 1ULL << 40),
 	OPTION(cluster.bytes, 32 << 10, 0, UINT32_MAX), /* check_cluster */
+	OPTION(on_failure, PEAL_FAILURE_CONTINUE, 0, PEAL_FAILURE_END),
+	OPTION(reserved, 0, 0, 0),
 };
 
 static int check_range(const char *name, uint64_t value, uint64_t low,

@@ -465,6 +465,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->params.max_pools = o->max_pools;
 	k->params.max_supervisors = o->max_supervisors;
 	k->params.max_monitors = o->max_monitors;
+	k->params.on_failure = o->on_failure;
 	k->params.max_steps = o->budget.max_steps;
 	k->params.max_handler_ns = o->budget.max_ns;
 	peali_spawned_plan(k, o);

@@ -14,6 +14,7 @@
 #include "runtime/kernel/name_table.h"
 #include "runtime/kernel/record.h"
 #include "runtime/link/link.h"
+#include "runtime/link/remote.h"
 #include "runtime/link/topic.h"
 
 /* ---- duration ------------------------------------------------------------ */
@@ -33,6 +34,54 @@ static uint64_t still_for(const struct peali_progress *p, uint64_t done,
 	return p->moved_ns && p->done == done ? now - p->moved_ns : 0;
 }
 
+/* The time of an empty link does not count: no message of it waits. */
+static void watch_link(struct peal_link *link, uint64_t now)
+{
+	const struct peal_link_counts *sent = peali_remote_sender_counts(link);
+	const struct peal_link_counts *received =
+		peali_remote_receiver_counts(link);
+
+	if (!peali_counts_queued(sent, received))
+		link->progress.moved_ns = 0;
+	watch(&link->progress, peali_counts_done(received), now);
+}
+
+static void watch_worker(struct peal_kernel *k, uint32_t worker, uint64_t now)
+{
+	const struct peal_worker_status *s = &k->status[worker];
+	struct peali_worker *w = &k->workers[worker];
+
+	watch(&w->handled, peal_load_relaxed_sys(&s->handled), now);
+	watch(&w->blocked, peal_load_relaxed_sys(&s->blocked), now);
+	watch(&w->progress, peal_load_relaxed_sys(&s->inflight), now);
+}
+
+uint64_t peali_link_still_ns(const struct peal_link *link)
+{
+	return still_for(&link->progress,
+			 peali_counts_done(peali_remote_receiver_counts(link)),
+			 peali_now_ns());
+}
+
+uint64_t peali_worker_still_ns(const struct peal_kernel *k, uint32_t worker)
+{
+	const struct peal_worker_status *s = &k->status[worker];
+	const struct peali_worker *w = &k->workers[worker];
+	uint64_t now = peali_now_ns(), handled, blocked;
+
+	handled =
+		still_for(&w->handled, peal_load_relaxed_sys(&s->handled), now);
+	blocked =
+		still_for(&w->blocked, peal_load_relaxed_sys(&s->blocked), now);
+	return handled < blocked ? handled : blocked;
+}
+
+uint64_t peali_drain_still_ns(const struct peal_kernel *k)
+{
+	return still_for(&k->drains, (uint64_t)(k->draining != 0),
+			 peali_now_ns());
+}
+
 void peali_inflight_watch(struct peal_runtime *rt, uint64_t now)
 {
 	struct peal_kernel *k;
@@ -41,7 +90,7 @@ void peali_inflight_watch(struct peal_runtime *rt, uint64_t now)
 	uint32_t i;
 
 	for (link = rt->links; link; link = link->next)
-		watch(&link->progress, peali_counts_done(link->counts), now);
+		watch_link(link, now);
 	for (t = rt->topics; t; t = t->next)
 		for (i = 0; i < t->spec.n_subscribers; i++)
 			watch(&t->subscribers[i].progress,
@@ -50,11 +99,11 @@ void peali_inflight_watch(struct peal_runtime *rt, uint64_t now)
 	 * Read the workers' words last. If a word and the counter of its link
 	 * do not change afterwards, the worker still handles the same message.
 	 */
-	for (k = rt->kernels; k; k = k->next)
+	for (k = rt->kernels; k; k = k->next) {
+		watch(&k->drains, (uint64_t)(k->draining != 0), now);
 		for (i = 0; i < k->params.n_workers; i++)
-			watch(&k->workers[i].progress,
-			      peal_load_relaxed_sys(&k->status[i].inflight),
-			      now);
+			watch_worker(k, i, now);
+	}
 }
 
 /* ---- source of the message ----------------------------------------------- */

@@ -37,9 +37,20 @@ void peali_inflight_text(const struct peali_inflight *inflight,
 int peali_inflight_describe(struct peal_kernel *kernel, uint32_t worker,
 			    char text[256]);
 /*
+ * Returns for how many ns the first message of a link has waited, or its
+ * handler has run. 0: it has just moved, or the link is empty.
+ */
+uint64_t peali_link_still_ns(const struct peal_link *link);
+/* Returns for how many ns a worker has handled no message and has waited for
+ * the same cause. */
+uint64_t peali_worker_still_ns(const struct peal_kernel *kernel,
+			       uint32_t worker);
+/* Returns for how many ns a kernel has been draining. */
+uint64_t peali_drain_still_ns(const struct peal_kernel *kernel);
+/*
  * Notes the messages that all workers handle, and the progress of links and
  * topics. The watchdog calls it at its ticks. The time between ticks limits the
- * accuracy of since_ns.
+ * accuracy of since_ns and of the times above.
  */
 void peali_inflight_watch(struct peal_runtime *rt, uint64_t now);
 

@@ -14,15 +14,15 @@ void peali_links_sample(struct peal_runtime *rt, uint64_t now)
 	struct peal_link *link;
 
 	for (link = rt->links; link; link = link->next) {
-		uint64_t done = peali_counts_done(link->counts);
-		uint64_t accepted =
-			peal_load_acquire_sys(&link->counts->accepted);
+		uint64_t queued =
+			peali_counts_queued(peali_remote_sender_counts(link),
+					    peali_remote_receiver_counts(link));
 		uint64_t since = link->residence.at_ns;
 
 		link->residence.at_ns = now;
-		if (since && accepted > done)
+		if (since)
 			atomic_fetch_add(&link->residence.ns,
-					 (accepted - done) * (now - since));
+					 queued * (now - since));
 	}
 }
 

@@ -18,10 +18,12 @@
 #include <peal/stall.h>
 #include <peal/topic.h>
 #include "runtime/observe/stall.h"
+#include "runtime/observe/stall_snapshot.h"
 #include "runtime/actor/forwarding.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/text.h"
+#include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel.h"
@@ -39,30 +41,7 @@
 #define WATCH_NS_MAX 10000000000ULL
 #define LATE_WATCH_NS 10000000ULL /* ns, for a caller that has waited before */
 #define NOBODY UINT32_MAX /* the cause is at no worker */
-
-/** A worker in a snapshot. */
-struct worker_look {
-	struct peal_kernel *kernel;
-	uint32_t id; /* of the kernel: its pointer may be reused */
-	uint32_t worker;
-	uint64_t phase, heartbeat, handled, blocked;
-	struct peali_inflight inflight;
-	int still; /* 1: unchanged since the first snapshot */
-	uint32_t way; /* number of the latest chain through this worker */
-};
-
-/** A link in a snapshot. */
-struct link_look {
-	const struct peal_link *link;
-	struct peal_link_info info;
-	int still;
-};
-
-struct looks {
-	struct worker_look *workers;
-	struct link_look *links;
-	uint32_t n_workers, n_links;
-};
+#define CYCLE_TEXT 90 /* bytes of a text after which no worker is named */
 
 struct cause {
 	struct peal_stall out;
@@ -72,7 +51,7 @@ struct cause {
 
 struct search {
 	struct peal_runtime *rt;
-	struct looks now;
+	struct peali_looks now;
 	uint32_t n_ways; /* chains followed so far */
 	uint64_t watch_ns;
 	struct cause *causes;
@@ -88,103 +67,6 @@ const char *peal_stall_cause_name(uint32_t cause)
 	};
 
 	return cause < PEAL_STALL_COUNT ? names[cause] : "?";
-}
-
-/* ---- snapshots ----------------------------------------------------------- */
-
-static void free_looks(struct looks *l)
-{
-	free(l->workers);
-	free(l->links);
-	memset(l, 0, sizeof(*l));
-}
-
-static void look_at_worker(struct peal_kernel *k, uint32_t i,
-			   struct worker_look *out)
-{
-	const struct peal_worker_status *s = &k->status[i];
-
-	memset(out, 0, sizeof(*out));
-	out->kernel = k;
-	out->id = k->id;
-	out->worker = i;
-	out->phase = peal_load_acquire_sys(&s->phase);
-	out->heartbeat = peal_load_relaxed_sys(&s->heartbeat);
-	out->handled = peal_load_relaxed_sys(&s->handled);
-	peali_inflight_read(k, i, &out->inflight);
-	out->blocked = peal_load_relaxed_sys(&s->blocked);
-}
-
-/* Takes a snapshot. Returns 0 or PEAL_ENOMEM. The caller holds rt->lock. */
-static int look(struct peal_runtime *rt, struct looks *l)
-{
-	struct peal_kernel *k;
-	struct peal_link *link;
-	uint32_t i;
-
-	memset(l, 0, sizeof(*l));
-	for (k = rt->kernels; k; k = k->next)
-		l->n_workers += k->params.n_workers;
-	for (link = rt->links; link; link = link->next)
-		l->n_links++;
-	l->workers = calloc(l->n_workers + 1u, sizeof(*l->workers));
-	l->links = calloc(l->n_links + 1u, sizeof(*l->links));
-	if (!l->workers || !l->links) {
-		free_looks(l);
-		return PEAL_ENOMEM;
-	}
-	l->n_workers = l->n_links = 0;
-	for (k = rt->kernels; k; k = k->next)
-		for (i = 0; i < k->params.n_workers; i++)
-			look_at_worker(k, i, &l->workers[l->n_workers++]);
-	for (link = rt->links; link; link = link->next) {
-		l->links[l->n_links].link = link;
-		peal_link_info(link, &l->links[l->n_links++].info);
-	}
-	return 0;
-}
-
-/* Marks the workers and links that have not changed. Lists of both snapshots
- * are newest first. So objects in both have one order. */
-static void compare(const struct looks *before, struct looks *now)
-{
-	uint32_t i, j;
-
-	for (i = j = 0; i < now->n_workers; i++) {
-		struct worker_look *w = &now->workers[i];
-		const struct worker_look *b = before->workers;
-
-		while (j < before->n_workers &&
-		       (b[j].kernel != w->kernel || b[j].id != w->id ||
-			b[j].worker != w->worker))
-			j++;
-		if (j == before->n_workers) { /* a new worker: rewind */
-			j = 0;
-			continue;
-		}
-		w->still = b[j].phase == w->phase &&
-			   b[j].handled == w->handled &&
-			   b[j].blocked == w->blocked;
-		/*
-		 * A worker with a moving beat is in no handler, even if
-		 * `inflight` names one. A worker that handles another message
-		 * now is not stalled by its handler.
-		 */
-		if (b[j].heartbeat != w->heartbeat ||
-		    b[j].inflight.word != w->inflight.word ||
-		    b[j].inflight.message != w->inflight.message)
-			w->inflight.word = 0;
-	}
-	for (i = j = 0; i < now->n_links; i++) {
-		struct link_look *l = &now->links[i];
-		const struct link_look *b = before->links;
-
-		while (j < before->n_links && b[j].info.id > l->info.id)
-			j++;
-		l->still = j < before->n_links && b[j].info.id == l->info.id &&
-			   b[j].info.undelivered_first ==
-				   l->info.undelivered_first;
-	}
 }
 
 /* ---- causes -------------------------------------------------------------- */
@@ -233,14 +115,23 @@ static struct cause *cause_at(struct search *s, enum peal_stall_cause cause,
 	return c;
 }
 
+/* The cause has made no progress for `ns` or longer. */
+static void lasts(struct cause *c, uint64_t ns)
+{
+	if (ns > c->out.without_progress_ns)
+		c->out.without_progress_ns = ns;
+}
+
 /* Returns a cause at a worker, with the beginning of its text. */
 static struct cause *cause_of(struct search *s, enum peal_stall_cause cause,
-			      const struct worker_look *w)
+			      const struct peali_worker_look *w)
 {
 	struct cause *c = cause_at(s, cause, w->kernel, w->worker);
 
 	if (!c || c->out.text[0])
 		return c;
+	if (w->blocked)
+		lasts(c, peali_worker_still_ns(w->kernel, w->worker));
 	c->out.device = w->kernel->device;
 	c->out.worker = w->worker;
 	say(c, "worker %u of kernel '%s' on device %d ", w->worker,
@@ -248,7 +139,8 @@ static struct cause *cause_of(struct search *s, enum peal_stall_cause cause,
 	return c;
 }
 
-static struct cause *handler_runs(struct search *s, const struct worker_look *w)
+static struct cause *handler_runs(struct search *s,
+				  const struct peali_worker_look *w)
 {
 	struct cause *c = cause_of(s, PEAL_STALL_HANDLER, w);
 	struct peali_inflight inflight = w->inflight;
@@ -256,8 +148,8 @@ static struct cause *handler_runs(struct search *s, const struct worker_look *w)
 
 	if (!c || c->out.address)
 		return c;
-	if (inflight.since_ns < c->out.without_progress_ns)
-		inflight.since_ns = c->out.without_progress_ns;
+	if (inflight.since_ns < s->watch_ns)
+		inflight.since_ns = s->watch_ns;
 	c->out.without_progress_ns = inflight.since_ns;
 	c->out.address = inflight.address;
 	c->out.inflight_link = inflight.link;
@@ -268,7 +160,8 @@ static struct cause *handler_runs(struct search *s, const struct worker_look *w)
 	return c;
 }
 
-static struct cause *port_lost(struct search *s, const struct worker_look *w)
+static struct cause *port_lost(struct search *s,
+			       const struct peali_worker_look *w)
 {
 	struct cause *c = cause_of(s, PEAL_STALL_PORT, w);
 	uint32_t number = (uint32_t)(w->blocked >> 32);
@@ -284,10 +177,13 @@ static struct cause *port_lost(struct search *s, const struct worker_look *w)
 	return c;
 }
 
-static struct cause *suspended(struct search *s, const struct worker_look *w)
+static struct cause *suspended(struct search *s,
+			       const struct peali_worker_look *w)
 {
 	struct cause *c = cause_at(s, PEAL_STALL_SUSPENDED, w->kernel, NOBODY);
 
+	if (c && w->blocked)
+		lasts(c, peali_worker_still_ns(w->kernel, w->worker));
 	if (!c || c->out.text[0])
 		return c;
 	c->out.device = w->kernel->device;
@@ -309,7 +205,7 @@ static struct cause *not_received(struct search *s,
 }
 
 static struct cause *plain(struct search *s, enum peal_stall_cause cause,
-			   const struct worker_look *w, const char *text)
+			   const struct peali_worker_look *w, const char *text)
 {
 	struct cause *c = cause_of(s, cause, w);
 
@@ -318,10 +214,23 @@ static struct cause *plain(struct search *s, enum peal_stall_cause cause,
 	return c;
 }
 
+/* The worker waits for nothing, and yet leaves its messages. Either its loop
+ * runs, or the system or the device does not run it. */
+static struct cause *not_taken(struct search *s,
+			       const struct peali_worker_look *w)
+{
+	char text[96] = "polls, but does not take its messages";
+
+	if (w->silent_ns)
+		snprintf(text, sizeof(text), "has not run for %llu ms",
+			 (unsigned long long)(w->silent_ns / 1000000));
+	return plain(s, PEAL_STALL_WORKER, w, text);
+}
+
 /* ---- from a wait to the next --------------------------------------------- */
 
-static struct worker_look *worker_at(struct search *s,
-				     const struct peali_link_end *end)
+static struct peali_worker_look *worker_at(struct search *s,
+					   const struct peali_link_end *end)
 {
 	uint32_t i;
 
@@ -368,14 +277,14 @@ static const struct peali_link_end *behind_port(struct search *s,
 
 /* Returns a stalled worker of the kernel, as the likely owner of the full
  * mailbox. Prefers a worker that is not in this chain. NULL: there is none. */
-static struct worker_look *behind_mail(struct search *s,
-				       const struct worker_look *from)
+static struct peali_worker_look *
+behind_mail(struct search *s, const struct peali_worker_look *from)
 {
-	struct worker_look *found = NULL;
+	struct peali_worker_look *found = NULL;
 	uint32_t i;
 
 	for (i = 0; i < s->now.n_workers; i++) {
-		struct worker_look *w = &s->now.workers[i];
+		struct peali_worker_look *w = &s->now.workers[i];
 
 		if (w->kernel != from->kernel || w == from || !w->still ||
 		    !(w->inflight.word || w->blocked ||
@@ -392,15 +301,15 @@ static struct worker_look *behind_mail(struct search *s,
  * messages. These messages keep mailbox slots of the kernel k. NULL: there is
  * none.
  */
-static struct worker_look *behind_fwd_links(struct search *s,
-					    const struct peal_kernel *k)
+static struct peali_worker_look *behind_fwd_links(struct search *s,
+						  const struct peal_kernel *k)
 {
 	const struct peal_link *most = NULL;
 	uint64_t queued = 0;
 	uint32_t i;
 
 	for (i = 0; i < s->now.n_links; i++) {
-		const struct link_look *l = &s->now.links[i];
+		const struct peali_link_look *l = &s->now.links[i];
 
 		if (l->link->from.kernel != k || !l->link->from.fwd_link ||
 		    l->info.queued <= queued)
@@ -413,8 +322,8 @@ static struct worker_look *behind_fwd_links(struct search *s,
 
 /* Returns the receiving end of the forwarding link to an actor that lives in
  * another kernel. NULL: there is none. */
-static const struct peali_link_end *behind_fwd_link(const struct worker_look *w,
-						    uint32_t actor)
+static const struct peali_link_end *
+behind_fwd_link(const struct peali_worker_look *w, uint32_t actor)
 {
 	struct peal_kernel *k = w->kernel;
 	uint64_t next = peali_address_next(
@@ -428,13 +337,14 @@ static const struct peali_link_end *behind_fwd_link(const struct worker_look *w,
 
 /* Follows one wait of a blocked worker. Returns the next worker. Returns NULL
  * if the chain ends, with the cause in *cause_out if it is known. */
-static struct worker_look *step(struct search *s, const struct worker_look *w,
-				struct cause **cause_out)
+static struct peali_worker_look *step(struct search *s,
+				      const struct peali_worker_look *w,
+				      struct cause **cause_out)
 {
 	uint32_t actor = PEAL_ACTOR_INDEX(w->blocked >> 32);
 	uint32_t port = PEAL_BLOCKED_PORT(w->blocked);
 	const struct peali_link_end *end;
-	struct worker_look *next;
+	struct peali_worker_look *next;
 
 	if (port == PEAL_BLOCKED_MAIL || port == PEAL_BLOCKED_TIMER ||
 	    port == PEAL_BLOCKED_DOWN) {
@@ -470,43 +380,71 @@ static struct worker_look *step(struct search *s, const struct worker_look *w,
 	return end ? worker_at(s, end) : NULL;
 }
 
+/* Returns 1 if a wait ends when another kernel has more forward slots. */
+static int needs_forward_slots(const struct peali_worker_look *w)
+{
+	uint32_t port = PEAL_BLOCKED_PORT(w->blocked);
+
+	return w->next->kernel != w->kernel &&
+	       (port == PEAL_BLOCKED_MAIL || port == PEAL_BLOCKED_FORWARD) &&
+	       w->kernel->mailbox.forward_slots;
+}
+
+/* Names the workers of a cycle, from `first` on. Those that would fill the text
+ * are counted only. */
+static void name_cycle(struct cause *c, const struct peali_worker_look *first)
+{
+	const struct peali_worker_look *w = first;
+	uint32_t n = 0, unnamed = 0;
+	int forwards = 0;
+
+	say(c, "workers wait for free slots in a cycle:");
+	do {
+		if (strlen(c->out.text) < CYCLE_TEXT)
+			say(c, "%s worker %u of '%s' (device %d)",
+			    n ? " for" : "", w->worker, w->kernel->name,
+			    w->kernel->device);
+		else
+			unnamed++;
+		forwards |= needs_forward_slots(w);
+		n++;
+		w = w->next;
+	} while (w != first);
+	if (unnamed)
+		say(c, ", %u more", unnamed);
+	say(c, " for the first");
+	if (forwards)
+		say(c, "; a larger mailbox.forward_slots ends it");
+}
+
 /* Returns the cause for a cycle. It is at the first worker of the cycle in the
  * snapshot. So several chains into a cycle give one cause. */
-static struct cause *cycle(struct search *s, const struct worker_look *in)
+static struct cause *cycle(struct search *s, const struct peali_worker_look *in)
 {
-	const struct worker_look *w = in, *least = in;
-	struct cause *c = NULL, *none = NULL;
-	uint32_t n = 0, crosses = 0;
+	const struct peali_worker_look *w = in, *least = in;
+	uint64_t still = UINT64_MAX, of;
+	struct cause *c;
 
 	do {
 		if (w < least)
 			least = w;
-		w = step(s, w, &none);
-	} while (w && w != in && ++n < s->now.n_workers);
+		of = peali_worker_still_ns(w->kernel, w->worker);
+		still = of < still ? of : still;
+		w = w->next;
+	} while (w != in);
 	c = cause_at(s, PEAL_STALL_CYCLE, least->kernel, least->worker);
 	if (!c || c->out.text[0])
 		return c;
+	lasts(c, still);
 	c->out.device = least->kernel->device;
 	c->out.worker = least->worker;
-	say(c, "workers wait for space in a circle:");
-	w = least;
-	n = 0;
-	do {
-		say(c, "%s worker %u of '%s' (device %d)", n ? " for" : "",
-		    w->worker, w->kernel->name, w->kernel->device);
-		w = step(s, w, &none);
-		crosses |= w && w->kernel != least->kernel;
-	} while (w && w != least && ++n < s->now.n_workers);
-	if (crosses && least->kernel->mailbox.forward_slots)
-		say(c,
-		    "; for messages between kernels, a larger mailbox.forward_slots "
-		    "ends the stall");
+	name_cycle(c, least);
 	return c;
 }
 
 /* Follows the chain of waits from a worker to its cause. has_work is 1 if
  * messages wait for the worker. NULL: the worker does not wait, or it moves. */
-static struct cause *follow(struct search *s, struct worker_look *w,
+static struct cause *follow(struct search *s, struct peali_worker_look *w,
 			    int has_work)
 {
 	struct cause *c = NULL;
@@ -518,18 +456,16 @@ static struct cause *follow(struct search *s, struct worker_look *w,
 		if (w->inflight.word)
 			return handler_runs(s, w);
 		if (!w->blocked)
-			return has_work ? plain(s, PEAL_STALL_WORKER, w,
-						"polls, but does not take "
-						"its messages") :
-					  NULL;
+			return has_work ? not_taken(s, w) : NULL;
 		if (w->blocked >> 16 & 1)
 			return port_lost(s, w);
 		if (w->way == s->n_ways)
 			return cycle(s, w);
 		w->way = s->n_ways;
-		w = step(s, w, &c);
+		w->next = step(s, w, &c);
 		if (c)
 			return c;
+		w = w->next;
 		has_work = 1;
 	}
 	return NULL;
@@ -538,8 +474,12 @@ static struct cause *follow(struct search *s, struct worker_look *w,
 /* ---- starts of chains ---------------------------------------------------- */
 
 /* Counts the queued messages of a link for a cause. */
-static void hold(struct cause *c, const struct peal_link_info *info)
+static void hold(struct cause *c, const struct peali_link_look *l)
 {
+	const struct peal_link_info *info = &l->info;
+
+	if (c->out.cause != PEAL_STALL_HANDLER)
+		lasts(c, peali_link_still_ns(l->link));
 	if (!c->out.held) {
 		c->out.link = info->id;
 		c->out.message = info->undelivered_first;
@@ -553,7 +493,7 @@ static void hold(struct cause *c, const struct peal_link_info *info)
  * has to end it. A kernel that drains or stops ends its links itself. So does a
  * kernel that sends to itself.
  */
-static int not_ended(const struct link_look *l)
+static int not_ended(const struct peali_link_look *l)
 {
 	const struct peal_link *link = l->link;
 	const struct peal_kernel *to = link->to.kernel, *from;
@@ -565,13 +505,15 @@ static int not_ended(const struct link_look *l)
 	       !(from && (from == to || from->draining || from->stopping));
 }
 
-static struct cause *input_open(struct search *s, const struct link_look *l)
+static struct cause *input_open(struct search *s,
+				const struct peali_link_look *l)
 {
 	const struct peal_link *link = l->link;
 	struct cause *c = cause_at(s, PEAL_STALL_INPUT, link, 0);
 
 	if (!c || c->out.text[0])
 		return c;
+	lasts(c, peali_drain_still_ns(link->to.kernel));
 	c->out.device = link->from.device;
 	if (c->out.device == PEALI_HOST)
 		c->out.device = -1;
@@ -596,7 +538,7 @@ static void follow_all(struct search *s)
 	uint32_t i;
 
 	for (i = 0; i < s->now.n_links; i++) {
-		struct link_look *l = &s->now.links[i];
+		struct peali_link_look *l = &s->now.links[i];
 
 		if (not_ended(l))
 			input_open(s, l);
@@ -606,7 +548,7 @@ static void follow_all(struct search *s)
 			    not_received(s, l->link->to.endpoint) :
 			    follow(s, worker_at(s, &l->link->to), 1);
 		if (c)
-			hold(c, &l->info);
+			hold(c, l);
 	}
 	for (i = 0; i < s->now.n_workers; i++)
 		if (s->now.workers[i].inflight.word ||
@@ -625,7 +567,7 @@ static int more_held(const void *a, const void *b)
  * caller calls end_search. Returns PEAL_ENOMEM without the lock. */
 static int search(struct search *s, struct peal_runtime *rt, uint64_t watch_ns)
 {
-	struct looks before;
+	struct peali_looks before;
 	struct timespec pause = { (time_t)(watch_ns / 1000000000),
 				  (long)(watch_ns % 1000000000) };
 	int result;
@@ -634,26 +576,26 @@ static int search(struct search *s, struct peal_runtime *rt, uint64_t watch_ns)
 	s->rt = rt;
 	s->watch_ns = watch_ns;
 	pthread_mutex_lock(&rt->lock);
-	result = look(rt, &before);
+	result = peali_looks_take(rt, &before);
 	pthread_mutex_unlock(&rt->lock);
 	if (result)
 		return result;
 	while (nanosleep(&pause, &pause))
 		;
 	pthread_mutex_lock(&rt->lock);
-	result = look(rt, &s->now);
+	result = peali_looks_take(rt, &s->now);
 	if (result)
 		pthread_mutex_unlock(&rt->lock);
 	else
-		compare(&before, &s->now);
-	free_looks(&before);
+		peali_looks_compare(&before, &s->now);
+	peali_looks_free(&before);
 	return result;
 }
 
 static void end_search(struct search *s)
 {
 	pthread_mutex_unlock(&s->rt->lock);
-	free_looks(&s->now);
+	peali_looks_free(&s->now);
 	free(s->causes);
 }
 

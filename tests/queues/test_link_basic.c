@@ -141,7 +141,7 @@ PEAL_TEST(push_to_full_link_returns_eagain_and_writes_nothing)
 		CHECK_EQ(peal_link_push_mark(&l.p, PEAL_KIND_END), PEAL_EAGAIN);
 		CHECK_EQ(peal_link_fits(&l.p, 1), 0);
 		image_equal(&before, &l);
-		CHECK_EQ(l.counts->full, 4);
+		CHECK_EQ(l.counts->full, 1); /* attempts for one message */
 		CHECK_EQ(l.counts->ended, 0);
 		pop(&l, 40, 0);
 		CHECK_EQ(peal_link_fits(&l.p, 1), 1);
@@ -540,7 +540,7 @@ PEAL_TEST(full_slab_returns_eagain_and_writes_nothing)
 		CHECK_EQ(peal_link_push(&l.p, none, data, 100), PEAL_EAGAIN);
 		CHECK_EQ(peal_link_reserve(&l.p, 1000, &to), PEAL_EAGAIN);
 		image_equal(&before, &l);
-		CHECK_EQ(l.counts->full, 3);
+		CHECK_EQ(l.counts->full, 1);
 		CHECK_EQ(peal_link_fits(&l.p, 1), 0);
 		push(&l, 8, 3); /* a slot is free */
 		pop(&l, 1000, 0);

@@ -179,7 +179,6 @@ static void *produce(void *argument)
 		/* the counters continue, the ring position stays as prepared */
 		l->p.accepted = s->counts->accepted;
 		l->p.accepted_bytes = s->counts->accepted_bytes;
-		l->p.full = s->counts->full;
 		end = sequence + s->each;
 		while (sequence < end && !s->unexpected)
 			sequence += send_some(s, &l->p, body, sequence,

@@ -39,6 +39,7 @@ static inline struct fixture fixture_open(struct peal_kernel_options o)
 	o.lanes = lanes;
 	o.max_inputs = MEMBERS_MAX;
 	o.max_supervisors = 3;
+	o.on_failure = PEAL_FAILURE_END;
 	if (!o.mailbox.slots)
 		o.mailbox.slots = 128;
 	if (!o.max_monitors)

@@ -50,6 +50,7 @@ static inline struct fixture fixture_plain(uint32_t rooms)
 		.spawn.max_actors = rooms,
 		.spawn.state_bytes = sizeof(struct spawns_state),
 		.max_monitors = 8,
+		.on_failure = PEAL_FAILURE_END,
 	};
 
 	return fixture_open(o);

@@ -340,7 +340,7 @@ struct peal_kernel_params {
 			  * memory, addresses of struct peal_reject_table; 0:
 			  * none */
 	uint32_t hooks; /* 1: some of its handlers have hooks */
-	uint32_t reserved;
+	uint32_t on_failure; /* enum peal_failure_action */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 312, "params size");

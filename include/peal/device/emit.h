@@ -4,6 +4,7 @@
 
 #include <peal/device/lanes.h>
 #include <peal/device/impl/worker/pool.h>
+#include <peal/device/impl/worker/send_limits.h>
 #include <peal/device/impl/worker/send_options.h>
 
 /*
@@ -13,7 +14,10 @@
  * call peal_reserve, write by all lanes, then call peal_commit.
  *
  * A handler may send as many messages per port as it has declared. The worker
- * runs the handler only if all its ports have free slots for so many.
+ * runs the handler only if all its ports have free slots for so many. A call
+ * for a further message returns PEAL_EAGAIN and sends nothing. On a GPU this is
+ * certain in a source compiled with PEAL_CHECK_LIMITS=1. Else the call succeeds
+ * there while slots are free.
  *
  * All calls are wait-free and collective: every lane of the worker calls them.
  * All lanes pass equal arguments, in `data` also equal bytes. Each lane may
@@ -53,6 +57,8 @@ peali_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 
 	if (PEAL_UNLIKELY(port >= w->actor->ports))
 		return PEAL_EINVAL;
+	if (PEAL_UNLIKELY(!peali_may_emit(w, port)))
+		return PEAL_EAGAIN;
 	if (PEAL_LIKELY(peali_link_takes(&output->link, bytes))) {
 		*out = peali_link_payload(&output->link);
 		return 0;
@@ -60,6 +66,8 @@ peali_reserve(struct peal_worker *w, uint32_t port, uint64_t bytes, void **out)
 	result = peali_reserve_slow(output, bytes);
 	if (!result)
 		*out = peali_link_reserved(&output->link, bytes);
+	else if (result == PEAL_EPIPE)
+		peali_emits(w, port); /* sent, and dead at once */
 	return result;
 }
 
@@ -138,6 +146,8 @@ static PEAL_DEV PEAL_INLINE void peali_commit(struct peal_worker *w,
 	uint32_t length = 0, kind = 0;
 
 	peal_sync(w);
+	if (peal_is_leader(w))
+		peali_emits(w, port);
 	if (PEAL_UNLIKELY(p->state)) {
 		peali_commit_topic(w, output, header, bytes);
 		return;

@@ -39,6 +39,10 @@
  * If handlers spawn actors (spawn.h), define the list before the handlers, then
  * write PEAL_HANDLERS(HANDLERS). PEAL_HANDLER(scale) then names a handler. For
  * kernels with pools, define PEAL_USES_POOLS as 1 before this header.
+ *
+ * A handler run that sends more than its limits gets PEAL_EAGAIN. For GPUs,
+ * define PEAL_CHECK_LIMITS as 1 before this header to check that for each
+ * message: see emit.h.
  */
 
 /** Limits of a handler that sends nothing. */
@@ -113,6 +117,9 @@ peali_worker_init(struct peal_worker *w,
 	w->pools = (struct peal_pool_place *)(void *)(base + at.pools);
 	w->barriers = (struct peal_barrier_view *)(void *)(base + at.barriers);
 	w->sent = (uint64_t *)(void *)(base + at.sent);
+#if PEALI_CHECK_LIMITS
+	w->spent = (uint64_t *)(void *)(base + at.spent);
+#endif
 	w->priority_inputs = (uint32_t *)(void *)(base + at.priority_inputs);
 	w->scratch = (uint64_t *)(void *)(base + at.scratch);
 	w->timers = params->max_timers ?

@@ -94,7 +94,7 @@ peali_link_note_full(struct peal_link_producer *p)
 {
 	if (PEAL_UNLIKELY(p->state))
 		return p->state; /* the credit was invalid */
-	peal_store_relaxed_sys(&p->counts->full, ++p->full);
+	peali_link_count_full(p);
 	return PEAL_EAGAIN;
 }
 
@@ -378,8 +378,8 @@ peal_link_push_mark(struct peal_link_producer *p, uint32_t kind)
 
 	if (p->state)
 		return p->state;
-	if (!peal_link_free_slots(p, 1))
-		return peali_link_note_full(p);
+	if (!peal_link_free_slots(p, 1)) /* a mark does not count as full */
+		return p->state ? p->state : PEAL_EAGAIN;
 	peal_header_store(peali_producer_content(p), none);
 	peali_link_publish(p, kind, (uint32_t)sizeof(none), 0, 1);
 	peali_producer_step(p);

@@ -146,6 +146,16 @@ typedef __SIZE_TYPE__ size_t;
 #endif
 
 /*
+ * 1: calls that send check the limits that the handler declares, also on a GPU.
+ * The default for GPUs is 0, because the check has a cost for each message. On
+ * the host the calls always check.
+ */
+#ifndef PEAL_CHECK_LIMITS
+#define PEAL_CHECK_LIMITS 0
+#endif
+#define PEALI_CHECK_LIMITS (PEAL_ON_HOST || PEAL_CHECK_LIMITS)
+
+/*
  * 1 in a build for the simulator (tests/sim/engine). Each access to a shared
  * word is then a possible switch to another thread.
  */

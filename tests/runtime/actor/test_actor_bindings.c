@@ -54,6 +54,28 @@ PEAL_TEST(failure_propagates_along_bindings)
 	fixture_close(&s);
 }
 
+/* The error of the first message shows that the member itself has failed. */
+PEAL_TEST(retired_partner_does_not_report_a_restart)
+{
+	struct fixture s = fixture_plain();
+	struct peal_supervisor *alone = supervise(&s, PEAL_ONE_FOR_ONE, 9);
+	uint64_t mate, restarts, ends;
+
+	add(&s, alone);
+	add(&s, NULL); /* on worker 1, which retires the mate */
+	mate = spawn(&s, 1);
+	CHECK_OK(peal_actor_bind(s.k, s.actor[0], mate, NULL));
+	restarts = hear(&s, s.actor[0], PEAL_MONITOR_RESTARTS);
+	ends = hear(&s, mate, 0);
+	CHECK_OK(peal_actor_retire(s.rt, mate));
+	heard(&s, mate, ends, PEAL_DOWN_RETIRED, 0);
+	ask(&s, 1); /* down messages and bindings come before this message */
+	fail(&s, 0);
+	heard(&s, s.actor[0], restarts, PEAL_DOWN_RESTARTED, MONITORS_ERROR);
+	heard_all(&s, 0);
+	fixture_close(&s);
+}
+
 PEAL_TEST(bound_supervised_actor_restarts)
 {
 	struct fixture s = fixture_plain();
@@ -360,6 +382,7 @@ PEAL_TEST(monitors_need_mailbox_slots)
 }
 
 PEAL_TEST_MAIN(RUN_LANES(failure_propagates_along_bindings);
+	       RUN_LANES(retired_partner_does_not_report_a_restart);
 	       RUN_LANES(bound_supervised_actor_restarts);
 	       RUN_LANES(retire_does_not_end_bound_actors);
 	       RUN_LANES(removed_binding_has_no_effect);

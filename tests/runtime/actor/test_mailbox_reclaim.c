@@ -5,7 +5,9 @@
  */
 
 #include <peal/dead_letter.h>
+#include <peal/supervisor.h>
 #include "runtime/harness.h"
+#include "runtime/kernel/kernel.h"
 
 /* The worker of each actor. */
 enum { FORWARD, LINGER, DIE, ANSWER, WORKERS };
@@ -150,6 +152,51 @@ PEAL_TEST(reclaim_waits_for_slow_worker)
 	CHECK_OK(peal_runtime_shutdown(m.rt));
 }
 
-PEAL_TEST_MAIN(RUN(messages_behind_failed_worker_arrive);
+/* Worker 0 is in a handler and worker 1 has ended: worker 2 answers. */
+PEAL_TEST(idle_worker_reports_for_busy_and_ended_workers)
+{
+	struct peal_kernel_options o = { .workers = 3,
+					 .mailbox.slots = 64,
+					 .mailbox.max_limits = 1,
+					 .max_supervisors = 1 };
+	struct peal_actor_options limited = { .size = sizeof(limited),
+					      .worker = 1,
+					      .mailbox_limit = 4,
+					      .mailbox_overflow =
+						      PEAL_OVERFLOW_FAIL };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = harness_launch_with(rt, 0, o);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_link_options none = { .capacity = 0 };
+	struct peal_supervisor *supervisor = NULL;
+	struct peal_supervisor_info report;
+	struct peal_actor_mailbox_info info;
+	struct peal_worker_info worker;
+	uint64_t word = 0, gate, before;
+	struct relay_gate at = { (uint64_t)(uintptr_t)&word };
+
+	CHECK_OK(peal_supervisor_create(k, NULL, &supervisor));
+	harness_spawn(k, "sink", 2); /* `die` takes a ticket to actor 0 */
+	CHECK_OK(peal_actor_spawn(k, "gate", &limited, &gate));
+	harness_from(rt, e, 0, gate, none);
+	harness_from(rt, e, 1, harness_spawn(k, "die", 1), none);
+	CHECK_OK(peal_send(e, 0, 0, &at, sizeof(at), MAX_WAIT, NULL));
+	EVENTUALLY(!peal_worker_info(k, 0, &worker) && worker.actor >= 0);
+	CHECK_OK(peal_send(e, 1, 1, "", 1, MAX_WAIT, NULL));
+	EVENTUALLY(!peal_worker_info(k, 1, &worker) &&
+		   worker.phase >= PEAL_WORKER_STOPPED);
+	before = k->workers[1].control_sent;
+	CHECK_OK(peal_actor_mailbox(rt, gate, &info));
+	CHECK_EQ(info.limit, 4);
+	CHECK_OK(peal_supervisor_info(supervisor, &report));
+	CHECK_EQ(report.failures, 0);
+	CHECK_EQ(k->workers[1].control_sent, before);
+	peal_store_release_sys(&word, 1);
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST_MAIN(RUN(idle_worker_reports_for_busy_and_ended_workers);
+	       RUN(messages_behind_failed_worker_arrive);
 	       RUN(messages_behind_ended_worker_arrive);
 	       RUN(reclaim_waits_for_slow_worker);)

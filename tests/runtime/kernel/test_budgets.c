@@ -328,7 +328,9 @@ PEAL_TEST(deadline_does_not_change_message_length)
 PEAL_TEST(down_message_ignores_declared_length)
 {
 	struct fixture s = open_fixture(
-		(struct peal_kernel_options){ .max_monitors = 4 }, "exact");
+		(struct peal_kernel_options){ .max_monitors = 4,
+					      .on_failure = PEAL_FAILURE_END },
+		"exact");
 	struct budgets_wish m = { 0, (uint32_t)s.actor[2] };
 
 	CHECK_OK(peal_send(s.e, 0, BUDGETS_WATCH, &m, sizeof(m), MAX_WAIT,

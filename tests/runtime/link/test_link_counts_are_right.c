@@ -146,7 +146,182 @@ PEAL_TEST(drain_names_the_unconnected_port)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST_MAIN(RUN(ended_link_counts_its_messages_as_queued_on_every_route);
+/* ---- every counter, on every kind of link -------------------------------- */
+
+#define SLOTS 4
+#define SENT 12
+
+/* A link, and the gates that let its receiver take one message at a time. */
+struct slow {
+	struct peal_runtime *rt;
+	struct peal_kernel *from, *to; /* NULL: the host */
+	struct peal_endpoint *e;
+	struct peal_link *link, *source; /* source: to the sending actor */
+	uint64_t holds; /* messages that the link holds */
+	uint64_t words[SENT]; /* gates of the messages */
+};
+
+/* Opens a link from device 0, or the host, to device `to`, or the host. */
+static void slow_open(struct slow *s, int devices, const char *pairs, int from,
+		      int to, uint32_t route)
+{
+	struct peal_link_options o = { .capacity = SLOTS, .require = route };
+	struct peal_link_options wide = { .capacity = 64 };
+	uint64_t sender, receiver;
+
+	memset(s, 0, sizeof(*s));
+	s->rt = harness_open(devices, pairs);
+	s->e = harness_endpoint(s->rt);
+	s->holds = route == PEAL_ROUTE_STAGED ? 2 * SLOTS : SLOTS;
+	sender = receiver = peal_endpoint_address(s->e);
+	if (from >= 0) {
+		s->from = harness_launch(s->rt, from);
+		sender = harness_spawn(s->from, "echo", -1);
+		s->source = harness_from(s->rt, s->e, 1, sender, wide);
+	}
+	if (to >= 0) {
+		s->to = harness_launch(s->rt, to);
+		receiver = harness_spawn(s->to, "gate", -1);
+	}
+	s->link = harness_link(s->rt, sender, 0, receiver, o);
+}
+
+/* Sends message i. From the host, a full link refuses it several times. */
+static int slow_send(struct slow *s, uint64_t i)
+{
+	struct relay_gate gate = { (uint64_t)(uintptr_t)&s->words[i] };
+	int result, tries = 3;
+
+	if (s->from)
+		return peal_send(s->e, 1, 0, &gate, sizeof(gate), MAX_WAIT,
+				 NULL);
+	do
+		result = peal_send(s->e, 0, 0, &gate, sizeof(gate), 0, NULL);
+	while (result == PEAL_EAGAIN && --tries);
+	return result;
+}
+
+/* Lets the receiver take message i. */
+static void slow_take(struct slow *s, uint64_t i)
+{
+	struct relay_gate gate;
+	struct peal_received r;
+
+	if (s->to)
+		peal_store_release_sys(&s->words[i], 1);
+	else
+		CHECK_OK(peal_receive(s->e, &gate, sizeof(gate), &r, MAX_WAIT));
+}
+
+/* Each message beyond the capacity waits once, until the receiver takes one. */
+static void slow_stream(struct slow *s)
+{
+	struct peal_link_info info;
+	uint64_t i;
+	int result;
+
+	for (i = 0; i < SENT; i++) {
+		result = slow_send(s, i);
+		if (i >= s->holds) {
+			CHECK_EQ(result, s->from ? 0 : PEAL_EAGAIN);
+			EVENTUALLY(harness_info(s->link).full_count ==
+				   i + 1 - s->holds);
+			CHECK_EQ(harness_info(s->link).accepted, i);
+			slow_take(s, i - s->holds);
+			if (!s->from)
+				EVENTUALLY(!slow_send(s, i));
+		} else {
+			CHECK_OK(result);
+		}
+		EVENTUALLY((info = harness_info(s->link)).accepted == i + 1 &&
+			   (s->holds == SLOTS || i >= SLOTS ||
+			    info.staged == i + 1));
+	}
+	for (i = SENT - s->holds; i < SENT; i++)
+		slow_take(s, i);
+	EVENTUALLY(harness_info(s->link).delivered == SENT);
+}
+
+static void slow_counts(int devices, const char *pairs, int from, int to,
+			uint32_t route)
+{
+	const uint64_t bytes = SENT * sizeof(struct relay_gate);
+	struct peal_kernel_info k;
+	struct peal_link_info info;
+	struct slow s;
+
+	slow_open(&s, devices, pairs, from, to, route);
+	slow_stream(&s);
+	info = harness_info(s.link);
+	CHECK(harness_holds(&info));
+	CHECK(!route || info.route == route);
+	CHECK_EQ(info.accepted, SENT);
+	CHECK_EQ(info.accepted_bytes, bytes);
+	CHECK_EQ(info.delivered_bytes, bytes);
+	CHECK_EQ(info.queued, 0);
+	CHECK_EQ(info.full_count, SENT - s.holds);
+	CHECK_EQ(info.staged, route == PEAL_ROUTE_STAGED ? SENT : 0);
+	CHECK_EQ(harness_dead(&info) + info.dead_letters_dropped +
+			 info.handovers + info.undelivered,
+		 0);
+	CHECK_EQ(info.undelivered_first, SENT);
+	CHECK_EQ(info.error + info.ended, 0);
+	if (s.from) {
+		CHECK_EQ(harness_info(s.source).full_count, 0);
+		EVENTUALLY(!peal_kernel_info(s.from, &k) && k.handled == SENT);
+		CHECK_EQ(k.emitted, SENT);
+		CHECK_EQ(k.failed + k.mailbox_sends + k.inits + k.exits, 0);
+	}
+	if (s.to) {
+		EVENTUALLY(!peal_kernel_info(s.to, &k) && k.handled == SENT);
+		CHECK_EQ(k.emitted + k.failed + k.mailbox_sends, 0);
+	}
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+PEAL_TEST(counters_of_links_with_the_host_are_exact)
+{
+	slow_counts(1, "", -1, 0, 0);
+	slow_counts(1, "", 0, -1, 0);
+}
+
+PEAL_TEST(counters_of_links_between_devices_are_exact)
+{
+	slow_counts(1, "", 0, 0, PEAL_ROUTE_LOCAL);
+	slow_counts(2, "", 0, 1, PEAL_ROUTE_PEER);
+	slow_counts(2, "", 0, 1, PEAL_ROUTE_MAPPED_HOST);
+	slow_counts(2, "0-1:none", 0, 1, PEAL_ROUTE_STAGED);
+}
+
+/* A link that drops messages as dead is not full. */
+PEAL_TEST(lost_dead_letters_count_as_one_wait)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = harness_launch(rt, 0);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_link_options o = { .size = sizeof(o), .capacity = SLOTS };
+	struct peal_link *link =
+		harness_from(rt, e, 0, harness_spawn(k, "moody", -1), o);
+	struct peal_link *letters;
+
+	CHECK_OK(peal_dead_letter_connect(k, peal_endpoint_address(e), &o));
+	letters = harness_letters(rt, k, 0);
+	CHECK(letters);
+	for (int i = 0; i < SENT; i++)
+		CHECK_OK(peal_send(e, 0, 1, "", 0, MAX_WAIT, NULL));
+	EVENTUALLY(harness_info(link).dead[PEAL_REASON_HANDLER] == SENT);
+	/* the last slot of the link is for a mark */
+	EVENTUALLY(harness_info(letters).dead_letters_dropped ==
+		   SENT - (SLOTS - 1));
+	CHECK_EQ(harness_info(letters).accepted, SLOTS - 1);
+	CHECK_EQ(harness_info(letters).full_count, 1);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST_MAIN(RUN(counters_of_links_with_the_host_are_exact);
+	       RUN(counters_of_links_between_devices_are_exact);
+	       RUN(lost_dead_letters_count_as_one_wait);
+	       RUN(ended_link_counts_its_messages_as_queued_on_every_route);
 	       RUN(held_message_is_counted_with_its_link);
 	       RUN(end_drops_the_reserved_message);
 	       RUN(idle_receiver_returns_its_credit);

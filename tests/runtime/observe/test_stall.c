@@ -226,10 +226,35 @@ PEAL_TEST(cycle_is_reported_as_one_cause)
 	FILL(rt, e, n, PEAL_STALL_CYCLE, n);
 	CHECK_EQ(cause[0].n_links, 3);
 	CHECK_CONTAINS(cause[0].text,
-		       "wait for space in a circle: worker 0 of ");
+		       "wait for free slots in a cycle: worker 0 of ");
 	CHECK_CONTAINS(cause[0].text, " for worker 0 of ");
 	CHECK_CONTAINS(cause[0].text, "of 'a'");
 	CHECK_CONTAINS(cause[0].text, "of 'b'");
+	end(rt);
+}
+
+/* The kernels have long names and mailboxes, but no message uses a mailbox. */
+PEAL_TEST(long_cycle_has_a_complete_text)
+{
+	struct peal_kernel_options o = {
+		.name = "a-kernel-with-a-name-of-forty-seven-bytes-000000",
+		.mailbox.slots = 32
+	};
+	struct peal_runtime *rt = harness_open(3, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	uint64_t actor[3], n = 0;
+	int i;
+
+	for (i = 0; i < 3; i++)
+		actor[i] =
+			harness_spawn(harness_launch_with(rt, i, o), "echo", 0);
+	for (i = 0; i < 3; i++)
+		harness_link(rt, actor[i], 0, actor[(i + 1) % 3], four);
+	harness_from(rt, e, 0, actor[0], four);
+	FILL(rt, e, n, PEAL_STALL_CYCLE, n);
+	CHECK_CONTAINS(cause[0].text, ", 2 more for the first; ");
+	CHECK_CONTAINS(cause[0].text, " wait for it, the first is number ");
+	CHECK(!strstr(cause[0].text, "forward_slots"));
 	end(rt);
 }
 
@@ -526,6 +551,96 @@ PEAL_TEST(timeout_logs_the_cause_of_the_stall)
 	end(rt);
 }
 
+static atomic_int held; /* 1: held_entry does not return */
+
+/* Runs an epoch of the program `relay`, but first waits while `held` is 1. */
+static int held_entry(const struct peal_kernel_params *params, uint32_t worker,
+		      uint32_t lane)
+{
+	const struct timespec nap = { 0, 1000000 };
+
+	while (atomic_load(&held))
+		nanosleep(&nap, NULL);
+	return peal_program_relay.host_entry(params, worker, lane);
+}
+
+/* The thread of the worker waits between two epochs, as if the system did not
+ * run it. */
+PEAL_TEST(worker_that_does_not_run_is_named)
+{
+	struct peal_kernel_options o = { .size = sizeof(o), .epoch_ns = MS };
+	struct peal_program program = peal_program_relay;
+	struct peal_worker_info worker;
+	struct peal_kernel *k = NULL;
+	struct peal_endpoint *e;
+	struct peal_runtime *rt;
+	struct peal_link *link;
+	unsigned long long ms = 0;
+	const char *text;
+
+	HOST_CASE("the entry of a GPU's kernel is no function of the host");
+	rt = harness_open(1, "");
+	e = harness_endpoint(rt);
+	program.host_entry = held_entry;
+	program.host_entry_single = NULL;
+	CHECK_OK(peal_kernel_launch(rt, 0, &program, &o, &k));
+	link = harness_from(rt, e, 0, harness_spawn(k, "sink", 0), four);
+	harness_send(e, 0, 1, 0, 1);
+	harness_delivered(link, 1);
+	EVENTUALLY(!peal_worker_info(k, 0, &worker) && worker.actor < 0);
+	atomic_store(&held, 1);
+	EVENTUALLY(!peal_worker_info(k, 0, &worker) &&
+		   worker.phase == PEAL_WORKER_EPOCH);
+	harness_send(e, 0, 1, 1, 2);
+	/* the times grow while the stall lasts */
+	EVENTUALLY(stuck(rt) == 1 && cause[0].cause == PEAL_STALL_WORKER &&
+		   cause[0].held == 2 &&
+		   cause[0].without_progress_ns > 10 * WATCH_NS);
+	text = strstr(cause[0].text, "has not run for ");
+	CHECK(text && sscanf(text, "has not run for %llu ms", &ms) == 1);
+	CHECK(ms >= WATCH_NS / MS);
+	atomic_store(&held, 0);
+	harness_delivered(link, 3);
+	EVENTUALLY(stuck(rt) == 0);
+	end(rt);
+}
+
+/* Each kind of wait reports the time since its begin, not that of the watch. */
+PEAL_TEST(time_without_progress_grows)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel *k = harness_launch(rt, 0);
+	uint64_t echo = harness_spawn(k, "echo", 0);
+	struct peal_received r;
+	struct relay_message m;
+
+	harness_from(rt, e, 0, echo, four);
+	harness_send(e, 0, 1, 0, 3);
+	EVENTUALLY(stuck(rt) == 1 && cause[0].cause == PEAL_STALL_PORT &&
+		   cause[0].without_progress_ns > 5 * WATCH_NS);
+	harness_to(rt, echo, e, four);
+	EVENTUALLY(stuck(rt) == 1 && cause[0].cause == PEAL_STALL_RECEIVE &&
+		   cause[0].without_progress_ns > 5 * WATCH_NS);
+	/* a message that moves begins a new time */
+	CHECK_OK(peal_receive(e, &m, sizeof(m), &r, MAX_WAIT));
+	EVENTUALLY(stuck(rt) == 1 &&
+		   cause[0].without_progress_ns > 5 * WATCH_NS);
+	harness_receive(e, 1, 1, 2);
+	EVENTUALLY(stuck(rt) == 0);
+	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
+	harness_send(e, 0, 1, 3, 1);
+	EVENTUALLY(stuck(rt) == 1 && cause[0].cause == PEAL_STALL_SUSPENDED &&
+		   cause[0].without_progress_ns > 5 * WATCH_NS);
+	CHECK_OK(peal_kernel_resume(k));
+	harness_receive(e, 1, 3, 1);
+	CHECK_EQ(peal_kernel_drain(k, 0), 0);
+	EVENTUALLY(stuck(rt) == 1 && cause[0].cause == PEAL_STALL_INPUT &&
+		   cause[0].without_progress_ns > 5 * WATCH_NS);
+	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
+	end(rt);
+}
+
 PEAL_TEST(cause_with_most_waiters_comes_first)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -647,6 +762,7 @@ PEAL_TEST_MAIN(RUN(idle_links_report_no_stall);
 	       RUN(host_that_does_not_receive_is_a_cause);
 	       RUN(unconnected_port_is_named);
 	       RUN(cycle_is_reported_as_one_cause);
+	       RUN(long_cycle_has_a_complete_text);
 	       RUN(suspended_kernel_is_named);
 	       RUN(open_input_of_draining_kernel_is_named);
 	       RUN(full_mailbox_names_its_worker);
@@ -655,6 +771,8 @@ PEAL_TEST_MAIN(RUN(idle_links_report_no_stall);
 	       RUN(slow_progress_is_no_stall); RUN(mailbox_message_is_named);
 	       RUN(slow_worker_with_backlog_is_no_stall);
 	       RUN(timeout_logs_the_cause_of_the_stall);
+	       RUN(worker_that_does_not_run_is_named);
+	       RUN(time_without_progress_grows);
 	       RUN(cause_with_most_waiters_comes_first);
 	       RUN(process_reports_stalls_of_all_its_runtimes);
 	       RUN(runtimes_close_during_stall_reports);)

@@ -226,7 +226,8 @@ peali_actor_forward_blocks(struct peal_worker *w, struct peal_output *o)
 	if (!o->used || o->link.state)
 		return 0; /* it will become a dead letter */
 	if (o->link.limit == o->link.tail) { /* only after a link hand-over */
-		peali_link_read_credit(&o->link);
+		if (!peal_link_free_slots(&o->link, 1) && !o->link.state)
+			peali_link_count_full(&o->link);
 		return PEAL_BLOCKED_FORWARD;
 	}
 	if (w->state->cursor >= w->state->n_inputs)

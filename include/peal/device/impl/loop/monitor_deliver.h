@@ -120,28 +120,31 @@ static PEAL_DEV PEAL_UNUSED inline void peali_down_put(struct peal_worker *w,
 }
 
 /* Makes the owner of a binding fail, as if its handler had returned the error.
- * If the owner has a supervisor, *f becomes the restart set. */
-static PEAL_DEV PEAL_UNUSED inline void
+ * If the owner has a supervisor, *f becomes the restart set. Returns 1 if the
+ * owner fails by this call and has a supervisor. Then its monitors have not been
+ * told yet. */
+static PEAL_DEV PEAL_UNUSED inline int
 peali_down_bound(struct peal_worker *w, uint32_t owner, int error,
 		 struct peali_restart_set *f)
 {
 	uint64_t place = peali_actor_locate(w, &owner);
 
 	if (PEAL_ENTRY_NEEDS_RESTART(place))
-		return;
+		return 0;
 	if (w->params->supervision &&
 	    peal_load_relaxed_dev(
-		    &peali_supervision(w, PEAL_ACTOR_INDEX(owner))->member)) {
-		peali_escalate(w, (uint64_t)(uint32_t)error << 32 | owner, f);
-		return;
-	}
+		    &peali_supervision(w, PEAL_ACTOR_INDEX(owner))->member))
+		return peali_escalate(
+			w, (uint64_t)(uint32_t)error << 32 | owner, f);
 	peali_mark_restart(w, owner);
 	peali_monitors_ended(w, owner, 1, PEAL_DOWN_BOUND, error);
+	return 0;
 }
 
 /* Sends the message of a record, or makes the owner of a binding fail. It does
- * nothing for a binding to an actor that was retired or gone. */
-static PEAL_DEV PEAL_UNUSED inline void
+ * nothing for a binding to an actor that was retired or gone. Returns as
+ * peali_down_bound. */
+static PEAL_DEV PEAL_UNUSED inline int
 peali_down_go(struct peal_worker *w, uint32_t place,
 	      struct peali_restart_set *f)
 {
@@ -150,13 +153,14 @@ peali_down_go(struct peal_worker *w, uint32_t place,
 	if (!peali_down_binds(r))
 		peali_down_put(w, place);
 	else if (r->reason != PEAL_DOWN_RETIRED && r->reason != PEAL_DOWN_GONE)
-		peali_down_bound(w, peali_down_owner(r), r->error, f);
+		return peali_down_bound(w, peali_down_owner(r), r->error, f);
+	return 0;
 }
 
 /*
  * The leader's part of peali_downs_turn. Handles due records up to a burst, or
- * up to a binding. Returns 1 + the index of this binding: all lanes first mark
- * the actors in *f. Returns 0 if there was no binding.
+ * up to a binding that makes its owner fail. Returns 1 + the index of this
+ * binding: all lanes first mark the actors in *f. Returns 0 if there was none.
  */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_downs_send(struct peal_worker *w, struct peali_restart_set *f)
@@ -171,15 +175,15 @@ peali_downs_send(struct peal_worker *w, struct peali_restart_set *f)
 		if (!at)
 			break;
 		peali_down_out(w, at, before);
-		peali_down_go(w, at - 1, f);
-		if (peali_down_binds(peali_monitor(w, at - 1)))
+		if (peali_down_go(w, at - 1, f))
 			return at;
 		peali_down_over(w, at - 1);
 	}
 	return 0;
 }
 
-/* Handles due records up to a burst, or up to a binding. Collective. */
+/* Handles due records up to a burst, or up to a binding that makes its owner
+ * fail. Collective. */
 PEALI_SLOW(void, peali_downs_turn, struct peal_worker *w)
 {
 	struct peali_restart_set f = { 0, 0, 0xffffffffu };

@@ -34,7 +34,8 @@ peali_hook_fits(struct peal_worker *w, uint32_t actor,
 
 		if (!o->used || peali_port_fits(o, entry->emits))
 			continue;
-		w->state->hook_blocked = PEAL_BLOCKED(actor, 0, port);
+		w->state->hook_blocked =
+			peali_port_blocks(w, actor, entry, port);
 		return 0;
 	}
 	for (i = 0; tells && i < peali_pools(w); i++)

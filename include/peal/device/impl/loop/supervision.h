@@ -89,8 +89,10 @@ peali_restarts_exhausted(struct peal_supervisor_record *s)
  *   a restart, or a supervisor has given up.
  * - The actor restarts alone, or its supervisor gave up before: *f is empty.
  *   The function marks the actor at once.
+ *
+ * Returns 0 if the actor was marked or had ended before, else 1.
  */
-static PEAL_DEV PEAL_UNUSED inline void
+static PEAL_DEV PEAL_UNUSED inline int
 peali_escalate(struct peal_worker *w, uint64_t failure,
 	       struct peali_restart_set *f)
 {
@@ -100,9 +102,9 @@ peali_escalate(struct peal_worker *w, uint64_t failure,
 		&peali_supervision(w, PEAL_ACTOR_INDEX(actor))->member);
 
 	f->of = 0;
-	for (depth = 0;
-	     depth < PEAL_SUPERVISOR_DEPTH && !PEAL_ENTRY_NEEDS_RESTART(place);
-	     depth++) {
+	if (PEAL_ENTRY_NEEDS_RESTART(place))
+		return 0;
+	for (depth = 0; depth < PEAL_SUPERVISOR_DEPTH; depth++) {
 		uint32_t of = PEAL_MEMBER_OF(member);
 		uint32_t order = PEAL_MEMBER_ORDER(member);
 		struct peal_supervisor_record *s =
@@ -112,7 +114,7 @@ peali_escalate(struct peal_worker *w, uint64_t failure,
 			/* the worker that gives up may not have marked this
 			 * actor yet */
 			peali_mark_restart(w, actor);
-			return;
+			return 1;
 		}
 		f->of = of;
 		f->first = 0;
@@ -127,12 +129,13 @@ peali_escalate(struct peal_worker *w, uint64_t failure,
 				peali_mark_restart(w, actor);
 				f->of = 0;
 			}
-			return;
+			return 1;
 		}
 		peal_store_relaxed_dev(&s->given_up, 1);
 		/* R12: pairs with A12 in peali_is_given_up. */
 		peal_add_acqrel_dev(&s->gate, 1);
 	}
+	return 1;
 }
 
 /* Ends the giving up of a supervisor. Forgets the times of its failures. */
@@ -204,9 +207,9 @@ static PEAL_DEV PEAL_INLINE int peali_is_supervised(const struct peal_worker *w,
 
 /*
  * Returns 1 if a failure ends an actor that has no supervisor. A failure of its
- * init always ends it. Another failure ends it if the kernel has monitors. A
- * member of a pool does not end, because the other members would have to handle
- * its messages.
+ * init always ends it. Another failure ends it if the kernel's option
+ * on_failure says so. A member of a pool does not end, because the other
+ * members would have to handle its messages.
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_ends_by_failure(const struct peal_worker *w, uint32_t actor)
@@ -218,7 +221,7 @@ peali_ends_by_failure(const struct peal_worker *w, uint32_t actor)
 	for (i = 0; i < peali_pools(w); i++)
 		if (w->pools[i].set && w->pools[i].member == 1 + actor)
 			return 0;
-	return w->params->monitors != 0;
+	return w->params->on_failure != 0;
 }
 
 /* The handler of the current message has failed. Returns 1 if a supervisor or
@@ -325,11 +328,13 @@ static PEAL_DEV PEAL_UNUSED inline void peali_down_over(struct peal_worker *w,
 	peal_add_acqrel_dev(&peali_monitors(w)->open, ~0ULL);
 }
 
-/* The leader's part of peali_supervise. */
-static PEAL_DEV PEAL_UNUSED inline void
+/* The leader's part of peali_supervise. Returns 0 if the failed actor was marked
+ * before: the worker that marked it tells its monitors. */
+static PEAL_DEV PEAL_UNUSED inline int
 peali_supervise_leader(struct peal_worker *w, struct peali_restart_set *f)
 {
 	struct peal_worker_state *s = w->state;
+	int marked = 1;
 
 	s->deferred_action = 0;
 	s->idle = 0;
@@ -337,7 +342,7 @@ peali_supervise_leader(struct peal_worker *w, struct peali_restart_set *f)
 	if (s->failure && !peali_is_supervised(w, (uint32_t)s->failure)) {
 		peali_fail_alone(w, s->failure);
 	} else if (s->failure) {
-		peali_escalate(w, s->failure, f);
+		marked = peali_escalate(w, s->failure, f);
 	} else {
 		f->of = 1 + s->deferred_arg;
 		peali_restart_clear(peali_supervisor(w, s->deferred_arg));
@@ -345,6 +350,7 @@ peali_supervise_leader(struct peal_worker *w, struct peali_restart_set *f)
 	if (f->of &&
 	    !peal_load_relaxed_dev(&peali_supervisor(w, f->of - 1)->given_up))
 		peali_failure_clear(w, f);
+	return marked;
 }
 
 /* Collective: broadcasts the leader's set and marks its actors. */
@@ -365,18 +371,20 @@ peali_mark_restart_set(struct peal_worker *w, struct peali_restart_set *f)
 PEALI_SLOW(void, peali_supervise, struct peal_worker *w)
 {
 	struct peali_restart_set f = { 0, 0, 0xffffffffu };
+	int marked = 0;
 
 	if (peal_is_leader(w))
-		peali_supervise_leader(w, &f);
+		marked = peali_supervise_leader(w, &f);
 	peali_mark_restart_set(w, &f);
 	if (!peal_is_leader(w))
 		return;
 	peal_fence_acquire_dev(); /* the worker sees its actors' marks now */
-	peali_monitors_supervised(w, &f,
-				  w->state->failure ?
-					  (uint32_t)w->state->failure :
-					  PEAL_MONITOR_HOST,
-				  (int32_t)(w->state->failure >> 32));
+	if (marked)
+		peali_monitors_supervised(w, &f,
+					  w->state->failure ?
+						  (uint32_t)w->state->failure :
+						  PEAL_MONITOR_HOST,
+					  (int32_t)(w->state->failure >> 32));
 	if (w->state->failure)
 		peali_fail_message(w, (int32_t)(w->state->failure >> 32));
 	else

@@ -54,7 +54,8 @@ struct peal_link_producer {
 	struct peal_credit *credit_word; /* in own memory; the peer writes */
 	uint64_t credit; /* slots that the consumer has freed */
 	uint64_t slab_tail, slab_credit, slab_bytes;
-	uint64_t full, closed;
+	uint64_t full_at; /* 1 + the latest `tail` that was counted as full */
+	uint64_t closed;
 	uint64_t message_bytes; /* largest payload */
 	uint64_t reserved_at; /* slab position of the open reservation */
 	uint32_t capacity_log2;
@@ -227,6 +228,17 @@ peali_producer_close(struct peal_link_producer *p, int state)
 	p->limit = p->tail;
 }
 
+/* Counts that the link is full: once for each `tail`. The link is open. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_link_count_full(struct peal_link_producer *p)
+{
+	if (p->full_at == p->tail + 1)
+		return;
+	p->full_at = p->tail + 1;
+	peal_store_relaxed_sys(&p->counts->full,
+			       peal_load_relaxed_sys(&p->counts->full) + 1);
+}
+
 /* Sets slot, wrap, lap and expect of the receiving end, from its head. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_consumer_place(struct peal_link_consumer *c)
@@ -285,7 +297,7 @@ peal_link_producer_init(struct peal_link_producer *p,
 	p->slab_bytes = ring->slab_bytes;
 	p->accepted = peal_load_relaxed_sys(&p->counts->accepted);
 	p->accepted_bytes = peal_load_relaxed_sys(&p->counts->accepted_bytes);
-	p->full = peal_load_relaxed_sys(&p->counts->full);
+	p->full_at = 0;
 	p->closed = peal_load_relaxed_sys(&p->counts->closed);
 	p->message_bytes = view->message_bytes;
 	p->reserved_at = 0;

@@ -89,6 +89,18 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_port_fits(struct peal_output *o,
 	return o->used && !o->switching && peal_link_fits(&o->link, emits);
 }
 
+/* Returns the cause for `blocked`: a message waits for the actor's port. If the
+ * port's link is full, the link counts that. */
+PEALI_SLOW(uint64_t, peali_port_blocks, struct peal_worker *w, uint32_t actor,
+	   const struct peal_actor_entry *entry, uint32_t port)
+{
+	struct peal_output *o = &w->outputs[entry->port_base + port];
+
+	if (o->used && !o->switching && !o->link.state)
+		peali_link_count_full(&o->link);
+	return PEAL_BLOCKED(actor, !o->used, port);
+}
+
 #if PEAL_ON_HOST
 /* Distance of the prefetch of an actor's entry, in messages. The distance for
  * its state is half as long. It covers the latency of the memory. */
@@ -178,9 +190,9 @@ PEALI_HOST_SLOW(int, peali_actor_choose, struct peal_worker *w, uint32_t number)
 		struct peal_output *o = &w->outputs[actor->port_base + port];
 		uint64_t fits = peali_port_fits(o, actor->emits);
 
-		if (!fits) {
+		if (PEAL_UNLIKELY(!fits)) {
 			w->state->blocked =
-				PEAL_BLOCKED(number, !o->used, port);
+				peali_port_blocks(w, number, actor, port);
 			return 0;
 		}
 		if (fits < room)

@@ -43,6 +43,7 @@ peali_dead_letter_reserve(struct peal_link_producer *p, uint64_t bytes,
 	if (peal_link_free_slots(p, 2) >= 2 &&
 	    !peal_link_reserve(p, bytes, out))
 		return 0;
+	peali_link_count_full(p);
 	peal_store_relaxed_sys(&p->counts->lost,
 			       peal_load_relaxed_sys(&p->counts->lost) + 1);
 	return PEAL_EAGAIN;

@@ -4,6 +4,7 @@
 
 #include <peal/device/lanes.h>
 #include <peal/device/impl/worker/pool.h>
+#include <peal/device/impl/worker/send_limits.h>
 
 /*
  * Puts messages into mailboxes and pools, for peal_tell and for the loop. A
@@ -125,7 +126,7 @@ peali_tell(struct peal_worker *w, uint32_t further, struct peal_header header,
 			      header, data, bytes);
 }
 
-/* peali_tell by all lanes. */
+/* peali_tell by all lanes, within the limits of the running handler. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_tell_lanes(struct peal_worker *w, uint32_t further,
 		 struct peal_header header, const void *data, uint64_t bytes)
@@ -134,7 +135,10 @@ peali_tell_lanes(struct peal_worker *w, uint32_t further,
 
 	peal_sync(w);
 	if (peal_is_leader(w))
-		result = peali_tell(w, further, header, data, bytes);
+		result = peali_may_tell(w) ?
+				 peali_tells(w, peali_tell(w, further, header,
+							   data, bytes)) :
+				 PEAL_EAGAIN;
 	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }
 

@@ -76,9 +76,9 @@ PEALI_SLOW(int, peali_tell_word_limited, struct peal_worker *w,
 
 /* peali_tell of such a message. The flags of its header name the word. */
 static PEAL_DEV PEAL_UNUSED inline int
-peali_tell_word(struct peal_worker *w, uint32_t further,
-		struct peal_header header, uint64_t first, const void *data,
-		uint64_t bytes)
+peali_put_word(struct peal_worker *w, uint32_t further,
+	       struct peal_header header, uint64_t first, const void *data,
+	       uint64_t bytes)
 {
 	const struct peal_actor_entry *entry =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
@@ -111,6 +111,18 @@ peali_tell_word(struct peal_worker *w, uint32_t further,
 	else
 		w->state->mailbox_sends++;
 	return result;
+}
+
+/* As peali_put_word, within the limits of the running handler. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_tell_word(struct peal_worker *w, uint32_t further,
+		struct peal_header header, uint64_t first, const void *data,
+		uint64_t bytes)
+{
+	if (PEAL_UNLIKELY(!peali_may_tell(w)))
+		return PEAL_EAGAIN;
+	return peali_tells(w, peali_put_word(w, further, header, first, data,
+					     bytes));
 }
 
 #endif

@@ -160,6 +160,7 @@ struct peal_worker_state {
 	uint64_t steps_until; /* value of `steps` at the next check */
 	uint64_t step_stride; /* steps from one check to the next */
 	uint64_t step_began_ns, step_checked_ns; /* by the device's clock */
+	uint64_t tells_spent; /* see send_limits.h */
 	/* of its actor slots, see actor_slots.h */
 	uint64_t spawned, retired;
 	uint64_t leaving_at; /* `handled` when the running actor ended itself */
@@ -204,7 +205,7 @@ struct peal_worker_state {
 
 /** Offsets of a worker's tables, in bytes from its state. */
 struct peal_worker_layout {
-	uint64_t inputs, outputs, pools, barriers, sent, priority_inputs,
+	uint64_t inputs, outputs, pools, barriers, sent, spent, priority_inputs,
 		timers, asks, scratch;
 	uint64_t total;
 };
@@ -225,9 +226,12 @@ peal_worker_tables(const struct peal_kernel_params *params)
 					 sizeof(struct peal_pool_place);
 	at.sent = at.barriers + (uint64_t)params->max_barriers *
 					sizeof(struct peal_barrier_view);
-	at.priority_inputs = at.sent + ((uint64_t)params->n_workers +
-					params->priority_boxes) *
-					       sizeof(uint64_t);
+	at.spent = at.sent +
+		   ((uint64_t)params->n_workers + params->priority_boxes) *
+			   sizeof(uint64_t);
+	at.priority_inputs =
+		at.spent + (PEAL_PORTS_FIRST + (uint64_t)params->max_ports) *
+				   sizeof(uint64_t);
 	at.timers = at.priority_inputs +
 		    (uint64_t)params->max_inputs * sizeof(uint32_t);
 	at.timers = (at.timers + 127) / 128 * 128;
@@ -258,6 +262,9 @@ struct peal_worker {
 	struct peal_pool_place *pools;
 	struct peal_barrier_view *barriers;
 	uint64_t *sent; /* per mailbox, see peal_admission_open */
+#if PEALI_CHECK_LIMITS
+	uint64_t *spent; /* per port, see send_limits.h */
+#endif
 	uint32_t *priority_inputs; /* its inputs of high priority, see
 				    * priority.h */
 	struct peal_mailbox *mailbox; /* its own; 0: none */
