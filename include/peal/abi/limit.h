@@ -7,7 +7,7 @@
 /*
  * Limits of the messages that wait for an actor in a mailbox
  * (impl/worker/limit.h). Also the refusal tables, by which a worker reports
- * that it has dropped a request of the host.
+ * that a request of the host gets no reply.
  */
 
 /** The effect of a message for an actor that has reached its limit. */
@@ -70,18 +70,34 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_limit) == 16, "limit message");
 /** The most refusal tables of a runtime. */
 #define PEAL_REJECT_TABLES_MAX 1024u
 
-/** The number of a request. `nth`: a count of the requester. `board`: 1 + its
- * refusal table; 0: none. `place`: 1 + index of the entry there. */
+/** The number of a request. `nth`: a count of the requester, from a random
+ * number on. `board`: 1 + its refusal table; 0: none. `place`: 1 + index of the
+ * entry there. */
 #define PEAL_REQUEST_NUMBER(nth, board, place)                                 \
 	((uint64_t)((uint32_t)(nth)&0x7fffffffu) << 32 |                       \
 	 (uint64_t)(board) << 16 | (place))
 #define PEAL_REQUEST_TABLE(number) ((uint32_t)((number) >> 16) & 0xffffu)
 #define PEAL_REQUEST_PLACE(number) ((uint32_t)(number)&0xffffu)
 
-/** An entry. Only writer: the worker that has dropped the request. */
+/**
+ * The word of an entry: which request has ended, and why. Bits 32..62: the
+ * count in the request's number. Bits 16..31: -PEAL_E... Bits 0..15: the error
+ * of the handler that failed, negated; 0: not known.
+ */
+#define PEAL_REJECT_WORD(number, error, detail)                                \
+	(((number) >> 32 & 0x7fffffffu) << 32 |                                \
+	 (uint64_t)((uint32_t) - (error)&0xffffu) << 16 |                      \
+	 ((uint32_t) - (detail)&0xffffu))
+#define PEAL_REJECT_ERROR(word) (-(int32_t)((word) >> 16 & 0xffffu))
+#define PEAL_REJECT_DETAIL(word) (-(int32_t)((word)&0xffffu))
+/** 1: the request of `word` began before that of `other`, which may be 0. */
+#define PEAL_REJECT_IS_OLDER(word, other)                                      \
+	((other) != 0 &&                                                       \
+	 ((((word) >> 32) - ((other) >> 32)) & 0x7fffffffu) > 0x3fffffffu)
+
+/** An entry. Writer: the worker that has dropped the request. */
 struct peal_reject_entry {
-	uint64_t number; /* of the request */
-	uint64_t error; /* -PEAL_E... */
+	uint64_t word; /* PEAL_REJECT_WORD; 0: none yet */
 };
 
 /** A requester's refusal table, in host memory; its entries follow. */
@@ -90,8 +106,9 @@ struct peal_reject_table {
 	uint64_t latest; /* number of the last refused request */
 	uint8_t latest_reserved[PEAL_SHARED_LINE - 8];
 	/* written by the host before a worker sees the table */
+	uint64_t bell; /* host only: the requester's struct peal_bell */
 	uint32_t places; /* number of entries */
-	uint8_t host_reserved[PEAL_SHARED_LINE - 4];
+	uint8_t host_reserved[PEAL_SHARED_LINE - 12];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_reject_table) == 2 * PEAL_SHARED_LINE,
