@@ -133,7 +133,6 @@ struct peal_runtime {
 	struct peali_reject_table *
 		*reject_tables; /* PEAL_REJECT_TABLES_MAX of them */
 	uint32_t n_reject_tables; /* made so far */
-	_Atomic int limited; /* 1: some kernel has or had limits */
 	struct peali_fwd_entry *fwd_entries; /* between kernels */
 	uint32_t n_fwd_entries, max_fwd_entries;
 };

@@ -46,7 +46,8 @@ struct peal_kernel;
  * - "late": the message is a reply to an ask that was over.
  *
  * If an ask is dead, the asking actor gets an error as its answer at once
- * (peal/device/ask.h). The letter about a late reply names the kernel and no
+ * (peal/device/ask.h). If a request of the host is dead, it ends at once
+ * (peal/request.h). The letter about a late reply names the kernel and no
  * actor. This letter's payload and length leave out the number of the ask.
  *
  * The runtime only counts these dead messages and sends no letter:
@@ -124,8 +125,9 @@ uint64_t peal_dead_letter_address(const struct peal_kernel *kernel);
 /**
  * Sends the message of a dead letter once more.
  *
- * The message keeps its type. A request of the host keeps its number, so its
- * requester gets the reply. The message keeps its deadline unless the letter's
+ * The message keeps its type. A request of the host keeps its number. Its
+ * requester drops the reply as late if a call has returned the error of the
+ * dead request before. The message keeps its deadline unless the letter's
  * reason is "expired". A dead ask is over, so the call sends the ask as a plain
  * message of its type. The call does the same with an answer to an ask.
  *

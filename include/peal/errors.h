@@ -44,7 +44,9 @@
 	X(EBUDGET, -1010, "a handler has used up its budget")                  \
 	X(EMALFORMED, -1011, "not of the length that its handler takes")       \
 	X(EDUPLICATE, -1012, "its actor has had that message")                 \
-	X(EDIED, -1013, "the process at the other end has died")
+	X(EDIED, -1013, "the process at the other end has died")               \
+	X(EEXPIRED, -1014, "its deadline passed before it was handled")        \
+	X(ENOREPLY, -1015, "no reply will come")
 
 #define PEAL_ERROR_ENUM(name, value, text) PEAL_##name = value,
 /** All error codes. 0 is success; a positive result is a count. */

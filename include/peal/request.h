@@ -24,6 +24,47 @@ struct peal_runtime;
  *	peal_request(requester, 0, &n, sizeof(n), &twice, sizeof(twice), NULL,
  *		     SECOND);
  *	peal_requester_destroy(requester);
+ *
+ * A request ends at once if no reply will come. Its code says whether a handler
+ * has seen it:
+ *
+ *	not sent, so it is safe to send it again
+ *	PEAL_EAGAIN	max_outstanding requests are in flight, or the link is
+ *			full, for the whole timeout
+ *	PEAL_ESTOPPED	the kernel of the receiver has ended before
+ *	others		errors of the arguments
+ *
+ *	sent, but no handler has seen it: safe to send again
+ *	PEAL_ENOENT	the actor is retired or never existed
+ *	PEAL_ESTOPPED	the actor has ended by a failure, its supervisor has
+ *			given up, or its kernel was stopped before
+ *	PEAL_ENOSPC	a mailbox limit has dropped the request
+ *	PEAL_EMALFORMED	it is too long for a mailbox or pool on its way
+ *	PEAL_EEXPIRED	its deadline has passed
+ *
+ *	a handler has seen it
+ *	PEAL_EHANDLER	the handler has failed; the text has its error
+ *	PEAL_EDUPLICATE	the actor had it before (device/dedup.h)
+ *	others		the error of peal_reply_error
+ *
+ *	no answer: a handler may have seen it
+ *	PEAL_ETIMEDOUT	no reply in time; it can still come
+ *	PEAL_ENOREPLY	no reply will come. The handler has returned without a
+ *			reply, no sender of replies is left, or the kernel of
+ *			the receiver was stopped.
+ *	PEAL_EPIPE	the reply, or the forwarded request, met a closed port
+ *	PEAL_EPROTO	an end of a link broke the protocol
+ *
+ * A handler can refuse a request with any of the codes of the second group.
+ * reply_out->from is then the address of its actor. It is 0 if Peal has ended
+ * the request. In both cases reply_out->error_reply is 1.
+ *
+ * These requests only time out:
+ *
+ * - An actor has asked for their number (peal_request_current) and does not
+ *   reply. This holds also if the actor restarts or is retired.
+ * - Another process has them, or another kernel that was stopped kept them.
+ * - The runtime has more than 1024 requesters, and theirs is a later one.
  */
 
 /**
@@ -72,7 +113,8 @@ struct peal_requester_options {
 struct peal_requester_info {
 	uint64_t asked; /* requests that the link has accepted */
 	uint64_t replied; /* requests with a reply that a caller received */
-	uint64_t error_replies; /* requests that ended with an error reply */
+	uint64_t error_replies; /* requests that ended with an error reply, or
+				 * that Peal has ended at once */
 	/*
 	 * Requests that the caller cancelled or stopped waiting for. Also those
 	 * with a reply that cannot arrive, or that the host cannot store.
@@ -132,8 +174,8 @@ int peal_requester_listen(struct peal_requester *requester, uint64_t from,
  * Sends a request and waits for its reply.
  *
  * If the handler replies with an error, the call returns the code of
- * peal_reply_error. reply_out->error_reply is then 1. A handler that fails
- * sends no reply, so the call times out.
+ * peal_reply_error. reply_out->error_reply is then 1. A request that gets no
+ * reply ends at once. The list at the top of this file has the codes.
  *
  * After an error the buffer is unchanged. reply_out is written only if a reply
  * or an error reply arrived. After an error reply_out->data is then NULL.
@@ -150,23 +192,33 @@ int peal_requester_listen(struct peal_requester *requester, uint64_t from,
  * @param timeout_ns ns, for sending and for the reply; 0: returns at once,
  *                   -1: no limit.
  * @return 0, or a negative error code:
- * @retval PEAL_ETIMEDOUT no reply arrived in time, max_outstanding requests
+ * @retval PEAL_EAGAIN    the request was not sent: max_outstanding requests
  *                        stayed in flight, or the link stayed full. The text
- *                        says which. A later reply is dropped.
+ *                        says which.
+ * @retval PEAL_ETIMEDOUT the request was sent, and no reply arrived in time. A
+ *                        later reply is dropped.
  * @retval PEAL_EMSGSIZE  the request is longer than message_bytes, or the reply
  *                        is longer than the buffer. Such a reply is dropped,
  *                        and reply_out->length says its length.
  * @retval PEAL_ENOTCONN  the requester listens to no port.
- * @retval PEAL_ESTOPPED  the receiver's kernel has ended, or all senders of
- *                        replies have ended.
+ * @retval PEAL_ESTOPPED  no handler has seen the request: its kernel or its
+ *                        actor has ended.
+ * @retval PEAL_ENOREPLY  the handler has returned without a reply, all senders
+ *                        of replies have ended, or the receiver's kernel was
+ *                        stopped.
+ * @retval PEAL_ENOENT    the actor of the request is retired or never existed.
+ * @retval PEAL_EEXPIRED  the deadline of the request passed before a handler
+ *                        has seen it.
+ * @retval PEAL_EMALFORMED the request is too long for a mailbox or pool.
+ * @retval PEAL_EPIPE     the reply or the forwarded request met a closed port.
+ * @retval PEAL_EDUPLICATE the actor had the request before.
  * @retval PEAL_EPROTO    an end of a link broke the protocol. Only one of
  *                        several waiting threads gets this error.
  * @retval PEAL_ENOSPC    the mailbox limit of an actor dropped the request.
- *                        reply_out->error_reply is then 1.
- * @retval PEAL_EHANDLER  the handler refused the request with a value that is
- *                        no error code. Error replies with PEAL_EAGAIN,
- *                        PEAL_ETIMEDOUT, PEAL_EMSGSIZE or PEAL_EBUSY also
- *                        become PEAL_EHANDLER.
+ * @retval PEAL_EHANDLER  the handler has failed, or it refused the request with
+ *                        a value that is no error code. Error replies with
+ *                        PEAL_EAGAIN, PEAL_ETIMEDOUT, PEAL_EMSGSIZE or
+ *                        PEAL_EBUSY also become PEAL_EHANDLER.
  * @retval PEAL_ENOMEM    the host has no memory for the reply.
  * @retval PEAL_EINVAL    requester, data or buffer is NULL.
  */
@@ -193,9 +245,8 @@ int peal_request(struct peal_requester *requester, uint16_t type,
  * @param timeout_ns  ns, for sending; 0: does not wait, -1: no limit.
  * @param request_out the request's number; never 0.
  * @return 0, or a negative error code:
- * @retval PEAL_EAGAIN    timeout_ns is 0, and max_outstanding requests are in
- *                        flight or the link is full.
- * @retval PEAL_ETIMEDOUT the cause of PEAL_EAGAIN lasted for timeout_ns.
+ * @retval PEAL_EAGAIN    max_outstanding requests are in flight or the link is
+ *                        full, for timeout_ns.
  * @retval PEAL_EMSGSIZE  the request is longer than message_bytes.
  * @retval PEAL_ENOTCONN  the requester listens to no port.
  * @retval PEAL_ESTOPPED  the receiver's kernel has ended.
@@ -216,7 +267,7 @@ int peal_request_start(struct peal_requester *requester, uint16_t type,
  *
  * If the actor is retired or never existed, the message is dead, reason
  * "no-actor". If its supervisor has given it up, the reason is "down". In both
- * cases no reply arrives, and the call times out.
+ * cases the request ends at once.
  *
  * Thread-safe. Blocks for timeout_ns at most.
  *
@@ -233,8 +284,9 @@ int peal_request_start(struct peal_requester *requester, uint16_t type,
  * @return as peal_request, and:
  * @retval PEAL_EMSGSIZE the request is too long for the mailbox. Calls that
  *                       connect or spawn at the same time can hide this. The
- *                       message is then dead and no reply arrives.
- * @retval PEAL_ENOENT   the receiver's kernel has no such address.
+ *                       code is then PEAL_EMALFORMED.
+ * @retval PEAL_ENOENT   the receiver's kernel has no such address, or no actor
+ *                       there.
  */
 int peal_request_to(struct peal_requester *requester, uint64_t to,
 		    uint16_t type, const void *data, uint64_t bytes,
@@ -269,8 +321,7 @@ int peal_request_start_to(struct peal_requester *requester, uint64_t to,
  * Waits for the reply of a request that was begun.
  *
  * After PEAL_EAGAIN, PEAL_ETIMEDOUT and PEAL_EMSGSIZE the request stays in
- * flight, and the caller can wait again. After 0, PEAL_ESTOPPED, PEAL_EPROTO,
- * PEAL_ENOMEM and an error reply the request is over.
+ * flight, and the caller can wait again. After other results it is over.
  *
  * Thread-safe. Blocks for timeout_ns at most.
  *

@@ -12,6 +12,7 @@
 #include "runtime/actor/slots.h"
 #include "runtime/actor/supervisor.h"
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/address.h"
@@ -477,6 +478,12 @@ int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 			peali_actors_retire(k->rt, addresses_out, 1);
 	}
 	pthread_mutex_unlock(&k->rt->lock);
+	if (!result)
+		peali_log(3,
+			  "kernel '%s' has new actors of handler '%s': %u, "
+			  "the first is %#llx",
+			  k->name, handler, n,
+			  (unsigned long long)addresses_out[0]);
 	return result;
 }
 

@@ -9,6 +9,7 @@
 #include "runtime/actor/slots.h"
 #include "runtime/actor/supervisor.h"
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel_control.h"
@@ -443,6 +444,9 @@ int peal_actor_retire_many(struct peal_runtime *rt, const uint64_t *addresses,
 	pthread_mutex_lock(&rt->lock);
 	result = peali_actors_retire(rt, addresses, n);
 	pthread_mutex_unlock(&rt->lock);
+	if (!result)
+		peali_log(2, "actors are retired: %u, the first is %#llx", n,
+			  (unsigned long long)addresses[0]);
 	return result;
 }
 

@@ -2,6 +2,7 @@
 #include "runtime/base/wait.h"
 
 #include <sched.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -52,6 +53,16 @@ void peali_poll_pause(uint32_t *turns)
 		nap.tv_nsec = n < 256 ? 50000 : 1000000;
 		nanosleep(&nap, NULL);
 	}
+}
+
+struct peal_bell *peali_bell_new(void)
+{
+	struct peal_bell *bell = NULL;
+
+	if (posix_memalign((void **)&bell, PEAL_SHARED_LINE, sizeof(*bell)))
+		return NULL;
+	memset(bell, 0, sizeof(*bell));
+	return bell;
 }
 
 void peali_bell_wait_begin(struct peali_bell_wait *wait, struct peal_bell *bell,

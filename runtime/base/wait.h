@@ -33,6 +33,9 @@ void peali_poll_pause(uint32_t *turns);
 #define PEALI_SILENT_US_FIRST 50
 #define PEALI_SILENT_US 1000
 
+/* Allocates a bell, for free(3). Returns NULL without memory. */
+struct peal_bell *peali_bell_new(void);
+
 /* State of a wait at a bell, with the timeout of a public call. */
 struct peali_bell_wait {
 	struct peal_bell *bell;

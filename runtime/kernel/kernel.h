@@ -2,6 +2,7 @@
 #ifndef PEALI_KERNEL_KERNEL_H
 #define PEALI_KERNEL_KERNEL_H
 
+#include <peal/abi/failure_log.h>
 #include <peal/device/impl/queue/link.h>
 
 #include "runtime/device/memory_block.h"
@@ -14,6 +15,7 @@
 
 struct peali_inits;
 struct peali_launch;
+struct peali_logged;
 struct peali_monitor;
 struct peali_span;
 struct peali_supervised;
@@ -51,7 +53,10 @@ struct peal_kernel {
 	struct peal_timer_status *timers; /* for max_timers > 0 */
 	struct peal_ask_status *asks; /* for max_asks > 0 */
 	struct peal_bell *bells;
-	uint64_t *reject_tables; /* NULL: no limits */
+	uint64_t *reject_tables; /* addresses, for its workers */
+	struct peal_failure_log *failures; /* of each worker */
+	struct peali_logged *logged; /* launch/failure_log.c; NULL: nothing
+				      * was logged */
 	struct peali_worker *workers;
 	uint32_t next_worker; /* gets the next actor, modulo n_workers */
 	struct peali_pool *pools; /* max_pools */

@@ -8,6 +8,7 @@
 
 #include <peal/device/link_producer.h>
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/memory_block.h"
@@ -227,6 +228,16 @@ int peali_kernel_ended(struct peal_kernel *k)
 
 	for (i = 0; i < k->params.n_workers; i++)
 		if (phase_of(k, i) < PEAL_WORKER_STOPPED)
+			return 0;
+	return 1;
+}
+
+int peali_kernel_drained(struct peal_kernel *k)
+{
+	uint32_t i;
+
+	for (i = 0; i < k->params.n_workers; i++)
+		if (phase_of(k, i) != PEAL_WORKER_DRAINED)
 			return 0;
 	return 1;
 }
@@ -550,6 +561,7 @@ int peal_kernel_resume(struct peal_kernel *k)
 		return result;
 	peal_store_release_sys(&k->control->suspend, 0);
 	wake_all(k);
+	peali_log(3, "kernel '%s' resumes", k->name);
 	return 0;
 }
 
@@ -567,6 +579,7 @@ int peal_kernel_drain(struct peal_kernel *k, int64_t timeout_ns)
 		peal_store_release_sys(&k->control->suspend, 0);
 		peal_store_release_sys(&k->control->drain, 1);
 		wake_all(k);
+		peali_log(3, "kernel '%s' drains", k->name);
 	}
 	if (await_end(k, timeout_ns)) {
 		if (timeout_ns == 0)
@@ -598,6 +611,8 @@ static int end_kernel(struct peal_kernel *k, uint64_t how, int64_t timeout_ns,
 			peal_store_release_sys(&k->control->stop, how);
 		pthread_mutex_unlock(&k->push_lock);
 		wake_all(k);
+		peali_log(3, "kernel '%s' %s", k->name,
+			  how == PEAL_STOP_ABORT ? "aborts" : "stops");
 	}
 	if (!await_end(k, timeout_ns))
 		return 0;

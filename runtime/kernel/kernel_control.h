@@ -8,6 +8,8 @@
 
 /* Returns 1 if every worker has ended for good. */
 int peali_kernel_ended(struct peal_kernel *kernel);
+/* Returns 1 if every worker has ended by a drain. */
+int peali_kernel_drained(struct peal_kernel *kernel);
 /* Stops a kernel, and aborts it after the deadline. Returns 0 or PEAL_EHUNG. */
 int peali_kernel_end(struct peal_kernel *kernel, uint64_t deadline);
 /* Sends a control message to a worker and waits for its answer. */

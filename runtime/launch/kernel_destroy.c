@@ -2,10 +2,13 @@
 /* Kernels: destroys a kernel that has ended and has no neighbours. */
 #include "runtime/actor/forwarding.h"
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/wait.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/name_table.h"
+#include "runtime/launch/failure_log.h"
 #include "runtime/launch/kernel_launch.h"
 #include "runtime/launch/watchdog.h"
 #include "runtime/link/link.h"
@@ -68,6 +71,8 @@ int peal_kernel_destroy(struct peal_kernel *k)
 		for (p = &rt->kernels; *p != k; p = &(*p)->next)
 			;
 		*p = k->next;
+		peali_failures_log(k, peali_now_ns(), 1);
+		peali_log(3, "kernel '%s' is destroyed", k->name);
 		peali_counters_keep_kernel(k);
 		peali_name_forget_kernel(rt, k->params.address);
 	}

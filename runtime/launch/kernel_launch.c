@@ -63,6 +63,7 @@ struct kernel_layout {
 	uint64_t spawn_slots; /* PEAL_ACTOR_SLOT words: actor slots for
 			       * handlers */
 	uint64_t reject_tables; /* addresses of the reject tables */
+	uint64_t failures; /* failure logs of the workers */
 	uint64_t stages; /* of the host's ends of the control rings */
 	uint64_t shared_bytes;
 	/* k->own: device memory, except for `report` in k->shared */
@@ -125,8 +126,9 @@ static void lay_out(struct kernel_layout *at,
 	at->spawn_slots = at->shared_bytes;
 	at->shared_bytes += peali_spawned_words(p);
 	at->reject_tables = at->shared_bytes;
-	if (p->max_mailbox_limits)
-		at->shared_bytes += PEAL_REJECT_TABLES_MAX * sizeof(uint64_t);
+	at->shared_bytes += PEAL_REJECT_TABLES_MAX * sizeof(uint64_t);
+	at->failures = at->shared_bytes;
+	at->shared_bytes += n * sizeof(struct peal_failure_log);
 
 	at->params = 0;
 	at->workers = peali_whole_lines(sizeof(struct peal_kernel_params));
@@ -289,12 +291,11 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	p->slot_states = own + at->slot_states;
 	peali_spawned_open(k, (uint64_t *)(void *)(host + at->spawn_slots));
 	k->spawn.states_offset = at->slot_states;
-	if (p->max_mailbox_limits) {
-		p->limits = own + at->limits;
-		p->reject_tables = shared + at->reject_tables;
-		k->reject_tables =
-			(uint64_t *)(void *)(host + at->reject_tables);
-	}
+	p->limits = p->max_mailbox_limits ? own + at->limits : 0;
+	p->reject_tables = shared + at->reject_tables;
+	k->reject_tables = (uint64_t *)(void *)(host + at->reject_tables);
+	p->failures = shared + at->failures;
+	k->failures = (struct peal_failure_log *)(void *)(host + at->failures);
 	k->supervision.report_offset = at->report;
 	k->arena.offset = at->arena;
 	k->control->magic = PEAL_CONTROL_MAGIC;
@@ -419,6 +420,7 @@ void peali_kernel_free(struct peal_kernel *k)
 		peali_suballoc_close(&k->workers[i].cluster);
 	}
 	free(k->workers);
+	free(k->logged);
 	free(k->mailbox.free_limits);
 	peali_actor_slots_close(k);
 	pthread_mutex_destroy(&k->call_lock);
@@ -684,10 +686,11 @@ static void enlist(struct peal_kernel *k)
 	pthread_mutex_lock(&rt->lock);
 	k->next = rt->kernels;
 	rt->kernels = k;
-	if (k->reject_tables) {
-		peali_reject_tables_show(k);
-		atomic_store(&rt->limited, 1);
-	}
+	peali_reject_tables_show(k);
+	peali_log(2,
+		  "kernel '%s' of program '%s' runs on device %d, workers: "
+		  "%u",
+		  k->name, k->program->name, k->device, k->params.n_workers);
 	pthread_mutex_unlock(&rt->lock);
 }
 

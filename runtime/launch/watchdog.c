@@ -11,6 +11,7 @@
  * leases run out and the kernels end.
  */
 #include "runtime/launch/watchdog.h"
+#include "runtime/launch/failure_log.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -129,6 +130,7 @@ static void look_at_links(struct peali_watchdog *d, uint64_t now)
 	peali_inflight_watch(d->rt, now);
 	peali_links_sample(d->rt, now);
 	for (w = d->list; w; w = w->next) {
+		peali_failures_log(w->kernel, now, 0);
 		if (!atomic_load(&w->kernel->reaped) &&
 		    peali_kernel_ended(w->kernel))
 			peali_links_reap(w->kernel);

@@ -11,6 +11,7 @@
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/record.h"
 #include "runtime/link/link.h"
 #include "runtime/link/reject_table.h"
@@ -475,7 +476,7 @@ static int look(struct peali_endpoint_input *in, struct peal_link *link,
 
 /* message.input of messages that come by no link */
 #define DOWN_INPUT UINT32_MAX /* down message of a monitor */
-#define REJECT_INPUT (UINT32_MAX - 1) /* refusal in a reject table */
+#define REJECT_INPUT (UINT32_MAX - 1) /* report in a reject table */
 
 /* Puts a down message into e->message. Returns PEAL_EAGAIN if there is none. */
 static int look_for_downs(struct peal_endpoint *e)
@@ -492,11 +493,35 @@ static int look_for_downs(struct peal_endpoint *e)
 }
 
 /*
- * Checks monitors, reject table and all inputs once. Returns 0 with e->message
- * set, PEAL_EAGAIN if no message has come, or an error. The low 16 bits of
- * `links` count links, the high bits count open ones.
+ * Returns 1 if a requester can get no more replies. The kernel that gets its
+ * requests has ended, and its replies were received. A kernel that has drained
+ * has handled all its messages. So replies of other kernels can still come.
  */
-static int receive_round(struct peal_endpoint *e)
+static int server_lost(const struct peal_endpoint *e)
+{
+	const struct peal_link *serves =
+		atomic_load_explicit(&e->serves, memory_order_relaxed);
+	uint32_t n = atomic_load(&e->n_inputs), i;
+	const struct peal_link *link;
+
+	if (PEAL_LIKELY(!serves || !atomic_load(&serves->receiver_gone)) ||
+	    !serves->to.kernel || peali_kernel_drained(serves->to.kernel))
+		return 0;
+	for (i = 0; i < n; i++) {
+		link = atomic_load(&e->inputs[i].link);
+		if (link && !e->inputs[i].done &&
+		    link->from.kernel == serves->to.kernel)
+			return 0;
+	}
+	return 1;
+}
+
+/*
+ * Checks monitors and all inputs once. Returns 0 with e->message set,
+ * PEAL_EAGAIN if no message has come, or an error. The low 16 bits of `links`
+ * count links, the high bits count open ones.
+ */
+static int receive_inputs(struct peal_endpoint *e)
 {
 	uint32_t n = atomic_load_explicit(&e->n_inputs, memory_order_acquire);
 	uint32_t i, links = 0, ended = 0;
@@ -508,9 +533,6 @@ static int receive_round(struct peal_endpoint *e)
 			return 0;
 		links = 1u << 16; /* monitors count as an open link */
 	}
-	if (PEAL_UNLIKELY(e->reject_table != NULL) &&
-	    peali_reject_table_receive(e, REJECT_INPUT))
-		return 0;
 	for (i = 0; i < n; i++) {
 		uint32_t at = (e->cursor + i) % n;
 		struct peali_endpoint_input *in = &e->inputs[at];
@@ -540,12 +562,33 @@ static int receive_round(struct peal_endpoint *e)
 		ended += result == PEAL_EEND;
 	}
 	if (links >> 16)
-		return PEAL_EAGAIN;
+		return server_lost(e) ? PEAL_ESTOPPED : PEAL_EAGAIN;
 	if (!links)
 		return PEAL_ENOTCONN;
 	if (died)
 		return PEAL_EDIED;
 	return ended == links ? PEAL_EEND : PEAL_ESTOPPED;
+}
+
+/*
+ * Checks everything once, as receive_inputs. A worker sends its replies before
+ * it reports a request. So after a look at the reject table, replies in the
+ * inputs come first. Before the last error, the table is read once more.
+ */
+static int receive_round(struct peal_endpoint *e)
+{
+	int reported = PEAL_UNLIKELY(e->reject_table != NULL) &&
+		       peali_reject_table_look(e);
+	int result = receive_inputs(e);
+
+	if (PEAL_LIKELY(!e->reject_table) || !result || result == PEAL_EPROTO)
+		return result;
+	if (!reported && result != PEAL_EAGAIN)
+		reported = peali_reject_table_look(e);
+	if (!reported)
+		return result;
+	peali_reject_table_receive(e, REJECT_INPUT);
+	return 0;
 }
 
 /*

@@ -28,11 +28,11 @@ struct peali_endpoint_input {
 	int done; /* 0: open; PEAL_EEND or an error: ended */
 };
 
-/** A refusal of a request, laid out as a message of a link. */
+/** A report that a request gets no reply, laid out as a message of a link. */
 struct peali_refused {
-	uint64_t request;
+	uint64_t request; /* its number; 0: there is no report */
 	int32_t error;
-	uint32_t reserved;
+	int32_t detail; /* error of the handler that failed; 0: not known */
 };
 
 struct peal_endpoint {
@@ -54,7 +54,10 @@ struct peal_endpoint {
 	_Atomic uint32_t n_monitors;
 	struct peal_down down; /* the held message, if it is of a monitor */
 	struct peali_reject_table *reject_table; /* NULL: none */
-	struct peali_refused refused; /* the held message, if it is a refusal */
+	struct peali_refused refused; /* found in the table, not received */
+	struct peali_refused refusal; /* the held message, if it is a report */
+	struct peal_link *_Atomic serves; /* of a requester: its link for
+					   * requests; NULL: none */
 	int peeked; /* 1: a message is held */
 	struct peal_message message; /* the held message */
 };
@@ -64,6 +67,10 @@ void peali_endpoint_attach_port(struct peal_endpoint *endpoint, uint32_t port,
 void peali_endpoint_attach_input(struct peal_endpoint *endpoint, uint32_t input,
 				 struct peal_link *link);
 void peali_endpoint_wake(struct peal_endpoint *endpoint);
+/* Makes the endpoint receive the reports of a table, and use its bell. The
+ * endpoint has no links yet. */
+void peali_endpoint_set_table(struct peal_endpoint *endpoint,
+			      struct peali_reject_table *table);
 /* peal_send_to with type and flags of `header`. */
 int peali_endpoint_send_to(struct peal_endpoint *endpoint, uint32_t port,
 			   uint64_t to, struct peal_header header,

@@ -11,6 +11,7 @@
 #include "runtime/kernel/name_table.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/link.h"
+#include "runtime/link/reject_table.h"
 #include "runtime/runtime.h"
 
 struct peal_endpoint *peali_endpoint_of(struct peal_runtime *rt,
@@ -38,19 +39,10 @@ static void free_endpoint(struct peal_endpoint *e)
 	free(e->ports);
 	free(e->inputs);
 	free(e->send_bell);
-	free(e->receive_bell);
+	if (!e->reject_table) /* else the bell is the table's */
+		free(e->receive_bell);
 	pthread_mutex_destroy(&e->monitors_lock);
 	free(e);
-}
-
-static struct peal_bell *new_bell(void)
-{
-	struct peal_bell *bell = NULL;
-
-	if (posix_memalign((void **)&bell, PEAL_SHARED_LINE, sizeof(*bell)))
-		return NULL;
-	memset(bell, 0, sizeof(*bell));
-	return bell;
 }
 
 static struct peal_endpoint *new_endpoint(struct peal_runtime *rt,
@@ -68,12 +60,26 @@ static struct peal_endpoint *new_endpoint(struct peal_runtime *rt,
 		       o->name ? o->name : "endpoint");
 	e->ports = calloc(e->max_ports, sizeof(*e->ports));
 	e->inputs = calloc(e->max_inputs, sizeof(*e->inputs));
-	e->send_bell = new_bell();
-	e->receive_bell = new_bell();
+	e->send_bell = peali_bell_new();
+	e->receive_bell = peali_bell_new();
 	if (e->ports && e->inputs && e->send_bell && e->receive_bell)
 		return e;
 	free_endpoint(e);
 	return NULL;
+}
+
+void peali_endpoint_set_table(struct peal_endpoint *e,
+			      struct peali_reject_table *b)
+{
+	const struct peali_devices *devices = &e->rt->devices;
+	int i;
+
+	free(e->receive_bell);
+	e->receive_bell = b->bell;
+	e->reject_table = b;
+	for (i = 0; i < devices->n; i++)
+		if (!peali_devices_ring(devices, i))
+			atomic_store(&e->silent, 1);
 }
 
 /*

@@ -5,6 +5,7 @@
 
 #include "queues/ring.h"
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
@@ -359,6 +360,11 @@ int peali_link_enlist(struct peal_link *link, int result)
 	rt->next_link++;
 	link->next = rt->links;
 	rt->links = link;
+	peali_log(2, "link %llu, %#llx port %u -> %#llx: route %s: %s",
+		  (unsigned long long)link->id,
+		  (unsigned long long)link->from.address, link->from_port,
+		  (unsigned long long)link->to.address,
+		  peal_route_name(link->path.route), link->why);
 	return 0;
 }
 

@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/link/link.h"
@@ -155,6 +156,8 @@ static int begin(struct peal_link *link, enum peal_route route)
 	link->path = next;
 	link->n_handovers++;
 	snprintf(link->why, sizeof(link->why), "handed over");
+	peali_log(2, "link %llu: route %s: %s", (unsigned long long)link->id,
+		  peal_route_name(link->path.route), link->why);
 	pthread_mutex_unlock(&link->path_lock);
 	return result;
 }

@@ -3,8 +3,10 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/ipc/process_group.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/endpoint_ref.h"
 #include "runtime/link/link.h"
@@ -230,7 +232,7 @@ static int tell_receiver(struct peal_link *link)
 void peali_links_reap(struct peal_kernel *k)
 {
 	struct peal_link *link;
-	int left = 0;
+	int left = 0, result = 0;
 
 	if (atomic_load(&k->reaped))
 		return;
@@ -241,8 +243,14 @@ void peali_links_reap(struct peal_kernel *k)
 			left |= tell_receiver(link);
 	}
 	left |= peali_topics_reap(k);
-	if (!left)
-		atomic_store(&k->reaped, 1);
+	if (left)
+		return;
+	atomic_store(&k->reaped, 1);
+	peali_log(2, "kernel '%s' has ended: %s", k->name,
+		  peali_kernel_drained(k) ? "drained" :
+		  peali_kernel_state(k, &result) == PEAL_KERNEL_FAILED ?
+					    peal_error_text(result) :
+					    "stopped");
 }
 
 void peali_links_close_broken(struct peal_runtime *rt)

@@ -5,10 +5,13 @@
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "runtime/link/reject_table.h"
 
 #include "runtime/base/error.h"
+#include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/kernel.h"
@@ -16,15 +19,13 @@
 
 #define CALL "peal_requester_create"
 
-/* Publishes the address of a table to the workers of a kernel with limits. */
+/* Publishes the address of a table to the workers of a kernel. */
 static void show(const struct peal_kernel *k,
 		 const struct peali_reject_table *b)
 {
-	if (k->reject_tables)
-		/* R21: pairs with A21 in peali_nobody_answers. */
-		peal_store_release_sys(&k->reject_tables[b->number - 1],
-				       peali_block_view(k->rt, k->device,
-							&b->block));
+	/* R21: pairs with A21 in peali_reject_entry. */
+	peal_store_release_sys(&k->reject_tables[b->number - 1],
+			       peali_block_view(k->rt, k->device, &b->block));
 }
 
 void peali_reject_tables_show(struct peal_kernel *k)
@@ -38,6 +39,7 @@ void peali_reject_tables_show(struct peal_kernel *k)
 static void free_table(struct peal_runtime *rt, struct peali_reject_table *b)
 {
 	peali_block_free(rt, &b->block);
+	free(b->bell);
 	free(b->seen);
 	free(b);
 }
@@ -50,6 +52,19 @@ void peali_reject_tables_clear(struct peal_runtime *rt)
 	rt->reject_tables = NULL;
 }
 
+/*
+ * Returns a random number. The numbers of requests continue from it. So a
+ * process that gets requests of another process does not take them for its own.
+ */
+static uint64_t first_id(void)
+{
+	uint64_t id = 0;
+
+	if (getrandom(&id, sizeof(id), GRND_NONBLOCK) != (ssize_t)sizeof(id))
+		id = peali_now_ns() ^ (uint64_t)getpid() << 20;
+	return id & 0xfffffffffULL;
+}
+
 static struct peali_reject_table *make(struct peal_runtime *rt, uint32_t places)
 {
 	struct peali_reject_table *b = calloc(1, sizeof(*b));
@@ -57,8 +72,10 @@ static struct peali_reject_table *make(struct peal_runtime *rt, uint32_t places)
 	if (!b)
 		return NULL;
 	b->places = places;
+	b->n_ids = first_id();
 	b->seen = calloc(places, sizeof(*b->seen));
-	if (!b->seen ||
+	b->bell = peali_bell_new();
+	if (!b->seen || !b->bell ||
 	    peali_block_alloc(rt, PEALI_HOST,
 			      sizeof(struct peal_reject_table) +
 				      places * sizeof(struct peal_reject_entry),
@@ -70,6 +87,7 @@ static struct peali_reject_table *make(struct peal_runtime *rt, uint32_t places)
 		rt, PEALI_HOST, &b->block);
 	memset(b->words, 0, b->block.bytes);
 	b->words->places = places;
+	b->words->bell = (uint64_t)(uintptr_t)b->bell;
 	return b;
 }
 
@@ -127,45 +145,53 @@ void peali_reject_table_give(struct peali_reject_table *b)
 }
 
 /*
- * Finds a refusal that was not reported yet. Returns 1 and fills *out with the
- * request's number and error, or returns 0.
+ * Finds a report that the endpoint has not seen yet. Returns 1 and fills *out,
+ * or returns 0.
  */
 static int look(struct peali_reject_table *b, struct peali_refused *out)
 {
 	const struct peal_reject_entry *refusal =
 		(const struct peal_reject_entry *)(const void *)(b->words + 1);
-	/* A20: pairs with R20 in peali_nobody_answers. */
-	uint64_t latest = peal_load_acquire_sys(&b->words->latest), number;
+	/* A20: pairs with R20 in peali_nobody_answers. The replies that the
+	 * worker has sent before are in their links. */
+	uint64_t latest = peal_load_acquire_sys(&b->words->latest), word;
 
 	if (latest != b->latest) {
 		b->latest = latest;
 		b->at = 0;
 	}
 	for (; b->at < b->places; b->at++) {
-		/* A20: pairs with R20, too. The error was written before. */
-		number = peal_load_acquire_sys(&refusal[b->at].number);
-		if (number == b->seen[b->at])
+		/* A20: pairs with R20, too. */
+		word = peal_load_acquire_sys(&refusal[b->at].word);
+		if (word == b->seen[b->at])
 			continue;
-		b->seen[b->at] = number;
-		out->request = number;
-		out->error =
-			-(int32_t)peal_load_relaxed_sys(&refusal[b->at].error);
+		b->seen[b->at] = word;
 		b->at++;
+		out->request =
+			PEAL_REQUEST_NUMBER(word >> 27, b->number, b->at);
+		out->error = PEAL_REJECT_ERROR(word);
+		out->detail = PEAL_REJECT_DETAIL(word);
 		return 1;
 	}
 	return 0;
 }
 
-int peali_reject_table_receive(struct peal_endpoint *e, uint32_t input)
+int peali_reject_table_look(struct peal_endpoint *e)
 {
-	if (!atomic_load_explicit(&e->rt->limited, memory_order_relaxed) ||
-	    !look(e->reject_table, &e->refused))
-		return 0;
+	if (!e->refused.request)
+		look(e->reject_table, &e->refused);
+	return e->refused.request != 0;
+}
+
+void peali_reject_table_receive(struct peal_endpoint *e, uint32_t input)
+{
+	e->refusal = e->refused;
+	e->refused.request = 0;
 	memset(&e->message, 0, sizeof(e->message));
 	e->message.header.flags = PEAL_FLAG_REQUEST | PEAL_FLAG_ERROR_REPLY;
-	e->message.data = &e->refused;
-	e->message.length = PEAL_REQUEST_BYTES + sizeof(e->refused.error);
+	e->message.data = &e->refusal;
+	e->message.length = PEAL_REQUEST_BYTES + sizeof(e->refusal.error) +
+			    sizeof(e->refusal.detail);
 	e->message.kind = PEAL_KIND_DATA;
 	e->message.input = input;
-	return 1;
 }

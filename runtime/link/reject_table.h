@@ -3,8 +3,8 @@
 #define PEAL_RUNTIME_REJECT_TABLE_H
 
 /*
- * Reject tables (struct peal_reject_table): a worker that drops a request of
- * the host reports the request there (include/peal/abi/limit.h). A requester
+ * Reject tables (struct peal_reject_table): a worker reports there that a
+ * request of the host gets no reply (include/peal/abi/limit.h). A requester
  * has one table while it is open. The next requester then reuses the table. The
  * memory stays until the runtime closes, because a worker may write to it late.
  */
@@ -15,6 +15,8 @@
 struct peali_reject_table {
 	struct peali_block block; /* host memory */
 	struct peal_reject_table *words; /* host view of the table */
+	/* The receiving endpoint's. It stays, as a worker may ring it late. */
+	struct peal_bell *bell;
 	uint32_t number; /* 1 + index in `reject_tables` */
 	uint32_t places; /* requests that fit */
 	int used; /* 1: a requester has the table; guarded by rt->lock */
@@ -23,7 +25,7 @@ struct peali_reject_table {
 	/* for the thread that receives for the requester: */
 	uint64_t latest; /* words->latest at the start of the latest scan */
 	uint32_t at; /* next place of the scan; `places`: no scan */
-	uint64_t *seen; /* per place: number of the last reported request */
+	uint64_t *seen; /* per place: the word that was reported last */
 };
 
 /*
@@ -40,9 +42,12 @@ void peali_reject_tables_show(struct peal_kernel *kernel);
 /* Frees all tables; no worker may run any more. */
 void peali_reject_tables_clear(struct peal_runtime *rt);
 /*
- * Reports the next refusal in the endpoint's table as a message of `input`.
- * Returns 1 and fills endpoint->message, or returns 0. One thread at a time.
+ * Looks for the next report in the endpoint's table. Returns 1 with the report
+ * in endpoint->refused, or 0. The next call keeps the report. One thread at a
+ * time, also for peali_reject_table_receive.
  */
-int peali_reject_table_receive(struct peal_endpoint *endpoint, uint32_t input);
+int peali_reject_table_look(struct peal_endpoint *endpoint);
+/* Turns that report into a message of `input`, in endpoint->message. */
+void peali_reject_table_receive(struct peal_endpoint *endpoint, uint32_t input);
 
 #endif

@@ -88,7 +88,7 @@ static void end_request(struct peal_requester *r, struct request *q)
 }
 
 /* Takes a free place for a new request, and waits for one if necessary. Returns
- * 0, PEAL_EAGAIN or PEAL_ETIMEDOUT. */
+ * 0 or PEAL_EAGAIN. */
 static int begin_request(struct peal_requester *r, struct limit *limit,
 			 const char *call, struct request **out)
 {
@@ -98,15 +98,17 @@ static int begin_request(struct peal_requester *r, struct limit *limit,
 		if (!limit->timeout_ns)
 			return PEAL_EAGAIN;
 		if (is_late(limit))
-			return peali_fail(PEAL_ETIMEDOUT, call,
-					  "%u requests of '%s' are in "
-					  "flight, which is max_outstanding",
+			return peali_fail(PEAL_EAGAIN, call,
+					  "not sent: %u requests of '%s' are "
+					  "in flight, which is "
+					  "max_outstanding",
 					  r->n_requests, r->name);
 		wait_change(r, limit);
 	}
 	q = &r->requests[r->free[--r->n_free]];
 	q->state = ASKED;
 	q->error = 0;
+	q->detail = 0;
 	q->waited = 0;
 	q->id = PEAL_REQUEST_NUMBER(
 		++r->n_ids, r->reject_table ? r->reject_table->number : 0,
@@ -116,6 +118,19 @@ static int begin_request(struct peal_requester *r, struct limit *limit,
 }
 
 /* ---- receiving ----------------------------------------------------------- */
+
+/* Takes a worker's report that the request gets no reply (reject_table.h). A
+ * request that is too long for a mailbox gets a code of its own. PEAL_EMSGSIZE
+ * means that the reply is too long for its buffer. */
+static void report(struct request *q, const struct peal_received *got)
+{
+	int32_t word[2] = { PEAL_EPROTO, 0 };
+
+	if (got->length == sizeof(word))
+		memcpy(word, got->data, sizeof(word));
+	q->error = word[0] == PEAL_EMSGSIZE ? PEAL_EMALFORMED : word[0];
+	q->detail = word[1];
+}
 
 /* Returns the code of an error reply. Unknown codes become PEAL_EHANDLER, also
  * codes that mean that a request is in flight. */
@@ -157,13 +172,15 @@ static void deposit(struct peal_requester *r, const struct peal_received *got)
 	void *place;
 
 	if (!q || q->state != ASKED) {
-		r->info.late++;
+		r->info.late += got->from != 0; /* else it is a report */
 		peali_endpoint_drop(r->endpoint, PEAL_REASON_LATE);
 		return;
 	}
 	q->reply = *got;
 	q->state = ANSWERED;
-	if (got->error_reply) {
+	if (got->error_reply && !got->from) {
+		report(q, got);
+	} else if (got->error_reply) {
 		q->error = refusal(got);
 	} else if (got->length) {
 		place = place_of(q, got->length);
@@ -210,9 +227,6 @@ static int receive(struct peal_requester *r, struct limit *limit)
 	struct peal_received got;
 	int result;
 
-	if (r->reject_table && atomic_load(&r->rt->limited))
-		/* Refusals ring no bell, so the endpoint has to poll. */
-		atomic_store(&r->endpoint->silent, 1);
 	r->receiving = 1;
 	pthread_mutex_unlock(&r->lock);
 	result = peali_endpoint_peek(r->endpoint, &got, limit->timeout_ns,
@@ -296,7 +310,7 @@ static int put(struct peal_requester *r, const struct request *q,
 }
 
 /* Waits for a free slot without r->lock, and receives replies meanwhile.
- * Returns 0, PEAL_ETIMEDOUT or the error of the link. */
+ * Returns 0, PEAL_EAGAIN or the error of the link. */
 static int send_later(struct peal_requester *r, const struct request *q,
 		      const struct question *what, struct limit *limit)
 {
@@ -306,7 +320,7 @@ static int send_later(struct peal_requester *r, const struct request *q,
 	while (r->sending && !is_late(limit))
 		wait_change(r, limit);
 	if (r->sending)
-		return PEAL_ETIMEDOUT;
+		return PEAL_EAGAIN;
 	r->sending = 1;
 	do {
 		receive_some(r);
@@ -318,7 +332,7 @@ static int send_later(struct peal_requester *r, const struct request *q,
 		 !is_late(limit));
 	r->sending = 0;
 	pthread_cond_broadcast(&r->change);
-	return result == PEAL_EAGAIN ? PEAL_ETIMEDOUT : result;
+	return result == PEAL_ETIMEDOUT ? PEAL_EAGAIN : result;
 }
 
 /* Sends a request without waiting. Returns PEAL_EAGAIN if the link is full or
@@ -350,11 +364,12 @@ static int ask(struct peal_requester *r, const struct question *what,
 		return 0;
 	}
 	end_request(r, *out);
-	if (result == PEAL_EAGAIN || result == PEAL_ENOENT ||
+	if ((result == PEAL_EAGAIN && !limit->timeout_ns) ||
+	    result == PEAL_ENOENT ||
 	    result == PEAL_EMSGSIZE) /* these need no further error text */
 		return result;
-	return peali_fail(result, call, "'%s': %s", r->name,
-			  result == PEAL_ETIMEDOUT ?
+	return peali_fail(result, call, "'%s': not sent: %s", r->name,
+			  result == PEAL_EAGAIN ?
 				  "the link to the receiver is full" :
 			  result == PEAL_ESTOPPED ? "the receiver has ended" :
 						    peal_error_text(result));
@@ -362,29 +377,64 @@ static int ask(struct peal_requester *r, const struct question *what,
 
 /* ---- public calls -------------------------------------------------------- */
 
+/* Returns why a request ended without a reply, for the code of a report. */
+static const char *why_ended(int error)
+{
+	switch (error) {
+	case PEAL_ENOENT:
+		return "no actor handles the request";
+	case PEAL_ESTOPPED:
+		return "its actor or its kernel has ended before it handled "
+		       "the request";
+	case PEAL_EHANDLER:
+		return "the handler has failed";
+	case PEAL_ENOREPLY:
+		return "the handler has returned without a reply";
+	case PEAL_EPIPE:
+		return "the reply or the forwarded request met a closed port";
+	case PEAL_EMALFORMED:
+		return "the request is too long for a mailbox or pool on its "
+		       "way";
+	default:
+		return "no actor handles the request";
+	}
+}
+
+/* Writes the error text of a request that ended with an error. Returns the
+ * error. */
+static int fail_ended(const struct peal_requester *r, const struct request *q,
+		      const char *call)
+{
+	const char *why =
+		!q->reply.error_reply ? "the reply cannot be stored" :
+		q->reply.from	      ? "the handler has refused the request" :
+					why_ended(q->error);
+	int error = q->error;
+
+	if (error == PEAL_EHANDLER && q->detail)
+		return peali_fail(error, call, "'%s': %s: %s (%s)", r->name,
+				  why, peal_error_text(q->detail),
+				  peal_error_name(q->detail));
+	return peali_fail(error, call, "'%s': %s: %s", r->name, why,
+			  peal_error_text(error));
+}
+
 /* Gives the reply to the caller and ends the request. After PEAL_EMSGSIZE the
  * request stays in flight. */
 static int take(struct peal_requester *r, struct request *q, const char *call,
 		struct peal_received *reply_out)
 {
-	int error = q->error;
-
 	if (reply_out) {
 		*reply_out = q->reply;
 		reply_out->data = NULL;
 	}
-	if (error) {
+	if (q->error) {
 		if (q->reply.error_reply)
 			r->info.error_replies++;
 		else
 			r->info.cancelled++;
 		end_request(r, q);
-		return peali_fail(
-			error, call, "'%s': %s: %s", r->name,
-			!q->reply.error_reply ? "the reply cannot be stored" :
-			q->reply.from ? "the handler has refused the request" :
-					"no actor handles the request",
-			peal_error_text(error));
+		return fail_ended(r, q, call);
 	}
 	if (q->reply.length > q->buffer_bytes)
 		return peali_fail(PEAL_EMSGSIZE, call,
@@ -419,10 +469,13 @@ static int finish(struct peal_requester *r, struct request *q, const char *call,
 				  r->name);
 	r->info.cancelled++;
 	end_request(r, q);
+	if (result == PEAL_ESTOPPED)
+		return peali_fail(PEAL_ENOREPLY, call,
+				  "'%s': no sender of replies is left, or the "
+				  "kernel of the receiver was stopped",
+				  r->name);
 	return peali_fail(result, call, "'%s': %s", r->name,
-			  result == PEAL_ESTOPPED ?
-				  "no sender of replies is left" :
-				  peal_error_text(result));
+			  peal_error_text(result));
 }
 
 /* Sends a request and waits for its reply. */
@@ -433,7 +486,7 @@ static int request(struct peal_requester *r, struct question *what,
 {
 	struct limit limit = { timeout_ns, 0 };
 	struct request *q = NULL;
-	int result = check_request(r, what, call);
+	int result = check_request(r, what, call), sent;
 
 	if (result)
 		return result;
@@ -444,7 +497,8 @@ static int request(struct peal_requester *r, struct question *what,
 	pthread_mutex_lock(&r->lock);
 	r->inside++;
 	result = ask(r, what, &limit, call, &q);
-	if (!result) {
+	sent = !result;
+	if (sent) {
 		q->buffer = buffer;
 		q->buffer_bytes = buffer_bytes;
 		result = finish(r, q, call, reply_out, &limit);
@@ -453,12 +507,13 @@ static int request(struct peal_requester *r, struct question *what,
 			end_request(r, q);
 		}
 	}
-	if (result == PEAL_EAGAIN)
+	if (result == PEAL_EAGAIN && !timeout_ns)
 		result = peali_fail(
-			PEAL_ETIMEDOUT, call,
-			"'%s': no free request or no reply, and the call "
-			"does not wait",
-			r->name);
+			sent ? PEAL_ETIMEDOUT : PEAL_EAGAIN, call,
+			"'%s': %s, and the call does not wait", r->name,
+			sent ? "no reply has come yet" :
+			       "not sent: no free request, or the link is "
+			       "full");
 	r->inside--; /* the requester may be closed from here on */
 	pthread_mutex_unlock(&r->lock);
 	return result;

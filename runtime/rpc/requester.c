@@ -120,9 +120,10 @@ static int take_table(struct peal_requester *r)
 	result =
 		peali_reject_table_take(r->rt, r->n_requests, &r->reject_table);
 	pthread_mutex_unlock(&r->rt->lock);
-	if (r->reject_table)
-		r->n_ids = r->reject_table->n_ids;
-	r->endpoint->reject_table = r->reject_table;
+	if (!r->reject_table)
+		return result;
+	r->n_ids = r->reject_table->n_ids;
+	peali_endpoint_set_table(r->endpoint, r->reject_table);
 	return result;
 }
 
@@ -174,6 +175,7 @@ int peal_requester_create(struct peal_runtime *rt, uint64_t to,
 		free_requester(r);
 		return result;
 	}
+	atomic_store(&r->endpoint->serves, r->links[0]);
 	pthread_mutex_lock(&rt->lock);
 	r->next = rt->requesters;
 	rt->requesters = r;
@@ -221,6 +223,7 @@ int peal_requester_destroy(struct peal_requester *r)
 		return peali_fail(PEAL_EBUSY, CLOSE,
 				  "%u threads wait for replies to '%s'", inside,
 				  r->name);
+	atomic_store(&r->endpoint->serves, NULL);
 	while (r->n_links) {
 		result = peal_link_destroy(r->links[r->n_links - 1]);
 		if (result)

@@ -226,10 +226,13 @@ static PEAL_DEV int ask_serve_by(struct peal_worker *w,
 static PEAL_DEV int ask_serve(struct peal_worker *w)
 {
 	struct asks_request in = *(const struct asks_request *)peal_data(w);
-	uint64_t number = peal_request_current(w), scratch[64] = { 0 };
+	uint64_t number, scratch[64] = { 0 };
 
 	if (peal_is_leader(w))
 		ask_state(w)->requests++;
+	if (in.how == ASKS_IGNORE)
+		return peal_request_is_current(w) ? 0 : PEAL_EPROTO;
+	number = peal_request_current(w);
 	switch (in.how) {
 	case ASKS_REPLY:
 		return ask_reply(w, number, in.value);

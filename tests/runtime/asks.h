@@ -32,7 +32,8 @@ enum asks_how {
 	ASKS_BOTH, /* replies, then fails */
 	ASKS_DELEGATE, /* forwards to `other`, which replies */
 	ASKS_CHAIN, /* asks `other`, then replies */
-	ASKS_TELL /* tells the asking actor, replies, tells again */
+	ASKS_TELL, /* tells the asking actor, replies, tells again */
+	ASKS_IGNORE /* returns 0 and does not ask for the number */
 };
 
 struct asks_request {

@@ -11,6 +11,9 @@ enum asked_for {
 	ASK_REFUSAL, /* refusal with the number as its error */
 	ASK_FAILURE, /* the handler fails */
 	ASK_NOTHING, /* no reply */
+	ASK_KEPT, /* no reply; the handler asks for the number */
+	ASK_CHECKED, /* no reply; the handler asks whether it is a request */
+	ASK_REPLY_FAILURE, /* reply, then the handler fails */
 	ASK_LATER, /* reply at the next request */
 	ASK_PLAIN, /* a message that is not a reply */
 	ASK_BYTES, /* reply of `number` bytes */

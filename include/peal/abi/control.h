@@ -337,12 +337,13 @@ struct peal_kernel_params {
 	uint64_t ask_status; /* struct peal_ask_status[n_workers]; or 0 */
 	uint64_t limits; /* peal_limit_record[mailbox.max_limits]; 0: none */
 	uint64_t reject_tables; /* uint64_t[PEAL_REJECT_TABLES_MAX] in host
-			  * memory, addresses of struct peal_reject_table; 0:
-			  * none */
+				 * memory, addresses of struct
+				 * peal_reject_table */
+	uint64_t failures; /* struct peal_failure_log[n_workers] in host memory */
 	uint32_t hooks; /* 1: some of its handlers have hooks */
 	uint32_t on_failure; /* enum peal_failure_action */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 312, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 320, "params size");
 
 #endif

@@ -7,7 +7,7 @@
 /*
  * Limits of the messages that wait for an actor in a mailbox
  * (impl/worker/limit.h). Also the refusal tables, by which a worker reports
- * that it has dropped a request of the host.
+ * that a request of the host gets no reply.
  */
 
 /** The effect of a message for an actor that has reached its limit. */
@@ -70,9 +70,10 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_limit) == 16, "limit message");
 /** The most refusal tables of a runtime. */
 #define PEAL_REJECT_TABLES_MAX 1024u
 
-/** The number of a request. `nth`: a count of the requester, 36 bits. A number
- * repeats after 2^36 requests, 19 hours at a million per second. `board`: 1 +
- * its refusal table; 0: none. `place`: 1 + index of the entry there. */
+/** The number of a request. `nth`: a count of the requester, 36 bits, from a
+ * random number on. A number repeats after 2^36 requests, 19 hours at a million
+ * per second. `board`: 1 + its refusal table; 0: none. `place`: 1 + index of
+ * the entry there. */
 #define PEAL_REQUEST_NUMBER(nth, board, place)                                 \
 	(((uint64_t)(nth) << 28 >> 1 & ~PEAL_REQUEST_PLACES) |                 \
 	 (uint64_t)(board) << 16 | (place))
@@ -81,10 +82,25 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_limit) == 16, "limit message");
 #define PEAL_REQUEST_PLACE(number) ((uint32_t)(number)&0xffffu)
 PEAL_STATIC_ASSERT(PEAL_REJECT_TABLES_MAX <= 0x7ff - 1, "11 bits of a number");
 
-/** An entry. Only writer: the worker that has dropped the request. */
+/**
+ * The word of an entry: which request has ended, and why. Bits 27..62: the
+ * count in the request's number. Bits 16..26: -PEAL_E... Bits 0..15: the error
+ * of the handler that failed, negated; 0: not known.
+ */
+#define PEAL_REJECT_WORD(number, error, detail)                                \
+	(((number) & ~PEAL_REQUEST_PLACES) |                                   \
+	 (uint64_t)((uint32_t) - (error)&0x7ffu) << 16 |                       \
+	 ((uint32_t) - (detail)&0xffffu))
+#define PEAL_REJECT_ERROR(word) (-(int32_t)((word) >> 16 & 0x7ffu))
+#define PEAL_REJECT_DETAIL(word) (-(int32_t)((word)&0xffffu))
+/** 1: the request of `word` began before that of `other`, which may be 0. */
+#define PEAL_REJECT_IS_OLDER(word, other)                                      \
+	((other) != 0 && ((((word) >> 27) - ((other) >> 27)) &                 \
+			  0xfffffffffULL) > 0x7ffffffffULL)
+
+/** An entry. Writer: the worker that has dropped the request. */
 struct peal_reject_entry {
-	uint64_t number; /* of the request */
-	uint64_t error; /* -PEAL_E... */
+	uint64_t word; /* PEAL_REJECT_WORD; 0: none yet */
 };
 
 /** A requester's refusal table, in host memory; its entries follow. */
@@ -93,8 +109,9 @@ struct peal_reject_table {
 	uint64_t latest; /* number of the last refused request */
 	uint8_t latest_reserved[PEAL_SHARED_LINE - 8];
 	/* written by the host before a worker sees the table */
+	uint64_t bell; /* host only: the requester's struct peal_bell */
 	uint32_t places; /* number of entries */
-	uint8_t host_reserved[PEAL_SHARED_LINE - 4];
+	uint8_t host_reserved[PEAL_SHARED_LINE - 12];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_reject_table) == 2 * PEAL_SHARED_LINE,

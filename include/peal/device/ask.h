@@ -37,6 +37,9 @@
  *	PEAL_ENOENT	the asked actor or pool was gone
  *	PEAL_EHANDLER	the handler failed on the request, or refused it with
  *			an error that peal_reply_error replaces
+ *	PEAL_ENOREPLY	the handler has returned 0 without a reply, has not
+ *			forwarded the request and has not asked for its number
+ *	PEAL_EEXPIRED	the deadline of the request has passed
  *	PEAL_ESTOPPED	the asked actor has ended by a failure, or its
  *			supervisor has given up
  *	PEAL_ENOSPC	dropped at the actor's mailbox_limit, while it
@@ -46,8 +49,9 @@
  *	PEAL_EPROTO	the request is a dead letter for another reason
  *	others		the error of peal_reply_error
  *
- * If a handler returns 0 without a reply, or ends its actor, the ask times out.
- * It also times out if the worker with the request dies. All other errors
+ * If an actor asks for the number of the request and never replies, the ask
+ * times out. It also times out if the worker with the request dies. All other
+ * errors
  * arrive as soon as a worker finds the request dead. A reply to an ask that is
  * over is dropped, such as the second reply to a request forwarded twice. It
  * counts as `late` in struct peal_ask_counts. It also becomes a dead letter for

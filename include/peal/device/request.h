@@ -21,8 +21,18 @@
  *		return peal_reply(w, 0, peal_type(w), &n, sizeof(n));
  *	}
  *
- * A reply leaves by a port and counts as a message of that port. If a handler
- * fails, no reply is sent and the request times out.
+ * A reply leaves by a port and counts as a message of that port.
+ *
+ * A request ends at once if its handler fails. It also ends if its handler
+ * returns 0 and has not done one of these:
+ *
+ * - It has replied (peal_reply, peal_reply_error).
+ * - It has forwarded the request (peal_request_forward).
+ * - It has asked for the request's number (peal_request_current). The actor can
+ *   then reply later, or another actor can reply.
+ *
+ * A handler can fail after it has replied to its request or forwarded it. The
+ * request does not end by such a failure.
  *
  * The calls also reply to asks: requests of other actors of the kernel (ask.h).
  * The port of such a reply is not used and need not exist. The reply counts as
@@ -36,7 +46,8 @@
 /**
  * Returns the number of the request being handled. Any lane.
  *
- * An actor can keep the number and reply later by peal_reply_to.
+ * An actor can keep the number and reply later by peal_reply_to. So after this
+ * call the request stays open when the handler returns 0 without a reply.
  *
  * @param w the worker.
  * @return the number, never 0. 0: the message is no request.
@@ -44,7 +55,29 @@
 static PEAL_DEV PEAL_INLINE uint64_t
 peal_request_current(const struct peal_worker *w)
 {
+	w->state->kept_run = w->state->handled + 1;
 	return peali_message_request(&w->message);
+}
+
+/**
+ * Checks whether the message being handled is a request. Any lane.
+ *
+ * A handler that must reply calls this, and not peal_request_current.
+ *
+ * @param w the worker.
+ * @return 1: it is a request. 0: it is not.
+ */
+static PEAL_DEV PEAL_INLINE int
+peal_request_is_current(const struct peal_worker *w)
+{
+	return peali_message_request(&w->message) != 0;
+}
+
+/* Notes that the running handler has answered or forwarded its request. */
+static PEAL_DEV PEAL_INLINE void peali_answered(struct peal_worker *w)
+{
+	if (peal_is_leader(w))
+		w->state->answered_run = w->state->handled + 1;
 }
 
 /* Counts a reply to an ask that was over, and drops it as a dead letter. */
@@ -83,6 +116,15 @@ PEALI_SLOW(int, peali_reply_ask, struct peal_worker *w, uint64_t request,
 	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }
 
+/* A closed port drops the reply to a request, or the request itself. If the
+ * request is of the host, it ends. Returns 0. */
+PEALI_SLOW(int, peali_reply_lost, struct peal_worker *w, uint64_t request)
+{
+	if (peal_is_leader(w))
+		peali_nobody_answers(w, request, PEAL_EPIPE, 0);
+	return 0;
+}
+
 /* Sends a numbered message: the number, then `bytes` bytes at data. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
@@ -99,7 +141,8 @@ peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
 		return PEAL_EINVAL;
 	result = peal_reserve(w, port, PEAL_REQUEST_BYTES + bytes, &place);
 	if (PEAL_UNLIKELY(result))
-		return result == PEAL_EPIPE ? 0 : result;
+		return result == PEAL_EPIPE ? peali_reply_lost(w, request) :
+					      result;
 	if (peal_is_leader(w))
 		*(uint64_t *)place = request;
 	peal_copy_lanes(w, (uint8_t *)place + PEAL_REQUEST_BYTES, data, bytes);
@@ -143,6 +186,19 @@ peal_reply_to(struct peal_worker *w, uint32_t port, uint64_t request,
 	return peali_reply(w, port, request, type, 0, data, bytes);
 }
 
+/* Replies to the request being handled. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_reply_current(struct peal_worker *w, uint32_t port, uint16_t type,
+		    uint16_t flags, const void *data, uint64_t bytes)
+{
+	int result = peali_reply(w, port, peali_message_request(&w->message),
+				 type, flags, data, bytes);
+
+	if (!result)
+		peali_answered(w);
+	return result;
+}
+
 /**
  * Replies to the request being handled. Collective, wait-free.
  *
@@ -159,8 +215,7 @@ static PEAL_DEV PEAL_UNUSED inline int peal_reply(struct peal_worker *w,
 						  const void *data,
 						  uint64_t bytes)
 {
-	return peal_reply_to(w, port, peal_request_current(w), type, data,
-			     bytes);
+	return peali_reply_current(w, port, type, 0, data, bytes);
 }
 
 /**
@@ -182,8 +237,8 @@ peal_reply_error(struct peal_worker *w, uint32_t port, int error)
 {
 	int32_t value = error;
 
-	return peali_reply(w, port, peal_request_current(w), peal_type(w),
-			   PEAL_FLAG_ERROR_REPLY, &value, sizeof(value));
+	return peali_reply_current(w, port, peal_type(w), PEAL_FLAG_ERROR_REPLY,
+				   &value, sizeof(value));
 }
 
 /* Sends the message being handled by a port. */
@@ -195,14 +250,17 @@ peali_forward_by_port(struct peal_worker *w, uint32_t port)
 	void *place = 0;
 	int result;
 
-	if (port >= w->actor->ports || peal_request_current(w) & PEAL_ASK_BIT)
+	uint64_t request = peali_message_request(&w->message);
+
+	if (port >= w->actor->ports || request & PEAL_ASK_BIT)
 		return PEAL_EINVAL;
 	if (flags & (PEAL_FLAG_REQUEST | PEAL_FLAG_DEAD_LETTER) &&
 	    peali_output(w, port)->link.state == PEALI_STATE_TOPIC)
 		return PEAL_EINVAL;
 	result = peal_reserve(w, port, bytes, &place);
 	if (PEAL_UNLIKELY(result))
-		return result == PEAL_EPIPE ? 0 : result;
+		return result == PEAL_EPIPE ? peali_reply_lost(w, request) :
+					      result;
 	peal_copy_lanes(w, place, w->message.data, bytes);
 	peali_commit(w, port, peali_header(w, port, peal_type(w), flags),
 		     bytes);
@@ -261,11 +319,15 @@ static PEAL_DEV PEAL_INLINE int
 peal_request_forward(struct peal_worker *w, uint32_t to,
 		     const struct peal_send_options *options)
 {
+	int result;
+
 	if (w->message.header.flags & PEAL_FLAG_ANSWER)
 		return PEAL_EINVAL;
-	if (options)
-		return peali_forward_options(w, to, options);
-	return peali_forward(w, 0, to);
+	result = options ? peali_forward_options(w, to, options) :
+			   peali_forward(w, 0, to);
+	if (!result)
+		peali_answered(w);
+	return result;
 }
 
 #endif

@@ -397,14 +397,14 @@ PEAL_TEST(replay_sends_the_kept_message)
 	close_fixture(&s);
 }
 
-/* A dead request is replayed to another actor. The requester gets the reply. */
-PEAL_TEST(replayed_request_is_answered)
+/* The dead request has ended at its requester. */
+PEAL_TEST(replayed_request_is_handled_and_its_reply_is_late)
 {
 	struct fixture s = open_fixture(small);
 	struct tally_message m = { N, 0, 0 };
 	struct peal_requester *r = NULL;
-	uint64_t asked[2], number = 0;
-	struct peal_received reply;
+	uint64_t asked[2], number = 0, handled;
+	struct peal_requester_info info;
 	struct letter l;
 	struct tally t;
 
@@ -417,13 +417,18 @@ PEAL_TEST(replayed_request_is_answered)
 				       &number));
 	CHECK_EQ(take(s.out, &l), PEAL_REQUEST_BYTES + sizeof(m));
 	check_letter(&l, asked[0], PEAL_REASON_NO_ACTOR, 0, 0);
-	CHECK_EQ(l.about.flags, PEAL_FLAG_REQUEST);
-	CHECK(!memcmp(l.kept, &number, sizeof(number)));
+	CHECK_FAILS(peal_request_wait(r, number, &t, sizeof(t), NULL, MAX_WAIT),
+		    PEAL_ENOENT, "no actor handles the request");
+	handled = tallies_info(s.k).handled;
 	CHECK_OK(peal_dead_letter_replay(s.in, 0, asked[1], &l.about,
 					 LETTER + l.about.length, MAX_WAIT));
-	CHECK_OK(peal_request_wait(r, number, &t, sizeof(t), &reply, MAX_WAIT));
-	CHECK_EQ(t.id, N + 1);
-	CHECK_EQ(t.next, 1);
+	EVENTUALLY(tallies_info(s.k).handled == handled + 1);
+	m.number = 1;
+	CHECK_OK(peal_request_to(r, asked[1], 0, &m, sizeof(m), &t, sizeof(t),
+				 NULL, MAX_WAIT));
+	CHECK_EQ(t.next, 2);
+	CHECK_OK(peal_requester_info(r, &info));
+	CHECK_EQ(info.late, 1);
 	CHECK_OK(peal_requester_destroy(r));
 	close_fixture(&s);
 }
@@ -780,7 +785,7 @@ static int run_all(int argc, char **argv, uint32_t lanes)
 	RUN(unread_letters_do_not_block_the_kernel);
 	RUN(each_dead_message_makes_one_letter);
 	RUN(replay_sends_the_kept_message);
-	RUN(replayed_request_is_answered);
+	RUN(replayed_request_is_handled_and_its_reply_is_late);
 	RUN(failing_letter_handler_makes_no_letters);
 	RUN(letters_survive_handover_and_end_with_receiver);
 	RUN(destroyed_pool_makes_letters_of_its_messages);

@@ -184,6 +184,23 @@ PEAL_TEST(failing_handler_refuses_its_unanswered_ask)
 	CHECK_EQ(fixture_close(&s).failed, 2);
 }
 
+PEAL_TEST(ask_whose_handler_sends_no_reply_ends_at_once)
+{
+	struct peal_kernel_options none = { .max_asks = 0 };
+	struct fixture s = fixture_open(none);
+	struct peal_ask_counts counts;
+
+	fixture_ask(&s, 0, s.party[1], ASKS_IGNORE, 0);
+	fixture_expect(&s, PEAL_ENOREPLY, 0);
+	fixture_ask(&s, 0, s.party[0], ASKS_IGNORE, 0);
+	fixture_expect(&s, PEAL_ENOREPLY, 0);
+	fixture_ask(&s, 0, s.party[1], ASKS_REPLY, 0);
+	fixture_expect(&s, 0, 41);
+	counts = fixture_close(&s);
+	CHECK_EQ(counts.failed, 2);
+	CHECK_EQ(counts.answered, 1);
+}
+
 /* The requests wait in the mailbox when their actor is retired. */
 PEAL_TEST(retire_answers_queued_asks_at_once)
 {
@@ -352,6 +369,7 @@ PEAL_TEST_MAIN(RUN_LANES(reply_arrives_from_same_other_and_own_actor);
 	       RUN_LANES(timed_out_ask_makes_its_reply_late);
 	       RUN_LANES(second_reply_is_late_and_oversized_reply_fails);
 	       RUN_LANES(failing_handler_refuses_its_unanswered_ask);
+	       RUN_LANES(ask_whose_handler_sends_no_reply_ends_at_once);
 	       RUN_LANES(retire_answers_queued_asks_at_once);
 	       RUN_LANES(invalid_asks_return_an_error);
 	       RUN_LANES(invalid_ask_options_are_refused);

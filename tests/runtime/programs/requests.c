@@ -70,6 +70,12 @@ static PEAL_DEV int serve(struct peal_worker *w)
 		return peal_reply_error(w, 0, (int)ask->number);
 	case ASK_FAILURE:
 		return PEAL_EIO;
+	case ASK_KEPT:
+		return peal_request_current(w) ? 0 : PEAL_EPROTO;
+	case ASK_CHECKED:
+		return peal_request_is_current(w) ? 0 : PEAL_EPROTO;
+	case ASK_REPLY_FAILURE:
+		return told_reply(w, 0, &t) ? PEAL_EPROTO : PEAL_EIO;
 	case ASK_LATER:
 		if (peal_is_leader(w)) {
 			s->later = peal_request_current(w);

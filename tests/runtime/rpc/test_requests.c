@@ -189,7 +189,7 @@ PEAL_TEST(started_requests_complete_in_any_order)
 	for (i = 0; i < OUT; i++)
 		CHECK_OK(begin(&s, ASK_TWICE, i, MAX_WAIT, &out[i]));
 	CHECK_EQ(begin(&s, ASK_TWICE, 99, 0, &more), PEAL_EAGAIN);
-	CHECK_FAILS(begin(&s, ASK_TWICE, 99, SOON, &more), PEAL_ETIMEDOUT,
+	CHECK_FAILS(begin(&s, ASK_TWICE, 99, SOON, &more), PEAL_EAGAIN,
 		    "8 requests of 'asker' are in flight");
 	CHECK_EQ(counts(&s).in_flight, OUT);
 	for (i = OUT; i-- > 0;) {
@@ -294,12 +294,12 @@ PEAL_TEST(non_reply_message_is_discarded)
 	struct fixture s = open_fixture(1);
 	struct told told;
 
-	CHECK_FAILS(request(&s, ASK_PLAIN, 1, 0, &told, SOON), PEAL_ETIMEDOUT,
-		    "no reply");
+	CHECK_FAILS(request(&s, ASK_PLAIN, 1, 0, &told, MAX_WAIT),
+		    PEAL_ENOREPLY, "the handler has returned without a reply");
 	is_answered(&s, 2);
 	CHECK_EQ(counts(&s).late, 1);
-	CHECK_FAILS(request(&s, ASK_NOTHING, 3, 0, &told, SOON), PEAL_ETIMEDOUT,
-		    "no reply");
+	CHECK_FAILS(request(&s, ASK_NOTHING, 3, 0, &told, MAX_WAIT),
+		    PEAL_ENOREPLY, "the handler has returned without a reply");
 	is_answered(&s, 4);
 	CHECK_EQ(counts(&s).late, 1);
 	close_fixture(&s);
@@ -329,8 +329,9 @@ PEAL_TEST(refusal_and_failure_return_their_errors)
 			    PEAL_EHANDLER, "refused");
 	CHECK_EQ(told.number, 4711);
 	CHECK_EQ(counts(&s).error_replies, 8);
-	CHECK_FAILS(request(&s, ASK_FAILURE, 1, 0, &told, SOON), PEAL_ETIMEDOUT,
-		    "no reply");
+	CHECK_FAILS(request(&s, ASK_FAILURE, 1, 0, &told, MAX_WAIT),
+		    PEAL_EHANDLER,
+		    "the handler has failed: input/output error (PEAL_EIO)");
 	EVENTUALLY(dead(&s, PEAL_REASON_HANDLER) == 1);
 	is_answered(&s, 1);
 	close_fixture(&s);
@@ -359,6 +360,17 @@ PEAL_TEST(replies_have_any_length)
 		CHECK_EQ(reply.length, n);
 		are_known(bytes, n);
 	}
+	/* peal_request_wait keeps replies of growing length. No request
+	 * has kept a longer one before. */
+	for (n = 16; n <= 4096; n *= 16) {
+		a.number = n;
+		CHECK_OK(peal_request_start(s.r, ask_number, &a, sizeof(a),
+					    MAX_WAIT, &out));
+		CHECK_EQ(peal_request_wait(s.r, out, NULL, 0, NULL, MAX_WAIT),
+			 PEAL_EMSGSIZE);
+		CHECK_OK(peal_request_wait(s.r, out, bytes, n, NULL, 0));
+		are_known(bytes, n);
+	}
 	a.number = 4096;
 	memset(bytes, 1, sizeof(bytes));
 	CHECK_FAILS(peal_request(s.r, ask_number, &a, sizeof(a), bytes, 4095,
@@ -375,16 +387,6 @@ PEAL_TEST(replies_have_any_length)
 	CHECK_OK(peal_request_wait(s.r, out, bytes, sizeof(bytes), &reply, 0));
 	CHECK(reply.data == bytes);
 	are_known(bytes, 4096);
-	/* peal_request_wait keeps replies of growing length. */
-	for (n = 16; n <= 4096; n *= 16) {
-		a.number = n;
-		CHECK_OK(peal_request_start(s.r, ask_number, &a, sizeof(a),
-					    MAX_WAIT, &out));
-		CHECK_EQ(peal_request_wait(s.r, out, NULL, 0, NULL, MAX_WAIT),
-			 PEAL_EMSGSIZE);
-		CHECK_OK(peal_request_wait(s.r, out, bytes, n, NULL, 0));
-		are_known(bytes, n);
-	}
 	CHECK_FAILS(peal_request(s.r, ask_number, bytes, sizeof(a) + 1, bytes,
 				 100, NULL, MAX_WAIT),
 		    PEAL_EMSGSIZE, "up to 16");
@@ -449,14 +451,14 @@ PEAL_TEST(server_end_wakes_waiting_callers)
 	pthread_t thread;
 	uint64_t out;
 
-	CHECK_OK(begin(&s, ASK_NOTHING, 1, MAX_WAIT, &out));
+	CHECK_OK(begin(&s, ASK_KEPT, 1, MAX_WAIT, &out));
 	CHECK(!pthread_create(&thread, NULL, stop_soon, &s));
-	CHECK_FAILS(request(&s, ASK_NOTHING, 2, 0, &told, MAX_WAIT),
-		    PEAL_ESTOPPED, "no sender of replies is left");
+	CHECK_FAILS(request(&s, ASK_KEPT, 2, 0, &told, MAX_WAIT), PEAL_ENOREPLY,
+		    "no sender of replies is left");
 	CHECK(!pthread_join(thread, NULL));
 	CHECK_FAILS(peal_request_wait(s.r, out, &told, sizeof(told), NULL,
 				      MAX_WAIT),
-		    PEAL_ESTOPPED, "no sender of replies");
+		    PEAL_ENOREPLY, "no sender of replies");
 	CHECK_FAILS(request(&s, ASK_TWICE, 3, 0, &told, MAX_WAIT),
 		    PEAL_ESTOPPED, "the receiver has ended");
 	CHECK_EQ(counts(&s).cancelled, 2);
@@ -486,7 +488,7 @@ PEAL_TEST(request_fails_after_reply_stream_ended)
 	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
 	CHECK_FAILS(peal_request(other, ask_number, NULL, 0, &told,
 				 sizeof(told), NULL, MAX_WAIT),
-		    PEAL_ESTOPPED, "no sender of replies is left");
+		    PEAL_ENOREPLY, "no sender of replies is left");
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
@@ -522,7 +524,7 @@ PEAL_TEST(timed_out_waiter_passes_on_the_receiving)
 		harness_from(s.rt, e, 0, s.server,
 			     (struct peal_link_options){ .capacity = 64 });
 
-	CHECK_OK(begin(&s, ASK_NOTHING, 1, MAX_WAIT, &brief.request));
+	CHECK_OK(begin(&s, ASK_KEPT, 1, MAX_WAIT, &brief.request));
 	CHECK_OK(begin(&s, ASK_LATER, 2, MAX_WAIT, &patient.request));
 	CHECK(!pthread_create(&brief.thread, NULL, wait_for_it, &brief));
 	identity_sleep_us(20000);
@@ -558,10 +560,12 @@ PEAL_TEST(full_request_link_is_reported)
 		CHECK_OK(peal_request_cancel(s.r, out));
 	}
 	CHECK_EQ(begin(&s, ASK_TWICE, i, 0, &out), PEAL_EAGAIN);
-	CHECK_FAILS(begin(&s, ASK_TWICE, i, SOON, &out), PEAL_ETIMEDOUT,
-		    "the link to the receiver is full");
-	CHECK_FAILS(request(&s, ASK_TWICE, i, 0, &told, 0), PEAL_ETIMEDOUT,
-		    "no free request");
+	CHECK_FAILS(begin(&s, ASK_TWICE, i, SOON, &out), PEAL_EAGAIN,
+		    "not sent: the link to the receiver is full");
+	CHECK_FAILS(request(&s, ASK_TWICE, i, 0, &told, SOON), PEAL_EAGAIN,
+		    "not sent: the link to the receiver is full");
+	CHECK_FAILS(request(&s, ASK_TWICE, i, 0, &told, 0), PEAL_EAGAIN,
+		    "not sent: no free request");
 	CHECK_EQ(counts(&s).asked, OUT);
 	CHECK_OK(peal_kernel_resume(s.k));
 	is_answered(&s, i);

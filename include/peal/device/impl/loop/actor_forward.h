@@ -295,6 +295,8 @@ PEALI_SLOW(void, peali_actor_forward_put, struct peal_worker *w)
 	struct peal_header header = m->header;
 
 	if (p->state) { /* the other kernel has ended or fails */
+		if (header.flags & PEAL_FLAG_REQUEST)
+			peali_request_fail(w, PEAL_ESTOPPED, 0);
 		peal_link_drop_closed(p, m->length);
 		return;
 	}

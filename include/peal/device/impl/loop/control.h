@@ -8,6 +8,7 @@
 #include <peal/device/impl/loop/control_actor.h>
 #include <peal/device/impl/loop/control_topic.h>
 #include <peal/device/impl/loop/idle.h>
+#include <peal/device/impl/loop/stopped.h>
 #include <peal/device/impl/worker/migrate.h>
 #include <peal/device/impl/worker/pool.h>
 #include <peal/device/timer.h>
@@ -234,6 +235,7 @@ peali_worker_exit(struct peal_worker *w, uint64_t phase, int result)
 		peali_timers_stopped(w);
 	if (w->asks)
 		peali_asks_stopped(w);
+	peali_requests_stopped(w);
 	peali_publish_counters(w);
 	peal_store_relaxed_sys(&w->status->result, (uint64_t)-result);
 	peal_store_release_sys(&w->status->phase, phase);

@@ -242,6 +242,11 @@ PEALI_SLOW(void, peali_failed, struct peal_worker *w, int result)
 		return;
 	}
 	peal_store_relaxed_sys(&w->status->failed, ++w->state->failed);
+	peali_failure_note(w,
+			   peal_is_init(w) ? PEAL_FAILED_INIT :
+			   peal_is_exit(w) ? PEAL_FAILED_EXIT :
+					     PEAL_FAILED_HANDLER,
+			   w->message.header.actor, result);
 	if (!peali_note_failure(w, result))
 		peali_fail_message(w, result);
 }
@@ -334,6 +339,9 @@ static PEAL_DEV PEAL_INLINE void peal_loop_done(struct peal_worker *w,
 	if (!peal_is_leader(w))
 		return;
 	s->handled++;
+	if (PEAL_UNLIKELY(w->message.header.flags & PEAL_FLAG_REQUEST) &&
+	    !result)
+		peali_request_over(w);
 	if (PEAL_UNLIKELY(result))
 		peali_failed(w, result);
 	else if (PEAL_UNLIKELY(s->mail))

@@ -151,30 +151,6 @@ peali_ask_fail(struct peal_worker *w, uint64_t number, int32_t error)
 		      &error, sizeof(error));
 }
 
-/* The request in w->message is a dead letter. If it belongs to an ask, the ask
- * ends with the error for `reason`. */
-PEALI_SLOW(void, peali_ask_died, struct peal_worker *w, uint32_t reason)
-{
-	uint64_t number = peali_message_request(&w->message);
-	int32_t error = PEAL_EPROTO;
-
-	if (!(number & PEAL_ASK_BIT))
-		return;
-	if (reason == PEAL_REASON_NO_ACTOR)
-		error = PEAL_ENOENT;
-	else if (reason == PEAL_REASON_HANDLER)
-		error = PEAL_EHANDLER;
-	else if (reason == PEAL_REASON_DOWN)
-		error = PEAL_ESTOPPED;
-	else if (reason == PEAL_REASON_TOO_LONG)
-		error = PEAL_EMSGSIZE;
-	else if (reason == PEAL_REASON_FULL)
-		error = PEAL_ENOSPC;
-	else if (reason == PEAL_REASON_DUPLICATE)
-		error = PEAL_EDUPLICATE;
-	peali_ask_fail(w, number, error);
-}
-
 /* ---- the answer ---------------------------------------------------------- */
 
 /* Returns the number of the ask that w->message answers. The message is from

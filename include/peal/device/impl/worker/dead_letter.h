@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_DEAD_LETTER_H
 
 #include <peal/device/impl/worker/ask_table.h>
+#include <peal/device/impl/worker/failure_log.h>
 #include <peal/device/impl/worker/limit.h>
 
 /*
@@ -72,19 +73,150 @@ PEALI_SLOW(void, peali_dead_letter_send, struct peal_worker *w)
 
 	if (kept > p->message_bytes - sizeof(*letter))
 		kept = p->message_bytes - sizeof(*letter);
-	if (peali_dead_letter_reserve(p, sizeof(*letter) + kept, &place))
+	switch (peali_dead_letter_reserve(p, sizeof(*letter) + kept, &place)) {
+	case 0:
+		break;
+	case PEAL_EAGAIN:
+		peali_failure_note(w, PEAL_FAILED_LETTER,
+				   w->message.header.actor, 0);
 		return;
+	default:
+		return;
+	}
 	letter = (struct peal_dead_letter *)place;
 	*letter = w->state->letter;
 	peal_copy(letter + 1, w->message.data, kept);
 	peali_dead_letter_commit(p, sizeof(*letter) + kept);
 }
 
+/* ---- requests without a reply -------------------------------------------- */
+
+/* Returns the entry of a request of the host in its reject table; 0: none. */
+static PEAL_DEV PEAL_UNUSED inline struct peal_reject_entry *
+peali_reject_entry(const struct peal_worker *w, uint64_t number,
+		   struct peal_reject_table **board_out)
+{
+	const uint64_t *boards =
+		(const uint64_t *)(uintptr_t)w->params->reject_tables;
+	uint32_t at = PEAL_REQUEST_TABLE(number) - 1;
+	uint32_t place = PEAL_REQUEST_PLACE(number) - 1;
+	struct peal_reject_table *board;
+
+	if (!boards || at >= PEAL_REJECT_TABLES_MAX)
+		return 0;
+	/* A21: pairs with R21 in peali_reject_tables_show: the table's words
+	 * are initialized. */
+	board = (struct peal_reject_table *)(uintptr_t)peal_load_acquire_sys(
+		&boards[at]);
+	if (!board || place >= board->places)
+		return 0;
+	*board_out = board;
+	return (struct peal_reject_entry *)(void *)(board + 1) + place;
+}
+
+/*
+ * Ends the request of the host with this number: its requester gets the error
+ * at once. The requester reads it in its reject table.
+ *
+ * A replayed dead letter repeats the number of a request that is over. Such a
+ * report does not replace the report about a later request.
+ */
+PEALI_SLOW(void, peali_nobody_answers, const struct peal_worker *w,
+	   uint64_t number, int error, int detail)
+{
+	struct peal_reject_table *board = 0;
+	struct peal_reject_entry *refusal =
+		peali_reject_entry(w, number, &board);
+	uint64_t word;
+
+	if (detail > 0 || detail < -0xffff)
+		detail = 0; /* no error code */
+	word = PEAL_REJECT_WORD(number, error, detail);
+	if (!refusal ||
+	    PEAL_REJECT_IS_OLDER(word, peal_load_relaxed_sys(&refusal->word)))
+		return;
+	/* R20: both stores pair with A20 in look in
+	 * runtime/link/reject_table.c. */
+	peal_store_release_sys(&refusal->word, word);
+	peal_store_release_sys(&board->latest, number);
+#if PEAL_ON_HOST
+	peal_bell_ring(board->bell);
+#endif
+}
+
+/* Returns the error of a request that ends because its message is dead. */
+static PEAL_DEV PEAL_UNUSED inline int peali_reason_error(uint32_t reason)
+{
+	switch (reason) {
+	case PEAL_REASON_NO_ACTOR:
+		return PEAL_ENOENT;
+	case PEAL_REASON_HANDLER:
+		return PEAL_EHANDLER;
+	case PEAL_REASON_STOPPED:
+	case PEAL_REASON_DOWN:
+		return PEAL_ESTOPPED;
+	case PEAL_REASON_TOO_LONG:
+		return PEAL_EMSGSIZE;
+	case PEAL_REASON_FULL:
+		return PEAL_ENOSPC;
+	case PEAL_REASON_DUPLICATE:
+		return PEAL_EDUPLICATE;
+	case PEAL_REASON_EXPIRED:
+		return PEAL_EEXPIRED;
+	default:
+		return PEAL_EPROTO;
+	}
+}
+
+/* Ends the request in w->message, of an actor or of the host, with an error. A
+ * message that is no request stays as it is. */
+PEALI_SLOW(void, peali_request_fail, struct peal_worker *w, int error,
+	   int detail)
+{
+	uint64_t number = peali_message_request(&w->message);
+
+	if (number & PEAL_ASK_BIT)
+		peali_ask_fail(w, number, error);
+	else if (number && !(w->message.header.flags & PEAL_FLAG_ERROR_REPLY))
+		peali_nobody_answers(w, number, error, detail);
+}
+
+/* Returns 1 if the handler run that ends has replied to its request, or has
+ * forwarded it. */
+static PEAL_DEV PEAL_INLINE int peali_is_answered(const struct peal_worker *w)
+{
+	return w->state->answered_run == w->state->handled;
+}
+
+/* The request in w->message is dead for `reason`. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_request_died(struct peal_worker *w, uint32_t reason, int error)
+{
+	if ((reason == PEAL_REASON_HANDLER ||
+	     reason == PEAL_REASON_DUPLICATE) &&
+	    peali_is_answered(w))
+		return; /* its reply is on the way, or another actor has it */
+	peali_request_fail(w, peali_reason_error(reason), error);
+}
+
+/*
+ * The handler of the request in w->message has returned 0. It may have replied,
+ * forwarded the request, or asked for its number. Otherwise no reply can come.
+ */
+PEALI_SLOW(void, peali_request_over, struct peal_worker *w)
+{
+	if (!peali_is_answered(w) && w->state->kept_run != w->state->handled)
+		peali_request_fail(w, PEAL_ENOREPLY, 0);
+}
+
+/* ---- letters ------------------------------------------------------------- */
+
 /**
  * Sends a letter about the message in w->message, if the kernel has a receiver
  * of letters.
  *
- * If the message is an ask, the asking actor gets an error as its answer.
+ * If the message is an ask, the asking actor gets an error as its answer. If it
+ * is a request of the host, its requester gets the error.
  *
  * @param w      the worker. Its leader calls.
  * @param c      the input of the message; 0: it came by no input.
@@ -110,44 +242,10 @@ PEALI_SLOW(void, peali_dead_letter, struct peal_worker *w,
 	letter->flags = m->header.flags;
 	/* a deep call: no value is kept in a register from here on */
 	if (PEAL_UNLIKELY(m->header.flags & PEAL_FLAG_REQUEST))
-		peali_ask_died(w, reason);
+		peali_request_died(w, reason, error);
 	if (peali_dead_letters(w)->used &&
 	    !(w->message.header.flags & PEAL_FLAG_DEAD_LETTER))
 		peali_dead_letter_send(w);
-}
-
-/*
- * Rejects the message in w->message, which no actor can answer any more. If the
- * message is a request of the host, its requester gets the error at once. The
- * requester reads it in its reject table. Every kernel with mailbox limits
- * knows the addresses of these tables.
- */
-PEALI_SLOW(void, peali_nobody_answers, const struct peal_worker *w, int error)
-{
-	const struct peal_message *m = &w->message;
-	const uint64_t *boards =
-		(const uint64_t *)(uintptr_t)w->params->reject_tables;
-	uint64_t number = peali_message_request(m);
-	uint32_t at = PEAL_REQUEST_TABLE(number) - 1;
-	uint32_t place = PEAL_REQUEST_PLACE(number) - 1;
-	struct peal_reject_entry *refusal;
-	struct peal_reject_table *board;
-
-	if (!boards || m->header.flags & PEAL_FLAG_ERROR_REPLY || !number ||
-	    number & PEAL_ASK_BIT || at >= PEAL_REJECT_TABLES_MAX)
-		return;
-	/* A21: pairs with R21 in peali_reject_tables_show: the table's words
-	 * are initialized. */
-	board = (struct peal_reject_table *)(uintptr_t)peal_load_acquire_sys(
-		&boards[at]);
-	if (!board || place >= board->places)
-		return;
-	refusal = (struct peal_reject_entry *)(void *)(board + 1) + place;
-	peal_store_relaxed_sys(&refusal->error, (uint64_t)-error);
-	/* R20: both stores pair with A20 in look in
-	 * runtime/link/reject_table.c. */
-	peal_store_release_sys(&refusal->number, number);
-	peal_store_release_sys(&board->latest, number);
 }
 
 /* Counts a message of the mailbox or of a pool as dead, by its reason. */
@@ -206,8 +304,6 @@ peali_dead_letter_current(struct peal_worker *w, uint32_t reason)
 		peal_link_release_dead(c, reason);
 		return;
 	}
-	if (reason == PEAL_REASON_FULL)
-		peali_nobody_answers(w, PEAL_ENOSPC);
 	peali_mail_over(w);
 	peali_mail_died(w, reason);
 }
@@ -249,7 +345,6 @@ PEALI_SLOW(void, peali_limit_drop, struct peal_worker *w)
 	peal_store_relaxed_sys(&w->status->mailbox_sends,
 			       ++w->state->mailbox_sends);
 	peali_dead_letter(w, 0, PEAL_REASON_FULL, 0);
-	peali_nobody_answers(w, PEAL_ENOSPC);
 	peali_mail_died(w, PEAL_REASON_FULL);
 }
 
@@ -276,10 +371,8 @@ PEALI_SLOW(void, peali_input_dead, struct peal_worker *w, struct peal_input *in,
 {
 	struct peal_limit_record *r = 0;
 
-	if (reason == PEAL_REASON_FULL) {
+	if (reason == PEAL_REASON_FULL)
 		r = peali_limit_of(w, w->message.header.actor);
-		peali_nobody_answers(w, PEAL_ENOSPC);
-	}
 	if (r)
 		peal_add_relaxed_dev(&r->dropped, 1);
 	peali_dead_letter(w, &in->link, reason, 0);

@@ -227,7 +227,7 @@ peali_pool_attach(struct peal_worker *w, struct peal_pool_place *p,
 }
 
 /* Sends dead letters about all messages in the worker's shard, and ends their
- * asks. */
+ * requests. */
 PEALI_SLOW(void, peali_pool_letters, struct peal_worker *w,
 	   struct peal_pool_place *p, struct peal_work *q)
 {
@@ -255,8 +255,7 @@ peali_pool_detach(struct peal_worker *w, struct peal_pool_place *p)
 	n = peal_load_relaxed_dev(&q->ticket) - peal_load_relaxed_dev(&q->turn);
 	w->state->mailbox_done += n;
 	w->state->mailbox_dead += n;
-	if (peali_dead_letters(w)->used || w->asks)
-		peali_pool_letters(w, p, q);
+	peali_pool_letters(w, p, q);
 	peal_store_relaxed_dev_u32(&p->member, 0);
 	p->set = 0;
 }

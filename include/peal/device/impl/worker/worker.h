@@ -161,6 +161,10 @@ struct peal_worker_state {
 	uint64_t step_stride; /* steps from one check to the next */
 	uint64_t step_began_ns, step_checked_ns; /* by the device's clock */
 	uint64_t tells_spent; /* see send_limits.h */
+	uint64_t answered_run; /* 1 + `handled` of the last handler run that
+				* replied to its request or forwarded it */
+	uint64_t kept_run; /* as answered_run: the last run that asked for the
+			    * number of its request */
 	/* of its actor slots, see actor_slots.h */
 	uint64_t spawned, retired;
 	uint64_t leaving_at; /* `handled` when the running actor ended itself */

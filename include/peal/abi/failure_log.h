@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_ABI_FAILURE_LOG_H
+#define PEAL_ABI_FAILURE_LOG_H
+
+#include <peal/device/platform.h>
+
+/*
+ * Failures that a worker reports to the host's log (impl/worker/failure_log.h).
+ * A worker writes here only if something has failed.
+ */
+
+/** The kinds of failures. */
+enum peal_failure_kind {
+	PEAL_FAILED_HANDLER = 1,
+	PEAL_FAILED_INIT = 2,
+	PEAL_FAILED_EXIT = 3,
+	PEAL_FAILED_SUPERVISOR = 4, /* a supervisor has given up: its index in
+				     * place of the actor */
+	PEAL_FAILED_LETTER = 5 /* a dead letter about a message to the actor did
+				* not fit its link */
+};
+
+/** Failures of one kind, of one actor. */
+struct peal_failure {
+	uint64_t who; /* PEAL_FAILURE; 0: the entry is free */
+	uint64_t count; /* since `who` was written */
+};
+
+/** The failing actor or supervisor, the kind, and the first error. */
+#define PEAL_FAILURE(actor, kind, error)                                       \
+	((uint64_t)(uint32_t)(actor) << 32 | (uint64_t)(kind) << 16 |          \
+	 ((uint32_t) - (error)&0xffffu))
+#define PEAL_FAILURE_ACTOR(who) ((uint32_t)((who) >> 32))
+#define PEAL_FAILURE_KIND(who) ((uint32_t)((who) >> 16) & 0xffffu)
+#define PEAL_FAILURE_ERROR(who) (-(int32_t)((who)&0xffffu))
+
+#define PEAL_FAILURES 31 /* entries of a worker */
+
+/** Kernel to host, one per worker. Only writer: that worker. */
+struct peal_failure_log {
+	uint64_t next; /* entries that were ever begun */
+	uint64_t reserved;
+	struct peal_failure entry[PEAL_FAILURES]; /* a ring, by `next` */
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_failure_log) == 512, "failure log size");
+
+#endif

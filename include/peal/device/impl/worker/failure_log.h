@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_FAILURE_LOG_H
+#define PEAL_DEVICE_FAILURE_LOG_H
+
+#include <peal/abi/failure_log.h>
+#include <peal/device/impl/worker/worker.h>
+
+/*
+ * Reports a failure to the host, which logs it (runtime/launch/failure_log.c).
+ * The worker counts failures of one kind and actor in one entry of its ring. A
+ * new actor or kind replaces the oldest entry. For the leader.
+ */
+PEALI_SLOW(void, peali_failure_note, const struct peal_worker *w, uint32_t kind,
+	   uint32_t actor, int error)
+{
+	struct peal_failure_log *log =
+		(struct peal_failure_log *)(uintptr_t)w->params->failures +
+		w->index;
+	uint64_t who = PEAL_FAILURE(actor, kind, error), next, i;
+	struct peal_failure *f;
+
+	for (i = 0; i < PEAL_FAILURES; i++) {
+		f = &log->entry[i];
+		if ((peal_load_relaxed_sys(&f->who) ^ who) >> 16)
+			continue;
+		peal_store_relaxed_sys(&f->count,
+				       peal_load_relaxed_sys(&f->count) + 1);
+		return;
+	}
+	next = peal_load_relaxed_sys(&log->next);
+	f = &log->entry[next % PEAL_FAILURES];
+	peal_store_relaxed_sys(&f->count, 1);
+	/* R28: pairs with A28 in runtime/launch/failure_log.c. */
+	peal_store_release_sys(&f->who, who);
+	peal_store_relaxed_sys(&log->next, next + 1);
+}
+
+#endif

@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Logs the failures that workers report (abi/failure_log.h).
+ *
+ * The first failure of an actor is logged at once. Later failures of the actor
+ * are counted and logged every REPEAT_NS. A kernel writes at most LINES lines
+ * per second, and then the number of the lines that it left out.
+ */
+#include "runtime/launch/failure_log.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <peal/abi/actor_slot.h>
+
+#include "runtime/base/log.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/name_table.h"
+
+#define REPEAT_NS 10000000000ULL
+#define LINES 20
+#define SECOND_NS 1000000000ULL
+
+/* An entry of a worker's failure log, as it was logged. */
+struct shown {
+	uint64_t who, count;
+	uint64_t at_ns;
+};
+
+struct worker_shown {
+	struct shown entry[PEAL_FAILURES];
+	uint64_t spawned, retired;
+};
+
+struct peali_logged {
+	uint64_t second_ns; /* begin of the second that `lines` counts */
+	uint32_t lines, left_out;
+	struct worker_shown worker[]; /* n_workers */
+};
+
+static struct peali_logged *logged_of(struct peal_kernel *k)
+{
+	if (!k->logged)
+		k->logged =
+			calloc(1, sizeof(*k->logged) +
+					  k->params.n_workers *
+						  sizeof(*k->logged->worker));
+	return k->logged;
+}
+
+/* Begins a new second, and logs the number of lines that the last one left
+ * out. */
+static void next_second(const struct peal_kernel *k, uint64_t now, int last)
+{
+	struct peali_logged *l = k->logged;
+
+	if (now - l->second_ns < SECOND_NS && !last)
+		return;
+	if (l->left_out)
+		peali_log(1, "kernel '%s': %u further failures are not listed",
+			  k->name, l->left_out);
+	l->second_ns = now;
+	l->lines = l->left_out = 0;
+}
+
+/* Returns the name of an actor's handler. */
+static const char *handler_of(const struct peal_kernel *k, uint32_t actor)
+{
+	uint32_t handler = PEAL_NO_HANDLER;
+
+	if (PEAL_ACTOR_INDEX(actor) < k->params.max_actors)
+		handler = peali_actor_look(k, PEAL_ACTOR_INDEX(actor)).handler;
+	return handler < k->program->n_handlers ?
+		       k->program->handlers[handler].name :
+		       "?";
+}
+
+/* Returns the name of an error, or its number if a program has made it up. */
+static const char *error_text(int error, char text[24])
+{
+	const char *name = peal_error_name(error);
+
+	if (strcmp(name, "PEAL_E?") != 0)
+		return name;
+	snprintf(text, 24, "error %d", error);
+	return text;
+}
+
+static const char *kind_text(uint32_t kind)
+{
+	switch (kind) {
+	case PEAL_FAILED_INIT:
+		return "its init hook has failed";
+	case PEAL_FAILED_EXIT:
+		return "its exit hook has failed";
+	case PEAL_FAILED_LETTER:
+		return "a dead letter about a message to it is lost";
+	default:
+		return "its handler has failed";
+	}
+}
+
+/* Writes one line. `times`: failures since the last line about them. */
+static void line(const struct peal_kernel *k, uint64_t who, uint64_t times)
+{
+	uint32_t actor = PEAL_FAILURE_ACTOR(who), kind = PEAL_FAILURE_KIND(who);
+	int error = PEAL_FAILURE_ERROR(who);
+	char name[PEAL_NAME_BYTES + 3], text[24];
+
+	if (kind == PEAL_FAILED_SUPERVISOR) {
+		peali_log(1,
+			  "supervisor %u of kernel '%s' has given up after %s, "
+			  "times: %llu",
+			  actor, k->name, error_text(error, text),
+			  (unsigned long long)times);
+		return;
+	}
+	peali_log(1,
+		  "actor %u%s of kernel '%s', handler '%s': %s, first with %s, "
+		  "times: %llu",
+		  PEAL_ACTOR_INDEX(actor),
+		  peali_name_text(k->rt, k->params.address | actor, name),
+		  k->name, handler_of(k, actor), kind_text(kind),
+		  kind == PEAL_FAILED_LETTER ? "no free slot in its link" :
+					       error_text(error, text),
+		  (unsigned long long)times);
+}
+
+/* Logs an entry if it is new, or if its count has grown for long. */
+static void look_at_entry(struct peal_kernel *k, const struct peal_failure *f,
+			  struct shown *s, uint64_t now, int last)
+{
+	/* A28: pairs with R28 in peali_failure_note. */
+	uint64_t who = peal_load_acquire_sys(&f->who);
+	uint64_t count = peal_load_relaxed_sys(&f->count);
+	int is_new = who != s->who || count < s->count;
+
+	if (!who || (!is_new && (count == s->count ||
+				 (!last && now - s->at_ns < REPEAT_NS))))
+		return;
+	if (is_new)
+		s->count = 0;
+	if (k->logged->lines++ < LINES)
+		line(k, who, count - s->count);
+	else
+		k->logged->left_out++;
+	s->who = who;
+	s->count = count;
+	s->at_ns = now;
+}
+
+/* Logs the actors that handlers of a worker have made and retired. */
+static void look_at_actors(const struct peal_kernel *k, uint32_t i)
+{
+	struct worker_shown *s = &k->logged->worker[i];
+	uint64_t spawned = peal_load_relaxed_sys(&k->status[i].spawned);
+	uint64_t retired = peal_load_relaxed_sys(&k->status[i].retired);
+
+	if (spawned != s->spawned)
+		peali_log(3,
+			  "handlers of worker %u of kernel '%s' have "
+			  "spawned actors: %llu",
+			  i, k->name,
+			  (unsigned long long)(spawned - s->spawned));
+	if (retired != s->retired)
+		peali_log(2,
+			  "actors that handlers of worker %u of kernel '%s' "
+			  "had spawned are retired: %llu",
+			  i, k->name,
+			  (unsigned long long)(retired - s->retired));
+	s->spawned = spawned;
+	s->retired = retired;
+}
+
+void peali_failures_log(struct peal_kernel *k, uint64_t now, int last)
+{
+	uint32_t i, n;
+
+	if (!peali_log_wanted(1) || !logged_of(k))
+		return;
+	next_second(k, now, last);
+	for (i = 0; i < k->params.n_workers; i++) {
+		look_at_actors(k, i);
+		if (!peal_load_relaxed_sys(&k->failures[i].next))
+			continue;
+		for (n = 0; n < PEAL_FAILURES; n++)
+			look_at_entry(k, &k->failures[i].entry[n],
+				      &k->logged->worker[i].entry[n], now,
+				      last);
+	}
+	if (last)
+		next_second(k, now, last);
+}

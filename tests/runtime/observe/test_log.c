@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* PEAL_LOG=1 names each actor that fails, with counts. Levels 2 and 3 add
+ * decisions and all else. */
+
+#include <peal/dead_letter.h>
+
+#include "runtime/harness.h"
+#include "runtime/hooks.h"
+#include "runtime/supervised.h"
+
+PEAL_DECLARE_PROGRAM(supervised);
+PEAL_DECLARE_PROGRAM(hooks);
+
+static FILE *file;
+static int kept;
+
+static void log_begin(const char *level)
+{
+	file = tmpfile();
+	kept = dup(STDERR_FILENO);
+	CHECK(file && kept >= 0);
+	fflush(stderr);
+	dup2(fileno(file), STDERR_FILENO);
+	setenv("PEAL_LOG", level, 1);
+}
+
+/* Returns the log so far. */
+static const char *logged(void)
+{
+	static char text[65536];
+	ssize_t n;
+
+	fflush(stderr);
+	n = pread(fileno(file), text, sizeof(text) - 1, 0);
+	text[n < 0 ? 0 : n] = 0;
+	return text;
+}
+
+/* Ends the log and returns it. */
+static const char *log_end(void)
+{
+	const char *text = logged();
+
+	dup2(kept, STDERR_FILENO);
+	unsetenv("PEAL_LOG");
+	close(kept);
+	fclose(file);
+	return text;
+}
+
+/* Returns the number of lines with this text. */
+static int lines_with(const char *text, const char *part)
+{
+	int n = 0;
+
+	while ((text = strstr(text, part))) {
+		text += strlen(part);
+		n++;
+	}
+	return n;
+}
+
+static struct peal_kernel *launch(struct peal_runtime *rt,
+				  const struct peal_program *program)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = 2,
+					 .name = "watched",
+					 .max_inputs = 64,
+					 .max_supervisors = 1 };
+	struct peal_kernel *k = NULL;
+
+	CHECK_OK(peal_kernel_launch(rt, 0, program, &o, &k));
+	return k;
+}
+
+/* Spawns an actor with a link at a port of the endpoint. */
+static uint64_t spawn(struct peal_runtime *rt, struct peal_kernel *k,
+		      struct peal_endpoint *e, uint32_t port,
+		      struct peal_actor_options o)
+{
+	const struct peal_link_options none = { .capacity = 0 };
+	uint64_t at;
+
+	o.size = sizeof(o);
+	CHECK_OK(peal_actor_spawn(k, "supervised", &o, &at));
+	harness_from(rt, e, port, at, none);
+	harness_to(rt, at, e, none);
+	return at;
+}
+
+static void fail(struct peal_endpoint *e, uint32_t port, uint32_t times)
+{
+	uint64_t zero = 0;
+
+	while (times--)
+		CHECK_OK(peal_send(e, port, SUPERVISED_FAIL, &zero,
+				   sizeof(zero), MAX_WAIT, NULL));
+}
+
+PEAL_TEST(first_failure_of_each_actor_is_logged_with_counts)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = launch(rt, &peal_program_supervised);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	const char *text;
+
+	spawn(rt, k, e, 0, (struct peal_actor_options){ .name = "till" });
+	spawn(rt, k, e, 1, (struct peal_actor_options){ .worker = 2 });
+	log_begin("1");
+	fail(e, 0, 1);
+	EVENTUALLY(strstr(logged(), "'till'"));
+	fail(e, 0, 6);
+	fail(e, 1, 1);
+	EVENTUALLY(strstr(logged(), "actor 1 of kernel"));
+	CHECK_OK(peal_runtime_shutdown(rt));
+	text = log_end();
+	CHECK_CONTAINS(text, "actor 0 'till' of kernel 'watched', handler "
+			     "'supervised': its handler has failed, first "
+			     "with error -71, times: 1\n");
+	CHECK_EQ(lines_with(text, "'till'"),
+		 2); /* the last line has the rest */
+	CHECK_CONTAINS(text, "times: 6\n");
+	CHECK_EQ(lines_with(text, "actor 1 of kernel"), 1);
+}
+
+PEAL_TEST(failed_init_is_logged)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = 1,
+					 .name = "watched",
+					 .mailbox.slots = 64 };
+	const uint32_t init[3] = { 1, 0, HOOKS_FAILS_INIT };
+	struct peal_actor_options guest = { .size = sizeof(guest),
+					    .init = init,
+					    .init_bytes = sizeof(init) };
+	struct peal_kernel *k = NULL;
+	uint64_t at;
+
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_hooks, &o, &k));
+	log_begin("1");
+	CHECK_OK(peal_actor_spawn(k, "guest", &guest, &at));
+	EVENTUALLY(strstr(logged(), "handler 'guest': its init hook has "
+				    "failed, first with error -71"));
+	CHECK_OK(peal_runtime_shutdown(rt));
+	log_end();
+}
+
+PEAL_TEST(exhausted_supervisor_is_logged)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = launch(rt, &peal_program_supervised);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_supervisor_options o = { .size = sizeof(o),
+					     .max_restarts = 1,
+					     .period_ns = 3600 * SECOND };
+	struct peal_supervisor *s = NULL;
+
+	CHECK_OK(peal_supervisor_create(k, &o, &s));
+	spawn(rt, k, e, 0, (struct peal_actor_options){ .supervisor = s });
+	log_begin("1");
+	fail(e, 0, 2);
+	EVENTUALLY(strstr(logged(), "supervisor 0 of kernel 'watched' has "
+				    "given up"));
+	CHECK_OK(peal_runtime_shutdown(rt));
+	log_end();
+}
+
+/* Four slots take three letters, and no thread reads them. */
+PEAL_TEST(lost_dead_letters_are_logged)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = launch(rt, &peal_program_supervised);
+	struct peal_endpoint *e = harness_endpoint(rt);
+	const struct peal_link_options four = { .size = sizeof(four),
+						.capacity = 4 };
+
+	spawn(rt, k, e, 0, (struct peal_actor_options){ .worker = 1 });
+	CHECK_OK(peal_dead_letter_connect(k, peal_endpoint_address(e), &four));
+	log_begin("1");
+	fail(e, 0, 20);
+	EVENTUALLY(strstr(logged(), "a dead letter about a message to it is "
+				    "lost, first with no free slot"));
+	CHECK_OK(peal_runtime_shutdown(rt));
+	log_end();
+}
+
+#define MANY 40
+
+/* More actors fail than a second has lines for. */
+PEAL_TEST(log_of_failures_is_rate_limited)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = 2,
+					 .name = "watched" };
+	struct peal_kernel *k = NULL;
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel_info info;
+	const struct peal_link_options none = { .capacity = 0 };
+	uint64_t at[MANY], zero = 0;
+	const char *text;
+	uint32_t i;
+
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_supervised, &o, &k));
+	for (i = 0; i < MANY; i++)
+		CHECK_OK(peal_actor_spawn(
+			k, "supervised",
+			&(struct peal_actor_options){
+				.size = sizeof(struct peal_actor_options),
+				.worker = 1 + i % 2,
+				.share_ports_with = i > 1 ? at[i % 2] : 0 },
+			&at[i]));
+	for (i = 0; i < 2; i++) {
+		harness_from(rt, e, i, at[i], none);
+		harness_to(rt, at[i], e, none);
+	}
+	for (i = 0; i < MANY; i++)
+		CHECK_OK(peal_send_to(e, i % 2, at[i], SUPERVISED_FAIL, &zero,
+				      sizeof(zero), MAX_WAIT, NULL));
+	EVENTUALLY(!peal_kernel_info(k, &info) && info.failed == MANY);
+	log_begin("1"); /* so one look of the watchdog finds all failures */
+	CHECK_OK(peal_runtime_shutdown(rt));
+	text = log_end();
+	CHECK_EQ(lines_with(text, "its handler has failed"), 20);
+	CHECK_CONTAINS(text, "kernel 'watched': 20 further failures are not");
+}
+
+PEAL_TEST(levels_add_decisions_and_all_else)
+{
+	int level;
+
+	for (level = 1; level <= 3; level++) {
+		char number[2] = { (char)('0' + level), 0 };
+		struct peal_runtime *rt = harness_open(1, "");
+		struct peal_endpoint *e = harness_endpoint(rt);
+		struct peal_kernel *k;
+		const char *text;
+		uint64_t at;
+
+		log_begin(number);
+		k = launch(rt, &peal_program_supervised);
+		spawn(rt, k, e, 0, (struct peal_actor_options){ .worker = 1 });
+		at = harness_spawn(k, "supervised", 1);
+		CHECK_OK(peal_actor_retire(rt, at));
+		CHECK_OK(peal_runtime_shutdown(rt));
+		text = log_end();
+		CHECK_EQ(lines_with(text, "kernel 'watched' of program "
+					  "'supervised' runs on device 0"),
+			 level >= 2);
+		CHECK_EQ(lines_with(text, "route mapped-host: "),
+			 level >= 2 ? 2 : 0);
+		CHECK_EQ(lines_with(text, "actors are retired: 1, "),
+			 level >= 2);
+		CHECK_EQ(lines_with(text, "kernel 'watched' has ended: "
+					  "stopped"),
+			 level >= 2);
+		CHECK_EQ(lines_with(text, "has new actors of handler "
+					  "'supervised': 1"),
+			 level >= 3 ? 2 : 0);
+	}
+}
+
+PEAL_TEST_MAIN(RUN(first_failure_of_each_actor_is_logged_with_counts);
+	       RUN(failed_init_is_logged); RUN(exhausted_supervisor_is_logged);
+	       RUN(lost_dead_letters_are_logged);
+	       RUN(log_of_failures_is_rate_limited);
+	       RUN(levels_add_decisions_and_all_else);)
