@@ -24,7 +24,7 @@ static uint64_t runs(uint64_t share)
 #if PEAL_ASAN || PEAL_TSAN
 	n /= 20;
 #endif
-	return getenv("PEAL_TEST_QUICK") ? (n + 49) / 50 : n;
+	return getenv("PEAL_TEST_QUICK") ? (n + 249) / 250 : n;
 }
 
 /* How a thread takes and puts messages. */
