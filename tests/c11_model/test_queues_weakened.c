@@ -52,6 +52,8 @@ static const struct enough enough[] = {
 	  "all that it did" },
 	{ "work_abandon.h", "peal_work_abandon_ticket", "load acquire", 0,
 	  MODEL_ACQUIRE, "as peal_work_open_ticket" },
+	{ "slot_write_direct.h", "peali_tag_lap", "load acquire", 0,
+	  MODEL_ACQUIRE, "as peal_work_open_ticket: only the lap counts" },
 	{ "topic_subscriber.h", "peal_topic_join", "store release", 0,
 	  MODEL_RELEASE,
 	  "who passes the gate before the publisher is heeded by that, who "

@@ -65,13 +65,18 @@ static PEAL_DEV PEAL_INLINE void peali_work_done(struct peal_work *q,
 
 /* ---- claims -------------------------------------------------------------- */
 
-/* Returns 1 if all of a number's content is published. */
+/* Returns 1 if all of a number's content is published. The take of the message
+ * has the order: see peali_work_take_run. */
 static PEAL_DEV PEAL_INLINE int peali_work_there(struct peal_work *q,
 						 uint64_t number)
 {
-	return !peali_slot_open(peali_policy(q->policy),
-				peali_work_slot(q, number), q->slot_bytes,
-				peali_work_lap(q, number));
+	uint32_t policy = peali_policy(q->policy);
+	uint32_t lap = peali_work_lap(q, number);
+	uint8_t *slot = peali_work_slot(q, number);
+
+	if (policy == PEAL_POLICY_SEQUENCE)
+		return peal_slot_ready(policy, slot, lap);
+	return !peali_slot_open(policy, slot, q->slot_bytes, lap);
 }
 
 /*
