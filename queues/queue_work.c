@@ -60,16 +60,18 @@ static int push(struct peal_queue_end *end, const void *data, uint64_t bytes,
 		uint32_t n)
 {
 	struct peal_header none = { 0, 0, 0 };
-	uint64_t granted = end->at.worker.granted;
+	struct peal_work_producer *p = &end->at.worker;
+	uint64_t granted = p->granted, undone = p->undone;
 	int result;
 
-	result = peal_work_push_bulk(work(end), &end->at.worker, none, data,
-				     bytes, n);
-	/* wake all: a sleeping consumer may have claimed these messages */
+	result = peal_work_push_bulk(work(end), p, none, data, bytes, n);
+	/* wake all: this message may have hidden later ones */
 	if (!result)
 		peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER,
 				 PEAL_QUEUE_ENDS);
-	else if (granted && !end->at.worker.granted) /* given back */
+	/* slots are free that another producer has seen as leased */
+	if (PEAL_UNLIKELY(p->undone != undone ||
+			  (result && granted && !p->granted)))
 		peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER,
 				 PEAL_QUEUE_ENDS);
 	return result;
@@ -95,7 +97,7 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 {
 	struct peal_work_received got[PEAL_QUEUE_BURST];
 	struct peal_work_consumer *c = &end->at.taker;
-	uint64_t kept = c->kept;
+	uint64_t kept = c->kept, undone = c->undone;
 	int taken, told, i;
 
 	taken = peal_work_pop_burst(work(end), c, buffer, each, n, got);
@@ -110,12 +112,16 @@ static int pop(struct peal_queue_end *end, void *buffer, uint64_t each,
 	if (told)
 		peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER,
 				 PEAL_QUEUE_ENDS);
+	/* another consumer may have seen a message as claimed */
+	if (PEAL_UNLIKELY(c->undone != undone))
+		peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER,
+				 PEAL_QUEUE_ENDS);
 	return taken;
 }
 
 /*
- * Returns 1 if no message remains. A closing consumer returns its claimed
- * messages, so all claimed messages must be delivered too.
+ * Returns 1 if no message remains. A consumer inside a call may have claimed
+ * messages. They must be delivered too.
  */
 static int drained(const struct peal_queue_end *end)
 {
@@ -127,7 +133,7 @@ static int drained(const struct peal_queue_end *end)
 		return 0;
 	/* the claimed messages of a dead consumer never arrive */
 	if (end->queue->side[PEAL_QUEUE_CONSUMER].broken)
-		return (int64_t)peal_load_relaxed_dev(&w->handed) <= 0;
+		return 1;
 	/* greater: a producer died before it counted its messages */
 	return peali_queue_count(end->queue, PEAL_QUEUE_CONSUMER) >=
 	       peali_queue_count(end->queue, PEAL_QUEUE_PRODUCER);
@@ -192,14 +198,6 @@ static void settle(struct peal_queue_end *end)
 	peali_queue_ring(end->queue, PEAL_QUEUE_PRODUCER, PEAL_QUEUE_ENDS);
 }
 
-static void leave(struct peal_queue_end *end)
-{
-	if (end->role != PEAL_QUEUE_CONSUMER)
-		return;
-	peal_work_unclaim(work(end), &end->at.taker);
-	peali_queue_ring(end->queue, PEAL_QUEUE_CONSUMER, PEAL_QUEUE_ENDS);
-}
-
 const struct peali_queue_kind peali_queue_work = {
 	.kind = PEAL_QUEUE_WORK,
 	.name = "work queue",
@@ -217,5 +215,4 @@ const struct peali_queue_kind peali_queue_work = {
 	.died = died,
 	.reclaim = reclaim,
 	.settle = settle,
-	.leave = leave,
 };

@@ -97,18 +97,11 @@ int peali_work_spec_complete(struct peali_work_spec *spec, uint32_t policies,
 	return result;
 }
 
-/* The words of returned claims are behind the blocks. */
-static uint64_t handed_offset(const struct peali_work_spec *spec)
+static uint64_t slots_offset(const struct peali_work_spec *spec)
 {
 	return sizeof(struct peal_work) +
 	       (uint64_t)(spec->slots / spec->block) *
 		       sizeof(struct peal_work_block);
-}
-
-static uint64_t slots_offset(const struct peali_work_spec *spec)
-{
-	return peali_whole_lines(handed_offset(spec) +
-				 (uint64_t)spec->slots * sizeof(uint32_t));
 }
 
 uint64_t peali_work_bytes(const struct peali_work_spec *spec)
@@ -129,7 +122,6 @@ void peali_work_header(struct peal_work *out,
 	out->policy = spec->policy;
 	out->block_log2 = peali_log2(spec->block);
 	out->blocks_offset = sizeof(*out);
-	out->handed_offset = handed_offset(spec);
 	out->slots_offset = slots_offset(spec);
 	out->solo = spec->n_producers == 1;
 }

@@ -46,9 +46,20 @@ PEAL_BEGIN_C
  *   a failed push, a mailbox producer still keeps the slots that it has
  *   requested.
  *
- * Queues may form a circle in which one end waits for another. Then rely only
+ * No end keeps a message, a claim to a message or a half-written message between
+ * two calls. While no call runs, every queued message can be popped by every
+ * consumer of a mailbox or a work queue. It does not matter which consumers
+ * have polled before, or never call again.
+ *
+ * A thread that pauses inside a push delays its message and all later ones. A
+ * thread that pauses inside a pop delays the messages that this call pops, and
+ * their slots.
+ *
+ * Queues may form a circle in which one end waits for another. An example is
+ * threads that pop from a queue and push the same message to it. Then rely only
  * on three quarters of the capacity of a link or a topic. Rely only on one
- * quarter of a mailbox or a work queue with two or more slots per producer.
+ * quarter of a mailbox or a work queue with two or more slots per producer. A
+ * circle with no more messages never stalls.
  */
 struct peal_queue;
 

@@ -6,21 +6,22 @@
 /* The lists of all instances, and the replay of one execution. */
 
 static const struct instance_list *const lists[] = {
-	&link_instances, &mailbox_instances, &admission_instances,
-	&work_instances, &topic_instances,   &barrier_instances,
-	&end_instances,
+	&link_instances,    &mailbox_instances, &admission_instances,
+	&work_instances,    &circle_instances,	&topic_instances,
+	&barrier_instances, &end_instances,
 };
 
 static const struct instance_list *const deep_lists[] = {
 	&deep_work_instances,
+	&deep_circle_instances,
 	&deep_topic_instances,
 };
 
 static const struct instance_list *const broken_lists[] = {
 	&broken_link_instances,	     &broken_mailbox_instances,
 	&broken_admission_instances, &broken_work_instances,
-	&broken_topic_instances,     &broken_end_instances,
-	&broken_instances,
+	&broken_circle_instances,    &broken_topic_instances,
+	&broken_end_instances,	     &broken_instances,
 };
 
 static const struct model_instance *

@@ -24,15 +24,16 @@ struct instance_list {
 };
 
 extern const struct instance_list link_instances, mailbox_instances,
-	admission_instances, work_instances, topic_instances, barrier_instances,
-	end_instances;
+	admission_instances, work_instances, circle_instances, topic_instances,
+	barrier_instances, end_instances;
 /* correct but slow instances: not explored again for each removed order */
-extern const struct instance_list deep_work_instances, deep_topic_instances;
+extern const struct instance_list deep_work_instances, deep_circle_instances,
+	deep_topic_instances;
 /* queues with a planted fault: each must have a counterexample */
 extern const struct instance_list broken_link_instances,
 	broken_mailbox_instances, broken_admission_instances,
-	broken_work_instances, broken_topic_instances, broken_end_instances,
-	broken_instances;
+	broken_work_instances, broken_circle_instances, broken_topic_instances,
+	broken_end_instances, broken_instances;
 
 #define INSTANCE_LIST(name, array)                                             \
 	const struct instance_list name = { array,                             \

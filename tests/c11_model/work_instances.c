@@ -26,7 +26,6 @@ enum work_fault {
 	FAULT_TOLD_FIRST, /* a slot is freed before it is read */
 	FAULT_TURN, /* a turn is taken by a load and a store */
 	FAULT_OVER, /* a claim past the tickets is kept */
-	FAULT_KEPT, /* a consumer that leaves keeps its claims */
 	FAULT_ALIVE, /* the ticket of a live producer is poisoned */
 	FAULT_SHORT /* a bulk is put although one slot is leased */
 };
@@ -40,25 +39,18 @@ struct work_case {
 	uint32_t block_log2;
 	uint64_t number; /* messages that the queue has passed before */
 	enum work_how how;
-	int past; /* 1: each failed take looks at the tickets */
 	/* of producer 0 in setup: messages put, and further tickets taken */
 	uint32_t there, late;
 	int granted; /* 1: setup grants the slots of all messages */
 	int joins; /* 1: each thread makes its own place */
 	int returns; /* 1: producer 0 leases once more and returns the lease */
-	/* bit per thread: claims a message first, returns the claim last */
-	uint32_t leaves;
-	/* claims that the first consumer has after setup; it returns each of
-	 * them by a call of its own */
-	uint32_t holds;
-	int sees; /* 1: consumers wait until a claim was returned */
 	int dies; /* 1: producer 0 takes a last ticket and puts no message */
 	enum work_fault fault;
 };
 
 /* The messages that a consumer got, in this order. */
 struct work_took {
-	uint32_t n, handed;
+	uint32_t n;
 	uint8_t producer[MESSAGES], message[MESSAGES];
 };
 
@@ -102,18 +94,14 @@ static void name_words(const struct work_case *k)
 					     "slot3" };
 	static const char *const blocks[] = { "block0", "block1", "block2",
 					      "block3" };
-	static const char *const marks[] = { "mark0", "mark1", "mark2",
-					     "mark3" };
 	uint32_t i;
 
 	model_name(&w.q->leased, 8, "leased");
 	model_name(&w.q->ticket, 8, "ticket");
 	model_name(&w.q->claimed, 8, "claimed");
 	model_name(&w.q->turn, 8, "turn");
-	model_name(&w.q->handed, 8, "handed");
 	for (i = 0; i < k->slots; i++) {
 		model_name(peali_work_slot(w.q, i), w.q->slot_bytes, slots[i]);
-		model_name(peali_work_handed(w.q, i), 4, marks[i]);
 		model_name(peali_work_taken(w.q, i), 8,
 			   blocks[i >> k->block_log2]);
 	}
@@ -165,7 +153,7 @@ static void put_at(const struct work_case *k, uint32_t self, uint32_t message,
 	peal_work_put_at(w.q, number, header_of(self, message), data, k->bytes);
 }
 
-/* Puts, claims and grants as the case has it before its threads begin. */
+/* Puts and grants as the case has it before its threads begin. */
 static void put_before(const struct work_case *k)
 {
 	uint64_t n = k->there + k->late;
@@ -175,8 +163,6 @@ static void put_before(const struct work_case *k)
 	w.q->ticket += n;
 	for (i = 0; i < k->there; i++)
 		put_at(k, 0, i, k->number + i);
-	w.q->claimed += k->holds;
-	w.q->turn += k->holds;
 	for (i = 0; i < k->producers && k->granted; i++) {
 		w.p[i]->granted = i ? k->n[i] : k->n[i] - n;
 		w.q->leased += w.p[i]->granted;
@@ -306,13 +292,11 @@ static int take_told_first(struct peal_work_consumer *c, void *to,
 {
 	uint64_t first = 0;
 
-	if (!c->n_pending && peali_work_claim(w.q, c, 1, &first))
-		c->pending[c->n_pending++] = first;
-	if (!c->n_pending || !peali_work_there(w.q, c->pending[0]))
+	if (!peali_work_claim(w.q, c, 1, &first))
 		return PEAL_EAGAIN;
-	first = c->pending[--c->n_pending];
 	peali_work_done(w.q, c, first, 1);
-	return peali_work_read(w.q, c->stage, first, (uint8_t *)to, bytes, got);
+	return peali_work_read(w.q, c->stage, first, (uint8_t *)to,
+			       (uint32_t)bytes, got);
 }
 
 /* Claims and reads a message, but takes the turn by a load and a store. */
@@ -335,19 +319,11 @@ static int try_take(const struct work_case *k, struct peal_work_consumer *c,
 {
 	uint64_t bytes = k->bytes ? k->bytes : 1;
 
-	c->looks = k->past ? PEAL_WORK_LOOKS - 1 : 0;
 	if (k->fault == FAULT_TOLD_FIRST)
 		return take_told_first(c, to, bytes, got);
 	if (k->fault == FAULT_TURN)
 		return take_by_store(c, to, bytes, got);
 	return peal_work_pop_burst(w.q, c, to, bytes, n, got);
-}
-
-/* Claims one message if it can, and does not wait for its content. */
-static void claim_one(struct peal_work_consumer *c)
-{
-	c->looks = PEAL_WORK_LOOKS - 1;
-	c->n_pending = (uint32_t)peali_work_claim(w.q, c, 1, c->pending);
 }
 
 static void take(const struct work_case *k, uint32_t self)
@@ -358,21 +334,9 @@ static void take(const struct work_case *k, uint32_t self)
 	uint8_t to[128];
 	int result, i;
 
-	if (k->leaves >> self & 1)
-		claim_one(c);
-	for (i = 0; i < (int)k->holds && self == k->producers; i++) {
-		c->pending[c->n_pending++] = k->number + (uint32_t)i;
-		peal_work_unclaim(w.q, c);
-	}
 	if (k->fault == FAULT_OVER)
 		peal_add_relaxed_dev(&w.q->claimed, 1);
-	if (k->sees && k->n[self]) {
-		MODEL_UNTIL(peal_load_relaxed_dev(&w.q->handed));
-		model_expect(try_take(k, c, to, 1, got) == 1);
-		note(k, self, to, got);
-	}
-	for (left = k->n[self] - w.took[self].n; left;
-	     left -= (uint32_t)result) {
+	for (left = k->n[self]; left; left -= (uint32_t)result) {
 		n = left < burst ? left : burst;
 		MODEL_UNTIL((result = try_take(k, c, to, n, got)) !=
 			    PEAL_EAGAIN);
@@ -383,9 +347,6 @@ static void take(const struct work_case *k, uint32_t self)
 	if (k->dies)
 		MODEL_UNTIL(try_take(k, c, to, 1, got) != PEAL_EAGAIN ||
 			    c->dead);
-	w.took[self].handed = c->n_pending;
-	if (k->fault == FAULT_KEPT)
-		c->n_pending = 0;
 	peal_work_unclaim(w.q, c);
 }
 
@@ -436,13 +397,8 @@ static void expect_words(const struct work_case *k, uint64_t end,
 
 	model_expect(w.q->ticket == end && w.q->leased == end + granted);
 	model_expect(w.q->claimed == end && w.q->turn == end);
-	model_expect(!w.q->handed);
-	for (i = 0; i < k->slots; i++) {
-		uint64_t next = end + i; /* next number of a slot */
-
-		model_expect(!*peali_work_handed(w.q, i));
-		taken += next >> w.q->capacity_log2;
-	}
+	for (i = 0; i < k->slots; i++) /* next number of each slot */
+		taken += (end + i) >> w.q->capacity_log2;
 	for (i = 0; i < k->slots; i += 1ULL << k->block_log2)
 		taken -= *peali_work_taken(w.q, i);
 	model_expect(!taken);
@@ -451,7 +407,7 @@ static void expect_words(const struct work_case *k, uint64_t end,
 static void work_check(const void *config)
 {
 	const struct work_case *k = (const struct work_case *)config;
-	uint32_t handed = k->leaves | k->holds, dead = 0, i, m;
+	uint32_t dead = 0, i, m;
 	uint64_t end = k->number + (uint64_t)k->dies, granted = 0;
 
 	for (i = 0; i < k->producers; i++) {
@@ -461,17 +417,13 @@ static void work_check(const void *config)
 			model_expect(times(i, m) == 1);
 	}
 	for (i = 0; i < 4; i++) {
-		handed |= w.took[i].handed;
 		dead += (uint32_t)w.c[i]->dead;
-		model_expect(!w.c[i]->n_pending && !w.c[i]->kept);
+		model_expect(!w.c[i]->kept);
 		model_expect(w.c[i]->taken == w.took[i].n);
 	}
 	model_expect(dead == (uint32_t)k->dies);
 	expect_words(k, end, granted);
-	/* atoms, HOW_BACKWARDS and returned claims give no order */
-	for (i = 0; i < 4 && !handed && k->how != HOW_BACKWARDS &&
-		    k->policy == PEAL_POLICY_SEQUENCE;
-	     i++)
+	for (i = 0; i < 4; i++)
 		expect_order(i);
 }
 
@@ -510,34 +462,18 @@ static const struct model_instance instances[] = {
 	     QUEUE(SEQUENCE, 2, 1, 8), ENDS(1, 1, 2, 2), NUMBER_ROUND),
 	WORK("work sequence, 4 slots, bulk and burst", 2, NULL, 0,
 	     QUEUE(SEQUENCE, 4, 2, 8), ENDS(1, 1, 4, 4), .bulk = 2, .burst = 2),
-	WORK("work sequence, 2 slots, in order past a late one", 2, NULL, 0,
+	WORK("work sequence, 2 slots, two late ones", 2, NULL, 0,
 	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 1, 2, 2), .how = HOW_TICKETS,
-	     .late = 2, .burst = 2, .past = 1),
+	     .late = 2, .burst = 2),
 	WORK("work sequence, 2 slots, backwards", 2, NULL, 0,
-	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 1, 2, 2), .how = HOW_BACKWARDS,
-	     .past = 1),
+	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 1, 2, 2), .how = HOW_BACKWARDS),
 	WORK("work sequence, 1 slot, 1 to 2", 3, NULL, 0,
 	     QUEUE(SEQUENCE, 1, 1, 8), ENDS(1, 2, 2, 1, 1)),
 	WORK("work sequence, 2 slots, 1 to 2, granted", 3, NULL, 0,
 	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 2, 2, 1, 1), .there = 1,
 	     .granted = 1),
-	WORK("work sequence, 2 slots, claims past the tickets", 3, NULL, 0,
-	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 2, 1, 0, 1), .burst = 2,
-	     .leaves = 2),
-	WORK("work sequence, 2 slots, handed back", 3, NULL, 0,
-	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 2, 1, 0, 1), .late = 1,
-	     .leaves = 2),
-	WORK("work sequence, 2 slots, handed back by two", 4, NULL, 0,
-	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 3, 2, 0, 0, 2), .there = 2,
-	     .leaves = 6, .number = 3),
-	WORK("work sequence, 2 slots, handed back, seen", 3, NULL, 0,
-	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 2, 1, 0, 1), .there = 1,
-	     .leaves = 2, .sees = 1),
-	WORK("work sequence, 2 slots, handed back to two", 4, NULL, 0,
-	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 3, 2, 0, 1, 1), .there = 2,
-	     .holds = 2),
 	WORK("work sequence, 2 slots, a producer dies", 3, NULL, 0,
-	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 1, 1, 1), .dies = 1, .past = 1),
+	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 1, 1, 1), .dies = 1),
 	WORK("work atom16, 1 slot, 1 to 1", 2, gpu_atoms, 0,
 	     QUEUE(ATOM16, 1, 1, 8), ENDS(1, 1, 2, 2)),
 	WORK("work atom16, 2 slots, lap goes round", 2, gpu_atoms, 0,
@@ -552,11 +488,8 @@ static const struct model_instance instances[] = {
 	     1, QUEUE(ATOM16, 2, 1, 4), ENDS(2, 1, 2, 1, 3)),
 	WORK("work atom16, 1 slot, 1 + 1 to 2, ticket of GPUs", 4, gpu_ticket,
 	     1, QUEUE(ATOM16, 1, 1, 4), ENDS(2, 2, 1, 1, 1, 1)),
-	WORK("work atom16, 2 slots, handed back", 3, gpu_atoms, 0,
-	     QUEUE(ATOM16, 2, 2, 8), ENDS(1, 2, 1, 0, 1), .late = 1,
-	     .leaves = 2),
 	WORK("work atom16, 2 slots, a producer dies", 3, gpu_atoms, 0,
-	     QUEUE(ATOM16, 2, 2, 4), ENDS(1, 1, 1, 1), .dies = 1, .past = 1),
+	     QUEUE(ATOM16, 2, 2, 4), ENDS(1, 1, 1, 1), .dies = 1),
 	WORK("work atom8, 1 slot, 1 to 1", 2, gpu_atoms, 0,
 	     QUEUE(ATOM8, 1, 1, 0), ENDS(1, 1, 2, 2)),
 	WORK("work atom8, 2 slots, lap goes round", 2, gpu_atoms, 0,
@@ -584,8 +517,8 @@ static const struct model_instance deep[] = {
 	WORK("work sequence, 2 slots, 1 to 2", 3, NULL, 0,
 	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 2, 2, 1, 1)),
 	WORK("work sequence, 2 slots, 1 to 2, late", 3, NULL, 0,
-	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 2, 2, 1, 1), .past = 1,
-	     .late = 2, .how = HOW_BACKWARDS),
+	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 2, 2, 1, 1), .late = 2,
+	     .how = HOW_BACKWARDS),
 	WORK("work sequence, 2 slots, 2 to 2", 4, NULL, 0,
 	     QUEUE(SEQUENCE, 2, 1, 8), ENDS(2, 2, 1, 1, 1, 1), .granted = 1),
 };
@@ -606,9 +539,6 @@ static const struct model_instance broken[] = {
 	     .fault = FAULT_TURN),
 	WORK("work, claims past the tickets are kept", 2, NULL, 0,
 	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 1, 2, 2), .fault = FAULT_OVER),
-	WORK("work, who leaves keeps its claims", 3, NULL, 0,
-	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 2, 1, 0, 1), .leaves = 2,
-	     .fault = FAULT_KEPT),
 	WORK("work, a ticket is poisoned whose producer lives", 3, NULL, 0,
 	     QUEUE(SEQUENCE, 2, 2, 8), ENDS(1, 1, 2, 2), .late = 2,
 	     .fault = FAULT_ALIVE),

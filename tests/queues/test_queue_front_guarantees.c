@@ -147,8 +147,7 @@ PEAL_TEST(info_reports_memory_bytes)
 {
 	static const uint64_t slots = 1024 * 64;
 	const uint64_t bytes[] = { 0, 128 + slots + 128 + 256, 384 + slots,
-				   384 + slots + 4 * 1024 + 128 * 32,
-				   384 + slots + 128 };
+				   384 + slots + 128 * 32, 384 + slots + 128 };
 
 	EACH_KIND(kind)
 	{

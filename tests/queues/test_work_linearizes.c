@@ -5,9 +5,8 @@
 #include "yield.h"
 
 /*
- * Shows that a work queue is linearizable (history.h). A bulk is one put. A
- * burst is one take if it got all messages that it claimed. Otherwise each
- * message is a take, from the call that claimed it to the call that got it.
+ * Shows that a work queue is linearizable (history.h). A bulk is one put, and a
+ * burst is one take.
  */
 
 #define THREADS 2 /* per side */
@@ -71,13 +70,6 @@ enum broken {
 struct pools {
 	struct work_pool at[2];
 	enum broken broken;
-	/* claims of a consumer that has not got their messages yet */
-	struct claims {
-		uint32_t n;
-		struct {
-			uint64_t number, begin;
-		} at[PEAL_WORK_BURST];
-	} claims[THREADS];
 };
 
 static int put(struct history_actor *a, const struct identity_message *m,
@@ -96,42 +88,6 @@ static int put(struct history_actor *a, const struct identity_message *m,
 		while (put(a, &m[i], 1))
 			test_yield();
 	return 0;
-}
-
-/*
- * Returns the time at which `number` was claimed, and forgets the claim.
- * `begin`: the time of this call, if there is no such claim.
- */
-static uint64_t claim_began(struct claims *claims, uint64_t number,
-			    uint64_t begin)
-{
-	uint32_t i;
-
-	for (i = 0; i < claims->n; i++)
-		if (claims->at[i].number == number) {
-			begin = claims->at[i].begin;
-			claims->at[i] = claims->at[--claims->n];
-			break;
-		}
-	return begin;
-}
-
-/* Notes the claims of a call that has not got their messages. */
-static void claims_note(struct claims *claims,
-			const struct peal_work_consumer *c, uint64_t begin)
-{
-	uint32_t i, k;
-
-	for (i = 0; i < c->n_pending; i++) {
-		for (k = 0;
-		     k < claims->n && claims->at[k].number != c->pending[i];
-		     k++)
-			;
-		if (k < claims->n)
-			continue;
-		claims->at[k].number = c->pending[i];
-		claims->at[claims->n++].begin = begin;
-	}
 }
 
 static int burst(const struct pools *s, struct work_pool *w,
@@ -153,33 +109,24 @@ static void take(struct history_actor *a)
 	struct pools *s = (struct pools *)a->h->queue;
 	struct work_pool *w = &s->at[s->broken == SPLIT && a->index % 2];
 	struct peal_work_consumer *c = &w->at[a->index].c;
-	struct claims *claims = &s->claims[a->index];
 	uint32_t n = 1 + (uint32_t)(test_random(&a->random) % a->h->bulk);
 	struct peal_work_received got[HISTORY_BULK];
 	struct identity_message m[HISTORY_BULK];
 	struct history_call call = { { 0 }, 0, 1, 0, 0 };
-	int r, i, row = !c->n_pending;
-	uint64_t begin;
+	int r, i;
 
 	identity_disturb(&a->random);
-	begin = history_now(a);
+	call.begin = history_now(a);
 	r = burst(s, w, c, m, n, got);
 	call.end = history_now(a);
-	claims_note(claims, c, begin);
 	if (r < 0) {
 		CHECK_EQ(r, PEAL_EAGAIN);
 		test_yield();
 		return;
 	}
-	row &= !c->n_pending;
-	for (i = 0; i < r; i++) {
+	for (i = 0; i < r; i++)
 		call.values[call.n++] = history_value(&m[i]);
-		if (row && i + 1 < r)
-			continue;
-		call.begin = claim_began(claims, got[i].number, begin);
-		history_note(a, &call);
-		call.n = 0;
-	}
+	history_note(a, &call);
 }
 
 /* Returns the number of histories that are not linearizable. */

@@ -7,14 +7,14 @@
 /*
  * A work queue: many producers, many consumers. One consumer gets each message.
  * The queue lies in the memory of a device, or in host memory for threads. The
- * header is followed by the blocks, a word per slot for returned claims, and
- * the slots. Zeroed memory with the first line filled is an empty queue.
+ * header is followed by the blocks and the slots. Zeroed memory with the first
+ * line filled is an empty queue.
  */
 
 #define PEAL_WORK_MAGIC 0x4b524f574c414550ULL /* "PEALWORK" */
 #define PEAL_WORK_SET_MAGIC 0x54455357414550ULL /* "PEAWSET" */
 
-/** Most messages that a consumer takes at a time, and most pending claims. */
+/** Most messages that a consumer takes at a time. */
 #define PEAL_WORK_BURST 32
 
 /** Header of a work queue. */
@@ -28,10 +28,9 @@ struct peal_work {
 	uint32_t policy; /* enum peal_slot_policy: how slots are published */
 	uint32_t block_log2; /* slots of a block, freed together */
 	uint64_t blocks_offset; /* from the start of this struct */
-	uint64_t handed_offset;
 	uint64_t slots_offset;
 	uint32_t solo; /* 1: one producer; its words need no atomic add */
-	uint8_t host_reserved[PEAL_SHARED_LINE - 60];
+	uint8_t host_reserved[PEAL_SHARED_LINE - 52];
 	/* added to by all producers */
 	uint64_t leased; /* slots ever leased, minus returned ones */
 	uint64_t ticket; /* messages ever put: the next slot's number */
@@ -39,8 +38,7 @@ struct peal_work {
 	/* added to by all consumers */
 	uint64_t claimed; /* messages ever claimed, minus claims undone */
 	uint64_t turn; /* numbers given to claims: the next claim's number */
-	uint64_t handed; /* claims handed back for other consumers */
-	uint8_t consumers_reserved[PEAL_SHARED_LINE - 24];
+	uint8_t consumers_reserved[PEAL_SHARED_LINE - 16];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_work) == 3 * PEAL_SHARED_LINE,
@@ -63,21 +61,20 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_work_block) == PEAL_SHARED_LINE,
 struct peal_work_producer {
 	uint64_t granted; /* slots it may put into now */
 	uint64_t freed; /* slots before this number are known to be free */
+	uint64_t undone; /* leases returned because others were faster */
 };
 
-/** A consumer's private state. */
+/** A consumer's private state. It has no claims between two calls. */
 struct peal_work_consumer {
-	uint64_t limit; /* messages before this number are known to be put */
+	uint64_t limit; /* all messages before this number are published */
 	uint64_t seen; /* `claimed` as last seen */
 	uint64_t block; /* the block of `kept` */
 	uint64_t kept; /* messages taken, not published in the block yet */
 	uint64_t taken; /* messages that it got */
 	uint64_t dead; /* slots skipped: the producer was gone, or the content
 			* was no message */
+	uint64_t undone; /* claims returned because others were faster */
 	uint8_t *stage; /* atom policies: buffer for a content; else unused */
-	uint32_t looks; /* looks without a message */
-	uint32_t n_pending; /* claims without a message yet */
-	uint64_t pending[PEAL_WORK_BURST]; /* their numbers */
 };
 
 /** Data about a taken message. */

@@ -17,44 +17,61 @@
  * 2. It subtracts the slots beyond the free ones. The rest is its lease.
  * 3. It takes tickets for leased slots by one add to `ticket`.
  *
- * A consumer claims messages in the same way, by `claimed` and `turn`. Granted
- * leases never exceed the free slots, and granted claims never exceed the
- * tickets. No compare-and-swap is needed. Source (test-decrement-retest):
- * Gottlieb, Lubachevsky and Rudolph, 1983.
+ * A consumer claims messages in the same way:
+ *
+ * 1. It looks how far all slots are published, without a gap: its limit.
+ * 2. It adds the number of messages to `claimed`.
+ * 3. It subtracts the messages beyond its limit. The rest is its claim.
+ * 4. It takes the numbers of its claim by one add to `turn`, and reads them.
+ *
+ * Granted leases never exceed the free slots. No compare-and-swap is needed.
+ * Source (test-decrement-retest): Gottlieb, Lubachevsky and Rudolph, 1983.
+ *
+ * Invariant: every number below `turn` is published, and has been claimed.
+ * Proof: order the adds to `claimed`. The claims up to an add are together
+ * within its limit, as refused parts still count or were subtracted. Numbers
+ * from `turn` belong to claims, and the last claim's limit is above all. So:
+ *
+ * - A call reads all messages that it claims. No claim outlives its call. A
+ *   message that no running call has claimed is open to every consumer.
+ * - The messages of the ring are the slots from `turn` to `ticket`, without a
+ *   gap. So a circle of threads that take and put messages never stalls.
+ *
+ * Between two calls a producer has at most a lease, and no ticket, except by
+ * peal_work_take_tickets.
  *
  * Producers publish single slots. Consumers free slots in blocks: a block is
  * free when all its messages were taken, in any order. A producer can stall
- * between ticket and tag. It then delays the one consumer with the claim, which
- * keeps the claim and continues with other slots. One lap later it delays all.
+ * between ticket and tag. It then delays its message and all later ones, as in
+ * a mailbox. Consumers never pass over such a slot. Otherwise the ring could go
+ * around to it, and a circle of threads would stall.
  *
  *	producer				consumer
  *	ticket, content, tag (R1) ---------->	A1 tag: content may be read
  *	A4 block: its slots are free <------	R4 block: contents were read
+ *						R5 turn ----> A5 turn: another
+ *						consumer has seen the tags
  *
  * A producer may write to a slot that only another producer has seen free. That
- * other producer then took an earlier ticket: see peali_work_ticket. With atoms
- * only leases and blocks have an order, as in the mailbox.
+ * other producer then took an earlier ticket: see peali_work_ticket. A consumer
+ * may read a slot that only another consumer has seen published. That other
+ * consumer then took an earlier number: see peali_work_turn. With atoms only
+ * leases, blocks and turns have an order, as in the mailbox.
  *
- * Order: consumers claim tickets in order, so the queue is first in, first out.
- * A late message, or a returned claim, comes out of order. One consumer gets
- * the messages of a producer in order. On GPUs late messages are an exception.
+ * Order: first in, first out, as consumers claim tickets in order.
  *
  * Progress: every call is wait-free.
  *
  * - A producer gets PEAL_EAGAIN if slots - block + 1 or more are taken, leased
  *   or being leased.
- * - A consumer gets PEAL_EAGAIN if there is no message, or if all messages are
- *   claimed or being claimed. It can also have looked too early: only after
- *   PEAL_WORK_LOOKS looks without a message it looks behind a late slot.
+ * - A consumer gets PEAL_EAGAIN if the next message is not published. It also
+ *   gets it if running calls have claimed all messages, or are claiming them.
  * - A thread that stalls in a call blocks its leased slots, at most lease + n.
  *   Or it blocks its claimed messages, at most PEAL_WORK_BURST. It blocks more
- *   only once the queue has gone around.
+ *   once the queue has gone around, and between ticket and tag.
  *
  * One lane calls each function, unless its comment says "any lane".
  */
-
-/** Looks without a message at the next slot before a look at the tickets. */
-#define PEAL_WORK_LOOKS 8
 
 /** Returns the number of slots of a work queue. Wait-free, any lane. */
 static PEAL_DEV PEAL_INLINE uint64_t
@@ -120,7 +137,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_work_freed(struct peal_work *q)
 static PEAL_DEV PEAL_UNUSED inline void
 peal_work_producer_init(struct peal_work *q, struct peal_work_producer *p)
 {
-	p->granted = 0;
+	p->granted = p->undone = 0;
 	p->freed = peali_work_freed(q);
 }
 
@@ -200,6 +217,7 @@ peali_work_lease(struct peal_work *q, struct peal_work_producer *p,
 			over = (int64_t)ask;
 		peal_add_relaxed_dev(&q->leased, 0 - (uint64_t)over);
 		ask -= (uint64_t)over;
+		p->undone++;
 	}
 	p->granted += ask;
 	return ask != 0;

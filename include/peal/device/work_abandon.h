@@ -6,7 +6,7 @@
 
 /*
  * Recovery of a work queue from producers that end between ticket and tag. The
- * slot of such a ticket stops the whole queue one lap later.
+ * slot of such a ticket hides all later messages.
  *
  * First make sure that the producer has ended. Then call peal_work_open_ticket
  * and peal_work_abandon_ticket until no open ticket is left. The next call
@@ -49,7 +49,7 @@ peal_work_open_ticket(struct peal_work *q, uint64_t from, uint64_t *number_out)
 /**
  * Publishes the slot of an open ticket as dead.
  *
- * The consumer with the claim skips the slot and counts it in `dead` of its
+ * The consumer that claims the slot skips it and counts it in `dead` of its
  * struct peal_work_consumer. Leased slots of the producer stay leased. Return
  * them by peal_work_lease_release with the producer's state. Wait-free, any
  * lane, but only one thread for each ticket.

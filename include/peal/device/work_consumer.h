@@ -42,22 +42,28 @@ struct peali_work_into {
 	uint8_t *to; /* payloads, `bytes` bytes each */
 	uint64_t bytes;
 	struct peal_work_received *got;
-	uint32_t n, room; /* messages taken, and their most */
+	uint32_t n; /* messages taken */
 	uint32_t most; /* largest payload of a message, at most `bytes` */
 };
 
-/* Takes a claimed message. Returns 0 if it is not there yet. */
-static PEAL_DEV PEAL_INLINE int peali_work_take(struct peal_work *q,
-						struct peal_work_consumer *c,
-						uint64_t number,
-						struct peali_work_into *into)
-{
-	int found = peali_work_read(q, c->stage, number,
-				    into->to + into->n * into->bytes,
-				    into->most, &into->got[into->n]);
+/* Reads of a claimed slot before it counts as damaged. A GPU may show a message
+ * later than the turn of the consumer that has seen it. */
+#define PEALI_WORK_READS (PEAL_ON_HOST ? 1u : 0x10000u)
 
-	if (PEAL_UNLIKELY(!found))
-		return 0;
+/* Takes a claimed message. It is there, unless memory is damaged. */
+static PEAL_DEV PEAL_INLINE void peali_work_take(struct peal_work *q,
+						 struct peal_work_consumer *c,
+						 uint64_t number,
+						 struct peali_work_into *into)
+{
+	uint32_t reads = PEALI_WORK_READS;
+	int found;
+
+	do
+		found = peali_work_read(q, c->stage, number,
+					into->to + into->n * into->bytes,
+					into->most, &into->got[into->n]);
+	while (PEAL_UNLIKELY(!found) && --reads);
 	peali_work_done(q, c, number, 1);
 	if (PEAL_LIKELY(found > 0)) {
 		c->taken++;
@@ -65,7 +71,6 @@ static PEAL_DEV PEAL_INLINE int peali_work_take(struct peal_work *q,
 	} else {
 		c->dead++;
 	}
-	return 1;
 }
 
 /* Takes up to k messages from `first` on; stops at a slot without a message.
@@ -111,42 +116,17 @@ peali_work_take_run(struct peal_work *q, struct peal_work_consumer *c,
 	return i;
 }
 
-/*
- * Takes the pending messages that have arrived. It first looks at all of them,
- * the latest first. After a message it also sees the earlier messages of its
- * producer, so none overtakes another. Returns the number of taken messages.
- */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t peali_work_take_pending(
-	struct peal_work *q, struct peal_work_consumer *c, uint8_t *to,
-	uint64_t bytes, uint32_t room, struct peal_work_received *got)
+/* Takes all k messages of a claim from `first` on. */
+static PEAL_DEV PEAL_INLINE void
+peali_work_take_claim(struct peal_work *q, struct peal_work_consumer *c,
+		      uint64_t first, uint64_t k, struct peali_work_into *into)
 {
-	struct peali_work_into into = { to, bytes, got,
-					0,  room,  q->message_bytes };
-	uint32_t policy = peali_policy(q->policy), mask = 0, kept = 0, i;
+	uint64_t i = 0;
 
-	for (i = c->n_pending; i--;)
-		if (!peali_slot_open(policy, peali_work_slot(q, c->pending[i]),
-				     q->slot_bytes,
-				     peali_work_lap(q, c->pending[i])))
-			mask |= 1u << i;
-	for (i = 0; i < c->n_pending; i++)
-		if (!(mask & 1u << i) || into.n == room ||
-		    !peali_work_take(q, c, c->pending[i], &into))
-			c->pending[kept++] = c->pending[i];
-	c->n_pending = kept;
-	return into.n;
-}
-
-/* The end of a call without a message: flushes, and takes over claims. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t
-peali_work_idle(struct peal_work *q, struct peal_work_consumer *c, uint8_t *to,
-		uint64_t bytes, uint32_t room, struct peal_work_received *got)
-{
-	peal_work_flush(q, c);
-	if (PEAL_LIKELY((int64_t)peal_load_relaxed_dev(&q->handed) <= 0))
-		return 0;
-	peali_work_adopt(q, c);
-	return peali_work_take_pending(q, c, to, bytes, room, got);
+	if (peali_policy(q->policy) == PEAL_POLICY_SEQUENCE)
+		i = peali_work_take_run(q, c, first, k, into);
+	for (; i < k; i++)
+		peali_work_take(q, c, first + i, into);
 }
 
 /**
@@ -169,36 +149,24 @@ peal_work_pop_burst(struct peal_work *q, struct peal_work_consumer *c, void *to,
 		    uint64_t bytes, uint32_t n,
 		    struct peal_work_received *got_out)
 {
-	struct peali_work_into into = { (uint8_t *)to,	 bytes, got_out, 0, n,
+	struct peali_work_into into = { (uint8_t *)to, bytes, got_out, 0,
 					q->message_bytes };
-	uint64_t first = 0, i = 0, k;
+	uint32_t most = peali_min_u32(n, PEAL_WORK_BURST), tries;
+	uint64_t first = 0, k;
 
 	if (PEAL_UNLIKELY(bytes < into.most))
 		return PEAL_EMSGSIZE;
-	if (PEAL_UNLIKELY(c->n_pending))
-		into.n = peali_work_take_pending(q, c, into.to, bytes, n,
-						 got_out);
-	k = peali_min_u32(n - into.n, PEAL_WORK_BURST - c->n_pending);
-	if (PEAL_LIKELY(k))
-		k = peali_work_claim(q, c, k, &first);
-	/* pending messages may have arrived: do not overtake them */
-	if (PEAL_LIKELY(!c->n_pending) && k) {
-		if (peali_policy(q->policy) == PEAL_POLICY_SEQUENCE)
-			i = peali_work_take_run(q, c, first, k, &into);
-		while (i < k && peali_work_take(q, c, first + i, &into))
-			i++;
+	/* again only if all claimed slots were dead */
+	for (tries = PEAL_WORK_BURST; !into.n && tries; tries--) {
+		k = peali_work_claim(q, c, most, &first);
+		if (PEAL_UNLIKELY(!k))
+			break;
+		peali_work_take_claim(q, c, first, k, &into);
 	}
-	if (PEAL_UNLIKELY(i < k)) {
-		while (i < k)
-			c->pending[c->n_pending++] = first + i++;
-		into.n += peali_work_take_pending(q, c,
-						  into.to + into.n * bytes,
-						  bytes, n - into.n,
-						  got_out + into.n);
-	}
-	if (PEAL_UNLIKELY(!into.n))
-		into.n = peali_work_idle(q, c, into.to, bytes, n, got_out);
-	return into.n ? (int)into.n : PEAL_EAGAIN;
+	if (PEAL_LIKELY(into.n))
+		return (int)into.n;
+	peal_work_flush(q, c);
+	return PEAL_EAGAIN;
 }
 
 /** Takes one message, as peal_work_pop_burst. Returns 1 for a message. */

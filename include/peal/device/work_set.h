@@ -10,8 +10,9 @@
  * from other shards. So work of uneven length is balanced, and workers share no
  * words while all shards have work. Messages are in order within a shard.
  *
- * A worker keeps no claims in other shards: it returns claims without a message
- * at once. All calls are wait-free and for one lane.
+ * A worker has no claims between two calls, in its own shard or in others. So a
+ * worker that handles a message for long delays no other message. All calls are
+ * wait-free and for one lane.
  */
 
 /** Returns the work queue of a worker. Any lane. */
@@ -73,13 +74,9 @@ peali_work_steal(struct peal_work_member *m, void *to, uint64_t bytes,
 	for (i = 1; i < m->set->n_shards; i++) {
 		struct peal_work *q = peal_work_set_shard(m->set, m->victim);
 
-		/* all shards look at their tickets in the same round, else some
-		 * shards would never look */
-		m->guest.looks =
-			m->rounds % PEAL_WORK_LOOKS ? 0 : PEAL_WORK_LOOKS - 1;
 		result = peal_work_pop_burst(q, &m->guest, to, bytes, n,
 					     got_out);
-		peal_work_unclaim(q, &m->guest);
+		peal_work_flush(q, &m->guest);
 		if (result != PEAL_EAGAIN)
 			break;
 		peali_work_next_victim(m);
@@ -116,7 +113,7 @@ peal_work_set_pop_burst(struct peal_work_member *m, void *to, uint64_t bytes,
 }
 
 /**
- * Returns the worker's claims without a message, and flushes freed slots.
+ * Flushes the slots that the worker has freed in its own shard.
  *
  * Call it before long work, or before the worker leaves the set. Wait-free.
  *
@@ -125,7 +122,7 @@ peal_work_set_pop_burst(struct peal_work_member *m, void *to, uint64_t bytes,
 static PEAL_DEV PEAL_UNUSED inline void
 peal_work_set_unclaim(struct peal_work_member *m)
 {
-	peal_work_unclaim(peal_work_set_shard(m->set, m->own), &m->mine);
+	peal_work_flush(peal_work_set_shard(m->set, m->own), &m->mine);
 }
 
 #endif

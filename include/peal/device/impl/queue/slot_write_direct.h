@@ -71,7 +71,8 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_tag_lap(const uint8_t *slot)
 
 /*
  * Returns 1 if the slot's content of this lap is not complete. All of it may be
- * missing, or only the atoms that a producer has not written yet.
+ * missing, or only the atoms that a producer has not written yet. A damaged
+ * count of atoms is complete, as for peal_slot_unpack.
  */
 static PEAL_DEV PEAL_UNUSED inline int peali_slot_open(uint32_t policy,
 						       const uint8_t *slot,
@@ -85,8 +86,9 @@ static PEAL_DEV PEAL_UNUSED inline int peali_slot_open(uint32_t policy,
 	tag = peali_atom_read(policy, slot, 0, word);
 	if ((int16_t)((tag >> 16) - lap) || !(tag >> 8 & PEAL_TAG_MANY))
 		return (int16_t)((tag >> 16) - lap) < 0;
-	last = peali_min_u32(tag & 0xff,
-			     peali_slot_atoms(policy, slot_bytes) - 1);
+	last = tag & 0xff;
+	if (last >= peali_slot_atoms(policy, slot_bytes))
+		return 0;
 	for (i = 1; i <= last; i++)
 		if ((peali_atom_read(policy, slot, i, word) ^ tag) >> 16)
 			return 1;

@@ -21,12 +21,10 @@ static PEAL_DEV PEAL_UNUSED inline void
 peal_work_consumer_init(struct peal_work *q, struct peal_work_consumer *c,
 			void *stage)
 {
-	c->limit = c->seen = peal_load_relaxed_dev(&q->claimed);
-	if ((int64_t)(peal_load_relaxed_dev(&q->ticket) - c->limit) < 0)
-		c->limit = peal_load_relaxed_dev(&q->ticket);
-	c->block = c->kept = c->taken = c->dead = 0;
+	c->limit = peal_load_relaxed_dev(&q->turn);
+	c->seen = peal_load_relaxed_dev(&q->claimed);
+	c->block = c->kept = c->taken = c->dead = c->undone = 0;
 	c->stage = (uint8_t *)stage;
-	c->looks = c->n_pending = 0;
 }
 
 /**
@@ -67,150 +65,118 @@ static PEAL_DEV PEAL_INLINE void peali_work_done(struct peal_work *q,
 
 /* ---- claims -------------------------------------------------------------- */
 
-/* Returns 1 if a number's slot is published. */
+/* Returns 1 if all of a number's content is published. The take of the message
+ * has the order: see peali_work_take_run. */
 static PEAL_DEV PEAL_INLINE int peali_work_there(struct peal_work *q,
 						 uint64_t number)
 {
-	return peal_slot_ready(peali_policy(q->policy),
-			       peali_work_slot(q, number),
-			       peali_work_lap(q, number));
+	uint32_t policy = peali_policy(q->policy);
+	uint32_t lap = peali_work_lap(q, number);
+	uint8_t *slot = peali_work_slot(q, number);
+
+	if (policy == PEAL_POLICY_SEQUENCE)
+		return peal_slot_ready(policy, slot, lap);
+	return !peali_slot_open(policy, slot, q->slot_bytes, lap);
 }
 
 /*
- * Returns how many of the wanted messages may be there. A published slot shows
- * that its ticket was taken. It thus saves a read of `ticket`, the word that
- * producers add to. That word is read only now and then.
+ * Raises the limit up to `to`. The slots of numbers below `turn` were published
+ * before. Looks at one lap at most, even if the words are damaged.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE uint64_t peali_work_look(
-	struct peal_work *q, struct peal_work_consumer *c, uint64_t wanted)
+static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE void
+peali_work_learn(struct peal_work *q, struct peal_work_consumer *c, uint64_t to)
 {
-	uint64_t n;
+	uint64_t turn = peal_load_relaxed_dev(&q->turn), i;
 
-	c->seen = peal_load_relaxed_dev(&q->claimed);
-	if ((int64_t)(c->limit - c->seen) >= (int64_t)wanted)
-		return wanted;
-	/* the last slot first: its ticket implies all earlier ones */
-	n = peali_work_there(q, c->seen + wanted - 1) ? wanted : 0;
-	while (n < wanted && peali_work_there(q, c->seen + n))
-		n++;
-	if (n && (int64_t)(c->limit - c->seen - n) < 0)
-		c->limit = c->seen + n;
-	if ((int64_t)(c->limit - c->seen) <= 0 &&
-	    ++c->looks % PEAL_WORK_LOOKS == 0)
-		c->limit = peal_load_relaxed_dev(&q->ticket);
-	if ((int64_t)(c->limit - c->seen) <= 0)
-		return 0;
-	return c->limit - c->seen < wanted ? c->limit - c->seen : wanted;
+	if ((int64_t)(turn - c->limit) > 0)
+		c->limit = turn;
+	for (i = peal_work_capacity(q); i; i--) {
+		if ((int64_t)(to - c->limit) <= 0 ||
+		    !peali_work_there(q, c->limit))
+			break;
+		c->limit++;
+	}
 }
 
-/* Claims up to n messages. Returns how many, and the number of the first. */
+/* Returns how many of the wanted messages a consumer may claim. */
+static PEAL_DEV PEAL_INLINE uint64_t peali_work_look(
+	struct peal_work *q, struct peal_work_consumer *c, uint64_t wanted)
+{
+	int64_t n;
+
+	c->seen = peal_load_relaxed_dev(&q->claimed);
+	peali_work_learn(q, c, c->seen + wanted);
+	n = (int64_t)(c->limit - c->seen);
+	if (n <= 0)
+		return 0;
+	return (uint64_t)n < wanted ? (uint64_t)n : wanted;
+}
+
+/* Returns the part of n claims that is beyond the limit: others were faster.
+ * Returns how many claims are left. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint64_t
+peali_work_undo(struct peal_work *q, struct peal_work_consumer *c, uint64_t n)
+{
+	int64_t over;
+
+	peali_work_learn(q, c, c->seen);
+	over = (int64_t)(c->seen - c->limit);
+	if (over <= 0)
+		return n;
+	if (over > (int64_t)n)
+		over = (int64_t)n;
+	peal_add_relaxed_dev(&q->claimed, 0 - (uint64_t)over);
+	c->undone++;
+	return n - (uint64_t)over;
+}
+
+/* Takes the numbers of n claims. Returns the first. */
+static PEAL_DEV PEAL_INLINE uint64_t peali_work_turn(struct peal_work *q,
+						     uint64_t n)
+{
+#if PEAL_ON_HOST
+	/* R5, A5: the consumers of earlier numbers have seen these tags. */
+	return peal_add_acqrel_dev(&q->turn, n);
+#else
+	return peal_add_relaxed_dev(&q->turn, n);
+#endif
+}
+
+/*
+ * Claims up to n published messages. Returns how many, and the number of the
+ * first. The caller must read all of them in the same call.
+ */
 static PEAL_DEV PEAL_INLINE uint64_t
 peali_work_claim(struct peal_work *q, struct peal_work_consumer *c, uint64_t n,
 		 uint64_t *first_out)
 {
-	int64_t over;
-
 	if ((int64_t)(c->limit - c->seen) < (int64_t)n)
 		n = peali_work_look(q, c, n);
 	if (!n)
 		return 0;
 	c->seen = peal_add_relaxed_dev(&q->claimed, n) + n;
 	if (PEAL_UNLIKELY((int64_t)(c->limit - c->seen) < 0)) {
-		/* others were faster */
-		c->limit = peal_load_relaxed_dev(&q->ticket);
-		over = (int64_t)(c->seen - c->limit);
-		if (over > (int64_t)n)
-			over = (int64_t)n;
-		if (over > 0) {
-			peal_add_relaxed_dev(&q->claimed, 0 - (uint64_t)over);
-			n -= (uint64_t)over;
-		}
+		n = peali_work_undo(q, c, n);
 		if (!n)
 			return 0;
 	}
-	*first_out = peal_add_relaxed_dev(&q->turn, n);
+	*first_out = peali_work_turn(q, n);
 	return n;
 }
 
-/* ---- returned claims ----------------------------------------------------- */
-
-static PEAL_DEV PEAL_INLINE uint32_t *peali_work_handed(struct peal_work *q,
-							uint64_t index)
-{
-	return (uint32_t *)(void *)((uint8_t *)q + q->handed_offset) + index;
-}
-
 /**
- * Returns all claims of a consumer for which it has not got the message.
+ * Ends the use of a consumer, at least for some time.
  *
- * Other consumers take these claims over once they find nothing else. The call
- * also flushes, as peal_work_flush. After it the consumer may end, or start
- * something long. Wait-free.
+ * A consumer has no claims between two calls. So this is peal_work_flush. Call
+ * it before the consumer ends, or starts something long. Wait-free.
  *
  * @param q the queue.
  * @param c the consumer's private state, or that of a consumer that is gone.
  */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+static PEAL_DEV PEAL_UNUSED inline void
 peal_work_unclaim(struct peal_work *q, struct peal_work_consumer *c)
 {
-	uint64_t mask = peal_work_capacity(q) - 1;
-	uint32_t i;
-
 	peal_work_flush(q, c);
-	for (i = 0; i < c->n_pending; i++)
-		peal_add_acqrel_dev_u32(
-			peali_work_handed(q, c->pending[i] & mask), 1);
-	/* R5: pairs with A5 in peali_work_adopt: as many are marked. */
-	if (c->n_pending)
-		peal_add_acqrel_dev(&q->handed, c->n_pending);
-	c->n_pending = 0;
-}
-
-/* Takes over a claim of the slot at index, if one was returned. */
-static PEAL_DEV PEAL_INLINE int
-peali_work_adopt_at(struct peal_work *q, struct peal_work_consumer *c,
-		    uint64_t index)
-{
-	uint32_t *word = peali_work_handed(q, index);
-	uint64_t back;
-
-	if (peal_load_relaxed_dev_u32(word) != 1)
-		return 0;
-	/* acquire: with the mark it sees the turn that was taken before */
-	if (peal_add_acqrel_dev_u32(word, 0u - 1) != 1) {
-		peal_add_acqrel_dev_u32(word, 1); /* another consumer has it */
-		return 0;
-	}
-	/* of this slot only one number can be claimed and not taken */
-	back = peal_load_relaxed_dev(&q->turn) - 1;
-	back -= (back - index) & (peal_work_capacity(q) - 1);
-	c->pending[c->n_pending++] = back;
-	return 1;
-}
-
-/* Takes over claims that other consumers have returned. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_work_adopt(struct peal_work *q, struct peal_work_consumer *c)
-{
-	int64_t n = PEAL_WORK_BURST - c->n_pending, there;
-	uint64_t i;
-
-	there = (int64_t)peal_load_relaxed_dev(&q->handed);
-	if (there < n)
-		n = there;
-	if (n <= 0)
-		return;
-	/* A5: pairs with R5 in peal_work_unclaim. */
-	there = (int64_t)peal_add_acqrel_dev(&q->handed, 0 - (uint64_t)n);
-	if (there < n) { /* others were faster */
-		there = there < 0 ? 0 : there;
-		peal_add_acqrel_dev(&q->handed, (uint64_t)(n - there));
-		n = there;
-	}
-	for (i = 0; n && i < peal_work_capacity(q); i++)
-		n -= peali_work_adopt_at(q, c, i);
-	if (n) /* one was returned again behind the look */
-		peal_add_acqrel_dev(&q->handed, (uint64_t)n);
 }
 
 #endif

@@ -135,9 +135,6 @@ PEALI_SLOW(int, peali_pool_pop, struct peal_worker *w,
 	if (peal_work_set_pop_burst(&p->taker, p->message, p->message_bytes, 1,
 				    &p->got) <= 0)
 		return 0;
-	/* its handler may be long: other workers take the pending claims */
-	if (PEAL_UNLIKELY(p->taker.mine.n_pending))
-		peal_work_set_unclaim(&p->taker);
 	/* after a steal, the shard may have more messages, and its worker has
 	 * space now */
 	if (p->taker.stolen != stolen) {
@@ -147,12 +144,12 @@ PEALI_SLOW(int, peali_pool_pop, struct peal_worker *w,
 	return 1;
 }
 
-/* Whether a shard may have a message to take. Its only producer publishes the
- * slots in order, so no message follows a slot that is not published. */
+/* Whether a shard may have a message to take. No message follows a slot that is
+ * not published. `claimed` would not do: a worker may add to it too much, and
+ * take that back without a wake. */
 static PEAL_DEV PEAL_INLINE int peali_pool_shard_ready(struct peal_work *q)
 {
-	return peali_work_there(q, peal_load_relaxed_dev(&q->claimed)) ||
-	       (int64_t)peal_load_relaxed_dev(&q->handed) > 0;
+	return peali_work_there(q, peal_load_relaxed_dev(&q->turn));
 }
 
 /* Whether a member may find a message in its own shard, or in the shards of
@@ -255,9 +252,7 @@ peali_pool_detach(struct peal_worker *w, struct peal_pool_place *p)
 	if (!p->set)
 		return; /* detached before */
 	q = peali_pool_shard(p, w->index);
-	n = peal_load_relaxed_dev(&q->ticket) -
-	    peal_load_relaxed_dev(&q->claimed) +
-	    peal_load_relaxed_dev(&q->handed);
+	n = peal_load_relaxed_dev(&q->ticket) - peal_load_relaxed_dev(&q->turn);
 	w->state->mailbox_done += n;
 	w->state->mailbox_dead += n;
 	if (peali_dead_letters(w)->used || w->asks)

@@ -78,7 +78,7 @@ struct peal_pool_place {
 			 * producers wake other workers instead */
 	uint32_t woken; /* number of the worker that it woke last */
 	uint64_t handled; /* messages taken and done */
-	uint8_t worker_reserved[16];
+	uint8_t worker_reserved[8];
 	/* other workers read it to detect the end of the kernel */
 	uint64_t done; /* `handled`, as last published */
 	uint8_t reserved[PEAL_SHARED_LINE - 8];
