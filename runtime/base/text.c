@@ -68,8 +68,8 @@ static size_t escape_byte(unsigned char byte, char *out)
 }
 
 /*
- * Writes the first character of a text, or escapes it. *used_out receives the
- * bytes of the text that it has used. Returns the length of the piece.
+ * Writes the first character of a text, or escapes it. Returns the length of
+ * the piece. *used_out receives the length of the character.
  */
 static size_t take(const char *text, size_t n, char piece[PIECE_BYTES],
 		   size_t *used_out)

@@ -10,9 +10,10 @@
  * and devices, environment variables and received texts may have any bytes.
  * These functions make each text safe for a terminal, and mark each cut.
  *
- * Control characters, characters that change the direction of text, and bytes
- * that are not UTF-8 become \n, \r, \t or \xHH for each byte. A backslash stays
- * a backslash. So a second escape changes nothing. Thread-safe.
+ * Each byte of some characters becomes \n, \r, \t or \xHH. These are control
+ * characters, and characters that change the direction of text. Bytes that are
+ * not UTF-8 become \xHH, too. A backslash stays a backslash. So a second escape
+ * changes nothing. Thread-safe.
  */
 
 /* Longest result of peali_text_format with its 0, and longest line. */

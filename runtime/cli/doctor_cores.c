@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The check of `peal doctor` for cores: the affinity mask of the process, and
- * the CPU quotas of its control groups (Linux, cgroup-v1 and cgroup-v2).
+ * The check of `peal doctor` for cores. It reads the affinity mask of the
+ * process and the CPU quotas of its control groups, version 1 and 2.
  */
 #include "runtime/cli/doctor.h"
 
@@ -207,8 +207,8 @@ void peali_doctor_cores(struct peali_doctor *doctor, const char *root)
 			"container whole cores by a cpuset (docker "
 			"--cpuset-cpus)",
 			"%d of %ld cores may be used, but only for the time of "
-			"%.2f cores, by the CPU quota in %s: then all threads "
-			"pause until its next period",
+			"%.2f cores, by the CPU quota in %s; above it all "
+			"threads pause",
 			usable, online, quota.cores,
 			PEALI_CUT(120, quota.file));
 	else if (usable < 2)

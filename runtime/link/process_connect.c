@@ -74,10 +74,9 @@ static void describe(struct peal_link *link, const char *why_staged)
 		how = "; its device and this one see each other's windows";
 	else if (remote->staged)
 		how = "; the stager copies: ";
-	peali_text_format(link->why, sizeof(link->why),
-			  "the other end is in the process of rank %u%s%s",
-			  remote->peer->rank, how,
-			  remote->staged ? why_staged : "");
+	snprintf(link->why, sizeof(link->why),
+		 "the other end is in the process of rank %u%s%s",
+		 remote->peer->rank, how, remote->staged ? why_staged : "");
 }
 
 /* Fills in the end in the other process. */

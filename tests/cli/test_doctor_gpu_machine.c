@@ -472,7 +472,7 @@ static void fill_in(char *text, const char *from, const char *word)
 		strcpy(text, from);
 }
 
-/* Makes a machine whose process is in a group, and looks at its cores. */
+/* Makes a machine with this process in a group, and looks at its cores. */
 static void examine_cores(const char *mounts, const char *mounted,
 			  const char *group)
 {

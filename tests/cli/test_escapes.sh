@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Shows that control characters and invalid UTF-8 of arguments, file names and
-# the environment reach neither the terminal nor the JSON.
+# Shows that control characters and invalid UTF-8 reach neither the terminal nor
+# the JSON. They come from arguments, file names and the environment.
 . "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 devices 2
 
