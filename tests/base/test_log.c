@@ -35,7 +35,6 @@ PEAL_TEST(each_line_is_one_write)
 	int ends[2];
 	ssize_t n;
 
-	setenv("PEAL_LOG", "1", 1);
 	/* a pipe of packets returns what one write has written */
 	CHECK(!pipe2(ends, O_DIRECT | O_CLOEXEC));
 	lead_to(ends[1]);
@@ -174,7 +173,7 @@ PEAL_TEST(line_waits_for_a_full_pipe_that_does_not_block)
 	close(ends[0]);
 }
 
-PEAL_TEST_MAIN(RUN(each_line_is_one_write);
+PEAL_TEST_MAIN(setenv("PEAL_LOG", "1", 1); RUN(each_line_is_one_write);
 	       RUN(lines_of_many_writers_stay_whole_in_a_file);
 	       RUN(lines_of_many_writers_stay_whole_in_a_pipe);
 	       RUN(line_waits_for_a_full_pipe_that_does_not_block);)
