@@ -415,10 +415,8 @@ static int run(int argc, char **argv, int json)
 			  "again and again.",
 			  SECONDS, &f.options);
 	f.row_ns = (uint64_t)(f.options.seconds * 1e9 / FAULTS);
-	if (!peali_bench_wanted(&f.options, PEAL_ROUTE_LOCAL, BYTES)) {
-		peali_say("no row of faults has this route and size");
-		return PEALI_EXIT_USAGE;
-	}
+	if (!peali_bench_wanted(&f.options, PEAL_ROUTE_LOCAL, BYTES))
+		return peali_bench_refuse("faults");
 	return peali_runner_run(&runner, json);
 }
 

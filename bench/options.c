@@ -5,10 +5,21 @@
 #include <argp.h>
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <peal/errors.h>
 
 #include "runtime/cli/command.h"
+#include "runtime/cli/output.h"
+
+#define SIZES_MAX 32 /* more sizes are not listed */
+
+/* The rows that a benchmark has. */
+static struct {
+	uint32_t routes; /* mask */
+	uint64_t bytes[SIZES_MAX];
+	size_t n;
+} offered;
 
 static const struct argp_option list[] = {
 	{ "seconds", 's', "N", 0, "Measure for about this time, in all", 0 },
@@ -108,6 +119,7 @@ void peali_bench_parse_more(int argc, char **argv, const char *doc,
 	};
 	struct both both = { options_out, input };
 
+	memset(&offered, 0, sizeof(offered));
 	*options_out = (struct peali_bench_options){ .seconds = seconds };
 	peali_parse(&argp, argc, argv, 0, &both);
 }
@@ -119,9 +131,50 @@ void peali_bench_parse(int argc, char **argv, const char *doc, double seconds,
 			       options_out);
 }
 
+static void remember(enum peal_route route, uint64_t bytes)
+{
+	size_t at = 0;
+
+	offered.routes |= (uint32_t)route;
+	while (at < offered.n && offered.bytes[at] < bytes)
+		at++;
+	if (offered.n == SIZES_MAX ||
+	    (at < offered.n && offered.bytes[at] == bytes))
+		return;
+	memmove(offered.bytes + at + 1, offered.bytes + at,
+		(offered.n - at) * sizeof(*offered.bytes));
+	offered.bytes[at] = bytes;
+	offered.n++;
+}
+
+int peali_bench_refuse(const char *benchmark)
+{
+	char routes[96] = "", sizes[24 * SIZES_MAX] = "";
+	size_t used = 0;
+
+	for (uint32_t bit = 1; bit && bit <= offered.routes; bit <<= 1)
+		if (offered.routes & bit)
+			used += (size_t)snprintf(
+				routes + used, sizeof(routes) - used, "%s%s",
+				used ? ", " : "",
+				peal_route_name((enum peal_route)bit));
+	used = 0;
+	for (size_t i = 0; i < offered.n; i++)
+		used += (size_t)snprintf(sizes + used, sizeof(sizes) - used,
+					 "%s%llu", i ? ", " : "",
+					 (unsigned long long)offered.bytes[i]);
+	peali_say("no row of %s has this route and size; its sizes are %s "
+		  "bytes; %s%s",
+		  benchmark, sizes,
+		  *routes ? "its routes are " : "its rows have no route",
+		  routes);
+	return PEALI_EXIT_USAGE;
+}
+
 int peali_bench_wanted(const struct peali_bench_options *options,
 		       enum peal_route route, uint64_t bytes)
 {
+	remember(route, bytes);
 	if (options->route && options->route != route)
 		return 0;
 	return !options->bytes || options->bytes == bytes;

@@ -40,8 +40,19 @@ void peali_bench_parse_more(int argc, char **argv, const char *doc,
 			    void *input,
 			    struct peali_bench_options *options_out);
 
-/** Returns 1 if the options select rows of this route and size. */
+/**
+ * Returns 1 if the options select rows of this route and size. Remembers both
+ * for peali_bench_refuse.
+ */
 int peali_bench_wanted(const struct peali_bench_options *options,
 		       enum peal_route route, uint64_t bytes);
+
+/**
+ * Prints that the options select no row, and the routes and sizes that
+ * peali_bench_wanted was asked for since the parse.
+ *
+ * @return PEALI_EXIT_USAGE.
+ */
+int peali_bench_refuse(const char *benchmark);
 
 #endif

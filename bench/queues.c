@@ -367,8 +367,12 @@ static void fill_skipped(struct queues *q, const struct group *group)
 
 static void progress(const struct queues *q, uint32_t pass)
 {
-	fprintf(stderr, "queues: pass %u of %u, %u row%s\n", pass + 1,
-		PEALI_PASSES, q->n, peali_s(q->n));
+	char line[80];
+	int n = snprintf(line, sizeof(line),
+			 "queues: pass %u of %u, %u row%s\n", pass + 1,
+			 PEALI_PASSES, q->n, peali_s(q->n));
+
+	peali_line_print(stderr, line, (size_t)n);
 }
 
 static int write_samples(struct queues *q)

@@ -28,11 +28,8 @@ int peali_runner_main(const struct peali_runner *runner, int argc, char **argv,
 	peali_bench_parse(argc, argv, runner->about, runner->seconds,
 			  runner->options);
 	*runner->n_rows = runner->each_row(runner->context, 1);
-	if (!*runner->n_rows) {
-		peali_say("no row of %s has this route and size",
-			  runner->benchmark);
-		return PEALI_EXIT_USAGE;
-	}
+	if (!*runner->n_rows)
+		return peali_bench_refuse(runner->benchmark);
 	*runner->row_ns =
 		(uint64_t)(runner->options->seconds * 1e9 / *runner->n_rows);
 	return peali_runner_run(runner, json);

@@ -497,10 +497,8 @@ static int run(int argc, char **argv, int json)
 		stream.n_rows += wanted(&stream, rows + i);
 	video = peali_stream_y4m_wanted(&stream);
 	stream.n_rows += video;
-	if (!stream.n_rows) {
-		peali_say("no row of stream has this route and size");
-		return PEALI_EXIT_USAGE;
-	}
+	if (!stream.n_rows)
+		return peali_bench_refuse("stream");
 	/* The row of video frames gets as much time as three other rows. */
 	stream.row_ns = (uint64_t)(stream.options.seconds * 1e9 /
 				   (stream.n_rows + (video ? 2 : 0)));

@@ -15,6 +15,7 @@
 #include "p2p/peer_internal.h"
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/text.h"
 
 /*
  * Background copies. All copies to one device wait in one line. A thread per
@@ -457,9 +458,10 @@ int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns)
 		return peali_fail(
 			r, call,
 			"device %d -> device %d (-1: host): the copy "
-			"of %llu bytes ended early: %.160s",
+			"of %llu bytes ended early: %s",
 			from, to, (unsigned long long)copy->request.bytes,
-			copy->why[0] ? copy->why : peal_error_text(r));
+			PEALI_CUT(160, copy->why[0] ? copy->why :
+						      peal_error_text(r)));
 	return 0;
 }
 

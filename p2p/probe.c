@@ -15,6 +15,7 @@
 #include "p2p/probe_subprocess.h"
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/device/devices.h"
 
 #define CALL "peal_topology_pair"
@@ -41,8 +42,8 @@
 static void set_faulted(struct peal_pair_info *info)
 {
 	info->verdict = PEAL_VERDICT_FAULTED;
-	snprintf(info->reason, sizeof(info->reason), "the probe failed: %.130s",
-		 peal_last_error()->text);
+	snprintf(info->reason, sizeof(info->reason), "the probe failed: %s",
+		 PEALI_CUT(130, peal_last_error()->text));
 }
 
 static void judge(const struct peal_probe_words *w, struct peal_pair_info *info)

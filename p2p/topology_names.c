@@ -5,6 +5,8 @@
 #include <stddef.h>
 #include <string.h>
 
+#include "runtime/base/text.h"
+
 #include "runtime/base/error.h"
 
 static const struct {
@@ -51,9 +53,9 @@ int peal_route_parse(const char *name)
 			return (int)routes[i].route;
 	}
 	return peali_fail(PEAL_EINVAL, "peal_route_parse",
-			  "route '%.40s': unknown name (allowed: local, "
+			  "route '%s': unknown name (allowed: local, "
 			  "peer, mapped-host, staged, process and none)",
-			  name ? name : "(NULL)");
+			  PEALI_CUT(40, name ? name : "(NULL)"));
 }
 
 const char *peal_verdict_name(enum peal_verdict verdict)

@@ -9,6 +9,7 @@
 #include "p2p/peer.h"
 #include "queues/queue_select.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
 #include "runtime/runtime.h"
@@ -80,9 +81,10 @@ static int take_memory(struct peal_runtime *rt, int device,
 	failed = *peal_last_error();
 	if (device != PEALI_HOST)
 		snprintf(where, sizeof(where), "on device %d", device);
-	return peali_fail(result, CALL, "%s of %u slots %s: %.170s",
+	return peali_fail(result, CALL, "%s of %u slots %s: %s",
 			  peal_queue_kind_name(plan->options.kind),
-			  plan->options.capacity, where, failed.text);
+			  plan->options.capacity, where,
+			  PEALI_CUT(170, failed.text));
 }
 
 static int make(struct peal_runtime *rt, int device,

@@ -12,6 +12,7 @@
 #include "queues/call_guard.h"
 #include "queues/queue_select.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 
 static const char *const role_names[] = { "producer", "consumer" };
@@ -81,8 +82,8 @@ static void begin(struct peal_queue *q, const struct peali_queue_plan *plan,
 	q->bulk = plan->bulk;
 	q->bytes = plan->bytes;
 	q->stage = plan->stage;
-	snprintf(q->name, sizeof(q->name), "%s",
-		 plan->options.name ? plan->options.name : "queue");
+	peali_text_fit(q->name, sizeof(q->name),
+		       plan->options.name ? plan->options.name : "queue");
 	q->options.name = q->name;
 }
 

@@ -12,6 +12,8 @@
 #include "runtime/actor/monitor.h"
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/collective/barrier.h"
 #include "runtime/collective/communicator.h"
@@ -29,6 +31,7 @@
 #include "runtime/link/endpoint.h"
 #include "runtime/link/endpoint_ref.h"
 #include "runtime/link/inflight.h"
+#include "runtime/link/input_text.h"
 #include "runtime/link/link.h"
 #include "runtime/link/reject_table.h"
 #include "runtime/link/remote.h"
@@ -56,6 +59,8 @@ static int check_receiver(struct peal_runtime *rt, uint64_t address,
 static const struct peali_hooks hooks = {
 	.kernel_ended = peali_links_reap,
 	.describe_inflight = peali_inflight_describe,
+	.describe_input = peali_input_describe,
+	.topic_at_port = peali_topic_at_port,
 	.explain_stall = peali_stall_why,
 	.log_stalls = peali_stall_log,
 	.next_down = peali_monitors_look,
@@ -116,7 +121,8 @@ static int left_out(const struct peal_runtime *rt,
 	int b, n = 0;
 
 	if (!names(list, ops->name)) {
-		snprintf(reason, bytes, "left out by PEAL_BACKENDS=%s", list);
+		peali_text_format(reason, bytes, "left out by PEAL_BACKENDS=%s",
+				  list);
 		return 1;
 	}
 	for (b = 0; b < rt->n_backends; b++)
@@ -153,6 +159,24 @@ static int open_backend(struct peal_runtime *rt,
 	return 0;
 }
 
+/* Fails with PEAL_ENODEV, and the reason of each backend. */
+static int no_device(const struct peal_runtime *rt)
+{
+	char reasons[200] = "";
+	size_t used = 0;
+	int b;
+
+	for (b = 0; b < rt->n_backends; b++)
+		used += peali_text_format(
+			reasons + used, sizeof(reasons) - used, "%s%s: %s",
+			b ? "; " : "", rt->backend_info[b].name,
+			PEALI_CUT(52, rt->backend_info[b].reason));
+	return peali_fail(PEAL_ENODEV, "peal_runtime_open",
+			  "no backend has a device: %s; `peal doctor` checks "
+			  "them",
+			  reasons);
+}
+
 static int number_devices(struct peal_runtime *rt)
 {
 	int b, i, n = 0;
@@ -160,13 +184,7 @@ static int number_devices(struct peal_runtime *rt)
 	for (b = 0; b < rt->n_backends; b++)
 		n += rt->backend_info[b].n_devices;
 	if (!n)
-		return peali_fail(
-			PEAL_ENODEV, "peal_runtime_open",
-			"no backend has a device: %s: %.60s; %s: %.60s; %s: "
-			"%.60s",
-			rt->backend_info[0].name, rt->backend_info[0].reason,
-			rt->backend_info[1].name, rt->backend_info[1].reason,
-			rt->backend_info[2].name, rt->backend_info[2].reason);
+		return no_device(rt);
 	rt->devices.device = calloc((size_t)n, sizeof(*rt->devices.device));
 	if (!rt->devices.device)
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
@@ -223,6 +241,17 @@ static int open_devices(struct peal_runtime *rt)
 	return result;
 }
 
+/* Reports variables that look like settings, at level 1 of the log. */
+static void log_unknown_settings(void)
+{
+	char name[PEALI_ENV_NAME_BYTES];
+	const char *nearest;
+
+	for (int i = 0; peali_env_unknown(i, name, &nearest); i++)
+		peali_log(1, "%s is no setting of Peal; the nearest one is %s",
+			  name, nearest);
+}
+
 static int read_env(struct peal_runtime *rt,
 		    const struct peal_runtime_options *options)
 {
@@ -230,6 +259,8 @@ static int read_env(struct peal_runtime *rt,
 	int result;
 
 	result = peali_env_check();
+	if (!result)
+		log_unknown_settings();
 	if (!result && !PEAL_SIM && peali_env_given(PEALI_ENV_SIM_SEED))
 		result = peali_fail(PEAL_EINVAL, "peal_runtime_open",
 				    "PEAL_SIM_SEED is set, but this build is "

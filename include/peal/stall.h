@@ -155,5 +155,15 @@ int peal_stall_report_pid(int pid, uint64_t watch_ns,
  */
 const char *peal_stall_cause_name(uint32_t cause);
 
+/**
+ * Returns the remedy against a kind of cause, in words.
+ *
+ * Thread-safe. Wait-free.
+ *
+ * @param cause enum peal_stall_cause.
+ * @return a static string; "?" if there is no such kind.
+ */
+const char *peal_stall_remedy(uint32_t cause);
+
 PEAL_END_C
 #endif

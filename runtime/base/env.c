@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/env.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 
 /* Typed access to the environment variables of env.h. */
 
@@ -92,8 +95,8 @@ static int refuse(const struct setting *s, const char *text)
 	char allowed[96];
 
 	write_allowed(s, allowed, sizeof(allowed));
-	return peali_fail(PEAL_EINVAL, CALL, "%s is '%.60s': allowed is %s",
-			  s->name, text, allowed);
+	return peali_fail(PEAL_EINVAL, CALL, "%s is '%s': allowed is %s",
+			  s->name, PEALI_CUT(60, text), allowed);
 }
 
 static int wrong_type(const struct setting *s)
@@ -318,4 +321,68 @@ int peali_env_show(enum peali_env setting, struct peali_env_view *out)
 		snprintf(out->value, sizeof(out->value), "%.*s...",
 			 (int)sizeof(out->value) - 4, text);
 	return check(s);
+}
+
+/* ---- variables that are no settings --------------------------------------- */
+
+/* Returns 1 for a variable of the tests, of the build or of `peal-cc`. */
+static int is_of_others(const char *name)
+{
+	static const char *const begins[] = {
+		"PEAL_TEST_",  "PEAL_DOUBLE_",	  "PEAL_SWEEP",
+		"PEAL_CHECK_", "PEAL_STRESS_",	  "PEAL_BENCH_",
+		"PEAL_BUILD_", "PEAL_SOURCE_",	  "PEAL_IMAGE_",
+		"PEAL_CC_",    "PEAL_TSAN_",	  "PEAL_TARGETS=",
+		"PEAL_NVCC=",  "PEAL_HIP_CLANG=", "PEAL_SIM_SEEDS=",
+	};
+
+	for (size_t i = 0; i < sizeof(begins) / sizeof(begins[0]); i++)
+		if (!strncmp(name, begins[i], strlen(begins[i])))
+			return 1;
+	return 0;
+}
+
+static int is_named(const struct setting *s, const char *name, size_t n)
+{
+	return strlen(s->name) == n && !memcmp(s->name, name, n);
+}
+
+/* Returns the setting that is most similar to a name of n bytes. */
+static const struct setting *nearest_to(const char *name, size_t n)
+{
+	const struct setting *nearest = table;
+	unsigned least = UINT_MAX;
+
+	for (int i = 0; i < PEALI_ENV_COUNT; i++) {
+		unsigned edits = peali_text_edits(name, n, table[i].name);
+
+		if (is_named(&table[i], name, n))
+			return &table[i];
+		if (edits < least) {
+			least = edits;
+			nearest = &table[i];
+		}
+	}
+	return nearest;
+}
+
+int peali_env_unknown(int number, char name_out[PEALI_ENV_NAME_BYTES],
+		      const char **nearest_out)
+{
+	const struct setting *nearest;
+	char **at, *end;
+
+	for (at = environ; at && *at; at++) {
+		end = strchr(*at, '=');
+		if (!end || strncmp(*at, "PEAL_", 5) != 0 || is_of_others(*at))
+			continue;
+		nearest = nearest_to(*at, (size_t)(end - *at));
+		if (is_named(nearest, *at, (size_t)(end - *at)) || number-- > 0)
+			continue;
+		peali_text_format(name_out, PEALI_ENV_NAME_BYTES, "%.*s",
+				  (int)(end - *at), *at);
+		*nearest_out = nearest->name;
+		return 1;
+	}
+	return 0;
 }

@@ -111,6 +111,20 @@ struct peali_env_view {
  */
 int peali_env_show(enum peali_env setting, struct peali_env_view *out);
 
+#define PEALI_ENV_NAME_BYTES 64
+
+/*
+ * Finds variables with a name PEAL_..., which are no settings, such as typing
+ * errors. Variables of the tests and of the build do not count.
+ *
+ * @param number counts these variables, from 0.
+ * @param name_out receives the name, cut if it is long.
+ * @param nearest_out receives the name of the setting that is most similar.
+ * @return 1, or 0 if there are no more.
+ */
+int peali_env_unknown(int number, char name_out[PEALI_ENV_NAME_BYTES],
+		      const char **nearest_out);
+
 /* Returns 1 if the environment sets the variable, else 0. */
 int peali_env_given(enum peali_env setting);
 

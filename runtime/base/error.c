@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "runtime/base/text.h"
+
 static _Thread_local struct peal_error_info last_error;
 
 const char *peal_error_name(int code)
@@ -45,7 +47,8 @@ record(int code, int driver_code, const char *call, const char *format,
 	last_error.code = code;
 	last_error.driver_code = driver_code;
 	snprintf(last_error.call, sizeof(last_error.call), "%s", call);
-	vsnprintf(last_error.text, sizeof(last_error.text), format, arguments);
+	peali_text_vformat(last_error.text, sizeof(last_error.text), format,
+			   arguments);
 	return code;
 }
 

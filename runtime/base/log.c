@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/log.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
 #include <stdarg.h>
-#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "runtime/base/env.h"
+#include "runtime/base/text.h"
+
+#define HEAD "peal: "
 
 int peali_log_wanted(int level)
 {
@@ -14,15 +21,49 @@ int peali_log_wanted(int level)
 	       level <= (int)wanted;
 }
 
+void peali_line_write(int fd, const char *line, size_t bytes)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLOUT };
+	int error = errno;
+	ssize_t n;
+
+	for (; bytes; line += n, bytes -= (size_t)n) {
+		n = write(fd, line, bytes);
+		if (n < 0 && errno == EAGAIN)
+			poll(&ready, 1, -1);
+		else if (n < 0 && errno != EINTR)
+			break;
+		if (n < 0)
+			n = 0;
+	}
+	errno = error;
+}
+
+size_t peali_line_format(char line[PEALI_LOG_BYTES], const char *format,
+			 va_list arguments)
+{
+	size_t head = sizeof(HEAD) - 1, n;
+
+	_Static_assert(PEALI_LOG_BYTES <= PIPE_BUF,
+		       "a pipe takes a line as a unit");
+	memcpy(line, HEAD, head);
+	n = head + peali_text_vformat(line + head, PEALI_LOG_BYTES - head - 1,
+				      format, arguments);
+	line[n] = '\n';
+	line[n + 1] = 0;
+	return n + 1;
+}
+
 void peali_log(int level, const char *format, ...)
 {
+	char line[PEALI_LOG_BYTES];
 	va_list arguments;
+	size_t n;
 
 	if (!peali_log_wanted(level))
 		return;
 	va_start(arguments, format);
-	fputs("peal: ", stderr);
-	vfprintf(stderr, format, arguments);
-	fputc('\n', stderr);
+	n = peali_line_format(line, format, arguments);
 	va_end(arguments);
+	peali_line_write(STDERR_FILENO, line, n);
 }

@@ -7,16 +7,19 @@
 #include <peal/device.h>
 #include <peal/runtime.h>
 
+#include "runtime/base/text.h"
 #include "runtime/cli/output.h"
 
-/* ---- messages of argp as JSON -------------------------------------------- */
+/* ---- messages of argp ---------------------------------------------------- */
 
-/* While it parses, argp prints to this text in place of the terminal. */
+/* While it parses, argp prints to this text in place of the terminal. So its
+ * messages are escaped, and are in the object of --json. */
 static struct {
 	FILE *to, *terminal;
 	char *text;
 	size_t size;
 	FILE *object_to; /* NULL: stdout */
+	int json; /* 1: the message goes into an object */
 } argp_says;
 
 void peali_usage_errors_to(FILE *to)
@@ -56,13 +59,42 @@ static int wants_json(const struct argp *argp, int argc, char **argv, int own)
 	return 0;
 }
 
-/* Removes the name of the command and the lines behind the first one. */
-static char *message_of(char *text)
+/*
+ * Splits argp's text into the message, which may have newlines of an argument,
+ * and the advice behind it. Returns the advice; "": there is none.
+ */
+static const char *split(char *text)
 {
-	char *name_end = strstr(text, ": ");
+	static const char advice[] = "\nTry `";
+	char *found = NULL, *at = text;
 
-	text[strcspn(text, "\n")] = 0;
+	text[strlen(text) - (text[strlen(text) - 1] == '\n')] = 0;
+	while ((at = strstr(at, advice)))
+		found = at++;
+	if (!found)
+		return "";
+	*found = 0;
+	return found + 1;
+}
+
+/* Removes the name of the command from argp's message. */
+static const char *message_of(const char *text)
+{
+	const char *name_end = strstr(text, ": ");
+
 	return name_end ? name_end + 2 : text;
+}
+
+/* Prints argp's message and its advice to the terminal, by one write. */
+static void print_as_text(const char *message, const char *advice)
+{
+	char text[PEALI_TEXT_BYTES - 256], line[PEALI_TEXT_BYTES];
+	int n;
+
+	peali_text_escape(text, sizeof(text), message, strlen(message));
+	n = snprintf(line, sizeof(line), "%s\n%.200s%s", text, advice,
+		     *advice ? "\n" : "");
+	peali_line_print(stderr, line, (size_t)n);
 }
 
 static void stop_listening(void)
@@ -75,16 +107,23 @@ static void stop_listening(void)
 /* Runs when argp ends the process, after an error or --help. */
 static void print_message(void)
 {
+	const char *advice;
+
 	if (!argp_says.to)
 		return;
 	stop_listening();
 	if (argp_says.size) {
-		if (!peali_json_is_due())
-			peali_json_due(argp_says.object_to ?
-					       argp_says.object_to :
-					       stdout);
-		peali_say("%s", message_of(argp_says.text));
-		peali_json_settle(PEALI_EXIT_USAGE);
+		advice = split(argp_says.text);
+		if (!argp_says.json) {
+			print_as_text(argp_says.text, advice);
+		} else {
+			if (!peali_json_is_due())
+				peali_json_due(argp_says.object_to ?
+						       argp_says.object_to :
+						       stdout);
+			peali_say("%s", message_of(argp_says.text));
+			peali_json_settle(PEALI_EXIT_USAGE);
+		}
 	}
 	free(argp_says.text);
 }
@@ -97,8 +136,9 @@ void peali_parse(const struct argp *argp, int argc, char **argv,
 	int program = (flags & PEALI_PROGRAM_FOLLOWS) != 0;
 
 	flags &= ~(unsigned int)PEALI_PROGRAM_FOLLOWS;
-	if (peali_json_is_due() || wants_json(argp, argc, argv, program))
-		argp_says.to = open_memstream(&argp_says.text, &argp_says.size);
+	argp_says.json = peali_json_is_due() ||
+			 wants_json(argp, argc, argv, program);
+	argp_says.to = open_memstream(&argp_says.text, &argp_says.size);
 	if (!argp_says.to) {
 		argp_parse(argp, argc, argv, flags, NULL, input);
 		return;

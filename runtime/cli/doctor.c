@@ -12,6 +12,7 @@
 #include <peal/peal.h>
 
 #include "runtime/base/env.h"
+#include "runtime/base/text.h"
 #include "runtime/cli/command.h"
 
 static const char *const health_names[] = { "PASS", "WARN", "FAIL", "WAIVED" };
@@ -25,7 +26,7 @@ void peali_doctor_add(struct peali_doctor *doctor, const char *check,
 	char text[512];
 
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	peali_text_vformat(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	doctor->n[health]++;
 	peali_row_text(row, "status", "%s", health_names[health]);
@@ -47,6 +48,25 @@ static void check_env(struct peali_doctor *doctor)
 		peali_doctor_add(doctor, "settings", PEALI_HEALTH_PASS, NULL,
 				 "all %d are valid; peal info lists them",
 				 PEALI_ENV_COUNT);
+}
+
+/* Adds one row for each variable that looks like a setting, but is none. */
+static void check_unknown(struct peali_doctor *doctor)
+{
+	char name[PEALI_ENV_NAME_BYTES], fix[2 * PEALI_ENV_NAME_BYTES + 64];
+	const char *nearest;
+
+	for (int i = 0; peali_env_unknown(i, name, &nearest); i++) {
+		peali_text_format(fix, sizeof(fix),
+				  "set %s in its place, or unset it; peal info "
+				  "lists all settings",
+				  nearest);
+		peali_doctor_add(doctor, "unknown setting", PEALI_HEALTH_WARN,
+				 fix,
+				 "%s is set, but it is no setting of Peal; the "
+				 "nearest one is %s",
+				 name, nearest);
+	}
 }
 
 /* Returns 1 if the folder, or its nearest existing parent, is writable. */
@@ -77,12 +97,12 @@ static void check_cache(struct peali_doctor *doctor)
 	strcpy(shown, path);
 	if (writable(path))
 		peali_doctor_add(doctor, "cache folder", PEALI_HEALTH_PASS,
-				 NULL, "%.300s", shown);
+				 NULL, "%s", PEALI_CUT(300, shown));
 	else
 		peali_doctor_add(doctor, "cache folder", PEALI_HEALTH_WARN, fix,
-				 "%.300s cannot be written: every run probes "
-				 "each pair again",
-				 shown);
+				 "%s cannot be written: every run probes each "
+				 "pair again",
+				 PEALI_CUT(300, shown));
 }
 
 /* Returns the severity of a verdict for users of the pair. */
@@ -142,9 +162,13 @@ static void check_pairs(struct peali_doctor *doctor,
 		if (i / n == i % n)
 			continue;
 		if (peal_topology_pair(runtime, i / n, i % n, &info) < 0) {
-			peali_doctor_add(doctor, "pair", PEALI_HEALTH_FAIL,
-					 "see the text", "%d to %d: %s", i / n,
-					 i % n, peal_last_error()->text);
+			peali_doctor_add(
+				doctor, "pair", PEALI_HEALTH_FAIL,
+				"remove the cause that the text names, "
+				"then PEAL_PROBE=fresh; or leave one of "
+				"both devices out",
+				"%d to %d: %s", i / n, i % n,
+				peal_last_error()->text);
 			continue;
 		}
 		if (info.verdict == PEAL_VERDICT_OK) {
@@ -296,6 +320,7 @@ static int doctor_run(int argc, char **argv)
 	doctor.rows = json_array();
 	peali_doctor_machine(&doctor);
 	check_env(&doctor);
+	check_unknown(&doctor);
 	check_cache(&doctor);
 	check_runtime(&doctor);
 	if (arguments.json) {

@@ -7,6 +7,7 @@
 #include "runtime/cli/output.h"
 
 struct peal_runtime;
+struct peal_stall;
 
 enum peali_health {
 	PEALI_HEALTH_PASS,
@@ -33,11 +34,22 @@ void peali_doctor_add(struct peali_doctor *doctor, const char *check,
 void peali_doctor_machine(struct peali_doctor *doctor);
 
 /**
+ * Checks the affinity mask of this process, and the CPU quotas of its control
+ * groups.
+ *
+ * @param root prefix of /proc and of the groups' mounts; "" except in tests.
+ */
+void peali_doctor_cores(struct peali_doctor *doctor, const char *root);
+
+/**
  * Prints the stalled parts of another process as a table or JSON.
  *
  * @return PEALI_EXIT_FAILED if anything is stalled, else PEALI_EXIT_OK.
  */
 int peali_doctor_stall(int pid, int json);
+
+/** Fills the row of a cause of a stall. */
+void peali_doctor_cause(json_t *row, const struct peal_stall *cause);
 
 /**
  * Reads the first line of a system file, without its newline.

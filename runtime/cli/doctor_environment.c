@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/text.h"
+
 #define PASS PEALI_HEALTH_PASS
 #define WARN PEALI_HEALTH_WARN
 #define FAIL PEALI_HEALTH_FAIL
@@ -74,8 +76,8 @@ static int check_variable(struct peali_doctor *doctor,
 	if (health == FAIL)
 		doctor->launches_block = 1;
 	snprintf(fix, sizeof(fix), "unset %s", variable->name);
-	peali_doctor_add(doctor, variable->name, health, fix, "it is %.32s: %s",
-			 value, variable->cause);
+	peali_doctor_add(doctor, variable->name, health, fix, "it is %s: %s",
+			 PEALI_CUT(32, value), variable->cause);
 	return 1;
 }
 
@@ -92,13 +94,13 @@ static int check_visible(struct peali_doctor *doctor, const char *name)
 	snprintf(fix, sizeof(fix), "unset %s", name);
 	if (!*value || *value == '-' || strcmp(value, "NoDevFiles") == 0)
 		peali_doctor_add(doctor, name, WARN, fix,
-				 "it is '%.64s': all devices are hidden",
-				 value);
+				 "it is '%s': all devices are hidden",
+				 PEALI_CUT(64, value));
 	else
 		peali_doctor_add(doctor, name, PASS, NULL,
-				 "it is %.64s: only these devices are "
-				 "visible, in this order",
-				 value);
+				 "it is %s: only these devices are visible, in "
+				 "this order",
+				 PEALI_CUT(64, value));
 	return 1;
 }
 
@@ -108,8 +110,9 @@ static void check_loading(struct peali_doctor *doctor)
 	int eager = value && strcmp(value, "EAGER") == 0;
 
 	peali_doctor_add(doctor, "module loading", PASS, NULL,
-			 "CUDA_MODULE_LOADING is %.32s: %s",
-			 value ? value : "not set, so lazy since CUDA 12",
+			 "CUDA_MODULE_LOADING is %s: %s",
+			 value ? PEALI_CUT(32, value) :
+				 "not set, so lazy since CUDA 12",
 			 eager ? "nothing is loaded behind a ring kernel" :
 				 "no fault, as all functions of a program are "
 				 "loaded before its first launch");
@@ -127,20 +130,20 @@ static int check_mps(struct peali_doctor *doctor,
 	if (access(path, F_OK)) {
 		if (pipes)
 			peali_doctor_add(doctor, "MPS", PASS, NULL,
-					 "CUDA_MPS_PIPE_DIRECTORY is %.100s, "
-					 "where no server is: not in use",
-					 pipes);
+					 "CUDA_MPS_PIPE_DIRECTORY is %s, where "
+					 "no server is: not in use",
+					 PEALI_CUT(100, pipes));
 		return pipes != NULL;
 	}
 	peali_doctor_add(
 		doctor, "MPS", WARN,
 		"echo quit | nvidia-cuda-mps-control, unless other processes "
 		"need it",
-		"the multi-process service runs%s%.16s: other processes' "
+		"the multi-process service runs%s%s: other processes' "
 		"kernels share the multiprocessors, and a fault of one of them "
 		"ends all",
 		share ? ", with CUDA_MPS_ACTIVE_THREAD_PERCENTAGE=" : "",
-		share ? share : "");
+		share ? PEALI_CUT(16, share) : "");
 	return 1;
 }
 

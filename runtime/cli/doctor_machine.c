@@ -4,12 +4,10 @@
 
 #include <errno.h>
 #include <linux/membarrier.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -39,28 +37,6 @@ const char *peali_doctor_line(const char *root, const char *path, char *text,
 	return text;
 }
 
-static void check_cores(struct peali_doctor *doctor)
-{
-	long online = sysconf(_SC_NPROCESSORS_ONLN);
-	cpu_set_t set;
-	int usable;
-
-	usable = sched_getaffinity(0, sizeof(set), &set) ? 0 : CPU_COUNT(&set);
-	if (usable >= 2)
-		peali_doctor_add(doctor, "cores", PASS, NULL,
-				 "%d of %ld cores may be used", usable, online);
-	else
-		peali_doctor_add(
-			doctor, "cores", WARN,
-			online > 1 ?
-				"let the process use more: taskset, cpuset "
-				"or the container's CPU limit" :
-				"use a machine with two cores or more",
-			"%d of %ld cores may be used: emulated devices take "
-			"turns on it and latencies are those of the scheduler",
-			usable, online);
-}
-
 static void check_memlock(struct peali_doctor *doctor)
 {
 	const uint64_t wanted = 64u << 20;
@@ -82,38 +58,6 @@ static void check_memlock(struct peali_doctor *doctor)
 			"%s may be locked: enough for the host backend, too "
 			"little to pin memory for GPUs",
 			peali_bytes_text(limit.rlim_cur, text, sizeof(text)));
-}
-
-static void check_shm(struct peali_doctor *doctor)
-{
-	struct statvfs shm;
-	char text[32];
-	uint64_t room;
-
-	if (statvfs("/dev/shm", &shm)) {
-		peali_doctor_add(doctor, "/dev/shm", WARN,
-				 "mount -t tmpfs tmpfs /dev/shm",
-				 "not there (%s): links between processes will "
-				 "need it",
-				 strerror(errno));
-		return;
-	}
-	room = (uint64_t)shm.f_bavail * shm.f_frsize;
-	peali_bytes_text(room, text, sizeof(text));
-	if (access("/dev/shm", W_OK))
-		peali_doctor_add(doctor, "/dev/shm", WARN,
-				 "chmod 1777 /dev/shm",
-				 "not writable: links between processes will "
-				 "need it");
-	else if (room < 64u << 20)
-		peali_doctor_add(doctor, "/dev/shm", WARN,
-				 "remount it larger (docker: --shm-size=1g)",
-				 "%s are free: little for links between "
-				 "processes",
-				 text);
-	else
-		peali_doctor_add(doctor, "/dev/shm", PASS, NULL,
-				 "writable, %s free", text);
 }
 
 static void check_memfd(struct peali_doctor *doctor)
@@ -177,13 +121,15 @@ static void check_io_uring(struct peali_doctor *doctor)
 		return;
 	}
 	peali_doctor_add(
-		doctor, "io_uring", FAIL,
+		doctor, "io_uring", WARN,
 		disabled[0] > '0' ? "sysctl kernel.io_uring_disabled=0" :
 		result == -ENOMEM ? "raise memlock: ulimit -l unlimited" :
 				    "allow io_uring in the container's seccomp "
 				    "profile (docker: --security-opt "
 				    "seccomp=unconfined)",
-		"%s%s%s: the stager waits by it", strerror(-result),
+		"%s%s%s: the stager waits by ppoll instead, with more system "
+		"calls",
+		strerror(-result),
 		disabled[0] ? ", kernel.io_uring_disabled is " : "", disabled);
 }
 
@@ -250,9 +196,8 @@ static void check_clock(struct peali_doctor *doctor)
 
 void peali_doctor_machine(struct peali_doctor *doctor)
 {
-	check_cores(doctor);
+	peali_doctor_cores(doctor, "");
 	check_memlock(doctor);
-	check_shm(doctor);
 	check_memfd(doctor);
 	check_membarrier(doctor);
 	check_io_uring(doctor);

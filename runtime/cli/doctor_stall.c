@@ -10,7 +10,7 @@
 
 #define CAUSES 256
 
-static void fill(json_t *row, const struct peal_stall *c)
+void peali_doctor_cause(json_t *row, const struct peal_stall *c)
 {
 	peali_row_text(row, "cause", "%s", peal_stall_cause_name(c->cause));
 	if (c->device >= 0)
@@ -26,7 +26,12 @@ static void fill(json_t *row, const struct peal_stall *c)
 		peali_row_null(row, "link", "no link waits for it");
 		peali_row_null(row, "message", "no link waits for it");
 	}
-	peali_row_text(row, "address", "%#llx", (unsigned long long)c->address);
+	if (c->address)
+		peali_row_text(row, "address", "%#llx",
+			       (unsigned long long)c->address);
+	else
+		peali_row_null(row, "address",
+			       "the cause is at no actor or endpoint");
 	if (c->cause == PEAL_STALL_HANDLER)
 		peali_row_uint(row, "inflight_type", c->inflight_type);
 	else
@@ -42,6 +47,7 @@ static void fill(json_t *row, const struct peal_stall *c)
 	peali_row_uint(row, "without_progress_ms",
 		       c->without_progress_ns / 1000000);
 	peali_row_text(row, "finding", "%s", c->text);
+	peali_row_text(row, "fix", "%s", peal_stall_remedy(c->cause));
 }
 
 int peali_doctor_stall(int pid, int json)
@@ -51,6 +57,8 @@ int peali_doctor_stall(int pid, int json)
 		{ "messages", "messages", 0 },
 		{ "without_progress_ms", "no progress for", PEALI_AS_MS },
 		{ "finding", "finding", 0 },
+		PEALI_COLUMN_BREAK,
+		{ "fix", "what to do", 0 },
 		{ NULL, NULL, 0 },
 	};
 	struct peal_stall *causes = calloc(CAUSES, sizeof(*causes));
@@ -66,7 +74,7 @@ int peali_doctor_stall(int pid, int json)
 		return PEALI_EXIT_FAILED;
 	}
 	for (int i = 0; i < n && i < CAUSES; i++)
-		fill(peali_row_append(rows), &causes[i]);
+		peali_doctor_cause(peali_row_append(rows), &causes[i]);
 	if (json) {
 		object = json_object();
 		peali_row_uint(object, "pid", (uint64_t)pid);

@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/text.h"
+
 /*
  * Reads and writes items, see format.h: files, buffers and the choice of
  * format.
@@ -41,7 +43,7 @@ const struct peali_format *const *peali_formats(void)
 static void __attribute__((format(printf, 2, 0)))
 say(char *message, const char *format, va_list arguments)
 {
-	vsnprintf(message, PEALI_MESSAGE_BYTES, format, arguments);
+	peali_text_vformat(message, PEALI_MESSAGE_BYTES, format, arguments);
 }
 
 int peali_reader_fail(struct peali_reader *reader, int result,
@@ -200,9 +202,9 @@ static int start_named(struct peali_reader *reader, const char *text)
 		return formats[i]->start(reader, text[n] ? text + n + 1 : NULL);
 	}
 	return peali_reader_fail(reader, -EINVAL,
-				 "unknown format '%.64s': there are y4m, lines "
+				 "unknown format '%s': there are y4m, lines "
 				 "and records:BYTES",
-				 text);
+				 PEALI_CUT(64, text));
 }
 
 static int start_guessed(struct peali_reader *reader)
@@ -234,10 +236,10 @@ static int open_input(struct peali_reader *reader, const char *path)
 	struct stat status;
 
 	if (!path || strcmp(path, "-") == 0) {
-		reader->name = "-";
+		peali_text_fit(reader->name, sizeof(reader->name), "-");
 		reader->fd = STDIN_FILENO;
 	} else {
-		reader->name = path;
+		peali_text_fit(reader->name, sizeof(reader->name), path);
 		reader->fd = open(path, O_RDONLY | O_CLOEXEC);
 	}
 	if (reader->fd < 0 || fstat(reader->fd, &status))
@@ -404,10 +406,10 @@ static int open_output(struct peali_writer *writer, const char *path)
 	struct stat status;
 
 	if (!path || strcmp(path, "-") == 0) {
-		writer->name = "-";
+		peali_text_fit(writer->name, sizeof(writer->name), "-");
 		writer->fd = STDOUT_FILENO;
 	} else {
-		writer->name = path;
+		peali_text_fit(writer->name, sizeof(writer->name), path);
 		writer->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	}
 	if (writer->fd < 0 || fstat(writer->fd, &status))

@@ -28,11 +28,12 @@
 #include <peal/abi/stage.h>
 
 #define PEALI_MESSAGE_BYTES 512
+#define PEALI_PATH_SHOWN 201
 #define PEALI_LINE_BYTES_DEFAULT (1u << 20)
 /* A message has at most 256 MiB. The head takes 32 bytes of it. */
 #define PEALI_ITEM_BYTES_MAX ((1u << 28) - 32)
 /* Longest header and longest FRAME parameters of a video, without newline. */
-#define PEALI_Y4M_HEADER_BYTES 1024
+#define PEALI_Y4M_HEADER_BYTES 65536
 #define PEALI_Y4M_PARAMETER_BYTES 256
 
 struct peali_reader;
@@ -71,7 +72,8 @@ struct peali_stream {
 	uint32_t height;
 	uint32_t frame_bytes; /* y4m: all planes; records: BYTES */
 	size_t header_bytes;
-	char header[PEALI_Y4M_HEADER_BYTES]; /* y4m: without its newline */
+	/* y4m: without its newline, with a 0 */
+	char header[PEALI_Y4M_HEADER_BYTES + 1];
 	/* 1: the input is a regular file, identified by device and inode */
 	int regular;
 	dev_t device;
@@ -96,7 +98,7 @@ struct peali_reader {
 	uint64_t n_bytes; /* bytes read from the input */
 	char message[PEALI_MESSAGE_BYTES];
 	/* private */
-	const char *name;
+	char name[PEALI_PATH_SHOWN]; /* for messages; a long path is cut */
 	int fd;
 	int stop_fd;
 	int pollable;
@@ -114,7 +116,7 @@ struct peali_writer {
 	uint64_t n_bytes; /* bytes put, flushed or not */
 	char message[PEALI_MESSAGE_BYTES];
 	/* private */
-	const char *name;
+	char name[PEALI_PATH_SHOWN]; /* for messages; a long path is cut */
 	int fd;
 	int stop_fd;
 	int pollable;

@@ -8,13 +8,15 @@
 
 #include <errno.h>
 
+#include "runtime/base/text.h"
+
 static int lines_start(struct peali_reader *reader, const char *argument)
 {
 	if (argument)
 		return peali_reader_fail(reader, -EINVAL,
-					 "format 'lines:%.64s': lines takes no "
+					 "format 'lines:%s': lines takes no "
 					 "argument",
-					 argument);
+					 PEALI_CUT(64, argument));
 	reader->stream.item_bytes_max = reader->line_bytes_max;
 	return 0;
 }
@@ -32,9 +34,12 @@ static int lines_next(struct peali_reader *reader, struct peal_item *head,
 	if (n == -EMSGSIZE)
 		return peali_reader_fail(
 			reader, -EMSGSIZE,
-			"input '%s': line %llu is longer than %zu bytes",
+			"input '%s': line %llu is longer than %zu bytes%s",
 			reader->name, (unsigned long long)reader->n_items + 1,
-			capacity);
+			capacity,
+			most < PEALI_ITEM_BYTES_MAX ?
+				"; --line-bytes sets the longest line" :
+				", the most that a message holds");
 	if (n < 0)
 		return (int)n;
 	if (ended && n == 0)

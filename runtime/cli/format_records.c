@@ -6,6 +6,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "runtime/base/text.h"
+
 static int records_start(struct peali_reader *reader, const char *argument)
 {
 	unsigned long bytes = 0;
@@ -16,11 +18,12 @@ static int records_start(struct peali_reader *reader, const char *argument)
 		bytes = strtoul(argument, &end, 10);
 	if (!end || *end || errno || bytes < 1 || bytes > PEALI_ITEM_BYTES_MAX)
 		return peali_reader_fail(reader, -EINVAL,
-					 "format 'records%s%.64s': say "
+					 "format 'records%s%s': say "
 					 "records:BYTES with BYTES from 1 to "
 					 "%u, for example records:4096",
 					 argument ? ":" : "",
-					 argument ? argument : "",
+					 PEALI_CUT(64,
+						   argument ? argument : ""),
 					 PEALI_ITEM_BYTES_MAX);
 	reader->stream.frame_bytes = (uint32_t)bytes;
 	reader->stream.item_bytes_max = (uint32_t)bytes;

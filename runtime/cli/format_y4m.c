@@ -3,18 +3,29 @@
  * Format "y4m": YUV4MPEG2 video with 8 bits per sample. mjpegtools defines it.
  * ffmpeg reads and writes it (-f yuv4mpegpipe). The header is kept unchanged.
  *
+ * Tag C names the colour space. Without it, XYSCSS does, which ffmpeg and old
+ * programs of mjpegtools write. Without both it is 420jpeg. XCOLORRANGE and all
+ * other tags change no size. Planes of odd sides are rounded up, as by ffmpeg.
+ *
  * An item is one frame. The parameters of its FRAME line, which few files have,
  * follow the planes in the item. No stage modifies them.
  */
 #include "runtime/cli/format.h"
 
+#include <ctype.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#define SIDE_MAX 65535u
+#include "runtime/base/text.h"
 
-static const char y4m_magic[] = "YUV4MPEG2";
+#define SIDE_MAX 65535u
+#define TOKEN_BYTES 64 /* of a tag that is parsed */
+#define Y4M_MAGIC "YUV4MPEG2"
+#define MAGIC_BYTES (sizeof(Y4M_MAGIC) - 1)
+#define FRAME "FRAME"
+#define FRAME_BYTES (sizeof(FRAME) - 1)
 
 /* Chroma planes of a colour space: their number and their reduction factors. */
 struct sampling {
@@ -30,15 +41,15 @@ static const struct sampling samplings[] = {
 	{ "420mpeg2", 2, 2, 2, 0 }, { "420paldv", 2, 2, 2, 0 },
 	{ "411", 2, 4, 1, 0 },	    { "422", 2, 2, 1, 0 },
 	{ "444", 2, 1, 1, 0 },	    { "444alpha", 2, 1, 1, 1 },
-	{ "mono", 0, 1, 1, 0 },
+	{ "mono", 0, 1, 1, 0 },	    { "400", 0, 1, 1, 0 },
 };
 
 static int malformed(struct peali_reader *reader, const char *what,
 		     const char *token)
 {
 	return peali_reader_fail(reader, -EBADMSG,
-				 "input '%s': YUV4MPEG2 header: %s '%.40s'",
-				 reader->name, what, token);
+				 "input '%s': YUV4MPEG2 header: %s '%s'",
+				 reader->name, what, PEALI_CUT(40, token));
 }
 
 /* Returns 1 for more than 8 bits per sample, as in 420p10, 444p12, mono16. */
@@ -53,29 +64,37 @@ static int is_deep(const char *tag)
 	return atoi(digits + 1) > 8;
 }
 
+/* Finds the colour space of a tag, as in "C420jpeg" or "XYSCSS=420JPEG". */
 static int find_sampling(struct peali_reader *reader, const char *tag,
 			 const struct sampling **out)
 {
 	const size_t n = sizeof(samplings) / sizeof(samplings[0]);
+	const char *value = strchr(tag, '=');
+	char name[TOKEN_BYTES];
+	size_t i;
 
-	for (size_t i = 0; i < n; i++)
-		if (strcmp(samplings[i].tag, tag) == 0) {
+	value = *tag == 'X' && value ? value + 1 : tag + 1;
+	snprintf(name, sizeof(name), "%s", value);
+	for (i = 0; *tag == 'X' && name[i]; i++)
+		name[i] = (char)tolower((unsigned char)name[i]);
+	for (i = 0; i < n; i++)
+		if (strcmp(samplings[i].tag, name) == 0) {
 			*out = samplings + i;
 			return 0;
 		}
-	if (is_deep(tag))
+	if (is_deep(name))
 		return peali_reader_fail(
 			reader, -ENOTSUP,
-			"input '%s': colour space 'C%.24s' has more than 8 bits "
-			"a sample; convert it: ffmpeg -i INPUT -pix_fmt yuv420p "
+			"input '%s': colour space '%s' has more than 8 bits a "
+			"sample; convert it: ffmpeg -i INPUT -pix_fmt yuv420p "
 			"-f yuv4mpegpipe -",
-			reader->name, tag);
+			reader->name, PEALI_CUT(32, tag));
 	return peali_reader_fail(
 		reader, -ENOTSUP,
-		"input '%s': unknown colour space 'C%.24s'; known are 420, "
+		"input '%s': unknown colour space '%s'; known are 420, "
 		"420jpeg, 420mpeg2, 420paldv, 411, 422, 444, 444alpha, mono; "
 		"convert it: ffmpeg -i INPUT -pix_fmt yuv420p -f yuv4mpegpipe -",
-		reader->name, tag);
+		reader->name, PEALI_CUT(32, tag));
 }
 
 static int parse_side(struct peali_reader *reader, const char *token,
@@ -95,26 +114,76 @@ static int parse_side(struct peali_reader *reader, const char *token,
 	return 0;
 }
 
+/* The tags of a header that name its colour space; "" or the tag. */
+struct colour {
+	char c[TOKEN_BYTES], xyscss[TOKEN_BYTES];
+};
+
+/* Copies a tag. A longer tag keeps its begin, which is no known one then. */
+static void keep(char out[TOKEN_BYTES], const char *token, size_t n)
+{
+	n = n < TOKEN_BYTES ? n : TOKEN_BYTES - 1;
+	memcpy(out, token, n);
+	out[n] = 0;
+}
+
+/* Parses a tag of n bytes. */
+static int parse_token(struct peali_reader *reader, const char *token, size_t n,
+		       struct colour *colour)
+{
+	static const char xyscss[] = "XYSCSS=";
+	char text[TOKEN_BYTES];
+
+	keep(text, token, n);
+	if (*token == 'W')
+		return parse_side(reader, text, &reader->stream.width);
+	if (*token == 'H')
+		return parse_side(reader, text, &reader->stream.height);
+	if (*token == 'C')
+		keep(colour->c, token, n);
+	else if (n >= sizeof(xyscss) - 1 &&
+		 memcmp(token, xyscss, sizeof(xyscss) - 1) == 0)
+		keep(colour->xyscss, token, n);
+	return 0;
+}
+
+/* Refuses bytes that no writer of YUV4MPEG2 makes, as a text conversion does. */
+static int check_bytes(struct peali_reader *reader, const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (iscntrl((unsigned char)text[i]))
+			return peali_reader_fail(
+				reader, -EBADMSG,
+				"input '%s': YUV4MPEG2 header: byte %zu is the "
+				"control character 0x%02x; read the file as "
+				"binary, without a conversion of line ends",
+				reader->name, i + 1, (unsigned char)text[i]);
+	return 0;
+}
+
 /*
- * Parses size and colour space. All other tokens of the header, such as rate or
+ * Parses size and colour space. All other tags of the header, such as rate or
  * aspect, stay unchanged in stream->header.
  */
-static int parse_header(struct peali_reader *reader, char *text,
+static int parse_header(struct peali_reader *reader,
 			const struct sampling **sampling)
 {
 	struct peali_stream *stream = &reader->stream;
-	char *save = NULL;
-	char *token = strtok_r(text, " ", &save);
-	int result = 0;
+	const char *at = stream->header + MAGIC_BYTES;
+	struct colour colour = { "", "" };
+	int result = check_bytes(reader, stream->header, stream->header_bytes);
+	size_t n;
 
-	while ((token = strtok_r(NULL, " ", &save)) && !result) {
-		if (token[0] == 'W')
-			result = parse_side(reader, token, &stream->width);
-		else if (token[0] == 'H')
-			result = parse_side(reader, token, &stream->height);
-		else if (token[0] == 'C')
-			result = find_sampling(reader, token + 1, sampling);
+	for (; *at && !result; at += n) {
+		at += strspn(at, " ");
+		n = strcspn(at, " ");
+		if (n)
+			result = parse_token(reader, at, n, &colour);
 	}
+	if (!result && (colour.c[0] || colour.xyscss[0]))
+		result = find_sampling(reader,
+				       colour.c[0] ? colour.c : colour.xyscss,
+				       sampling);
 	if (!result && !stream->width)
 		result = malformed(reader, "there is no", "W");
 	if (!result && !stream->height)
@@ -145,41 +214,63 @@ static int set_sizes(struct peali_reader *reader,
 	return 0;
 }
 
-static int y4m_start(struct peali_reader *reader, const char *argument)
+static int no_y4m(struct peali_reader *reader)
+{
+	return peali_reader_fail(
+		reader, -EBADMSG,
+		"input '%s' is no YUV4MPEG2 video; make one: ffmpeg -i "
+		"INPUT -pix_fmt yuv420p -f yuv4mpegpipe -",
+		reader->name);
+}
+
+/* Reads the header's line into stream->header. */
+static int read_header(struct peali_reader *reader)
 {
 	struct peali_stream *stream = &reader->stream;
-	const struct sampling *sampling = samplings;
-	char text[PEALI_Y4M_HEADER_BYTES];
-	const size_t n_magic = sizeof(y4m_magic) - 1;
+	char *rest = stream->header + MAGIC_BYTES;
 	ssize_t n;
 	int ended;
-	int result;
 
-	if (argument)
-		return peali_reader_fail(reader, -EINVAL,
-					 "format 'y4m:%.64s': y4m takes no "
-					 "argument",
-					 argument);
-	n = peali_reader_line(reader, text, sizeof(text) - 1, &ended);
-	if (n < 0 && n != -EMSGSIZE)
+	n = peali_reader_bytes(reader, stream->header, MAGIC_BYTES);
+	if (n < 0)
 		return (int)n;
-	if (n < (ssize_t)n_magic || memcmp(text, y4m_magic, n_magic) ||
-	    (n > (ssize_t)n_magic && text[n_magic] != ' ') ||
-	    memchr(text, 0, (size_t)n))
-		return peali_reader_fail(
-			reader, -EBADMSG,
-			"input '%s' is no YUV4MPEG2 video; make one: ffmpeg -i "
-			"INPUT -pix_fmt yuv420p -f yuv4mpegpipe -",
-			reader->name);
+	if (n < (ssize_t)MAGIC_BYTES ||
+	    memcmp(stream->header, Y4M_MAGIC, MAGIC_BYTES) != 0)
+		return no_y4m(reader);
+	n = peali_reader_line(reader, rest,
+			      PEALI_Y4M_HEADER_BYTES - MAGIC_BYTES, &ended);
+	if (n == -EMSGSIZE)
+		return peali_reader_fail(reader, -EMSGSIZE,
+					 "input '%s': the YUV4MPEG2 header is "
+					 "longer than %u bytes",
+					 reader->name, PEALI_Y4M_HEADER_BYTES);
+	if (n < 0)
+		return (int)n;
+	if (n && *rest != ' ')
+		return no_y4m(reader);
 	if (ended)
 		return peali_reader_fail(reader, -EBADMSG,
 					 "input '%s' ends inside the YUV4MPEG2 "
 					 "header",
 					 reader->name);
-	memcpy(stream->header, text, (size_t)n);
-	stream->header_bytes = (size_t)n;
-	text[n] = 0;
-	result = parse_header(reader, text, &sampling);
+	rest[n] = 0;
+	stream->header_bytes = MAGIC_BYTES + (size_t)n;
+	return 0;
+}
+
+static int y4m_start(struct peali_reader *reader, const char *argument)
+{
+	const struct sampling *sampling = samplings;
+	int result;
+
+	if (argument)
+		return peali_reader_fail(reader, -EINVAL,
+					 "format 'y4m:%s': y4m takes no "
+					 "argument",
+					 PEALI_CUT(64, argument));
+	result = read_header(reader);
+	if (!result)
+		result = parse_header(reader, &sampling);
 	return result ? result : set_sizes(reader, sampling);
 }
 
@@ -195,49 +286,70 @@ static int y4m_ends(struct peali_reader *reader, const char *where, ssize_t n)
 				 reader->stream.frame_bytes, where, number - 1);
 }
 
-/*
- * Reads a FRAME line with its parameters into `line`. Returns its length, 0 at
- * the end of the input, or negative.
- */
-static ssize_t frame_line(struct peali_reader *reader, char *line, size_t size)
+static int ends_in_frame_line(struct peali_reader *reader)
 {
 	unsigned long long number = reader->n_items + 1;
-	ssize_t n;
-	int ended;
 
-	n = peali_reader_line(reader, line, size, &ended);
-	if (n < 0 && n != -EMSGSIZE)
-		return n;
-	if (ended && n == 0)
-		return 0;
-	if (n >= 5 && memcmp(line, "FRAME", 5) == 0 &&
-	    (n == 5 || line[5] == ' ') && !ended)
-		return n;
-	if (ended && n > 0 && memcmp(line, "FRAME", n < 5 ? n : 5) == 0)
-		return peali_reader_fail(
-			reader, -EBADMSG,
-			"input '%s' ends inside the FRAME line of frame "
-			"%llu; the %llu frames before are whole",
-			reader->name, number, number - 1);
+	return peali_reader_fail(
+		reader, -EBADMSG,
+		"input '%s' ends inside the FRAME line of frame %llu; the %llu "
+		"frames before are whole",
+		reader->name, number, number - 1);
+}
+
+static int no_frame(struct peali_reader *reader)
+{
 	return peali_reader_fail(reader, -EBADMSG,
 				 "input '%s': frame %llu does not begin with "
-				 "FRAME (or its parameters are longer than %u "
-				 "bytes); is the size in the header right?",
-				 reader->name, number,
-				 PEALI_Y4M_PARAMETER_BYTES);
+				 "FRAME; are size and colour space in the "
+				 "header right?",
+				 reader->name,
+				 (unsigned long long)reader->n_items + 1);
+}
+
+/*
+ * Reads a FRAME line. Its parameters, with the space before them, go to
+ * `parameters`. Returns their length, -ENODATA without a message at the end of
+ * the input, or negative.
+ */
+static ssize_t frame_line(struct peali_reader *reader,
+			  char parameters[PEALI_Y4M_PARAMETER_BYTES])
+{
+	char word[FRAME_BYTES];
+	ssize_t n = peali_reader_bytes(reader, word, FRAME_BYTES);
+	int ended;
+
+	if (n <= 0)
+		return n < 0 ? n : -ENODATA;
+	if (memcmp(word, FRAME, (size_t)n) != 0)
+		return no_frame(reader);
+	if (n < (ssize_t)FRAME_BYTES)
+		return ends_in_frame_line(reader);
+	n = peali_reader_line(reader, parameters, PEALI_Y4M_PARAMETER_BYTES,
+			      &ended);
+	if (n == -EMSGSIZE)
+		return peali_reader_fail(
+			reader, -EMSGSIZE,
+			"input '%s': the parameters of frame %llu are longer "
+			"than %u bytes",
+			reader->name, (unsigned long long)reader->n_items + 1,
+			PEALI_Y4M_PARAMETER_BYTES);
+	if (n > 0 && *parameters != ' ')
+		return no_frame(reader);
+	return n >= 0 && ended ? ends_in_frame_line(reader) : n;
 }
 
 static int y4m_next(struct peali_reader *reader, struct peal_item *head,
 		    void *body, size_t capacity)
 {
 	const struct peali_stream *stream = &reader->stream;
-	char line[5 + PEALI_Y4M_PARAMETER_BYTES];
+	char parameters[PEALI_Y4M_PARAMETER_BYTES];
 	size_t n_parameters;
-	ssize_t n = frame_line(reader, line, sizeof(line));
+	ssize_t n = frame_line(reader, parameters);
 
-	if (n <= 0)
-		return n < 0 ? (int)n : 1;
-	n_parameters = (size_t)n - 5;
+	if (n < 0)
+		return n == -ENODATA ? 1 : (int)n;
+	n_parameters = (size_t)n;
 	if (capacity < stream->frame_bytes + n_parameters)
 		return peali_reader_fail(
 			reader, -EMSGSIZE,
@@ -251,7 +363,7 @@ static int y4m_next(struct peali_reader *reader, struct peal_item *head,
 	if ((size_t)n < stream->frame_bytes)
 		return y4m_ends(reader, "planes", n);
 	if (n_parameters)
-		memcpy((char *)body + n, line + 5, n_parameters);
+		memcpy((char *)body + n, parameters, n_parameters);
 	head->width = stream->width;
 	head->height = stream->height;
 	head->body_bytes = stream->frame_bytes + (uint32_t)n_parameters;
@@ -281,7 +393,7 @@ static int y4m_put(struct peali_writer *writer, const struct peal_item *head,
 					 writer->name,
 					 (unsigned long long)head->sequence + 1,
 					 head->body_bytes, frame_bytes);
-	result = peali_writer_bytes(writer, "FRAME", 5);
+	result = peali_writer_bytes(writer, FRAME, FRAME_BYTES);
 	if (!result)
 		result = peali_writer_bytes(writer, parameters,
 					    head->body_bytes - frame_bytes);

@@ -11,6 +11,9 @@
 
 #include <peal/errors.h>
 
+#include "runtime/base/log.h"
+#include "runtime/base/text.h"
+
 json_t *peali_row_append(json_t *rows)
 {
 	json_t *row = json_object();
@@ -20,30 +23,36 @@ json_t *peali_row_append(json_t *rows)
 }
 
 /*
- * Returns a JSON string. jansson rejects text that is not UTF-8, such as some
- * file names. Such text gets '?' for each byte above 0x7f.
+ * Returns a text in escaped form; NULL: no memory. The caller frees it. All
+ * texts of rows and paragraphs pass here.
  */
-static json_t *text_value(char *text)
+static char *escaped(const char *text)
 {
-	json_t *value = json_string(text);
+	size_t n = strlen(text), size = 4 * n + 1; /* \xHH for each byte */
+	char *out = malloc(size);
 
-	if (value)
-		return value;
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p >= 0x80)
-			*p = '?';
-	return json_string(text);
+	if (out)
+		peali_text_escape(out, size, text, n);
+	return out;
+}
+
+char *peali_text_print(const char *format, va_list arguments)
+{
+	char *text, *out;
+
+	if (vasprintf(&text, format, arguments) < 0)
+		return NULL;
+	out = escaped(text);
+	free(text);
+	return out;
 }
 
 static json_t *__attribute__((format(printf, 1, 0)))
 formatted(const char *format, va_list arguments)
 {
-	char *text;
-	json_t *value;
+	char *text = peali_text_print(format, arguments);
+	json_t *value = text ? json_string(text) : NULL;
 
-	if (vasprintf(&text, format, arguments) < 0)
-		return NULL;
-	value = text_value(text);
 	free(text);
 	return value;
 }
@@ -104,7 +113,7 @@ static int is_table(const json_t *value)
 /* output of the JSON object that the command owes; NULL: none */
 static FILE *_Atomic due;
 static pthread_mutex_t saying = PTHREAD_MUTEX_INITIALIZER;
-static char said[1024]; /* last message on stderr */
+static char said[PEALI_LOG_BYTES]; /* last message on stderr */
 static FILE *say_to; /* NULL: stderr; `saying` guards it */
 
 void peali_json_due(FILE *to)
@@ -192,6 +201,15 @@ int peali_colours(FILE *to)
 	return !(unwanted && *unwanted) && peali_is_terminal(to);
 }
 
+void peali_line_print(FILE *to, const char *line, size_t n)
+{
+	fflush(to);
+	if (fileno(to) >= 0)
+		peali_line_write(fileno(to), line, n);
+	else
+		fwrite(line, 1, n, to);
+}
+
 void peali_say_to(FILE *to)
 {
 	pthread_mutex_lock(&saying);
@@ -201,20 +219,17 @@ void peali_say_to(FILE *to)
 
 void peali_say(const char *format, ...)
 {
+	char line[PEALI_LOG_BYTES];
 	va_list arguments;
-	FILE *to;
+	size_t n;
 
-	/* Print each message as a unit, even with two threads. */
+	va_start(arguments, format);
+	n = peali_line_format(line, format, arguments);
+	va_end(arguments);
 	pthread_mutex_lock(&saying);
-	to = say_to ? say_to : stderr;
-	va_start(arguments, format);
-	vsnprintf(said, sizeof(said), format, arguments);
-	va_end(arguments);
-	fputs("peal: ", to);
-	va_start(arguments, format);
-	vfprintf(to, format, arguments);
-	va_end(arguments);
-	fputc('\n', to);
+	snprintf(said, sizeof(said), "%.*s", (int)(n - strlen("peal: ") - 1),
+		 line + strlen("peal: "));
+	peali_line_print(say_to ? say_to : stderr, line, n);
 	pthread_mutex_unlock(&saying);
 }
 

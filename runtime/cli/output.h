@@ -25,6 +25,7 @@
  * Without memory, cells or rows are missing. There are no other errors.
  */
 
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -73,7 +74,10 @@ struct peali_column {
 /** Appends an empty row. `rows` owns it. */
 json_t *peali_row_append(json_t *rows);
 
-/** Sets a text, formatted as by printf. Bytes that are not UTF-8 become '?'. */
+/**
+ * Sets a text, formatted as by printf. Control characters and bytes that are
+ * not UTF-8 are escaped, see runtime/base/text.h.
+ */
 void peali_row_text(json_t *row, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -179,7 +183,21 @@ int peali_colours(FILE *to);
  */
 void peali_say_to(FILE *to);
 
-/** Prints "peal: ", the message and a newline to stderr. */
+/** Prints a line by one write, after the output that the stream holds. */
+void peali_line_print(FILE *to, const char *line, size_t n);
+
+/**
+ * Formats a text as peali_row_text does.
+ *
+ * @return a text that the caller frees; NULL: no memory.
+ */
+char *peali_text_print(const char *format, va_list arguments)
+	__attribute__((format(printf, 1, 0)));
+
+/**
+ * Prints "peal: ", the escaped message and a newline to stderr, by one write. A
+ * message of more than 4 KiB is cut.
+ */
 void peali_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
 /**

@@ -11,6 +11,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/text.h"
+
 /* The parser of pipelines, see pipeline.h. */
 
 /* An error message shows this many bytes of a long pipeline. */
@@ -105,7 +107,7 @@ static void append_place(char *to, size_t size, const char *text, size_t place)
 	append(to, size, "\n  ");
 	for (size_t i = first; i < first + shown; i++)
 		append(to, size, "%c",
-		       iscntrl((unsigned char)text[i]) ? '?' : text[i]);
+		       text[i] < 0x20 || text[i] > 0x7e ? '?' : text[i]);
 	append(to, size, "\n  %*s^", (int)(place - first), "");
 }
 
@@ -123,7 +125,7 @@ fail(const struct parser *parser, const char *place, const char *format, ...)
 	used = (size_t)snprintf(error->text, room,
 				"column %u: ", error->column);
 	va_start(arguments, format);
-	vsnprintf(error->text + used, room - used, format, arguments);
+	peali_text_vformat(error->text + used, room - used, format, arguments);
 	va_end(arguments);
 	append_place(error->text, sizeof(error->text), parser->text, offset);
 	return -EINVAL;
@@ -153,37 +155,6 @@ static const char *quote(char *quoted, const char *at, size_t n)
 	return quoted;
 }
 
-/*
- * Returns the number of edits from a token to a word, Levenshtein's distance.
- */
-static unsigned int distance(const char *token, size_t n, const char *word)
-{
-	unsigned int row[TOKEN_BYTES];
-	size_t n_word = strlen(word);
-
-	if (n >= TOKEN_BYTES || n_word >= TOKEN_BYTES)
-		return UINT_MAX;
-	for (size_t j = 0; j <= n_word; j++)
-		row[j] = (unsigned int)j;
-	for (size_t i = 1; i <= n; i++) {
-		unsigned int corner = row[0];
-
-		row[0] = (unsigned int)i;
-		for (size_t j = 1; j <= n_word; j++) {
-			unsigned int best =
-				corner +
-				(tolower((unsigned char)token[i - 1]) !=
-				 word[j - 1]);
-
-			corner = row[j];
-			best = best < row[j] + 1 ? best : row[j] + 1;
-			best = best < row[j - 1] + 1 ? best : row[j - 1] + 1;
-			row[j] = best;
-		}
-	}
-	return row[n_word];
-}
-
 static int unknown_stage(const struct parser *parser, size_t n)
 {
 	char names[160] = "";
@@ -192,7 +163,8 @@ static int unknown_stage(const struct parser *parser, size_t n)
 	unsigned int least = n < 4 ? 2 : 3;
 
 	for (size_t i = 0; i < N_KINDS; i++) {
-		unsigned int edits = distance(parser->at, n, kinds[i].name);
+		unsigned int edits =
+			peali_text_edits(parser->at, n, kinds[i].name);
 
 		if (edits < least) {
 			least = edits;

@@ -63,6 +63,7 @@ struct peali_pipeline {
 /*
  * `text` has three lines: the column with the error, the pipeline, and a caret
  * below the column. Of a long pipeline only the part near the column is shown.
+ * The text is escaped, and at least one byte behind it is free.
  */
 struct peali_pipeline_error {
 	uint32_t column; /* in bytes, from 1 */

@@ -10,6 +10,7 @@
 #include <peal/metrics.h>
 #include "runtime/cli/run.h"
 #include "runtime/base/math.h"
+#include "runtime/base/text.h"
 #include "runtime/cli/command.h"
 
 enum {
@@ -71,8 +72,8 @@ void peali_run_fail(struct peali_run *run, const char *format, ...)
 	pthread_mutex_lock(&run->failing);
 	va_start(arguments, format);
 	if (!run->failure[0])
-		vsnprintf(run->failure, sizeof(run->failure), format,
-			  arguments);
+		peali_text_vformat(run->failure, sizeof(run->failure), format,
+				   arguments);
 	va_end(arguments);
 	pthread_mutex_unlock(&run->failing);
 }
@@ -239,11 +240,15 @@ static char *help_filter(int key, const char *text, void *input)
 static int parse_pipeline(struct peali_run *run, uint32_t n_devices)
 {
 	struct peali_pipeline_error error;
+	char *place;
 
 	if (peali_pipeline_parse(run->options.text, n_devices, &run->pipeline,
 				 &error) == 0)
 		return 0;
-	peali_say("pipeline: %s", error.text);
+	place = strchr(error.text, '\n');
+	peali_say("pipeline: %.*s", (int)(place - error.text), error.text);
+	strcat(place, "\n");
+	peali_line_print(stderr, place + 1, strlen(place + 1));
 	return PEALI_EXIT_USAGE;
 }
 

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/text.h"
 #include "runtime/cli/interrupt.h"
 
 #define SAMPLE_MS 10
@@ -62,9 +63,10 @@ static void violated(struct peali_run *run, const struct peali_run_link *link,
 	if (run->n_violations++)
 		return;
 	snprintf(run->violation, sizeof(run->violation),
-		 "link '%.60s' to '%.60s': accepted %llu, delivered %llu, dead "
+		 "link '%s' to '%s': accepted %llu, delivered %llu, dead "
 		 "%llu, queued %llu of %u",
-		 link->from, link->to, (unsigned long long)info->accepted,
+		 PEALI_CUT(60, link->from), PEALI_CUT(60, link->to),
+		 (unsigned long long)info->accepted,
 		 (unsigned long long)info->delivered, (unsigned long long)dead,
 		 (unsigned long long)info->queued, info->capacity);
 }
@@ -125,6 +127,8 @@ static void show(struct peali_run *run, struct watch *watch, uint64_t now)
 	uint64_t bytes = atomic_load(&run->bytes_out);
 	double seconds = (double)(now - watch->shown_ns) / 1e9;
 	char bar[64], queues[128], item_rate[32], byte_rate[32];
+	char line[400];
+	int n;
 
 	bar_text(run, bar, sizeof(bar));
 	queues_text(run, queues, sizeof(queues));
@@ -132,12 +136,13 @@ static void show(struct peali_run *run, struct watch *watch, uint64_t now)
 			item_rate, sizeof(item_rate));
 	peali_rate_text((double)(bytes - watch->shown_bytes) / seconds, "B",
 			byte_rate, sizeof(byte_rate));
-	fprintf(stderr, "%speal: %s%llu item%s, %s, %s, queued%s of %u%s",
-		run->line_open ? "\r\033[K" : "", bar,
-		(unsigned long long)items, peali_s(items), item_rate, byte_rate,
-		queues, run->options.capacity,
-		peali_is_terminal(stderr) ? "" : "\n");
-	fflush(stderr);
+	n = snprintf(line, sizeof(line),
+		     "%speal: %s%llu item%s, %s, %s, queued%s of %u%s",
+		     run->line_open ? "\r\033[K" : "", bar,
+		     (unsigned long long)items, peali_s(items), item_rate,
+		     byte_rate, queues, run->options.capacity,
+		     peali_is_terminal(stderr) ? "" : "\n");
+	peali_line_print(stderr, line, (size_t)n);
 	run->line_open = peali_is_terminal(stderr);
 	watch->shown_ns = now;
 	watch->shown_items = items;

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "runtime/base/wait.h"
+#include "runtime/base/text.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/spawn.h"
@@ -148,7 +149,7 @@ say_failure(struct spawn *s, const char *format, ...)
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(text, sizeof(text), format, arguments);
+	peali_text_vformat(text, sizeof(text), format, arguments);
 	va_end(arguments);
 	peali_say("%s", text);
 	if (!s->failure[0])
@@ -320,8 +321,8 @@ static int start_one(struct spawn *s, int rank)
 		close(report[0]);
 	if (!error)
 		return 1;
-	say_failure(s, "cannot start '%.160s' as rank %d: %s", s->program[0],
-		    rank, strerror(error));
+	say_failure(s, "cannot start '%s' as rank %d: %s",
+		    PEALI_CUT(160, s->program[0]), rank, strerror(error));
 	if (p->pid) { /* it has ended, unless its report was not readable */
 		kill(p->pid, SIGKILL);
 		waitpid(p->pid, NULL, 0);

@@ -5,30 +5,11 @@
 #define READS_MOST 256 /* at the end of a process */
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-/*
- * Writes all bytes. After an error it drops the rest, as the process itself
- * would.
- */
-static void write_all(int to, const char *text, size_t bytes)
-{
-	struct pollfd room = { .fd = to, .events = POLLOUT };
-	ssize_t n;
-
-	for (; bytes; text += n, bytes -= (size_t)n) {
-		n = write(to, text, bytes);
-		if (n < 0 && errno == EAGAIN)
-			poll(&room, 1, -1);
-		else if (n < 0 && errno != EINTR)
-			return;
-		if (n < 0)
-			n = 0;
-	}
-}
+#include "runtime/base/log.h"
 
 /* Prints one line without newline by one write, so that lines stay whole. */
 static void print(const struct peali_labelled *s, const char *line, size_t n)
@@ -38,7 +19,7 @@ static void print(const struct peali_labelled *s, const char *line, size_t n)
 
 	memcpy(text + label, line, n);
 	text[label + n] = '\n';
-	write_all(s->to, text, label + n + 1);
+	peali_line_write(s->to, text, label + n + 1);
 }
 
 /* Prints all complete lines, and a part that fills the buffer. */

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/text.h"
+
 /* Maximum length of a cell's text; longer text is cut. */
 #define CELL_BYTES 512
 #define COLUMNS_MAX 32
@@ -79,7 +81,8 @@ static int cell_text(const json_t *value, int format, char *text)
 {
 	switch (value ? json_typeof(value) : JSON_NULL) {
 	case JSON_STRING:
-		snprintf(text, CELL_BYTES, "%s", json_string_value(value));
+		peali_text_escape(text, CELL_BYTES, json_string_value(value),
+				  json_string_length(value));
 		break;
 	case JSON_INTEGER:
 		integer_text(json_integer_value(value), format, text);
@@ -101,9 +104,6 @@ static int cell_text(const json_t *value, int format, char *text)
 		strcpy(text, "-");
 		break;
 	}
-	for (char *p = text; *p; p++)
-		if ((unsigned char)*p < 0x20 || *p == 0x7f)
-			*p = '?';
 	return width_of(text, CELL_BYTES);
 }
 
@@ -158,13 +158,13 @@ void peali_paragraph_print(FILE *to, int used, int indent, const char *format,
 			   ...)
 {
 	va_list arguments;
-	char *text = NULL;
+	char *text;
 	int n;
 
 	va_start(arguments, format);
-	n = vasprintf(&text, format, arguments);
+	text = peali_text_print(format, arguments);
 	va_end(arguments);
-	if (n < 0)
+	if (!text)
 		return;
 	/* The first line has another width than the later ones. */
 	n = (int)line_bytes(text, PEALI_LINE_MAX - used);
@@ -397,8 +397,8 @@ void peali_record_print(FILE *to, const char *title,
 		snprintf(key, sizeof(key), "%s_why", c->key);
 		value = json_object_get(row, key);
 		if (value)
-			snprintf(text + used, sizeof(text) - used, " (%s)",
-				 json_string_value(value));
+			peali_text_format(text + used, sizeof(text) - used,
+					  " (%s)", json_string_value(value));
 		fprintf(to, "%-*s  ", width, c->title);
 		print_text(to, text, width + GAP, PEALI_LINE_MAX - width - GAP);
 		fputc('\n', to);

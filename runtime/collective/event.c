@@ -15,6 +15,7 @@
 #include "p2p/peer.h"
 #include "p2p/probe.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
@@ -182,7 +183,7 @@ int peal_event_create(struct peal_runtime *rt, int device, const int *watchers,
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for an event");
 	e->rt = rt;
 	e->device = device;
-	snprintf(e->name, sizeof(e->name), "%s", o.name ? o.name : "event");
+	peali_text_fit(e->name, sizeof(e->name), o.name ? o.name : "event");
 	result = make(e, watchers, n);
 	if (result) {
 		struct peal_error_info failed = *peal_last_error();

@@ -15,6 +15,7 @@
 #include "p2p/peer.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
@@ -272,7 +273,7 @@ static struct peal_buffer *new_buffer(struct peal_runtime *rt,
 	b->owner = o->kind == PEAL_BUFFER_DEVICE ? o->device : PEALI_HOST;
 	b->views = o->views ? o->views : 1;
 	b->bytes = o->bytes;
-	snprintf(b->name, sizeof(b->name), "%s", o->name ? o->name : "");
+	peali_text_fit(b->name, sizeof(b->name), o->name ? o->name : "");
 	return b;
 }
 

@@ -5,6 +5,7 @@
 
 #include "p2p/peer.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/executor.h"
 #include "runtime/kernel/kernel_control.h"
@@ -420,7 +421,7 @@ static void end_early(struct peal_executor *e, int result, const char *why)
 	if (e->result)
 		return;
 	e->result = result;
-	snprintf(e->why, sizeof(e->why), "%s", why);
+	peali_text_fit(e->why, sizeof(e->why), why);
 }
 
 /*

@@ -7,6 +7,7 @@
 #include "p2p/peer.h"
 #include "runtime/base/collect_reports.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/graph.h"
 #include "runtime/compute/task.h"
@@ -136,7 +137,7 @@ int peal_graph_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 	g->program = program;
 	g->workers = o.workers;
 	g->lanes = o.lanes;
-	snprintf(g->name, sizeof(g->name), "%s", o.name ? o.name : "graph");
+	peali_text_fit(g->name, sizeof(g->name), o.name ? o.name : "graph");
 	enlist(g);
 	*graph_out = g;
 	return 0;

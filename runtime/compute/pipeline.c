@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/program.h"
@@ -253,8 +254,8 @@ static struct peal_pipeline *new_pipeline(struct peal_runtime *rt, uint32_t n,
 	p->n = n;
 	p->workers = o->workers ? o->workers : 1;
 	p->skip_failed = o->skip_failed;
-	snprintf(p->name, sizeof(p->name), "%s",
-		 o->name ? o->name : "pipeline");
+	peali_text_fit(p->name, sizeof(p->name),
+		       o->name ? o->name : "pipeline");
 	p->stages = calloc(n, sizeof(*p->stages));
 	p->links = calloc(((size_t)n + 1) * p->workers, sizeof(*p->links));
 	p->sinks = calloc(p->workers, sizeof(*p->sinks));
@@ -380,11 +381,12 @@ static int copy_stages(struct peal_pipeline *p,
 		list[i] = &out[i];
 		stage->device = out[i].device;
 		if (out[i].name)
-			snprintf(stage->name, sizeof(stage->name), "%s",
-				 out[i].name);
+			peali_text_fit(stage->name, sizeof(stage->name),
+				       out[i].name);
 		else
-			snprintf(stage->name, sizeof(stage->name), "%.80s@%d",
-				 out[i].handler ? out[i].handler : "?",
+			snprintf(stage->name, sizeof(stage->name), "%s@%d",
+				 PEALI_CUT(80, out[i].handler ? out[i].handler :
+								"?"),
 				 out[i].device);
 	}
 	return result;

@@ -2,6 +2,7 @@
 #include "runtime/device/devices.h"
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/device/backend.h"
 
 int peali_devices_check(const struct peali_devices *devices, int device,
@@ -85,8 +86,9 @@ static int say_where_space_is(const struct peali_devices *devices, int device,
 	if (device == PEALI_HOST || best < 0)
 		return peali_fail(PEAL_ENOMEM, failed.call, "%s", failed.text);
 	return peali_fail(PEAL_ENOMEM, failed.call,
-			  "%.170s; device %d has %llu bytes free", failed.text,
-			  best, (unsigned long long)most);
+			  "%s; device %d has %llu bytes free",
+			  PEALI_CUT(170, failed.text), best,
+			  (unsigned long long)most);
 }
 
 int peali_devices_alloc(const struct peali_devices *devices, int device,

@@ -10,6 +10,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/socket.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/ipc/process_group.h"
 #include "runtime/ipc/rendezvous.h"
@@ -32,12 +33,8 @@ struct peali_record peali_record(enum peali_record_type type)
 
 void peali_record_text(const struct peali_record *r, char *text, size_t size)
 {
-	size_t i;
-
-	snprintf(text, size, "%.*s", (int)sizeof(r->text), r->text);
-	for (i = 0; text[i]; i++)
-		if ((unsigned char)text[i] < ' ' || text[i] == 127)
-			text[i] = '?';
+	peali_text_escape(text, size, r->text,
+			  strnlen(r->text, sizeof(r->text)));
 }
 
 /* Returns the ms until a deadline, at most `most`. */
@@ -58,9 +55,10 @@ static int late_for_file(const struct peal_process_group *set)
 {
 	return peali_fail(
 		PEAL_ETIMEDOUT, CALL,
-		"rank %u of %u: the rendezvous file %.90s, which rank 0 "
-		"makes, did not appear in time",
-		set->plan.rank, set->plan.ranks, set->plan.path);
+		"rank %u of %u (by %s): the rendezvous file %s, which rank 0 "
+		"makes, did not appear in time; %s",
+		set->plan.rank, set->plan.ranks, set->plan.counted,
+		PEALI_CUT(72, set->plan.path), set->plan.remedy);
 }
 
 /* Reports the missing ranks. */
@@ -77,9 +75,11 @@ static int late_for(const struct peal_process_group *set,
 						 sizeof(names) - used, "%s%u",
 						 used ? ", " : "", rank);
 	return peali_fail(PEAL_ETIMEDOUT, CALL,
-			  "%u of %u processes have come to %.90s in time; "
-			  "rank %s is missing",
-			  r->here, r->ranks, set->plan.path, names);
+			  "%u of %u processes (by %s) have come to %s in "
+			  "time; rank %s is missing; %s",
+			  r->here, r->ranks, set->plan.counted,
+			  PEALI_CUT(60, set->plan.path), PEALI_CUT(40, names),
+			  set->plan.remedy);
 }
 
 /* Returns a listening socket with the name of the rank, or -1 with an error. */

@@ -10,31 +10,54 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/ipc/rendezvous.h"
 
 #define CALL "peal_process_group_join"
 
-/* Pairs of variables with rank and ranks, and variables that name the job. The
- * first pair with a value counts. */
+/* Pairs of variables with rank and ranks, variables that name the job, and the
+ * remedy against missing processes. The first pair with a value counts. A job
+ * script of Slurm has its variables, too, but only srun starts all tasks. */
 static const struct source {
 	const char *rank, *ranks;
 	const char *job[3];
+	const char *remedy;
 } sources[] = {
-	{ "PEAL_RANK", "PEAL_RANKS", { NULL } },
+	{ "PEAL_RANK",
+	  "PEAL_RANKS",
+	  { NULL },
+	  "start all processes, by `peal spawn`" },
 	{ "OMPI_COMM_WORLD_RANK",
 	  "OMPI_COMM_WORLD_SIZE",
 	  { "PMIX_NAMESPACE", "OMPI_MCA_ess_base_jobid",
-	    "OMPI_MCA_orte_hnp_uri" } },
-	{ "PMIX_RANK", "PMIX_SIZE", { "PMIX_NAMESPACE", "PMIX_ID", NULL } },
+	    "OMPI_MCA_orte_hnp_uri" },
+	  "start all processes by mpirun, or set PEAL_RANK and PEAL_RANKS" },
+	{ "PMIX_RANK",
+	  "PMIX_SIZE",
+	  { "PMIX_NAMESPACE", "PMIX_ID", NULL },
+	  "start all processes by prterun, or set PEAL_RANK and PEAL_RANKS" },
 	{ "PMI_RANK",
 	  "PMI_SIZE",
-	  { "PMI_JOBID", "PMI_ID_JOB", "SLURM_JOB_ID" } },
-	{ "SLURM_PROCID", "SLURM_NTASKS", { "SLURM_JOB_ID", NULL } },
+	  { "PMI_JOBID", "PMI_ID_JOB", "SLURM_JOB_ID" },
+	  "start all processes by mpiexec, or set PEAL_RANK and PEAL_RANKS" },
+	{ "SLURM_PROCID",
+	  "SLURM_NTASKS",
+	  { "SLURM_JOB_ID", NULL },
+	  "start all tasks by srun, or set PEAL_RANK and PEAL_RANKS" },
 };
 
 #define N_SOURCES (sizeof(sources) / sizeof(sources[0]))
 
-static int parse(const char *name, uint32_t most, uint32_t *out)
+static int given(const char *name)
+{
+	const char *text = name ? getenv(name) : NULL;
+
+	return text && *text;
+}
+
+/* Reads a variable. `other` is the second variable of its pair. */
+static int parse(const struct source *s, const char *name, const char *other,
+		 uint32_t *out)
 {
 	const char *text = getenv(name);
 	char *end = NULL;
@@ -42,23 +65,18 @@ static int parse(const char *name, uint32_t most, uint32_t *out)
 
 	if (!text || !*text)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "%s is missing; a related variable is set",
-				  name);
+				  "%s is missing, but %s is '%s'; %s", name,
+				  other, PEALI_CUT(40, getenv(other)),
+				  s->remedy);
 	errno = 0;
 	value = strtoul(text, &end, 10);
-	if (errno || !isdigit((unsigned char)*text) || *end || value > most)
+	if (errno || !isdigit((unsigned char)*text) || *end ||
+	    value > UINT32_MAX)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "%s is '%.40s': it must be a number up to %u",
-				  name, text, most);
+				  "%s is '%s': it must be a number up to %u",
+				  name, PEALI_CUT(40, text), UINT32_MAX);
 	*out = (uint32_t)value;
 	return 0;
-}
-
-static int given(const char *name)
-{
-	const char *text = name ? getenv(name) : NULL;
-
-	return text && *text;
 }
 
 /* Makes the path of the rendezvous file from the name of the job. Returns
@@ -98,13 +116,14 @@ static int check(const struct peali_launcher_env *plan)
 	if (plan->ranks < 1 || plan->ranks > PEAL_PROCESS_GROUP_MAX)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "%u processes (by %s): there may be 1 to %d",
-				  plan->ranks, plan->source,
+				  plan->ranks, plan->counted,
 				  PEAL_PROCESS_GROUP_MAX);
 	if (plan->rank >= plan->ranks)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "rank %u (by %s) is not below the number "
-				  "of processes (%u)",
-				  plan->rank, plan->source, plan->ranks);
+				  "of processes (%u by %s)",
+				  plan->rank, plan->source, plan->ranks,
+				  plan->counted);
 	return 0;
 }
 
@@ -123,10 +142,12 @@ static int rank_of_environment(struct peali_launcher_env *out,
 				  "start the program by `peal spawn -n N -- "
 				  "PROGRAM`, set PEAL_RANK, PEAL_RANKS and "
 				  "PEAL_RENDEZVOUS, or give options");
-	result = parse(s->rank, UINT32_MAX, &out->rank);
+	result = parse(s, s->rank, s->ranks, &out->rank);
 	if (!result)
-		result = parse(s->ranks, UINT32_MAX, &out->ranks);
-	snprintf(out->source, sizeof(out->source), "%s", s->rank);
+		result = parse(s, s->ranks, s->rank, &out->ranks);
+	out->source = s->rank;
+	out->counted = s->ranks;
+	out->remedy = s->remedy;
 	*source_out = s;
 	return result;
 }
@@ -141,7 +162,8 @@ int peali_launcher_env(const struct peal_process_group_options *o,
 	memset(out, 0, sizeof(*out));
 	out->rank = o->rank;
 	out->ranks = o->ranks;
-	strcpy(out->source, "options");
+	out->source = out->counted = "options";
+	out->remedy = "start all processes, each with its rank";
 	if (!o->ranks) {
 		result = rank_of_environment(out, &source);
 		if (result)

@@ -244,8 +244,8 @@ int peal_process_group_info(struct peal_process_group *set,
 	info_out->rank = set->plan.rank;
 	info_out->ranks = set->plan.ranks;
 	memcpy(info_out->id, set->id, sizeof(set->id));
-	memcpy(info_out->rank_source, set->plan.source,
-	       sizeof(info_out->rank_source));
+	snprintf(info_out->rank_source, sizeof(info_out->rank_source), "%s",
+		 set->plan.source);
 	pthread_mutex_lock(&set->lock);
 	info_out->n_exports = set->n_exports;
 	for (rank = 0; rank < set->plan.ranks; rank++) {

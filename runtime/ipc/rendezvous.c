@@ -16,9 +16,11 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/process.h"
+#include "runtime/base/text.h"
 
 #define CALL "peal_process_group_join"
 #define BYTES_MAX 16384 /* a larger file is rejected */
+#define SHOWN(plan) PEALI_CUT(100, (plan)->path) /* in error texts */
 
 /* ---- processes ----------------------------------------------------------- */
 
@@ -70,9 +72,9 @@ static int damaged(const struct peali_launcher_env *plan, int line,
 {
 	return peali_fail(
 		PEAL_EPROTO, CALL,
-		"rendezvous file %.100s: line %d is not one of Peal's: %s; "
+		"rendezvous file %s: line %d is not one of Peal's: %s; "
 		"remove it",
-		plan->path, line, what);
+		SHOWN(plan), line, what);
 }
 
 /* Parses the first line. Returns 0 or PEAL_EPROTO. */
@@ -88,10 +90,10 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 			       "it is no first line of a rendezvous file");
 	if (version != PEALI_RENDEZVOUS_VERSION)
 		return peali_fail(PEAL_EPROTO, CALL,
-				  "rendezvous file %.100s is of version %u, "
+				  "rendezvous file %s is of version %u, "
 				  "but this process uses version %d; all "
 				  "processes must use the same Peal",
-				  plan->path, version,
+				  SHOWN(plan), version,
 				  PEALI_RENDEZVOUS_VERSION);
 	if (sscanf(line,
 		   "peal-rendezvous %u %32[0-9a-f] ranks %u uid %u namespaces "
@@ -102,10 +104,10 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 		return damaged(plan, 1, "id, ranks, uid or namespaces");
 	if (ranks != plan->ranks)
 		return peali_fail(PEAL_EPROTO, CALL,
-				  "rendezvous file %.100s is for %u "
+				  "rendezvous file %s is for %u "
 				  "processes, but this process was started "
 				  "with %u",
-				  plan->path, ranks, plan->ranks);
+				  SHOWN(plan), ranks, plan->ranks);
 	out->ranks = ranks;
 	out->uid = uid;
 	out->spaces = (struct peali_spaces){ space[0], space[1], space[2] };
@@ -173,8 +175,26 @@ static int system_failed(const struct peali_launcher_env *plan,
 			 const char *what)
 {
 	return peali_fail_driver(PEAL_EDRIVER, errno, CALL,
-				 "rendezvous file %.100s: %s: %s", plan->path,
+				 "rendezvous file %s: %s: %s", SHOWN(plan),
 				 what, strerror(errno));
+}
+
+/* As system_failed, for a file system that lacks an operation. */
+static int file_system_lacks(const struct peali_launcher_env *plan,
+			     const char *what)
+{
+	return peali_fail_driver(
+		PEAL_EDRIVER, errno, CALL,
+		"rendezvous file %s: its file system has no %s: %s; set "
+		"PEAL_RENDEZVOUS to a file on another file system, as /tmp",
+		PEALI_CUT(70, plan->path), what, strerror(errno));
+}
+
+/* Returns 1 if errno says that a file system lacks an operation. */
+static int is_lacking(void)
+{
+	return errno == ENOLCK || errno == ENOSYS || errno == EOPNOTSUPP ||
+	       errno == EPERM || errno == EMLINK;
 }
 
 /* Checks that no other user can write the file. Returns 0, PEAL_EPERM or
@@ -187,19 +207,19 @@ static int check_owner(const struct peali_launcher_env *plan, int fd)
 		return system_failed(plan, "fstat");
 	if (!S_ISREG(is.st_mode))
 		return peali_fail(PEAL_EPERM, CALL,
-				  "rendezvous file %.100s is no plain file",
-				  plan->path);
+				  "rendezvous file %s is no plain file",
+				  SHOWN(plan));
 	if (is.st_uid != geteuid())
 		return peali_fail(PEAL_EPERM, CALL,
-				  "rendezvous file %.100s is foreign: it "
+				  "rendezvous file %s is foreign: it "
 				  "belongs to user %u, this process to %u",
-				  plan->path, (unsigned)is.st_uid,
+				  SHOWN(plan), (unsigned)is.st_uid,
 				  (unsigned)geteuid());
 	if (is.st_mode & (S_IWGRP | S_IWOTH))
 		return peali_fail(PEAL_EPERM, CALL,
-				  "rendezvous file %.100s is not safe: "
+				  "rendezvous file %s is not safe: "
 				  "others may write it (mode %o)",
-				  plan->path, (unsigned)is.st_mode & 0777);
+				  SHOWN(plan), (unsigned)is.st_mode & 0777);
 	return 0;
 }
 
@@ -217,9 +237,9 @@ static int open_file(const struct peali_launcher_env *plan, int flags,
 	if (fd < 0 && (errno == ELOOP || errno == EACCES || errno == EISDIR ||
 		       errno == EPERM || errno == ENXIO))
 		return peali_fail(PEAL_EPERM, CALL,
-				  "rendezvous file %.100s is foreign or not "
+				  "rendezvous file %s is foreign or not "
 				  "safe: %s",
-				  plan->path, strerror(errno));
+				  SHOWN(plan), strerror(errno));
 	if (fd < 0)
 		return system_failed(plan, "open");
 	result = check_owner(plan, fd);
@@ -264,12 +284,14 @@ static int lock_file(const struct peali_launcher_env *plan, int fd)
 		if (!flock(fd, LOCK_EX | LOCK_NB))
 			return 0;
 		if (errno != EWOULDBLOCK && errno != EINTR)
-			return system_failed(plan, "flock");
+			return is_lacking() ?
+				       file_system_lacks(plan, "file locks") :
+				       system_failed(plan, "flock");
 		usleep(1000);
 	}
 	return peali_fail(PEAL_ETIMEDOUT, CALL,
-			  "rendezvous file %.100s is locked by another process",
-			  plan->path);
+			  "rendezvous file %s is locked by another process",
+			  SHOWN(plan));
 }
 
 /* Returns 0 if rank 0 of a file runs, else PEAL_EEXIST. In another namespace
@@ -282,15 +304,15 @@ static int check_first(const struct peali_launcher_env *plan,
 	if (kind)
 		return peali_fail(
 			PEAL_EPERM, CALL,
-			"rendezvous file %.100s is of another %s namespace, "
+			"rendezvous file %s is of another %s namespace, "
 			"where rank 0 has pid %d; start all ranks in one "
 			"container, or remove the file if that run has ended",
-			plan->path, kind, r->member[0].pid);
+			SHOWN(plan), kind, r->member[0].pid);
 	if (!peali_member_lives(&r->member[0]))
 		return peali_fail(PEAL_EEXIST, CALL,
-				  "rendezvous file %.100s is stale: its rank 0 "
+				  "rendezvous file %s is stale: its rank 0 "
 				  "was pid %d, which has ended; remove it",
-				  plan->path, r->member[0].pid);
+				  SHOWN(plan), r->member[0].pid);
 	return 0;
 }
 
@@ -326,9 +348,9 @@ static int name_other(const struct peali_launcher_env *plan)
 	if (result)
 		return result;
 	return peali_fail(PEAL_EEXIST, CALL,
-			  "rendezvous file %.100s is of another active run: "
+			  "rendezvous file %s is of another active run: "
 			  "its rank 0 is pid %d",
-			  plan->path, r.member[0].pid);
+			  SHOWN(plan), r.member[0].pid);
 }
 
 /* Writes the text to a new file. Returns 0 or PEAL_EDRIVER. */
@@ -380,7 +402,8 @@ static int publish_named(const struct peali_launcher_env *plan,
 	close(fd);
 	if (!result && link(name, plan->path))
 		result = errno == EEXIST ? PEAL_EEXIST :
-					   system_failed(plan, "link");
+			 is_lacking() ? file_system_lacks(plan, "hard links") :
+					system_failed(plan, "link");
 	unlink(name);
 	return result;
 }
@@ -464,9 +487,9 @@ static int add_member(const struct peali_launcher_env *plan, int fd,
 	if (there->pid)
 		return peali_fail(
 			PEAL_EEXIST, CALL,
-			"rendezvous file %.100s has a rank %u already, pid "
+			"rendezvous file %s has a rank %u already, pid "
 			"%d%s; it may be of another run",
-			plan->path, plan->rank, there->pid,
+			SHOWN(plan), plan->rank, there->pid,
 			peali_member_lives(there) ? "" : ", which has ended");
 	n = print_member(text, sizeof(text), r->id, plan->rank, &self);
 	if (lseek(fd, 0, SEEK_END) < 0 || write(fd, text, (size_t)n) != n)
@@ -525,10 +548,10 @@ int peali_rendezvous_look(const struct peali_launcher_env *plan,
 
 	if (result == PEAL_ENOENT)
 		return peali_fail(PEAL_ENOENT, CALL,
-				  "rendezvous file %.100s was removed before "
+				  "rendezvous file %s was removed before "
 				  "all ranks had connected, by rank 0 (pid "
 				  "%d) or another process",
-				  plan->path, rendezvous->member[0].pid);
+				  SHOWN(plan), rendezvous->member[0].pid);
 	if (result)
 		return result;
 	result = lock_file(plan, fd); /* so that each line is complete */
@@ -537,9 +560,9 @@ int peali_rendezvous_look(const struct peali_launcher_env *plan,
 	close(fd);
 	if (!result && strcmp(r.id, rendezvous->id))
 		result = peali_fail(PEAL_EPROTO, CALL,
-				    "rendezvous file %.100s now belongs to "
+				    "rendezvous file %s now belongs to "
 				    "another run",
-				    plan->path);
+				    SHOWN(plan));
 	if (!result)
 		result = check_lives(&r);
 	if (result)

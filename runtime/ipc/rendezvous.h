@@ -55,7 +55,9 @@ struct peali_rendezvous {
 /* The arguments of a join. */
 struct peali_launcher_env {
 	uint32_t rank, ranks;
-	char source[32]; /* origin of rank and ranks: "options" or a variable */
+	const char *source; /* origin of rank: "options" or a variable */
+	const char *counted; /* origin of ranks */
+	const char *remedy; /* against missing processes */
 	char path[4096]; /* of the file; empty in a group of one process */
 };
 

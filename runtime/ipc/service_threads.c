@@ -14,6 +14,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/socket.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/ipc/process_group.h"
 #include "runtime/ipc/rendezvous.h"
@@ -127,7 +128,8 @@ gone(struct peali_peer *p, enum peal_process_state state, int error,
 	n = snprintf(p->why, sizeof(p->why), "rank %u (pid %d) ", p->rank,
 		     p->member.pid);
 	va_start(arguments, format);
-	vsnprintf(p->why + n, sizeof(p->why) - (size_t)n, format, arguments);
+	peali_text_vformat(p->why + n, sizeof(p->why) - (size_t)n, format,
+			   arguments);
 	va_end(arguments);
 	p->gone_ns = peali_now_ns();
 	p->error = error;

@@ -22,6 +22,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/math.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
@@ -473,7 +474,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->params.drain_when_inputs_end = o->drain_when_inputs_end != 0;
 	k->params.cluster_workers = o->cluster.workers;
 	k->params.cluster_bytes = o->cluster.bytes;
-	snprintf(k->name, sizeof(k->name), "%s", o->name);
+	peali_text_fit(k->name, sizeof(k->name), o->name);
 	pthread_mutex_init(&k->call_lock, NULL);
 	pthread_mutex_init(&k->push_lock, NULL);
 	peali_clock_init(&k->clock);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/name_table.h"
@@ -63,8 +64,8 @@ static struct peal_endpoint *new_endpoint(struct peal_runtime *rt,
 	pthread_mutex_init(&e->monitors_lock, NULL);
 	e->max_ports = o->max_ports ? o->max_ports : 16;
 	e->max_inputs = o->max_inputs ? o->max_inputs : 16;
-	snprintf(e->name, sizeof(e->name), "%s",
-		 o->name ? o->name : "endpoint");
+	peali_text_fit(e->name, sizeof(e->name),
+		       o->name ? o->name : "endpoint");
 	e->ports = calloc(e->max_ports, sizeof(*e->ports));
 	e->inputs = calloc(e->max_inputs, sizeof(*e->inputs));
 	e->send_bell = new_bell();

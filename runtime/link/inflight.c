@@ -6,6 +6,7 @@
 #include <peal/name.h>
 #include "runtime/link/inflight.h"
 
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel.h"
@@ -152,16 +153,17 @@ void peali_inflight_text(const struct peali_inflight *h, struct peal_kernel *k,
 	else if (h->topic)
 		snprintf(from, sizeof(from), "message %llu of topic '%s'",
 			 (unsigned long long)h->message, h->topic);
-	snprintf(text, 256,
-		 "is in handler '%s' of actor %u%s, on %s, of type %u, for "
-		 "%llu ms so far",
-		 h->handler, PEAL_ACTOR_INDEX(h->address),
-		 peali_name_text(k->rt, h->address, name),
-		 from[0] ? from :
-		 h->pool ? "a message of a pool" :
-			   "a message of its mailbox",
-		 PEAL_INFLIGHT_TYPE(h->word),
-		 (unsigned long long)h->since_ns / 1000000);
+	peali_text_format(
+		text, 256,
+		"is in handler '%s' of actor %u%s, on %s, of type %u, for "
+		"%llu ms so far",
+		h->handler, PEAL_ACTOR_INDEX(h->address),
+		peali_name_text(k->rt, h->address, name),
+		from[0] ? from :
+		h->pool ? "a message of a pool" :
+			  "a message of its mailbox",
+		PEAL_INFLIGHT_TYPE(h->word),
+		(unsigned long long)h->since_ns / 1000000);
 }
 
 int peali_inflight_describe(struct peal_kernel *k, uint32_t worker,

@@ -8,6 +8,7 @@
 #include "queues/publication.h"
 #include "queues/ring.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
@@ -307,7 +308,7 @@ static int plan_receiver(struct peal_link *link, uint64_t address,
 	if (remote->windows) {
 		remote->staged = 0;
 	} else {
-		snprintf(why_staged, 96, "%.95s", peal_last_error()->text);
+		peali_text_fit(why_staged, 96, peal_last_error()->text);
 		result = plan_spec(
 			remote, r,
 			policies(link, link->to.device) & r->policies,
@@ -355,7 +356,7 @@ static int accept_link(struct peali_peer *p, const struct peali_record *r,
 		answer->slab_bytes = spec->slab_bytes;
 		answer->memory_bytes =
 			peali_remote_shared_bytes(spec, link->remote->windows);
-		snprintf(answer->text, sizeof(answer->text), "%s", why);
+		peali_text_fit(answer->text, sizeof(answer->text), why);
 		if (link->remote->windows) {
 			answer->window_device = 1 + (uint32_t)link->to.device;
 			answer->window_offset = link->remote->part.offset;
@@ -388,8 +389,8 @@ void peali_remote_answer(struct peali_peer *p, const struct peali_record *r)
 		answer = peali_record(PEALI_RECORD_REFUSE);
 		answer.number = r->number;
 		answer.error = fd;
-		snprintf(answer.text, sizeof(answer.text), "%s",
-			 peal_last_error()->text);
+		peali_text_fit(answer.text, sizeof(answer.text),
+			       peal_last_error()->text);
 	}
 	peali_peer_answer(p, &answer, fd);
 	if (fd >= 0)

@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 
 #include "queues/ring.h"
+#include "runtime/base/text.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/ipc/process_group.h"
 #include "runtime/link/endpoint.h"
@@ -153,11 +154,12 @@ const char *peali_remote_why(const struct peal_link *link, char text[200])
 		what = "has found the link damaged";
 	if (p->state != PEAL_PROCESS_ALIVE && error != PEAL_EABORTED &&
 	    !*link->remote->why)
-		snprintf(text, 200, "%s", p->why);
+		peali_text_fit(text, 200, p->why);
 	else
-		snprintf(text, 200, "rank %u (pid %d) %s%s%s", p->rank,
-			 p->member.pid, what, *link->remote->why ? ": " : "",
-			 link->remote->why);
+		peali_text_format(text, 200, "rank %u (pid %d) %s%s%s", p->rank,
+				  p->member.pid, what,
+				  *link->remote->why ? ": " : "",
+				  link->remote->why);
 	pthread_mutex_unlock(&p->set->lock);
 	return text;
 }
@@ -184,7 +186,7 @@ static void tell(struct peal_link *link, int error, const char *why)
 	struct peali_record r = peali_record(PEALI_RECORD_CLOSE);
 	struct peali_remote_link *remote = link->remote;
 
-	snprintf(r.text, sizeof(r.text), "%s", why);
+	peali_text_fit(r.text, sizeof(r.text), why);
 	if (remote->counts && link->counts) /* the peer reads them afterwards */
 		peali_remote_publish(link);
 	pthread_mutex_lock(&remote->peer->set->lock);

@@ -7,6 +7,7 @@
 #include "p2p/probe.h"
 #include "queues/ring.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/memory_block.h"
@@ -77,7 +78,7 @@ static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
 		if (result)
 			return 0;
 		*best = pair.route;
-		snprintf(why, 160, "%s", pair.reason);
+		peali_text_fit(why, 160, pair.reason);
 		return routes | (uint32_t)pair.route;
 	}
 	*best = best_of(routes);

@@ -9,6 +9,7 @@
 #include "queues/topic.h"
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
@@ -121,7 +122,7 @@ static int complete(struct peali_topic *t, const struct peal_topic_options *o)
 						     SUBSCRIBERS;
 	t->spec.policy = o->policy;
 	t->spec.mode = o->overwrite;
-	snprintf(t->name, sizeof(t->name), "%s", o->name ? o->name : "topic");
+	peali_text_fit(t->name, sizeof(t->name), o->name ? o->name : "topic");
 	return peali_topic_spec_complete(
 		&t->spec, peali_devices_policies(&t->rt->devices, t->device),
 		(uint32_t)b->ops->default_policy(b), CALL);

@@ -21,6 +21,7 @@
 #include "runtime/actor/forwarding.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/text.h"
 #include "runtime/device/backend.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel.h"
@@ -195,8 +196,8 @@ __attribute__((format(printf, 2, 3))) static void say(struct cause *c,
 	va_list arguments;
 
 	va_start(arguments, format);
-	vsnprintf(c->out.text + used, sizeof(c->out.text) - used, format,
-		  arguments);
+	peali_text_vformat(c->out.text + used, sizeof(c->out.text) - used,
+			   format, arguments);
 	va_end(arguments);
 }
 

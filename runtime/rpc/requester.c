@@ -8,6 +8,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/reject_table.h"
@@ -46,7 +47,7 @@ new_requester(struct peal_runtime *rt, const struct peal_requester_options *o)
 	r->rt = rt;
 	pthread_mutex_init(&r->lock, NULL);
 	peali_cond_init(&r->change);
-	snprintf(r->name, sizeof(r->name), "%s", o->name);
+	peali_text_fit(r->name, sizeof(r->name), o->name);
 	r->message_bytes = o->message_bytes;
 	r->reply_bytes = o->reply_bytes;
 	r->deadlines = o->deadlines;

@@ -217,6 +217,45 @@ PEAL_TEST(getter_of_wrong_type_is_refused)
 	CHECK_EQ(peali_env_number(PEALI_ENV_COUNT, &n), PEAL_EINVAL);
 }
 
+PEAL_TEST(misspelt_setting_is_found_with_the_nearest_name)
+{
+	static const struct {
+		const char *name, *nearest;
+	} cases[] = {
+		{ "PEAL_LOGG", "PEAL_LOG" },
+		{ "PEAL_HOST_DEVICE", "PEAL_HOST_DEVICES" },
+		{ "PEAL_log", NULL },
+		{ "PEAL_LEASE_MSEC", "PEAL_LEASE_MS" },
+		{ "PEAL_RENDEZVOUZ", "PEAL_RENDEZVOUS" },
+	};
+	char name[PEALI_ENV_NAME_BYTES];
+	const char *nearest;
+	size_t i;
+
+	clear();
+	setenv("PEAL_LOG", "0", 1);
+	setenv("PEAL_TEST_SLICE", "1/2", 1);
+	CHECK(!peali_env_unknown(0, name, &nearest));
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		setenv(cases[i].name, "1", 1);
+		CHECK_EQ(peali_env_unknown(0, name, &nearest), 1);
+		CHECK(!strcmp(name, cases[i].name));
+		CHECK(!strcmp(nearest, cases[i].nearest ? cases[i].nearest :
+							  "PEAL_LOG"));
+		CHECK(!peali_env_unknown(1, name, &nearest));
+		unsetenv(cases[i].name);
+	}
+	setenv("PEAL_A\033", "1", 1);
+	setenv("PEAL_B", "1", 1);
+	CHECK(peali_env_unknown(0, name, &nearest) &&
+	      peali_env_unknown(1, name, &nearest));
+	CHECK(!peali_env_unknown(2, name, &nearest));
+	unsetenv("PEAL_B");
+	CHECK(peali_env_unknown(0, name, &nearest));
+	CHECK(!strcmp(name, "PEAL_A\\x1b"));
+	unsetenv("PEAL_A\033");
+}
+
 PEAL_TEST_MAIN(RUN(defaults_are_valid_and_have_origin_default);
 	       RUN(environment_is_read_at_each_call);
 	       RUN(empty_variable_counts_as_not_set);
@@ -226,4 +265,5 @@ PEAL_TEST_MAIN(RUN(defaults_are_valid_and_have_origin_default);
 	       RUN(long_value_is_truncated_with_dots);
 	       RUN(choice_settings_return_the_list_index);
 	       RUN(cache_folder_uses_the_first_set_variable);
-	       RUN(getter_of_wrong_type_is_refused);)
+	       RUN(getter_of_wrong_type_is_refused);
+	       RUN(misspelt_setting_is_found_with_the_nearest_name);)

@@ -11,6 +11,8 @@
 #include "peal_test.h"
 #include "runtime/cli/doctor.h"
 
+#include <peal/stall.h>
+
 static char root[] = "/tmp/peal-machine-XXXXXX";
 
 static int remove_one(const char *path, const struct stat *info, int flag,
@@ -452,7 +454,138 @@ static void prepare(void)
 	atexit(clean);
 }
 
-PEAL_TEST_MAIN(prepare(); RUN(sound_machine_has_no_findings);
+/* ---- cores --------------------------------------------------------------- */
+
+#define MOUNT_V1                                                               \
+	"40 31 0:9 / /sys/fs/cgroup/cpuset rw - cgroup cgroup rw,cpuset\n"     \
+	"41 31 0:8 %s /sys/fs/cgroup/cpu rw,nosuid shared:3 - cgroup c "       \
+	"rw,cpu,cpuacct\n"
+
+/* Replaces %s in a text. */
+static void fill_in(char *text, const char *from, const char *word)
+{
+	const char *at = strstr(from, "%s");
+
+	if (at)
+		sprintf(text, "%.*s%s%s", (int)(at - from), from, word, at + 2);
+	else
+		strcpy(text, from);
+}
+
+/* Makes a machine with this process in a group, and looks at its cores. */
+static void examine_cores(const char *mounts, const char *mounted,
+			  const char *group)
+{
+	char text[512];
+
+	CHECK(strlen(mounts) + strlen(mounted) < sizeof(text));
+	fill_in(text, mounts, mounted);
+	put("/proc/self/mountinfo", text);
+	put("/proc/self/cgroup", group);
+	json_decref(doctor.rows);
+	memset(&doctor, 0, sizeof(doctor));
+	doctor.rows = json_array();
+	peali_doctor_cores(&doctor, root);
+	CHECK_EQ(json_array_size(doctor.rows), 1);
+}
+
+PEAL_TEST(cpu_quota_of_version_2_is_reported)
+{
+	static const char mount[] =
+		"30 20 0:26 %s /sys/fs/cgroup rw - cgroup2 cgroup2 rw\n";
+
+	clean();
+	CHECK_EQ(mkdir(root, 0755), 0);
+	put("/sys/fs/cgroup/a/b/cpu.max", "max 100000\n");
+	put("/sys/fs/cgroup/a/cpu.max", "max 100000\n");
+	examine_cores(mount, "/", "0::/a/b\n");
+	CHECK(!strstr(field(row_of("cores", NULL), "finding"), "quota"));
+	put("/sys/fs/cgroup/a/cpu.max", "50000 100000\n");
+	examine_cores(mount, "/", "0::/a/b\n");
+	CHECK_CONTAINS(finding("cores", "WARN"),
+		       "only for the time of 0.50 cores, by the CPU quota in "
+		       "/sys/fs/cgroup/a/cpu.max");
+	/* the smallest quota of all groups above counts */
+	put("/sys/fs/cgroup/a/b/cpu.max", "25000 100000\n");
+	examine_cores(mount, "/", "0::/a/b\n");
+	CHECK_CONTAINS(finding("cores", "WARN"), "0.25 cores");
+	CHECK_CONTAINS(finding("cores", "WARN"), "/a/b/cpu.max");
+	/* a quota of all cores and more limits nothing */
+	put("/sys/fs/cgroup/a/b/cpu.max", "409600000 1000\n");
+	put("/sys/fs/cgroup/a/cpu.max", "409600000 1000\n");
+	examine_cores(mount, "/", "0::/a/b\n");
+	CHECK(!strstr(field(row_of("cores", NULL), "finding"), "quota"));
+	/* a container with a namespace of its own sees its group as the root */
+	put("/sys/fs/cgroup/cpu.max", "10000 100000\n");
+	examine_cores(mount, "/", "0::/\n");
+	CHECK_CONTAINS(finding("cores", "WARN"), "0.10 cores");
+	/* a group outside of the namespace */
+	examine_cores(mount, "/", "0::/../other\n");
+	CHECK_CONTAINS(finding("cores", "WARN"), "0.10 cores");
+}
+
+PEAL_TEST(cpu_quota_of_version_1_is_reported)
+{
+	static const char group[] = "5:cpuset:/x\n4:cpuacct,cpu:/docker/1\n"
+				    "0::/y\n";
+
+	clean();
+	CHECK_EQ(mkdir(root, 0755), 0);
+	put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "-1\n");
+	put("/sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n");
+	examine_cores(MOUNT_V1, "/", group);
+	CHECK(!strstr(field(row_of("cores", NULL), "finding"), "quota"));
+	put("/sys/fs/cgroup/cpu/docker/1/cpu.cfs_quota_us", "75000\n");
+	put("/sys/fs/cgroup/cpu/docker/1/cpu.cfs_period_us", "100000\n");
+	examine_cores(MOUNT_V1, "/", group);
+	CHECK_CONTAINS(finding("cores", "WARN"),
+		       "0.75 cores, by the CPU quota in "
+		       "/sys/fs/cgroup/cpu/docker/1/cpu.cfs_quota_us");
+	/* docker mounts the container's group at the top */
+	put("/sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n");
+	examine_cores(MOUNT_V1, "/docker/1", group);
+	CHECK_CONTAINS(finding("cores", "WARN"),
+		       "0.50 cores, by the CPU quota in "
+		       "/sys/fs/cgroup/cpu/cpu.cfs_quota_us");
+	/* no control groups at all */
+	clean();
+	CHECK_EQ(mkdir(root, 0755), 0);
+	examine_cores("", "", "");
+	CHECK(!strstr(field(row_of("cores", NULL), "finding"), "quota"));
+}
+
+/* ---- stalls -------------------------------------------------------------- */
+
+PEAL_TEST(each_cause_of_a_stall_has_a_remedy_and_no_false_zero)
+{
+	struct peal_stall cause = { .device = -1 };
+	json_t *row;
+
+	for (uint32_t i = 0; i < PEAL_STALL_COUNT; i++) {
+		cause.cause = (enum peal_stall_cause)i;
+		row = json_object();
+		peali_doctor_cause(row, &cause);
+		CHECK(strlen(field(row, "fix")) > 10);
+		CHECK(!strcmp(field(row, "fix"), peal_stall_remedy(i)));
+		CHECK(json_is_null(json_object_get(row, "address")));
+		CHECK(*field(row, "address_why"));
+		CHECK(json_is_null(json_object_get(row, "link")));
+		CHECK(json_is_null(json_object_get(row, "device")));
+		json_decref(row);
+	}
+	CHECK(!strcmp(peal_stall_remedy(PEAL_STALL_COUNT), "?"));
+	cause.address = 0x1234;
+	row = json_object();
+	peali_doctor_cause(row, &cause);
+	CHECK(!strcmp(field(row, "address"), "0x1234"));
+	json_decref(row);
+}
+
+PEAL_TEST_MAIN(prepare();
+	       RUN(each_cause_of_a_stall_has_a_remedy_and_no_false_zero);
+	       RUN(cpu_quota_of_version_2_is_reported);
+	       RUN(cpu_quota_of_version_1_is_reported);
+	       RUN(sound_machine_has_no_findings);
 	       RUN(machine_without_gpus_has_no_failure);
 	       RUN(missing_kernel_module_is_reported); RUN(wsl_is_reported);
 	       RUN(container_without_uvm_is_reported);

@@ -148,7 +148,8 @@ PEAL_TEST(too_long_line_fails_after_earlier_lines)
 	text[3 + (1 << 20)] = 'x';
 	write_input(text, sizeof(text));
 	CHECK_EQ(copy_all("lines"), -EMSGSIZE);
-	CHECK_CONTAINS(reader.message, "line 2 is longer than 1048576 bytes");
+	CHECK_CONTAINS(reader.message, "line 2 is longer than 1048576 bytes; "
+				       "--line-bytes sets the longest line");
 	output_is("ab\n", 3);
 }
 
@@ -261,7 +262,7 @@ static void header_refused(const char *text, int result, const char *words)
 
 PEAL_TEST(invalid_video_header_error_names_remedy)
 {
-	static char text[3000];
+	static char text[70000];
 
 	header_refused("", -EBADMSG, "is no YUV4MPEG2 video; make one: ffmpeg");
 	header_refused("RIFF....\n", -EBADMSG, "is no YUV4MPEG2 video");
@@ -282,9 +283,155 @@ PEAL_TEST(invalid_video_header_error_names_remedy)
 	header_refused("YUV4MPEG2 W4 H4 Cmono16\n", -ENOTSUP, "more than 8");
 	header_refused("YUV4MPEG2 W4 H4 C444p12 XA\n", -ENOTSUP, "'C444p12'");
 	header_refused("YUV4MPEG2 W4 H4 C123\n", -ENOTSUP, "unknown colour");
+	header_refused("YUV4MPEG2 W4 H4 XYSCSS=420P10\n", -ENOTSUP,
+		       "'XYSCSS=420P10' has more than 8 bits");
+	header_refused("YUV4MPEG2 W4 H4 XYSCSS=410\n", -ENOTSUP,
+		       "unknown colour space 'XYSCSS=410'");
+	header_refused("YUV4MPEG2 W4 H4 C\033[31m\n", -EBADMSG,
+		       "byte 18 is the control character 0x1b");
+	header_refused("YUV4MPEG2 W4 H4 Ip\r\n", -EBADMSG,
+		       "byte 19 is the control character 0x0d");
+	header_refused("YUV4MPEG2X W4 H4\n", -EBADMSG, "is no YUV4MPEG2 video");
 	memset(text, 'x', sizeof(text) - 1);
 	memcpy(text, "YUV4MPEG2 W4 H4 ", 16);
-	header_refused(text, -EBADMSG, "is no YUV4MPEG2 video");
+	header_refused(text, -EMSGSIZE,
+		       "the YUV4MPEG2 header is longer than 65536 bytes");
+}
+
+/* Tags of a header for its colour space, by their writers. */
+static const struct dialect {
+	const char *tags;
+	size_t frame_bytes; /* of 5 x 3 samples; 0: more than 8 bits */
+} dialects[] = {
+	/* ffmpeg, libavformat/yuv4mpegenc.c */
+	{ "Cmono", 15 },
+	{ "Cmono9", 0 },
+	{ "Cmono10", 0 },
+	{ "Cmono12", 0 },
+	{ "Cmono16", 0 },
+	{ "C411 XYSCSS=411", 27 },
+	{ "C420jpeg XYSCSS=420JPEG XCOLORRANGE=FULL", 27 },
+	{ "C422 XYSCSS=422 XCOLORRANGE=FULL", 33 },
+	{ "C444 XYSCSS=444 XCOLORRANGE=FULL", 45 },
+	{ "C420paldv XYSCSS=420PALDV XCOLORRANGE=LIMITED", 27 },
+	{ "C420mpeg2 XYSCSS=420MPEG2 XCOLORRANGE=LIMITED", 27 },
+	{ "C420jpeg XYSCSS=420JPEG", 27 },
+	{ "C422 XYSCSS=422", 33 },
+	{ "C444 XYSCSS=444", 45 },
+	{ "C444alpha XYSCSS=444", 60 },
+	{ "C420p9 XYSCSS=420P9", 0 },
+	{ "C422p9 XYSCSS=422P9", 0 },
+	{ "C444p9 XYSCSS=444P9", 0 },
+	{ "C420p10 XYSCSS=420P10", 0 },
+	{ "C422p10 XYSCSS=422P10", 0 },
+	{ "C444p10 XYSCSS=444P10", 0 },
+	{ "C420p12 XYSCSS=420P12", 0 },
+	{ "C422p14 XYSCSS=422P14", 0 },
+	{ "C444p16 XYSCSS=444P16", 0 },
+	/* mjpegtools, utils/yuv4mpeg.c, and its programs before tag C */
+	{ "C420jpeg", 27 },
+	{ "C420mpeg2", 27 },
+	{ "C420paldv", 27 },
+	{ "C444", 45 },
+	{ "C422", 33 },
+	{ "C411", 27 },
+	{ "C444alpha", 60 },
+	{ "XYSCSS=420JPEG", 27 },
+	{ "XYSCSS=420MPEG2", 27 },
+	{ "XYSCSS=420PALDV", 27 },
+	{ "XYSCSS=411", 27 },
+	{ "XYSCSS=422", 33 },
+	{ "XYSCSS=444", 45 },
+	{ "XYSCSS=420P10", 0 },
+	{ "XCOLORRANGE=FULL", 27 },
+	/* other writers: the order of the tags, and tags that disagree */
+	{ "XYSCSS=420JPEG C444", 45 },
+	{ "C420", 27 },
+	{ "Cmono XYSCSS=400", 15 },
+	{ "XYSCSS=400", 15 },
+};
+
+PEAL_TEST(each_dialect_of_video_is_read_or_refused_by_its_name)
+{
+	static char clip[4096], header[256], name[64];
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(dialects) / sizeof(dialects[0]); i++) {
+		const struct dialect *d = &dialects[i];
+
+		snprintf(header, sizeof(header),
+			 "YUV4MPEG2 W5 H3 F25:1 Im A1:1 %s", d->tags);
+		if (d->frame_bytes) {
+			n = make_video(clip, header, d->frame_bytes, 4);
+			roundtrip(NULL, clip, n);
+			CHECK_EQ(reader.n_items, 4);
+			CHECK_EQ(reader.stream.frame_bytes, d->frame_bytes);
+			continue;
+		}
+		strcat(header, "\n");
+		snprintf(name, sizeof(name), "'%.*s' has more than 8 bits",
+			 (int)strcspn(d->tags, " "), d->tags);
+		header_refused(header, -ENOTSUP, name);
+	}
+}
+
+PEAL_TEST(long_video_header_is_kept)
+{
+	static const size_t sizes[] = { 1023, 1024, 1025, 5000, 65536 };
+	static char clip[70000], header[65537];
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		memset(header, 'x', sizes[i]);
+		memcpy(header, "YUV4MPEG2 W5 H3 Cmono X", 23);
+		header[sizes[i]] = 0;
+		roundtrip(NULL, clip, make_video(clip, header, 15, 3));
+		CHECK_EQ(reader.n_items, 3);
+		CHECK_EQ(reader.stream.header_bytes, sizes[i]);
+	}
+}
+
+PEAL_TEST(long_frame_parameters_are_kept_or_refused_by_name)
+{
+	static char clip[4096];
+
+	for (size_t n = 255; n <= 257; n++) {
+		size_t at =
+			(size_t)sprintf(clip, "YUV4MPEG2 W1 H1 Cmono\nFRAME");
+
+		clip[at] = ' ';
+		memset(clip + at + 1, 'X', n - 1);
+		strcpy(clip + at + n, "\ny");
+		write_input(clip, at + n + 2);
+		CHECK_EQ(copy_all("y4m"), n <= 256 ? 1 : -EMSGSIZE);
+		if (n <= 256)
+			output_is(clip, at + n + 2);
+		else
+			CHECK_CONTAINS(reader.message,
+				       "the parameters of frame 1 are longer "
+				       "than 256 bytes");
+	}
+	write_input("YUV4MPEG2 W1 H1 Cmono\nFRAMEx\ny", 31);
+	CHECK_EQ(copy_all("y4m"), -EBADMSG);
+	CHECK_CONTAINS(reader.message, "frame 1 does not begin with FRAME");
+}
+
+PEAL_TEST(message_escapes_and_cuts_the_name_of_the_file)
+{
+	char path[700];
+
+	strcpy(path, "/tmp/a\033[31m\n\xff");
+	CHECK_EQ(peali_reader_open(&reader, path, NULL), -ENOENT);
+	CHECK(!strcmp(reader.message,
+		      "cannot open input '/tmp/a\\x1b[31m\\n\\xff': No such "
+		      "file or directory"));
+	memset(path, 'x', sizeof(path));
+	memcpy(path, "/tmp/", 5);
+	strcpy(path + 690, ".end");
+	for (int i = 5; i < 690; i += 20)
+		path[i] = '/';
+	CHECK_EQ(peali_reader_open(&reader, path, NULL), -ENOENT);
+	CHECK_CONTAINS(reader.message, "...");
+	CHECK_CONTAINS(reader.message, "x.end': No such file or directory");
 }
 
 static void format_refused(const char *format, const char *words)
@@ -516,6 +663,10 @@ PEAL_TEST_MAIN(RUN(lines_round_trip_byte_for_byte);
 	       RUN(video_of_every_sampling_round_trips);
 	       RUN(truncated_video_yields_whole_frames_then_error);
 	       RUN(invalid_video_header_error_names_remedy);
+	       RUN(each_dialect_of_video_is_read_or_refused_by_its_name);
+	       RUN(long_video_header_is_kept);
+	       RUN(long_frame_parameters_are_kept_or_refused_by_name);
+	       RUN(message_escapes_and_cuts_the_name_of_the_file);
 	       RUN(invalid_format_texts_are_refused);
 	       RUN(too_small_item_body_returns_emsgsize);
 	       RUN(open_error_names_file_and_reason);

@@ -66,6 +66,10 @@ if [ -n "$has_bench" ]; then
     json_error 2 '--wrong' "$peal" bench latency idle --wrong --json
     json_error 2 'there is no benchmark' "$peal" bench fly --json
     json_error 2 'no row of latency' "$peal" bench latency --bytes 12345 --json
+    for bench in latency stream faults actors; do
+        refuses 2 'its sizes are [0-9, ]+ bytes; its routes are [a-z, -]+' "$peal" bench $bench --bytes 12345
+    done
+    refuses 2 'its sizes are [0-9, ]+ bytes; its rows have no route' "$peal" bench balance --bytes 12345
     json_error 1 'PEAL_LEASE_MS' env PEAL_LEASE_MS=-1 "$peal" bench latency --json
 fi
 # Options behind a program are the program's.
@@ -104,7 +108,7 @@ END
 }
 escape=$'\033'
 in_terminal -u NO_COLOR TERM=xterm PEAL_HOST_DEVICES=none
-grep -q "^$escape\[32mPASS$escape\[0m    cores" out.txt || fail 'no colour for PASS'
+grep -q "^$escape\[32mPASS$escape\[0m    memfd_create" out.txt || fail 'no colour for PASS'
 grep -q "^$escape\[31mFAIL$escape\[0m    settings" out.txt || fail 'no colour for FAIL'
 in_terminal -u NO_COLOR TERM=xterm PEAL_CACHE_DIR=/dev/null/none
 grep -q "^$escape\[33mWARN$escape\[0m    cache folder" out.txt || fail 'no colour for WARN'
@@ -113,7 +117,7 @@ grep -q "$escape" out.txt || fail 'an empty NO_COLOR counts as not set'
 for variables in 'NO_COLOR=1 TERM=xterm' '-u NO_COLOR TERM=dumb' '-u NO_COLOR -u TERM'; do
     # shellcheck disable=SC2086
     in_terminal $variables
-    grep -q '^PASS    cores' out.txt || fail "no report with $variables"
+    grep -q '^PASS    memfd_create' out.txt || fail "no report with $variables"
     ! grep -q "$escape" out.txt || fail "colour with $variables"
 done
 env -u NO_COLOR TERM=xterm "$peal" doctor >out.txt || fail 'peal doctor'

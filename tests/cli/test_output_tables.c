@@ -2,7 +2,10 @@
 /*
  * Shows the tables and JSON of the command, and the histogram for percentiles.
  */
+#include <fcntl.h>
 #include <math.h>
+#include <pthread.h>
+#include <unistd.h>
 
 #include "peal_test.h"
 #include "runtime/cli/histogram.h"
@@ -248,7 +251,8 @@ PEAL_TEST(invalid_utf8_and_nan_are_printed_safely)
 	json_t *row = json_object();
 
 	peali_row_text(row, "name", "a%cb", 0xff);
-	CHECK_CONTAINS(json_string_value(json_object_get(row, "name")), "a?b");
+	CHECK_CONTAINS(json_string_value(json_object_get(row, "name")),
+		       "a\\xffb");
 	peali_row_real(row, "x", NAN);
 	CHECK(json_is_null(json_object_get(row, "x")));
 	CHECK_CONTAINS(json_string_value(json_object_get(row, "x_why")),
@@ -329,7 +333,95 @@ PEAL_TEST(histogram_holds_every_value)
 	}
 }
 
-PEAL_TEST_MAIN(RUN(table_aligns_columns_and_omits_empty_columns);
+PEAL_TEST(message_is_one_write_and_escaped)
+{
+	char got[256];
+	int ends[2], saved = dup(STDERR_FILENO);
+	ssize_t n;
+
+	/* a pipe of packets returns what one write has written */
+	CHECK(saved >= 0 && !pipe2(ends, O_DIRECT | O_CLOEXEC));
+	dup2(ends[1], STDERR_FILENO);
+	peali_say("cannot read '%s': %d", "a\n\033\xff", 5);
+	dup2(saved, STDERR_FILENO);
+	n = read(ends[0], got, sizeof(got) - 1);
+	CHECK(n > 0);
+	got[n] = 0;
+	CHECK(!strcmp(got, "peal: cannot read 'a\\n\\x1b\\xff': 5\n"));
+	close(ends[0]);
+	close(ends[1]);
+	close(saved);
+}
+
+static void *say_lines(void *number)
+{
+	for (int i = 0; i < 200; i++)
+		peali_say("<%d %.*s>", (int)(size_t)number, i % 30,
+			  "abcdefghijklmnopqrstuvwxyzabcdefghijklmnopqr");
+	return NULL;
+}
+
+PEAL_TEST(messages_of_many_threads_stay_whole)
+{
+	char path[] = "/tmp/peal-say-XXXXXX", line[128];
+	int made = mkstemp(path), saved = dup(STDERR_FILENO), lines = 0;
+	pthread_t thread[8];
+	FILE *file;
+
+	CHECK(made >= 0 && saved >= 0);
+	dup2(open(path, O_WRONLY | O_APPEND | O_CLOEXEC), STDERR_FILENO);
+	for (size_t i = 0; i < 8; i++)
+		pthread_create(&thread[i], NULL, say_lines, (void *)i);
+	for (size_t i = 0; i < 8; i++)
+		pthread_join(thread[i], NULL);
+	dup2(saved, STDERR_FILENO);
+	file = fopen(path, "r");
+	CHECK(file);
+	for (; fgets(line, sizeof(line), file); lines++) {
+		CHECK(!strncmp(line, "peal: <", 7));
+		CHECK(!strcmp(line + 9 +
+				      strspn(line + 9,
+					     "abcdefghijklmnopqrstuvwxyz"),
+			      ">\n"));
+	}
+	CHECK_EQ(lines, 8 * 200);
+	fclose(file);
+	close(saved);
+	close(made);
+	unlink(path);
+}
+
+PEAL_TEST(rows_escape_external_text)
+{
+	static const struct peali_column list[] = { { "name", "name", 0 },
+						    { NULL, NULL, 0 } };
+	json_t *rows = json_array(), *row = peali_row_append(rows);
+	char long_name[600], *text;
+
+	peali_row_text(row, "name", "%s", "a\033[2J\x9b\xc3\xb6\n");
+	CHECK(!strcmp(json_string_value(json_object_get(row, "name")),
+		      "a\\x1b[2J\\x9b\xc3\xb6\\n"));
+	peali_row_null(row, "other", "%s", "\a");
+	CHECK(!strcmp(json_string_value(json_object_get(row, "other_why")),
+		      "\\x07"));
+	/* also a text that bypassed the rows' functions */
+	json_object_set_new(row, "name", json_string("b\033\n"));
+	text = printed(list, rows);
+	CHECK(!strcmp(text, "name\nb\\x1b\\n\n"));
+	free(text);
+	memset(long_name, 'x', sizeof(long_name) - 1);
+	long_name[sizeof(long_name) - 1] = 0;
+	peali_row_text(row, "name", "%s", long_name);
+	text = printed(list, rows);
+	CHECK_CONTAINS(text, "xxx...\n");
+	free(text);
+	json_decref(rows);
+}
+
+PEAL_TEST_MAIN(RUN(message_is_one_write_and_escaped);
+	       RUN(messages_of_many_threads_stay_whole);
+	       RUN(rows_escape_external_text);
+	       RUN(table_aligns_columns_and_omits_empty_columns);
 	       RUN(long_text_continues_below_itself);
 	       RUN(columns_of_a_wide_table_go_on_a_second_line);
 	       RUN(paragraph_and_record_keep_the_width);

@@ -6,6 +6,8 @@
 
 #include <peal/errors.h>
 
+#include "runtime/base/text.h"
+
 struct call {
 	size_t member;
 	const char *cuda, *hip;
@@ -63,9 +65,10 @@ int peali_gpu_fill(struct peali_gpu_driver *driver,
 			continue;
 		missing[calls[i].need] = 1;
 		if (*symbol && calls[i].need == PEALI_GPU_NEEDED) {
-			snprintf(reason, reason_bytes,
-				 "%s has no %s: a newer driver is needed",
-				 driver->vendor->library, symbol);
+			peali_text_format(
+				reason, reason_bytes,
+				"%s has no %s: a newer driver is needed",
+				driver->vendor->library, symbol);
 			return PEAL_ENOTSUP;
 		}
 	}

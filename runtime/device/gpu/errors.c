@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/device/gpu/gpu.h"
 
 #include <stdarg.h>
@@ -77,7 +78,7 @@ int peali_gpu_fail(struct peali_gpu *gpu, int device, int error,
 	if (!error)
 		return 0;
 	va_start(arguments, format);
-	vsnprintf(what, sizeof(what), format, arguments);
+	peali_text_vformat(what, sizeof(what), format, arguments);
 	va_end(arguments);
 	if (device >= 0)
 		snprintf(where, sizeof(where),

@@ -7,6 +7,7 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/gpu/gpu.h"
 
@@ -59,8 +60,8 @@ static int load_driver(const struct peali_gpu_vendor *vendor,
 	driver->library = dlopen(vendor->library, RTLD_NOW | RTLD_LOCAL);
 	if (!driver->library) {
 		why = dlerror();
-		snprintf(reason, reason_bytes, "no driver: %s",
-			 why ? why : vendor->library);
+		peali_text_format(reason, reason_bytes, "no driver: %s",
+				  why ? why : vendor->library);
 		return PEAL_ENOTSUP;
 	}
 	driver->is_double = dlsym(driver->library, "peal_driver_double") != 0;
@@ -78,11 +79,13 @@ static int init_driver(struct peali_gpu_driver *driver, int *count_out,
 		error = driver->device_count(count_out);
 	}
 	if (error) {
-		snprintf(reason, reason_bytes, "%s: %s returns %s (%d)%s",
-			 driver->vendor->library, symbol,
-			 peali_gpu_error_name(driver, error), error,
-			 error == 34 ? ": the toolkit's stub, not a driver" :
-				       "");
+		peali_text_format(reason, reason_bytes,
+				  "%s: %s returns %s (%d)%s",
+				  driver->vendor->library, symbol,
+				  peali_gpu_error_name(driver, error), error,
+				  error == 34 ?
+					  ": the toolkit's stub, not a driver" :
+					  "");
 		return peali_gpu_code(error);
 	}
 	if (*count_out < 1) {
@@ -242,10 +245,10 @@ static int describe(struct peali_gpu *gpu, int device)
 		return peali_gpu_fail(gpu, device, error, symbol, CALL,
 				      "device properties");
 	if (d->parts > 1)
-		snprintf(d->name, sizeof(d->name), "%.31s (part %d of %d)",
-			 name, d->part, d->parts);
+		snprintf(d->name, sizeof(d->name), "%s (part %d of %d)",
+			 PEALI_CUT(31, name), d->part, d->parts);
 	else
-		snprintf(d->name, sizeof(d->name), "%s", name);
+		peali_text_fit(d->name, sizeof(d->name), name);
 	name_uuid(gpu, d);
 	d->cooperative =
 		peali_gpu_attribute(gpu, device, PEALI_GPU_COOPERATIVE);
