@@ -450,8 +450,7 @@ PEAL_TEST(job_script_without_launcher_is_named)
 		    "SLURM_PROCID is missing, but SLURM_NTASKS is '4'; start "
 		    "all tasks by srun, or set PEAL_RANK and PEAL_RANKS");
 	setenv("SLURM_PROCID", "0", 1);
-	setenv("PEAL_RENDEZVOUS", "/tmp/peal-job-script", 1);
-	unlink("/tmp/peal-job-script");
+	setenv("PEAL_RENDEZVOUS", path_of(&c), 1);
 	CHECK_FAILS(peal_process_group_join(rt, &o, &set), PEAL_ETIMEDOUT,
 		    "1 of 4 processes (by SLURM_NTASKS) have come");
 	CHECK_CONTAINS(peal_last_error()->text, "start all tasks by srun");
