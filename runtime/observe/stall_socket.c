@@ -287,7 +287,7 @@ static int connect_to(int pid, const struct name *name)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_un at;
 	socklen_t bytes = peali_socket_name(&at, "%s", name->text);
-	struct ucred peer;
+	struct ucred peer = { 0, 0, 0 };
 
 	if (fd < 0)
 		return -1;
