@@ -31,6 +31,7 @@
 #include "runtime/link/endpoint.h"
 #include "runtime/link/endpoint_ref.h"
 #include "runtime/link/inflight.h"
+#include "runtime/link/input_text.h"
 #include "runtime/link/link.h"
 #include "runtime/link/reject_table.h"
 #include "runtime/link/remote.h"
@@ -58,6 +59,8 @@ static int check_receiver(struct peal_runtime *rt, uint64_t address,
 static const struct peali_hooks hooks = {
 	.kernel_ended = peali_links_reap,
 	.describe_inflight = peali_inflight_describe,
+	.describe_input = peali_input_describe,
+	.topic_at_port = peali_topic_at_port,
 	.explain_stall = peali_stall_why,
 	.log_stalls = peali_stall_log,
 	.next_down = peali_monitors_look,

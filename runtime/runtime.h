@@ -44,6 +44,8 @@ struct peali_watchdog;
  * Functions of upper layers that lower layers call. runtime.c fills in the
  * table. All callers hold rt->lock, unless a line says otherwise.
  */
+#define PEALI_INPUT_TEXT_BYTES 160
+
 struct peali_hooks {
 	/* Tells the neighbours of a kernel that it has ended. */
 	void (*kernel_ended)(struct peal_kernel *kernel);
@@ -51,6 +53,13 @@ struct peali_hooks {
 	 * or 0. */
 	int (*describe_inflight)(struct peal_kernel *kernel, uint32_t worker,
 				 char text[256]);
+	/* Describes an input of a worker that has not ended. Returns 1 with a
+	 * text, or 0. The caller holds rt->lock, also for topic_at_port. */
+	int (*describe_input)(const struct peal_kernel *kernel, uint32_t worker,
+			      char text[PEALI_INPUT_TEXT_BYTES]);
+	/* Returns the name of the topic at an actor's port, or NULL. */
+	const char *(*topic_at_port)(const struct peal_runtime *rt,
+				     uint64_t address, uint32_t port);
 	/* Finds what stalls a worker. Returns 1 with the text, or 0. The caller
 	 * does not hold rt->lock, also for log_stalls. */
 	int (*explain_stall)(struct peal_kernel *kernel, uint32_t worker,

@@ -69,9 +69,10 @@ struct peal_kernel;
  * worker's letters arrive in the order in which it found the messages dead.
  *
  * Letters delay no worker. If a link has no free slot, the worker drops the
- * letter and counts it as `dead_letters_dropped` (struct peal_link_info). A
- * dead letter that is itself dead makes no further letter. One slot of each
- * link stays free for the END mark.
+ * letter and counts it as `dead_letters_dropped` (struct peal_link_info). At
+ * its end the link reports this number to the log (PEAL_LOG=1). A dead letter
+ * that is itself dead makes no further letter. One slot of each link stays free
+ * for the END mark.
  *
  * The links behave like all other links. The receiving kernel does not finish a
  * drain while the links exist and the sending kernel runs. This also holds for

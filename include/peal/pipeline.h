@@ -42,7 +42,8 @@ struct peal_runtime;
  *   the host must pull before it can push.
  * - A handler that returns an error for a batch ends its actor. The host can
  *   still pull the earlier batches. Then peal_pipeline_pull names the failed
- *   stage. With `skip_failed`, the pipeline drops and counts the batch instead,
+ *   stage, the batch and the error. `driver_code` of the error record has the
+ *   error. With `skip_failed`, the pipeline drops and counts the batch instead,
  *   and the next batches go on.
  *
  * One thread at a time pushes, reserves, commits, closes and drains: the

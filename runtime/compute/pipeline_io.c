@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines: push, pull, close, drain and stop. */
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/pipeline.h"
 #include "runtime/kernel/kernel_control.h"
@@ -36,15 +37,50 @@ static uint64_t lost(const struct peal_pipeline *p, uint32_t stage,
 	return n;
 }
 
+/*
+ * Finds the first batch that the handler of a stage has failed on. Returns its
+ * number, from 0, and the worker. The batches go to the workers in turn. A failed
+ * actor has ended, so its link delivers no batch behind the failed one.
+ */
+static uint64_t failed_batch(const struct peal_pipeline *p, uint32_t stage,
+			     uint32_t *worker_out)
+{
+	uint64_t least = UINT64_MAX, number;
+	uint32_t worker;
+
+	for (worker = 0; worker < p->workers; worker++) {
+		if (!lost(p, stage, worker))
+			continue;
+		number = peal_load_acquire_sys(
+				 &peali_pipeline_link(p, stage, worker)
+					  ->counts->delivered) *
+				 p->workers +
+			 worker;
+		if (number < least) {
+			least = number;
+			*worker_out = worker;
+		}
+	}
+	return least;
+}
+
 /* Reports that the handler of a stage has failed. Returns PEAL_EHANDLER. */
 static int say_failed(struct peal_pipeline *p, uint32_t stage, const char *call)
 {
+	uint32_t worker = 0;
+	uint64_t batch = failed_batch(p, stage, &worker);
+	int error = -(int)peal_load_relaxed_sys(
+		&p->stages[stage].kernel->status[worker].handler_error);
+
 	atomic_store(&p->failed, stage + 1);
-	return peali_fail(
-		PEAL_EHANDLER, call,
+	return peali_fail_driver(
+		PEAL_EHANDLER, error, call,
 		"stage %u of '%s', '%s' on device %d: its handler has failed "
-		"on a batch; the stage passes no further batches on",
-		stage, p->name, p->stages[stage].name, p->stages[stage].device);
+		"on batch %llu, counted from 0, with %s (%d); the stage passes "
+		"no further batches on",
+		stage, PEALI_CUT(40, p->name),
+		PEALI_CUT(50, p->stages[stage].name), p->stages[stage].device,
+		(unsigned long long)batch, peal_error_name(error), error);
 }
 
 /* Returns the last failed stage of a worker, or p->n if none has failed. */

@@ -9,6 +9,7 @@
 #include <peal/device/link_producer.h>
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/memory_block.h"
@@ -19,6 +20,7 @@
 
 /* After this wait in ns, an error text also says the cause. */
 #define WHY_NS 20000000
+#define BLOCKS_BYTES 96 /* of a text about a blocked message */
 
 /* ---- control messages ---------------------------------------------------- */
 
@@ -327,8 +329,11 @@ static int how_it_ended(struct peal_kernel *k, const char *call)
 }
 
 /* Returns the meaning of a PEAL_BLOCKED value for an error text. */
-static const char *what_blocks(uint64_t blocked, char text[48])
+static const char *what_blocks(struct peal_kernel *k, uint64_t blocked,
+			       char text[BLOCKS_BYTES])
 {
+	uint32_t actor = (uint32_t)(blocked >> 32);
+	const char *topic;
 	uint32_t port = PEAL_BLOCKED_PORT(blocked);
 
 	if (port == PEAL_BLOCKED_MAIL)
@@ -338,8 +343,14 @@ static const char *what_blocks(uint64_t blocked, char text[48])
 		       "full";
 	if (port == PEAL_BLOCKED_TIMER || port == PEAL_BLOCKED_DOWN)
 		return "own mailbox or pool is full";
-	snprintf(text, 48, "port %u %s", port,
-		 blocked >> 16 & 1 ? "is not connected" : "is full");
+	pthread_mutex_lock(&k->rt->lock);
+	topic = k->rt->hooks->topic_at_port(k->rt, k->params.address | actor,
+					    port);
+	peali_text_format(text, BLOCKS_BYTES, "port %u %s%s%s%s", port,
+			  blocked >> 16 & 1 ? "is not connected" : "is full",
+			  topic ? " (topic '" : "", topic ? topic : "",
+			  topic ? "')" : "");
+	pthread_mutex_unlock(&k->rt->lock);
 	return text;
 }
 
@@ -423,6 +434,14 @@ static int name_asks(struct peal_kernel *k, int code, const char *call)
 		worker, k->name, (unsigned long long)n);
 }
 
+static void describe_input(struct peal_kernel *k, uint32_t worker,
+			   char text[PEALI_INPUT_TEXT_BYTES])
+{
+	pthread_mutex_lock(&k->rt->lock);
+	k->rt->hooks->describe_input(k, worker, text);
+	pthread_mutex_unlock(&k->rt->lock);
+}
+
 /*
  * Names the worker that keeps the kernel from its end. After a wait of WHY_NS
  * the text also has the cause. The search for the cause takes time itself.
@@ -431,7 +450,8 @@ static int name_asks(struct peal_kernel *k, int code, const char *call)
 static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 			 const char *call)
 {
-	char port[48], why[256] = "";
+	char port[BLOCKS_BYTES], why[256] = "";
+	char input[PEALI_INPUT_TEXT_BYTES] = "";
 	uint32_t i;
 
 	for (i = 0; i < k->params.n_workers; i++) {
@@ -450,15 +470,17 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 					  "message for actor %u: its %s%s%s",
 					  i, k->name,
 					  PEAL_ACTOR_INDEX(blocked >> 32),
-					  what_blocks(blocked, port),
+					  what_blocks(k, blocked, port),
 					  why[0] ? ": " : "", why);
 		if (name_asks(k, code, call) || name_timers(k, code, call))
 			return code;
+		if (!why[0])
+			describe_input(k, i, input);
 		return peali_fail(code, call,
 				  "worker %u of kernel '%s' is %s: an input "
-				  "has not ended%s%s",
+				  "has not ended%s%s%s",
 				  i, k->name, peali_phase_name(phase_of(k, i)),
-				  why[0] ? ": " : "", why);
+				  why[0] || input[0] ? ": " : "", why, input);
 	}
 	return code;
 }

@@ -315,8 +315,25 @@ static int build(struct peal_link *link)
 	return result;
 }
 
+/* Reports the dead letters that a link had no free slot for. */
+static void log_lost_letters(const struct peal_link *link)
+{
+	uint64_t lost = link->counts && link->from.dead_letters ?
+				peal_load_relaxed_sys(&link->counts->lost) :
+				0;
+
+	if (lost)
+		peali_log(1,
+			  "link %llu lost %llu dead letters of worker %u of "
+			  "its kernel, because it was full; raise option "
+			  "capacity of peal_dead_letter_connect",
+			  (unsigned long long)link->id,
+			  (unsigned long long)lost, link->from.worker);
+}
+
 void peali_link_free(struct peal_link *link)
 {
+	log_lost_letters(link);
 	peali_route_path_free(link, &link->old);
 	peali_route_path_free(link, &link->path);
 	peali_remote_free(link); /* reports the counts, which are freed next */

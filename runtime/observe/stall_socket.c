@@ -31,6 +31,7 @@
 
 #define CALL "peal_stall_report_pid"
 #define SOCKETS_MAX 64 /* sockets of a process that are asked */
+#define LISTENS 0x10000u /* of /proc/net/unix: __SO_ACCEPTCON */
 #define NAME_TRIES 8 /* random names that are tried */
 #define MAGIC 0x6b6375747334656cULL /* of this version of the protocol */
 #define QUESTION_NS 1000000000ULL /* ns, per receive or send of a runtime */
@@ -287,7 +288,7 @@ static int connect_to(int pid, const struct name *name)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_un at;
 	socklen_t bytes = peali_socket_name(&at, "%s", name->text);
-	struct ucred peer;
+	struct ucred peer = { 0, 0, 0 };
 
 	if (fd < 0)
 		return -1;
@@ -305,13 +306,16 @@ static int connect_to(int pid, const struct name *name)
 	return -1;
 }
 
-/* Takes the name of a line of /proc/net/unix, if it begins with the prefix.
- * Returns 1, or 0. */
+/* Takes the name of a line of /proc/net/unix, if a process listens there and
+ * the name begins with the prefix. An accepted connection has a line of its own
+ * with the name of the listening socket. Returns 1, or 0. */
 static int take_name(const char *line, const char *prefix, struct name *out)
 {
 	const char *at = strchr(line, '@');
+	unsigned flags = 0;
 
-	if (!at || strncmp(at + 1, prefix, strlen(prefix)))
+	if (!at || strncmp(at + 1, prefix, strlen(prefix)) ||
+	    sscanf(line, "%*s %*s %*s %x", &flags) != 1 || !(flags & LISTENS))
 		return 0;
 	return sscanf(at + 1, "%95[a-z0-9-]", out->text) == 1;
 }

@@ -23,7 +23,7 @@ function(_peal_sim_target name)
     $<$<CONFIG:Release>:-O1>)
   if("INTERCEPT" IN_LIST ARGN)
     target_compile_options(${name} PRIVATE
-      "SHELL:-include ${PEAL_SIM_FOLDER}/intercept.h")
+      "SHELL:-include \"${PEAL_SIM_FOLDER}/intercept.h\"")
   endif()
 endfunction()
 

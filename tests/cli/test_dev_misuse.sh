@@ -21,5 +21,13 @@ misused 'run [FILE]' "'b': follows FILE" run a b
 misused 'stress [--seconds N]' "'--seconds': is no whole number" stress --seconds
 misused 'stress [--seconds N]' "no whole number from 1 on .'0'" stress --seconds 0
 misused 'stress [--seconds N]' "'more': is not known" stress --seconds 5 more
+# in a tree of their own: a faulty `clean` would remove the folders of this build
+mkdir -p tree/build
+cp "$dev" tree/dev
+dev=$PWD/tree/dev
+for command in docs format clean; do
+    misused "$command" "'--help': is not known to ./dev $command" "$command" --help
+done
+[ -d tree/build ] || fail './dev clean --help has removed the build folder'
 "$dev" help >out.txt || fail './dev help'
 grep -q '  stress \[--seconds N\]' out.txt || fail 'no help'

@@ -22,7 +22,7 @@ static uint64_t runs(uint64_t share)
 	uint64_t n = RUNS / share;
 
 #if PEAL_ASAN || PEAL_TSAN
-	n /= 20;
+	n /= 100;
 #endif
 	return getenv("PEAL_TEST_QUICK") ? (n + 249) / 250 : n;
 }

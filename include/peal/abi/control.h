@@ -90,7 +90,8 @@ struct peal_worker_status {
 	uint64_t mailbox_dropped; /* of mailbox_dead: above the limit */
 	uint64_t inits, exits; /* hook runs of its actors */
 	uint64_t mailbox_duplicates; /* of mailbox_dead: repeated */
-	uint8_t reserved[PEAL_SHARED_LINE - 80];
+	uint64_t handler_error; /* -PEAL_E... of the latest failed handler */
+	uint8_t reserved[PEAL_SHARED_LINE - 88];
 };
 
 /**

@@ -436,6 +436,11 @@ PEAL_TEST(batches_before_failure_arrive_and_stage_is_named)
 		pull(&s, i, i, 6000);
 	CHECK_FAILS(pull_fails(&s, MAX_WAIT), PEAL_EHANDLER, "stage 1");
 	CHECK_CONTAINS(peal_last_error()->text, "'the second' on device 1");
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "on batch 3, counted from 0, with ");
+	CHECK_CONTAINS(peal_last_error()->text,
+		       peal_error_name(peal_last_error()->driver_code));
+	CHECK(peal_last_error()->driver_code < 0);
 	CHECK_FAILS(push(&s, 9, MAX_WAIT), PEAL_EHANDLER, "'the second'");
 	CHECK_EQ(info_of(&s).failed_stage, 1);
 	CHECK_FAILS(peal_pipeline_drain(s.p, MAX_WAIT), PEAL_EHANDLER,
@@ -465,6 +470,7 @@ PEAL_TEST(failure_of_one_worker_ends_the_pipeline)
 	for (i = 0; i < 4; i++)
 		pull(&s, i, i, 6000);
 	CHECK_FAILS(pull_fails(&s, MAX_WAIT), PEAL_EHANDLER, "stage 2");
+	CHECK_CONTAINS(peal_last_error()->text, "on batch 4, counted from 0");
 	CHECK_EQ(info_of(&s).failed_stage, 2);
 	finish(&s);
 }

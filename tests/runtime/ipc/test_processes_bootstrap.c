@@ -436,15 +436,42 @@ PEAL_TEST(missing_rendezvous_folder_is_named)
 
 /* ---- missing ranks ------------------------------------------------------- */
 
+/* A job script of Slurm has these variables also without srun. */
+PEAL_TEST(job_script_without_launcher_is_named)
+{
+	struct peal_process_group_options o = { .size = sizeof(o),
+						.timeout_ns = 50 * MS };
+	struct peal_process_group *set = NULL;
+	struct procs c;
+
+	procs_prepare(&c, 4);
+	setenv("SLURM_NTASKS", "4", 1);
+	CHECK_FAILS(peal_process_group_join(rt, &o, &set), PEAL_EINVAL,
+		    "SLURM_PROCID is missing, but SLURM_NTASKS is '4'; start "
+		    "all tasks by srun, or set PEAL_RANK and PEAL_RANKS");
+	setenv("SLURM_PROCID", "0", 1);
+	setenv("PEAL_RENDEZVOUS", path_of(&c), 1);
+	CHECK_FAILS(peal_process_group_join(rt, &o, &set), PEAL_ETIMEDOUT,
+		    "1 of 4 processes (by SLURM_NTASKS) have come");
+	CHECK_CONTAINS(peal_last_error()->text, "start all tasks by srun");
+	setenv("SLURM_NTASKS", "65", 1);
+	CHECK_FAILS(peal_process_group_join(rt, &o, &set), PEAL_EINVAL,
+		    "65 processes (by SLURM_NTASKS)");
+	unsetenv("SLURM_NTASKS");
+	unsetenv("SLURM_PROCID");
+	unsetenv("PEAL_RENDEZVOUS");
+	procs_tidy(&c);
+}
+
 PEAL_TEST(missing_ranks_are_named_and_file_is_removed)
 {
 	struct procs c;
 
 	procs_prepare(&c, 4);
 	REFUSED(&c, 2, 4, 50 * MS, PEAL_ETIMEDOUT,
-		"rank 2 of 4: the rendezvous file");
+		"rank 2 of 4 (by options): the rendezvous file");
 	REFUSED(&c, 0, 4, 50 * MS, PEAL_ETIMEDOUT,
-		"1 of 4 processes have come");
+		"1 of 4 processes (by options) have come");
 	CHECK_CONTAINS(peal_last_error()->text, "rank 1, 2, 3 is missing");
 	procs_tidy(&c);
 }
@@ -685,6 +712,7 @@ int main(int argc, char **argv)
 	RUN(malformed_rendezvous_files_are_named);
 	RUN(rendezvous_files_writable_by_others_are_refused);
 	RUN(missing_rendezvous_folder_is_named);
+	RUN(job_script_without_launcher_is_named);
 	RUN(missing_ranks_are_named_and_file_is_removed);
 	RUN(rendezvous_file_is_complete_before_it_has_a_name);
 	CHECK_OK(peal_runtime_close(rt));

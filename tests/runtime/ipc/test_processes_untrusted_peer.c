@@ -485,7 +485,7 @@ static void asks(int rank)
 					     "other sizes",
 					     "accepts a link without memory",
 					     "by an unknown window",
-					     "???" };
+					     "\\x07\\x07" };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_process_group *set = procs_enter(rt);
 	struct peal_endpoint *e = harness_endpoint(rt);

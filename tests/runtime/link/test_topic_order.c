@@ -167,7 +167,8 @@ PEAL_TEST(workers_of_one_kernel_publish_and_subscribe)
 	/* as with a link to itself, the kernel waits for its own end */
 	CHECK_OK(peal_send_end(e, 0, MAX_WAIT));
 	CHECK_FAILS(peal_kernel_drain(k, 30 * MS), PEAL_ETIMEDOUT,
-		    "an input has not ended");
+		    "an input has not ended: topic 'topic', its publisher is "
+		    "in kernel '");
 	for (i = 0; i < 2; i++)
 		CHECK_OK(peal_unsubscribe(rt, topic, sink[i]));
 	CHECK_OK(peal_kernel_drain(k, MAX_WAIT));

@@ -81,7 +81,7 @@ PEAL_TEST(slowest_subscriber_blocks_publisher_and_is_named)
 	CHECK_EQ(info.slowest, slow);
 	CHECK_EQ(topic_subscriber(rt, topic, slow).queued, CAPACITY);
 	CHECK_FAILS(peal_kernel_drain(from, 30 * MS), PEAL_ETIMEDOUT,
-		    "port 0 is full");
+		    "port 0 is full (topic 'topic')");
 	CHECK_OK(peal_kernel_resume(slow_kernel));
 	finish();
 	CHECK_OK(peal_kernel_wait(slow_kernel, MAX_WAIT));

@@ -252,6 +252,8 @@ peali_fail_message(struct peal_worker *w, int error)
 	struct peal_link_consumer *c = 0;
 	uint32_t reason = PEAL_REASON_HANDLER;
 
+	peal_store_relaxed_sys(&w->status->handler_error,
+			       (uint64_t) - (int64_t)error);
 	if (w->state->mail == PEALI_HOOK) {
 		peali_hook_over(w);
 		return;
