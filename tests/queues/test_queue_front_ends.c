@@ -168,7 +168,7 @@ PEAL_TEST(work_queue_does_not_end_while_a_call_has_a_claim)
 	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
 	struct peal_queue_end *p, *c[2];
 	struct peal_work_received got;
-	uint64_t word = 7, first = 0;
+	uint64_t stage[8], word = 7, first = 0;
 	struct peal_queue *q;
 	struct peal_work *w;
 
@@ -185,7 +185,9 @@ PEAL_TEST(work_queue_does_not_end_while_a_call_has_a_claim)
 	CHECK_FAILS(peal_queue_pop(c[1], &word, 8, NULL, 1000000),
 		    PEAL_ETIMEDOUT, "is empty");
 	/* the other call ends */
-	CHECK_EQ(peali_work_read(w, NULL, first, (uint8_t *)&word, 8, &got), 1);
+	CHECK_EQ(peali_work_read(w, (uint8_t *)stage, first, (uint8_t *)&word,
+				 8, &got),
+		 1);
 	peali_work_done(w, &c[0]->at.taker, first, 1);
 	c[0]->count->messages++;
 	CHECK_EQ(word, 7);
