@@ -439,6 +439,8 @@ int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns)
 
 	if (!copy)
 		return peali_fail(PEAL_EINVAL, call, "copy is NULL");
+	if (peali_foreign(&copy->peers->owner, call))
+		return PEAL_EFORKED;
 	to = copy->to;
 	from = copy->from;
 	r = wait_for_end(copy, timeout_ns);
@@ -468,6 +470,8 @@ int peal_copy_cancel(struct peal_copy *copy)
 	if (!copy)
 		return peali_fail(PEAL_EINVAL, "peal_copy_cancel",
 				  "copy is NULL");
+	if (peali_foreign(&copy->peers->owner, "peal_copy_cancel"))
+		return PEAL_EFORKED;
 	atomic_store_explicit(&copy->cancel, 1, memory_order_relaxed);
 	tell_others(copy->peers);
 	return 0;
@@ -479,6 +483,8 @@ int peal_copy_progress(const struct peal_copy *copy,
 	if (!copy || !progress_out)
 		return peali_fail(PEAL_EINVAL, "peal_copy_progress",
 				  "copy or progress_out is NULL");
+	if (peali_foreign(&copy->peers->owner, "peal_copy_progress"))
+		return PEAL_EFORKED;
 	progress_out->bytes = copy->request.bytes;
 	progress_out->done_bytes =
 		atomic_load_explicit(&copy->done, memory_order_relaxed);
@@ -491,6 +497,8 @@ int peal_copy_result(const struct peal_copy *copy,
 	if (!copy || !result_out)
 		return peali_fail(PEAL_EINVAL, "peal_copy_result",
 				  "copy or result_out is NULL");
+	if (peali_foreign(&copy->peers->owner, "peal_copy_result"))
+		return PEAL_EFORKED;
 	if (query(copy) == PEAL_EAGAIN)
 		return peali_fail(PEAL_EAGAIN, "peal_copy_result",
 				  "copy is in progress; call peal_copy_wait "
@@ -503,7 +511,7 @@ void peal_copy_destroy(struct peal_copy *copy)
 {
 	struct peali_peers *peers;
 
-	if (!copy)
+	if (!copy || peali_foreign(&copy->peers->owner, "peal_copy_destroy"))
 		return;
 	peers = copy->peers;
 	wait_for_end(copy, -1);

@@ -390,6 +390,8 @@ int peal_kernel_balance(struct peal_kernel *k,
 	memset(&report, 0, sizeof(report));
 	if (!k)
 		return peali_fail(PEAL_EINVAL, CALL, "kernel is NULL");
+	if (peali_foreign(&k->rt->owner, CALL))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (!result)
 		result = complete(&o);

@@ -12,6 +12,9 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "runtime/base/owner.h"
+#include "runtime/base/system_call.h"
+
 /* held while a temporary file exists */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
 
@@ -80,7 +83,7 @@ int peali_file_write(const char *path, const void *bytes, size_t n)
 		return -1;
 	}
 	make_folders(temporary);
-	pthread_mutex_lock(&writing);
+	peali_static_lock(&writing);
 	result = write_beside(temporary, path, bytes, n);
 	error = errno;
 	pthread_mutex_unlock(&writing);

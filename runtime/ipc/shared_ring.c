@@ -13,6 +13,8 @@
 #include "queues/ring.h"
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/owner.h"
+#include "runtime/base/system_call.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/ipc/process_group.h"
 
@@ -77,6 +79,7 @@ int peali_remote_map(struct peali_remote_link *remote, int fd, uint64_t link_id,
 					 "cannot map %llu shared bytes: %s",
 					 (unsigned long long)bytes,
 					 strerror(errno));
+	peali_keep_from_children(shared, bytes);
 	if (remote->windows) {
 		remote->counts = (struct peal_link_counts *)(void *)shared;
 		return 0;

@@ -666,6 +666,8 @@ int peal_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
 	if (!rt || (n && !causes_out))
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "runtime or causes_out is NULL");
+	if (peali_foreign(&rt->owner, CALL))
+		return PEAL_EFORKED;
 	if (watch_ns > WATCH_NS_MAX)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "watch_ns %llu: at most %llu",

@@ -11,6 +11,8 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/owner.h"
+#include "runtime/base/system_call.h"
 #include "runtime/device/host/sanitize.h"
 #include "runtime/device/range_alloc.h"
 
@@ -90,6 +92,7 @@ int peali_heap_open(struct peali_heap *heap, const char *name, uint64_t bytes)
 				      strerror(errno));
 		goto close_fd;
 	}
+	peali_keep_from_children(heap->base, heap->bytes);
 	r = peali_suballoc_open(&heap->space, name, (uintptr_t)heap->base,
 				heap->bytes);
 	if (!r)

@@ -14,6 +14,8 @@
 #include "runtime/base/host_clock.h"
 #include "runtime/base/idle.h"
 #include "runtime/base/log.h"
+#include "runtime/base/owner.h"
+#include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/host/fibers.h"
 #include "runtime/device/host/host.h"
@@ -68,7 +70,7 @@ static int take_core(uint32_t most)
 	const cpu_set_t *allowed = peali_wait_cores();
 	int core, best = -1;
 
-	pthread_mutex_lock(&cores_lock);
+	peali_static_lock(&cores_lock);
 	for (core = 0; core < CPU_SETSIZE; core++) {
 		if (!CPU_ISSET(core, allowed) || core_users[core] >= most)
 			continue;
@@ -85,7 +87,7 @@ static void give_core(int core)
 {
 	if (core < 0)
 		return;
-	pthread_mutex_lock(&cores_lock);
+	peali_static_lock(&cores_lock);
 	core_users[core]--;
 	pthread_mutex_unlock(&cores_lock);
 }
