@@ -303,6 +303,7 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 		peali_options_copy(&o, sizeof(o), options, "peal_runtime_open");
 	if (result)
 		return result;
+	peali_library_keep();
 	rt = calloc(1, sizeof(*rt));
 	if (!rt)
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",

@@ -103,6 +103,8 @@ int peal_program_add(struct peal_runtime *rt,
 	if (peali_foreign(&rt->owner, "peal_program_add"))
 		return PEAL_EFORKED;
 	result = peali_program_check(program, "peal_program_add");
+	if (!result)
+		result = peali_program_keep(rt, program, "peal_program_add");
 	if (result)
 		return result;
 	pthread_mutex_lock(&rt->lock);

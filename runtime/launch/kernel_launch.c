@@ -708,6 +708,8 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 	if (!result)
 		result = peali_program_check(program, CALL);
 	if (!result)
+		result = peali_program_keep(rt, program, CALL);
+	if (!result)
 		result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (result)
 		return result;
