@@ -15,6 +15,7 @@
 #include "p2p/peer_internal.h"
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/thread.h"
 
 /*
  * Background copies. All copies to one device wait in one line. A thread per
@@ -171,16 +172,12 @@ static void *line_main(void *argument)
 /* Starts the line's thread if needed. The caller holds line->lock. */
 static int need_thread(struct peali_line *line, const char *call)
 {
-	sigset_t all, before;
 	int error;
 
 	if (line->has_thread)
 		return 0;
 	line->last = &line->first;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = pthread_create(&line->thread, NULL, line_main, line);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	error = peali_thread_start(&line->thread, line_main, line);
 	if (error)
 		return peali_fail_driver(PEAL_EDRIVER, error, call,
 					 "no thread for copies: %s",

@@ -33,22 +33,6 @@ static void make_folders(char *path)
 	}
 }
 
-static int write_all(int fd, const char *bytes, size_t left)
-{
-	ssize_t n;
-
-	while (left) {
-		n = write(fd, bytes, left);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -1;
-		bytes += n;
-		left -= (size_t)n;
-	}
-	return 0;
-}
-
 /*
  * Writes the file `temporary` beside the target, then renames it onto the
  * target. Returns 0, or -1 with errno.
@@ -60,7 +44,7 @@ static int write_beside(char *temporary, const char *path, const void *bytes,
 
 	if (fd < 0)
 		return -1;
-	error = write_all(fd, (const char *)bytes, n) ? errno : 0;
+	error = peali_write_all(fd, bytes, n) ? errno : 0;
 	if (close(fd) && !error)
 		error = errno;
 	if (!error && !rename(temporary, path))
@@ -114,9 +98,7 @@ static void *read_all(int fd, size_t n, size_t *n_out)
 	if (!bytes)
 		return NULL;
 	while (have < n) {
-		got = read(fd, bytes + have, n - have);
-		if (got < 0 && errno == EINTR)
-			continue;
+		got = peali_read(fd, bytes + have, n - have);
 		if (got < 0) {
 			free(bytes);
 			return NULL;
@@ -133,7 +115,7 @@ static void *read_all(int fd, size_t n, size_t *n_out)
 void *peali_file_read(const char *path, size_t most, size_t *n_out)
 {
 	/* O_NONBLOCK: opening a pipe would else wait for a writer. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), error;
+	int fd = peali_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0), error;
 	void *bytes = NULL;
 	struct stat info;
 

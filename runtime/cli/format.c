@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/system_call.h"
+
 /*
  * Reads and writes items, see format.h: files, buffers and the choice of
  * format.
@@ -79,9 +81,8 @@ static int wait_ready(int fd, short events, int stop_fd)
 
 	if (stop_fd <= 0)
 		fds[0].fd = -1;
-	while (poll(fds, 2, -1) < 0)
-		if (errno != EINTR)
-			return -errno;
+	if (peali_poll(fds, 2, UINT64_MAX) < 0)
+		return -errno;
 	return fds[0].revents ? -EINTR : 0;
 }
 
@@ -100,12 +101,12 @@ static ssize_t read_some(struct peali_reader *reader, void *to, size_t n)
 							 "input '%s': stopped",
 							 reader->name);
 		}
-		got = read(reader->fd, to, n);
+		got = peali_read(reader->fd, to, n);
 		if (got >= 0)
 			break;
 		if (errno == EAGAIN)
 			wait_ready(reader->fd, POLLIN, reader->stop_fd);
-		else if (errno != EINTR)
+		else
 			return peali_reader_fail(reader, -errno,
 						 "cannot read input '%s': %s",
 						 reader->name, strerror(errno));
@@ -238,7 +239,7 @@ static int open_input(struct peali_reader *reader, const char *path)
 		reader->fd = STDIN_FILENO;
 	} else {
 		reader->name = path;
-		reader->fd = open(path, O_RDONLY | O_CLOEXEC);
+		reader->fd = peali_open(path, O_RDONLY | O_CLOEXEC, 0);
 	}
 	if (reader->fd < 0 || fstat(reader->fd, &status))
 		return peali_reader_fail(reader, -errno,
@@ -408,7 +409,8 @@ static int open_output(struct peali_writer *writer, const char *path)
 		writer->fd = STDOUT_FILENO;
 	} else {
 		writer->name = path;
-		writer->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+		writer->fd =
+			peali_open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	}
 	if (writer->fd < 0 || fstat(writer->fd, &status))
 		return peali_writer_fail(writer, -errno,
@@ -423,7 +425,7 @@ static int open_output(struct peali_writer *writer, const char *path)
 					 "output '%s' is the input: name "
 					 "another file",
 					 writer->name);
-	if (writer->fd != STDOUT_FILENO && ftruncate(writer->fd, 0))
+	if (writer->fd != STDOUT_FILENO && peali_ftruncate(writer->fd, 0))
 		return write_failed(writer, errno);
 	return 0;
 }

@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/base/system_call.h"
 #include "runtime/base/wait.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/output.h"
@@ -238,7 +239,7 @@ static void become(const struct spawn *s, int rank, pid_t parent, int out[2],
 	if (getppid() != parent)
 		_exit(PEALI_EXIT_FAILED);
 	if (rank > 0) { /* only rank 0 reads the standard input */
-		null = open("/dev/null", O_RDONLY);
+		null = peali_open("/dev/null", O_RDONLY, 0);
 		if (null >= 0)
 			dup2(null, 0);
 		if (null > 2)
@@ -262,7 +263,7 @@ static void become(const struct spawn *s, int rank, pid_t parent, int out[2],
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
 	execvp(s->program[0], s->program);
 	error = errno;
-	if (write(report, &error, sizeof(error)) < 0)
+	if (peali_write_all(report, &error, sizeof(error)))
 		_exit(NOT_EXECUTABLE);
 	_exit(not_started(error));
 }
@@ -314,7 +315,7 @@ static int start_one(struct spawn *s, int rank)
 			close(write_end[i]);
 	if (report[1] >= 0)
 		close(report[1]);
-	if (!error && read(report[0], &error, sizeof(error)) < 0)
+	if (!error && peali_read(report[0], &error, sizeof(error)) < 0)
 		error = errno;
 	if (report[0] >= 0)
 		close(report[0]);
@@ -324,7 +325,7 @@ static int start_one(struct spawn *s, int rank)
 		    rank, strerror(error));
 	if (p->pid) { /* it has ended, unless its report was not readable */
 		kill(p->pid, SIGKILL);
-		waitpid(p->pid, NULL, 0);
+		peali_waitpid(p->pid, NULL, 0);
 	}
 	p->pid = 0;
 	p->error = error;
@@ -424,7 +425,7 @@ static void reap(struct spawn *s)
 		struct process *p = &s->process[rank];
 
 		if (!p->pid || p->ended ||
-		    waitpid(p->pid, &p->status, WNOHANG) != p->pid)
+		    peali_waitpid(p->pid, &p->status, WNOHANG) != p->pid)
 			continue;
 		p->ended = 1;
 		p->end_ns = peali_now_ns();
@@ -444,7 +445,7 @@ static void take(struct spawn *s)
 {
 	struct signalfd_siginfo info;
 
-	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+	while (peali_read(s->signals, &info, sizeof(info)) == sizeof(info)) {
 		/*
 		 * a terminal sends its signals to all processes in the
 		 * foreground

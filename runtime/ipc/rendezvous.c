@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/system_call.h"
 
 #define CALL "peal_process_group_join"
 #define BYTES_MAX 16384 /* a larger file is rejected */
@@ -31,10 +32,10 @@ static int look_at(int pid, uint64_t *start_out)
 	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = peali_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return 0;
-	n = read(fd, text, sizeof(text) - 1);
+	n = peali_read(fd, text, sizeof(text) - 1);
 	close(fd);
 	if (n <= 0)
 		return 0;
@@ -207,8 +208,9 @@ static int open_file(const struct peali_launcher_env *plan, int flags,
 {
 	int fd, result;
 
-	fd = open(plan->path,
-		  flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	fd = peali_open(plan->path,
+			flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+			0);
 	if (fd < 0 && errno == ENOENT)
 		return PEAL_ENOENT;
 	if (fd < 0 && (errno == ELOOP || errno == EACCES || errno == EISDIR ||
@@ -306,9 +308,8 @@ static int name_other(const struct peali_launcher_env *plan)
 static int fill(const struct peali_launcher_env *plan, int fd, const char *text,
 		size_t bytes)
 {
-	return write(fd, text, bytes) == (ssize_t)bytes ?
-		       0 :
-		       system_failed(plan, "write");
+	return peali_write_all(fd, text, bytes) ? system_failed(plan, "write") :
+						  0;
 }
 
 /*
@@ -322,7 +323,8 @@ static int publish_unnamed(const struct peali_launcher_env *plan,
 	int fd, result;
 
 	snprintf(folder, sizeof(folder), "%s", plan->path);
-	fd = open(dirname(folder), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	fd = peali_open(dirname(folder), O_TMPFILE | O_WRONLY | O_CLOEXEC,
+			0600);
 	if (fd < 0)
 		return 1;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -343,8 +345,9 @@ static int publish_named(const struct peali_launcher_env *plan,
 
 	snprintf(name, sizeof(name), "%s.%d.new", plan->path, (int)getpid());
 	unlink(name);
-	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-		  0600);
+	fd = peali_open(name,
+			O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+			0600);
 	if (fd < 0)
 		return system_failed(plan, "cannot be made");
 	result = fill(plan, fd, text, bytes);
@@ -375,7 +378,12 @@ int peali_rendezvous_id(char out[PEALI_SET_ID + 1])
 	uint8_t random[PEALI_SET_ID / 2];
 	size_t i;
 
-	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+	ssize_t n;
+
+	do { /* so few bytes come at once or not at all */
+		n = getrandom(random, sizeof(random), 0);
+	} while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(random))
 		return peali_fail_driver(PEAL_EDRIVER, errno, CALL,
 					 "getrandom: %s", strerror(errno));
 	for (i = 0; i < sizeof(random); i++)
@@ -433,7 +441,7 @@ static int add_member(const struct peali_launcher_env *plan, int fd,
 			plan->path, plan->rank, there->pid,
 			peali_member_lives(there) ? "" : ", which has ended");
 	n = print_member(text, sizeof(text), r->id, plan->rank, &self);
-	if (lseek(fd, 0, SEEK_END) < 0 || write(fd, text, (size_t)n) != n)
+	if (lseek(fd, 0, SEEK_END) < 0 || peali_write_all(fd, text, (size_t)n))
 		return system_failed(plan, "write");
 	r->member[plan->rank] = self;
 	r->here++;

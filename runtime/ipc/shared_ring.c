@@ -101,7 +101,7 @@ int peali_remote_make_memory(const struct peali_remote_link *remote)
 		peali_remote_shared_bytes(&remote->spec, remote->windows);
 	int fd = memfd_create("peal link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (fd >= 0 && !ftruncate(fd, (off_t)bytes) &&
+	if (fd >= 0 && !peali_ftruncate(fd, (off_t)bytes) &&
 	    !fcntl(fd, F_ADD_SEALS, SEALS))
 		return fd;
 	peali_fail_driver(PEAL_ENOMEM, errno, CALL,

@@ -19,6 +19,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/clock.h"
 #include "runtime/kernel/kernel_control.h"
@@ -183,7 +184,7 @@ int peali_watchdog_start(struct peal_runtime *rt)
 	d->rt = rt;
 	pthread_mutex_init(&d->lock, NULL);
 	peali_cond_init(&d->wake);
-	if (pthread_create(&d->thread, NULL, run, d)) {
+	if (peali_thread_start(&d->thread, run, d)) {
 		pthread_cond_destroy(&d->wake);
 		pthread_mutex_destroy(&d->lock);
 		free(d);

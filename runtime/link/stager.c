@@ -27,6 +27,7 @@
 #include <peal/device/link_producer.h>
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/memory_block.h"
@@ -342,7 +343,7 @@ int peali_stager_start(struct peal_runtime *rt)
 	memset(r, 0, sizeof(*r));
 	ck_ring_init(&r->commands, COMMANDS);
 	result = open_fds(r);
-	if (!result && pthread_create(&r->thread, NULL, run, r))
+	if (!result && peali_thread_start(&r->thread, run, r))
 		result = peali_fail(PEAL_EDRIVER, "peal_runtime_open",
 				    "the thread of the stager does not start");
 	if (result) {

@@ -21,6 +21,7 @@
 #include "runtime/actor/forwarding.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/system_call.h"
 #include "runtime/device/backend.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel.h"
@@ -625,8 +626,6 @@ static int more_held(const void *a, const void *b)
 static int search(struct search *s, struct peal_runtime *rt, uint64_t watch_ns)
 {
 	struct looks before;
-	struct timespec pause = { (time_t)(watch_ns / 1000000000),
-				  (long)(watch_ns % 1000000000) };
 	int result;
 
 	memset(s, 0, sizeof(*s));
@@ -637,8 +636,7 @@ static int search(struct search *s, struct peal_runtime *rt, uint64_t watch_ns)
 	pthread_mutex_unlock(&rt->lock);
 	if (result)
 		return result;
-	while (nanosleep(&pause, &pause))
-		;
+	peali_sleep_ns(watch_ns);
 	pthread_mutex_lock(&rt->lock);
 	result = look(rt, &s->now);
 	if (result)

@@ -74,7 +74,7 @@ int peali_heap_open(struct peali_heap *heap, const char *name, uint64_t bytes)
 		return peali_fail_driver(PEAL_EDRIVER, errno, CALL,
 					 "memfd_create for %s: %s", name,
 					 strerror(errno));
-	if (ftruncate(heap->fd, (off_t)heap->bytes) < 0) {
+	if (peali_ftruncate(heap->fd, (off_t)heap->bytes) < 0) {
 		r = peali_fail_driver(PEAL_ENOMEM, errno, CALL,
 				      "%s cannot have %llu bytes: %s; set "
 				      "PEAL_HOST_MEMORY lower",
