@@ -14,9 +14,9 @@
 #include "p2p/peer.h"
 #include "p2p/peer_internal.h"
 #include "runtime/base/error.h"
-#include "runtime/base/limits.h"
 #include "runtime/base/math.h"
 #include "runtime/base/text.h"
+#include "runtime/base/thread.h"
 
 /*
  * Background copies. All copies to one device wait in one line. A thread per
@@ -173,16 +173,12 @@ static void *line_main(void *argument)
 /* Starts the line's thread if needed. The caller holds line->lock. */
 static int need_thread(struct peali_line *line, const char *call)
 {
-	sigset_t all, before;
 	int error;
 
 	if (line->has_thread)
 		return 0;
 	line->last = &line->first;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = peali_thread_create(&line->thread, line_main, line);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	error = peali_thread_start(&line->thread, line_main, line);
 	if (error)
 		return peali_fail_system(error, call, "no thread for copies");
 	line->has_thread = 1;
@@ -439,6 +435,8 @@ int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns)
 
 	if (!copy)
 		return peali_fail(PEAL_EINVAL, call, "copy is NULL");
+	if (peali_foreign(&copy->peers->owner, call))
+		return PEAL_EFORKED;
 	to = copy->to;
 	from = copy->from;
 	r = wait_for_end(copy, timeout_ns);
@@ -469,6 +467,8 @@ int peal_copy_cancel(struct peal_copy *copy)
 	if (!copy)
 		return peali_fail(PEAL_EINVAL, "peal_copy_cancel",
 				  "copy is NULL");
+	if (peali_foreign(&copy->peers->owner, "peal_copy_cancel"))
+		return PEAL_EFORKED;
 	atomic_store_explicit(&copy->cancel, 1, memory_order_relaxed);
 	tell_others(copy->peers);
 	return 0;
@@ -480,6 +480,8 @@ int peal_copy_progress(const struct peal_copy *copy,
 	if (!copy || !progress_out)
 		return peali_fail(PEAL_EINVAL, "peal_copy_progress",
 				  "copy or progress_out is NULL");
+	if (peali_foreign(&copy->peers->owner, "peal_copy_progress"))
+		return PEAL_EFORKED;
 	progress_out->bytes = copy->request.bytes;
 	progress_out->done_bytes =
 		atomic_load_explicit(&copy->done, memory_order_relaxed);
@@ -492,6 +494,8 @@ int peal_copy_result(const struct peal_copy *copy,
 	if (!copy || !result_out)
 		return peali_fail(PEAL_EINVAL, "peal_copy_result",
 				  "copy or result_out is NULL");
+	if (peali_foreign(&copy->peers->owner, "peal_copy_result"))
+		return PEAL_EFORKED;
 	if (query(copy) == PEAL_EAGAIN)
 		return peali_fail(PEAL_EAGAIN, "peal_copy_result",
 				  "copy is in progress; call peal_copy_wait "
@@ -504,7 +508,7 @@ void peal_copy_destroy(struct peal_copy *copy)
 {
 	struct peali_peers *peers;
 
-	if (!copy)
+	if (!copy || peali_foreign(&copy->peers->owner, "peal_copy_destroy"))
 		return;
 	peers = copy->peers;
 	wait_for_end(copy, -1);

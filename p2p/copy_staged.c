@@ -8,8 +8,8 @@
 #include "p2p/copy_exec.h"
 #include "p2p/peer_internal.h"
 #include "runtime/base/error.h"
-#include "runtime/base/limits.h"
 #include "runtime/base/math.h"
+#include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
@@ -214,15 +214,11 @@ static void *stage_main(void *argument)
 
 static int need_thread(struct peali_staging *s, const char *call)
 {
-	sigset_t all, before;
 	int error;
 
 	if (s->has_thread)
 		return 0;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = peali_thread_create(&s->thread, stage_main, s);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	error = peali_thread_start(&s->thread, stage_main, s);
 	if (error)
 		return peali_fail_system(error, call,
 					 "no thread for a staged copy");

@@ -56,6 +56,8 @@ static int take_filter(struct peal_runtime *rt, const char *call,
 
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, call, "runtime is NULL");
+	if (peali_foreign(&rt->owner, call))
+		return PEAL_EFORKED;
 	r = peali_options_copy(out, sizeof(*out), wish, call);
 	if (!r && out->capabilities & ~known)
 		r = peali_fail(

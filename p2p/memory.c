@@ -286,7 +286,7 @@ int peal_memory_alloc(struct peal_runtime *runtime, int device, uint64_t bytes,
 	struct peali_peers *peers = peali_peers_of(runtime, call);
 
 	if (!peers)
-		return PEAL_EINVAL;
+		return peal_last_error()->code;
 	if (!address_out)
 		return peali_fail(PEAL_EINVAL, call, "address_out is NULL");
 	return peali_memory_alloc(peers, device, bytes, address_out);
@@ -296,5 +296,6 @@ int peal_memory_free(struct peal_runtime *runtime, int device, uint64_t address)
 {
 	struct peali_peers *peers = peali_peers_of(runtime, "peal_memory_free");
 
-	return peers ? peali_memory_free(peers, device, address) : PEAL_EINVAL;
+	return peers ? peali_memory_free(peers, device, address) :
+		       peal_last_error()->code;
 }

@@ -27,6 +27,7 @@ int peali_peers_create(const struct peali_devices *devices,
 
 	if (peers) {
 		peers->devices = devices;
+		peers->owner = peali_owner_self();
 		peers->pair = calloc(n * n, sizeof(*peers->pair));
 	}
 	if (!peers || !peers->pair ||
@@ -195,11 +196,13 @@ uint32_t peali_peers_n_memories(struct peali_peers *peers)
 struct peali_peers *peali_peers_of(struct peal_runtime *runtime,
 				   const char *call)
 {
-	if (runtime)
-		return runtime->peers;
-	peali_fail(PEAL_EINVAL, call,
-		   "the runtime is NULL: open one by peal_runtime_open");
-	return NULL;
+	if (!runtime) {
+		peali_fail(PEAL_EINVAL, call,
+			   "the runtime is NULL: open one by "
+			   "peal_runtime_open");
+		return NULL;
+	}
+	return peali_foreign(&runtime->owner, call) ? NULL : runtime->peers;
 }
 
 /* ---- counted access ------------------------------------------------------ */
@@ -380,14 +383,16 @@ int peal_peer_can_access(struct peal_runtime *runtime, int from, int to)
 	struct peali_peers *peers =
 		peali_peers_of(runtime, "peal_peer_can_access");
 
-	return peers ? peali_peer_can_access(peers, from, to) : PEAL_EINVAL;
+	return peers ? peali_peer_can_access(peers, from, to) :
+		       peal_last_error()->code;
 }
 
 int peal_peer_enable(struct peal_runtime *runtime, int from, int to)
 {
 	struct peali_peers *peers = peali_peers_of(runtime, "peal_peer_enable");
 
-	return peers ? peali_peer_enable(peers, from, to) : PEAL_EINVAL;
+	return peers ? peali_peer_enable(peers, from, to) :
+		       peal_last_error()->code;
 }
 
 int peal_peer_disable(struct peal_runtime *runtime, int from, int to)
@@ -395,7 +400,8 @@ int peal_peer_disable(struct peal_runtime *runtime, int from, int to)
 	struct peali_peers *peers =
 		peali_peers_of(runtime, "peal_peer_disable");
 
-	return peers ? peali_peer_disable(peers, from, to) : PEAL_EINVAL;
+	return peers ? peali_peer_disable(peers, from, to) :
+		       peal_last_error()->code;
 }
 
 int peal_peer_capability(struct peal_runtime *runtime, int from, int to,
@@ -408,7 +414,7 @@ int peal_peer_capability(struct peal_runtime *runtime, int from, int to,
 	int r;
 
 	if (!peers)
-		return PEAL_EINVAL;
+		return peal_last_error()->code;
 	if (!capability_out)
 		return peali_fail(PEAL_EINVAL, call, "capability_out is NULL");
 	r = check_pair(peers, from, to, call);

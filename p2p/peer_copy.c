@@ -14,7 +14,7 @@ int peal_peer_copy(struct peal_runtime *runtime, int to, uint64_t to_address,
 	struct peali_place source = { from, from_address };
 
 	return peers ? peali_copy_sync_one(peers, target, source, bytes) :
-		       PEAL_EINVAL;
+		       peal_last_error()->code;
 }
 
 int peal_peer_copy_async(struct peal_runtime *runtime, int to,
@@ -27,7 +27,7 @@ int peal_peer_copy_async(struct peal_runtime *runtime, int to,
 	struct peali_place source = { from, from_address };
 
 	if (!peers)
-		return PEAL_EINVAL;
+		return peal_last_error()->code;
 	if (!copy_out)
 		return peali_fail(PEAL_EINVAL, call, "copy_out is NULL");
 	return peali_copy_submit_one(peers, target, source, bytes, copy_out);

@@ -9,6 +9,7 @@
 #include "p2p/copy_stats.h"
 #include "p2p/peer.h"
 #include "p2p/probe_cache.h"
+#include "runtime/base/owner.h"
 
 /*
  * Internals of struct peali_peers, for the files of this folder only.
@@ -85,6 +86,7 @@ struct peali_line {
 
 struct peali_peers {
 	const struct peali_devices *devices;
+	struct peali_owner owner; /* the process that made it */
 	pthread_mutex_t lock;
 	struct peali_pair *pair; /* [from * devices->n + to] */
 	struct peali_allocation **record; /* by device, then by address */
@@ -121,7 +123,8 @@ int peali_pair_take(struct peali_peers *peers, int from, int to,
 void peali_pair_give(struct peali_peers *peers, int from, int to,
 		     enum peali_use use);
 /*
- * Returns the peers of a runtime. NULL runtime: records an error, returns NULL.
+ * Returns the peers of a runtime. Records an error and returns NULL if the
+ * runtime is NULL or of the parent process.
  */
 struct peali_peers *peali_peers_of(struct peal_runtime *runtime,
 				   const char *call);

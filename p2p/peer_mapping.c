@@ -251,7 +251,7 @@ int peal_peer_map(struct peal_runtime *runtime, int device, uint64_t address,
 	struct peali_peers *peers = peali_peers_of(runtime, call);
 
 	if (!peers)
-		return PEAL_EINVAL;
+		return peal_last_error()->code;
 	if (!address_out)
 		return peali_fail(PEAL_EINVAL, call, "address_out is NULL");
 	return peali_peer_map(peers, device, address, remote, bytes,
@@ -262,5 +262,6 @@ int peal_peer_unmap(struct peal_runtime *runtime, int remote, uint64_t address)
 {
 	struct peali_peers *peers = peali_peers_of(runtime, "peal_peer_unmap");
 
-	return peers ? peali_peer_unmap(peers, remote, address) : PEAL_EINVAL;
+	return peers ? peali_peer_unmap(peers, remote, address) :
+		       peal_last_error()->code;
 }

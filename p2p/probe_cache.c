@@ -15,6 +15,7 @@
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/system_call.h"
 
 #define PATH_BYTES 4096
 #define FORMAT 1
@@ -29,8 +30,9 @@
 
 static void read_boot_id(char *out, size_t bytes)
 {
-	int fd = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? 0 : read(fd, out, bytes - 1);
+	int fd = peali_open("/proc/sys/kernel/random/boot_id",
+			    O_RDONLY | O_CLOEXEC, 0);
+	ssize_t n = fd < 0 ? 0 : peali_read(fd, out, bytes - 1);
 
 	if (fd >= 0)
 		close(fd);

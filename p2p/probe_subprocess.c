@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "runtime/base/env.h"
+#include "runtime/base/system_call.h"
 
 extern char **environ;
 
@@ -150,18 +151,17 @@ static int await(pid_t child, uint64_t limit_ms)
 	pid_t r;
 
 	for (;;) {
-		r = waitpid(child, &status, WNOHANG);
+		r = peali_waitpid(child, &status, WNOHANG);
 		if (r == child)
 			return status;
-		if (r < 0 && errno != EINTR)
+		if (r < 0)
 			return 0;
 		if (now_ms() - began > limit_ms)
 			break;
 		nanosleep(&nap, NULL);
 	}
 	kill(child, SIGKILL);
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
+	peali_waitpid(child, &status, 0);
 	return -1;
 }
 

@@ -13,6 +13,8 @@ int peal_topology_pair(struct peal_runtime *rt, int from, int to,
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_topology_pair",
 				  "runtime or info_out is NULL");
+	if (peali_foreign(&rt->owner, "peal_topology_pair"))
+		return PEAL_EFORKED;
 	result = peali_devices_check(&rt->devices, from, "peal_topology_pair");
 	if (!result)
 		result = peali_devices_check(&rt->devices, to,

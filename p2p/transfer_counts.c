@@ -16,7 +16,7 @@ int peal_transfer_counts(struct peal_runtime *runtime, int from, int to,
 	int r;
 
 	if (!peers)
-		return PEAL_EINVAL;
+		return peal_last_error()->code;
 	if (!counts_out)
 		return peali_fail(PEAL_EINVAL, call, "counts_out is NULL");
 	r = peali_devices_check_place(peers->devices, from, call);

@@ -130,6 +130,8 @@ int peal_device_queue_create(struct peal_runtime *rt, int device,
 	if (!rt || !queue_out)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "runtime or queue_out is NULL");
+	if (peali_foreign(&rt->owner, CALL))
+		return PEAL_EFORKED;
 	result = peali_devices_check_place(&rt->devices, device, CALL);
 	if (!result)
 		result = plan_at(&rt->devices, device, options, &plan);

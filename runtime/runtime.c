@@ -334,11 +334,13 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 		peali_options_copy(&o, sizeof(o), options, "peal_runtime_open");
 	if (result)
 		return result;
+	peali_library_keep();
 	rt = calloc(1, sizeof(*rt));
 	if (!rt)
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
 				  "no memory for the runtime");
 	rt->hooks = &hooks;
+	rt->owner = peali_owner_self();
 	pthread_mutex_init(&rt->lock, NULL);
 	pthread_mutex_init(&rt->launch_lock, NULL);
 	peali_names_init(&rt->names);
@@ -423,6 +425,8 @@ int peal_runtime_close_report(struct peal_runtime *rt,
 		memset(report_out, 0, sizeof(*report_out));
 		return 0;
 	}
+	if (peali_foreign(&rt->owner, "peal_runtime_close"))
+		return PEAL_EFORKED;
 	result = children_left(rt);
 	if (!result)
 		result = peali_peers_check_idle(rt->peers);
@@ -471,6 +475,8 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 
 	if (!rt)
 		return 0;
+	if (peali_foreign(&rt->owner, "peal_runtime_shutdown"))
+		return PEAL_EFORKED;
 	result = end_kernels(rt);
 	if (result) /* a kernel may still use the memory, so it is leaked */
 		return result;
@@ -550,6 +556,8 @@ int peal_runtime_info(struct peal_runtime *rt,
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_runtime_info",
 				  "runtime or info_out is NULL");
+	if (peali_foreign(&rt->owner, "peal_runtime_info"))
+		return PEAL_EFORKED;
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->n_devices = (uint32_t)rt->devices.n;
 	info_out->n_memories = peali_peers_n_memories(rt->peers);
@@ -566,6 +574,8 @@ int peal_backend_info(struct peal_runtime *rt, int index,
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_backend_info",
 				  "runtime or info_out is NULL");
+	if (peali_foreign(&rt->owner, "peal_backend_info"))
+		return PEAL_EFORKED;
 	if (index < 0 || index >= rt->n_backends)
 		return peali_fail(PEAL_ENOENT, "peal_backend_info",
 				  "no backend %d; there are %d", index,

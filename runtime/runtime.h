@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 
 #include <peal/peal.h>
+#include "runtime/base/owner.h"
 #include "runtime/device/devices.h"
 
 /*
@@ -96,6 +97,7 @@ struct peali_names {
 
 struct peal_runtime {
 	const struct peali_hooks *hooks;
+	struct peali_owner owner; /* the process that opened it */
 	pthread_mutex_t lock;
 	struct peali_devices devices;
 	struct peali_backend *backends[PEALI_BACKENDS_MAX];

@@ -10,6 +10,9 @@
  * details with peal_last_error. A code has the value of the Linux errno with
  * the same meaning. A code without such an errno has a value of -1000 or less.
  * Host and devices use the same values.
+ *
+ * Each call on an object of a runtime can return PEAL_EFORKED: see
+ * peal/runtime.h. The calls do not list this code.
  */
 
 #define PEAL_ERRORS(X)                                                         \
@@ -46,7 +49,8 @@
 	X(EDUPLICATE, -1012, "its actor has had that message")                 \
 	X(EDIED, -1013, "the process at the other end has died")               \
 	X(EEXPIRED, -1014, "its deadline passed before it was handled")        \
-	X(ENOREPLY, -1015, "no reply will come")
+	X(ENOREPLY, -1015, "no reply will come")                               \
+	X(EFORKED, -1016, "the object belongs to the parent process")
 
 #define PEAL_ERROR_ENUM(name, value, text) PEAL_##name = value,
 /** All error codes. 0 is success; a positive result is a count. */

@@ -60,6 +60,10 @@ struct peal_runtime;
  * process that sends invalid records loses its connection. A process can write
  * invalid data into messages of its own links. By a window it can write into
  * all links in that window, but nowhere else in the device's memory.
+ *
+ * Forks. A child of fork is no member: calls on the group fail there with
+ * PEAL_EFORKED. It has no memory of the group's links. Fork the processes of a
+ * group before they open their runtimes, or start them by `peal spawn`.
  */
 struct peal_process_group;
 

@@ -27,6 +27,10 @@ PEAL_BEGIN_C
  *	peal_queue_close(producer);
  *	peal_queue_close(consumer);
  *	peal_queue_destroy(queue);
+ *
+ * A child of fork has a copy of each queue, with the messages at that moment.
+ * Nothing passes from one process to the other. The child may use the copy if
+ * no other thread was in a call on the queue during the fork.
  */
 
 /**

@@ -13,6 +13,25 @@
  *
  * peal_runtime_close expects that the caller has destroyed all other objects.
  * peal_runtime_shutdown stops and frees all objects itself.
+ *
+ * Forks. The objects of a runtime belong to the process that opened it. In a
+ * child of fork, each call on such an object fails with PEAL_EFORKED. A call
+ * without an error code returns 0 or NULL. The child has no memory of emulated
+ * devices: an access by a pointer faults. Its exit changes nothing in the
+ * parent. The child can open a runtime of its own. It cannot use GPUs that the
+ * parent uses.
+ *
+ * A child of vfork may call exec and _exit only, as POSIX says. Calls that move
+ * messages do not detect such a child. Programs that posix_spawn or exec start
+ * inherit no descriptor of the library.
+ *
+ * Signals. The library's threads block all signals except those of their own
+ * faults. A signal handler may interrupt any call. The call then continues, and
+ * its timeout does not begin again. A handler must not call the library.
+ *
+ * Unloading. The shared object of the library stays loaded after dlclose, once
+ * a runtime was opened. The shared object of a launched or added program stays
+ * loaded until the runtime closes.
  */
 
 #include <stddef.h>
@@ -87,6 +106,8 @@ struct peal_runtime_info {
  *     The error text names the option or setting.
  * @retval PEAL_ENODEV  no backend has a device. The error text says why.
  * @retval PEAL_EBUSY  another runtime of this process uses the vendor's GPUs.
+ *     PEAL_BACKENDS can exclude them.
+ * @retval PEAL_EFORKED  the parent of this process uses the vendor's GPUs.
  *     PEAL_BACKENDS can exclude them.
  * @retval PEAL_ENOMEM  there is not enough memory.
  * @retval PEAL_EDRIVER  a driver or system call failed.

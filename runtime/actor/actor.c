@@ -441,6 +441,8 @@ int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 			PEAL_EINVAL, "peal_actor_spawn",
 			n ? "kernel, handler or addresses_out is NULL" :
 			    "n is 0");
+	if (peali_foreign(&k->rt->owner, "peal_actor_spawn"))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, "peal_actor_spawn");
 	if (result)
 		return result;
@@ -535,6 +537,8 @@ int peal_actor_state(struct peal_runtime *rt, uint64_t address, void *state_out,
 	if (!rt || (!state_out && bytes))
 		return peali_fail(PEAL_EINVAL, "peal_actor_state",
 				  "runtime or state_out is NULL");
+	if (peali_foreign(&rt->owner, "peal_actor_state"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	result = read_state(rt, address, state_out, bytes);
 	pthread_mutex_unlock(&rt->lock);

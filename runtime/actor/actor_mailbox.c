@@ -198,6 +198,8 @@ int peal_actor_mailbox(struct peal_runtime *rt, uint64_t address,
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "runtime or info_out is NULL");
+	if (peali_foreign(&rt->owner, CALL))
+		return PEAL_EFORKED;
 	memset(&report, 0, sizeof(report));
 	pthread_mutex_lock(&rt->lock);
 	a = find(rt, address, &result);

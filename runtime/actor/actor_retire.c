@@ -441,6 +441,8 @@ int peal_actor_retire_many(struct peal_runtime *rt, const uint64_t *addresses,
 				  !rt ? "runtime is NULL" :
 				  !n  ? "n is 0" :
 					"addresses is NULL");
+	if (peali_foreign(&rt->owner, "peal_actor_retire"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	result = peali_actors_retire(rt, addresses, n);
 	pthread_mutex_unlock(&rt->lock);

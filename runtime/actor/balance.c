@@ -11,6 +11,7 @@
 #include <peal/migration.h>
 #include "runtime/actor/balance.h"
 #include "runtime/base/error.h"
+#include "runtime/base/system_call.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel_control.h"
@@ -185,13 +186,9 @@ static void take_off(struct watch *w, struct arrival *before, uint32_t n)
 
 static void look_until(struct watch *w, uint64_t until)
 {
-	struct timespec pause = { w->o->sample_interval_us / 1000000,
-				  (long)(w->o->sample_interval_us % 1000000) *
-					  1000 };
-
 	do {
 		look(w);
-		nanosleep(&pause, NULL);
+		peali_sleep_ns(w->o->sample_interval_us * UINT64_C(1000));
 	} while (!peali_late(until));
 }
 
@@ -390,6 +387,8 @@ int peal_kernel_balance(struct peal_kernel *k,
 	memset(&report, 0, sizeof(report));
 	if (!k)
 		return peali_fail(PEAL_EINVAL, CALL, "kernel is NULL");
+	if (peali_foreign(&k->rt->owner, CALL))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (!result)
 		result = complete(&o);

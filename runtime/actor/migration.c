@@ -647,6 +647,8 @@ int peal_actor_migrate(struct peal_runtime *rt, uint64_t address,
 
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, CALL, "runtime is NULL");
+	if (peali_foreign(&rt->owner, CALL))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (result)
 		return result;

@@ -144,6 +144,8 @@ static int check_kernel(const struct peal_kernel *k, const char *call)
 {
 	if (!k)
 		return peali_fail(PEAL_EINVAL, call, "kernel is NULL");
+	if (peali_foreign(&k->rt->owner, call))
+		return PEAL_EFORKED;
 	if (k->monitors.table)
 		return 0;
 	return peali_fail(PEAL_ENOTSUP, call,

@@ -57,6 +57,8 @@ int peal_name_set(struct peal_runtime *rt, uint64_t address, const char *name)
 	if (!rt || !name)
 		return peali_fail(PEAL_EINVAL, "peal_name_set",
 				  "runtime or name is NULL");
+	if (peali_foreign(&rt->owner, "peal_name_set"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	result = set(rt, address, name);
 	pthread_mutex_unlock(&rt->lock);
@@ -69,6 +71,8 @@ int peal_name_find(struct peal_runtime *rt, const char *name,
 	if (!rt || !name || !address_out)
 		return peali_fail(PEAL_EINVAL, "peal_name_find",
 				  "runtime, name or address_out is NULL");
+	if (peali_foreign(&rt->owner, "peal_name_find"))
+		return PEAL_EFORKED;
 	return peali_name_find(rt, name, address_out) ?
 		       0 :
 		       peali_fail(PEAL_ENOENT, "peal_name_find",
@@ -81,6 +85,8 @@ int peal_name_of(struct peal_runtime *rt, uint64_t address,
 	if (!rt || !name_out)
 		return peali_fail(PEAL_EINVAL, "peal_name_of",
 				  "runtime or name_out is NULL");
+	if (peali_foreign(&rt->owner, "peal_name_of"))
+		return PEAL_EFORKED;
 	return peali_name_of(rt, address, name_out) ?
 		       0 :
 		       peali_fail(PEAL_ENOENT, "peal_name_of",
@@ -95,6 +101,8 @@ int peal_name_clear(struct peal_runtime *rt, const char *name)
 	if (!rt || !name)
 		return peali_fail(PEAL_EINVAL, "peal_name_clear",
 				  "runtime or name is NULL");
+	if (peali_foreign(&rt->owner, "peal_name_clear"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	found = peali_name_clear(rt, name);
 	pthread_mutex_unlock(&rt->lock);

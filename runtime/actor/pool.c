@@ -260,6 +260,8 @@ int peal_pool_create(struct peal_kernel *k,
 	if (!k || !address_out)
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "kernel or address_out is NULL");
+	if (peali_foreign(&k->rt->owner, CREATE))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (result)
 		return result;
@@ -398,6 +400,8 @@ int peal_pool_join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, JOIN, "runtime is NULL");
+	if (peali_foreign(&rt->owner, JOIN))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	result = join(rt, pool, actor);
 	pthread_mutex_unlock(&rt->lock);
@@ -440,6 +444,8 @@ int peal_pool_leave(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, LEAVE, "runtime is NULL");
+	if (peali_foreign(&rt->owner, LEAVE))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	result = leave(rt, pool, actor);
 	pthread_mutex_unlock(&rt->lock);
@@ -470,6 +476,8 @@ int peal_pool_destroy(struct peal_runtime *rt, uint64_t pool)
 
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, DESTROY, "runtime is NULL");
+	if (peali_foreign(&rt->owner, DESTROY))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	result = destroy(rt, pool);
 	pthread_mutex_unlock(&rt->lock);
@@ -486,6 +494,8 @@ int peal_pool_info(struct peal_runtime *rt, uint64_t pool,
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_pool_info",
 				  "runtime or info_out is NULL");
+	if (peali_foreign(&rt->owner, "peal_pool_info"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	p = peali_pool_at(rt, pool, &k);
 	if (p) {

@@ -158,6 +158,8 @@ int peal_proxy_create(struct peal_kernel *k, uint64_t address,
 	if (!k || !address_out)
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "kernel or address_out is NULL");
+	if (peali_foreign(&k->rt->owner, CREATE))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (result)
 		return result;
@@ -175,6 +177,8 @@ int peal_proxy_destroy(struct peal_runtime *rt, uint64_t address)
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, "peal_proxy_destroy",
 				  "runtime is NULL");
+	if (peali_foreign(&rt->owner, "peal_proxy_destroy"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	c = peali_fwd_entry_from(rt, address);
 	result = c && c->proxy ? peali_fwd_entry_end(rt, address) :

@@ -257,6 +257,8 @@ int peal_supervisor_create(struct peal_kernel *k,
 	if (!k || !supervisor_out)
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "kernel or supervisor_out is NULL");
+	if (peali_foreign(&k->rt->owner, CREATE))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (result)
 		return result;
@@ -273,6 +275,8 @@ int peal_supervisor_destroy(struct peal_supervisor *s)
 
 	if (!s || !s->kernel)
 		return 0;
+	if (peali_foreign(&s->kernel->rt->owner, "peal_supervisor_destroy"))
+		return PEAL_EFORKED;
 	rt = s->kernel->rt;
 	pthread_mutex_lock(&rt->lock);
 	if (s->n_members) {
@@ -299,6 +303,8 @@ int peal_supervisor_restart(struct peal_supervisor *s)
 	if (!s || !s->kernel)
 		return peali_fail(PEAL_EINVAL, "peal_supervisor_restart",
 				  "supervisor is %s", s ? "destroyed" : "NULL");
+	if (peali_foreign(&s->kernel->rt->owner, "peal_supervisor_restart"))
+		return PEAL_EFORKED;
 	rt = s->kernel->rt;
 	pthread_mutex_lock(&rt->lock);
 	memset(&c, 0, sizeof(c));
@@ -357,6 +363,8 @@ int peal_supervisor_info(struct peal_supervisor *s,
 		return peali_fail(PEAL_EINVAL, "peal_supervisor_info",
 				  "an argument is NULL, or the supervisor is "
 				  "destroyed");
+	if (peali_foreign(&s->kernel->rt->owner, "peal_supervisor_info"))
+		return PEAL_EFORKED;
 	rt = s->kernel->rt;
 	pthread_mutex_lock(&rt->lock);
 	result = read_report(s, &report);

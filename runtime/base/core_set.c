@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include <peal/device/impl/base/host_support.h>
+#include "runtime/base/system_call.h"
 
 #define CORES_MOST (1 << 20) /* of a set; Linux has far fewer */
 
@@ -66,8 +67,8 @@ int peali_core_set_next(const struct peali_core_set *set, int after)
 /* Reads a short file, whatever size the system reports. Returns its text. */
 static char *read_text(const char *path, char *text, size_t size)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+	int fd = peali_open(path, O_RDONLY | O_CLOEXEC, 0);
+	ssize_t n = fd < 0 ? -1 : peali_read(fd, text, size - 1);
 
 	if (fd >= 0)
 		close(fd);

@@ -12,7 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "runtime/base/limits.h"
+#include "runtime/base/owner.h"
+#include "runtime/base/system_call.h"
 
 /* held while a temporary file exists */
 static pthread_mutex_t writing = PTHREAD_MUTEX_INITIALIZER;
@@ -32,25 +33,6 @@ static void make_folders(char *path)
 	}
 }
 
-static int write_all(int fd, const char *bytes, size_t left)
-{
-	struct peali_size_guard guard;
-	ssize_t n;
-
-	peali_size_guard_begin(&guard);
-	while (left) {
-		n = write(fd, bytes, left);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		bytes += n;
-		left -= (size_t)n;
-	}
-	peali_size_guard_end(&guard);
-	return left ? -1 : 0;
-}
-
 /*
  * Writes the file `temporary` beside the target, then renames it onto the
  * target. Returns 0, or -1 with errno.
@@ -62,7 +44,7 @@ static int write_beside(char *temporary, const char *path, const void *bytes,
 
 	if (fd < 0)
 		return -1;
-	error = write_all(fd, (const char *)bytes, n) ? errno : 0;
+	error = peali_write_all(fd, bytes, n) ? errno : 0;
 	if (close(fd) && !error)
 		error = errno;
 	if (!error && !rename(temporary, path))
@@ -85,7 +67,7 @@ int peali_file_write(const char *path, const void *bytes, size_t n)
 		return -1;
 	}
 	make_folders(temporary);
-	pthread_mutex_lock(&writing);
+	peali_static_lock(&writing);
 	result = write_beside(temporary, path, bytes, n);
 	error = errno;
 	pthread_mutex_unlock(&writing);
@@ -116,9 +98,7 @@ static void *read_all(int fd, size_t n, size_t *n_out)
 	if (!bytes)
 		return NULL;
 	while (have < n) {
-		got = read(fd, bytes + have, n - have);
-		if (got < 0 && errno == EINTR)
-			continue;
+		got = peali_read(fd, bytes + have, n - have);
 		if (got < 0) {
 			free(bytes);
 			return NULL;
@@ -135,7 +115,7 @@ static void *read_all(int fd, size_t n, size_t *n_out)
 void *peali_file_read(const char *path, size_t most, size_t *n_out)
 {
 	/* O_NONBLOCK: opening a pipe would else wait for a writer. */
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), error;
+	int fd = peali_open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK, 0), error;
 	void *bytes = NULL;
 	struct stat info;
 

@@ -88,6 +88,12 @@ void peali_wait_leave(void)
 	atomic_fetch_sub_explicit(&awake, 1, memory_order_relaxed);
 }
 
+void peali_wait_forget(void)
+{
+	is_worker = 0;
+	atomic_store_explicit(&awake, 0, memory_order_relaxed);
+}
+
 void peali_wait_unrung(void)
 {
 	is_unrung = 1;

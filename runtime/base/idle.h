@@ -12,6 +12,8 @@
 /* Marks the calling thread as a worker. The thread leaves before it ends. */
 void peali_wait_enter(void);
 void peali_wait_leave(void);
+/* Forgets all workers, in a child of fork: it has none of them. */
+void peali_wait_forget(void);
 /*
  * Marks the calling thread as a worker of a simulated GPU. No thread rings its
  * bell, so it sleeps only briefly and never announces sleep.

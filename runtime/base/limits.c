@@ -9,8 +9,6 @@
 
 #include <peal/device/platform.h>
 
-#define STACK_BYTES_MIN ((size_t)1 << 20)
-
 /* ---- texts --------------------------------------------------------------- */
 
 struct limit {
@@ -96,35 +94,4 @@ void peali_size_guard_end(const struct peali_size_guard *guard)
 			;
 	pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
 	errno = error;
-}
-
-int peali_file_resize(int fd, uint64_t bytes)
-{
-	struct peali_size_guard guard;
-	int result;
-
-	peali_size_guard_begin(&guard);
-	do {
-		result = ftruncate(fd, (off_t)bytes);
-	} while (result && errno == EINTR);
-	peali_size_guard_end(&guard);
-	return result;
-}
-
-/* ---- threads ------------------------------------------------------------- */
-
-int peali_thread_create(pthread_t *out, void *(*run)(void *), void *argument)
-{
-	pthread_attr_t attributes;
-	size_t bytes = 0;
-	int error = pthread_attr_init(&attributes);
-
-	if (error)
-		return error;
-	pthread_attr_getstacksize(&attributes, &bytes);
-	if (bytes < STACK_BYTES_MIN)
-		pthread_attr_setstacksize(&attributes, STACK_BYTES_MIN);
-	error = pthread_create(out, &attributes, run, argument);
-	pthread_attr_destroy(&attributes);
-	return error;
 }

@@ -34,14 +34,4 @@ struct peali_size_guard {
 void peali_size_guard_begin(struct peali_size_guard *guard);
 void peali_size_guard_end(const struct peali_size_guard *guard);
 
-/* Sets the size of a file. Returns 0, or -1 with errno. */
-int peali_file_resize(int fd, uint64_t bytes);
-
-/*
- * Starts a thread. Its stack has the size of RLIMIT_STACK, but at least 1 MiB,
- * so that a small limit does not let the library overflow. Returns 0, or an
- * errno.
- */
-int peali_thread_create(pthread_t *out, void *(*run)(void *), void *argument);
-
 #endif

@@ -10,6 +10,7 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/limits.h"
+#include "runtime/base/system_call.h"
 #include "runtime/base/text.h"
 
 #define HEAD "peal: "
@@ -31,7 +32,7 @@ void peali_line_write(int fd, const char *line, size_t bytes)
 	for (; bytes; line += n, bytes -= (size_t)n) {
 		n = write(fd, line, bytes);
 		if (n < 0 && errno == EAGAIN)
-			poll(&ready, 1, -1);
+			peali_poll(&ready, 1, UINT64_MAX);
 		else if (n < 0 && errno != EINTR)
 			break;
 		if (n < 0)

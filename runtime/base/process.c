@@ -2,29 +2,34 @@
 /* Reads /proc. See process.h. */
 #include "runtime/base/process.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "runtime/base/system_call.h"
+
 /* Reads a file of a process in /proc as text. pid 0: the caller. Returns 0, or
- * -1 if the file cannot be read. */
+ * -1 with errno. */
 static int read_text(int pid, const char *file, char *text, size_t bytes)
 {
 	char path[64] = "/proc/self/";
+	int fd, error;
 	ssize_t n;
-	int fd;
 
 	if (pid)
 		snprintf(path, sizeof(path), "/proc/%d/", pid);
 	strcat(path, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = peali_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return -1;
-	n = read(fd, text, bytes - 1);
+	n = peali_read(fd, text, bytes - 1);
+	error = n < 0 ? errno : ESRCH;
 	close(fd);
 	text[n > 0 ? n : 0] = 0;
+	errno = error;
 	return n > 0 ? 0 : -1;
 }
 
@@ -40,8 +45,10 @@ int peali_process_stat(int pid, struct peali_process_stat *out)
 	    sscanf(after + 1,
 		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
 		   "%*d %*d %*d %*d %*d %llu",
-		   &out->state, &start) != 2)
+		   &out->state, &start) != 2) {
+		errno = EPROTO;
 		return -1;
+	}
 	out->start = start;
 	return 0;
 }

@@ -12,7 +12,8 @@ struct peali_process_stat {
 	uint64_t start; /* clock ticks since boot */
 };
 
-/* Reads /proc/PID/stat. Returns 0, or -1 if there is no such process. */
+/* Reads /proc/PID/stat. Returns 0, or -1 with errno. ENOENT and ESRCH: there is
+ * no such process. */
 int peali_process_stat(int pid, struct peali_process_stat *out);
 
 /*

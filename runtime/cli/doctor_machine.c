@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checks of `peal doctor` that need no runtime. */
+#include "runtime/base/system_call.h"
 #include "runtime/cli/doctor.h"
 
 #include <errno.h>
@@ -69,7 +70,7 @@ static void check_memfd(struct peali_doctor *doctor)
 	int error = 0;
 	int fd = memfd_create("peal-doctor", MFD_CLOEXEC);
 
-	if (fd >= 0 && ftruncate(fd, (off_t)bytes) == 0)
+	if (fd >= 0 && peali_ftruncate(fd, (off_t)bytes) == 0)
 		at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
 			  0);
 	if (at == MAP_FAILED)

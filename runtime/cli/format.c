@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/system_call.h"
 #include "runtime/base/text.h"
 
 /*
@@ -81,9 +82,8 @@ static int wait_ready(int fd, short events, int stop_fd)
 
 	if (stop_fd <= 0)
 		fds[0].fd = -1;
-	while (poll(fds, 2, -1) < 0)
-		if (errno != EINTR)
-			return -errno;
+	if (peali_poll(fds, 2, UINT64_MAX) < 0)
+		return -errno;
 	return fds[0].revents ? -EINTR : 0;
 }
 
@@ -102,12 +102,12 @@ static ssize_t read_some(struct peali_reader *reader, void *to, size_t n)
 							 "input '%s': stopped",
 							 reader->name);
 		}
-		got = read(reader->fd, to, n);
+		got = peali_read(reader->fd, to, n);
 		if (got >= 0)
 			break;
 		if (errno == EAGAIN)
 			wait_ready(reader->fd, POLLIN, reader->stop_fd);
-		else if (errno != EINTR)
+		else
 			return peali_reader_fail(reader, -errno,
 						 "cannot read input '%s': %s",
 						 reader->name, strerror(errno));
@@ -240,7 +240,7 @@ static int open_input(struct peali_reader *reader, const char *path)
 		reader->fd = STDIN_FILENO;
 	} else {
 		peali_text_fit(reader->name, sizeof(reader->name), path);
-		reader->fd = open(path, O_RDONLY | O_CLOEXEC);
+		reader->fd = peali_open(path, O_RDONLY | O_CLOEXEC, 0);
 	}
 	if (reader->fd < 0 || fstat(reader->fd, &status))
 		return peali_reader_fail(reader, -errno,
@@ -410,7 +410,8 @@ static int open_output(struct peali_writer *writer, const char *path)
 		writer->fd = STDOUT_FILENO;
 	} else {
 		peali_text_fit(writer->name, sizeof(writer->name), path);
-		writer->fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+		writer->fd =
+			peali_open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	}
 	if (writer->fd < 0 || fstat(writer->fd, &status))
 		return peali_writer_fail(writer, -errno,
@@ -425,7 +426,7 @@ static int open_output(struct peali_writer *writer, const char *path)
 					 "output '%s' is the input: name "
 					 "another file",
 					 writer->name);
-	if (writer->fd != STDOUT_FILENO && ftruncate(writer->fd, 0))
+	if (writer->fd != STDOUT_FILENO && peali_ftruncate(writer->fd, 0))
 		return write_failed(writer, errno);
 	return 0;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/base/file.h"
+#include "runtime/base/system_call.h"
 #include "runtime/cli/output.h"
 
 #define CHILDREN_MAX 64
@@ -69,7 +70,6 @@ static int list_children(pid_t children[CHILDREN_MAX])
 /* Sends a signal to all children and waits for their end. Returns the rest. */
 static int end_by(int number, int tenths)
 {
-	const struct timespec tenth = { 0, 100000000 };
 	pid_t children[CHILDREN_MAX];
 	int n = list_children(children), left;
 
@@ -79,10 +79,10 @@ static int end_by(int number, int tenths)
 		left = 0;
 		/* Another thread may wait for the child first. */
 		for (int i = 0; i < n; i++)
-			left += waitpid(children[i], NULL, WNOHANG) == 0;
+			left += peali_waitpid(children[i], NULL, WNOHANG) == 0;
 		if (!left || tenths <= 0)
 			break;
-		nanosleep(&tenth, NULL);
+		peali_sleep_ns(100000000);
 	}
 	return left;
 }

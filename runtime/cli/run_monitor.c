@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The monitor of `peal run`: signals, progress, and checks of conservation. */
+#include "runtime/base/system_call.h"
 #include "runtime/cli/run.h"
 
 #include <errno.h>
@@ -39,7 +40,7 @@ static void signal_fd_event(int fd)
 {
 	uint64_t one = 1;
 
-	if (write(fd, &one, sizeof(one)) < 0)
+	if (peali_write_all(fd, &one, sizeof(one)))
 		return; /* the counter is full: readable anyway */
 }
 
@@ -164,7 +165,7 @@ static void take_signal(struct peali_run *run, struct watch *watch)
 	struct signalfd_siginfo signal;
 	int none = 0, before;
 
-	if (read(run->signal_fd, &signal, sizeof(signal)) !=
+	if (peali_read(run->signal_fd, &signal, sizeof(signal)) !=
 	    (ssize_t)sizeof(signal))
 		return;
 	atomic_compare_exchange_strong(&run->signal, &none,

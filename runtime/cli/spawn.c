@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/base/system_call.h"
 #include "runtime/base/wait.h"
 #include "runtime/base/text.h"
 #include "runtime/cli/command.h"
@@ -199,7 +200,7 @@ static void set_input(int rank, int in)
 		dup2(in, 0);
 	if (rank == 0)
 		return;
-	null = open("/dev/null", O_RDONLY);
+	null = peali_open("/dev/null", O_RDONLY, 0);
 	if (null >= 0)
 		dup2(null, 0);
 	if (null > 2)
@@ -239,7 +240,7 @@ static void become(const struct spawn *s, int rank, pid_t parent, int in,
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
 	execvp(s->program[0], s->program);
 	error = errno;
-	if (write(report, &error, sizeof(error)) < 0)
+	if (peali_write_all(report, &error, sizeof(error)))
 		_exit(PEALI_EXIT_FAILED);
 	_exit(peali_spawn_not_started(error));
 }
@@ -317,7 +318,7 @@ static int start_one(struct spawn *s, int rank)
 			close(write_end[i]);
 	if (report[1] >= 0)
 		close(report[1]);
-	if (!error && read(report[0], &error, sizeof(error)) < 0)
+	if (!error && peali_read(report[0], &error, sizeof(error)) < 0)
 		error = errno;
 	if (report[0] >= 0)
 		close(report[0]);
@@ -327,7 +328,7 @@ static int start_one(struct spawn *s, int rank)
 		    PEALI_CUT(160, s->program[0]), rank, strerror(error));
 	if (p->pid) { /* it has ended, unless its report was not readable */
 		kill(p->pid, SIGKILL);
-		waitpid(p->pid, NULL, 0);
+		peali_waitpid(p->pid, NULL, 0);
 		peali_guard_remove(&s->guard, p->pid);
 	}
 	p->pid = 0;
@@ -509,7 +510,7 @@ static void take(struct spawn *s)
 {
 	struct signalfd_siginfo info;
 
-	while (read(s->signals, &info, sizeof(info)) == sizeof(info)) {
+	while (peali_read(s->signals, &info, sizeof(info)) == sizeof(info)) {
 		/* a terminal's signals do not reach the other groups */
 		if (info.ssi_signo == SIGCHLD)
 			reap(s);

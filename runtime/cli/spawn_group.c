@@ -15,6 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/base/system_call.h"
+
 #define GROUPS_MOST 64
 #define LOOK_MS 20 /* between two looks at groups that have to end */
 
@@ -78,9 +80,7 @@ static void guard(int from, uint64_t grace_ms)
 	ssize_t n;
 
 	for (;;) {
-		n = read(from, &word, sizeof(word));
-		if (n < 0 && errno == EINTR)
-			continue;
+		n = peali_read(from, &word, sizeof(word));
 		if (n != (ssize_t)sizeof(word))
 			break;
 		if (!word)
@@ -94,7 +94,7 @@ static void guard(int from, uint64_t grace_ms)
 /* Makes the guard independent of the terminal and of the caller's streams. */
 static void detach(void)
 {
-	int null = open("/dev/null", O_RDWR), fd;
+	int null = peali_open("/dev/null", O_RDWR, 0), fd;
 	sigset_t all;
 
 	sigfillset(&all);
@@ -130,7 +130,7 @@ void peali_guard_start(struct peali_guard *g, uint64_t grace_ms)
 
 static void tell(struct peali_guard *g, pid_t word)
 {
-	if (g->pid && write(g->to, &word, sizeof(word)) < 0)
+	if (g->pid && peali_write_all(g->to, &word, sizeof(word)))
 		g->pid = 0; /* it was killed */
 }
 
@@ -151,8 +151,8 @@ void peali_guard_stop(struct peali_guard *g)
 	tell(g, 0);
 	if (g->to >= 0)
 		close(g->to);
-	while (pid && waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
+	if (pid)
+		peali_waitpid(pid, NULL, 0);
 	g->pid = 0;
 	g->to = -1;
 }
@@ -167,10 +167,10 @@ static int look(const char *pid, struct peali_survivor *out, pid_t *parent_out)
 	ssize_t n;
 
 	snprintf(path, sizeof(path), "/proc/%s/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
+	fd = peali_open(path, O_RDONLY | O_CLOEXEC, 0);
 	if (fd < 0)
 		return 0;
-	n = read(fd, text, sizeof(text) - 1);
+	n = peali_read(fd, text, sizeof(text) - 1);
 	close(fd);
 	text[n < 0 ? 0 : n] = '\0';
 	open_at = strchr(text, '(');

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Prints lines of several processes, each with the rank of its process. */
+#include "runtime/base/system_call.h"
 #include "runtime/cli/spawn.h"
 
 #define READS_MOST 256 /* at the end of a process */
@@ -58,15 +59,15 @@ int peali_labelled_pass(struct peali_labelled *s)
 
 	if (s->from < 0)
 		return 0;
-	n = read(s->from, s->line + s->used, sizeof(s->line) - s->used);
+	n = peali_read(s->from, s->line + s->used, sizeof(s->line) - s->used);
 	if (n > 0) {
 		s->used += (size_t)n;
 		print_lines(s);
 		return 1;
 	}
-	if (n == 0 || (errno != EAGAIN && errno != EINTR))
+	if (n == 0 || errno != EAGAIN)
 		finish(s);
-	return n < 0 && errno == EINTR;
+	return 0;
 }
 
 void peali_labelled_end(struct peali_labelled *s)

@@ -304,6 +304,8 @@ int peal_barrier_create(struct peal_runtime *rt, const int *devices,
 	if (!rt || !devices || !barrier_out)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "runtime, devices or barrier_out is NULL");
+	if (peali_foreign(&rt->owner, CALL))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (!result)
 		result = check_arguments(rt, devices, n_devices,
@@ -338,6 +340,8 @@ int peal_barrier_destroy(struct peal_barrier *b)
 
 	if (!b)
 		return 0;
+	if (peali_foreign(&b->rt->owner, "peal_barrier_destroy"))
+		return PEAL_EFORKED;
 	rt = b->rt;
 	pthread_mutex_lock(&rt->lock);
 	for (i = 0; i < b->n && !result; i++)
@@ -440,6 +444,8 @@ int peal_barrier_join(struct peal_barrier *b, struct peal_kernel *k,
 		return peali_fail(PEAL_EINVAL, "peal_barrier_join",
 				  "an argument is NULL, or the kernel is of "
 				  "another runtime");
+	if (peali_foreign(&b->rt->owner, "peal_barrier_join"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&b->rt->lock);
 	result = join(b, k, worker);
 	pthread_mutex_unlock(&b->rt->lock);
@@ -455,6 +461,8 @@ static int host_participant(struct peal_barrier *b, uint32_t number,
 
 	if (!b)
 		return peali_fail(PEAL_EINVAL, call, "barrier is NULL");
+	if (peali_forked(&b->rt->owner, call))
+		return PEAL_EFORKED;
 	for (i = 0; i < b->n; i++)
 		if (b->participants[i].device == PEALI_HOST &&
 		    seen++ == number) {
@@ -527,6 +535,8 @@ int peal_barrier_abort(struct peal_barrier *b)
 	if (!b)
 		return peali_fail(PEAL_EINVAL, "peal_barrier_abort",
 				  "barrier is NULL");
+	if (peali_forked(&b->rt->owner, "peal_barrier_abort"))
+		return PEAL_EFORKED;
 	peal_store_release_sys(b->abort, 1);
 	for (i = 0; i < b->n; i++)
 		peal_bell_ring(peal_load_relaxed_sys(&b->bells[i]));
@@ -542,6 +552,8 @@ int peal_barrier_info(struct peal_barrier *b,
 	if (!b || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_barrier_info",
 				  "barrier or info_out is NULL");
+	if (peali_foreign(&b->rt->owner, "peal_barrier_info"))
+		return PEAL_EFORKED;
 	memset(info_out, 0, sizeof(*info_out));
 	observer = (uint64_t)(uintptr_t)b->abort + PEAL_SHARED_LINE;
 	for (i = 0; i < b->n; i++) {

@@ -390,6 +390,8 @@ int peal_collective_start(struct peal_comm *g,
 	if (!g || !collective)
 		return peali_fail(PEAL_EINVAL, START,
 				  "comm or collective is NULL");
+	if (peali_forked(&g->rt->owner, START))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&c, sizeof(c), collective, START);
 	if (!result)
 		result = check(g, &c);
@@ -535,6 +537,8 @@ int peal_collective_wait(struct peal_comm *g, int64_t timeout_ns)
 
 	if (!g)
 		return peali_fail(PEAL_EINVAL, WAIT, "comm is NULL");
+	if (peali_forked(&g->rt->owner, WAIT))
+		return PEAL_EFORKED;
 	if (!g->waits_for)
 		return 0;
 	result = wait_for_all(g, timeout_ns, began);

@@ -446,6 +446,8 @@ int peal_comm_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 	if (!rt || !devices || !comm_out)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "runtime, devices or comm_out is NULL");
+	if (peali_foreign(&rt->owner, CALL))
+		return PEAL_EFORKED;
 	result = check_devices(rt, devices, n);
 	if (result)
 		return result;
@@ -464,6 +466,8 @@ int peal_comm_destroy(struct peal_comm *g)
 
 	if (!g)
 		return 0;
+	if (peali_foreign(&g->rt->owner, "peal_comm_destroy"))
+		return PEAL_EFORKED;
 	strike(g);
 	result = take_down(g);
 	if (result)
@@ -482,6 +486,8 @@ int peal_comm_info(struct peal_comm *g, struct peal_comm_info *info_out)
 	if (!g || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_comm_info",
 				  "comm or info_out is NULL");
+	if (peali_foreign(&g->rt->owner, "peal_comm_info"))
+		return PEAL_EFORKED;
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->members = g->n;
 	info_out->channels = g->channels;

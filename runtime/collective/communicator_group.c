@@ -323,6 +323,8 @@ static int check_arguments(struct peal_process_group *set, const char *name,
 	if (!set || !comm_out)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "group or comm_out is NULL");
+	if (peali_foreign(&set->rt->owner, CALL))
+		return PEAL_EFORKED;
 	if (!n || n >= NAME_MAX)
 		return peali_fail(PEAL_EINVAL, CALL, "a name has 1 to %d bytes",
 				  NAME_MAX - 1);

@@ -247,6 +247,8 @@ int peal_device_sync(struct peal_runtime *rt, int device, int64_t timeout_ns)
 
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, CALL, "runtime is NULL");
+	if (peali_foreign(&rt->owner, CALL))
+		return PEAL_EFORKED;
 	if (device != PEAL_ALL_DEVICES)
 		result = peali_devices_check(&rt->devices, device, CALL);
 	if (result)

@@ -170,6 +170,8 @@ int peal_event_create(struct peal_runtime *rt, int device, const int *watchers,
 	if (!rt || (n && !watchers) || !event_out)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "runtime, watchers or event_out is NULL");
+	if (peali_foreign(&rt->owner, CALL))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (!result && o.reserved)
 		result = peali_fail(PEAL_EINVAL, CALL, "reserved is %u, not 0",
@@ -205,6 +207,8 @@ int peal_event_destroy(struct peal_event *e)
 
 	if (!e)
 		return 0;
+	if (peali_foreign(&e->rt->owner, "peal_event_destroy"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&e->rt->lock);
 	for (at = &e->rt->events; *at && *at != e; at = &(*at)->next)
 		;
@@ -227,6 +231,8 @@ int peal_event_address(const struct peal_event *e, int device,
 	if (!e || !address_out)
 		return peali_fail(PEAL_EINVAL, "peal_event_address",
 				  "event or address_out is NULL");
+	if (peali_foreign(&e->rt->owner, "peal_event_address"))
+		return PEAL_EFORKED;
 	if (device == e->device) {
 		*address_out = peali_block_view(e->rt, device, &e->record);
 		return 0;
@@ -255,6 +261,8 @@ int peal_event_wait(struct peal_event *e, uint64_t count, int64_t timeout_ns)
 	if (!e)
 		return peali_fail(PEAL_EINVAL, "peal_event_wait",
 				  "event is NULL");
+	if (peali_forked(&e->rt->owner, "peal_event_wait"))
+		return PEAL_EFORKED;
 	peali_bell_wait_begin(&wait, &bell, 1, timeout_ns); /* never rung */
 	while (peal_event_count((uintptr_t)e->cell) < count && !result)
 		result = peali_bell_wait_turn(&wait);
@@ -297,6 +305,8 @@ int peal_event_info(const struct peal_event *e,
 	if (!e || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_event_info",
 				  "event or info_out is NULL");
+	if (peali_foreign(&e->rt->owner, "peal_event_info"))
+		return PEAL_EFORKED;
 	memset(&info, 0, sizeof(info));
 	memcpy(info.name, e->name, sizeof(info.name));
 	info.device = e->device;

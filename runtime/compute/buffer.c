@@ -316,6 +316,8 @@ int peal_buffer_create(struct peal_runtime *runtime,
 	if (!runtime || !buffer_out)
 		return peali_fail(PEAL_EINVAL, call, "%s is NULL",
 				  runtime ? "buffer_out" : "runtime");
+	if (peali_foreign(&runtime->owner, call))
+		return PEAL_EFORKED;
 	r = peali_options_copy(&o, sizeof(o), options, call);
 	if (!r)
 		r = complete(runtime, &o);
@@ -360,6 +362,8 @@ int peal_buffer_destroy(struct peal_buffer *buffer)
 
 	if (!buffer)
 		return 0;
+	if (peali_foreign(&buffer->rt->owner, "peal_buffer_destroy"))
+		return PEAL_EFORKED;
 	rt = buffer->rt;
 	r = peali_buffer_free(rt->peers, buffer->owner, buffer->address);
 	if (r < 0)
@@ -382,6 +386,8 @@ int peal_buffer_info(const struct peal_buffer *buffer,
 	if (!buffer || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_buffer_info",
 				  "buffer or info_out is NULL");
+	if (peali_foreign(&buffer->rt->owner, "peal_buffer_info"))
+		return PEAL_EFORKED;
 	info.kind = buffer->kind;
 	info.device = buffer->owner;
 	info.views = buffer->views;
@@ -417,6 +423,8 @@ static int check_range(struct peal_range range, const char *call)
 {
 	if (!range.buffer)
 		return peali_fail(PEAL_EINVAL, call, "the range has no buffer");
+	if (peali_foreign(&range.buffer->rt->owner, call))
+		return PEAL_EFORKED;
 	return check_inside(call, range.offset, range.bytes, "buffer",
 			    range.buffer->bytes);
 }
@@ -451,6 +459,8 @@ int peal_buffer_range(struct peal_buffer *buffer, uint64_t offset,
 	if (!buffer || !range_out)
 		return peali_fail(PEAL_EINVAL, call,
 				  "buffer or range_out is NULL");
+	if (peali_foreign(&buffer->rt->owner, call))
+		return PEAL_EFORKED;
 	r = check_inside(call, offset, bytes, "buffer", buffer->bytes);
 	if (r < 0)
 		return r;
@@ -469,6 +479,8 @@ int peal_buffer_view(struct peal_buffer *buffer, uint32_t view,
 	if (!buffer || !range_out)
 		return peali_fail(PEAL_EINVAL, call,
 				  "buffer or range_out is NULL");
+	if (peali_foreign(&buffer->rt->owner, call))
+		return PEAL_EFORKED;
 	if (view >= buffer->views)
 		return peali_fail(PEAL_EINVAL, call,
 				  "no view %u; there are %u, numbered from 0",

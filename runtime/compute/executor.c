@@ -173,6 +173,8 @@ int peal_executor_destroy(struct peal_executor *e)
 
 	if (!e)
 		return 0;
+	if (peali_foreign(&e->rt->owner, "peal_executor_destroy"))
+		return PEAL_EFORKED;
 	strike(e);
 	result = take_down(e);
 	if (result)
@@ -196,6 +198,8 @@ int peal_executor_create(struct peal_runtime *rt, const int *devices,
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "runtime, devices, program or executor_out "
 				  "is NULL");
+	if (peali_foreign(&rt->owner, CREATE))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (!result)
 		result = peali_program_check(program, CREATE);

@@ -334,6 +334,8 @@ int peal_executor_start(struct peal_executor *e, const struct peal_job *job)
 	if (!e || !job)
 		return peali_fail(PEAL_EINVAL, START,
 				  "executor or job is NULL");
+	if (peali_forked(&e->rt->owner, START))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&j, sizeof(j), job, START);
 	if (!result)
 		result = check(e, &j);
@@ -665,6 +667,8 @@ int peal_executor_wait(struct peal_executor *e, int64_t timeout_ns)
 
 	if (!e)
 		return peali_fail(PEAL_EINVAL, WAIT, "executor is NULL");
+	if (peali_forked(&e->rt->owner, WAIT))
+		return PEAL_EFORKED;
 	if (!e->goes_on)
 		return 0;
 	for (;;) {
@@ -705,6 +709,8 @@ int peal_executor_cancel(struct peal_executor *e)
 	if (!e)
 		return peali_fail(PEAL_EINVAL, "peal_executor_cancel",
 				  "executor is NULL");
+	if (peali_foreign(&e->rt->owner, "peal_executor_cancel"))
+		return PEAL_EFORKED;
 	atomic_store(&e->cancelled, 1);
 	return 0;
 }
@@ -721,6 +727,8 @@ int peal_executor_report(struct peal_executor *e,
 	if (!e || !report_out)
 		return peali_fail(PEAL_EINVAL, "peal_executor_report",
 				  "executor or report_out is NULL");
+	if (peali_foreign(&e->rt->owner, "peal_executor_report"))
+		return PEAL_EFORKED;
 	if (!e->number)
 		return peali_fail(PEAL_ENOENT, "peal_executor_report",
 				  "the executor has run no job");

@@ -112,6 +112,8 @@ int peal_graph_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "runtime, devices, program or graph_out is "
 				  "NULL");
+	if (peali_foreign(&rt->owner, CREATE))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (!result)
 		result = check_create(rt, devices, n, program, &o);
@@ -158,6 +160,8 @@ int peal_graph_destroy(struct peal_graph *g)
 
 	if (!g)
 		return 0;
+	if (peali_foreign(&g->rt->owner, "peal_graph_destroy"))
+		return PEAL_EFORKED;
 	strike(g);
 	result = peali_graph_teardown(g);
 	if (result) {
@@ -321,6 +325,8 @@ int peal_graph_add_task(struct peal_graph *g,
 
 	if (!g || !task)
 		return peali_fail(PEAL_EINVAL, TASK, "graph or task is NULL");
+	if (peali_foreign(&g->rt->owner, TASK))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&t, sizeof(t), task, TASK);
 	if (!result)
 		result = new_node(g, t.rank, PEAL_GRAPH_TASK, TASK, &node);
@@ -363,6 +369,8 @@ int peal_graph_add_message(struct peal_graph *g,
 	if (!g || !message)
 		return peali_fail(PEAL_EINVAL, MESSAGE,
 				  "graph or message is NULL");
+	if (peali_foreign(&g->rt->owner, MESSAGE))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&m, sizeof(m), message, MESSAGE);
 	if (!result)
 		result =
@@ -400,6 +408,8 @@ int peal_graph_add_edge(struct peal_graph *g, uint32_t before, uint32_t after)
 
 	if (!g)
 		return peali_fail(PEAL_EINVAL, EDGE, "graph is NULL");
+	if (peali_foreign(&g->rt->owner, EDGE))
+		return PEAL_EFORKED;
 	result = check_capacity(g, g->n_edges, PEAL_GRAPH_EDGES_MAX, "edges",
 				EDGE);
 	if (result)
@@ -480,6 +490,8 @@ int peal_graph_start(struct peal_graph *g)
 
 	if (!g)
 		return peali_fail(PEAL_EINVAL, START, "graph is NULL");
+	if (peali_forked(&g->rt->owner, START))
+		return PEAL_EFORKED;
 	if (g->lost)
 		return say_lost(g, START);
 	if (g->waits_for || g->to_collect)
@@ -676,6 +688,8 @@ int peal_graph_wait(struct peal_graph *g, int64_t timeout_ns)
 
 	if (!g)
 		return peali_fail(PEAL_EINVAL, WAIT, "graph is NULL");
+	if (peali_forked(&g->rt->owner, WAIT))
+		return PEAL_EFORKED;
 	if (g->lost)
 		return say_lost(g, WAIT);
 	if (!g->waits_for && !g->to_collect)
@@ -704,6 +718,8 @@ int peal_graph_node_info(struct peal_graph *g, uint32_t i,
 	if (!g || !info_out)
 		return peali_fail(PEAL_EINVAL, INFO,
 				  "graph or info_out is NULL");
+	if (peali_foreign(&g->rt->owner, INFO))
+		return PEAL_EFORKED;
 	if (i >= g->n_nodes)
 		return peali_fail(PEAL_ENOENT, INFO,
 				  "no node %u: the graph has %u nodes", i,

@@ -42,6 +42,8 @@ int peal_memory_info(struct peal_runtime *runtime, int device,
 	if (!runtime || !info_out)
 		return peali_fail(PEAL_EINVAL, call,
 				  "runtime or info_out is NULL");
+	if (peali_foreign(&runtime->owner, call))
+		return PEAL_EFORKED;
 	r = peali_devices_check_place(&runtime->devices, device, call);
 	if (r < 0)
 		return r;
@@ -66,6 +68,8 @@ int peal_memory_limit(struct peal_runtime *runtime, int device, uint64_t bytes)
 
 	if (!runtime)
 		return peali_fail(PEAL_EINVAL, call, "runtime is NULL");
+	if (peali_foreign(&runtime->owner, call))
+		return PEAL_EFORKED;
 	r = peali_devices_check_place(&runtime->devices, device, call);
 	if (r < 0)
 		return r;

@@ -338,6 +338,8 @@ int peal_pipeline_destroy(struct peal_pipeline *p)
 
 	if (!p)
 		return 0;
+	if (peali_foreign(&p->rt->owner, "peal_pipeline_destroy"))
+		return PEAL_EFORKED;
 	strike(p);
 	result = take_down(p);
 	if (result)
@@ -407,6 +409,8 @@ int peal_pipeline_create(struct peal_runtime *rt,
 	if (!rt || !pipeline_out || (n && !stages))
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "runtime, pipeline_out or stages is NULL");
+	if (peali_foreign(&rt->owner, CREATE))
+		return PEAL_EFORKED;
 	if (!n)
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "a pipeline has one stage or more");
@@ -445,13 +449,17 @@ int peal_pipeline_create(struct peal_runtime *rt,
 struct peal_kernel *peal_pipeline_kernel(struct peal_pipeline *p,
 					 uint32_t stage)
 {
-	return p && stage < p->n ? p->stages[stage].kernel : NULL;
+	if (!p || stage >= p->n ||
+	    peali_foreign(&p->rt->owner, "peal_pipeline_kernel"))
+		return NULL;
+	return p->stages[stage].kernel;
 }
 
 uint64_t peal_pipeline_actor(struct peal_pipeline *p, uint32_t stage,
 			     uint32_t worker)
 {
-	if (!p || stage >= p->n || worker >= p->workers)
+	if (!p || stage >= p->n || worker >= p->workers ||
+	    peali_foreign(&p->rt->owner, "peal_pipeline_actor"))
 		return 0;
 	return p->stages[stage].actors[worker];
 }
@@ -459,7 +467,8 @@ uint64_t peal_pipeline_actor(struct peal_pipeline *p, uint32_t stage,
 struct peal_link *peal_pipeline_link(struct peal_pipeline *p, uint32_t stage,
 				     uint32_t worker)
 {
-	if (!p || stage > p->n || worker >= p->workers)
+	if (!p || stage > p->n || worker >= p->workers ||
+	    peali_foreign(&p->rt->owner, "peal_pipeline_link"))
 		return NULL;
 	return peali_pipeline_link(p, stage, worker);
 }
@@ -484,6 +493,8 @@ int peal_pipeline_info(struct peal_pipeline *p,
 	if (!p || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_info",
 				  "pipeline or info_out is NULL");
+	if (peali_foreign(&p->rt->owner, "peal_pipeline_info"))
+		return PEAL_EFORKED;
 	n_links = (p->n + 1) * p->workers;
 	memcpy(info.name, p->name, sizeof(info.name));
 	info.stages = p->n;
@@ -533,6 +544,8 @@ int peal_pipeline_stage_info(struct peal_pipeline *p, uint32_t stage,
 	if (!p || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_stage_info",
 				  "pipeline or info_out is NULL");
+	if (peali_foreign(&p->rt->owner, "peal_pipeline_stage_info"))
+		return PEAL_EFORKED;
 	if (stage >= p->n)
 		return peali_fail(PEAL_ENOENT, "peal_pipeline_stage_info",
 				  "no stage %u: '%s' has %u", stage, p->name,

@@ -226,6 +226,8 @@ int peal_pipeline_push(struct peal_pipeline *p, uint16_t type, const void *data,
 	if (!p || (!data && bytes))
 		return peali_fail(PEAL_EINVAL, PUSH,
 				  "pipeline or data is NULL");
+	if (peali_forked(&p->rt->owner, PUSH))
+		return PEAL_EFORKED;
 	result = may_push(p, look_now(p));
 	if (result)
 		return result;
@@ -246,6 +248,8 @@ int peal_pipeline_reserve(struct peal_pipeline *p, uint64_t bytes,
 	if (!p || !place_out)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_reserve",
 				  "pipeline or place_out is NULL");
+	if (peali_forked(&p->rt->owner, "peal_pipeline_reserve"))
+		return PEAL_EFORKED;
 	result = may_push(p, look_now(p));
 	if (result)
 		return result;
@@ -262,6 +266,8 @@ int peal_pipeline_commit(struct peal_pipeline *p, uint16_t type)
 {
 	int result;
 
+	if (p && peali_forked(&p->rt->owner, "peal_pipeline_commit"))
+		return PEAL_EFORKED;
 	if (!p || !p->reserved)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_commit",
 				  p ? "nothing is reserved" :
@@ -305,6 +311,8 @@ int peal_pipeline_close(struct peal_pipeline *p, int64_t timeout_ns)
 
 	if (!p)
 		return peali_fail(PEAL_EINVAL, call, "pipeline is NULL");
+	if (peali_foreign(&p->rt->owner, call))
+		return PEAL_EFORKED;
 	if (atomic_load(&p->closed))
 		return peali_fail(PEAL_EPIPE, call, "'%s' was closed before",
 				  p->name);
@@ -329,6 +337,8 @@ int peal_pipeline_drain(struct peal_pipeline *p, int64_t timeout_ns)
 
 	if (!p)
 		return peali_fail(PEAL_EINVAL, call, "pipeline is NULL");
+	if (peali_foreign(&p->rt->owner, call))
+		return PEAL_EFORKED;
 	if (!atomic_load(&p->closed))
 		result = close_rest(p, deadline, timeout_ns, call);
 	if (result == PEAL_EAGAIN || result == PEAL_ETIMEDOUT)
@@ -366,6 +376,8 @@ int peal_pipeline_stop(struct peal_pipeline *p, int64_t timeout_ns)
 	if (!p)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_stop",
 				  "pipeline is NULL");
+	if (peali_foreign(&p->rt->owner, "peal_pipeline_stop"))
+		return PEAL_EFORKED;
 	for (i = 0; i < p->n; i++) /* stop all kernels before the first wait */
 		peal_kernel_stop(p->stages[i].kernel, 0);
 	if (!timeout_ns)
@@ -460,6 +472,8 @@ int peal_pipeline_peek(struct peal_pipeline *p,
 	if (!p || !received_out)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_peek",
 				  "pipeline or received_out is NULL");
+	if (peali_forked(&p->rt->owner, "peal_pipeline_peek"))
+		return PEAL_EFORKED;
 	pulled = atomic_load(&p->pulled);
 	turn = (uint32_t)(pulled % p->workers);
 	result = await(p, turn, received_out, timeout_ns);
@@ -480,6 +494,8 @@ int peal_pipeline_release(struct peal_pipeline *p)
 	uint32_t turn;
 	int result;
 
+	if (p && peali_forked(&p->rt->owner, "peal_pipeline_release"))
+		return PEAL_EFORKED;
 	if (!p || !p->peeked)
 		return peali_fail(PEAL_EINVAL, "peal_pipeline_release",
 				  p ? "no batch is held" : "pipeline is NULL");
@@ -502,6 +518,8 @@ int peal_pipeline_pull(struct peal_pipeline *p, void *buffer,
 	if (!p || !received_out || (!buffer && buffer_bytes))
 		return peali_fail(PEAL_EINVAL, PULL,
 				  "pipeline, received_out or buffer is NULL");
+	if (peali_foreign(&p->rt->owner, PULL))
+		return PEAL_EFORKED;
 	result = peal_pipeline_peek(p, received_out, timeout_ns);
 	if (result)
 		return result;

@@ -13,6 +13,8 @@ int peal_device_count(struct peal_runtime *rt)
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, "peal_device_count",
 				  "runtime is NULL");
+	if (peali_foreign(&rt->owner, "peal_device_count"))
+		return PEAL_EFORKED;
 	return rt->devices.n;
 }
 
@@ -59,6 +61,8 @@ int peal_device_info(struct peal_runtime *rt, int device,
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_device_info",
 				  "runtime or info_out is NULL");
+	if (peali_foreign(&rt->owner, "peal_device_info"))
+		return PEAL_EFORKED;
 	result = peali_devices_check(&rt->devices, device, "peal_device_info");
 	return result ? result : peali_device_describe(rt, device, info_out);
 }

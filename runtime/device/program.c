@@ -100,7 +100,11 @@ int peal_program_add(struct peal_runtime *rt,
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, "peal_program_add",
 				  "runtime is NULL");
+	if (peali_foreign(&rt->owner, "peal_program_add"))
+		return PEAL_EFORKED;
 	result = peali_program_check(program, "peal_program_add");
+	if (!result)
+		result = peali_program_keep(rt, program, "peal_program_add");
 	if (result)
 		return result;
 	pthread_mutex_lock(&rt->lock);
@@ -156,6 +160,8 @@ const struct peal_program *peal_program_find(struct peal_runtime *rt,
 			   "runtime or name is NULL");
 		return NULL;
 	}
+	if (peali_foreign(&rt->owner, "peal_program_find"))
+		return NULL;
 	pthread_mutex_lock(&rt->lock);
 	program = find(rt, name);
 	n = rt->n_programs < 32 ? rt->n_programs : 32;
@@ -209,6 +215,8 @@ int peal_program_info(struct peal_runtime *rt, int index,
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_program_info",
 				  "runtime or info_out is NULL");
+	if (peali_foreign(&rt->owner, "peal_program_info"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	if (index >= 0 && (uint32_t)index < rt->n_programs)
 		program = rt->programs[index];
@@ -270,6 +278,8 @@ int peal_program_compile(struct peal_runtime *rt,
 	if (!rt || !target || !info_out)
 		return peali_fail(PEAL_EINVAL, call,
 				  "runtime, target or info_out is NULL");
+	if (peali_foreign(&rt->owner, call))
+		return PEAL_EFORKED;
 	result = peali_program_check(program, call);
 	if (!result)
 		result = peali_rtc_compile(program, target, &image, call);

@@ -10,7 +10,16 @@ int peali_programs_init(struct peal_runtime *rt);
 uint32_t peali_programs_count(struct peal_runtime *rt);
 const struct peal_program *peali_programs_at(struct peal_runtime *rt,
 					     uint32_t index);
-/* Unloads program files. No kernel runs their code any more. */
+/*
+ * Keeps the shared object of a program loaded until the runtime closes, also
+ * after dlclose. Returns 0 or PEAL_ENOMEM.
+ */
+int peali_program_keep(struct peal_runtime *rt,
+		       const struct peal_program *program, const char *call);
+/* Keeps the shared object of the library loaded for ever: its threads run the
+ * code, and fork runs its handler. */
+void peali_library_keep(void);
+/* Gives up all kept objects. No kernel runs their code any more. */
 void peali_program_files_close(struct peal_runtime *rt);
 /* Returns 0 if a program can be launched, PEAL_EPROGRAM or PEAL_EINVAL. */
 int peali_program_check(const struct peal_program *program, const char *call);

@@ -2,6 +2,7 @@
 /* Program files: checks and loads shared objects with one program each. */
 #include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +29,7 @@
 #error "which machine do this processor's ELF files name?"
 #endif
 
-/** A loaded program file. */
+/** A shared object with a program of the runtime. */
 struct peali_program_file {
 	struct peali_program_file *next;
 	void *handle;
@@ -186,30 +187,55 @@ static int open_file(const char *path, const char *symbol, void **handle_out,
 }
 
 /*
- * Adds the program to the runtime. Keeps its file loaded until the runtime
- * closes.
+ * Returns a handle of the loaded shared object that contains the address, or
+ * NULL. It is NULL for the executable, which is never unloaded.
  */
-static int keep(struct peal_runtime *rt, void *handle,
-		const struct peal_program *program)
+static void *handle_of(const void *address, int flags)
 {
-	struct peali_program_file *file =
-		(struct peali_program_file *)malloc(sizeof(*file));
-	int result;
+	struct link_map *map = NULL;
+	Dl_info info;
 
-	if (!file)
-		return peali_fail(PEAL_ENOMEM, CALL, "no memory for '%s'",
-				  program->name);
-	result = peal_program_add(rt, program);
-	if (result) {
-		free(file);
-		return result;
-	}
-	file->handle = handle;
+	if (!dladdr1(address, &info, (void **)&map, RTLD_DL_LINKMAP) || !map ||
+	    !map->l_name[0])
+		return NULL;
+	return dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | flags);
+}
+
+void peali_library_keep(void)
+{
+	void *handle = handle_of(peali_program_file_loops, RTLD_NODELETE);
+
+	if (handle)
+		dlclose(handle);
+}
+
+int peali_program_keep(struct peal_runtime *rt,
+		       const struct peal_program *program, const char *call)
+{
+	void *handle = handle_of(program, 0);
+	struct peali_program_file *file;
+
+	if (!handle)
+		return 0;
 	pthread_mutex_lock(&rt->lock);
-	file->next = rt->program_files;
-	rt->program_files = file;
+	for (file = rt->program_files; file; file = file->next)
+		if (file->handle == handle)
+			break;
+	if (!file) {
+		file = (struct peali_program_file *)malloc(sizeof(*file));
+		if (file) {
+			file->handle = handle;
+			file->next = rt->program_files;
+			rt->program_files = file;
+			handle = NULL;
+		}
+	}
 	pthread_mutex_unlock(&rt->lock);
-	return 0;
+	if (handle)
+		dlclose(handle);
+	return file ? 0 :
+		      peali_fail(PEAL_ENOMEM, call, "no memory for '%s'",
+				 program->name);
 }
 
 int peal_program_load_file(struct peal_runtime *rt, const char *path,
@@ -223,6 +249,8 @@ int peal_program_load_file(struct peal_runtime *rt, const char *path,
 	if (!rt || !path || !program_out)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "runtime, path or program_out is NULL");
+	if (peali_foreign(&rt->owner, CALL))
+		return PEAL_EFORKED;
 	/* The loader searches other directories for a name without a slash. */
 	full = realpath(path, NULL);
 	if (!full)
@@ -233,10 +261,9 @@ int peal_program_load_file(struct peal_runtime *rt, const char *path,
 	if (!result)
 		result = open_file(full, symbol, &handle, &program);
 	if (!result) {
-		result = keep(rt, handle, program);
-		if (result)
-			dlclose(handle);
-		else
+		result = peal_program_add(rt, program); /* keeps the file */
+		dlclose(handle);
+		if (!result)
 			*program_out = program;
 	}
 	free(symbol);

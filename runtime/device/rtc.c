@@ -12,6 +12,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
 #include "runtime/base/log.h"
+#include "runtime/base/owner.h"
 #include "runtime/device/image.h"
 #include "runtime/device/rtc_library.h"
 
@@ -306,7 +307,7 @@ int peali_rtc_compile(const struct peal_program *program, const char *target,
 			"missing; build with PEAL_EMBED_SOURCES=ON",
 			job.what, target,
 			program->sources ? "the dialect" : "its source");
-	pthread_mutex_lock(&lock);
+	peali_static_lock(&lock);
 	result = find_or_compile(&job, &made);
 	pthread_mutex_unlock(&lock);
 	if (!result)

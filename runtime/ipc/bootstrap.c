@@ -17,7 +17,6 @@
 
 #define CALL "peal_process_group_join"
 #define HELLO_NS 2000000000ULL /* limit for the HELLO of a new connection */
-#define SEND_NS 1000000000ULL /* timeout of a send */
 #define LOOK_MS 20 /* ms between two checks for ended processes */
 
 struct peali_record peali_record(enum peali_record_type type)
@@ -193,8 +192,6 @@ static void keep(struct peal_process_group *set,
 	uint32_t rank = h->rank;
 	struct peali_peer *p = &set->peers[rank];
 
-	peali_socket_limit(fd, SO_SNDTIMEO, SEND_NS);
-	peali_socket_limit(fd, SO_RCVTIMEO, 0);
 	p->fd = fd;
 	p->n_windows = h->windows;
 	p->member = r->member[rank];
@@ -241,9 +238,8 @@ static int call_on(struct peal_process_group *set, uint64_t deadline,
 	if (fd < 0)
 		return peali_fail_system(errno, CALL,
 					 "no socket to meet rank %u", rank);
-	/* connect waits while the queue of connections is full */
-	peali_socket_limit(fd, SO_SNDTIMEO, LOOK_MS * 1000000ULL);
-	while (connect(fd, (const struct sockaddr *)&at, bytes)) {
+	while (peali_socket_connect(fd, &at, bytes,
+				    peali_deadline(LOOK_MS * 1000000))) {
 		/* the rank is in the file and will listen soon */
 		if (peali_late(deadline) ||
 		    !peali_member_lives(&r->member[rank]))
@@ -253,7 +249,7 @@ static int call_on(struct peal_process_group *set, uint64_t deadline,
 	if (!is_member(fd, r, rank, &why))
 		goto refused;
 	why = "it closes the connection";
-	if (send(fd, &mine, sizeof(mine), MSG_NOSIGNAL) != sizeof(mine))
+	if (peali_socket_send(fd, &mine, sizeof(mine), deadline))
 		goto refused;
 	answer.fd = fd;
 	while (poll(&answer, 1, ms_left(deadline, LOOK_MS)) <= 0) {
@@ -263,7 +259,7 @@ static int call_on(struct peal_process_group *set, uint64_t deadline,
 		why = "it does not answer";
 		goto refused;
 	}
-	if (!is_hello(&h, recv(fd, &h, sizeof(h), MSG_DONTWAIT), r) ||
+	if (!is_hello(&h, peali_socket_receive(fd, &h, sizeof(h), 0), r) ||
 	    h.rank != rank)
 		goto refused;
 	keep(set, r, &h, fd);
@@ -284,21 +280,18 @@ static void welcome(struct peal_process_group *set, uint64_t deadline,
 {
 	struct peali_record mine = hello(set, r), h;
 	const char *why = "its first message is not of this set";
-	uint64_t now = peali_now_ns(), most = HELLO_NS;
+	uint64_t until = peali_deadline(HELLO_NS);
 	struct ucred who;
 
-	if (now >= deadline)
-		most = 1000000;
-	else if (deadline - now < most)
-		most = deadline - now;
-	peali_socket_limit(fd, SO_RCVTIMEO, most);
-	peali_socket_limit(fd, SO_SNDTIMEO, most);
+	if (until > deadline)
+		until = deadline;
 	if (peali_socket_peer(fd, &who) || who.uid != geteuid())
 		why = "it belongs to another user";
-	else if (is_hello(&h, recv(fd, &h, sizeof(h), 0), r) &&
+	else if (is_hello(&h, peali_socket_receive(fd, &h, sizeof(h), until),
+			  r) &&
 		 h.rank > set->plan.rank && set->peers[h.rank].fd < 0 &&
 		 is_member(fd, r, h.rank, &why) &&
-		 send(fd, &mine, sizeof(mine), MSG_NOSIGNAL) == sizeof(mine)) {
+		 !peali_socket_send(fd, &mine, sizeof(mine), until)) {
 		keep(set, r, &h, fd);
 		return;
 	}

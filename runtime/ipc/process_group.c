@@ -89,6 +89,8 @@ int peal_process_group_join(struct peal_runtime *rt,
 	if (!rt || !group_out)
 		return peali_fail(PEAL_EINVAL, JOIN,
 				  "runtime or group_out is NULL");
+	if (peali_foreign(&rt->owner, JOIN))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, JOIN);
 	if (!result)
 		result = peali_launcher_env(&o, &plan);
@@ -178,6 +180,8 @@ int peal_process_group_leave(struct peal_process_group *set, int64_t timeout_ns)
 
 	if (!set)
 		return 0;
+	if (peali_foreign(&set->rt->owner, "peal_process_group_leave"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&set->rt->lock);
 	result = set->rt->hooks->check_unused(set, LEAVE);
 	pthread_mutex_unlock(&set->rt->lock);
@@ -240,6 +244,8 @@ int peal_process_group_info(struct peal_process_group *set,
 	if (!set || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_process_group_info",
 				  "group or info_out is NULL");
+	if (peali_foreign(&set->rt->owner, "peal_process_group_info"))
+		return PEAL_EFORKED;
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->rank = set->plan.rank;
 	info_out->ranks = set->plan.ranks;
@@ -269,6 +275,8 @@ int peal_process_info(struct peal_process_group *set, uint32_t rank,
 	if (!set || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_process_info",
 				  "group or info_out is NULL");
+	if (peali_foreign(&set->rt->owner, "peal_process_info"))
+		return PEAL_EFORKED;
 	if (rank >= set->plan.ranks)
 		return peali_fail(PEAL_ENOENT, "peal_process_info",
 				  "no rank %u; the set has %u processes", rank,
@@ -343,6 +351,8 @@ int peal_process_export(struct peal_process_group *set, const char *name,
 	if (!set)
 		return peali_fail(PEAL_EINVAL, "peal_process_export",
 				  "group is NULL");
+	if (peali_foreign(&set->rt->owner, "peal_process_export"))
+		return PEAL_EFORKED;
 	result = check_name(name, "peal_process_export");
 	if (result)
 		return result;
@@ -366,6 +376,8 @@ int peal_process_unexport(struct peal_process_group *set, const char *name)
 	if (!set)
 		return peali_fail(PEAL_EINVAL, "peal_process_unexport",
 				  "group is NULL");
+	if (peali_foreign(&set->rt->owner, "peal_process_unexport"))
+		return PEAL_EFORKED;
 	result = check_name(name, "peal_process_unexport");
 	if (result)
 		return result;

@@ -15,8 +15,8 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
-#include "runtime/base/limits.h"
 #include "runtime/base/process.h"
+#include "runtime/base/system_call.h"
 #include "runtime/base/text.h"
 
 #define CALL "peal_process_group_join"
@@ -39,8 +39,12 @@ int peali_member_lives(const struct peali_member *m)
 {
 	struct peali_process_stat stat;
 
-	return m->pid > 0 && !peali_process_stat(m->pid, &stat) &&
-	       stat.state != 'Z' && stat.state != 'X' && stat.start == m->start;
+	if (m->pid <= 0)
+		return 0;
+	if (peali_process_stat(m->pid,
+			       &stat)) /* a limit of files tells nothing */
+		return errno != ENOENT && errno != ESRCH;
+	return stat.state != 'Z' && stat.state != 'X' && stat.start == m->start;
 }
 
 struct peali_spaces peali_spaces_self(void)
@@ -230,8 +234,9 @@ static int open_file(const struct peali_launcher_env *plan, int flags,
 {
 	int fd, result;
 
-	fd = open(plan->path,
-		  flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	fd = peali_open(plan->path,
+			flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY,
+			0);
 	if (fd < 0 && errno == ENOENT)
 		return PEAL_ENOENT;
 	if (fd < 0 && (errno == ELOOP || errno == EACCES || errno == EISDIR ||
@@ -353,27 +358,12 @@ static int name_other(const struct peali_launcher_env *plan)
 			  SHOWN(plan), r.member[0].pid);
 }
 
-/* Writes the text by one call. Returns 0, or -1 with errno. */
-static int write_whole(int fd, const char *text, size_t bytes)
-{
-	struct peali_size_guard guard;
-	ssize_t n;
-
-	peali_size_guard_begin(&guard);
-	n = write(fd, text, bytes);
-	if (n >= 0 && (size_t)n < bytes) { /* up to a limit */
-		n = write(fd, text + n, bytes - (size_t)n);
-		n = n < 0 ? n : (ssize_t)bytes;
-	}
-	peali_size_guard_end(&guard);
-	return n == (ssize_t)bytes ? 0 : -1;
-}
-
 /* Writes the text to a new file. Returns 0, PEAL_ENOMEM or PEAL_EDRIVER. */
 static int fill(const struct peali_launcher_env *plan, int fd, const char *text,
 		size_t bytes)
 {
-	return write_whole(fd, text, bytes) ? system_failed(plan, "write") : 0;
+	return peali_write_all(fd, text, bytes) ? system_failed(plan, "write") :
+						  0;
 }
 
 /*
@@ -387,7 +377,8 @@ static int publish_unnamed(const struct peali_launcher_env *plan,
 	int fd, result;
 
 	snprintf(folder, sizeof(folder), "%s", plan->path);
-	fd = open(dirname(folder), O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+	fd = peali_open(dirname(folder), O_TMPFILE | O_WRONLY | O_CLOEXEC,
+			0600);
 	if (fd < 0)
 		return 1;
 	snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
@@ -408,8 +399,9 @@ static int publish_named(const struct peali_launcher_env *plan,
 
 	snprintf(name, sizeof(name), "%s.%d.new", plan->path, (int)getpid());
 	unlink(name);
-	fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
-		  0600);
+	fd = peali_open(name,
+			O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
+			0600);
 	if (fd < 0)
 		return system_failed(plan, "cannot be made");
 	result = fill(plan, fd, text, bytes);
@@ -441,7 +433,12 @@ int peali_rendezvous_id(char out[PEALI_SET_ID + 1])
 	uint8_t random[PEALI_SET_ID / 2];
 	size_t i;
 
-	if (getrandom(random, sizeof(random), 0) != (ssize_t)sizeof(random))
+	ssize_t n;
+
+	do { /* so few bytes come at once or not at all */
+		n = getrandom(random, sizeof(random), 0);
+	} while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(random))
 		return peali_fail_driver(PEAL_EDRIVER, errno, CALL,
 					 "getrandom: %s", strerror(errno));
 	for (i = 0; i < sizeof(random); i++)
@@ -506,7 +503,7 @@ static int add_member(const struct peali_launcher_env *plan, int fd,
 			SHOWN(plan), plan->rank, there->pid,
 			peali_member_lives(there) ? "" : ", which has ended");
 	n = print_member(text, sizeof(text), r->id, plan->rank, &self);
-	if (lseek(fd, 0, SEEK_END) < 0 || write_whole(fd, text, (size_t)n))
+	if (lseek(fd, 0, SEEK_END) < 0 || peali_write_all(fd, text, (size_t)n))
 		return system_failed(plan, "write");
 	r->member[plan->rank] = self;
 	r->here++;

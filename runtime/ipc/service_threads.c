@@ -13,14 +13,15 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
-#include "runtime/base/limits.h"
 #include "runtime/base/socket.h"
+#include "runtime/base/thread.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/ipc/process_group.h"
 #include "runtime/ipc/rendezvous.h"
 
 #define BURST 64 /* records read from a peer in a row */
+#define SEND_NS 1000000000 /* timeout of a send */
 #define CROWDED_NS 1000000000 /* ns of retries after ETOOMANYREFS */
 #define JOBS_MAX 1024 /* per peer; a peer with more is faulty */
 /*
@@ -51,13 +52,11 @@ int peali_peer_send(struct peali_peer *p, const struct peali_record *record,
 		c->cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(c), &fd, sizeof(fd));
 	}
-	do { /* a record is sent as a whole, also beside other threads */
-		n = sendmsg(p->fd, &m, MSG_NOSIGNAL);
-		if (n < 0 && errno == ETOOMANYREFS && !peali_late(until)) {
-			usleep(1000); /* too many descriptors in flight */
-			errno = EINTR;
-		}
-	} while (n < 0 && errno == EINTR);
+	/* a record is sent as a whole, also beside other threads */
+	while ((n = peali_socket_sendmsg(p->fd, &m, peali_deadline(SEND_NS))) <
+		       0 &&
+	       errno == ETOOMANYREFS && !peali_late(until))
+		usleep(1000); /* too many descriptors in flight */
 	if (n == (ssize_t)sizeof(*record))
 		return 0;
 	return n < 0 && (errno == EAGAIN || errno == ETOOMANYREFS) ?
@@ -510,10 +509,10 @@ int peali_service_start(struct peal_process_group *set)
 	if (set->event_fd < 0)
 		return peali_fail_system(errno, "peal_process_group_join",
 					 "no eventfd");
-	error = peali_thread_create(&set->reading, read_all, set);
+	error = peali_thread_start(&set->reading, read_all, set);
 	set->reading_started = !error;
 	if (!error)
-		error = peali_thread_create(&set->worker, work, set);
+		error = peali_thread_start(&set->worker, work, set);
 	set->working_started = !error;
 	if (!error)
 		return 0;

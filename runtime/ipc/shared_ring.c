@@ -12,8 +12,9 @@
 
 #include "queues/ring.h"
 #include "runtime/base/error.h"
-#include "runtime/base/limits.h"
 #include "runtime/base/math.h"
+#include "runtime/base/owner.h"
+#include "runtime/base/system_call.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/ipc/process_group.h"
 
@@ -76,6 +77,7 @@ int peali_remote_map(struct peali_remote_link *remote, int fd, uint64_t link_id,
 		return peali_fail_system(errno, call,
 					 "cannot map %llu shared bytes",
 					 (unsigned long long)bytes);
+	peali_keep_from_children(shared, bytes);
 	if (remote->windows) {
 		remote->counts = (struct peal_link_counts *)(void *)shared;
 		return 0;
@@ -97,7 +99,7 @@ int peali_remote_make_memory(const struct peali_remote_link *remote)
 		peali_remote_shared_bytes(&remote->spec, remote->windows);
 	int fd = memfd_create("peal link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
-	if (fd >= 0 && !peali_file_resize(fd, bytes) &&
+	if (fd >= 0 && !peali_ftruncate(fd, (off_t)bytes) &&
 	    !fcntl(fd, F_ADD_SEALS, SEALS))
 		return fd;
 	peali_fail_system(errno, CALL,

@@ -13,6 +13,8 @@ int peal_kernel_clock(struct peal_kernel *k, struct peal_clock *clock_out)
 	if (!k || !clock_out)
 		return peali_fail(PEAL_EINVAL, "peal_kernel_clock",
 				  "kernel or clock_out is NULL");
+	if (peali_foreign(&k->rt->owner, "peal_kernel_clock"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&k->clock.lock);
 	known = k->clock.known;
 	if (known)

@@ -503,6 +503,8 @@ int peal_kernel_wait(struct peal_kernel *k, int64_t timeout_ns)
 	if (!k)
 		return peali_fail(PEAL_EINVAL, "peal_kernel_wait",
 				  "kernel is NULL");
+	if (peali_foreign(&k->rt->owner, "peal_kernel_wait"))
+		return PEAL_EFORKED;
 	if (await_end(k, timeout_ns))
 		return name_the_late(k, PEAL_ETIMEDOUT, timeout_ns,
 				     "peal_kernel_wait");
@@ -515,6 +517,8 @@ static int check_alive(struct peal_kernel *k, const char *call)
 {
 	if (!k)
 		return peali_fail(PEAL_EINVAL, call, "kernel is NULL");
+	if (peali_foreign(&k->rt->owner, call))
+		return PEAL_EFORKED;
 	if (peali_kernel_ended(k))
 		return peali_fail(PEAL_ESTOPPED, call, "kernel '%s' has ended",
 				  k->name);
@@ -596,6 +600,8 @@ int peal_kernel_drain(struct peal_kernel *k, int64_t timeout_ns)
 	if (!k)
 		return peali_fail(PEAL_EINVAL, "peal_kernel_drain",
 				  "kernel is NULL");
+	if (peali_foreign(&k->rt->owner, "peal_kernel_drain"))
+		return PEAL_EFORKED;
 	if (!peali_kernel_ended(k)) {
 		k->draining = 1;
 		peal_store_release_sys(&k->control->suspend, 0);
@@ -625,6 +631,8 @@ static int end_kernel(struct peal_kernel *k, uint64_t how, int64_t timeout_ns,
 {
 	if (!k)
 		return peali_fail(PEAL_EINVAL, call, "kernel is NULL");
+	if (peali_foreign(&k->rt->owner, call))
+		return PEAL_EFORKED;
 	if (!peali_kernel_ended(k)) {
 		k->stopping = 1;
 		pthread_mutex_lock(&k->push_lock);
@@ -674,6 +682,8 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 	if (!k || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_kernel_info",
 				  "kernel or info_out is NULL");
+	if (peali_foreign(&k->rt->owner, "peal_kernel_info"))
+		return PEAL_EFORKED;
 	memset(info_out, 0, sizeof(*info_out));
 	memcpy(info_out->name, k->name, sizeof(info_out->name));
 	snprintf(info_out->program, sizeof(info_out->program), "%s",

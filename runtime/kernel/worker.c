@@ -19,6 +19,8 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 	if (!k || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_worker_info",
 				  "kernel or info_out is NULL");
+	if (peali_foreign(&k->rt->owner, "peal_worker_info"))
+		return PEAL_EFORKED;
 	if (worker >= k->params.n_workers)
 		return peali_fail(PEAL_ENOENT, "peal_worker_info",
 				  "no worker %u in kernel '%s': it has %u",

@@ -57,6 +57,8 @@ int peal_kernel_destroy(struct peal_kernel *k)
 
 	if (!k)
 		return 0;
+	if (peali_foreign(&k->rt->owner, "peal_kernel_destroy"))
+		return PEAL_EFORKED;
 	rt = k->rt;
 	ops = rt->devices.device[k->device].backend->ops;
 	pthread_mutex_lock(&rt->lock);

@@ -707,9 +707,13 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 	if (!rt || !kernel_out)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "runtime or kernel_out is NULL");
+	if (peali_foreign(&rt->owner, CALL))
+		return PEAL_EFORKED;
 	result = peali_devices_check(&rt->devices, device, CALL);
 	if (!result)
 		result = peali_program_check(program, CALL);
+	if (!result)
+		result = peali_program_keep(rt, program, CALL);
 	if (!result)
 		result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (result)

@@ -19,8 +19,8 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
-#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/clock.h"
 #include "runtime/kernel/kernel_control.h"
@@ -189,7 +189,7 @@ int peali_watchdog_start(struct peal_runtime *rt)
 	d->rt = rt;
 	pthread_mutex_init(&d->lock, NULL);
 	peali_cond_init(&d->wake);
-	error = peali_thread_create(&d->thread, run, d);
+	error = peali_thread_start(&d->thread, run, d);
 	if (error) {
 		pthread_cond_destroy(&d->wake);
 		pthread_mutex_destroy(&d->lock);

@@ -32,7 +32,9 @@ const char *peal_reason_name(uint32_t reason)
 
 uint64_t peal_dead_letter_address(const struct peal_kernel *k)
 {
-	return k ? k->params.address | PEALI_ADDRESS_DEAD_LETTERS : 0;
+	if (!k || peali_foreign(&k->rt->owner, "peal_dead_letter_address"))
+		return 0;
+	return k->params.address | PEALI_ADDRESS_DEAD_LETTERS;
 }
 
 struct peal_kernel *peali_dead_letters_of(struct peal_runtime *rt,
@@ -110,6 +112,8 @@ int peal_dead_letter_connect(struct peal_kernel *k, uint64_t to,
 
 	if (!k)
 		return peali_fail(PEAL_EINVAL, CALL, "kernel is NULL");
+	if (peali_foreign(&k->rt->owner, CALL))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (result)
 		return result;
@@ -158,6 +162,8 @@ int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
 	const uint8_t *data;
 	uint64_t kept, out;
 
+	if (e && peali_forked(&e->owner, call))
+		return PEAL_EFORKED;
 	if (!letter || bytes < sizeof(*letter) ||
 	    letter->reason >= PEAL_REASON_COUNT ||
 	    letter->flags & PEAL_FLAG_DEAD_LETTER)

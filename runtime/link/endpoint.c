@@ -169,6 +169,8 @@ static int check_port(struct peal_endpoint *e, uint32_t port,
 {
 	if (!e)
 		return peali_fail(PEAL_EINVAL, "peal_send", "endpoint is NULL");
+	if (peali_forked(&e->owner, "peal_send"))
+		return PEAL_EFORKED;
 	*out = port_of(e, port);
 	if (*out)
 		return 0;
@@ -723,6 +725,8 @@ int peal_receive_peek(struct peal_endpoint *e,
 	if (!e || !received_out)
 		return peali_fail(PEAL_EINVAL, "peal_receive_peek",
 				  "endpoint or received_out is NULL");
+	if (peali_forked(&e->owner, "peal_receive_peek"))
+		return PEAL_EFORKED;
 	return peali_endpoint_peek(e, received_out, timeout_ns, &deadline);
 }
 
@@ -746,6 +750,8 @@ static void released(struct peal_endpoint *e)
 
 int peal_receive_release(struct peal_endpoint *e)
 {
+	if (e && peali_forked(&e->owner, "peal_receive_release"))
+		return PEAL_EFORKED;
 	if (!e || !e->peeked)
 		return peali_fail(PEAL_EINVAL, "peal_receive_release",
 				  "no message is held");
@@ -775,6 +781,8 @@ int peal_receive(struct peal_endpoint *e, void *buffer, uint64_t buffer_bytes,
 	if (!e || !received_out || (!buffer && buffer_bytes))
 		return peali_fail(PEAL_EINVAL, "peal_receive",
 				  "endpoint, received_out or buffer is NULL");
+	if (peali_forked(&e->owner, "peal_receive"))
+		return PEAL_EFORKED;
 	result = hold(e, timeout_ns, &deadline);
 	if (result)
 		return result;

@@ -37,6 +37,7 @@ struct peali_refused {
 
 struct peal_endpoint {
 	struct peal_runtime *rt;
+	struct peali_owner owner; /* the owner of the runtime */
 	struct peal_endpoint *next;
 	char name[48];
 	uint32_t id;

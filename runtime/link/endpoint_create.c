@@ -29,7 +29,9 @@ struct peal_endpoint *peali_endpoint_of(struct peal_runtime *rt,
 
 uint64_t peal_endpoint_address(const struct peal_endpoint *e)
 {
-	return e ? peali_address(PEALI_ADDRESS_HOST, e->id, 0) : 0;
+	if (!e || peali_forked(&e->owner, "peal_endpoint_address"))
+		return 0;
+	return peali_address(PEALI_ADDRESS_HOST, e->id, 0);
 }
 
 static void free_endpoint(struct peal_endpoint *e)
@@ -53,6 +55,7 @@ static struct peal_endpoint *new_endpoint(struct peal_runtime *rt,
 	if (!e)
 		return NULL;
 	e->rt = rt;
+	e->owner = rt->owner;
 	pthread_mutex_init(&e->monitors_lock, NULL);
 	e->max_ports = o->max_ports ? o->max_ports : 16;
 	e->max_inputs = o->max_inputs ? o->max_inputs : 16;
@@ -112,6 +115,8 @@ int peal_endpoint_create(struct peal_runtime *rt,
 	if (!rt || !endpoint_out)
 		return peali_fail(PEAL_EINVAL, "peal_endpoint_create",
 				  "runtime or endpoint_out is NULL");
+	if (peali_foreign(&rt->owner, "peal_endpoint_create"))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options,
 				    "peal_endpoint_create");
 	if (result)
@@ -149,6 +154,8 @@ int peal_endpoint_destroy(struct peal_endpoint *e)
 
 	if (!e)
 		return 0;
+	if (peali_foreign(&e->owner, "peal_endpoint_destroy"))
+		return PEAL_EFORKED;
 	rt = e->rt;
 	pthread_mutex_lock(&rt->lock);
 	for (link = rt->links; link && !result; link = link->next)

@@ -430,6 +430,8 @@ int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
 
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, CALL, "runtime is NULL");
+	if (peali_foreign(&rt->owner, CALL))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (result)
 		return result;
@@ -478,6 +480,8 @@ int peal_link_destroy(struct peal_link *link)
 
 	if (!link)
 		return 0;
+	if (peali_foreign(&link->rt->owner, "peal_link_destroy"))
+		return PEAL_EFORKED;
 	rt = link->rt;
 	if (link->from.fwd_link)
 		return peali_fail(PEAL_EBUSY, "peal_link_destroy",

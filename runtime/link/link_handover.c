@@ -70,6 +70,8 @@ static int check(struct peal_link *link, enum peal_route route)
 {
 	if (!link)
 		return peali_fail(PEAL_EINVAL, CALL, "link is NULL");
+	if (peali_foreign(&link->rt->owner, CALL))
+		return PEAL_EFORKED;
 	if (route & (route - 1) || route <= PEAL_ROUTE_NONE ||
 	    route > PEAL_ROUTE_STAGED)
 		return peali_fail(PEAL_EINVAL, CALL,

@@ -111,6 +111,8 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 	if (!link || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_link_info",
 				  "link or info_out is NULL");
+	if (peali_foreign(&link->rt->owner, "peal_link_info"))
+		return PEAL_EFORKED;
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->id = link->id;
 	info_out->from = link->from.address;
@@ -151,6 +153,8 @@ int peal_link_list(struct peal_runtime *rt, struct peal_link **links_out,
 	if (!rt || (n && !links_out))
 		return peali_fail(PEAL_EINVAL, "peal_link_list",
 				  "runtime or links_out is NULL");
+	if (peali_foreign(&rt->owner, "peal_link_list"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	for (link = rt->links; link; link = link->next)
 		there++;

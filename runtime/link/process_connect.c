@@ -25,10 +25,7 @@
 
 /* ---- common steps -------------------------------------------------------- */
 
-/*
- * Returns whether a device does not see memory of this process as the host
- * does.
- */
+/* Returns 1 if a device does not see this process's memory as the host does. */
 static int is_staged(const struct peal_link *link, int device)
 {
 	return !peali_devices_ring(&link->rt->devices, device);
@@ -771,6 +768,8 @@ int peal_process_connect(struct peal_process_group *set, uint32_t rank,
 
 	if (!set)
 		return peali_fail(PEAL_EINVAL, CALL, "group is NULL");
+	if (peali_foreign(&set->rt->owner, CALL))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (!result)
 		result = check_wish(set, rank, name, &o);

@@ -26,8 +26,8 @@
 #include <peal/device/link_consumer.h>
 #include <peal/device/link_producer.h>
 #include "runtime/base/error.h"
-#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/memory_block.h"
@@ -341,7 +341,7 @@ int peali_stager_start(struct peal_runtime *rt)
 	memset(r, 0, sizeof(*r));
 	ck_ring_init(&r->commands, COMMANDS);
 	result = open_fds(r);
-	error = result ? 0 : peali_thread_create(&r->thread, run, r);
+	error = result ? 0 : peali_thread_start(&r->thread, run, r);
 	if (error)
 		result = peali_fail_system(error, "peal_runtime_open",
 					   "the thread of the stager does not "

@@ -139,6 +139,8 @@ int peal_topic_create(struct peal_runtime *rt, int device,
 	if (!rt || !address_out)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "runtime or address_out is NULL");
+	if (peali_foreign(&rt->owner, CALL))
+		return PEAL_EFORKED;
 	result = peali_devices_check(&rt->devices, device, CALL);
 	if (!result)
 		result = peali_options_copy(&o, sizeof(o), options, CALL);
@@ -207,6 +209,8 @@ int peal_topic_destroy(struct peal_runtime *rt, uint64_t address)
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, "peal_topic_destroy",
 				  "runtime is NULL");
+	if (peali_foreign(&rt->owner, "peal_topic_destroy"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	t = peali_topic_of(rt, address, "peal_topic_destroy");
 	result = t ? in_use(t) : PEAL_ENOENT;
@@ -329,6 +333,8 @@ int peal_topic_info(struct peal_runtime *rt, uint64_t address,
 	if (!rt || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_topic_info",
 				  "runtime or info_out is NULL");
+	if (peali_foreign(&rt->owner, "peal_topic_info"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	t = peali_topic_of(rt, address, "peal_topic_info");
 	if (t) {
@@ -364,6 +370,8 @@ int peal_topic_subscribers(struct peal_runtime *rt, uint64_t address,
 	if (!rt || (n && !info_out))
 		return peali_fail(PEAL_EINVAL, "peal_topic_subscribers",
 				  "runtime or info_out is NULL");
+	if (peali_foreign(&rt->owner, "peal_topic_subscribers"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	t = peali_topic_of(rt, address, "peal_topic_subscribers");
 	for (i = 0; t && i < t->spec.n_subscribers; i++) {

@@ -367,6 +367,8 @@ int peal_publish(struct peal_runtime *rt, uint64_t from, uint32_t port,
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, "peal_publish",
 				  "runtime is NULL");
+	if (peali_foreign(&rt->owner, "peal_publish"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	t = peali_topic_of(rt, topic, "peal_publish");
 	result = t ? publish(t, from, port) : PEAL_ENOENT;
@@ -402,6 +404,8 @@ int peal_unpublish(struct peal_runtime *rt, uint64_t topic)
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, "peal_unpublish",
 				  "runtime is NULL");
+	if (peali_foreign(&rt->owner, "peal_unpublish"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	t = peali_topic_of(rt, topic, "peal_unpublish");
 	result = t ? unpublish(t) : PEAL_ENOENT;
@@ -511,6 +515,8 @@ int peal_subscribe(struct peal_runtime *rt, uint64_t topic, uint64_t actor,
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, "peal_subscribe",
 				  "runtime is NULL");
+	if (peali_foreign(&rt->owner, "peal_subscribe"))
+		return PEAL_EFORKED;
 	if (flags & ~(uint32_t)(PEAL_SUBSCRIBE_OLDEST | PEAL_SUBSCRIBE_HIGH))
 		return peali_fail(PEAL_EINVAL, "peal_subscribe",
 				  "flags are %#x: allowed are 1 (oldest) and 2 "
@@ -553,6 +559,8 @@ int peal_unsubscribe(struct peal_runtime *rt, uint64_t topic, uint64_t actor)
 	if (!rt)
 		return peali_fail(PEAL_EINVAL, "peal_unsubscribe",
 				  "runtime is NULL");
+	if (peali_foreign(&rt->owner, "peal_unsubscribe"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	t = peali_topic_of(rt, topic, "peal_unsubscribe");
 	result = t ? unsubscribe(t, actor) : PEAL_ENOENT;

@@ -235,6 +235,8 @@ int peal_metrics_snapshot(struct peal_runtime *rt,
 	if (!rt || !metrics_out)
 		return peali_fail(PEAL_EINVAL, SNAPSHOT,
 				  "runtime or metrics_out is NULL");
+	if (peali_foreign(&rt->owner, SNAPSHOT))
+		return PEAL_EFORKED;
 	result = check_size(metrics_out, SNAPSHOT);
 	if (result)
 		return result;

@@ -22,6 +22,7 @@
 #include "runtime/actor/forwarding.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/system_call.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
@@ -568,8 +569,6 @@ static int more_held(const void *a, const void *b)
 static int search(struct search *s, struct peal_runtime *rt, uint64_t watch_ns)
 {
 	struct peali_looks before;
-	struct timespec pause = { (time_t)(watch_ns / 1000000000),
-				  (long)(watch_ns % 1000000000) };
 	int result;
 
 	memset(s, 0, sizeof(*s));
@@ -580,8 +579,7 @@ static int search(struct search *s, struct peal_runtime *rt, uint64_t watch_ns)
 	pthread_mutex_unlock(&rt->lock);
 	if (result)
 		return result;
-	while (nanosleep(&pause, &pause))
-		;
+	peali_sleep_ns(watch_ns);
 	pthread_mutex_lock(&rt->lock);
 	result = peali_looks_take(rt, &s->now);
 	if (result)
@@ -609,6 +607,8 @@ int peal_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
 	if (!rt || (n && !causes_out))
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "runtime or causes_out is NULL");
+	if (peali_foreign(&rt->owner, CALL))
+		return PEAL_EFORKED;
 	if (watch_ns > WATCH_NS_MAX)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "watch_ns %llu: at most %llu",

@@ -21,10 +21,10 @@
 
 #include <peal/stall.h>
 #include "runtime/base/error.h"
-#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/base/process.h"
 #include "runtime/base/socket.h"
+#include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
 #include "runtime/observe/stall.h"
 #include "runtime/runtime.h"
@@ -74,35 +74,20 @@ static void prefix_of(int pid, uint64_t space, struct name *out)
 			 (unsigned long long)space);
 }
 
-/* Sends all bytes. Returns 1, or 0 after an error. */
-static int send_all(int fd, const void *data, size_t bytes)
-{
-	const char *at = data;
-	ssize_t n;
-
-	for (; bytes; at += n, bytes -= (size_t)n) {
-		n = send(fd, at, bytes, MSG_NOSIGNAL);
-		if (n <= 0 && errno == EINTR)
-			n = 0;
-		else if (n <= 0)
-			return 0;
-	}
-	return 1;
-}
-
-static int receive_all(int fd, void *data, size_t bytes)
+/* Receives all bytes. Returns 0, or -1 after an error or an early end. */
+static int receive_all(int fd, void *data, size_t bytes, uint64_t deadline)
 {
 	char *at = data;
 	ssize_t n;
 
 	for (; bytes; at += n, bytes -= (size_t)n) {
-		n = recv(fd, at, bytes, 0);
-		if (n < 0 && errno == EINTR)
-			n = 0;
-		else if (n <= 0)
-			return 0;
+		n = peali_socket_receive(fd, at, bytes, deadline);
+		if (n == 0)
+			errno = ENODATA;
+		if (n <= 0)
+			return -1;
 	}
-	return 1;
+	return 0;
 }
 
 /* ---- the answering process ----------------------------------------------- */
@@ -118,9 +103,8 @@ static void answer(struct peal_runtime *rt, int fd)
 	if (peali_socket_peer(fd, &who) ||
 	    (who.uid != geteuid() && who.uid != 0))
 		return;
-	peali_socket_limit(fd, SO_RCVTIMEO, QUESTION_NS);
-	peali_socket_limit(fd, SO_SNDTIMEO, QUESTION_NS);
-	if (!receive_all(fd, &q, sizeof(q)) || q.magic != MAGIC)
+	if (receive_all(fd, &q, sizeof(q), peali_deadline(QUESTION_NS)) ||
+	    q.magic != MAGIC)
 		return;
 	causes = calloc(PEAL_STALL_CAUSES_MAX, sizeof(*causes));
 	a.causes = causes ? peal_stall_report(rt, q.watch_ns, causes,
@@ -130,8 +114,9 @@ static void answer(struct peal_runtime *rt, int fd)
 		a.told = a.causes < PEAL_STALL_CAUSES_MAX ?
 				 (uint32_t)a.causes :
 				 PEAL_STALL_CAUSES_MAX;
-	if (send_all(fd, &a, sizeof(a)))
-		send_all(fd, causes, a.told * sizeof(*causes));
+	if (!peali_socket_send(fd, &a, sizeof(a), peali_deadline(QUESTION_NS)))
+		peali_socket_send(fd, causes, a.told * sizeof(*causes),
+				  peali_deadline(QUESTION_NS));
 	free(causes);
 }
 
@@ -187,7 +172,7 @@ void peali_stall_serve(struct peal_runtime *rt)
 	if (s) {
 		s->rt = rt;
 		s->fd = listen_anew();
-		if (s->fd >= 0 && !peali_thread_create(&s->thread, serve, s)) {
+		if (s->fd >= 0 && !peali_thread_start(&s->thread, serve, s)) {
 			rt->stall_socket = s;
 			return;
 		}
@@ -247,18 +232,17 @@ static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stall *causes,
 	       uint32_t *told_out)
 {
 	struct question q = { MAGIC, watch_ns };
+	uint64_t until = peali_deadline((int64_t)(ANSWER_NS + watch_ns));
 	struct answer a;
 	int sent;
 
-	peali_socket_limit(fd, SO_RCVTIMEO, ANSWER_NS + watch_ns);
-	peali_socket_limit(fd, SO_SNDTIMEO, ANSWER_NS);
 	errno = 0;
-	sent = send_all(fd, &q, sizeof(q));
+	sent = !peali_socket_send(fd, &q, sizeof(q), until);
 	if (sent && !await_answer(fd, pid, ANSWER_NS + watch_ns)) {
 		errno = EAGAIN;
 		sent = 0;
 	}
-	if (!sent || !receive_all(fd, &a, sizeof(a)))
+	if (!sent || receive_all(fd, &a, sizeof(a), until))
 		return errno == EAGAIN ?
 			       peali_fail(PEAL_ETIMEDOUT, CALL,
 					  "process %d does not answer; it "
@@ -270,7 +254,7 @@ static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stall *causes,
 					  pid);
 	if (a.magic != MAGIC || a.bytes != sizeof(*causes) ||
 	    a.told > PEAL_STALL_CAUSES_MAX ||
-	    !receive_all(fd, causes, a.told * sizeof(*causes)))
+	    receive_all(fd, causes, a.told * sizeof(*causes), until))
 		return peali_fail(PEAL_EPROTO, CALL,
 				  "process %d has another version of Peal",
 				  pid);
@@ -292,9 +276,7 @@ static int connect_to(int pid, const struct name *name)
 
 	if (fd < 0)
 		return -1;
-	peali_socket_limit(fd, SO_SNDTIMEO,
-			   ANSWER_NS); /* limits connect, too */
-	if (!connect(fd, (const struct sockaddr *)&at, bytes)) {
+	if (!peali_socket_connect(fd, &at, bytes, peali_deadline(ANSWER_NS))) {
 		if (!peali_socket_peer(fd, &peer) && peer.pid == pid)
 			return fd;
 		peali_log(1,

@@ -283,6 +283,8 @@ static int check_request(const struct peal_requester *r,
 	if (!r || (!what->data && what->bytes))
 		return peali_fail(PEAL_EINVAL, call, "%s is NULL",
 				  r ? "data" : "requester");
+	if (peali_forked(&r->rt->owner, call))
+		return PEAL_EFORKED;
 	if (what->bytes > r->message_bytes)
 		return peali_fail(PEAL_EMSGSIZE, call,
 				  "message of %llu bytes for '%s' (allowed: "
@@ -622,6 +624,8 @@ int peal_request_wait(struct peal_requester *r, uint64_t request, void *buffer,
 	if (!r || (!buffer && buffer_bytes))
 		return peali_fail(PEAL_EINVAL, WAIT, "%s is NULL",
 				  r ? "buffer" : "requester");
+	if (peali_forked(&r->rt->owner, WAIT))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&r->lock);
 	result = check_out(r, request, WAIT, &q);
 	if (!result) {
@@ -642,6 +646,8 @@ int peal_request_cancel(struct peal_requester *r, uint64_t request)
 
 	if (!r)
 		return peali_fail(PEAL_EINVAL, CANCEL, "requester is NULL");
+	if (peali_foreign(&r->rt->owner, CANCEL))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&r->lock);
 	result = check_out(r, request, CANCEL, &q);
 	if (!result) {

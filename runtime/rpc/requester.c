@@ -149,6 +149,8 @@ int peal_requester_create(struct peal_runtime *rt, uint64_t to,
 	if (!rt || !requester_out)
 		return peali_fail(PEAL_EINVAL, OPEN,
 				  "runtime or requester_out is NULL");
+	if (peali_foreign(&rt->owner, OPEN))
+		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, OPEN);
 	if (!result)
 		result = check_options(&o);
@@ -189,6 +191,8 @@ int peal_requester_listen(struct peal_requester *r, uint64_t from,
 {
 	if (!r)
 		return peali_fail(PEAL_EINVAL, LISTEN, "requester is NULL");
+	if (peali_foreign(&r->rt->owner, LISTEN))
+		return PEAL_EFORKED;
 	if (r->n_links == r->max_links)
 		return peali_fail(PEAL_ENOSPC, LISTEN,
 				  "'%s' takes replies from %u ports, which "
@@ -216,6 +220,8 @@ int peal_requester_destroy(struct peal_requester *r)
 
 	if (!r)
 		return 0;
+	if (peali_foreign(&r->rt->owner, "peal_requester_destroy"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&r->lock);
 	inside = r->inside;
 	pthread_mutex_unlock(&r->lock);
@@ -265,6 +271,8 @@ int peal_requester_info(struct peal_requester *r,
 	if (!r || !info_out)
 		return peali_fail(PEAL_EINVAL, "peal_requester_info",
 				  "requester or info_out is NULL");
+	if (peali_foreign(&r->rt->owner, "peal_requester_info"))
+		return PEAL_EFORKED;
 	pthread_mutex_lock(&r->lock);
 	*info_out = r->info;
 	pthread_mutex_unlock(&r->lock);

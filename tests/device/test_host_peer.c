@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Shows the peer access of emulated devices: directions, kinds and faults. */
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -47,11 +48,14 @@ static uint8_t *see(int viewer, const struct peali_memory *memory)
 /* Returns the signal that ends a process which reads the byte. 0: none. */
 static int signal_of_read(const volatile uint8_t *p)
 {
+	void *page = (void *)((uintptr_t)p & ~(uintptr_t)4095);
 	struct rlimit none = { 0, 0 };
 	int status;
 	pid_t child;
 
 	fflush(NULL);
+	/* else no child has the memory of a device */
+	CHECK_EQ(madvise(page, 4096, MADV_DOFORK), 0);
 	child = fork();
 	CHECK(child >= 0);
 	if (!child) {

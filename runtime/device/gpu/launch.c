@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/error.h"
-#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/thread.h"
 #include "runtime/device/gpu/gpu.h"
 
 #include <errno.h>
@@ -616,15 +616,11 @@ static void *monitor_main(void *argument)
 /* Starts the monitor thread if needed. The caller holds gpu->lock. */
 static int need_monitor(struct peali_gpu *gpu)
 {
-	sigset_t all, before;
 	int error;
 
 	if (gpu->has_monitor)
 		return 0;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &before);
-	error = peali_thread_create(&gpu->monitor, monitor_main, gpu);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	error = peali_thread_start(&gpu->monitor, monitor_main, gpu);
 	if (error)
 		return peali_fail_system(error, "launch",
 					 "no thread to monitor kernels");

@@ -7,6 +7,7 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
+#include "runtime/base/owner.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/gpu/gpu.h"
@@ -103,12 +104,13 @@ static int init_driver(struct peali_gpu_driver *driver, int *count_out,
  */
 static pthread_mutex_t claim_lock = PTHREAD_MUTEX_INITIALIZER;
 static const struct peali_gpu_vendor *claimed[2];
+static struct peali_owner claimant; /* the process with the claims */
 
 static int is_claimed(const struct peali_gpu_vendor *vendor)
 {
 	int found;
 
-	pthread_mutex_lock(&claim_lock);
+	peali_static_lock(&claim_lock);
 	found = claimed[0] == vendor || claimed[1] == vendor;
 	pthread_mutex_unlock(&claim_lock);
 	return found;
@@ -118,16 +120,27 @@ static int claim(const struct peali_gpu_vendor *vendor)
 {
 	int i, r = 0, place = -1;
 
-	pthread_mutex_lock(&claim_lock);
+	peali_static_lock(&claim_lock);
 	for (i = 0; i < 2; i++) {
 		if (claimed[i] == vendor)
 			r = PEAL_EBUSY;
 		else if (!claimed[i])
 			place = i;
 	}
-	if (!r && place >= 0)
+	if (!r && place >= 0) {
 		claimed[place] = vendor;
+		claimant = peali_owner_self();
+	} else if (peali_foreign(&claimant, CALL)) {
+		r = PEAL_EFORKED; /* no driver works after a fork */
+	}
 	pthread_mutex_unlock(&claim_lock);
+	if (r == PEAL_EFORKED)
+		return peali_fail(r, CALL,
+				  "process %d uses the %s devices, and its "
+				  "child cannot; exclude them "
+				  "(PEAL_BACKENDS=host), or run another "
+				  "program by exec",
+				  (int)claimant.pid, vendor->name);
 	if (r < 0)
 		return peali_fail(r, CALL,
 				  "another runtime of this process uses the "
@@ -141,7 +154,7 @@ static void give_up_claim(const struct peali_gpu_vendor *vendor)
 {
 	int i;
 
-	pthread_mutex_lock(&claim_lock);
+	peali_static_lock(&claim_lock);
 	for (i = 0; i < 2; i++)
 		if (claimed[i] == vendor)
 			claimed[i] = NULL;

@@ -10,6 +10,7 @@
 #include <peal/device/platform.h>
 #include "runtime/base/core_set.h"
 #include "runtime/base/log.h"
+#include "runtime/base/owner.h"
 #include "runtime/base/socket.h"
 
 /*
@@ -119,7 +120,7 @@ int peali_core_claim(int alone)
 		return -1;
 	if (!PEAL_SIM)
 		fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	pthread_mutex_lock(&lock);
+	peali_static_lock(&lock);
 	if ((PEAL_SIM || fd >= 0) && have_table(all))
 		core = cheapest(all, &fd, alone ? 0 : UINT32_MAX - 1);
 	pthread_mutex_unlock(&lock);
@@ -137,7 +138,7 @@ void peali_core_release(int core)
 
 	if (core < 0)
 		return;
-	pthread_mutex_lock(&lock);
+	peali_static_lock(&lock);
 	c = &cores[core];
 	if (!--c->users && c->fd >= 0) {
 		close(c->fd);

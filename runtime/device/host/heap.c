@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
-#include "runtime/base/limits.h"
 #include "runtime/base/math.h"
+#include "runtime/base/owner.h"
+#include "runtime/base/system_call.h"
 #include "runtime/device/host/sanitize.h"
 #include "runtime/device/range_alloc.h"
 
@@ -72,7 +73,7 @@ int peali_heap_open(struct peali_heap *heap, const char *name, uint64_t bytes)
 	if (heap->fd < 0)
 		return peali_fail_system(errno, CALL, "memfd_create for %s",
 					 name);
-	if (peali_file_resize(heap->fd, heap->bytes) < 0) {
+	if (peali_ftruncate(heap->fd, (off_t)heap->bytes)) {
 		r = peali_fail_system(errno, CALL,
 				      "%s cannot have the %llu bytes of "
 				      "PEAL_HOST_MEMORY, set it lower",
@@ -88,6 +89,7 @@ int peali_heap_open(struct peali_heap *heap, const char *name, uint64_t bytes)
 				      (unsigned long long)heap->bytes, name);
 		goto close_fd;
 	}
+	peali_keep_from_children(heap->base, heap->bytes);
 	r = peali_suballoc_open(&heap->space, name, (uintptr_t)heap->base,
 				heap->bytes);
 	if (!r)

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/owner.h"
 #include "runtime/device/host/host.h"
 #include "runtime/device/host/sanitize.h"
 
@@ -88,7 +89,10 @@ static int map_piece(const struct peali_heap *heap, uint8_t *base,
 	void *p = mmap(base + offset, bytes, PROT_READ | PROT_WRITE,
 		       flags | MAP_FIXED | MAP_NORESERVE, heap->fd, (off_t)at);
 
-	return p == MAP_FAILED ? -1 : 0;
+	if (p == MAP_FAILED)
+		return -1;
+	peali_keep_from_children(p, bytes);
+	return 0;
 }
 
 /* Maps [start, end) with neighbouring pieces exchanged. */

@@ -14,8 +14,9 @@
 #include "runtime/base/error.h"
 #include "runtime/base/host_clock.h"
 #include "runtime/base/idle.h"
-#include "runtime/base/limits.h"
 #include "runtime/base/log.h"
+#include "runtime/base/owner.h"
+#include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/host/core_claim.h"
 #include "runtime/device/host/fibers.h"
@@ -261,28 +262,6 @@ static struct peali_launch *new_launch(struct peali_host *host,
 	return launch;
 }
 
-/*
- * Starts a worker's thread with signals blocked: they are for the application's
- * threads. Signals that a worker itself causes stay unblocked. Blocked, such a
- * fault would end the process without any message.
- */
-static int start_thread(struct worker *w)
-{
-	static const int own[] = { SIGSEGV, SIGBUS,  SIGILL, SIGFPE,
-				   SIGTRAP, SIGABRT, SIGSYS };
-	sigset_t blocked, before;
-	size_t i;
-	int error;
-
-	sigfillset(&blocked);
-	for (i = 0; i < sizeof(own) / sizeof(own[0]); i++)
-		sigdelset(&blocked, own[i]);
-	pthread_sigmask(SIG_SETMASK, &blocked, &before);
-	error = peali_thread_create(&w->thread, worker_main, w);
-	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	return error;
-}
-
 static int start_worker(struct peali_launch *launch, uint32_t index)
 {
 	struct worker *w = &launch->worker[index];
@@ -294,7 +273,7 @@ static int start_worker(struct peali_launch *launch, uint32_t index)
 			return r;
 	}
 	w->core = core_for(launch);
-	error = start_thread(w);
+	error = peali_thread_start(&w->thread, worker_main, w);
 	if (error)
 		return peali_fail_system(error, "host: launch",
 					 "worker %u of %u could not start",

@@ -3,6 +3,7 @@
  * Shows that program files load and run, and that invalid or damaged files are
  * refused.
  */
+#include <dlfcn.h>
 #include <elf.h>
 #include <sys/stat.h>
 
@@ -34,12 +35,11 @@ static void check_refused(const char *path, int error, const char *part)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* Launches the program, sends it a number and gets the next one. */
-static void use(struct peal_runtime *rt, const struct peal_program *program)
+static struct peal_endpoint *host;
+
+/* Launches the program. */
+static void start(struct peal_runtime *rt, const struct peal_program *program)
 {
-	uint32_t number = 41, got = 0;
-	struct peal_received received;
-	struct peal_endpoint *host;
 	struct peal_kernel *kernel;
 	uint64_t actor, here;
 
@@ -49,10 +49,70 @@ static void use(struct peal_runtime *rt, const struct peal_program *program)
 	CHECK_OK(peal_actor_spawn(kernel, "add_one", NULL, &actor));
 	CHECK_OK(peal_connect(rt, here, 0, actor, NULL, NULL));
 	CHECK_OK(peal_connect(rt, actor, 0, here, NULL, NULL));
+}
+
+/* Sends a number to the program and gets the next one. */
+static void answer(void)
+{
+	uint32_t number = 41, got = 0;
+	struct peal_received received;
+
 	CHECK_OK(
 		peal_send(host, 0, 0, &number, sizeof(number), MAX_WAIT, NULL));
 	CHECK_OK(peal_receive(host, &got, sizeof(got), &received, MAX_WAIT));
 	CHECK_EQ(got, 42);
+}
+
+static void use(struct peal_runtime *rt, const struct peal_program *program)
+{
+	start(rt, program);
+	answer();
+}
+
+/* Returns 1 if a module is loaded. */
+static int is_loaded(const char *name)
+{
+	void *handle = dlopen(module(name), RTLD_LAZY | RTLD_NOLOAD);
+
+	if (handle)
+		dlclose(handle);
+	return handle != NULL;
+}
+
+/* A plugin with a program: its owner gives it up while a kernel runs it. */
+PEAL_TEST(program_of_a_closed_plugin_stays_loaded_until_the_runtime_closes)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	void *plugin = dlopen(module("one"), RTLD_NOW | RTLD_LOCAL);
+	const struct peal_program *program;
+
+	CHECK(plugin);
+	program =
+		(const struct peal_program *)dlsym(plugin, "peal_program_one");
+	CHECK(program);
+	start(rt, program);
+	CHECK_EQ(dlclose(plugin), 0);
+	CHECK(is_loaded("one"));
+	answer();
+	CHECK_OK(peal_runtime_shutdown(rt));
+	CHECK(!is_loaded("one"));
+}
+
+PEAL_TEST(program_added_by_a_closed_plugin_is_found)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	void *plugin = dlopen(module("one"), RTLD_NOW | RTLD_LOCAL);
+	const struct peal_program *program;
+
+	CHECK(plugin);
+	program =
+		(const struct peal_program *)dlsym(plugin, "peal_program_one");
+	CHECK_OK(peal_program_add(rt, program));
+	CHECK_EQ(dlclose(plugin), 0);
+	CHECK(peal_program_find(rt, "one") == program);
+	use(rt, program);
+	CHECK_OK(peal_runtime_shutdown(rt));
+	CHECK(!is_loaded("one"));
 }
 
 PEAL_TEST(program_file_loads_and_runs)
@@ -294,11 +354,14 @@ static void make_folder(void)
 	atexit(clean);
 }
 
-PEAL_TEST_MAIN(make_folder(); RUN(program_file_loads_and_runs);
-	       RUN(runtimes_share_a_file_and_close_separately);
-	       RUN(invalid_program_files_are_refused);
-	       RUN(file_does_not_replace_program_of_same_name);
-	       RUN(truncated_program_file_is_refused);
-	       RUN(program_file_with_changed_byte_is_refused);
-	       RUN(program_file_of_other_processor_is_named);
-	       RUN(digest_equals_sha256sum);)
+PEAL_TEST_MAIN(
+	make_folder(); RUN(program_file_loads_and_runs);
+	RUN(program_of_a_closed_plugin_stays_loaded_until_the_runtime_closes);
+	RUN(program_added_by_a_closed_plugin_is_found);
+	RUN(runtimes_share_a_file_and_close_separately);
+	RUN(invalid_program_files_are_refused);
+	RUN(file_does_not_replace_program_of_same_name);
+	RUN(truncated_program_file_is_refused);
+	RUN(program_file_with_changed_byte_is_refused);
+	RUN(program_file_of_other_processor_is_named);
+	RUN(digest_equals_sha256sum);)
