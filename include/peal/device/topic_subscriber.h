@@ -170,24 +170,24 @@ peali_topic_read_sequence(struct peal_topic *t, uint64_t number, uint8_t *to,
 	return 1;
 }
 
-/* The atoms in the slot are not all of the message. Returns as
- * peali_topic_later. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_topic_atoms_missing(struct peal_topic *t, uint64_t number)
+/*
+ * Looks at the first atom after all others were read. Its first word has the
+ * era. `complete` 1: all atoms had the message's lap. Returns 1 if they are the
+ * message. Else returns as peali_topic_later.
+ */
+static PEAL_DEV PEAL_INLINE int peali_topic_again(const struct peal_topic *t,
+						  const uint8_t *slot,
+						  uint64_t number, int complete)
 {
 	uint32_t word[3] = { 0, 0, 0 }, lap;
 
-	lap = peali_atom_read(peali_policy(t->policy),
-			      peali_topic_slot(t, number), 0, word) >>
-	      16;
-	if (lap == (peali_topic_lap(t, number) & 0xffff) &&
-	    word[0] != peali_topic_era(t, number))
-		return -1;
-	return peali_topic_later(t, number, lap);
+	lap = peali_atom_read(peali_policy(t->policy), slot, 0, word) >> 16;
+	if (lap != (peali_topic_lap(t, number) & 0xffff))
+		return peali_topic_later(t, number, lap);
+	return word[0] == peali_topic_era(t, number) ? complete : -1;
 }
 
-/* As peali_topic_read, with atoms. The first word of the first atom has the
- * era. */
+/* As peali_topic_read, with atoms. One atom alone is one message. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_topic_read_atoms(struct peal_topic *t, uint8_t *stage, uint64_t number,
 		       uint8_t *to, uint64_t *header_out, uint32_t *length_out)
@@ -195,11 +195,16 @@ peali_topic_read_atoms(struct peal_topic *t, uint8_t *stage, uint64_t number,
 	uint32_t policy = peali_policy(t->policy);
 	uint8_t *slot = peali_topic_slot(t, number);
 	struct peal_slot_view view = { 0, 0, 0 };
+	int found;
 
-	if (!peali_slot_unpack(policy, slot, peali_topic_lap(t, number), stage,
-			       peali_slot_atoms(policy, t->slot_bytes), &view,
-			       t->mode == PEAL_TOPIC_OVERWRITE))
-		return peali_topic_atoms_missing(t, number);
+	found = peal_slot_unpack(policy, slot, peali_topic_lap(t, number),
+				 stage, peali_slot_atoms(policy, t->slot_bytes),
+				 &view);
+	if (!found || (t->mode == PEAL_TOPIC_OVERWRITE &&
+		       view.length > peali_atom_payload(policy)))
+		found = peali_topic_again(t, slot, number, found);
+	if (found != 1)
+		return found;
 	*header_out = *(const uint64_t *)(const void *)view.content;
 	*length_out = view.length - (uint32_t)sizeof(*header_out);
 	if (PEAL_UNLIKELY(*length_out > t->message_bytes))

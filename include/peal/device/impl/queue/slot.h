@@ -232,14 +232,10 @@ peal_slot_refresh(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
  * Unpacks up to four atoms, from `index` to at most `last`. Returns the end of
  * their content, or 0 if an atom has another lap than `tag`. All loads come
  * first, because a GPU waits for a load at the first use of its result.
- *
- * `again`: the first word of the first atom, if its producer may overwrite the
- * slot meanwhile; else 0. Then also returns 0 if that atom has changed. The
- * load of the first atom is the last one, and comes with the last atoms.
  */
-static PEAL_DEV PEAL_INLINE uint32_t peali_atoms_unpack(
-	uint32_t policy, const uint8_t *slot, uint32_t index, uint32_t last,
-	uint32_t tag, uint8_t *stage, const uint32_t *again)
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_atoms_unpack(uint32_t policy, const uint8_t *slot, uint32_t index,
+		   uint32_t last, uint32_t tag, uint8_t *stage)
 {
 	uint32_t each = peali_atom_payload(policy);
 	uint32_t at[4], word[4][3], end = 0, odd = 0, k;
@@ -249,12 +245,6 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_atoms_unpack(
 		end = peali_atom_read(policy, slot, at[k], word[k]);
 		odd |= end ^ tag;
 	}
-	if (again && index + 4 > last) {
-		uint32_t first[3] = { 0, 0, 0 };
-
-		odd |= peali_atom_read(policy, slot, 0, first) ^ tag;
-		odd |= first[0] == *again ? 0 : ~0u;
-	}
 	if (odd >> 16)
 		return 0;
 	for (k = 0; k < 4; k++)
@@ -262,12 +252,17 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_atoms_unpack(
 	return at[3] * each + peali_min_u32(end & 0xff, each);
 }
 
-/* As peal_slot_unpack. `again` 1: the producer may overwrite the slot during
- * the call. After 65,536 laps, the first word of the content differs. */
-static PEAL_DEV PEAL_INLINE int
-peali_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
-		  uint8_t *stage, uint32_t atoms_max,
-		  struct peal_slot_view *view, int again)
+/**
+ * Unpacks the slot's atoms into the stage, if all atoms of the lap are there.
+ *
+ * For one lane. `stage` holds peal_slot_content_max bytes. The peer writes the
+ * atom count, so it is checked against atoms_max. Returns 1 and *view, or 0.
+ * Wait-free.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
+		 uint8_t *stage, uint32_t atoms_max,
+		 struct peal_slot_view *view)
 {
 	uint32_t each = peali_atom_payload(policy);
 	uint32_t word[3] = { 0, 0, 0 };
@@ -285,27 +280,12 @@ peali_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
 	if (!(kind & PEAL_TAG_MANY) || view->length == ~0u)
 		return 1;
 	for (i = 1; i <= low; i += 4) {
-		view->length = peali_atoms_unpack(policy, slot, i, low, tag,
-						  stage, again ? word : 0);
+		view->length =
+			peali_atoms_unpack(policy, slot, i, low, tag, stage);
 		if (!view->length)
 			return 0;
 	}
 	return 1;
-}
-
-/**
- * Unpacks the slot's atoms into the stage, if all atoms of the lap are there.
- *
- * For one lane. `stage` holds peal_slot_content_max bytes. The peer writes the
- * atom count, so it is checked against atoms_max. Returns 1 and *view, or 0.
- * Wait-free.
- */
-static PEAL_DEV PEAL_UNUSED inline int
-peal_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
-		 uint8_t *stage, uint32_t atoms_max,
-		 struct peal_slot_view *view)
-{
-	return peali_slot_unpack(policy, slot, lap, stage, atoms_max, view, 0);
 }
 
 /**
