@@ -2,8 +2,8 @@
 /*
  * Shows asks: requests between actors. The host asks a broker on a device for
  * an item. The broker asks three shops at the same time and names the cheapest
- * one. One shop refuses some items. Another shop once does not answer, so the
- * ask times out. The handlers are in programs/quotes.c.
+ * one. One shop refuses some items. Another shop once keeps an ask and never
+ * answers, so the ask times out. The handlers are in programs/quotes.c.
  *
  * Prints the routes, an offer for each item, and the kernel's counts of asks.
  */

@@ -20,8 +20,10 @@ static PEAL_DEV int shop(struct peal_worker *w)
 
 	if (!in)
 		return PEAL_EPROTO;
-	if (says_nothing(self->number, in->item))
+	if (says_nothing(self->number, in->item)) {
+		peal_request_current(w); /* keeps the ask open */
 		return 0;
+	}
 	out.cents = price_at(self->number, in->item);
 	if (!out.cents)
 		return peal_reply_error(w, 0, PEAL_ENOENT);

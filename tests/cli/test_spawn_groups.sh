@@ -71,7 +71,8 @@ rm -rf "${TMPDIR:?}"/*
 says 'spawn is killed'
 
 # ---- survivors -------------------------------------------------------------------
-start -n 1 --json -- bash -c 'setsid sleep 301 & echo $! >pid.0; exit 3'
+start -n 1 --json -- bash -c 'setsid sleep 301 & echo $! >pid.0
+    until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done; exit 3'
 status 3
 grep -q 'still runs; it has left the process group' err.txt || fail 'a survivor is not named'
 holds out.txt "[s['name'] for s in d['survivors']] == ['sleep']" \

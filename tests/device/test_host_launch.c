@@ -363,7 +363,7 @@ PEAL_TEST(partially_failed_launch_runs_no_worker)
 		/* Address space for the stacks of some threads, not of all. */
 		some.rlim_cur = some.rlim_max = address_space() + (64 << 20);
 		CHECK_EQ(setrlimit(RLIMIT_AS, &some), 0);
-		CHECK_EQ(ops->launch(backend, &desc, &launch), PEAL_EDRIVER);
+		CHECK_EQ(ops->launch(backend, &desc, &launch), PEAL_ENOMEM);
 		CHECK_CONTAINS(peal_last_error()->text, "of 200 could not");
 		CHECK_EQ(work->calls, 0);
 		close_all();

@@ -27,10 +27,13 @@ struct fixture {
 static struct peal_kernel *launch(struct peal_runtime *rt, int device,
 				  uint32_t monitors)
 {
-	struct peal_kernel_options o = { .size = sizeof(o),
-					 .workers = 2,
-					 .mailbox.slots = 64,
-					 .max_monitors = monitors };
+	struct peal_kernel_options o = {
+		.size = sizeof(o),
+		.workers = 2,
+		.mailbox.slots = 64,
+		.max_monitors = monitors,
+		.on_failure = monitors ? PEAL_FAILURE_END : 0
+	};
 	struct peal_kernel *k = NULL;
 
 	CHECK_OK(
@@ -184,7 +187,6 @@ PEAL_TEST(request_to_a_missing_actor_ends_with_enoent)
 	close_fixture(&s);
 }
 
-/* The kernel has monitors, so a failure ends the actor. */
 PEAL_TEST(request_to_a_failed_actor_ends_with_estopped)
 {
 	struct fixture s = open_with(0, 1);
