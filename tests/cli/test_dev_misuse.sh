@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Shows that ./dev answers a wrong argument by one line and the usage line, before
-# it looks for packages or builds. Pretend tools stand for dpkg, apt and CMake.
+# Shows that ./dev refuses a wrong argument by one line and the usage line. It does
+# so before it looks for packages or builds. Pretend tools stand for dpkg, apt and CMake.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source_dir=$(cd "$here/../.." && pwd)
 [ -x "$source_dir/dev" ] || skip "there is no $source_dir/dev"

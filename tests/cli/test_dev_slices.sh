@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Shows that the slices of tests/run.py share the tests of tier 2, and that .ci/run
-# takes another slice for another commit. Small tests and a pretend git and ./dev
+# Shows that the slices of tests/run.py share the tests of tier 2. The commit selects
+# the slice of .ci/run. Small tests and a pretend git and ./dev
 # stand for the real ones.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source_dir=$(cd "$here/../.." && pwd)
