@@ -159,32 +159,46 @@ static int open_backend(struct peal_runtime *rt,
 	return 0;
 }
 
-/* Fails with PEAL_ENODEV, and the reason of each backend. */
-static int no_device(const struct peal_runtime *rt)
+/*
+ * Fails with PEAL_ENODEV, and the reason of each backend. The backends in the
+ * list share the bytes of the text: their reasons name a library and a call.
+ */
+static int no_device(const struct peal_runtime *rt, const char *list)
 {
-	char reasons[200] = "";
-	size_t used = 0;
+	static const char left[] = "left out by PEAL_BACKENDS";
+	char reasons[204] = "", short_reason[204];
+	size_t used = 0, listed = 0, share = sizeof(reasons);
 	int b;
 
-	for (b = 0; b < rt->n_backends; b++)
+	for (b = 0; b < rt->n_backends; b++) {
+		listed += (size_t)names(list, rt->backend_info[b].name);
+		share -= strlen(rt->backend_info[b].name) + strlen("; : ");
+	}
+	share -= ((size_t)rt->n_backends - listed) * strlen(left);
+	share /= listed ? listed : 1;
+	for (b = 0; b < rt->n_backends; b++) {
+		const struct peal_backend_info *info = &rt->backend_info[b];
+
+		peali_text_fit(short_reason, share, info->reason);
 		used += peali_text_format(
 			reasons + used, sizeof(reasons) - used, "%s%s: %s",
-			b ? "; " : "", rt->backend_info[b].name,
-			PEALI_CUT(52, rt->backend_info[b].reason));
+			b ? "; " : "", info->name,
+			names(list, info->name) ? short_reason : left);
+	}
 	return peali_fail(PEAL_ENODEV, "peal_runtime_open",
 			  "no backend has a device: %s; `peal doctor` checks "
 			  "them",
 			  reasons);
 }
 
-static int number_devices(struct peal_runtime *rt)
+static int number_devices(struct peal_runtime *rt, const char *list)
 {
 	int b, i, n = 0;
 
 	for (b = 0; b < rt->n_backends; b++)
 		n += rt->backend_info[b].n_devices;
 	if (!n)
-		return no_device(rt);
+		return no_device(rt, list);
 	rt->devices.device = calloc((size_t)n, sizeof(*rt->devices.device));
 	if (!rt->devices.device)
 		return peali_fail(PEAL_ENOMEM, "peal_runtime_open",
@@ -231,7 +245,7 @@ static int open_devices(struct peal_runtime *rt)
 		if (result)
 			return result;
 	}
-	result = number_devices(rt);
+	result = number_devices(rt, list);
 	if (!result)
 		result = share_host_memory(rt);
 	if (!result)

@@ -7,14 +7,21 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 runs=${1:-10}
 busy=${2:-4}
-# positive NAME VALUE: exits with 2 unless VALUE is a number from 1 to 9999.
-positive() {
-    [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] && return
-    echo "$1 '$2': is no number (allowed 1..9999); use tests/under_load.sh 10 4" >&2
+# misused TEXT: prints the text and the usage.
+misused() {
+    printf '%s\nusage: tests/under_load.sh [RUNS [BUSY]]\n' "$1" >&2
     exit 2
 }
-positive runs "$runs"
-positive busy "$busy"
+# positive NAME VALUE: exits with 2 unless VALUE is a number from 1 to 9999.
+positive() {
+    [[ $2 =~ ^[1-9][0-9]{0,3}$ ]] ||
+        misused "argument '$1': is no number ($2, allowed 1..9999); use tests/under_load.sh 10 4"
+}
+[ $# -le 2 ] || misused "argument '$3': follows BUSY ($# arguments, allowed 0..2); leave it out"
+positive RUNS "$runs"
+positive BUSY "$busy"
+[ -d build ] || [[ ! -e build && ! -L build ]] ||
+    misused "folder 'build': is no folder (a file, allowed a folder or nothing); remove it"
 
 pids=()
 tests=

@@ -17,6 +17,12 @@ include_guard(DIRECTORY)
 
 set(PEAL_TARGETS "native;compute_75" CACHE STRING
   "Device images of programs: native, all, host, compute_NN, sm_NN, gfx...")
+set(_peal_allowed "native, all, host, compute_NN, sm_NN, gfxNNN")
+set(_peal_named ${PEAL_TARGETS})
+if(NOT DEFINED _peal_named OR _peal_named STREQUAL "")
+  message(FATAL_ERROR "option 'PEAL_TARGETS': names no target ('${PEAL_TARGETS}', "
+    "allowed ${_peal_allowed}); use host for no image")
+endif()
 set(PEAL_ALL_TARGETS
   compute_75 sm_80 sm_90 sm_100 sm_120 gfx90a gfx942 gfx1100)
 set(PEAL_DETECT_SOURCE ${CMAKE_CURRENT_LIST_DIR}/PealDetect.c)
@@ -125,8 +131,8 @@ function(_peal_expand_targets out)
     elseif(target MATCHES "^(compute_[0-9]+|sm_[0-9]+|gfx[0-9a-f]+)[af]?$")
       list(APPEND found ${target})
     elseif(NOT target STREQUAL "host")
-      message(FATAL_ERROR "target '${target}': is no target of a device image; "
-        "use native, all, host, compute_NN, sm_NN or gfxNNN")
+      message(FATAL_ERROR "target '${target}': is no target of a device image "
+        "(${target}, allowed ${_peal_allowed}); use sm_90, gfx90a or host")
     endif()
   endforeach()
   list(REMOVE_DUPLICATES found)

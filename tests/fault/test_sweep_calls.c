@@ -220,6 +220,40 @@ static int take_point(size_t i, int *nth, struct tally *tally)
 	return point;
 }
 
+/* Adds the points of slice K/N of a symbol with so many calls to taken[]. Returns
+ * the number of points. */
+static int take_points(int k, int n, int calls, int *taken)
+{
+	struct tally tally = { .most = calls, .ordinal = 3 };
+	int nth = 1, point, points = 0;
+
+	slice.k = k;
+	slice.n = n;
+	for (; (point = take_point(0, &nth, &tally)); points++)
+		taken[point]++;
+	return points;
+}
+
+PEAL_TEST(slices_share_all_points)
+{
+	enum { CALLS = 100 };
+	int whole[CALLS + 1] = { 0 }, shared[CALLS + 1];
+	int k, n, all, point;
+
+	without_fault.calls[0] = CALLS;
+	without_fault.calls_before_close[0] = CALLS - 10;
+	all = take_points(1, 1, CALLS, whole);
+	CHECK(whole[1] && whole[CALLS]);
+	for (n = 2; n <= 10; n++) {
+		memset(shared, 0, sizeof(shared));
+		for (k = 1; k <= n; k++)
+			CHECK(take_points(k, n, CALLS, shared) >= all / n);
+		for (point = 0; point <= CALLS; point++)
+			CHECK_EQ(shared[point], whole[point]);
+	}
+	slice.k = slice.n = 1;
+}
+
 /* Runs up to SWEEP_CHILDREN points from *nth on. Returns 0 if the last was not
  * reached, or if there is none. */
 static int run_points(const struct way *way, size_t i, int error, int *nth,
@@ -331,6 +365,7 @@ int main(int argc, char **argv)
 		SKIP("PEAL_BACKENDS names no driver double");
 	if (PEAL_TSAN) /* threads left behind by failed calls would count */
 		SKIP("ThreadSanitizer reports threads of kernels that died");
+	RUN(slices_share_all_points);
 	take_slice();
 	sweep_begin(vendor);
 	RUN(each_failing_driver_call_is_survived);

@@ -161,6 +161,9 @@ refuses() {
     tr '\n' ' ' <errors | grep -qF -- "$2" || { cat errors; fail "not '$2': ${*:3}"; }
 }
 refuses 2 "target 'sm90': is no target of a device image" --targets sm90 scale.c
+for wrong in '' , ' '; do
+    refuses 2 "('$wrong', allowed native, all, host" --targets "$wrong" scale.c
+done
 refuses 1 "target 'sm_1': " --targets sm_1 scale.c
 refuses 2 'a source is missing'
 refuses 2 'several sources need --output' scale.c third.c

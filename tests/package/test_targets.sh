@@ -80,5 +80,9 @@ cc -shared -fPIC -o "$work/driver/libcuda.so.1" "$work/driver.c"
 finds 'gfx90a' "$tools" "LD_LIBRARY_PATH=$work/driver" -- -DPEAL_TARGETS=native
 
 refuses "target 'sm90': is no target of a device image" -DPEAL_TARGETS=sm90
+for empty in '' ';' ';;'; do
+    refuses "option 'PEAL_TARGETS': names no target" "-DPEAL_TARGETS=$empty"
+done
+refuses "(sm90, allowed native, all, host, compute_NN, sm_NN, gfxNNN); use" -DPEAL_TARGETS=sm90
 refuses "option 'PEAL_CUDA_TARGETS': removed; set PEAL_TARGETS" -DPEAL_CUDA_TARGETS=sm_90
 echo ok
