@@ -47,9 +47,10 @@ int peali_thread_bind(int core);
 uint32_t peali_core_quota(const char *root);
 
 /*
- * Returns the number of threads that can run at a time, at least 1, as it was
- * at the first call: the cores of the process, or its quota if that is less.
- * If the cores are unknown, all cores of the machine count.
+ * Returns the number of threads that can run at a time, at least 1. It is the
+ * number of cores of the process, or its quota if the quota is less. If the
+ * cores are unknown, all cores of the machine count. The first call finds the
+ * number, and later calls return it again.
  */
 int peali_usable_cores(void);
 

@@ -13,8 +13,8 @@
  */
 
 /*
- * Writes the limits that may have caused a system error, with their values and
- * remedies: "; RLIMIT_NOFILE is 64, raise it by ulimit -n". Writes "" for other
+ * Writes the limits that may have caused a system error. Each has its value and
+ * a remedy: "; RLIMIT_NOFILE is 64, raise it by ulimit -n". Writes "" for other
  * errors, and if the limit is not set.
  */
 void peali_limits_text(int error, char *out, size_t bytes);

@@ -8,8 +8,8 @@
  * Starts a thread of the library with signals blocked: they are for the
  * application's threads. Signals that the thread itself causes stay unblocked.
  * Blocked, such a fault would end the process without any message. The stack has
- * the size of RLIMIT_STACK, but at least 1 MiB: a small limit does not let the
- * library overflow. Returns 0 or an error of pthread_create.
+ * the size of RLIMIT_STACK, but at least 1 MiB. So a small limit does not let
+ * the library overflow. Returns 0 or an error of pthread_create.
  */
 int peali_thread_start(pthread_t *thread_out, void *(*run)(void *),
 		       void *argument);

@@ -372,7 +372,7 @@ static int left(const struct spawn *s)
 	return n;
 }
 
-/* Counts process groups whose leader has ended, but that have processes. */
+/* Counts process groups that have processes, but no leader. */
 static int leftovers(const struct spawn *s)
 {
 	int rank, n = 0;

@@ -35,7 +35,7 @@ struct peali_survivor {
 };
 
 /*
- * Finds processes of the groups, and processes whose parent has become the
+ * Finds processes of the groups, and processes that are now children of the
  * caller. Leaves out zombies and the process `except`. Returns their number,
  * at most `most`.
  */

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Shows the process groups of `peal spawn`: programs of a wrapper script end with
-# their rank, after a failure, after a signal, and if spawn itself is killed.
-# Survivors are named. A terminal's input and signals reach the ranks.
+# Shows the process groups of `peal spawn`. Programs of a wrapper script end with
+# their rank: after a failure, after a signal, and if spawn itself is killed.
+# spawn names survivors. A terminal's input and signals reach the ranks.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 export TMPDIR=$work/tmp
 mkdir "$TMPDIR"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shows the cores of emulated workers on planted machines: many cores, a
- * refused query, CPU quotas, and several processes that share the cores. The
+ * Shows the cores of emulated workers on planted machines. They have
+ * many cores, a refused query, CPU quotas, or several processes. The
  * doubles of two system calls below answer for the machine.
  */
 #include <errno.h>

@@ -113,8 +113,8 @@ int peali_core_claim(int alone)
 	int fd = -1, core = -1;
 
 	/*
-	 * A process with a quota shares its cores with other containers, whose
-	 * claims it may not see. The scheduler knows their load.
+	 * A process with a quota shares its cores with other containers. It
+	 * may not see their claims. The scheduler knows their load.
 	 */
 	if (!all->n || (alone && peali_cores_have_quota()))
 		return -1;

@@ -3,17 +3,17 @@
 #define PEALI_CORE_CLAIM_H
 
 /*
- * Cores for bound workers. Processes of a machine share the cores, so each
- * process claims a core by a name that all of them see. The name is that of a
- * socket of the abstract namespace, so the system ends the claim with the
+ * Cores for bound workers. Processes of a machine share the cores. So each
+ * process claims a core by a name that all processes see. A socket of the
+ * abstract namespace has this name. So the system ends the claim with the
  * process. The claims of another network namespace are not visible.
  */
 
 /*
  * Claims a core for one worker. With `alone` the core has no other worker of
- * any process; else it is the core with the fewest processes and workers.
- * Returns -1 if there is none, if the process has a CPU quota below its cores,
- * or if the cores are unknown.
+ * any process. Else it is the core with the fewest processes and workers.
+ * Returns -1 if there is no such core, or if the cores are unknown. Returns -1
+ * also if the process has a CPU quota below its cores.
  */
 int peali_core_claim(int alone);
 /* Gives a claimed core back. Ignores -1. */

@@ -134,7 +134,7 @@ static int use_queue(struct peal_queue_options *o)
 	return peal_queue_destroy(q);
 }
 
-/* Returns 0 or the first error, whose text stays the last one. */
+/* Returns 0 or the first error. Its text stays the last one. */
 static int try_value(const struct row *row, uint64_t value)
 {
 	struct peal_runtime_options ro = { .size = sizeof(ro) };
