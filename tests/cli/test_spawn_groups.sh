@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Shows the process groups of `peal spawn`. Programs of a wrapper script end with
-# their rank: after a failure, after a signal, and if spawn itself is killed.
+# their rank after a failure and after a signal. They also end if spawn is killed.
 # spawn names survivors. A terminal's input and signals reach the ranks.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 export TMPDIR=$work/tmp
