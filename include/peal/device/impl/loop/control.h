@@ -227,7 +227,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_control(struct peal_worker *w)
 
 /* ---- lifetime ------------------------------------------------------------ */
 
-/* Ends the worker. Publishes its counters, its result and then its phase. */
+/* Notes the phase and the result of a worker that ends. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_worker_exit(struct peal_worker *w, uint64_t phase, int result)
 {
@@ -235,11 +235,25 @@ peali_worker_exit(struct peal_worker *w, uint64_t phase, int result)
 		peali_timers_stopped(w);
 	if (w->asks)
 		peali_asks_stopped(w);
+	w->state->exit_phase = phase;
+	w->state->exit_result = result;
+	return PEALI_ACT_EXIT;
+}
+
+/*
+ * Ends the worker. Publishes its counters, its result and then its phase. The
+ * loop calls this, and peali_worker_exit does not: a deeper call would need more
+ * registers. Any lane.
+ */
+PEALI_SLOW(void, peali_worker_ended, struct peal_worker *w)
+{
+	if (!peal_is_leader(w))
+		return;
 	peali_requests_stopped(w);
 	peali_publish_counters(w);
-	peal_store_relaxed_sys(&w->status->result, (uint64_t)-result);
-	peal_store_release_sys(&w->status->phase, phase);
-	return PEALI_ACT_EXIT;
+	peal_store_relaxed_sys(&w->status->result,
+			       (uint64_t)-w->state->exit_result);
+	peal_store_release_sys(&w->status->phase, w->state->exit_phase);
 }
 
 /*

@@ -319,6 +319,8 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 		else
 			peali_mail_forward(w);
 	}
+	if (turn == PEALI_ACT_EXIT)
+		peali_worker_ended(w);
 	if (PEAL_ON_HOST)
 		w->ended = turn == PEALI_ACT_EPOCH;
 	return 0;

@@ -160,6 +160,8 @@ struct peal_worker_state {
 	uint64_t steps_until; /* value of `steps` at the next check */
 	uint64_t step_stride; /* steps from one check to the next */
 	uint64_t step_began_ns, step_checked_ns; /* by the device's clock */
+	uint64_t exit_phase; /* enum peal_worker_phase, of a worker that ends */
+	int64_t exit_result; /* 0, or the error that ends the worker */
 	uint64_t tells_spent; /* see send_limits.h */
 	uint64_t answered_run; /* 1 + `handled` of the last handler run that
 				* replied to its request or forwarded it */
