@@ -79,7 +79,8 @@ holds out.txt "[s['name'] for s in d['survivors']] == ['sleep']" \
     "d['survivors'][0]['rank'] is None and d['survivors'][0]['pid'] == $(cat pid.0)"
 kill "$(cat pid.0)"
 # After success the programs in the background continue.
-start -n 1 -- bash -c 'sleep 302 & echo $! >pid.0'
+start -n 1 -- bash -c 'sleep 302 & echo $! >pid.0
+    until [ "$(cat /proc/$!/comm)" = sleep ]; do :; done'
 status 0
 grep -q 'process [0-9]* (sleep) of rank 0 still runs' err.txt || fail 'a program in the background'
 kill "$(cat pid.0)"
