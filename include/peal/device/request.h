@@ -55,7 +55,8 @@
 static PEAL_DEV PEAL_INLINE uint64_t
 peal_request_current(const struct peal_worker *w)
 {
-	w->state->kept_run = w->state->handled + 1;
+	/* any lane, or all lanes: each stores the number of this run */
+	peal_store_relaxed_dev(&w->state->kept_run, w->state->handled + 1);
 	return peali_message_request(&w->message);
 }
 
