@@ -178,7 +178,7 @@ void peali_failures_log(struct peal_kernel *k, uint64_t now, int last)
 {
 	uint32_t i, n;
 
-	if (!peali_log_wanted(1) || !logged_of(k))
+	if (!logged_of(k))
 		return;
 	next_second(k, now, last);
 	for (i = 0; i < k->params.n_workers; i++) {
