@@ -189,6 +189,23 @@ PEAL_TEST(driver_without_devices_is_reported)
 	check_absent("100", "Count");
 }
 
+PEAL_TEST(failed_call_is_named_if_no_backend_has_a_device)
+{
+	setenv("PEAL_BACKENDS", sweep_is_hip ? "hip" : "cuda", 1);
+	unsetenv("PEAL_HOST_DEVICES");
+	setenv("PEAL_DOUBLE_FAIL",
+	       sweep_is_hip ? "hipGetDeviceCount:999:0" :
+			      "cuDeviceGetCount:999:0",
+	       1);
+	sweep_start(0);
+	CHECK(sweep_survived(0));
+	CHECK_EQ(sweep->failed, 1);
+	CHECK_CONTAINS(sweep->text,
+		       sweep_is_hip ? "hipGetDeviceCount" : "cuDeviceGetCount");
+	CHECK_CONTAINS(sweep->text, "host: left out by PEAL_BACKENDS");
+	with_host();
+}
+
 PEAL_TEST(too_old_driver_error_names_version)
 {
 	if (sweep_is_hip)
@@ -281,6 +298,7 @@ int main(int argc, char **argv)
 	RUN(toolkit_stub_is_not_used_as_driver);
 	unsetenv("PEAL_DOUBLE_FAIL");
 	RUN(driver_without_devices_is_reported);
+	RUN(failed_call_is_named_if_no_backend_has_a_device);
 	unsetenv("PEAL_DOUBLE_FAIL");
 	RUN(too_old_driver_error_names_version);
 	RUN(missing_driver_call_is_named_or_optional);

@@ -60,6 +60,22 @@ static inline struct peal_queue_options of_kind(uint32_t kind)
 	return o;
 }
 
+/* Makes a work queue with one producer and n consumers. */
+static inline struct peal_queue *
+work_with(uint32_t n, struct peal_queue_end **p, struct peal_queue_end **c)
+{
+	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
+	struct peal_queue *q;
+	uint32_t i;
+
+	o.max_consumers = n;
+	q = make(o);
+	*p = producer(q);
+	for (i = 0; i < n; i++)
+		c[i] = consumer(q);
+	return q;
+}
+
 static inline void close_ends(struct peal_queue *q)
 {
 	uint32_t role, i;

@@ -245,17 +245,10 @@ PEAL_TEST(reopened_end_takes_over_its_slot_debt)
  */
 PEAL_TEST(consumer_that_undoes_claims_rings_other_consumers)
 {
-	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
 	uint64_t words[3] = { 7, 8, 9 }, lengths[2];
 	struct peal_queue_end *p, *c[3];
-	struct peal_queue *q;
-	uint32_t i;
+	struct peal_queue *q = work_with(3, &p, c);
 
-	o.max_consumers = 3;
-	q = make(o);
-	p = producer(q);
-	for (i = 0; i < 3; i++)
-		c[i] = consumer(q);
 	CHECK_OK(peal_queue_push_bulk(p, words, 8, 3, 0));
 	/* c[0] knows of three messages, but has claimed only one */
 	peali_work_learn((struct peal_work *)(void *)q->memory, &c[0]->at.taker,

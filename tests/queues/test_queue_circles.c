@@ -5,6 +5,7 @@
 #include "front.h"
 #include "link_pair.h"
 #include "queues/work.h"
+#include "work_set_memory.h"
 #include "yield.h"
 
 /*
@@ -326,11 +327,7 @@ static void shards_open(struct shards *s, uint32_t policy)
 	uint32_t i;
 
 	memset(s, 0, sizeof(*s));
-	CHECK_OK(peali_work_spec_complete(&spec, 14, PEAL_POLICY_SEQUENCE,
-					  "test"));
-	s->set = (struct peal_work_set *)link_memory(
-		peali_work_set_bytes(&spec, WORKERS));
-	peali_work_set_header(s->set, &spec, WORKERS);
+	s->set = work_set_make(&spec, WORKERS);
 	for (i = 0; i < WORKERS; i++) {
 		struct shard_worker *w = &s->at[i];
 

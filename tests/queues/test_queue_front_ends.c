@@ -99,17 +99,11 @@ static void end_push(struct peal_queue *q, struct peal_queue_end *p,
  */
 static void polls_keep_no_claim(uint32_t heir, int64_t timeout_ns)
 {
-	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
 	uint64_t words[4] = { 0 }, lengths[4], number;
 	struct peal_queue_end *p, *c[3];
-	struct peal_queue *q;
+	struct peal_queue *q = work_with(3, &p, c);
 	uint32_t i;
 
-	o.max_consumers = 3;
-	q = make(o);
-	p = producer(q);
-	for (i = 0; i < 3; i++)
-		c[i] = consumer(q);
 	number = begin_push(q, p);
 	for (i = 0; i < 30; i++)
 		CHECK_EQ(peal_queue_pop(c[i % 3], words, 8, NULL, 0),
@@ -165,19 +159,12 @@ PEAL_TEST(idle_consumer_does_not_block_the_ring)
 /* A call that runs has claimed the last message. */
 PEAL_TEST(work_queue_does_not_end_while_a_call_has_a_claim)
 {
-	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
 	struct peal_queue_end *p, *c[2];
 	struct peal_work_received got;
 	uint64_t stage[8], word = 7, first = 0;
-	struct peal_queue *q;
-	struct peal_work *w;
+	struct peal_queue *q = work_with(2, &p, c);
+	struct peal_work *w = (struct peal_work *)(void *)q->memory;
 
-	o.max_consumers = 2;
-	q = make(o);
-	w = (struct peal_work *)(void *)q->memory;
-	p = producer(q);
-	c[0] = consumer(q);
-	c[1] = consumer(q);
 	CHECK_OK(peal_queue_push(p, &word, 8, 0));
 	CHECK_OK(peal_queue_close(p));
 	CHECK_EQ(peali_work_claim(w, &c[0]->at.taker, 1, &first), 1);
@@ -484,20 +471,15 @@ PEAL_TEST(close_wakes_producer_that_gets_free_slots)
  */
 PEAL_TEST(consumer_waiting_for_other_claims_is_woken)
 {
-	struct peal_queue_options o = of_kind(PEAL_QUEUE_WORK);
 	uint64_t word = 1, before = wakes(), i;
 	struct peal_queue_end *p, *c[2];
 	struct peal_queue *q;
 	struct peal_work *w;
 	pthread_t thread;
 
-	o.max_consumers = 2;
 	for (i = 0; i < 20 && wakes() == before; i++) {
-		q = make(o);
+		q = work_with(2, &p, c);
 		w = (struct peal_work *)(void *)q->memory;
-		p = producer(q);
-		c[0] = consumer(q);
-		c[1] = consumer(q);
 		CHECK_OK(peal_queue_push(p, &word, 8, 0));
 		CHECK_OK(peal_queue_close(p));
 		peal_add_relaxed_dev(&w->claimed, 1);

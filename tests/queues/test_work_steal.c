@@ -5,6 +5,7 @@
 #include "identity_many.h"
 #include "stress.h"
 #include "work_pool.h"
+#include "work_set_memory.h"
 
 /*
  * Shows sets of work queues. Each worker has a shard, and steals if it is
@@ -37,11 +38,7 @@ static void shards_open(struct shards *s, uint32_t policy, uint32_t slots,
 	uint32_t i, k;
 
 	memset(s, 0, sizeof(*s));
-	CHECK_OK(peali_work_spec_complete(&spec, 14, PEAL_POLICY_SEQUENCE,
-					  "test"));
-	s->set = (struct peal_work_set *)link_memory(
-		peali_work_set_bytes(&spec, WORKERS));
-	peali_work_set_header(s->set, &spec, WORKERS);
+	s->set = work_set_make(&spec, WORKERS);
 	for (i = 0; i < WORKERS; i++)
 		peali_work_header(shard(s, i), &spec);
 	for (i = 0; i < IDENTITY_PRODUCERS_MAX; i++)
