@@ -16,8 +16,8 @@ PEAL_BEGIN_C
  * These queues need no device, no kernel and no runtime. Their algorithms are
  * those of links and mailboxes. The caller states the numbers of producers and
  * consumers, and peal_queue_create chooses the cheapest algorithm.
- * queues/README.md compares the costs. For messages of one type,
- * peal/typed_queue.h adds type checks by the compiler.
+ * The installed page queues/README.md compares the costs. For messages of one
+ * type, peal/typed_queue.h adds type checks by the compiler.
  *
  *	peal_queue_create(&options, &queue);
  *	peal_queue_open(queue, PEAL_QUEUE_PRODUCER, &producer);
