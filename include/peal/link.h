@@ -91,8 +91,13 @@ struct peal_link_info {
 	uint64_t dead[PEAL_REASON_COUNT]; /* by enum peal_reason */
 	uint64_t queued; /* neither delivered nor dead yet */
 	uint64_t staged; /* messages that the stager has copied */
-	uint64_t full_count; /* times that the sender found no free slot or
-			      * slab */
+	/*
+	 * Polls of an endpoint or of the stager that found no free slot or slab
+	 * space. A send polls until there is space. So one send that waits can
+	 * count thousands of times. A worker polls before it runs a handler,
+	 * and these polls do not count: see blocked_ns in peal/metrics.h.
+	 */
+	uint64_t full_count;
 	/*
 	 * Dead letters that the sender dropped because the link was full.
 	 * `accepted` does not include these. See peal/dead_letter.h.

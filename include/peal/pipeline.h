@@ -120,7 +120,8 @@ struct peal_pipeline_stage_info {
 	uint64_t delivered, delivered_bytes; /* from these links */
 	uint64_t dead; /* batches of these links, for any reason */
 	uint64_t queued; /* batches in these links and in handlers now */
-	uint64_t full_count; /* times that the sender found such a link full */
+	uint64_t full_count; /* polls that found such a link full, sum over
+			      * the links: see struct peal_link_info */
 	uint64_t handled, failed; /* as in struct peal_kernel_info */
 	uint64_t samples; /* each is one look at one worker */
 	uint64_t worker_ns, busy_ns; /* all time; time in the handler */

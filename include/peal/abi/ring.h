@@ -65,7 +65,7 @@ struct peal_link_counts {
 	uint64_t seals; /* SEAL marks written */
 	uint64_t closed; /* messages dropped with PEAL_REASON_CLOSED */
 	uint64_t ended; /* 1 once END is written */
-	uint64_t full; /* times that no slot or slab space was free */
+	uint64_t full; /* polls that found no free slot or slab space */
 	uint64_t lost; /* dead letters dropped, as no slot was free */
 	uint8_t producer_reserved[PEAL_SHARED_LINE - 56];
 	/* only writer: the consumer */
