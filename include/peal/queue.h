@@ -339,6 +339,16 @@ uint64_t peal_queue_missed(const struct peal_queue_end *end);
  */
 const char *peal_queue_kind_name(uint32_t kind);
 
+/**
+ * Returns the name of a role: "producer" or "consumer".
+ *
+ * Thread-safe, wait-free.
+ *
+ * @param role enum peal_queue_role.
+ * @return a static string; "?" for an unknown number.
+ */
+const char *peal_queue_role_name(uint32_t role);
+
 PEAL_END_C
 
 #endif

@@ -63,6 +63,13 @@ uint32_t peali_buffers_count(const struct peal_runtime *rt)
 	return n;
 }
 
+const char *peal_buffer_kind_name(uint32_t kind)
+{
+	static const char *const names[] = { "device", "pinned", "unified" };
+
+	return kind < 3 ? names[kind] : "?";
+}
+
 /* "device 2", or "the host". */
 static const char *place_name(int device, char text[24])
 {

@@ -41,6 +41,14 @@ static void begin(struct peal_partition *p, uint32_t kind, uint64_t count,
 	p->parts = parts;
 }
 
+const char *peal_partition_kind_name(uint32_t kind)
+{
+	static const char *const names[] = { "?", "block", "cyclic",
+					     "weighted" };
+
+	return kind < 4 ? names[kind] : "?";
+}
+
 int peal_partition_block(uint64_t count, uint32_t parts,
 			 struct peal_partition *partition_out)
 {
