@@ -9,6 +9,7 @@
 
 PEAL_BEGIN_C
 
+struct peal_link;
 struct peal_runtime;
 
 /*
@@ -135,8 +136,11 @@ int peal_requester_listen(struct peal_requester *requester, uint64_t from,
  * peal_reply_error. reply_out->error_reply is then 1. A handler that fails
  * sends no reply, so the call times out.
  *
- * After an error the buffer is unchanged. reply_out is written only if a reply
- * or an error reply arrived. After an error reply_out->data is then NULL.
+ * reply_out->request is the number of the request. 0: the request was not sent.
+ * The number is written after an error, too, except for PEAL_EINVAL and for
+ * requests that are too long. A dead letter about the request has this number
+ * (peal_dead_letter_payload). The other members are 0 if no reply arrived. After
+ * an error the buffer is unchanged, and reply_out->data is NULL.
  *
  * Thread-safe. Blocks for timeout_ns at most.
  *
@@ -321,6 +325,28 @@ int peal_request_cancel(struct peal_requester *requester, uint64_t request);
  */
 int peal_requester_info(struct peal_requester *requester,
 			struct peal_requester_info *info_out);
+
+/**
+ * Lists the links of a requester.
+ *
+ * The first link carries the requests. The others carry the replies, in the
+ * order of the calls of peal_requester_listen. Read their counters by
+ * peal_link_info. The requester destroys the links, so do not pass them to
+ * peal_link_destroy.
+ *
+ * No call of peal_requester_listen or peal_requester_destroy may run at the same
+ * time. Does not block.
+ *
+ * @param requester a requester.
+ * @param links_out an array that receives the first n links. NULL is allowed if
+ *                  n is 0.
+ * @param n         the size of the array. 0: the call only counts.
+ * @return the number of links, at least 1, which can exceed n, or a negative
+ *         error code:
+ * @retval PEAL_EINVAL requester is NULL, or links_out is NULL and n is not 0.
+ */
+int peal_requester_links(struct peal_requester *requester,
+			 struct peal_link **links_out, uint32_t n);
 
 /**
  * Destroys a requester and frees it, with the requests in flight.
