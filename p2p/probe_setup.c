@@ -31,7 +31,7 @@ extern const struct peal_program peal_program_peal_probe;
 /* Time to wait for one kernel before a check of the other kernel. */
 #define TURN_NS 10000000u
 
-#define CALL "probe"
+#define CALL "peal_topology_pair"
 
 const struct peal_program *peali_probe_program(void)
 {

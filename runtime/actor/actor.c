@@ -14,6 +14,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
+#include "runtime/device/program.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
@@ -428,9 +429,9 @@ static int spawn(struct peal_kernel *k, uint32_t handler,
 	return result;
 }
 
-int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
-			  const struct peal_actor_options *options, uint32_t n,
-			  uint64_t *addresses_out)
+static int spawn_actors(struct peal_kernel *k, const char *handler,
+			const struct peal_actor_options *options, uint32_t n,
+			uint64_t *addresses_out)
 {
 	struct peal_actor_options o;
 	int result, number;
@@ -443,7 +444,7 @@ int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 	result = peali_options_copy(&o, sizeof(o), options, "peal_actor_spawn");
 	if (result)
 		return result;
-	number = peal_program_handler(k->program, handler);
+	number = peali_program_handler(k->program, handler, "peal_actor_spawn");
 	if (number < 0)
 		return number;
 	result = check_options(k, (uint32_t)number, &o);
@@ -484,7 +485,17 @@ int peal_actor_spawn(struct peal_kernel *k, const char *handler,
 		     const struct peal_actor_options *options,
 		     uint64_t *address_out)
 {
-	return peal_actor_spawn_many(k, handler, options, 1, address_out);
+	return peali_fail_in(spawn_actors(k, handler, options, 1, address_out),
+			     "peal_actor_spawn");
+}
+
+int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
+			  const struct peal_actor_options *options, uint32_t n,
+			  uint64_t *addresses_out)
+{
+	return peali_fail_in(spawn_actors(k, handler, options, n,
+					  addresses_out),
+			     "peal_actor_spawn_many");
 }
 
 /* ---- read a state -------------------------------------------------------- */

@@ -448,7 +448,7 @@ int peal_comm_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 				  "runtime, devices or comm_out is NULL");
 	result = check_devices(rt, devices, n);
 	if (result)
-		return result;
+		return peali_fail_in(result, "peal_comm_create");
 	g = peali_comm_new(rt, n, options, CALL);
 	if (!g)
 		return peal_last_error()->code;

@@ -268,7 +268,7 @@ static int find_handler(const struct peal_graph *g, const char *name,
 
 	if (!name)
 		return peali_fail(PEAL_EINVAL, TASK, "handler is NULL");
-	result = peal_program_handler(g->program, name);
+	result = peali_program_handler(g->program, name, TASK);
 	if (result < 0)
 		return result;
 	if (!peali_is_task(&g->program->handlers[result]))

@@ -75,7 +75,7 @@ static int check_stage(const struct peal_pipeline *p,
 		result = peali_program_check(s->program, CREATE);
 	if (result)
 		return of_stage(result, i, p->stages[i].name, s->device);
-	result = peal_program_handler(s->program, s->handler);
+	result = peali_program_handler(s->program, s->handler, CREATE);
 	if (result < 0)
 		return of_stage(result, i, p->stages[i].name, s->device);
 	h = &s->program->handlers[result];

@@ -713,7 +713,7 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 	if (!result)
 		result = check_fit(rt, device, program, &o);
 	if (result)
-		return result;
+		return peali_fail_in(result, "peal_kernel_launch");
 	k = new_kernel(rt, device, program, &o);
 	if (!k)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a kernel");
@@ -726,7 +726,7 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 		peali_watchdog_forget(k);
 		if (!k->launch)
 			peali_kernel_free(k);
-		return result;
+		return peali_fail_in(result, "peal_kernel_launch");
 	}
 	enlist(k);
 	*kernel_out = k;
