@@ -95,8 +95,9 @@ static int plan_control(const struct peal_kernel *k, struct kernel_layout *at)
 	return result;
 }
 
-static void lay_out(struct kernel_layout *at,
-		    const struct peal_kernel_params *p, uint64_t arena_bytes)
+/* Lays out the memory that the host and the kernel share. */
+static void lay_out_shared(struct kernel_layout *at,
+			   const struct peal_kernel_params *p)
 {
 	uint64_t n = p->n_workers;
 
@@ -126,6 +127,14 @@ static void lay_out(struct kernel_layout *at,
 	at->reject_tables = at->shared_bytes;
 	if (p->max_mailbox_limits)
 		at->shared_bytes += PEAL_REJECT_TABLES_MAX * sizeof(uint64_t);
+}
+
+/* Lays out the memory of the kernel. */
+static void lay_out_own(struct kernel_layout *at,
+			const struct peal_kernel_params *p,
+			uint64_t arena_bytes)
+{
+	uint64_t n = p->n_workers;
 
 	at->params = 0;
 	at->workers = peali_whole_lines(sizeof(struct peal_kernel_params));
@@ -387,7 +396,8 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 	result = plan_control(k, at);
 	if (result)
 		return result;
-	lay_out(at, &k->params, o->arena_bytes);
+	lay_out_shared(at, &k->params);
+	lay_out_own(at, &k->params, o->arena_bytes);
 	k->arena.bytes = o->arena_bytes;
 	result = peali_block_alloc(k->rt, PEALI_HOST, at->shared_bytes,
 				   &k->shared);
