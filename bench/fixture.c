@@ -213,7 +213,7 @@ uint64_t peali_fixture_spawn(struct peali_fixture *fixture, int kernel,
 {
 	const struct peal_actor_options options = {
 		.size = sizeof(options),
-		.worker = worker + 1,
+		.worker = PEAL_WORKER(worker),
 	};
 	uint64_t address;
 

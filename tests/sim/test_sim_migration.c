@@ -45,7 +45,7 @@ static uint64_t spawn(struct fixture *s, const char *handler, uint32_t worker,
 		      struct peal_supervisor *supervisor)
 {
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + worker,
+					.worker = PEAL_WORKER(worker),
 					.init = init,
 					.init_bytes = bytes,
 					.supervisor = supervisor };

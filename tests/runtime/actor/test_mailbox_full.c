@@ -52,7 +52,7 @@ static void spawn_row(struct row *r, const char *const *handler,
 	for (i = 0; i < r->workers; i++) {
 		struct row_actor init = { next[i], 0, 0, 0 };
 		struct peal_actor_options o = { .size = sizeof(o),
-						.worker = 1 + i,
+						.worker = PEAL_WORKER(i),
 						.init = &init,
 						.init_bytes = sizeof(init) };
 

@@ -76,7 +76,7 @@ static uint64_t spawn(struct fixture *h, const char *handler, uint32_t worker,
 {
 	struct guest init = { .id = ID };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + worker,
+					.worker = PEAL_WORKER(worker),
 					.init = &init,
 					.init_bytes = sizeof(init),
 					.share_ports_with = share_ports_with };
@@ -96,7 +96,7 @@ static void spawn_herald(struct fixture *h, enum sender sender, uint32_t worker)
 {
 	struct herald init = { .guest = (uint32_t)h->guest, .sender = sender };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + worker,
+					.worker = PEAL_WORKER(worker),
 					.init = &init,
 					.init_bytes = sizeof(init) };
 
@@ -148,7 +148,7 @@ static int move_to(struct fixture *h, uint64_t address, uint32_t worker,
 		   uint64_t share_ports_with)
 {
 	struct peal_migration_options o = { .size = sizeof(o),
-					    .worker = 1 + worker,
+					    .worker = PEAL_WORKER(worker),
 					    .share_ports_with =
 						    share_ports_with };
 
@@ -407,7 +407,7 @@ static uint64_t spawn_supervised(struct fixture *h, struct peal_supervisor *s,
 {
 	struct guest init = { .id = ID };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + worker,
+					.worker = PEAL_WORKER(worker),
 					.init = &init,
 					.init_bytes = sizeof(init),
 					.supervisor = s };

@@ -78,7 +78,7 @@ static void spawn_as(struct fixture *c, const char *handler, uint32_t kernel,
 {
 	struct player init = { .partner = partner };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + worker,
+					.worker = PEAL_WORKER(worker),
 					.init = &init,
 					.init_bytes = sizeof(init) };
 	uint64_t *player = &c->player[c->players];
@@ -104,7 +104,7 @@ static void move_to(struct fixture *c, uint64_t address, uint32_t kernel,
 		    uint32_t worker)
 {
 	struct peal_migration_options o = { .size = sizeof(o),
-					    .worker = 1 + worker,
+					    .worker = PEAL_WORKER(worker),
 					    .kernel = c->k[kernel] };
 
 	CHECK_OK(peal_actor_migrate(c->rt, address, &o, NULL));
@@ -408,7 +408,7 @@ static void outlive(const int *workers, int n, uint32_t last, uint32_t worker)
 		move_to(&c, c.player[0], 1, (uint32_t)workers[i]);
 	expect_balls(&c, 40);
 	o.kernel = c.k[last];
-	o.worker = 1 + worker;
+	o.worker = PEAL_WORKER(worker);
 	CHECK_OK(peal_actor_migrate(c.rt, c.player[0], &o, &newest));
 	expect_balls(&c, 60);
 	CHECK_OK(peal_kernel_drain(c.k[1], MAX_WAIT));

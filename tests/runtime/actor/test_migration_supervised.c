@@ -33,7 +33,7 @@ static uint64_t spawn(struct fixture *w, enum who who, int kernel)
 {
 	struct guest init = { .id = ID + who };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + who % 2,
+					.worker = PEAL_WORKER(who % 2),
 					.init = &init,
 					.init_bytes = sizeof(init),
 					.supervisor = w->s[kernel] };
@@ -107,7 +107,7 @@ static int move_to(struct fixture *w, enum who who, int kernel,
 		   struct peal_supervisor *supervisor)
 {
 	struct peal_migration_options o = { .size = sizeof(o),
-					    .worker = 1 + who % 2,
+					    .worker = PEAL_WORKER(who % 2),
 					    .kernel = w->k[kernel],
 					    .supervisor = supervisor };
 
