@@ -70,11 +70,11 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_limit) == 16, "limit message");
 /** The most refusal tables of a runtime. */
 #define PEAL_REJECT_TABLES_MAX 1024u
 
-/** The number of a request. `nth`: a count of the requester. `board`: 1 + its
+/** The number of a request. `nth`: a count of the requester. `table`: 1 + its
  * refusal table; 0: none. `place`: 1 + index of the entry there. */
-#define PEAL_REQUEST_NUMBER(nth, board, place)                                 \
+#define PEAL_REQUEST_NUMBER(nth, table, place)                                 \
 	((uint64_t)((uint32_t)(nth)&0x7fffffffu) << 32 |                       \
-	 (uint64_t)(board) << 16 | (place))
+	 (uint64_t)(table) << 16 | (place))
 #define PEAL_REQUEST_TABLE(number) ((uint32_t)((number) >> 16) & 0xffffu)
 #define PEAL_REQUEST_PLACE(number) ((uint32_t)(number)&0xffffu)
 

@@ -42,7 +42,7 @@ struct peali_work_into {
 	uint8_t *to; /* payloads, `bytes` bytes each */
 	uint64_t bytes;
 	struct peal_work_received *got;
-	uint32_t n, room; /* messages taken, and their most */
+	uint32_t n, max_n; /* messages taken, and their most */
 	uint32_t most; /* largest payload of a message, at most `bytes` */
 };
 
@@ -118,10 +118,10 @@ peali_work_take_run(struct peal_work *q, struct peal_work_consumer *c,
  */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t peali_work_take_pending(
 	struct peal_work *q, struct peal_work_consumer *c, uint8_t *to,
-	uint64_t bytes, uint32_t room, struct peal_work_received *got)
+	uint64_t bytes, uint32_t max_n, struct peal_work_received *got)
 {
 	struct peali_work_into into = { to, bytes, got,
-					0,  room,  q->message_bytes };
+					0,  max_n, q->message_bytes };
 	uint32_t policy = peali_policy(q->policy), mask = 0, kept = 0, i;
 
 	for (i = c->n_pending; i--;)
@@ -130,7 +130,7 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t peali_work_take_pending(
 				     peali_work_lap(q, c->pending[i])))
 			mask |= 1u << i;
 	for (i = 0; i < c->n_pending; i++)
-		if (!(mask & 1u << i) || into.n == room ||
+		if (!(mask & 1u << i) || into.n == max_n ||
 		    !peali_work_take(q, c, c->pending[i], &into))
 			c->pending[kept++] = c->pending[i];
 	c->n_pending = kept;
@@ -140,13 +140,13 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t peali_work_take_pending(
 /* The end of a call without a message: flushes, and takes over claims. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t
 peali_work_idle(struct peal_work *q, struct peal_work_consumer *c, uint8_t *to,
-		uint64_t bytes, uint32_t room, struct peal_work_received *got)
+		uint64_t bytes, uint32_t max_n, struct peal_work_received *got)
 {
 	peal_work_flush(q, c);
 	if (PEAL_LIKELY((int64_t)peal_load_relaxed_dev(&q->handed) <= 0))
 		return 0;
 	peali_work_adopt(q, c);
-	return peali_work_take_pending(q, c, to, bytes, room, got);
+	return peali_work_take_pending(q, c, to, bytes, max_n, got);
 }
 
 /**

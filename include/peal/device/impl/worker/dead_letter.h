@@ -124,29 +124,29 @@ PEALI_SLOW(void, peali_dead_letter, struct peal_worker *w,
 PEALI_SLOW(void, peali_nobody_answers, const struct peal_worker *w, int error)
 {
 	const struct peal_message *m = &w->message;
-	const uint64_t *boards =
+	const uint64_t *tables =
 		(const uint64_t *)(uintptr_t)w->params->reject_tables;
 	uint64_t number = peali_message_request(m);
 	uint32_t at = PEAL_REQUEST_TABLE(number) - 1;
 	uint32_t place = PEAL_REQUEST_PLACE(number) - 1;
 	struct peal_reject_entry *refusal;
-	struct peal_reject_table *board;
+	struct peal_reject_table *table;
 
-	if (!boards || m->header.flags & PEAL_FLAG_ERROR_REPLY || !number ||
+	if (!tables || m->header.flags & PEAL_FLAG_ERROR_REPLY || !number ||
 	    number & PEAL_ASK_BIT || at >= PEAL_REJECT_TABLES_MAX)
 		return;
 	/* A21: pairs with R21 in peali_reject_tables_show: the table's words
 	 * are initialized. */
-	board = (struct peal_reject_table *)(uintptr_t)peal_load_acquire_sys(
-		&boards[at]);
-	if (!board || place >= board->places)
+	table = (struct peal_reject_table *)(uintptr_t)peal_load_acquire_sys(
+		&tables[at]);
+	if (!table || place >= table->places)
 		return;
-	refusal = (struct peal_reject_entry *)(void *)(board + 1) + place;
+	refusal = (struct peal_reject_entry *)(void *)(table + 1) + place;
 	peal_store_relaxed_sys(&refusal->error, (uint64_t)-error);
 	/* R20: both stores pair with A20 in look in
 	 * runtime/link/reject_table.c. */
 	peal_store_release_sys(&refusal->number, number);
-	peal_store_release_sys(&board->latest, number);
+	peal_store_release_sys(&table->latest, number);
 }
 
 /* Counts a message of the mailbox or of a pool as dead, by its reason. */
