@@ -123,7 +123,7 @@ void peali_limit_give(struct peal_kernel *k, uint32_t index)
  * Returns a worker that runs no handler and can answer now, or else `worker`.
  * The actor's own worker may be in the handler for which the mailbox is full.
  */
-static uint32_t who_can_tell(const struct peal_kernel *k, uint32_t worker)
+static uint32_t answering_worker(const struct peal_kernel *k, uint32_t worker)
 {
 	uint32_t i, n = k->params.n_workers;
 
@@ -148,7 +148,7 @@ static int read_report(struct peal_kernel *k, const struct peali_actor *a,
 
 	if (!peali_kernel_ended(k)) {
 		c.report = peali_report_view(k);
-		result = peali_kernel_tell(k, who_can_tell(k, a->worker),
+		result = peali_kernel_tell(k, answering_worker(k, a->worker),
 					   PEAL_CONTROL_LIMIT, &c, sizeof(c),
 					   CALL);
 		peali_report_read(k, out, sizeof(*out));

@@ -383,7 +383,7 @@ static void enlist(struct peal_comm *g)
 	pthread_mutex_unlock(&g->rt->lock);
 }
 
-static void strike(struct peal_comm *g)
+static void unlist(struct peal_comm *g)
 {
 	struct peal_comm **at;
 
@@ -464,7 +464,7 @@ int peal_comm_destroy(struct peal_comm *g)
 
 	if (!g)
 		return 0;
-	strike(g);
+	unlist(g);
 	result = take_down(g);
 	if (result)
 		enlist(g);

@@ -175,11 +175,11 @@ static int no_space(struct peal_runtime *rt, const struct peal_buffer *b,
 {
 	const struct peali_memory_account *a =
 		peali_memory_account_of(rt, b->owner);
-	char place[24], rooms[96], limit[64] = "";
+	char place[24], free_text[96], limit[64] = "";
 	struct peali_heap_usage usage;
 
 	peali_memory_space(rt, b->owner, &usage);
-	list_free(rt, b, rooms, sizeof(rooms));
+	list_free(rt, b, free_text, sizeof(free_text));
 	if (code == PEAL_ENOSPC)
 		snprintf(limit, sizeof(limit),
 			 "buffers have a limit of %llu and use %llu, ",
@@ -191,7 +191,7 @@ static int no_space(struct peal_runtime *rt, const struct peal_buffer *b,
 			  (unsigned long long)b->bytes,
 			  place_name(b->owner, place), limit,
 			  (unsigned long long)usage.free,
-			  (unsigned long long)usage.largest, rooms);
+			  (unsigned long long)usage.largest, free_text);
 }
 
 /* ---- create, destroy ----------------------------------------------------- */

@@ -55,7 +55,7 @@ static void enlist(struct peal_graph *g)
 	pthread_mutex_unlock(&g->rt->lock);
 }
 
-static void strike(struct peal_graph *g)
+static void unlist(struct peal_graph *g)
 {
 	struct peal_graph **at;
 
@@ -157,7 +157,7 @@ int peal_graph_destroy(struct peal_graph *g)
 
 	if (!g)
 		return 0;
-	strike(g);
+	unlist(g);
 	result = peali_graph_teardown(g);
 	if (result) {
 		enlist(g);

@@ -318,7 +318,7 @@ static void enlist(struct peal_pipeline *p)
 	pthread_mutex_unlock(&p->rt->lock);
 }
 
-static void strike(struct peal_pipeline *p)
+static void unlist(struct peal_pipeline *p)
 {
 	struct peal_pipeline **at;
 
@@ -336,7 +336,7 @@ int peal_pipeline_destroy(struct peal_pipeline *p)
 
 	if (!p)
 		return 0;
-	strike(p);
+	unlist(p);
 	result = take_down(p);
 	if (result)
 		enlist(p);

@@ -93,10 +93,10 @@ static void answer(struct peal_runtime *rt, int fd)
 			    .bytes = sizeof(struct peal_stall) };
 	struct question q = { 0, 0 };
 	struct peal_stall *causes;
-	struct ucred who;
+	struct ucred credentials;
 
-	if (peali_socket_peer(fd, &who) ||
-	    (who.uid != geteuid() && who.uid != 0))
+	if (peali_socket_peer(fd, &credentials) ||
+	    (credentials.uid != geteuid() && credentials.uid != 0))
 		return;
 	peali_socket_limit(fd, SO_RCVTIMEO, QUESTION_NS);
 	peali_socket_limit(fd, SO_SNDTIMEO, QUESTION_NS);
@@ -231,14 +231,14 @@ static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stall *causes,
 	       uint32_t *told_out)
 {
 	struct question q = { MAGIC, watch_ns };
-	struct ucred who = { 0, 0, 0 };
+	struct ucred credentials = { 0, 0, 0 };
 	struct answer a;
 	int sent;
 
-	if (peali_socket_peer(fd, &who) || who.pid != pid)
+	if (peali_socket_peer(fd, &credentials) || credentials.pid != pid)
 		return peali_fail(PEAL_EPROTO, CALL,
 				  "process %d answers for process %d",
-				  (int)who.pid, pid);
+				  (int)credentials.pid, pid);
 	peali_socket_limit(fd, SO_RCVTIMEO, ANSWER_NS + watch_ns);
 	peali_socket_limit(fd, SO_SNDTIMEO, ANSWER_NS);
 	errno = 0;
