@@ -221,7 +221,7 @@ PEAL_TEST(self_tells_proceed_in_a_full_mailbox)
  * there. Actor 0 handles the answers. Its handler tells no message, but its
  * worker must reserve a slot for one.
  */
-static void passage(uint32_t slots)
+static void forward_at_once(uint32_t slots)
 {
 	static const char *const handlers[] = { "pass", "pass" };
 	static const uint32_t next[] = { ROW_END, 0 };
@@ -239,8 +239,8 @@ static void passage(uint32_t slots)
 
 PEAL_TEST(passed_on_messages_leave_slots_for_handlers)
 {
-	passage(4);
-	passage(16);
+	forward_at_once(4);
+	forward_at_once(16);
 }
 
 /*
