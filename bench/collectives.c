@@ -253,15 +253,15 @@ static uint32_t due(const struct collectives *c, uint64_t i)
 	return sum;
 }
 
-/* Checks all elements in to[0]. `whose` names them in the error text. */
-static int check_all(const struct collectives *c, const char *whose)
+/* Checks all elements in to[0]. `name` names them in the error text. */
+static int check_all(const struct collectives *c, const char *name)
 {
 	uint64_t count = c->bytes / 4, i;
 
 	for (i = 0; i < count; i++)
 		if (c->to[0][i] != due(c, i)) {
 			peali_say("element %llu of %s is wrong",
-				  (unsigned long long)i, whose);
+				  (unsigned long long)i, name);
 			return -1;
 		}
 	return 0;

@@ -58,13 +58,13 @@ struct echo {
 static int build(struct echo *e, const struct row *row)
 {
 	struct peali_fixture *fixture = &e->fixture;
-	const struct peali_fixture_worker seat = { 0, 0 };
+	const struct peali_fixture_worker worker = { 0, 0 };
 	int kernel;
 
 	e->first = fixture->on_host ? PEER_LINES : PEER_LAUNCH;
 	e->last = fixture->on_host ? PEER_LINES : PEER_REPLAY;
 	if (!fixture->on_host &&
-	    (peali_baseline_open(&e->launches, fixture, &seat, 1, 1, 0) ||
+	    (peali_baseline_open(&e->launches, fixture, &worker, 1, 1, 0) ||
 	     peali_baseline_record(&e->launches)))
 		return -1;
 	kernel = peali_fixture_launch(fixture, 0, &peal_program_peal_bench, 1);

@@ -162,7 +162,7 @@ static int build_fault(struct faults *f, struct peal_kernel *k)
 					      .max_restarts = 1,
 					      .period_ns = 1 };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = f->workers + 1 };
+					.worker = PEAL_WORKER(f->workers) };
 	struct peal_runtime *rt = f->fixture.runtime;
 	int result;
 

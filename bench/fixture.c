@@ -214,7 +214,7 @@ uint64_t peali_fixture_spawn(struct peali_fixture *fixture, int kernel,
 {
 	const struct peal_actor_options options = {
 		.size = sizeof(options),
-		.worker = worker + 1,
+		.worker = PEAL_WORKER(worker),
 	};
 	uint64_t address;
 
@@ -352,14 +352,15 @@ static int core_of_thread(const char *tid)
  * Returns the core of an emulated worker, or -1. Finds the worker's thread by
  * its name, which the host backend has set: peal-d0-w1.
  */
-static int core_of_worker(struct peali_fixture_worker seat)
+static int core_of_worker(struct peali_fixture_worker worker)
 {
 	char name[32], path[300], comm[32];
 	DIR *tasks = opendir("/proc/self/task");
 	const struct dirent *task;
 	int core = -1;
 
-	snprintf(name, sizeof(name), "peal-d%d-w%u", seat.device, seat.worker);
+	snprintf(name, sizeof(name), "peal-d%d-w%u", worker.device,
+		 worker.worker);
 	while (tasks && core < 0 && (task = readdir(tasks))) {
 		FILE *file;
 

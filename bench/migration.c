@@ -30,7 +30,7 @@
 #define KERNELS 2 /* on different devices if there are two */
 
 struct row {
-	int away; /* 1: to the other kernel */
+	int to_kernel; /* 1: to the other kernel */
 	uint32_t waiting; /* messages that wait */
 };
 
@@ -116,7 +116,7 @@ static double move(struct moves *m)
 	const struct peal_migration_options there = {
 		.size = sizeof(there),
 		.worker = 2,
-		.kernel = m->kernels[m->row.away],
+		.kernel = m->kernels[m->row.to_kernel],
 	};
 	uint64_t actor = peali_fixture_spawn(&m->fixture, 0, "mover", 0), began;
 	double ns;
@@ -213,7 +213,7 @@ static void fill(void *context, const struct peali_samples *ours,
 {
 	struct moves *m = context;
 	json_t *cells = peali_report_row(
-		&m->report, !m->row.away	     ? "to another worker" :
+		&m->report, !m->row.to_kernel	     ? "to another worker" :
 			    m->fixture.n_devices > 1 ? "to another device" :
 						       "to another kernel");
 
@@ -250,8 +250,8 @@ static int run_row(struct moves *m, struct row row)
 	};
 
 	m->row = row;
-	snprintf(label, sizeof(label), "%s-%u", row.away ? "kernel" : "worker",
-		 row.waiting);
+	snprintf(label, sizeof(label), "%s-%u",
+		 row.to_kernel ? "kernel" : "worker", row.waiting);
 	return peali_runner_row(&runner);
 }
 

@@ -138,7 +138,7 @@ static PEAL_INLINE int peali_bench_queue_wait(struct peali_bench_queue_end *end)
 
 /* Returns how many messages a call may send now. */
 static PEAL_INLINE uint32_t
-peali_bench_queue_room(const struct peali_bench_queue_end *end, uint32_t burst)
+peali_bench_queue_space(const struct peali_bench_queue_end *end, uint32_t burst)
 {
 	uint64_t left = end->limit - end->sent;
 
@@ -166,7 +166,7 @@ peali_bench_queue_stage(struct peali_bench_queue_end *end, uint32_t bytes,
 			uint32_t burst, uint64_t **from_out)
 {
 	if (end->staged_from == end->staged) {
-		end->staged = peali_bench_queue_room(end, burst);
+		end->staged = peali_bench_queue_space(end, burst);
 		end->staged_from = 0;
 		for (uint32_t i = 0; i < end->staged; i++)
 			peali_bench_queue_fill(

@@ -18,18 +18,18 @@ void peali_samples_fini(struct peali_samples *samples)
 }
 
 /* Makes sure that *items has capacity for one more item. Returns 0 or -1. */
-static int grow(void **items, size_t n, size_t *room, size_t size)
+static int grow(void **items, size_t n, size_t *capacity, size_t size)
 {
-	size_t more = *room ? *room * 2 : 1024;
+	size_t more = *capacity ? *capacity * 2 : 1024;
 	void *bigger;
 
-	if (n < *room)
+	if (n < *capacity)
 		return 0;
 	bigger = realloc(*items, more * size);
 	if (!bigger)
 		return -1;
 	*items = bigger;
-	*room = more;
+	*capacity = more;
 	return 0;
 }
 
@@ -37,7 +37,7 @@ void peali_samples_add(struct peali_samples *samples, double value)
 {
 	void *values = samples->values;
 
-	if (grow(&values, samples->n_values, &samples->room_values,
+	if (grow(&values, samples->n_values, &samples->max_values,
 		 sizeof(double))) {
 		samples->failed = 1;
 		return;
@@ -51,7 +51,7 @@ void peali_samples_close(struct peali_samples *samples, int tag, double ratio)
 	void *rounds = samples->rounds;
 	struct peali_round *round;
 
-	if (grow(&rounds, samples->n_rounds, &samples->room_rounds,
+	if (grow(&rounds, samples->n_rounds, &samples->max_rounds,
 		 sizeof(*round))) {
 		samples->failed = 1;
 		return;

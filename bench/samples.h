@@ -29,9 +29,9 @@ struct peali_round {
 /** Samples and rounds. All zero: empty. One thread at a time. */
 struct peali_samples {
 	double *values;
-	size_t n_values, room_values;
+	size_t n_values, max_values;
 	struct peali_round *rounds;
-	size_t n_rounds, room_rounds;
+	size_t n_rounds, max_rounds;
 	size_t open; /* first sample of the round that is not closed */
 	int failed; /* 1: out of memory, some samples are missing */
 };

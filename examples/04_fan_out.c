@@ -39,7 +39,7 @@ static uint64_t spawn_on(struct peal_kernel *kernel, const char *handler,
 {
 	const struct peal_actor_options options = {
 		.size = sizeof(options),
-		.worker = worker + 1,
+		.worker = PEAL_WORKER(worker),
 	};
 	uint64_t address;
 

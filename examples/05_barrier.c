@@ -52,7 +52,7 @@ static void enlist(struct peal_runtime *runtime, struct peal_kernel *kernel,
 {
 	const struct peal_actor_options options = {
 		.size = sizeof(options),
-		.worker = self % EACH + 1,
+		.worker = PEAL_WORKER(self % EACH),
 	};
 	uint64_t actor;
 

@@ -115,7 +115,7 @@ int main(void)
 	for (uint32_t i = 0; i < 2; i++) {
 		link_up(runtime, "begins", at, i, gate[i], 0);
 		link_of(runtime, "ranks", gate[i], PORT_HOST, at, 0, SLOTS);
-		link_of(runtime, "shares", gate[i], PORT_AWAY, gate[!i], 0,
+		link_of(runtime, "shares", gate[i], PORT_REMOTE, gate[!i], 0,
 			SLOTS);
 	}
 	/* The links stay. Each graph gets new actors. */

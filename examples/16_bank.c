@@ -126,8 +126,8 @@ int main(void)
 	ledger = (uint64_t *)(uintptr_t)at;
 	open_branch(0);
 	open_branch(1);
-	link_up(runtime, "0 to 1", account[0], PORT_AWAY, account[EACH], 0);
-	link_up(runtime, "1 to 0", account[EACH], PORT_AWAY, account[0], 0);
+	link_up(runtime, "0 to 1", account[0], PORT_REMOTE, account[EACH], 0);
+	link_up(runtime, "1 to 0", account[EACH], PORT_REMOTE, account[0], 0);
 
 	again = transfer_all();
 	for (int i = 0; i < 2; i++) {

@@ -28,7 +28,8 @@ static uint64_t spawn_with(struct peal_kernel *kernel, const char *handler,
 			   uint32_t worker, const void *init, uint64_t bytes)
 {
 	const struct peal_actor_options options = { .size = sizeof(options),
-						    .worker = 1 + worker,
+						    .worker =
+							    PEAL_WORKER(worker),
 						    .init = init,
 						    .init_bytes = bytes };
 	uint64_t address;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 /* Equal to ORDERS and LEVELS of order_book.h. */
-#define ROOM 24
+#define MAX_ORDERS 24
 #define PRICES 6
 
 #define SYMBOLS 8
@@ -25,7 +25,7 @@ struct list {
 	struct entry {
 		unsigned id, quantity, price;
 		int buys;
-	} entry[ROOM];
+	} entry[MAX_ORDERS];
 	FILE *out;
 	char *text;
 	size_t bytes;
@@ -86,7 +86,7 @@ static int best_for(const struct list *l, int buys, unsigned limit)
 /* Returns the number of prices that a side has besides `price`. */
 static int other_prices(const struct list *l, int buys, unsigned price)
 {
-	unsigned seen[ROOM];
+	unsigned seen[MAX_ORDERS];
 	int n = 0;
 
 	for (int i = 0; i < l->n; i++) {
@@ -120,7 +120,7 @@ static const char *leave_rest(struct list *l, const struct entry *e)
 		return "filled";
 	if (!e->price)
 		return "empty";
-	if (l->n == ROOM)
+	if (l->n == MAX_ORDERS)
 		return "no-room";
 	if (!has_price(l, e->buys, e->price) &&
 	    other_prices(l, e->buys, e->price) == PRICES)

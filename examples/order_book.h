@@ -38,7 +38,7 @@ enum outcome {
 	OUTCOME_CANCELLED,
 	/* market order: no resting order is left to trade with */
 	OUTCOME_EMPTY,
-	OUTCOME_NO_ROOM, /* ORDERS orders rest already */
+	OUTCOME_FULL, /* ORDERS orders rest already */
 	OUTCOME_NO_LEVEL, /* LEVELS prices are in use already */
 	OUTCOME_UNKNOWN, /* no resting order has this id */
 	OUTCOME_SAME_ID, /* a resting order has the same id */

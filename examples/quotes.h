@@ -8,7 +8,7 @@
 
 #define SHOPS 3
 #define NOBODY SHOPS
-#define PATIENCE_NS 1000000000
+#define TIMEOUT_NS 1000000000
 
 /** To the broker from the host, and to each shop from the broker: an item. */
 struct wanted {

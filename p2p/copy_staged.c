@@ -85,19 +85,19 @@ struct peali_staging_pool {
 
 /* ---- chunks -------------------------------------------------------------- */
 
-/* Takes the next pieces, at most `room` bytes. 0 bytes: no moves are left. */
-static void pack(const struct peali_copy_op *moves, uint32_t n, uint64_t room,
-		 struct cursor *cursor, struct chunk *out)
+/* Takes the next pieces, at most `max_bytes` bytes. 0 bytes: no moves are left. */
+static void pack(const struct peali_copy_op *moves, uint32_t n,
+		 uint64_t max_bytes, struct cursor *cursor, struct chunk *out)
 {
 	struct peali_copy_op *piece;
 	uint64_t bytes;
 
 	out->n = 0;
 	out->bytes = 0;
-	while (cursor->i < n && out->n < PIECES && out->bytes < room) {
+	while (cursor->i < n && out->n < PIECES && out->bytes < max_bytes) {
 		bytes = moves[cursor->i].bytes - cursor->at;
-		if (bytes > room - out->bytes)
-			bytes = room - out->bytes;
+		if (bytes > max_bytes - out->bytes)
+			bytes = max_bytes - out->bytes;
 		piece = &out->piece[out->n++];
 		*piece = moves[cursor->i];
 		piece->to.address += cursor->at;

@@ -63,7 +63,7 @@ struct peali_allocation *peali_allocation_find(struct peali_peers *peers,
 }
 
 /* Grows the array if it is full. The caller holds peers->lock. */
-static int make_room(struct peali_peers *peers)
+static int grow_table(struct peali_peers *peers)
 {
 	size_t most = peers->max_records ? 2 * peers->max_records : 16;
 	struct peali_allocation **grown;
@@ -82,7 +82,7 @@ static int insert(struct peali_peers *peers, struct peali_allocation *record)
 {
 	size_t i;
 
-	if (make_room(peers) < 0)
+	if (grow_table(peers) < 0)
 		return peali_fail(PEAL_ENOMEM, "peal_memory_alloc",
 				  "no host memory for the record of an "
 				  "allocation");

@@ -255,7 +255,7 @@ static int enable(struct peali_peers *peers, int from, int to, const char *call)
 				  "connect by another route",
 				  from, to, info.kind);
 	r = a->backend->ops->peer_enable(a->backend, a->local, b->local);
-	return r == PEAL_EALREADY ? 0 : r;
+	return r == PEAL_EALREADY ? 0 : peali_fail_in(r, call);
 }
 
 int peali_pair_take(struct peali_peers *peers, int from, int to,

@@ -42,7 +42,7 @@ static struct peali_mapping *begins_at(struct peali_peers *peers, int remote,
 	return NULL;
 }
 
-static int make_room(struct peali_peers *peers, const char *call)
+static int grow_table(struct peali_peers *peers, const char *call)
 {
 	size_t most = peers->max_mappings ? 2 * peers->max_mappings : 16;
 	struct peali_mapping *grown;
@@ -138,7 +138,7 @@ static int map(struct peali_peers *peers, struct peali_mapping *wanted,
 			    wanted->bytes, &wanted->record, &memory);
 
 	if (!r)
-		r = make_room(peers, call);
+		r = grow_table(peers, call);
 	if (!r)
 		r = peali_pair_take(peers, wanted->remote, wanted->owner,
 				    PEALI_USE_MAP, call);

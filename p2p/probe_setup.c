@@ -25,13 +25,13 @@ extern const struct peal_program peal_program_peal_probe;
  * Time for a store to become visible in a peer's memory. Working pairs need
  * microseconds. The time is short because many pairs may be broken.
  */
-#define PATIENCE_NS 25000000u
+#define VISIBLE_LIMIT_NS 25000000u
 /* Extra wait beyond the time limit that the kernels apply themselves. */
 #define SLACK_NS 5000000000u
 /* Time to wait for one kernel before a check of the other kernel. */
 #define TURN_NS 10000000u
 
-#define CALL "probe"
+#define CALL "peal_topology_pair"
 
 const struct peal_program *peali_probe_program(void)
 {
@@ -260,7 +260,7 @@ static void fill_params(const struct peali_probe_setup *setup, int side,
 	p->partner_bell = bell_of(setup, viewer, !side);
 	p->seed = setup->seed + (uint64_t)way;
 	p->pattern_bytes = PATTERN_BYTES;
-	p->patience_ns = PATIENCE_NS;
+	p->visible_limit_ns = VISIBLE_LIMIT_NS;
 	p->n_messages = MESSAGES;
 	p->batch = PEALI_SETUP_BATCH;
 	p->lanes = setup->lanes;

@@ -17,6 +17,11 @@
 
 static const char *const role_names[] = { "producer", "consumer" };
 
+const char *peal_queue_role_name(uint32_t role)
+{
+	return role < 2 ? role_names[role] : "?";
+}
+
 /* Most times that peal_queue_info reads the counters until they agree. */
 #define COUNT_LOOKS 1000
 

@@ -136,13 +136,13 @@ static PEAL_DEV int reserve_bytes_to(struct peal_worker *w,
 				     void **data_out)
 {
 	struct peal_member_head *put = 0;
-	void *room = 0;
+	void *place = 0;
 	int result =
-		peal_reserve(w, port_to(e, to), sizeof(*put) + bytes, &room);
+		peal_reserve(w, port_to(e, to), sizeof(*put) + bytes, &place);
 
 	if (result)
 		return result;
-	put = (struct peal_member_head *)room;
+	put = (struct peal_member_head *)place;
 	if (peal_is_leader(w)) {
 		put->sequence = p->sequence;
 		put->owner = e->member.init.place;

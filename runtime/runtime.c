@@ -378,7 +378,7 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 	if (result) {
 		peali_buffers_close(rt, &ignored);
 		tear_down(rt);
-		return result;
+		return peali_fail_in(result, "peal_runtime_open");
 	}
 	peali_stall_serve(rt);
 	*runtime_out = rt;

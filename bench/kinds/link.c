@@ -139,7 +139,7 @@ static PEAL_INLINE uint32_t link_put(void *queue,
 			return 0;
 		return peali_bench_queue_unstage(end, n);
 	}
-	n = peali_bench_queue_room(end, burst);
+	n = peali_bench_queue_space(end, burst);
 	for (i = 0; i < n; i++) {
 		if (peal_link_reserve(p, bytes, &to))
 			break;

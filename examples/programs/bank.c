@@ -22,7 +22,7 @@ static PEAL_DEV int pay(struct peal_worker *w, struct transfer t)
 	t.luck /= BAD_LUCK;
 	if (t.to >> 32 == t.from >> 32)
 		return transfer_tell(w, (uint32_t)t.to, &t, 0);
-	return peal_emit_to(w, PORT_AWAY, (uint32_t)t.to, transfer_number, &t,
+	return peal_emit_to(w, PORT_REMOTE, (uint32_t)t.to, transfer_number, &t,
 			    sizeof(t), 0);
 }
 

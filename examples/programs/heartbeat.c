@@ -8,7 +8,7 @@
 
 #include "../heartbeat.h"
 
-#define PATIENCE_NS 50000000
+#define TIMEOUT_NS 50000000
 
 struct peer {
 	struct peal_timer timer;
@@ -65,7 +65,7 @@ static PEAL_DEV int heard_of(struct peal_worker *w, struct watched *peers,
 	 * beats. The watcher then ignores it.
 	 */
 	peal_timer_cancel(w, p->timer);
-	options.delay_ns = PATIENCE_NS;
+	options.delay_ns = TIMEOUT_NS;
 	options.timer_out = &timer;
 	result = late_tell(w, peal_self(w), &late, &options);
 	if (peal_is_leader(w)) {

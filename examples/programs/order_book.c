@@ -117,7 +117,7 @@ static PEAL_DEV uint32_t rest(struct book *b)
 	while (place < ORDERS && r[place].quantity)
 		place++;
 	if (place == ORDERS)
-		return OUTCOME_NO_ROOM;
+		return OUTCOME_FULL;
 	if (at == b->n_levels[o->side] || level->price != o->price) {
 		if (b->n_levels[o->side] == LEVELS)
 			return OUTCOME_NO_LEVEL;

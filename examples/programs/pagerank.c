@@ -44,7 +44,7 @@ static PEAL_DEV int give(struct peal_worker *w, const struct vertex *v,
 {
 	if (neighbour >> 32 == v->is.self >> 32)
 		return share_tell(w, (uint32_t)neighbour, share, 0);
-	return peal_emit_to(w, PORT_AWAY, (uint32_t)neighbour, share_number,
+	return peal_emit_to(w, PORT_REMOTE, (uint32_t)neighbour, share_number,
 			    share, sizeof(*share), 0);
 }
 

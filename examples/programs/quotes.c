@@ -48,7 +48,7 @@ static PEAL_DEV int begin(struct peal_worker *w, struct wanted wanted)
 
 	for (i = 0; i < SHOPS && !result; i++) {
 		result = wanted_ask(w, b->shop[i], &wanted, price_number,
-				    PATIENCE_NS, &ask);
+				    TIMEOUT_NS, &ask);
 		if (peal_is_leader(w))
 			b->ask[i] = ask;
 	}

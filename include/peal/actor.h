@@ -7,6 +7,7 @@
 
 #include <peal/abi/limit.h>
 #include <peal/errors.h>
+#include <peal/worker.h>
 
 PEAL_BEGIN_C
 
@@ -28,9 +29,10 @@ struct peal_supervisor;
 struct peal_actor_options {
 	uint32_t size; /* sizeof(struct peal_actor_options) */
 	/*
-	 * 1 + index of the worker (1 .. workers). 0: the runtime takes the
-	 * workers in turn and skips a worker without capacity. With 0,
-	 * peal_kernel_balance may migrate the actor later.
+	 * PEAL_WORKER(index), for indexes from 0 to workers - 1. PEAL_WORKER_ANY
+	 * (0, the default): the runtime takes the workers in turn and skips a
+	 * worker without capacity. peal_kernel_balance may then migrate the
+	 * actor later.
 	 */
 	uint32_t worker;
 	const void *init; /* first bytes of the state, copied; the rest is 0 */

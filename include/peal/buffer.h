@@ -273,5 +273,15 @@ int peal_buffer_read(struct peal_range from, void *to);
 int peal_buffer_fill(struct peal_range to, const void *pattern,
 		     uint32_t pattern_bytes);
 
+/**
+ * Returns the name of a kind: "device", "pinned" or "unified".
+ *
+ * Thread-safe, wait-free.
+ *
+ * @param kind enum peal_buffer_kind.
+ * @return a static string; "?" for an unknown number.
+ */
+const char *peal_buffer_kind_name(uint32_t kind);
+
 PEAL_END_C
 #endif

@@ -14,9 +14,11 @@
  *	peal_dead_letter_connect(kernel, peal_endpoint_address(host), NULL);
  *	...
  *	peal_receive(host, buffer, sizeof(buffer), &got, SECOND);
- *	letter = got.dead_letter ? got.data : NULL;
- *	payload = letter + 1;
+ *	if (got.dead_letter)
+ *		peal_dead_letter_payload(got.data, got.length, &payload);
  *
+ * The deadline and the number of a request are in front of the payload of the
+ * message. peal_dead_letter_payload reads both.
  * A handler reads a letter by peal_dead_letter_current.
  */
 
@@ -109,6 +111,23 @@ int peal_dead_letter_connect(struct peal_kernel *kernel, uint64_t to,
 			     const struct peal_link_options *options);
 
 /**
+ * Gets the links of a kernel's dead letters, one for each worker.
+ *
+ * Read their counters by peal_link_info, for example `dead_letters_dropped`.
+ *
+ * Thread-safe, but no other thread may destroy these links at the same time.
+ *
+ * @param kernel a kernel.
+ * @param links_out an array. Element i receives the link of worker i, or NULL if
+ *     its letters have no receiver. NULL is allowed if n is 0.
+ * @param n the size of the array. 0: the call only counts.
+ * @return the number of workers, which can exceed n, or a negative error code:
+ * @retval PEAL_EINVAL  kernel is NULL, or links_out is NULL and n is not 0.
+ */
+int peal_dead_letter_links(struct peal_kernel *kernel,
+			   struct peal_link **links_out, uint32_t n);
+
+/**
  * Returns the address that sends the dead letters of a kernel.
  *
  * The `from` of the letters' links and of struct peal_received is this address.
@@ -122,6 +141,41 @@ int peal_dead_letter_connect(struct peal_kernel *kernel, uint64_t to,
  * @return the address; 0 if kernel is NULL.
  */
 uint64_t peal_dead_letter_address(const struct peal_kernel *kernel);
+
+/** The parts of a dead message in its letter. */
+struct peal_dead_letter_payload {
+	const void *data; /* kept bytes of the payload, inside the letter */
+	uint64_t length; /* bytes at `data` */
+	uint64_t full_length; /* bytes of the payload that was sent */
+	uint64_t deadline; /* host time, ns; 0: none, or the letter lacks it */
+	/*
+	 * Number of the request or ask: that of peal_request_start, of
+	 * struct peal_received, or of peal_ask. 0: none, or the letter lacks it.
+	 */
+	uint64_t request;
+};
+
+/**
+ * Reads the payload of a dead message, and the words in front of it.
+ *
+ * In a letter the payload follows the struct peal_dead_letter. In front of the
+ * payload is the deadline of the message (PEAL_DEADLINE_BYTES) if `flags` has
+ * PEAL_FLAG_DEADLINE. Then comes the number of the request
+ * (PEAL_REQUEST_BYTES) if `flags` has PEAL_FLAG_REQUEST. `length` of the letter
+ * includes both. A letter on a link with small message_bytes is cut off at its
+ * end.
+ *
+ * Thread-safe, wait-free.
+ *
+ * @param letter the letter as received.
+ * @param bytes the length of the letter with its payload.
+ * @param payload_out filled on success; valid as long as the letter.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  an argument is NULL, or the bytes are no dead letter.
+ */
+int peal_dead_letter_payload(const struct peal_dead_letter *letter,
+			     uint64_t bytes,
+			     struct peal_dead_letter_payload *payload_out);
 
 /**
  * Sends the message of a dead letter once more.

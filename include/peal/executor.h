@@ -359,5 +359,15 @@ int peal_executor_run_once(struct peal_runtime *runtime, const int *devices,
 			   const struct peal_executor_options *options,
 			   const struct peal_job *job, int64_t timeout_ns);
 
+/**
+ * Returns the name of a schedule, for example "dynamic".
+ *
+ * Thread-safe, wait-free.
+ *
+ * @param schedule enum peal_schedule.
+ * @return a static string; "?" for an unknown number.
+ */
+const char *peal_schedule_name(uint32_t schedule);
+
 PEAL_END_C
 #endif

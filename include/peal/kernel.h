@@ -242,5 +242,25 @@ int peal_kernel_info(struct peal_kernel *kernel,
  */
 int peal_kernel_clock(struct peal_kernel *kernel, struct peal_clock *clock_out);
 
+/**
+ * Returns the name of a state, for example "running".
+ *
+ * Thread-safe, wait-free.
+ *
+ * @param state enum peal_kernel_state.
+ * @return a static string; "?" for an unknown number.
+ */
+const char *peal_kernel_state_name(uint32_t state);
+
+/**
+ * Returns the name of a failure action: "continue" or "end".
+ *
+ * Thread-safe, wait-free.
+ *
+ * @param action enum peal_failure_action.
+ * @return a static string; "?" for an unknown number.
+ */
+const char *peal_failure_action_name(uint32_t action);
+
 PEAL_END_C
 #endif

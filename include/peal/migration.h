@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include <peal/errors.h>
+#include <peal/worker.h>
 
 PEAL_BEGIN_C
 
@@ -107,9 +108,9 @@ struct peal_supervisor;
 struct peal_migration_options {
 	uint32_t size; /* sizeof(struct peal_migration_options) */
 	/*
-	 * 1 + the index of the new worker. 0: the worker of `share_ports_with`.
-	 * Without `share_ports_with`, 0 means the next worker of the actor's
-	 * kernel, or worker 0 of another kernel.
+	 * PEAL_WORKER(index) of the new worker. PEAL_WORKER_ANY (0, the
+	 * default): the worker of `share_ports_with`. Without that option: the
+	 * next worker of the actor's kernel, or worker 0 of another kernel.
 	 */
 	uint32_t worker;
 	/*

@@ -247,5 +247,15 @@ int peal_scatter(struct peal_runtime *runtime,
 int peal_gather(struct peal_runtime *runtime,
 		const struct peal_partition_memory *memory);
 
+/**
+ * Returns the name of a kind: "block", "cyclic" or "weighted".
+ *
+ * Thread-safe, wait-free.
+ *
+ * @param kind enum peal_partition_kind.
+ * @return a static string; "?" for an unknown number.
+ */
+const char *peal_partition_kind_name(uint32_t kind);
+
 PEAL_END_C
 #endif

@@ -24,6 +24,7 @@
 #include <stdint.h>
 
 #include <peal/errors.h>
+#include <peal/worker.h>
 
 PEAL_BEGIN_C
 
@@ -34,9 +35,10 @@ struct peal_kernel;
 struct peal_proxy_options {
 	uint32_t size; /* sizeof(struct peal_proxy_options) */
 	/*
-	 * 1 + the index of the worker of `kernel` that forwards the messages.
-	 * 0: the first worker with a forwarding link to the other kernel. If no
-	 * worker has such a link, worker 0 forwards.
+	 * PEAL_WORKER(index) of the worker of `kernel` that forwards the
+	 * messages. PEAL_WORKER_ANY (0, the default): the first worker with a
+	 * forwarding link to the other kernel. If no worker has such a link,
+	 * worker 0 forwards.
 	 */
 	uint32_t worker;
 };

@@ -16,8 +16,8 @@ PEAL_BEGIN_C
  * These queues need no device, no kernel and no runtime. Their algorithms are
  * those of links and mailboxes. The caller states the numbers of producers and
  * consumers, and peal_queue_create chooses the cheapest algorithm.
- * queues/README.md compares the costs. For messages of one type,
- * peal/typed_queue.h adds type checks by the compiler.
+ * The installed page queues/README.md compares the costs. For messages of one
+ * type, peal/typed_queue.h adds type checks by the compiler.
  *
  *	peal_queue_create(&options, &queue);
  *	peal_queue_open(queue, PEAL_QUEUE_PRODUCER, &producer);
@@ -353,6 +353,16 @@ uint64_t peal_queue_missed(const struct peal_queue_end *end);
  * @return a static string; "?" for PEAL_QUEUE_ANY and for unknown numbers.
  */
 const char *peal_queue_kind_name(uint32_t kind);
+
+/**
+ * Returns the name of a role: "producer" or "consumer".
+ *
+ * Thread-safe, wait-free.
+ *
+ * @param role enum peal_queue_role.
+ * @return a static string; "?" for an unknown number.
+ */
+const char *peal_queue_role_name(uint32_t role);
 
 PEAL_END_C
 

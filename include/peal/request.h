@@ -2,14 +2,12 @@
 #ifndef PEAL_REQUEST_H
 #define PEAL_REQUEST_H
 
-#include <stddef.h>
 #include <stdint.h>
 
 #include <peal/endpoint.h>
+#include <peal/requester.h>
 
 PEAL_BEGIN_C
-
-struct peal_runtime;
 
 /*
  * Requests from the host to actors and pools, and their replies.
@@ -68,117 +66,17 @@ struct peal_runtime;
  */
 
 /**
- * A requester: a host endpoint with one link for requests and one for each
- * port that sends replies.
- *
- * No other messages use these links, so no other traffic delays a reply.
- *
- * Any number of threads may have requests in flight at the same time. Of the
- * threads that wait, one receives the replies of all. Replies are received only
- * while a thread is in a call that sends or waits. Until then the replies stay
- * in their links.
- *
- * A reply to a request that is over is dropped. It counts as dead at its link,
- * reason "late".
- */
-struct peal_requester;
-
-/** Options of a requester. A field with value 0 takes its default. */
-struct peal_requester_options {
-	uint32_t size; /* sizeof(struct peal_requester_options) */
-	uint32_t max_outstanding; /* requests in flight (default 64, 1..65535;
-				   * 0: default) */
-	uint64_t message_bytes; /* largest payload of a request, bytes (default
-				 * 48, up to 256 MiB less 16; 0: default) */
-	uint64_t reply_bytes; /* largest payload of a reply, bytes (default 48,
-			       * up to 256 MiB less 16; 0: default) */
-	uint32_t max_sources; /* calls of peal_requester_listen (default 16,
-			       * 1..4096; 0: default) */
-	/*
-	 * 1: peal_request and peal_request_to send their timeout as a deadline
-	 * (peal/deadline.h). An actor does not handle a request after its
-	 * deadline. Each of these requests needs PEAL_DEADLINE_BYTES more in
-	 * mailboxes and pools.
-	 * Requests without a time limit have no deadline. Neither have those
-	 * of peal_request_start and peal_request_start_to.
-	 * 0: no request has a deadline.
-	 */
-	uint32_t deadlines;
-	const char *name; /* for error texts (default "requester"); copied, at
-			   * most 47 bytes */
-};
-
-/** Counts since peal_requester_create: asked = replied + error_replies +
- * cancelled + in_flight. */
-struct peal_requester_info {
-	uint64_t asked; /* requests that the link has accepted */
-	uint64_t replied; /* requests with a reply that a caller received */
-	uint64_t error_replies; /* requests that ended with an error reply, or
-				 * that Peal has ended at once */
-	/*
-	 * Requests that the caller cancelled or stopped waiting for. Also those
-	 * with a reply that cannot arrive, or that the host cannot store.
-	 */
-	uint64_t cancelled;
-	uint64_t in_flight; /* all other requests, answered or not */
-	uint64_t late; /* received messages without a request that waits for
-			* them; dropped */
-};
-
-/**
- * Creates a requester and connects it to an actor or a pool.
- *
- * Messages of the new link are PEAL_REQUEST_BYTES longer than message_bytes.
- * With option deadlines they are PEAL_DEADLINE_BYTES longer again. A pool must
- * take messages of that length.
- *
- * Thread-safe. Blocks until the receiver's worker has answered, at most
- * PEAL_CONTROL_TIMEOUT_MS.
- *
- * @param runtime       an open runtime.
- * @param to            address of an actor or a pool.
- * @param options       NULL for all defaults.
- * @param requester_out the requester. The caller frees it with
- *                      peal_requester_destroy.
- * @return as peal_connect, and:
- * @retval PEAL_EINVAL an option is out of range (the text names it), or an
- *                     argument is NULL.
- * @retval PEAL_ENOMEM the host is out of memory.
- */
-int peal_requester_create(struct peal_runtime *runtime, uint64_t to,
-			  const struct peal_requester_options *options,
-			  struct peal_requester **requester_out);
-
-/**
- * Connects a port of an actor to the requester, for replies.
- *
- * Call it for each actor that replies: the receiver or each member of the pool.
- * Call it also for each actor that a handler forwards requests to.
- * Actors that share ports reply by the port of their owner (share_ports_with in
- * struct peal_actor_options).
- *
- * No other call on the requester may run at the same time. Blocks until the
- * actor's worker has answered, at most PEAL_CONTROL_TIMEOUT_MS.
- *
- * @param requester a requester.
- * @param from      address of the actor that replies.
- * @param port      a port of that actor, from 0, without a link.
- * @return as peal_connect, and:
- * @retval PEAL_EINVAL requester is NULL.
- * @retval PEAL_ENOSPC the requester already listens to max_sources ports.
- */
-int peal_requester_listen(struct peal_requester *requester, uint64_t from,
-			  uint32_t port);
-
-/**
  * Sends a request and waits for its reply.
  *
  * If the handler replies with an error, the call returns the code of
  * peal_reply_error. reply_out->error_reply is then 1. A request that gets no
  * reply ends at once. The list at the top of this file has the codes.
  *
- * After an error the buffer is unchanged. reply_out is written only if a reply
- * or an error reply arrived. After an error reply_out->data is then NULL.
+ * reply_out->request is the number of the request. 0: the request was not sent.
+ * The number is written after an error, too, except for PEAL_EINVAL and for
+ * requests that are too long. A dead letter about the request has this number
+ * (peal_dead_letter_payload). The other members are 0 if no reply arrived. After
+ * an error the buffer is unchanged, and reply_out->data is NULL.
  *
  * Thread-safe. Blocks for timeout_ns at most.
  *
@@ -359,36 +257,6 @@ int peal_request_wait(struct peal_requester *requester, uint64_t request,
  * @retval PEAL_EINVAL requester is NULL.
  */
 int peal_request_cancel(struct peal_requester *requester, uint64_t request);
-
-/**
- * Gets the counts of a requester.
- *
- * Thread-safe. Does not block.
- *
- * @param requester a requester.
- * @param info_out  filled on success.
- * @return 0, or a negative error code:
- * @retval PEAL_EINVAL an argument is NULL.
- */
-int peal_requester_info(struct peal_requester *requester,
-			struct peal_requester_info *info_out);
-
-/**
- * Destroys a requester and frees it, with the requests in flight.
- *
- * The runtime destroys the requester's links. Messages that actors then emit at
- * the ports of these links are dropped, until the ports have a link again.
- *
- * No other call on the requester may begin at the same time. Blocks until the
- * workers of its links have answered: at most PEAL_CONTROL_TIMEOUT_MS per link.
- *
- * @param requester a requester. NULL does nothing.
- * @return 0, or a negative error code:
- * @retval PEAL_EBUSY a thread is in a call that sends or waits.
- * @retval PEAL_EHUNG a worker did not answer. The requester stays, and the
- *                    caller can destroy it again.
- */
-int peal_requester_destroy(struct peal_requester *requester);
 
 PEAL_END_C
 #endif

@@ -3,7 +3,7 @@
 #define PEAL_WORKER_H
 
 /*
- * Workers of a kernel: their state and their counters.
+ * Workers of a kernel: their numbers in options, their state and counters.
  */
 
 #include <stdint.h>
@@ -13,6 +13,13 @@
 PEAL_BEGIN_C
 
 struct peal_kernel;
+
+/**
+ * Values of the option `worker` of actors, migrations and proxies. The first one
+ * names a worker by its index, from 0. The second one names no worker.
+ */
+#define PEAL_WORKER(index) ((uint32_t)(index) + 1)
+#define PEAL_WORKER_ANY 0u
 
 /**
  * Timers of a kernel or a worker.

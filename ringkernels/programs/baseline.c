@@ -157,10 +157,10 @@ static PEAL_DEV void atom_run(struct baseline_worker *r)
 /* ---- a barrier on one counter -------------------------------------------- */
 
 static PEAL_DEV uint64_t *phase_word(const struct baseline_worker *r,
-				     uint32_t who)
+				     uint32_t index)
 {
 	return (uint64_t *)(void *)(r->out + PEALI_BASELINE_SLOTS_AT +
-				    (uint64_t)who * PEAL_SHARED_LINE);
+				    (uint64_t)index * PEAL_SHARED_LINE);
 }
 
 /* Leader: returns the number of participants that are not in this phase. */

@@ -267,7 +267,7 @@ static PEAL_DEV int is_lost(const struct probe *p, uint64_t number,
 		return 0;
 	if (!*full_since)
 		*full_since = now;
-	return now - *full_since > p->params->patience_ns;
+	return now - *full_since > p->params->visible_limit_ns;
 }
 
 static PEAL_DEV int receive_stamp(const struct probe *p, uint64_t number,

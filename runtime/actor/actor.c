@@ -15,6 +15,7 @@
 #include "runtime/base/log.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
+#include "runtime/device/program.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
@@ -30,7 +31,7 @@
 #define RUN_WRITTEN_BYTES (1u << 20) /* bytes of states that the host writes */
 
 /* The actors of one spawn call. A run is the actors of one control message. */
-struct crew {
+struct batch {
 	struct peal_kernel *kernel;
 	const struct peal_handler_info *handler;
 	const struct peal_actor_options *options;
@@ -49,7 +50,7 @@ struct crew {
 	uint32_t *worker; /* n_runs workers that receive the messages */
 };
 
-static void free_crew(struct crew *c)
+static void free_batch(struct batch *c)
 {
 	free(c->index);
 	free(c->supervision);
@@ -61,7 +62,7 @@ static void free_crew(struct crew *c)
  * Frees the slots of the first n actors. The reverse order lets
  * peali_actor_slots_give shrink the used part of the kernel's tables.
  */
-static void give_slots(struct crew *c, uint32_t n)
+static void give_slots(struct batch *c, uint32_t n)
 {
 	while (n-- > 0) {
 		struct peali_actor_slots slots = peali_actor_slots_of(
@@ -77,7 +78,7 @@ static void give_slots(struct crew *c, uint32_t n)
  * Takes a slot for a single actor. Tries `workers` workers in turn, from worker
  * `first` on. Returns 0, or the error of the last worker.
  */
-static int take_slot(struct crew *c, uint32_t first, uint32_t workers)
+static int take_slot(struct batch *c, uint32_t first, uint32_t workers)
 {
 	uint32_t turn;
 	int result = 0;
@@ -96,7 +97,7 @@ static int take_slot(struct crew *c, uint32_t first, uint32_t workers)
  * Takes slots for all actors, or none. The actors go to the worker of the
  * options. Without one, each worker gets an equal share.
  */
-static int take_slots(struct crew *c)
+static int take_slots(struct batch *c)
 {
 	struct peal_kernel *k = c->kernel;
 	uint32_t workers = c->options->worker ? 1 : k->params.n_workers;
@@ -126,7 +127,7 @@ static int take_slots(struct crew *c)
  * Both have the same worker and generation. Their entries, states, limits and
  * ports are contiguous.
  */
-static int follows(const struct crew *c, uint32_t at)
+static int follows(const struct batch *c, uint32_t at)
 {
 	const struct peali_actor *a =
 		&c->kernel->actors.entries[c->index[at - 1]];
@@ -142,7 +143,7 @@ static int follows(const struct crew *c, uint32_t at)
 }
 
 /* Returns the length of the run that starts at actor `at`. */
-static uint32_t run_of(const struct crew *c, uint32_t at)
+static uint32_t run_of(const struct batch *c, uint32_t at)
 {
 	uint64_t step = peali_state_stride(c->handler);
 	uint64_t most = c->written ? RUN_WRITTEN_BYTES : RUN_BYTES;
@@ -155,7 +156,7 @@ static uint32_t run_of(const struct crew *c, uint32_t at)
 }
 
 /* Writes the states of a run to the device: the init bytes, then zeros. */
-static int write_states(const struct crew *c, uint32_t at, uint32_t n)
+static int write_states(const struct batch *c, uint32_t at, uint32_t n)
 {
 	const struct peal_actor_options *o = c->options;
 	struct peal_kernel *k = c->kernel;
@@ -180,7 +181,7 @@ static int write_states(const struct crew *c, uint32_t at, uint32_t n)
 }
 
 /* Fills the control messages of a run: SPAWN, and SUPERVISE. */
-static void plan_run(struct crew *c, uint32_t at, uint32_t n)
+static void plan_run(struct batch *c, uint32_t at, uint32_t n)
 {
 	struct peal_control_spawn *spawn = &c->spawn[c->n_runs];
 	const struct peal_handler_info *h = c->handler;
@@ -226,7 +227,7 @@ static void plan_run(struct crew *c, uint32_t at, uint32_t n)
 	c->worker[c->n_runs++] = a->worker;
 }
 
-static int plan_runs(struct crew *c)
+static int plan_runs(struct batch *c)
 {
 	uint32_t at, n, runs = 0;
 	int result;
@@ -254,7 +255,7 @@ static int plan_runs(struct crew *c)
 }
 
 /* Records the actors on the host after the workers have made them. */
-static void enrol(struct crew *c, uint64_t *addresses_out)
+static void record_actors(struct batch *c, uint64_t *addresses_out)
 {
 	struct peal_kernel *k = c->kernel;
 	uint32_t i;
@@ -281,7 +282,7 @@ static void enrol(struct crew *c, uint64_t *addresses_out)
 }
 
 /* Prepares all control messages, and sends none. */
-static int plan_crew(struct crew *c)
+static int plan_batch(struct batch *c)
 {
 	int result = 0;
 
@@ -295,7 +296,7 @@ static int plan_crew(struct crew *c)
 	return result;
 }
 
-static int spawn_crew(struct crew *c, uint64_t *addresses_out)
+static int spawn_batch(struct batch *c, uint64_t *addresses_out)
 {
 	int result = take_slots(c);
 
@@ -303,7 +304,7 @@ static int spawn_crew(struct crew *c, uint64_t *addresses_out)
 		return result;
 	if (c->options->mailbox_limit)
 		peali_limits_take(c->kernel, c->index, c->n);
-	result = plan_crew(c);
+	result = plan_batch(c);
 	c->told = !result;
 	if (!result && c->supervision)
 		result = peali_kernel_tell_all(c->kernel, c->worker,
@@ -317,7 +318,7 @@ static int spawn_crew(struct crew *c, uint64_t *addresses_out)
 					       sizeof(*c->spawn), c->n_runs,
 					       "peal_actor_spawn");
 	if (!result)
-		enrol(c, addresses_out);
+		record_actors(c, addresses_out);
 	else if (!c->told || peali_kernel_ended(c->kernel))
 		give_slots(c, c->n);
 	/* else a worker may still make the actors: the slots stay taken */
@@ -361,7 +362,7 @@ static int check_options(const struct peal_kernel *k, uint32_t handler,
  * Sets o->worker to the owner's worker, or fails if o->worker names another
  * worker.
  */
-static int find_owner(struct crew *c, struct peal_actor_options *o)
+static int find_owner(struct batch *c, struct peal_actor_options *o)
 {
 	struct peal_kernel *k = c->kernel;
 	uint64_t address = peali_address_resolve(k->rt, o->share_ports_with);
@@ -408,7 +409,7 @@ static int spawn(struct peal_kernel *k, uint32_t handler,
 		 struct peal_actor_options *o, uint32_t n,
 		 uint64_t *addresses_out)
 {
-	struct crew c = { .kernel = k, .options = o, .n = n };
+	struct batch c = { .kernel = k, .options = o, .n = n };
 	int result;
 
 	c.handler = &k->program->handlers[handler];
@@ -424,14 +425,14 @@ static int spawn(struct peal_kernel *k, uint32_t handler,
 		result = peali_fail(PEAL_ENOMEM, "peal_actor_spawn",
 				    "no memory to make %u actors", n);
 	else
-		result = spawn_crew(&c, addresses_out);
-	free_crew(&c);
+		result = spawn_batch(&c, addresses_out);
+	free_batch(&c);
 	return result;
 }
 
-int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
-			  const struct peal_actor_options *options, uint32_t n,
-			  uint64_t *addresses_out)
+static int spawn_actors(struct peal_kernel *k, const char *handler,
+			const struct peal_actor_options *options, uint32_t n,
+			uint64_t *addresses_out)
 {
 	struct peal_actor_options o;
 	int result, number;
@@ -446,7 +447,7 @@ int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 	result = peali_options_copy(&o, sizeof(o), options, "peal_actor_spawn");
 	if (result)
 		return result;
-	number = peal_program_handler(k->program, handler);
+	number = peali_program_handler(k->program, handler, "peal_actor_spawn");
 	if (number < 0)
 		return number;
 	result = check_options(k, (uint32_t)number, &o);
@@ -493,7 +494,17 @@ int peal_actor_spawn(struct peal_kernel *k, const char *handler,
 		     const struct peal_actor_options *options,
 		     uint64_t *address_out)
 {
-	return peal_actor_spawn_many(k, handler, options, 1, address_out);
+	return peali_fail_in(spawn_actors(k, handler, options, 1, address_out),
+			     "peal_actor_spawn");
+}
+
+int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
+			  const struct peal_actor_options *options, uint32_t n,
+			  uint64_t *addresses_out)
+{
+	return peali_fail_in(spawn_actors(k, handler, options, n,
+					  addresses_out),
+			     "peal_actor_spawn_many");
 }
 
 /* ---- read a state -------------------------------------------------------- */

@@ -259,7 +259,8 @@ static void remove_entry(struct peal_kernel *k, uint32_t index)
 
 /* Frees the entries of the retired actors. The last actor comes first, so that
  * later actors get the slots in ascending order. */
-static void strike(struct peal_kernel *k, const uint64_t *living, uint32_t n)
+static void remove_actors(struct peal_kernel *k, const uint64_t *living,
+			  uint32_t n)
 {
 	uint32_t index, former;
 
@@ -356,7 +357,7 @@ static int end_marked(struct peal_kernel *k, const uint64_t *living, uint32_t n)
 	for (i = 0; result && i < n; i++)
 		set_pool(k, living[i], 0);
 	if (!result)
-		strike(k, living, n);
+		remove_actors(k, living, n);
 	return result;
 }
 

@@ -77,23 +77,25 @@ int peali_inits_carry(const struct peal_kernel *from, uint32_t index,
 		      struct peal_kernel *k, struct peali_inits **inits_out,
 		      const char *call)
 {
-	const struct peali_supervised *ward = &from->supervision.actors[index];
+	const struct peali_supervised *supervised =
+		&from->supervision.actors[index];
 	struct peal_actor_options o = { .size = sizeof(o) };
 	void *image;
 	int result;
 
 	*inits_out = NULL;
-	if (!ward->inits)
+	if (!supervised->inits)
 		return 0;
-	image = malloc(ward->inits->bytes);
+	image = malloc(supervised->inits->bytes);
 	if (!image)
 		return peali_fail(PEAL_ENOMEM, call,
 				  "no memory for the initial state of an "
 				  "actor");
-	result = peali_block_read(k->rt, &ward->inits->block, ward->init_offset,
-				  image, ward->inits->bytes);
+	result = peali_block_read(k->rt, &supervised->inits->block,
+				  supervised->init_offset, image,
+				  supervised->inits->bytes);
 	o.init = image;
-	o.init_bytes = ward->inits->bytes;
+	o.init_bytes = supervised->inits->bytes;
 	if (!result)
 		result = peali_inits_make(k, &o, 1, inits_out, call);
 	free(image);

@@ -46,28 +46,28 @@ static void record(const struct move *m)
 	struct peal_kernel *k = m->kernel;
 	struct peali_actor *a = &k->actors.entries[m->index];
 	struct peali_actor *next = &m->to->actors.entries[m->next];
-	int away = m->to != k;
+	int to_other_kernel = m->to != k;
 
 	next->handler = a->handler;
 	next->pinned = a->pinned;
-	next->moved_from = away ? PEALI_ELSEWHERE : 1 + m->index;
-	next->bare = !away;
-	if (!away)
+	next->moved_from = to_other_kernel ? PEALI_ELSEWHERE : 1 + m->index;
+	next->bare = !to_other_kernel;
+	if (!to_other_kernel)
 		next->state_offset = a->state_offset;
-	a->moved_to = away ? PEALI_ELSEWHERE : 1 + m->next;
+	a->moved_to = to_other_kernel ? PEALI_ELSEWHERE : 1 + m->next;
 	a->moving = 0;
 	k->actors.n_moved++;
-	k->actors.n -= away;
-	m->to->actors.n += away;
+	k->actors.n -= to_other_kernel;
+	m->to->actors.n += to_other_kernel;
 	peali_name_follow(k->rt, peali_actor_address(k, m->index),
 			  peali_actor_address(m->to, m->next));
 	if (a->share_ports_with)
 		k->actors.entries[a->share_ports_with - 1].n_links--;
 	if (next->share_ports_with)
 		m->to->actors.entries[next->share_ports_with - 1].n_links++;
-	if (away)
+	if (to_other_kernel)
 		peali_supervisor_remove_member(k, m->index);
-	if (!k->supervision.actors || away)
+	if (!k->supervision.actors || to_other_kernel)
 		return;
 	k->supervision.actors[m->next] = k->supervision.actors[m->index];
 	memset(&k->supervision.actors[m->index], 0,
@@ -491,18 +491,18 @@ static int send_supervision(const struct move *m)
 	struct peal_actor_options o = { .size = sizeof(o) };
 	struct peal_kernel *to = m->to;
 	struct peali_inits *inits = NULL;
-	struct peal_control_supervise care;
+	struct peal_control_supervise supervise;
 	int result = peali_inits_carry(m->kernel, m->index, to, &inits, CALL);
 
 	if (result)
 		return result;
 	o.init_bytes = inits ? inits->bytes : 0;
-	care = peali_supervision_message(m->supervisor, inits, &o, 0);
-	care.actor = peali_actor_number(to, m->next);
-	care.count = 1;
+	supervise = peali_supervision_message(m->supervisor, inits, &o, 0);
+	supervise.actor = peali_actor_number(to, m->next);
+	supervise.count = 1;
 	peali_supervisor_add_member(m->supervisor, inits, &m->next, 1);
 	result = peali_kernel_tell(to, m->slots.worker, PEAL_CONTROL_SUPERVISE,
-				   &care, sizeof(care), CALL);
+				   &supervise, sizeof(supervise), CALL);
 	if (result)
 		peali_supervisor_remove_member(to, m->next);
 	return result;

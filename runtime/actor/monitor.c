@@ -338,7 +338,7 @@ int peal_actor_bind(struct peal_kernel *k, uint64_t a, uint64_t b,
 {
 	struct peal_monitor_options o = { .size = sizeof(o),
 					  .flags = PEAL_MONITOR_BINDS };
-	uint64_t bond[2] = { 0, 0 };
+	uint64_t pair[2] = { 0, 0 };
 	int result = check_kernel(k, "peal_actor_bind");
 
 	if (result)
@@ -349,15 +349,15 @@ int peal_actor_bind(struct peal_kernel *k, uint64_t a, uint64_t b,
 				    "b is an endpoint; only actors can be "
 				    "bound");
 	if (!result)
-		result = set(k, a, b, &o, &bond[0]);
+		result = set(k, a, b, &o, &pair[0]);
 	if (!result) {
-		result = set(k, b, a, &o, &bond[1]);
+		result = set(k, b, a, &o, &pair[1]);
 		if (result)
-			take_off(k, bond[0], "peal_actor_bind");
+			take_off(k, pair[0], "peal_actor_bind");
 	}
 	pthread_mutex_unlock(&k->rt->lock);
 	if (!result && monitors_out)
-		memcpy(monitors_out, bond, sizeof(bond));
+		memcpy(monitors_out, pair, sizeof(pair));
 	return result;
 }
 

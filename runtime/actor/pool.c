@@ -278,7 +278,7 @@ int peal_pool_create(struct peal_kernel *k,
 	else
 		result = create(k, &o, address_out);
 	pthread_mutex_unlock(&k->rt->lock);
-	return result;
+	return peali_fail_in(result, "peal_pool_create");
 }
 
 /* ---- members ------------------------------------------------------------ */

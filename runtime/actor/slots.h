@@ -27,10 +27,10 @@ struct peali_actor_slots peali_actor_slots_of(struct peal_kernel *kernel,
 					      uint32_t handler,
 					      const struct peali_actor *actor);
 /* Takes n slots, or none: PEAL_ENOSPC. index_out gets their entries. */
-int peali_actor_slots_take(const struct peali_actor_slots *rooms, uint32_t n,
+int peali_actor_slots_take(const struct peali_actor_slots *slots, uint32_t n,
 			   uint32_t *index_out, const char *call);
 /* Frees a slot, for the next actor of its kind. */
-void peali_actor_slots_give(const struct peali_actor_slots *rooms,
+void peali_actor_slots_give(const struct peali_actor_slots *slots,
 			    uint32_t index);
 /* Take and free only an entry, for a pool or a proxy. -1: none is left. */
 int64_t peali_entry_take(struct peal_kernel *kernel);

@@ -83,18 +83,18 @@ peali_supervision_message(const struct peal_supervisor *s,
 			  const struct peali_inits *inits,
 			  const struct peal_actor_options *o, uint32_t at)
 {
-	struct peal_control_supervise care;
+	struct peal_control_supervise message;
 
-	memset(&care, 0, sizeof(care));
-	care.member = PEAL_MEMBER(index_of(s), s->next_order + at);
+	memset(&message, 0, sizeof(message));
+	message.member = PEAL_MEMBER(index_of(s), s->next_order + at);
 	if (!inits)
-		return care;
-	care.init = peali_block_view(s->kernel->rt, s->kernel->device,
-				     &inits->block) +
-		    at * inits->step;
-	care.init_bytes = (uint32_t)o->init_bytes;
-	care.init_stride = (uint32_t)inits->step;
-	return care;
+		return message;
+	message.init = peali_block_view(s->kernel->rt, s->kernel->device,
+					&inits->block) +
+		       at * inits->step;
+	message.init_bytes = (uint32_t)o->init_bytes;
+	message.init_stride = (uint32_t)inits->step;
+	return message;
 }
 
 void peali_supervisor_add_member(struct peal_supervisor *s,
@@ -117,18 +117,18 @@ void peali_supervisor_add_member(struct peal_supervisor *s,
 
 void peali_supervisor_remove_member(struct peal_kernel *k, uint32_t index)
 {
-	struct peali_supervised *ward =
+	struct peali_supervised *supervised =
 		k->supervision.actors ? &k->supervision.actors[index] : NULL;
 
-	if (!ward || !ward->supervisor)
+	if (!supervised || !supervised->supervisor)
 		return;
-	ward->supervisor->n_members--;
-	if (ward->inits) {
-		ward->inits->actors--;
-		peali_inits_free(k, ward->inits);
+	supervised->supervisor->n_members--;
+	if (supervised->inits) {
+		supervised->inits->actors--;
+		peali_inits_free(k, supervised->inits);
 	}
-	ward->supervisor = NULL;
-	ward->inits = NULL;
+	supervised->supervisor = NULL;
+	supervised->inits = NULL;
 }
 
 /* ---- the object ---------------------------------------------------------- */

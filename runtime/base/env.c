@@ -12,7 +12,7 @@
 
 /* Typed access to the environment variables of env.h. */
 
-#define CALL "settings"
+#define CALL "peal_runtime_open"
 
 struct setting {
 	const char *name;

@@ -86,6 +86,13 @@ int peali_fail(int code, const char *call, const char *format, ...)
 	return code;
 }
 
+int peali_fail_in(int result, const char *call)
+{
+	if (result < 0 && result == last_error.code && result != PEAL_EAGAIN)
+		snprintf(last_error.call, sizeof(last_error.call), "%s", call);
+	return result;
+}
+
 int peali_fail_driver(int code, int driver_code, const char *call,
 		      const char *format, ...)
 {

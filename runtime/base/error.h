@@ -25,4 +25,11 @@ int peali_fail_driver(int code, int driver_code, const char *call,
 int peali_fail_system(int error, const char *call, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/*
+ * Names the public call of an error. Another call has recorded the error: one of
+ * a lower layer, or another public call. Returns `result`. Does nothing if
+ * `result` is no error, or no recorded one.
+ */
+int peali_fail_in(int result, const char *call);
+
 #endif

@@ -328,7 +328,7 @@ int peal_barrier_create(struct peal_runtime *rt, const int *devices,
 		free_barrier(b);
 	else
 		*barrier_out = b;
-	return result;
+	return peali_fail_in(result, "peal_barrier_create");
 }
 
 int peal_barrier_destroy(struct peal_barrier *b)

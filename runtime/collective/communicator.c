@@ -383,7 +383,7 @@ static void enlist(struct peal_comm *g)
 	pthread_mutex_unlock(&g->rt->lock);
 }
 
-static void strike(struct peal_comm *g)
+static void unlist(struct peal_comm *g)
 {
 	struct peal_comm **at;
 
@@ -450,7 +450,7 @@ int peal_comm_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 		return PEAL_EFORKED;
 	result = check_devices(rt, devices, n);
 	if (result)
-		return result;
+		return peali_fail_in(result, "peal_comm_create");
 	g = peali_comm_new(rt, n, options, CALL);
 	if (!g)
 		return peal_last_error()->code;
@@ -468,7 +468,7 @@ int peal_comm_destroy(struct peal_comm *g)
 		return 0;
 	if (peali_foreign(&g->rt->owner, "peal_comm_destroy"))
 		return PEAL_EFORKED;
-	strike(g);
+	unlist(g);
 	result = take_down(g);
 	if (result)
 		enlist(g);

@@ -179,7 +179,7 @@ int peal_event_create(struct peal_runtime *rt, int device, const int *watchers,
 	if (!result)
 		result = check_devices(rt, device, watchers, n);
 	if (result)
-		return result;
+		return peali_fail_in(result, "peal_event_create");
 	e = calloc(1, sizeof(*e));
 	if (!e)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for an event");

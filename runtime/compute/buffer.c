@@ -64,6 +64,13 @@ uint32_t peali_buffers_count(const struct peal_runtime *rt)
 	return n;
 }
 
+const char *peal_buffer_kind_name(uint32_t kind)
+{
+	static const char *const names[] = { "device", "pinned", "unified" };
+
+	return kind < 3 ? names[kind] : "?";
+}
+
 /* "device 2", or "the host". */
 static const char *place_name(int device, char text[24])
 {
@@ -169,11 +176,11 @@ static int no_space(struct peal_runtime *rt, const struct peal_buffer *b,
 {
 	const struct peali_memory_account *a =
 		peali_memory_account_of(rt, b->owner);
-	char place[24], rooms[96], limit[64] = "";
+	char place[24], free_text[96], limit[64] = "";
 	struct peali_heap_usage usage;
 
 	peali_memory_space(rt, b->owner, &usage);
-	list_free(rt, b, rooms, sizeof(rooms));
+	list_free(rt, b, free_text, sizeof(free_text));
 	if (code == PEAL_ENOSPC)
 		snprintf(limit, sizeof(limit),
 			 "buffers have a limit of %llu and use %llu, ",
@@ -185,7 +192,7 @@ static int no_space(struct peal_runtime *rt, const struct peal_buffer *b,
 			  (unsigned long long)b->bytes,
 			  place_name(b->owner, place), limit,
 			  (unsigned long long)usage.free,
-			  (unsigned long long)usage.largest, rooms);
+			  (unsigned long long)usage.largest, free_text);
 }
 
 /* ---- create, destroy ----------------------------------------------------- */

@@ -155,7 +155,7 @@ static void enlist(struct peal_executor *e)
 	pthread_mutex_unlock(&e->rt->lock);
 }
 
-static void strike(struct peal_executor *e)
+static void unlist(struct peal_executor *e)
 {
 	struct peal_executor **at;
 
@@ -175,7 +175,7 @@ int peal_executor_destroy(struct peal_executor *e)
 		return 0;
 	if (peali_foreign(&e->rt->owner, "peal_executor_destroy"))
 		return PEAL_EFORKED;
-	strike(e);
+	unlist(e);
 	result = take_down(e);
 	if (result)
 		enlist(e);

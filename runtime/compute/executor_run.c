@@ -8,6 +8,7 @@
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/executor.h"
+#include "runtime/device/program.h"
 #include "runtime/kernel/kernel_control.h"
 
 #define START "peal_executor_start"
@@ -94,7 +95,7 @@ static int find_handler(const struct peal_executor *e, const struct peal_job *j)
 
 	if (!j->handler)
 		return peali_fail(PEAL_EINVAL, START, "handler is NULL");
-	handler = peal_program_handler(e->program, j->handler);
+	handler = peali_program_handler(e->program, j->handler, START);
 	if (handler < 0 || e->handlers[handler].is_task)
 		return handler;
 	return peali_fail(PEAL_ENOTSUP, START,

@@ -56,7 +56,7 @@ static void enlist(struct peal_graph *g)
 	pthread_mutex_unlock(&g->rt->lock);
 }
 
-static void strike(struct peal_graph *g)
+static void unlist(struct peal_graph *g)
 {
 	struct peal_graph **at;
 
@@ -162,7 +162,7 @@ int peal_graph_destroy(struct peal_graph *g)
 		return 0;
 	if (peali_foreign(&g->rt->owner, "peal_graph_destroy"))
 		return PEAL_EFORKED;
-	strike(g);
+	unlist(g);
 	result = peali_graph_teardown(g);
 	if (result) {
 		enlist(g);
@@ -273,7 +273,7 @@ static int find_handler(const struct peal_graph *g, const char *name,
 
 	if (!name)
 		return peali_fail(PEAL_EINVAL, TASK, "handler is NULL");
-	result = peal_program_handler(g->program, name);
+	result = peali_program_handler(g->program, name, TASK);
 	if (result < 0)
 		return result;
 	if (!peali_is_task(&g->program->handlers[result]))

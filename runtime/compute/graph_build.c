@@ -130,17 +130,18 @@ static int check_tasks(const struct peal_graph *g, const char *call)
 
 static int lay_out(struct peal_graph *g, const char *call)
 {
-	uint32_t *room = calloc(2 * (size_t)g->n_nodes + 1, sizeof(*room));
+	uint32_t *scratch =
+		calloc(2 * (size_t)g->n_nodes + 1, sizeof(*scratch));
 	int result;
 
-	if (!room)
+	if (!scratch)
 		return peali_fail(PEAL_ENOMEM, call, "no memory for a graph");
 	sort_edges(g);
 	number_nodes(g);
 	result = check_tasks(g, call);
 	if (!result)
-		result = check_circles(g, call, room, room + g->n_nodes);
-	free(room);
+		result = check_circles(g, call, scratch, scratch + g->n_nodes);
+	free(scratch);
 	return result;
 }
 
@@ -450,7 +451,7 @@ static int connect_receivers(struct peal_graph *g)
 
 /* ---- make, reset, unmake ------------------------------------------------- */
 
-static int make_room(struct peal_graph *g, const char *call)
+static int grow_nodes(struct peal_graph *g, const char *call)
 {
 	struct peal_endpoint_options o = { .size = sizeof(o),
 					   .max_ports = g->n,
@@ -482,7 +483,7 @@ int peali_graph_build(struct peal_graph *g, const char *call)
 	for (i = 0; i < g->n && !result; i++)
 		result = launch_scheduler(g, &g->devices[i]);
 	if (!result)
-		result = make_room(g, call);
+		result = grow_nodes(g, call);
 	for (i = 0; i < g->n && !result; i++)
 		result = make_scheduler(g, &g->devices[i], call);
 	for (i = 0; i < g->n && !result; i++)

@@ -41,6 +41,14 @@ static void begin(struct peal_partition *p, uint32_t kind, uint64_t count,
 	p->parts = parts;
 }
 
+const char *peal_partition_kind_name(uint32_t kind)
+{
+	static const char *const names[] = { "?", "block", "cyclic",
+					     "weighted" };
+
+	return kind < 4 ? names[kind] : "?";
+}
+
 int peal_partition_block(uint64_t count, uint32_t parts,
 			 struct peal_partition *partition_out)
 {
@@ -106,7 +114,7 @@ static void share(uint64_t count, const uint64_t *weight, uint64_t sum,
 static int add_up(uint64_t count, const uint64_t *weight,
 		  const uint64_t *limits, uint32_t n, uint64_t *sum_out)
 {
-	uint64_t sum = 0, room = 0, more;
+	uint64_t sum = 0, capacity = 0, more;
 	uint32_t i;
 
 	for (i = 0; i < n; i++) {
@@ -118,18 +126,19 @@ static int add_up(uint64_t count, const uint64_t *weight,
 		more = limits && weight[i] ? limits[i] :
 		       weight[i]	   ? UINT64_MAX :
 					     0;
-		room = more > UINT64_MAX - room ? UINT64_MAX : room + more;
+		capacity = more > UINT64_MAX - capacity ? UINT64_MAX :
+							  capacity + more;
 	}
 	if (count && !sum)
 		return peali_fail(PEAL_EINVAL, WEIGHTED,
 				  "all weights are 0, so no part takes the "
 				  "%llu elements",
 				  (unsigned long long)count);
-	if (room < count)
+	if (capacity < count)
 		return peali_fail(PEAL_ENOSPC, WEIGHTED,
 				  "the limits of the parts sum to %llu "
 				  "elements less than the count",
-				  (unsigned long long)(count - room));
+				  (unsigned long long)(count - capacity));
 	*sum_out = sum;
 	return 0;
 }

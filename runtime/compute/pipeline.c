@@ -76,7 +76,7 @@ static int check_stage(const struct peal_pipeline *p,
 		result = peali_program_check(s->program, CREATE);
 	if (result)
 		return of_stage(result, i, p->stages[i].name, s->device);
-	result = peal_program_handler(s->program, s->handler);
+	result = peali_program_handler(s->program, s->handler, CREATE);
 	if (result < 0)
 		return of_stage(result, i, p->stages[i].name, s->device);
 	h = &s->program->handlers[result];
@@ -320,7 +320,7 @@ static void enlist(struct peal_pipeline *p)
 	pthread_mutex_unlock(&p->rt->lock);
 }
 
-static void strike(struct peal_pipeline *p)
+static void unlist(struct peal_pipeline *p)
 {
 	struct peal_pipeline **at;
 
@@ -340,7 +340,7 @@ int peal_pipeline_destroy(struct peal_pipeline *p)
 		return 0;
 	if (peali_foreign(&p->rt->owner, "peal_pipeline_destroy"))
 		return PEAL_EFORKED;
-	strike(p);
+	unlist(p);
 	result = take_down(p);
 	if (result)
 		enlist(p);

@@ -17,6 +17,15 @@
  */
 #define PIECES 4
 
+const char *peal_schedule_name(uint32_t schedule)
+{
+	static const char *const names[PEAL_SCHEDULE_COUNT] = {
+		"default", "static", "dynamic", "guided"
+	};
+
+	return schedule < PEAL_SCHEDULE_COUNT ? names[schedule] : "?";
+}
+
 static uint64_t at_most(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;

@@ -72,7 +72,7 @@ int peali_driver_facts(struct peal_runtime *rt, int device,
 {
 	struct peali_device *d;
 	int result =
-		peali_devices_check(&rt->devices, device, "peali_driver_facts");
+		peali_devices_check(&rt->devices, device, "peal_device_info");
 
 	if (result)
 		return result;

@@ -175,15 +175,15 @@ const struct peal_program *peal_program_find(struct peal_runtime *rt,
 	return program;
 }
 
-int peal_program_handler(const struct peal_program *program,
-			 const char *handler)
+int peali_program_handler(const struct peal_program *program,
+			  const char *handler, const char *call)
 {
 	const char *names[32] = { NULL };
 	char text[160];
 	uint32_t i;
 
 	if (!program || !handler)
-		return peali_fail(PEAL_EINVAL, "peal_program_handler",
+		return peali_fail(PEAL_EINVAL, call,
 				  "program or handler is NULL");
 	for (i = 0; i < program->n_handlers; i++) {
 		if (!strcmp(program->handlers[i].name, handler))
@@ -192,9 +192,15 @@ int peal_program_handler(const struct peal_program *program,
 			names[i] = program->handlers[i].name;
 	}
 	list_names(text, sizeof(text), names, i < 32 ? i : 32);
-	return peali_fail(PEAL_ENOENT, "peal_program_handler",
+	return peali_fail(PEAL_ENOENT, call,
 			  "program '%s' has no handler '%s'; it has %s",
 			  program->name, handler, text);
+}
+
+int peal_program_handler(const struct peal_program *program,
+			 const char *handler)
+{
+	return peali_program_handler(program, handler, "peal_program_handler");
 }
 
 /* Returns the number of device images of a program. */

@@ -23,5 +23,8 @@ void peali_library_keep(void);
 void peali_program_files_close(struct peal_runtime *rt);
 /* Returns 0 if a program can be launched, PEAL_EPROGRAM or PEAL_EINVAL. */
 int peali_program_check(const struct peal_program *program, const char *call);
+/* As peal_program_handler, for an error of the public function `call`. */
+int peali_program_handler(const struct peal_program *program,
+			  const char *handler, const char *call);
 
 #endif

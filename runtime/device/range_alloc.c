@@ -8,7 +8,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
 
-#define CALL "memory"
+#define CALL "peal_memory_alloc"
 
 /*
  * A block, allocated or free. The blocks of a space cover it without gaps.

@@ -162,16 +162,16 @@ static struct peali_record hello(const struct peal_process_group *set,
 static int is_member(int fd, const struct peali_rendezvous *r, uint32_t rank,
 		     const char **why)
 {
-	struct ucred who;
+	struct ucred credentials;
 
 	*why = "the operating system does not report its process";
-	if (peali_socket_peer(fd, &who))
+	if (peali_socket_peer(fd, &credentials))
 		return 0;
 	*why = "a process of another user answers there";
-	if (who.uid != geteuid())
+	if (credentials.uid != geteuid())
 		return 0;
 	*why = "another process answers there";
-	return who.pid == r->member[rank].pid;
+	return credentials.pid == r->member[rank].pid;
 }
 
 static int is_hello(const struct peali_record *h, ssize_t bytes,
@@ -281,11 +281,11 @@ static void welcome(struct peal_process_group *set, uint64_t deadline,
 	struct peali_record mine = hello(set, r), h;
 	const char *why = "its first message is not of this set";
 	uint64_t until = peali_deadline(HELLO_NS);
-	struct ucred who;
+	struct ucred credentials;
 
 	if (until > deadline)
 		until = deadline;
-	if (peali_socket_peer(fd, &who) || who.uid != geteuid())
+	if (peali_socket_peer(fd, &credentials) || credentials.uid != geteuid())
 		why = "it belongs to another user";
 	else if (is_hello(&h, peali_socket_receive(fd, &h, sizeof(h), until),
 			  r) &&

@@ -254,14 +254,14 @@ static void take_close(struct peali_peer *p, const struct peali_record *r)
  */
 static int take_job(struct peali_peer *p, const struct peali_record *r)
 {
-	int room;
+	int space;
 
 	pthread_mutex_lock(&p->set->lock);
-	room = p->n_jobs < JOBS_MAX;
-	if (room)
+	space = p->n_jobs < JOBS_MAX;
+	if (space)
 		post(p, r, 1);
 	pthread_mutex_unlock(&p->set->lock);
-	return room;
+	return space;
 }
 
 /* Handles a record. Returns NULL, or the text of an error in the record. */
@@ -338,7 +338,7 @@ int peali_record_receive(int from, struct peali_record *out, int *descriptor,
 {
 	union {
 		struct cmsghdr head;
-		char room[CMSG_SPACE(8 * sizeof(int))];
+		char space[CMSG_SPACE(8 * sizeof(int))];
 	} control;
 	struct iovec part = { out, sizeof(*out) };
 	struct msghdr m = { .msg_iov = &part,

@@ -32,18 +32,18 @@ struct peali_actor peali_actor_look(const struct peal_kernel *k, uint32_t index)
 {
 	uint32_t at = index - k->params.first_actor_slot;
 	struct peali_actor a;
-	uint64_t room;
+	uint64_t slot;
 
 	if (!peali_is_spawned(k, index))
 		return k->actors.entries[index];
-	room = peal_load_relaxed_sys(&k->spawn.slots[at]);
+	slot = peal_load_relaxed_sys(&k->spawn.slots[at]);
 	memset(&a, 0, sizeof(a));
-	a.handler = PEAL_ACTOR_SLOT_HANDLER(room) == PEAL_ACTOR_SLOT_FREE ?
+	a.handler = PEAL_ACTOR_SLOT_HANDLER(slot) == PEAL_ACTOR_SLOT_FREE ?
 			    PEAL_NO_HANDLER :
-			    PEAL_ACTOR_SLOT_HANDLER(room);
+			    PEAL_ACTOR_SLOT_HANDLER(slot);
 	a.worker = at / k->params.max_spawned_actors;
-	a.generation = PEAL_ACTOR_SLOT_GENERATION(room);
-	a.share_ports_with = PEAL_ACTOR_SLOT_PORTS_OF(room);
+	a.generation = PEAL_ACTOR_SLOT_GENERATION(slot);
+	a.share_ports_with = PEAL_ACTOR_SLOT_PORTS_OF(slot);
 	if (a.share_ports_with)
 		a.port_base =
 			k->actors.entries[a.share_ports_with - 1].port_base;
@@ -133,8 +133,7 @@ struct peali_fwd_entry *peali_fwd_entry_to(const struct peal_runtime *rt,
 }
 
 int peali_fwd_entry_add(struct peal_runtime *rt,
-			const struct peali_fwd_entry *crossing,
-			const char *call)
+			const struct peali_fwd_entry *entry, const char *call)
 {
 	struct peali_fwd_entry *more;
 
@@ -151,14 +150,14 @@ int peali_fwd_entry_add(struct peal_runtime *rt,
 		rt->fwd_entries = more;
 		rt->max_fwd_entries = max;
 	}
-	rt->fwd_entries[rt->n_fwd_entries++] = *crossing;
+	rt->fwd_entries[rt->n_fwd_entries++] = *entry;
 	return 0;
 }
 
 void peali_fwd_entry_remove(struct peal_runtime *rt,
-			    struct peali_fwd_entry *crossing)
+			    struct peali_fwd_entry *entry)
 {
-	*crossing = rt->fwd_entries[--rt->n_fwd_entries];
+	*entry = rt->fwd_entries[--rt->n_fwd_entries];
 }
 
 uint32_t peali_actor_resolve(const struct peal_kernel *k, uint32_t index)

@@ -68,9 +68,8 @@ struct peali_fwd_entry *peali_fwd_entry_to(const struct peal_runtime *rt,
 					   uint64_t address);
 /* Add an entry, or return PEAL_ENOMEM, and remove one. */
 int peali_fwd_entry_add(struct peal_runtime *rt,
-			const struct peali_fwd_entry *crossing,
-			const char *call);
+			const struct peali_fwd_entry *entry, const char *call);
 void peali_fwd_entry_remove(struct peal_runtime *rt,
-			    struct peali_fwd_entry *crossing);
+			    struct peali_fwd_entry *entry);
 
 #endif

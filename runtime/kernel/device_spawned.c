@@ -83,14 +83,14 @@ uint64_t peali_spawned_states(const struct peal_kernel_params *p)
 	       p->slot_state_step;
 }
 
-void peali_spawned_open(struct peal_kernel *k, uint64_t *rooms)
+void peali_spawned_open(struct peal_kernel *k, uint64_t *slots)
 {
 	uint64_t i;
 
-	k->spawn.slots = rooms;
+	k->spawn.slots = slots;
 	for (i = 0; i < n_spawn_slots(k); i++)
 		peal_store_relaxed_sys(
-			&rooms[i], PEAL_ACTOR_SLOT(0, PEAL_ACTOR_SLOT_FREE, 0));
+			&slots[i], PEAL_ACTOR_SLOT(0, PEAL_ACTOR_SLOT_FREE, 0));
 }
 
 void peali_spawned_handlers(const struct peal_kernel *k,

@@ -17,7 +17,7 @@ void peali_spawned_plan(struct peal_kernel *kernel,
 uint64_t peali_spawned_words(const struct peal_kernel_params *params);
 uint64_t peali_spawned_states(const struct peal_kernel_params *params);
 /* Marks all slots as free. `slots` are their words. */
-void peali_spawned_open(struct peal_kernel *kernel, uint64_t *rooms);
+void peali_spawned_open(struct peal_kernel *kernel, uint64_t *slots);
 /* Fills in the table of the program's handlers for the device. */
 void peali_spawned_handlers(const struct peal_kernel *kernel,
 			    struct peal_handler_entry *out);

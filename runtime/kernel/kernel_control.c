@@ -224,6 +224,21 @@ const char *peali_phase_name(uint64_t phase)
 	return phase < sizeof(names) / sizeof(names[0]) ? names[phase] : "?";
 }
 
+const char *peal_kernel_state_name(uint32_t state)
+{
+	static const char *const names[] = { "running", "suspended", "draining",
+					     "stopped", "failed" };
+
+	return state < 5 ? names[state] : "?";
+}
+
+const char *peal_failure_action_name(uint32_t action)
+{
+	static const char *const names[] = { "continue", "end" };
+
+	return action < 2 ? names[action] : "?";
+}
+
 int peali_kernel_ended(struct peal_kernel *k)
 {
 	uint32_t i;

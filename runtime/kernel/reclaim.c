@@ -52,13 +52,13 @@ static uint32_t count_dead(const struct peal_kernel *k)
 static int has_done(struct peal_kernel *k, uint32_t worker)
 {
 	struct peali_worker *w = &k->workers[worker];
-	struct peal_control_reclaim mend = { k->reclaim.step, 0 };
+	struct peal_control_reclaim message = { k->reclaim.step, 0 };
 
 	if (phase_of(k, worker) >= PEAL_WORKER_STOPPED)
 		return 1;
 	if (!w->reclaim_number &&
-	    peali_kernel_post_number(k, worker, PEAL_CONTROL_RECLAIM, &mend,
-				     sizeof(mend), &w->reclaim_number))
+	    peali_kernel_post_number(k, worker, PEAL_CONTROL_RECLAIM, &message,
+				     sizeof(message), &w->reclaim_number))
 		return 0; /* the control link is full */
 	/* A5: pairs with R5 in peali_control_done: all its puts are published. */
 	return peal_load_acquire_sys(&k->status[worker].control_done) >=

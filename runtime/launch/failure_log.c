@@ -25,7 +25,7 @@
 
 /* An entry of a worker's failure log, as it was logged. */
 struct shown {
-	uint64_t who, count;
+	uint64_t failure, count;
 	uint64_t at_ns;
 };
 
@@ -103,10 +103,11 @@ static const char *kind_text(uint32_t kind)
 }
 
 /* Writes one line. `times`: failures since the last line about them. */
-static void line(const struct peal_kernel *k, uint64_t who, uint64_t times)
+static void line(const struct peal_kernel *k, uint64_t failure, uint64_t times)
 {
-	uint32_t actor = PEAL_FAILURE_ACTOR(who), kind = PEAL_FAILURE_KIND(who);
-	int error = PEAL_FAILURE_ERROR(who);
+	uint32_t actor = PEAL_FAILURE_ACTOR(failure),
+		 kind = PEAL_FAILURE_KIND(failure);
+	int error = PEAL_FAILURE_ERROR(failure);
 	char name[PEAL_NAME_BYTES + 3], text[24];
 
 	if (kind == PEAL_FAILED_SUPERVISOR) {
@@ -133,20 +134,20 @@ static void look_at_entry(struct peal_kernel *k, const struct peal_failure *f,
 			  struct shown *s, uint64_t now, int last)
 {
 	/* A28: pairs with R28 in peali_failure_note. */
-	uint64_t who = peal_load_acquire_sys(&f->who);
+	uint64_t failure = peal_load_acquire_sys(&f->failure);
 	uint64_t count = peal_load_relaxed_sys(&f->count);
-	int is_new = who != s->who || count < s->count;
+	int is_new = failure != s->failure || count < s->count;
 
-	if (!who || (!is_new && (count == s->count ||
-				 (!last && now - s->at_ns < REPEAT_NS))))
+	if (!failure || (!is_new && (count == s->count ||
+				     (!last && now - s->at_ns < REPEAT_NS))))
 		return;
 	if (is_new)
 		s->count = 0;
 	if (k->logged->lines++ < LINES)
-		line(k, who, count - s->count);
+		line(k, failure, count - s->count);
 	else
 		k->logged->left_out++;
-	s->who = who;
+	s->failure = failure;
 	s->count = count;
 	s->at_ns = now;
 }

@@ -97,8 +97,9 @@ static int plan_control(const struct peal_kernel *k, struct kernel_layout *at)
 	return result;
 }
 
-static void lay_out(struct kernel_layout *at,
-		    const struct peal_kernel_params *p, uint64_t arena_bytes)
+/* Lays out the memory that the host and the kernel share. */
+static void lay_out_shared(struct kernel_layout *at,
+			   const struct peal_kernel_params *p)
 {
 	uint64_t n = p->n_workers;
 
@@ -129,6 +130,14 @@ static void lay_out(struct kernel_layout *at,
 	at->shared_bytes += PEAL_REJECT_TABLES_MAX * sizeof(uint64_t);
 	at->failures = at->shared_bytes;
 	at->shared_bytes += n * sizeof(struct peal_failure_log);
+}
+
+/* Lays out the memory of the kernel. */
+static void lay_out_own(struct kernel_layout *at,
+			const struct peal_kernel_params *p,
+			uint64_t arena_bytes)
+{
+	uint64_t n = p->n_workers;
 
 	at->params = 0;
 	at->workers = peali_whole_lines(sizeof(struct peal_kernel_params));
@@ -389,7 +398,8 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 	result = plan_control(k, at);
 	if (result)
 		return result;
-	lay_out(at, &k->params, o->arena_bytes);
+	lay_out_shared(at, &k->params);
+	lay_out_own(at, &k->params, o->arena_bytes);
 	k->arena.bytes = o->arena_bytes;
 	result = peali_block_alloc(k->rt, PEALI_HOST, at->shared_bytes,
 				   &k->shared);
@@ -722,7 +732,7 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 	if (!result)
 		result = check_fit(rt, device, program, &o);
 	if (result)
-		return result;
+		return peali_fail_in(result, "peal_kernel_launch");
 	k = new_kernel(rt, device, program, &o);
 	if (!k)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a kernel");
@@ -735,7 +745,7 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 		peali_watchdog_forget(k);
 		if (!k->launch)
 			peali_kernel_free(k);
-		return result;
+		return peali_fail_in(result, "peal_kernel_launch");
 	}
 	enlist(k);
 	*kernel_out = k;

@@ -89,7 +89,7 @@ static int from_all_workers(struct peal_kernel *k, uint64_t to,
 		for (i = 0; i < n && links[i]; i++)
 			peal_link_destroy(links[i]);
 	free(links);
-	return result;
+	return peali_fail_in(result, CALL);
 }
 
 /*
@@ -123,6 +123,71 @@ int peal_dead_letter_connect(struct peal_kernel *k, uint64_t to,
 	if (!o.message_bytes)
 		o.message_bytes = sizeof(struct peal_dead_letter) + kept_of(k);
 	return from_all_workers(k, to, &o);
+}
+
+int peal_dead_letter_links(struct peal_kernel *k, struct peal_link **links_out,
+			   uint32_t n)
+{
+	struct peal_link *link;
+	uint32_t i;
+
+	if (!k || (n && !links_out))
+		return peali_fail(PEAL_EINVAL, "peal_dead_letter_links",
+				  "kernel or links_out is NULL");
+	for (i = 0; i < n && i < k->params.n_workers; i++)
+		links_out[i] = NULL;
+	pthread_mutex_lock(&k->rt->lock);
+	for (link = k->rt->links; link; link = link->next)
+		if (link->from.dead_letters && link->from.kernel == k &&
+		    link->from_port < n)
+			links_out[link->from_port] = link;
+	pthread_mutex_unlock(&k->rt->lock);
+	return (int)k->params.n_workers;
+}
+
+/* Returns 1 if the bytes begin with a letter. */
+static int is_letter(const struct peal_dead_letter *letter, uint64_t bytes)
+{
+	return letter && bytes >= sizeof(*letter) &&
+	       letter->reason < PEAL_REASON_COUNT;
+}
+
+/* Takes a word of 8 bytes from the begin of the kept payload. Returns 0 if the
+ * letter was cut off before its end. */
+static uint64_t take_word(struct peal_dead_letter_payload *out)
+{
+	uint64_t word = 0, n = sizeof(word);
+
+	out->full_length -= out->full_length < n ? out->full_length : n;
+	if (out->length >= n)
+		memcpy(&word, out->data, sizeof(word));
+	else
+		n = out->length;
+	out->data = (const uint8_t *)out->data + n;
+	out->length -= n;
+	return word;
+}
+
+int peal_dead_letter_payload(const struct peal_dead_letter *letter,
+			     uint64_t bytes,
+			     struct peal_dead_letter_payload *payload_out)
+{
+	struct peal_dead_letter_payload out = { 0 };
+
+	if (!payload_out || !is_letter(letter, bytes))
+		return peali_fail(PEAL_EINVAL, "peal_dead_letter_payload",
+				  "%llu bytes are no dead letter, or "
+				  "payload_out is NULL",
+				  (unsigned long long)bytes);
+	out.data = letter + 1;
+	out.length = bytes - sizeof(*letter);
+	out.full_length = letter->length;
+	if (letter->flags & PEAL_FLAG_DEADLINE)
+		out.deadline = take_word(&out);
+	if (letter->flags & PEAL_FLAG_REQUEST)
+		out.request = take_word(&out);
+	*payload_out = out;
+	return 0;
 }
 
 /*
@@ -164,9 +229,7 @@ int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
 
 	if (e && peali_forked(&e->owner, call))
 		return PEAL_EFORKED;
-	if (!letter || bytes < sizeof(*letter) ||
-	    letter->reason >= PEAL_REASON_COUNT ||
-	    letter->flags & PEAL_FLAG_DEAD_LETTER)
+	if (!is_letter(letter, bytes) || letter->flags & PEAL_FLAG_DEAD_LETTER)
 		return peali_fail(PEAL_EINVAL, call,
 				  "%llu bytes are no dead letter",
 				  (unsigned long long)bytes);

@@ -18,44 +18,6 @@
 #include "runtime/link/remote.h"
 #include "runtime/runtime.h"
 
-/* ---- attaching links ----------------------------------------------------- */
-
-void peali_endpoint_attach_port(struct peal_endpoint *e, uint32_t port,
-				struct peal_link *link)
-{
-	struct peali_endpoint_port *p = &e->ports[port];
-	struct peal_link_view view;
-
-	if (link) {
-		if (peali_link_silent(link))
-			atomic_store(&e->silent, 1);
-		view = peali_link_sender_view(link, &link->path);
-		peal_link_producer_init(&p->producer, &view);
-		p->reserved = 0;
-	}
-	atomic_store(&p->link, link);
-}
-
-void peali_endpoint_attach_input(struct peal_endpoint *e, uint32_t input,
-				 struct peal_link *link)
-{
-	struct peali_endpoint_input *in = &e->inputs[input];
-	struct peal_link_view view;
-
-	if (link) {
-		if (peali_link_silent(link))
-			atomic_store(&e->silent, 1);
-		view = peali_link_receiver_view(link, &link->path);
-		peal_link_consumer_init(&in->consumer, &view);
-		in->done = 0;
-	} else if (e->peeked && e->message.input == input) {
-		e->peeked = 0; /* the held message is in this link's ring */
-	}
-	atomic_store(&in->link, link);
-	if (input >= atomic_load(&e->n_inputs))
-		atomic_store(&e->n_inputs, input + 1);
-}
-
 void peali_endpoint_wake(struct peal_endpoint *e)
 {
 	peal_bell_ring((uint64_t)(uintptr_t)e->send_bell);
@@ -83,41 +45,41 @@ static struct peali_endpoint_port *port_of(struct peal_endpoint *e,
 	return &e->ports[port];
 }
 
-/* Writes the error text of a failed send. Returns `result`. */
+/* Writes the error text of a failed send by `call`. Returns `result`. */
 static int send_failed(const struct peal_endpoint *e,
 		       const struct peali_endpoint_port *p, uint32_t port,
-		       uint64_t bytes, int result)
+		       uint64_t bytes, int result, const char *call)
 {
 	const struct peal_link *link = atomic_load(&p->link);
 	char why[200];
 
 	if (result == PEAL_EDIED ||
 	    (result != PEAL_EAGAIN && result == peali_remote_error(link)))
-		return peali_fail(result, "peal_send", "port %u of '%s': %s",
-				  port, e->name, peali_remote_why(link, why));
+		return peali_fail(result, call, "port %u of '%s': %s", port,
+				  e->name, peali_remote_why(link, why));
 	switch (result) {
 	case PEAL_EAGAIN:
 		return result;
 	case PEAL_ETIMEDOUT:
-		return peali_fail(result, "peal_send",
+		return peali_fail(result, call,
 				  "port %u of '%s': the link is full", port,
 				  e->name);
 	case PEAL_EMSGSIZE:
 		return peali_fail(
-			result, "peal_send",
+			result, call,
 			"%llu bytes on port %u of '%s': the link takes "
 			"at most %llu",
 			(unsigned long long)bytes, port, e->name,
 			(unsigned long long)p->producer.message_bytes);
 	case PEAL_EPIPE:
-		return peali_fail(result, "peal_send",
-				  "port %u of '%s' was ended", port, e->name);
+		return peali_fail(result, call, "port %u of '%s' was ended",
+				  port, e->name);
 	case PEAL_ESTOPPED:
-		return peali_fail(result, "peal_send",
+		return peali_fail(result, call,
 				  "port %u of '%s': the receiver has ended",
 				  port, e->name);
 	default:
-		return peali_fail(result, "peal_send",
+		return peali_fail(result, call,
 				  "port %u of '%s': an end violated the "
 				  "protocol, the link is closed",
 				  port, e->name);
@@ -164,25 +126,25 @@ static int reserve(struct peal_endpoint *e, struct peali_endpoint_port *p,
 	return result;
 }
 
-static int check_port(struct peal_endpoint *e, uint32_t port,
+static int check_port(struct peal_endpoint *e, uint32_t port, const char *call,
 		      struct peali_endpoint_port **out)
 {
 	if (!e)
-		return peali_fail(PEAL_EINVAL, "peal_send", "endpoint is NULL");
-	if (peali_forked(&e->owner, "peal_send"))
+		return peali_fail(PEAL_EINVAL, call, "endpoint is NULL");
+	if (peali_forked(&e->owner, call))
 		return PEAL_EFORKED;
 	*out = port_of(e, port);
 	if (*out)
 		return 0;
-	return peali_fail(PEAL_ENOTCONN, "peal_send",
-			  "no link at port %u of '%s'", port, e->name);
+	return peali_fail(PEAL_ENOTCONN, call, "no link at port %u of '%s'",
+			  port, e->name);
 }
 
 int peal_send_reserve(struct peal_endpoint *e, uint32_t port, uint64_t bytes,
 		      int64_t timeout_ns, void **place_out)
 {
 	struct peali_endpoint_port *p = NULL;
-	int result = check_port(e, port, &p);
+	int result = check_port(e, port, "peal_send_reserve", &p);
 
 	if (result)
 		return result;
@@ -192,7 +154,8 @@ int peal_send_reserve(struct peal_endpoint *e, uint32_t port, uint64_t bytes,
 	p->reserved = 0;
 	result = reserve(e, p, bytes, timeout_ns, place_out);
 	if (PEAL_UNLIKELY(result))
-		return send_failed(e, p, port, bytes, result);
+		return send_failed(e, p, port, bytes, result,
+				   "peal_send_reserve");
 	p->reserved = 1;
 	p->reserved_bytes = bytes;
 	return 0;
@@ -210,7 +173,7 @@ static struct peal_header header_of(const struct peali_endpoint_port *p,
 int peal_send_commit(struct peal_endpoint *e, uint32_t port, uint16_t type)
 {
 	struct peali_endpoint_port *p = NULL;
-	int result = check_port(e, port, &p);
+	int result = check_port(e, port, "peal_send_commit", &p);
 
 	if (result)
 		return result;
@@ -227,18 +190,18 @@ int peal_send_commit(struct peal_endpoint *e, uint32_t port, uint16_t type)
 /* Sends through a port that check_port has accepted. */
 static int send(struct peal_endpoint *e, uint32_t port,
 		struct peal_header header, const void *data, uint64_t bytes,
-		int64_t timeout_ns)
+		int64_t timeout_ns, const char *call)
 {
 	struct peali_endpoint_port *p = &e->ports[port];
 	void *place = NULL;
 	int result;
 
 	if (PEAL_UNLIKELY(!data && bytes))
-		return peali_fail(PEAL_EINVAL, "peal_send", "data is NULL");
+		return peali_fail(PEAL_EINVAL, call, "data is NULL");
 	p->reserved = 0;
 	result = reserve(e, p, bytes, timeout_ns, &place);
 	if (PEAL_UNLIKELY(result))
-		return send_failed(e, p, port, bytes, result);
+		return send_failed(e, p, port, bytes, result, call);
 	if (bytes)
 		memcpy(place, data, bytes);
 	peal_link_commit(&p->producer, header, bytes);
@@ -257,10 +220,11 @@ int peal_send(struct peal_endpoint *e, uint32_t port, uint16_t type,
 		return peali_endpoint_send_options(e, port, cover, data, bytes,
 						   timeout_ns, options,
 						   "peal_send");
-	result = check_port(e, port, &p);
+	result = check_port(e, port, "peal_send", &p);
 	if (PEAL_UNLIKELY(result))
 		return result;
-	return send(e, port, header_of(p, type, 0), data, bytes, timeout_ns);
+	return send(e, port, header_of(p, type, 0), data, bytes, timeout_ns,
+		    "peal_send");
 }
 
 /*
@@ -295,13 +259,13 @@ int peali_endpoint_send_to(struct peal_endpoint *e, uint32_t port, uint64_t to,
 			   uint64_t bytes, int64_t timeout_ns, const char *call)
 {
 	struct peali_endpoint_port *p = NULL;
-	int result = check_port(e, port, &p);
+	int result = check_port(e, port, call, &p);
 
 	if (PEAL_LIKELY(!result))
 		result = address(e, port, to, &header, call);
 	if (PEAL_UNLIKELY(result))
 		return result;
-	return send(e, port, header, data, bytes, timeout_ns);
+	return send(e, port, header, data, bytes, timeout_ns, call);
 }
 
 int peal_send_to(struct peal_endpoint *e, uint32_t port, uint64_t to,
@@ -380,7 +344,7 @@ int peali_endpoint_send(struct peal_endpoint *e, uint32_t port,
 	struct peali_endpoint_port *p = NULL;
 	struct peal_header header;
 	void *place = NULL;
-	int result = check_port(e, port, &p);
+	int result = check_port(e, port, call, &p);
 
 	if (result)
 		return result;
@@ -395,7 +359,7 @@ int peali_endpoint_send(struct peal_endpoint *e, uint32_t port,
 	p->reserved = 0;
 	result = reserve(e, p, all, timeout_ns, &place);
 	if (PEAL_UNLIKELY(result))
-		return send_failed(e, p, port, all, result);
+		return send_failed(e, p, port, all, result, call);
 	if (bytes)
 		memcpy((uint8_t *)place + write_cover(cover, place), data,
 		       bytes);
@@ -409,7 +373,7 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 {
 	struct peali_endpoint_port *p = NULL;
 	struct peali_bell_wait wait;
-	int result = check_port(e, port, &p);
+	int result = check_port(e, port, "peal_send_end", &p);
 
 	if (result)
 		return result;
@@ -427,7 +391,7 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 			break;
 	}
 	peali_bell_wait_end(&wait);
-	return result ? send_failed(e, p, port, 0, result) : 0;
+	return result ? send_failed(e, p, port, 0, result, "peal_send_end") : 0;
 }
 
 /* ---- receiving ----------------------------------------------------------- */

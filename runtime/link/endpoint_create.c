@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Endpoints: creates them, resolves their addresses, frees them. */
+/* Endpoints: creates them, attaches links, resolves addresses, frees them. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include <peal/device/link_consumer.h>
+#include <peal/device/link_producer.h>
 #include "runtime/base/error.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
@@ -176,4 +178,42 @@ int peal_endpoint_destroy(struct peal_endpoint *e)
 	if (!result)
 		free_endpoint(e);
 	return result;
+}
+
+/* ---- attaching links ----------------------------------------------------- */
+
+void peali_endpoint_attach_port(struct peal_endpoint *e, uint32_t port,
+				struct peal_link *link)
+{
+	struct peali_endpoint_port *p = &e->ports[port];
+	struct peal_link_view view;
+
+	if (link) {
+		if (peali_link_silent(link))
+			atomic_store(&e->silent, 1);
+		view = peali_link_sender_view(link, &link->path);
+		peal_link_producer_init(&p->producer, &view);
+		p->reserved = 0;
+	}
+	atomic_store(&p->link, link);
+}
+
+void peali_endpoint_attach_input(struct peal_endpoint *e, uint32_t input,
+				 struct peal_link *link)
+{
+	struct peali_endpoint_input *in = &e->inputs[input];
+	struct peal_link_view view;
+
+	if (link) {
+		if (peali_link_silent(link))
+			atomic_store(&e->silent, 1);
+		view = peali_link_receiver_view(link, &link->path);
+		peal_link_consumer_init(&in->consumer, &view);
+		in->done = 0;
+	} else if (e->peeked && e->message.input == input) {
+		e->peeked = 0; /* the held message is in this link's ring */
+	}
+	atomic_store(&in->link, link);
+	if (input >= atomic_load(&e->n_inputs))
+		atomic_store(&e->n_inputs, input + 1);
 }

@@ -450,7 +450,7 @@ int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
 	if (!result && link_out)
 		*link_out = link;
 	pthread_mutex_unlock(&rt->lock);
-	return result;
+	return peali_fail_in(result, "peal_connect");
 }
 
 /* ---- destroy ------------------------------------------------------------- */

@@ -166,7 +166,7 @@ static int begin(struct peal_link *link, enum peal_route route)
 
 /* Returns the name of an end that has ended too early, or NULL. The hand-over
  * then never completes. Both rings stay until the link is destroyed. */
-static const char *who_has_ended(struct peal_link *link)
+static const char *ended_end(struct peal_link *link)
 {
 	if (peali_kernel_ended(link->from.kernel) &&
 	    peal_load_relaxed_sys(&link->counts->seals) < link->n_handovers)
@@ -190,7 +190,7 @@ int peal_link_set_route(struct peal_link *link, enum peal_route route,
 	while (!result) {
 		pthread_mutex_lock(&link->rt->lock);
 		result = finish_old(link);
-		ended = result ? who_has_ended(link) : NULL;
+		ended = result ? ended_end(link) : NULL;
 		pthread_mutex_unlock(&link->rt->lock);
 		if (!result)
 			return 0;

@@ -36,7 +36,7 @@ struct peali_reject_table {
 int peali_reject_table_take(struct peal_runtime *rt, uint32_t places,
 			    struct peali_reject_table **out);
 /* Releases a table for the next requester. NULL: does nothing. */
-void peali_reject_table_give(struct peali_reject_table *board);
+void peali_reject_table_give(struct peali_reject_table *table);
 /* Publishes all tables to a new kernel. The caller holds rt->lock. */
 void peali_reject_tables_show(struct peal_kernel *kernel);
 /* Frees all tables; no worker may run any more. */

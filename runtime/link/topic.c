@@ -173,7 +173,7 @@ int peal_topic_create(struct peal_runtime *rt, int device,
 	pthread_mutex_unlock(&rt->lock);
 	if (result)
 		free_topic(t);
-	return result;
+	return peali_fail_in(result, "peal_topic_create");
 }
 
 /* Returns PEAL_EBUSY if an end is left, and names it in the text. */

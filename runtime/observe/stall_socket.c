@@ -98,10 +98,10 @@ static void answer(struct peal_runtime *rt, int fd)
 			    .bytes = sizeof(struct peal_stall) };
 	struct question q = { 0, 0 };
 	struct peal_stall *causes;
-	struct ucred who;
+	struct ucred credentials;
 
-	if (peali_socket_peer(fd, &who) ||
-	    (who.uid != geteuid() && who.uid != 0))
+	if (peali_socket_peer(fd, &credentials) ||
+	    (credentials.uid != geteuid() && credentials.uid != 0))
 		return;
 	if (receive_all(fd, &q, sizeof(q), peali_deadline(QUESTION_NS)) ||
 	    q.magic != MAGIC)

@@ -275,6 +275,7 @@ struct question {
 	uint64_t bytes; /* at `data` */
 	uint16_t type;
 	uint64_t deadline; /* sent with the request; 0: none */
+	const char *call; /* the public function */
 };
 
 static int check_request(const struct peal_requester *r,
@@ -308,7 +309,7 @@ static int put(struct peal_requester *r, const struct request *q,
 					   what->type };
 
 	return peali_endpoint_send(r->endpoint, 0, &cover, what->data,
-				   what->bytes, timeout_ns, REQUEST_TO);
+				   what->bytes, timeout_ns, what->call);
 }
 
 /* Waits for a free slot without r->lock, and receives replies meanwhile.
@@ -494,6 +495,8 @@ static int request(struct peal_requester *r, struct question *what,
 		return result;
 	if (!buffer && buffer_bytes)
 		return peali_fail(PEAL_EINVAL, call, "buffer is NULL");
+	if (reply_out)
+		memset(reply_out, 0, sizeof(*reply_out));
 	if (r->deadlines && timeout_ns >= 0)
 		what->deadline = deadline_of(&limit);
 	pthread_mutex_lock(&r->lock);
@@ -501,6 +504,8 @@ static int request(struct peal_requester *r, struct question *what,
 	result = ask(r, what, &limit, call, &q);
 	sent = !result;
 	if (sent) {
+		if (reply_out)
+			reply_out->request = q->id;
 		q->buffer = buffer;
 		q->buffer_bytes = buffer_bytes;
 		result = finish(r, q, call, reply_out, &limit);
@@ -556,7 +561,7 @@ int peal_request(struct peal_requester *r, uint16_t type, const void *data,
 		 uint64_t bytes, void *buffer, uint64_t buffer_bytes,
 		 struct peal_received *reply_out, int64_t timeout_ns)
 {
-	struct question what = { 0, data, bytes, type, 0 };
+	struct question what = { 0, data, bytes, type, 0, REQUEST };
 
 	return request(r, &what, buffer, buffer_bytes, reply_out, timeout_ns,
 		       REQUEST);
@@ -567,7 +572,7 @@ int peal_request_to(struct peal_requester *r, uint64_t to, uint16_t type,
 		    uint64_t buffer_bytes, struct peal_received *reply_out,
 		    int64_t timeout_ns)
 {
-	struct question what = { to, data, bytes, type, 0 };
+	struct question what = { to, data, bytes, type, 0, REQUEST_TO };
 	int result = check_to(to, REQUEST_TO);
 
 	return result ? result :
@@ -579,7 +584,7 @@ int peal_request_start(struct peal_requester *r, uint16_t type,
 		       const void *data, uint64_t bytes, int64_t timeout_ns,
 		       uint64_t *request_out)
 {
-	struct question what = { 0, data, bytes, type, 0 };
+	struct question what = { 0, data, bytes, type, 0, BEGIN };
 
 	return begin(r, &what, timeout_ns, request_out, BEGIN);
 }
@@ -588,7 +593,7 @@ int peal_request_start_to(struct peal_requester *r, uint64_t to, uint16_t type,
 			  const void *data, uint64_t bytes, int64_t timeout_ns,
 			  uint64_t *request_out)
 {
-	struct question what = { to, data, bytes, type, 0 };
+	struct question what = { to, data, bytes, type, 0, BEGIN_TO };
 	int result = check_to(to, BEGIN_TO);
 
 	return result ? result :

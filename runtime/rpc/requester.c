@@ -175,7 +175,7 @@ int peal_requester_create(struct peal_runtime *rt, uint64_t to,
 		give_table(r);
 		peal_endpoint_destroy(r->endpoint);
 		free_requester(r);
-		return result;
+		return peali_fail_in(result, "peal_requester_create");
 	}
 	atomic_store(&r->endpoint->serves, r->links[0]);
 	pthread_mutex_lock(&rt->lock);
@@ -198,8 +198,23 @@ int peal_requester_listen(struct peal_requester *r, uint64_t from,
 				  "'%s' takes replies from %u ports, which "
 				  "is max_sources",
 				  r->name, r->max_links - 1);
-	return link_up(r, from, port, peal_endpoint_address(r->endpoint),
-		       r->reply_bytes);
+	return peali_fail_in(link_up(r, from, port,
+				     peal_endpoint_address(r->endpoint),
+				     r->reply_bytes),
+			     LISTEN);
+}
+
+int peal_requester_links(struct peal_requester *r, struct peal_link **links_out,
+			 uint32_t n)
+{
+	uint32_t i;
+
+	if (!r || (n && !links_out))
+		return peali_fail(PEAL_EINVAL, "peal_requester_links",
+				  "requester or links_out is NULL");
+	for (i = 0; i < n && i < r->n_links; i++)
+		links_out[i] = r->links[i];
+	return (int)r->n_links;
 }
 
 static void forget(struct peal_requester *r)

@@ -122,11 +122,11 @@ PEAL_TEST(barrier_passes_all_phases)
 /* A wrong sum of the payloads is found. */
 PEAL_TEST(launches_sum_every_payload)
 {
-	const struct peali_fixture_worker seat = { 0, 0 };
+	const struct peali_fixture_worker worker = { 0, 0 };
 
 	open_rank_fixture(1);
 	memset(&baseline, 0, sizeof(baseline));
-	CHECK_EQ(peali_baseline_open(&baseline, &fixture, &seat, 1, 1, 0), 0);
+	CHECK_EQ(peali_baseline_open(&baseline, &fixture, &worker, 1, 1, 0), 0);
 	CHECK_EQ(peali_baseline_record(&baseline), 0);
 	CHECK(!baseline.recorded); /* not for threads: see tests/fault */
 	for (uint32_t bytes = 8; bytes <= 4096; bytes *= 8)

@@ -88,7 +88,7 @@ static PEAL_INLINE uint32_t ring_put(void *queue,
 {
 	struct ring *r = queue;
 	uint64_t words[PEALI_BENCH_WORDS], *last = r->last[end->index];
-	uint32_t n = peali_bench_queue_room(end, burst), i;
+	uint32_t n = peali_bench_queue_space(end, burst), i;
 
 	if (nap_us)
 		usleep(nap_us);

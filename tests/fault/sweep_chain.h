@@ -38,7 +38,7 @@ static inline int sweep_build(struct peal_runtime *rt, struct sweep_chain *c)
 		good = STEP(peal_kernel_launch(rt, i, &peal_program_relay,
 					       &of[i], &c->kernel[i]));
 	for (i = 0; i + 1 < SWEEP_LINKS && good; i++) {
-		o.worker = sweep_actors[i].worker + 1;
+		o.worker = PEAL_WORKER(sweep_actors[i].worker);
 		good = STEP(peal_actor_spawn(c->kernel[sweep_actors[i].kernel],
 					     "echo", &o, &at[i + 1]));
 	}

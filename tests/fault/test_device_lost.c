@@ -49,7 +49,7 @@ static void lose(int device, int error)
 }
 
 /* Makes the second heap allocation from now on fail. */
-static void leave_no_room(void)
+static void fill_memory(void)
 {
 	const char *symbol = is_hip() ? "hipExtMallocWithFlags" : "cuMemCreate";
 	void *found = of_double("peal_driver_double_calls");
@@ -318,7 +318,7 @@ PEAL_TEST(runtime_open_enomem_names_the_full_device)
 	struct peal_runtime *rt = NULL;
 	uint64_t address = 0;
 
-	leave_no_room();
+	fill_memory();
 	setenv("PEAL_HOST_DEVICES", "2", 1);
 	setenv("PEAL_GPU_MEMORY", "32M", 1);
 	CHECK_EQ(peal_runtime_open(NULL, &rt), PEAL_ENOMEM);

@@ -187,9 +187,9 @@ PEAL_TEST(concurrent_copies_do_not_interfere)
 /* Moves 5 MiB by `shift` bytes within a device. */
 static void move_by(int64_t shift, int background)
 {
-	const uint64_t n = (5 << 20) + 13, room = (1 << 20) + 4096;
+	const uint64_t n = (5 << 20) + 13, margin = (1 << 20) + 4096;
 	struct peal_runtime *runtime = machine_open("1", "");
-	uint64_t base = machine_alloc(runtime, 0, n + 2 * room) + room;
+	uint64_t base = machine_alloc(runtime, 0, n + 2 * margin) + margin;
 	struct peal_copy *copy;
 
 	machine_fill(runtime, 0, base, n, 77);
@@ -203,7 +203,7 @@ static void move_by(int64_t shift, int background)
 					base, n));
 	}
 	CHECK(machine_holds(runtime, 0, base + (uint64_t)shift, n, 77));
-	CHECK_OK(peal_memory_free(runtime, 0, base - room));
+	CHECK_OK(peal_memory_free(runtime, 0, base - margin));
 	CHECK_OK(peal_runtime_close(runtime));
 }
 

@@ -49,7 +49,7 @@ static void set_up(enum peal_probe_job job, uint64_t limit_ns)
 		params[role].seed = 99;
 		params[role].pattern_bytes = 8 * PATTERN_WORDS;
 		params[role].limit_ns = limit_ns;
-		params[role].patience_ns = 20000000;
+		params[role].visible_limit_ns = 20000000;
 		params[role].n_messages = MESSAGES;
 		params[role].batch = 16;
 		params[role].lanes = 1;

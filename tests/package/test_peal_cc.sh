@@ -57,7 +57,7 @@ make >make.log 2>&1 || { cat make.log; fail 'make fails'; }
 ./app
 make | grep -q 'is up to date' || fail 'make builds again'
 nm scale.o >symbols
-for name in peal_program_scaler peal_entry_scaler peal_entry_scaler_single; do
+for name in peal_program_scaler peal_entry_scaler peal_entry_scaler_single_needs_peal_cc_or_peal_add_program; do
     grep -q " $name\$" symbols || fail "scale.o has no $name"
 done
 
@@ -94,7 +94,7 @@ sed 's/scaler/second/g' scale.c >second.cc
 sed 's/scaler/third/g' scale.c >third.c
 "$peal_cc" -Iinc --no-text second.cc third.c -o two.o
 nm two.o >symbols
-for name in peal_program_second peal_entry_second_single peal_program_third; do
+for name in peal_program_second peal_entry_second_single_needs_peal_cc_or_peal_add_program peal_program_third; do
     grep -q " $name\$" symbols || fail "two.o has no $name"
 done
 if grep -q 'peal_cc_.*_text' symbols; then fail 'the text is embedded with --no-text'; fi

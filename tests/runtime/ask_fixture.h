@@ -29,7 +29,7 @@ static inline uint64_t fixture_party(struct fixture *s, int worker,
 				     struct peal_supervisor *supervisor)
 {
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = (uint32_t)(worker + 1),
+					.worker = PEAL_WORKER(worker),
 					.supervisor = supervisor };
 	struct peal_link_options none = { .capacity = 0 };
 	uint64_t actor = 0;

@@ -125,7 +125,7 @@ static inline uint64_t harness_spawn(struct peal_kernel *k, const char *handler,
 				     int worker)
 {
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = (uint32_t)(worker + 1) };
+					.worker = PEAL_WORKER(worker) };
 	uint64_t address = 0;
 
 	CHECK_OK(peal_actor_spawn(k, handler, &o, &address));

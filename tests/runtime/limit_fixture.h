@@ -34,7 +34,7 @@ static inline uint64_t fixture_spawn(struct fixture *s, const char *handler,
 				     uint32_t limit, uint32_t full)
 {
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + FIXTURE_TELLERS,
+					.worker = PEAL_WORKER(FIXTURE_TELLERS),
 					.supervisor = s->supervisor,
 					.mailbox_limit = limit,
 					.mailbox_overflow = full };

@@ -75,7 +75,7 @@ static inline uint64_t spawn_with(struct peal_kernel *k, const char *handler,
 {
 	struct guest init = { .id = ID };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + worker,
+					.worker = PEAL_WORKER(worker),
 					.init = &init,
 					.init_bytes = sizeof(init),
 					.share_ports_with = share_ports_with,
@@ -97,7 +97,7 @@ static inline void spawn_herald(struct fixture *s, enum sender sender,
 {
 	struct herald init = { .guest = (uint32_t)s->guest, .sender = sender };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + worker,
+					.worker = PEAL_WORKER(worker),
 					.init = &init,
 					.init_bytes = sizeof(init) };
 
@@ -145,7 +145,7 @@ static inline int move_to(struct fixture *s, uint64_t address, int kernel,
 			  uint32_t worker, uint64_t share_ports_with)
 {
 	struct peal_migration_options o = { .size = sizeof(o),
-					    .worker = 1 + worker,
+					    .worker = PEAL_WORKER(worker),
 					    .share_ports_with =
 						    share_ports_with,
 					    .kernel = s->k[kernel] };

@@ -60,7 +60,7 @@ static inline uint32_t add(struct fixture *s,
 			   struct peal_supervisor *supervisor)
 {
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + s->n % WORKERS,
+					.worker = PEAL_WORKER(s->n % WORKERS),
 					.supervisor = supervisor };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_link_options states = { .message_bytes = sizeof(

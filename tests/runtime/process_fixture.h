@@ -147,9 +147,9 @@ static inline void procs_join(struct procs *c)
 
 #define PROCS(n, run)                                                          \
 	do {                                                                   \
-		struct procs crew_;                                            \
-		procs_start(&crew_, n, run);                                   \
-		procs_join(&crew_);                                            \
+		struct procs procs_;                                           \
+		procs_start(&procs_, n, run);                                  \
+		procs_join(&procs_);                                           \
 	} while (0)
 
 /* ---- in a process -------------------------------------------------------- */

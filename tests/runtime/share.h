@@ -23,7 +23,7 @@ struct share_turn {
 	uint64_t queue; /* address in device memory, as the next three */
 	uint64_t stage; /* a slot's content */
 	uint64_t body; /* SHARE_LANES messages, to be put */
-	uint64_t room; /* SHARE_BURST messages, taken */
+	uint64_t buffer; /* SHARE_BURST messages, taken */
 	uint64_t each; /* messages that a producer puts in all */
 	uint64_t doubled; /* number to send twice, in place of the next
 			   * number; ~0 - 1: none */

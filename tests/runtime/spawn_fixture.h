@@ -43,11 +43,11 @@ static inline struct fixture fixture_open(struct peal_kernel_options o)
 	return s;
 }
 
-/* Opens one worker with `rooms` actor slots for children. */
-static inline struct fixture fixture_plain(uint32_t rooms)
+/* Opens one worker with `slots` actor slots for children. */
+static inline struct fixture fixture_plain(uint32_t slots)
 {
 	struct peal_kernel_options o = {
-		.spawn.max_actors = rooms,
+		.spawn.max_actors = slots,
 		.spawn.state_bytes = sizeof(struct spawns_state),
 		.max_monitors = 8,
 		.on_failure = PEAL_FAILURE_END,

@@ -32,7 +32,7 @@ static inline void tallies_spawn(struct peal_kernel *k, const char *handler,
 {
 	uint64_t *ids = calloc(n, sizeof(*ids));
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = (uint32_t)(worker + 1),
+					.worker = PEAL_WORKER(worker),
 					.init = ids,
 					.init_bytes = sizeof(*ids),
 					.init_stride = sizeof(*ids) };

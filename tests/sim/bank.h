@@ -20,7 +20,7 @@
 #define BANK_INITIAL 1000 /* balance of an account, also after a restart */
 
 #define BANK_HOST 0 /* ports of the clerks, which get no messages */
-#define BANK_AWAY 1
+#define BANK_REMOTE 1
 
 /* The first actor number of an account in its kernel. */
 #define BANK_NUMBER(account) (BANK_WORKERS + (account) % BANK_OF_EACH)
@@ -106,7 +106,7 @@ static PEAL_HD PEAL_INLINE uint32_t bank_failure(const struct bank_leg *leg)
 }
 
 /* Returns the account of a leg. */
-static PEAL_HD PEAL_INLINE uint32_t bank_whose(const struct bank_leg *leg)
+static PEAL_HD PEAL_INLINE uint32_t bank_owner(const struct bank_leg *leg)
 {
 	return (uint32_t)(leg->random >> 33) % BANK_ACCOUNTS;
 }

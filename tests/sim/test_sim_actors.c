@@ -69,7 +69,7 @@ static void begin(struct post *p, uint64_t random)
 	o.supervisor = p->supervisor;
 	l.capacity = 1u << draw(p, 5);
 	for (i = 0; i < ACTORS; i++) {
-		o.worker = 1 + i % WORKERS;
+		o.worker = PEAL_WORKER(i % WORKERS);
 		CHECK_OK(
 			peal_actor_spawn(p->k, "sim_sender", &o, &p->actor[i]));
 		p->in[i] = harness_from(p->rt, p->e, i, p->actor[i], l);

@@ -54,7 +54,7 @@ struct branch {
 	/* per letter: the actor number that it names, the account of its leg */
 	uint32_t mourned[BANK_TRANSFERS * BANK_LEGS + 2];
 	uint8_t mourner[BANK_TRANSFERS * BANK_LEGS + 2];
-	struct peal_link *away[BANK_WORKERS];
+	struct peal_link *remote[BANK_WORKERS];
 };
 
 struct bank {
@@ -150,7 +150,7 @@ static void make_accounts(struct bank *b, uint32_t device)
  * actor has the entry behind these. So a scan for the members of the supervisor
  * passes each entry that an account ever has.
  */
-static void make_room(struct bank *b, struct branch *of)
+static void make_space(struct bank *b, struct branch *of)
 {
 	struct peal_actor_options o = { .size = sizeof(o),
 					.worker = 1,
@@ -186,7 +186,7 @@ static void make_branch(struct bank *b, uint32_t device)
 	make_supervisor(b, of);
 	make_clerks(b, device);
 	make_accounts(b, device);
-	make_room(b, of);
+	make_space(b, of);
 }
 
 static void begin(struct bank *b, uint64_t random)
@@ -209,8 +209,8 @@ static void begin(struct bank *b, uint64_t random)
 	for (i = 0; i < BANK_DEVICES; i++) {
 		of = &b->branch[i];
 		for (worker = 0; worker < of->workers; worker++)
-			of->away[worker] = harness_link(
-				b->rt, of->clerk[worker], BANK_AWAY,
+			of->remote[worker] = harness_link(
+				b->rt, of->clerk[worker], BANK_REMOTE,
 				b->branch[!i].actor[draw(b, BANK_OF_EACH)], l);
 	}
 }
@@ -243,7 +243,7 @@ static void *order_all(void *argument)
 		leg.legs = b->legs[i] = 2 + draw(b, BANK_LEGS - 1);
 		leg.amount = 1 + draw(b, BANK_INITIAL);
 		leg.random = test_random(&b->random);
-		order(b, bank_whose(&leg), BANK_LEG, &leg);
+		order(b, bank_owner(&leg), BANK_LEG, &leg);
 	}
 	return NULL;
 }
@@ -262,7 +262,7 @@ static void *hand_over_all(void *argument)
 
 	while (n--) {
 		from = &b->branch[draw(b, BANK_DEVICES)];
-		link = from->away[draw(b, from->workers)];
+		link = from->remote[draw(b, from->workers)];
 		to = routes[draw(b, 3)];
 		while (to == (enum peal_route)harness_info(link).route)
 			to = routes[draw(b, 3)];
@@ -335,10 +335,10 @@ static void read_letter(struct bank *b, const struct peal_received *r,
 	CHECK_EQ(l->about.type, BANK_LEG);
 	CHECK_EQ(r->length, sizeof(*l));
 	CHECK(leg->id < b->transfers && leg->leg < b->legs[leg->id]);
-	CHECK_EQ(bank_whose(leg) / BANK_OF_EACH, device);
+	CHECK_EQ(bank_owner(leg) / BANK_OF_EACH, device);
 	CHECK_EQ(l->about.to >> 32, of->actor[0] >> 32);
 	of->mourned[of->letters] = (uint32_t)l->about.to;
-	of->mourner[of->letters] = (uint8_t)(bank_whose(leg) % BANK_OF_EACH);
+	of->mourner[of->letters] = (uint8_t)(bank_owner(leg) % BANK_OF_EACH);
 	of->letters++;
 	if (l->about.reason == PEAL_REASON_HANDLER) {
 		of->failures++;

@@ -27,7 +27,7 @@ struct fixture {
 	struct peal_endpoint *e;
 	struct peal_supervisor *supervisor;
 	unsigned long long random;
-	uint64_t guest, herald[WORKERS], ward[N_SUPERVISED];
+	uint64_t guest, herald[WORKERS], supervised[N_SUPERVISED];
 	uint64_t sent[SENDERS];
 	uint32_t notes;
 	uint32_t fails, failed; /* failures left, failures ordered */
@@ -45,7 +45,7 @@ static uint64_t spawn(struct fixture *s, const char *handler, uint32_t worker,
 		      struct peal_supervisor *supervisor)
 {
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + worker,
+					.worker = PEAL_WORKER(worker),
 					.init = init,
 					.init_bytes = bytes,
 					.supervisor = supervisor };
@@ -79,9 +79,9 @@ static void make_actors(struct fixture *s)
 	}
 	harness_from(s->rt, s->e, 1, s->herald[1], l);
 	for (i = 0; i < N_SUPERVISED; i++) {
-		s->ward[i] = spawn(s, "guest", i % WORKERS, &init, sizeof(init),
-				   s->supervisor);
-		harness_from(s->rt, s->e, SENDERS + i, s->ward[i], l);
+		s->supervised[i] = spawn(s, "guest", i % WORKERS, &init,
+					 sizeof(init), s->supervisor);
+		harness_from(s->rt, s->e, SENDERS + i, s->supervised[i], l);
 	}
 	s->supervised_at = (N_SUPERVISED - 1) % WORKERS;
 }
@@ -163,7 +163,8 @@ static void *move_all(void *argument)
 		identity_sleep_us(draw(s, 20));
 		move(s, s->guest, &s->at);
 		if (draw(s, 2))
-			move(s, s->ward[N_SUPERVISED - 1], &s->supervised_at);
+			move(s, s->supervised[N_SUPERVISED - 1],
+			     &s->supervised_at);
 	}
 	return NULL;
 }
@@ -195,7 +196,7 @@ static void check_supervised(struct fixture *s)
 		CHECK_OK(peal_send(s->e, SENDERS + i, GUEST_NOTE, &n, sizeof(n),
 				   MAX_WAIT, NULL));
 	for (i = 0; i < N_SUPERVISED; i++) {
-		g = await(s, s->ward[i], 1);
+		g = await(s, s->supervised[i], 1);
 		CHECK_EQ(g.id, 1);
 		CHECK_EQ(g.notes, 1);
 	}

@@ -46,7 +46,7 @@ static void hear_both(struct fixture *s)
 	heard_all(s, 0);
 }
 
-static void bonds(uint64_t random)
+static void pairs(uint64_t random)
 {
 	struct peal_kernel_options o = { .max_monitors = 8 };
 	struct failing failing[2];
@@ -82,7 +82,7 @@ static void bonds(uint64_t random)
 }
 
 static const struct seeds_scenario bound = { .name = "bonds",
-					     .run = bonds,
+					     .run = pairs,
 					     .least = 2000 };
 
 PEAL_TEST(actor_end_is_reported_once_by_two_workers)

@@ -44,7 +44,7 @@ static PEAL_INLINE uint32_t sp_put(void *queue,
 				   uint32_t bytes, uint32_t burst)
 {
 	struct ring *r = queue;
-	uint32_t n = peali_bench_queue_room(end, burst), i;
+	uint32_t n = peali_bench_queue_space(end, burst), i;
 
 	for (i = 0; i < n; i++) {
 		void *to = _ck_ring_enqueue_reserve_sp(&r->ck, r->memory, bytes,
@@ -63,7 +63,7 @@ static PEAL_INLINE uint32_t mp_put(void *queue,
 				   uint32_t bytes, uint32_t burst)
 {
 	struct ring *r = queue;
-	uint32_t n = peali_bench_queue_room(end, burst), i;
+	uint32_t n = peali_bench_queue_space(end, burst), i;
 
 	for (i = 0; i < n; i++) {
 		unsigned int ticket;

@@ -127,7 +127,8 @@ static PEAL_INLINE uint32_t zc_put(void *queue,
 {
 	struct rte_ring_zc_data place;
 	uint32_t n = rte_ring_enqueue_zc_burst_elem_start(
-		queue, bytes, peali_bench_queue_room(end, burst), &place, NULL);
+		queue, bytes, peali_bench_queue_space(end, burst), &place,
+		NULL);
 
 	if (!n)
 		return 0;

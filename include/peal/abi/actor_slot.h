@@ -30,9 +30,9 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_handler_entry) == 16, "handler entry");
 #define PEAL_ACTOR_SLOT(actor, handler, share_ports_with)                      \
 	((uint64_t)(share_ports_with) << 32 |                                  \
 	 ((uint32_t)(actor)&0xff000000u) | (handler))
-#define PEAL_ACTOR_SLOT_HANDLER(room) ((uint32_t)(room)&0xffffffu)
-#define PEAL_ACTOR_SLOT_GENERATION(room) ((uint32_t)(room) >> 24)
-#define PEAL_ACTOR_SLOT_PORTS_OF(room) ((uint32_t)((room) >> 32))
+#define PEAL_ACTOR_SLOT_HANDLER(slot) ((uint32_t)(slot)&0xffffffu)
+#define PEAL_ACTOR_SLOT_GENERATION(slot) ((uint32_t)(slot) >> 24)
+#define PEAL_ACTOR_SLOT_PORTS_OF(slot) ((uint32_t)((slot) >> 32))
 /** As the handler: the slot is free. */
 #define PEAL_ACTOR_SLOT_FREE 0xffffffu
 

@@ -103,9 +103,9 @@ struct peal_worker_status {
 #define PEAL_INFLIGHT(actor, type, input)                                      \
 	((uint64_t)((uint32_t)(type) | (uint32_t)(input) << 16) << 32 |        \
 	 (1u + (uint32_t)(actor)))
-#define PEAL_INFLIGHT_ACTOR(hand) ((uint32_t)(hand)-1u)
-#define PEAL_INFLIGHT_TYPE(hand) ((uint16_t)((hand) >> 32))
-#define PEAL_INFLIGHT_INPUT(hand) ((uint32_t)((hand) >> 48))
+#define PEAL_INFLIGHT_ACTOR(inflight) ((uint32_t)(inflight)-1u)
+#define PEAL_INFLIGHT_TYPE(inflight) ((uint16_t)((inflight) >> 32))
+#define PEAL_INFLIGHT_INPUT(inflight) ((uint32_t)((inflight) >> 48))
 #define PEAL_INFLIGHT_MAIL 0u
 #define PEAL_INFLIGHT_POOL 0x4000u
 #define PEAL_INFLIGHT_NUMBER(number) ((uint32_t)(number)&0x3fffu)

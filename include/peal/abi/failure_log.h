@@ -22,17 +22,17 @@ enum peal_failure_kind {
 
 /** Failures of one kind, of one actor. */
 struct peal_failure {
-	uint64_t who; /* PEAL_FAILURE; 0: the entry is free */
-	uint64_t count; /* since `who` was written */
+	uint64_t failure; /* PEAL_FAILURE; 0: the entry is free */
+	uint64_t count; /* since `failure` was written */
 };
 
 /** The failing actor or supervisor, the kind, and the first error. */
 #define PEAL_FAILURE(actor, kind, error)                                       \
 	((uint64_t)(uint32_t)(actor) << 32 | (uint64_t)(kind) << 16 |          \
 	 ((uint32_t) - (error)&0xffffu))
-#define PEAL_FAILURE_ACTOR(who) ((uint32_t)((who) >> 32))
-#define PEAL_FAILURE_KIND(who) ((uint32_t)((who) >> 16) & 0xffffu)
-#define PEAL_FAILURE_ERROR(who) (-(int32_t)((who)&0xffffu))
+#define PEAL_FAILURE_ACTOR(failure) ((uint32_t)((failure) >> 32))
+#define PEAL_FAILURE_KIND(failure) ((uint32_t)((failure) >> 16) & 0xffffu)
+#define PEAL_FAILURE_ERROR(failure) (-(int32_t)((failure)&0xffffu))
 
 #define PEAL_FAILURES 31 /* entries of a worker */
 

@@ -72,12 +72,12 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_limit) == 16, "limit message");
 
 /** The number of a request. `nth`: a count of the requester, 36 bits, from a
  * random number on. A number repeats after 2^36 requests, 19 hours at a million
- * per second. `board`: 1 + its refusal table; 0: none. `place`: 1 + index of
+ * per second. `table`: 1 + its refusal table; 0: none. `place`: 1 + index of
  * the entry there. */
-#define PEAL_REQUEST_NUMBER(nth, board, place)                                 \
+#define PEAL_REQUEST_NUMBER(nth, table, place)                                 \
 	(((uint64_t)(nth) << 28 >> 1 & ~PEAL_REQUEST_PLACES) |                 \
-	 (uint64_t)(board) << 16 | (place))
-#define PEAL_REQUEST_PLACES 0x7ffffffULL /* bits of board and place */
+	 (uint64_t)(table) << 16 | (place))
+#define PEAL_REQUEST_PLACES 0x7ffffffULL /* bits of table and place */
 #define PEAL_REQUEST_TABLE(number) ((uint32_t)((number) >> 16) & 0x7ffu)
 #define PEAL_REQUEST_PLACE(number) ((uint32_t)(number)&0xffffu)
 PEAL_STATIC_ASSERT(PEAL_REJECT_TABLES_MAX <= 0x7ff - 1, "11 bits of a number");
@@ -115,6 +115,6 @@ struct peal_reject_table {
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_reject_table) == 2 * PEAL_SHARED_LINE,
-		   "board size");
+		   "table size");
 
 #endif

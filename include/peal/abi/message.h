@@ -117,7 +117,8 @@ enum peal_reason {
 /**
  * A report on a dead message. The payload follows, as much as the link takes.
  * The payload then begins with the deadline and the request's number, if the
- * message has them (PEAL_DEADLINE_BYTES, PEAL_REQUEST_BYTES).
+ * message has them (PEAL_DEADLINE_BYTES, PEAL_REQUEST_BYTES). On the host
+ * peal_dead_letter_payload reads both.
  */
 struct peal_dead_letter {
 	uint64_t to; /* address of the receiving actor; if a member of a pool

@@ -97,7 +97,7 @@ struct peal_probe_params {
 	uint64_t seed;
 	uint64_t pattern_bytes; /* multiple of 8 */
 	uint64_t limit_ns; /* the job ends after this time at the latest */
-	uint64_t patience_ns; /* a slot not visible by then is missing */
+	uint64_t visible_limit_ns; /* a slot not visible by then is missing */
 	uint32_t n_messages; /* slots, a multiple of the ring, before END */
 	uint32_t batch; /* round trips in each batch */
 	uint32_t lanes;

@@ -36,6 +36,10 @@
  * it by PEAL_DECLARE_PROGRAM(scaler). Program names that begin with peal_ are
  * reserved for libpeal.
  *
+ * Compile the source with peal-cc or peal_add_program, not with a plain compiler:
+ * a program has several objects. Else the linker misses the symbol
+ * peal_entry_scaler_single_needs_peal_cc_or_peal_add_program.
+ *
  * If handlers spawn actors (spawn.h), define the list before the handlers, then
  * write PEAL_HANDLERS(HANDLERS). PEAL_HANDLER(scale) then names a handler. For
  * kernels with pools, define PEAL_USES_POOLS as 1 before this header.
@@ -68,15 +72,26 @@
 #define PEALI_WITH_HOOKS(ports, per_port, tells, hooks, input, output)         \
 	(ports), (per_port), (tells), 1, (input), (output)
 
-#define PEALI_INDEX(function, state_bytes, limits) peali_index_##function,
-#define PEALI_ENUM(function, state_bytes, limits) peali_handler_##function,
-#define PEALI_CASE(function, state_bytes, limits)                              \
+/* The compiler shows this name if PEAL_HANDLER gets an unknown handler. */
+#define PEALI_INDEX(function, ...) peali_not_in_PEAL_HANDLERS_##function,
+#define PEALI_ENUM(function, ...) peali_handler_##function,
+#define PEALI_CASE(function, state_bytes, ...)                                 \
 	case peali_handler_##function:                                         \
-		PEALI_RUN(function, limits)
-#define PEALI_RUN(function, ports, emits, tells, hooks, input, output)         \
+		PEALI_RUN(function, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
+#define PEALI_RUN(function, ports, emits, tells, hooks, input, ...)            \
 	return peali_takes(w, (input)) ? function(w) : PEAL_EMALFORMED;
-#define PEALI_ROW(function, state_bytes, limits)                               \
-	{ #function, (uint32_t)(state_bytes), limits },
+#define PEALI_ROW(function, state_bytes, ...)                                  \
+	{ #function, (uint32_t)(state_bytes), __VA_ARGS__ },
+
+/* The number of arguments, 1 to 8. */
+#define PEALI_COUNT(...) PEALI_COUNT_AT(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
+#define PEALI_COUNT_AT(a, b, c, d, e, f, g, h, n, ...) n
+#define PEALI_CHECK(function, state_bytes, ...)                                \
+	PEAL_STATIC_ASSERT(PEALI_COUNT(__VA_ARGS__) == 6,                      \
+			   "PEAL_PROGRAM: the list must be X(" #function       \
+			   ", state bytes, limits), the limits PEAL_SINK, "    \
+			   "PEAL_EMITS, PEAL_TELLS, PEAL_LIMITS or "           \
+			   "PEAL_WITH_HOOKS");
 
 /* Returns 1 if the payload has the length that the handler takes; 0: any. */
 static PEAL_DEV PEAL_INLINE int peali_takes(const struct peal_worker *w,
@@ -94,7 +109,7 @@ static PEAL_DEV PEAL_INLINE int peali_takes(const struct peal_worker *w,
 	enum peali_indices { HANDLERS(PEALI_INDEX) peali_n_indices }
 
 /** The number of a handler in its program, for peal_spawn. */
-#define PEAL_HANDLER(function) ((uint32_t)peali_index_##function)
+#define PEAL_HANDLER(function) ((uint32_t)peali_not_in_PEAL_HANDLERS_##function)
 
 /* Fills in a worker, or on the host a lane's view of it. */
 static PEAL_DEV PEAL_UNUSED inline void
@@ -203,16 +218,23 @@ peali_worker_enter(struct peal_worker *w,
 
 #if PEAL_ON_HOST
 
+/*
+ * The entry for workers of one lane, in a second object of the source. The linker
+ * shows this name if a plain compiler has made only the first object.
+ */
+#define PEALI_SINGLE_ENTRY(program)                                            \
+	peal_entry_##program##_single_needs_peal_cc_or_peal_add_program
+
 #define PEALI_WORKER struct peal_worker
 #if PEAL_SINGLE_LANE
-#define PEALI_ENTRY(program) peal_entry_##program##_single
+#define PEALI_ENTRY(program) PEALI_SINGLE_ENTRY(program)
 #define PEALI_DESCRIPTOR(program, HANDLERS)
 #else
 #define PEALI_ENTRY(program) peal_entry_##program
 #define PEALI_DESCRIPTOR(program, HANDLERS)                                    \
-	PEAL_EXTERN_C int peal_entry_##program##_single(                       \
-		const struct peal_kernel_params *params, uint32_t worker,      \
-		uint32_t lane);                                                \
+	PEAL_EXTERN_C int PEALI_SINGLE_ENTRY(                                  \
+		program)(const struct peal_kernel_params *params,              \
+			 uint32_t worker, uint32_t lane);                      \
 	static const struct peal_handler_info peali_handlers_##program[] = {   \
 		HANDLERS(PEALI_ROW)                                            \
 	};                                                                     \
@@ -224,7 +246,7 @@ peali_worker_enter(struct peal_worker *w,
 		#program,                                                      \
 		peali_handlers_##program,                                      \
 		peal_entry_##program,                                          \
-		peal_entry_##program##_single,                                 \
+		PEALI_SINGLE_ENTRY(program),                                   \
 		PEAL_IMAGES,                                                   \
 		PEAL_SOURCES,                                                  \
 		PEAL_USES_POOLS ? PEAL_USES_POOL_PLACES : 0,                   \
@@ -259,6 +281,7 @@ peali_worker_enter(struct peal_worker *w,
 
 /** Defines a program with a list of handlers; see the top of this file. */
 #define PEAL_PROGRAM(program, HANDLERS)                                        \
+	HANDLERS(PEALI_CHECK)                                                  \
 	enum peali_handlers_of_##program{ HANDLERS(                            \
 		PEALI_ENUM) peali_n_handlers_##program };                      \
 	static PEAL_DEV PEAL_INLINE int peali_dispatch_##program(              \

@@ -291,8 +291,8 @@ peal_link_release_mark(struct peal_link_consumer *c, uint32_t kind)
  * PEAL_KIND_SEAL. The caller continues in the other ring. Wait-free, one lane.
  *
  * @param c    the receiving end.
- * @param to   a buffer of `room` bytes.
- * @param room size of the buffer.
+ * @param to   a buffer of `buffer_bytes` bytes.
+ * @param buffer_bytes size of the buffer.
  * @param m    receives header, length and sequence. m->data is `to`.
  * @return 0, or a negative error code:
  * @retval PEAL_EAGAIN   no message is there yet.
@@ -302,7 +302,7 @@ peal_link_release_mark(struct peal_link_consumer *c, uint32_t kind)
  * @retval PEAL_EPROTO   as for peal_link_peek.
  */
 static PEAL_DEV PEAL_UNUSED inline int
-peal_link_pop(struct peal_link_consumer *c, void *to, uint64_t room,
+peal_link_pop(struct peal_link_consumer *c, void *to, uint64_t buffer_bytes,
 	      struct peal_message *m)
 {
 	int result = peal_link_peek(c, m);
@@ -315,7 +315,7 @@ peal_link_pop(struct peal_link_consumer *c, void *to, uint64_t room,
 		peal_link_release_mark(c, m->kind);
 		return PEAL_EEND;
 	}
-	if (m->length > room)
+	if (m->length > buffer_bytes)
 		return PEAL_EMSGSIZE;
 	peal_copy(to, m->data, m->length);
 	m->data = to;

@@ -87,7 +87,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_ask_late(struct peal_worker *w,
 						       const void *data,
 						       uint64_t bytes)
 {
-	struct peal_message in_hand = w->message;
+	struct peal_message handled = w->message;
 
 	peali_ask_count(w, PEAL_ASKS_LATE, 1);
 	w->message.header.actor = ~0u;
@@ -96,7 +96,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_ask_late(struct peal_worker *w,
 	w->message.data = data;
 	w->message.length = bytes;
 	peali_dead_letter(w, 0, PEAL_REASON_LATE, 0);
-	w->message = in_hand;
+	w->message = handled;
 }
 
 /* Replies to an ask. Collective. */

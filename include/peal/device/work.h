@@ -196,21 +196,21 @@ peali_work_lease(struct peal_work *q, struct peal_work_producer *p,
 		 uint64_t more)
 {
 	uint64_t want = more < q->lease ? q->lease : more, limit, ask;
-	int64_t room, over;
+	int64_t n_free, over;
 
-	room = (int64_t)(p->freed + peal_work_capacity(q) -
-			 peal_load_relaxed_dev(&q->leased));
-	if (room < (int64_t)want) {
-		if (PEAL_UNLIKELY(room < -(int64_t)peal_work_capacity(q)))
+	n_free = (int64_t)(p->freed + peal_work_capacity(q) -
+			   peal_load_relaxed_dev(&q->leased));
+	if (n_free < (int64_t)want) {
+		if (PEAL_UNLIKELY(n_free < -(int64_t)peal_work_capacity(q)))
 			peali_work_catch_up(q, p);
 		peali_work_look_free(q, p);
-		room = (int64_t)(p->freed + peal_work_capacity(q) -
-				 peal_load_relaxed_dev(&q->leased));
+		n_free = (int64_t)(p->freed + peal_work_capacity(q) -
+				   peal_load_relaxed_dev(&q->leased));
 	}
-	if (room < (int64_t)more)
+	if (n_free < (int64_t)more)
 		return 0;
 	limit = p->freed + peal_work_capacity(q);
-	ask = room < (int64_t)want ? (uint64_t)room : want;
+	ask = n_free < (int64_t)want ? (uint64_t)n_free : want;
 	over = (int64_t)(peal_add_relaxed_dev(&q->leased, ask) + ask - limit);
 	if (over > 0) { /* others were faster */
 		if (over > (int64_t)(ask - more))

@@ -144,9 +144,9 @@ static int blocks_that_fit(struct peali_gpu *gpu, int device,
 static uint32_t capacity_for(const struct peali_gpu_device *d, uint32_t blocks)
 {
 	double keep = d->units > 1 ? 1.0 / d->units : 0;
-	double room = (1 - keep - d->share) * blocks;
+	double n_free = (1 - keep - d->share) * blocks;
 
-	return room < 0 ? 0 : (uint32_t)(room + 1e-6);
+	return n_free < 0 ? 0 : (uint32_t)(n_free + 1e-6);
 }
 
 int peali_gpu_max_clustered(struct peali_backend *backend, int device,

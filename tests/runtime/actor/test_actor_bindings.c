@@ -128,12 +128,12 @@ PEAL_TEST(retire_does_not_end_bound_actors)
 PEAL_TEST(removed_binding_has_no_effect)
 {
 	struct fixture s = fixture_plain();
-	uint64_t bond[2] = { 0, 0 }, m;
+	uint64_t pair[2] = { 0, 0 }, m;
 
 	add_some(&s, 3);
-	CHECK_OK(peal_actor_bind(s.k, s.actor[0], s.actor[1], bond));
-	CHECK_OK(peal_unmonitor(s.k, bond[0]));
-	CHECK_OK(peal_unmonitor(s.k, bond[1]));
+	CHECK_OK(peal_actor_bind(s.k, s.actor[0], s.actor[1], pair));
+	CHECK_OK(peal_unmonitor(s.k, pair[0]));
+	CHECK_OK(peal_unmonitor(s.k, pair[1]));
 	m = hear(&s, s.actor[1], 0);
 	fail(&s, 1);
 	heard(&s, s.actor[1], m, PEAL_DOWN_FAILED, MONITORS_ERROR);

@@ -276,7 +276,7 @@ static void spawn_asked(struct peal_kernel *k, uint32_t worker, uint64_t first,
 			uint32_t n, uint64_t *addresses)
 {
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = worker + 1,
+					.worker = PEAL_WORKER(worker),
 					.init_bytes = sizeof(first) };
 	uint32_t i;
 

@@ -503,7 +503,7 @@ PEAL_TEST(reused_port_belongs_to_the_new_actor)
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
 	unsigned long long state = 11;
-	uint64_t who[MOST], id[MOST], n, i, at;
+	uint64_t actor[MOST], id[MOST], n, i, at;
 	int round;
 
 	for (round = 0; round < 6; round++) {
@@ -512,29 +512,29 @@ PEAL_TEST(reused_port_belongs_to_the_new_actor)
 			tallies_spawn(
 				k, test_random(&state) % 3 ? "answer" : "asked",
 				(int)(test_random(&state) % WORKERS), n, 1,
-				who + n);
+				actor + n);
 		}
 		for (i = 0; i < MOST / 2; i++) {
 			at = test_random(&state) % n;
-			CHECK_OK(peal_actor_retire(rt, who[at]));
-			who[at] = who[--n];
+			CHECK_OK(peal_actor_retire(rt, actor[at]));
+			actor[at] = actor[--n];
 		}
 		for (i = 0; i < n; i++)
-			CHECK_OK(peal_actor_retire(rt, who[i]));
+			CHECK_OK(peal_actor_retire(rt, actor[i]));
 		for (n = 0; n < MOST; n++)
 			tallies_spawn(k, "answer",
 				      (int)(test_random(&state) % WORKERS),
-				      id[n] = 100 + n, 1, who + n);
+				      id[n] = 100 + n, 1, actor + n);
 		for (i = 0; i < MOST; i += 2) { /* after a portless actor */
-			CHECK_OK(peal_actor_retire(rt, who[i]));
-			tallies_spawn(k, "tally", 0, 0, 1, who + i);
-			CHECK_OK(peal_actor_retire(rt, who[i]));
+			CHECK_OK(peal_actor_retire(rt, actor[i]));
+			tallies_spawn(k, "tally", 0, 0, 1, actor + i);
+			CHECK_OK(peal_actor_retire(rt, actor[i]));
 			tallies_spawn(k, "answer",
 				      (int)(test_random(&state) % WORKERS),
-				      id[i] = 200 + i, 1, who + i);
+				      id[i] = 200 + i, 1, actor + i);
 		}
-		check_ports(rt, who, id, MOST);
-		CHECK_OK(peal_actor_retire_many(rt, who, MOST));
+		check_ports(rt, actor, id, MOST);
+		CHECK_OK(peal_actor_retire_many(rt, actor, MOST));
 	}
 	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
@@ -551,7 +551,7 @@ PEAL_TEST(reused_port_starts_unconnected)
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
 	struct peal_endpoint *e = harness_endpoint(rt);
 	struct peal_link_options four = { .capacity = 4 };
-	uint64_t who, was, id = 7;
+	uint64_t actor, was, id = 7;
 	struct peal_received r;
 	struct tally_message m;
 	struct peal_link *link;
@@ -559,13 +559,13 @@ PEAL_TEST(reused_port_starts_unconnected)
 	tallies_spawn(k, "answer", 0, id, 1, &was);
 	check_ports(rt, &was, &id, 1);
 	CHECK_OK(peal_actor_retire(rt, was));
-	tallies_spawn(k, "answer", 0, 8, 1, &who);
-	CHECK_EQ(PEAL_ACTOR_INDEX(who), PEAL_ACTOR_INDEX(was));
-	link = harness_from(rt, e, 0, who, four);
-	tallies_send(e, 0, who, 8, 0);
+	tallies_spawn(k, "answer", 0, 8, 1, &actor);
+	CHECK_EQ(PEAL_ACTOR_INDEX(actor), PEAL_ACTOR_INDEX(was));
+	link = harness_from(rt, e, 0, actor, four);
+	tallies_send(e, 0, actor, 8, 0);
 	usleep(20000);
 	CHECK_EQ(harness_info(link).delivered, 0);
-	harness_to(rt, who, e, four);
+	harness_to(rt, actor, e, four);
 	CHECK_OK(peal_receive(e, &m, sizeof(m), &r, MAX_WAIT));
 	CHECK_EQ(m.id, 8);
 	EVENTUALLY(harness_info(link).delivered == 1);
@@ -580,17 +580,17 @@ PEAL_TEST(retire_does_not_free_shared_ports)
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
 	struct peal_actor_options shared = { .size = sizeof(shared) };
-	uint64_t who[2], sharer, last, id[2] = { 5, 6 };
+	uint64_t actor[2], sharer, last, id[2] = { 5, 6 };
 
-	tallies_spawn(k, "answer", 0, 5, 1, &who[0]);
-	shared.share_ports_with = who[0];
+	tallies_spawn(k, "answer", 0, 5, 1, &actor[0]);
+	shared.share_ports_with = actor[0];
 	CHECK_OK(peal_actor_spawn(k, "answer", &shared, &sharer));
 	tallies_spawn(k, "tally", 0, 0, 1, &last);
 	CHECK_OK(peal_actor_retire(rt, sharer));
-	tallies_spawn(k, "answer", 0, 6, 1, &who[1]);
-	CHECK_EQ(PEAL_ACTOR_INDEX(who[1]),
+	tallies_spawn(k, "answer", 0, 6, 1, &actor[1]);
+	CHECK_EQ(PEAL_ACTOR_INDEX(actor[1]),
 		 PEAL_ACTOR_INDEX(sharer)); /* its entry, not its ports */
-	check_ports(rt, who, id, 2);
+	check_ports(rt, actor, id, 2);
 	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }

@@ -45,7 +45,7 @@ static void cross_traffic(const char *handler, uint32_t workers, uint32_t lanes,
 		peal_kernel_launch(rt, 0, &peal_program_cross_traffic, &o, &k));
 	for (i = 0; i < workers; i++) {
 		struct peal_actor_options a = { .size = sizeof(a),
-						.worker = 1 + i,
+						.worker = PEAL_WORKER(i),
 						.init = &init,
 						.init_bytes = sizeof(init) };
 

@@ -52,7 +52,7 @@ static void spawn_row(struct row *r, const char *const *handler,
 	for (i = 0; i < r->workers; i++) {
 		struct row_actor init = { next[i], 0, 0, 0 };
 		struct peal_actor_options o = { .size = sizeof(o),
-						.worker = 1 + i,
+						.worker = PEAL_WORKER(i),
 						.init = &init,
 						.init_bytes = sizeof(init) };
 
@@ -221,7 +221,7 @@ PEAL_TEST(self_tells_proceed_in_a_full_mailbox)
  * there. Actor 0 handles the answers. Its handler tells no message, but its
  * worker must reserve a slot for one.
  */
-static void passage(uint32_t slots)
+static void forward_at_once(uint32_t slots)
 {
 	static const char *const handlers[] = { "pass", "pass" };
 	static const uint32_t next[] = { ROW_END, 0 };
@@ -239,8 +239,8 @@ static void passage(uint32_t slots)
 
 PEAL_TEST(passed_on_messages_leave_slots_for_handlers)
 {
-	passage(4);
-	passage(16);
+	forward_at_once(4);
+	forward_at_once(16);
 }
 
 /*

@@ -76,7 +76,7 @@ static uint64_t spawn(struct fixture *h, const char *handler, uint32_t worker,
 {
 	struct guest init = { .id = ID };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + worker,
+					.worker = PEAL_WORKER(worker),
 					.init = &init,
 					.init_bytes = sizeof(init),
 					.share_ports_with = share_ports_with };
@@ -96,7 +96,7 @@ static void spawn_herald(struct fixture *h, enum sender sender, uint32_t worker)
 {
 	struct herald init = { .guest = (uint32_t)h->guest, .sender = sender };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + worker,
+					.worker = PEAL_WORKER(worker),
 					.init = &init,
 					.init_bytes = sizeof(init) };
 
@@ -148,7 +148,7 @@ static int move_to(struct fixture *h, uint64_t address, uint32_t worker,
 		   uint64_t share_ports_with)
 {
 	struct peal_migration_options o = { .size = sizeof(o),
-					    .worker = 1 + worker,
+					    .worker = PEAL_WORKER(worker),
 					    .share_ports_with =
 						    share_ports_with };
 
@@ -251,12 +251,13 @@ PEAL_TEST(migrated_actor_gets_all_messages_before_drain)
 
 /* ---- addresses ----------------------------------------------------------- */
 
-static void check_named(const struct fixture *h, const char *name, uint64_t who)
+static void check_named(const struct fixture *h, const char *name,
+			uint64_t actor)
 {
 	uint64_t found = 0;
 
 	CHECK_OK(peal_name_find(h->rt, name, &found));
-	CHECK_EQ(found, who);
+	CHECK_EQ(found, actor);
 }
 
 PEAL_TEST(all_addresses_of_migrated_actor_resolve)
@@ -407,7 +408,7 @@ static uint64_t spawn_supervised(struct fixture *h, struct peal_supervisor *s,
 {
 	struct guest init = { .id = ID };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + worker,
+					.worker = PEAL_WORKER(worker),
 					.init = &init,
 					.init_bytes = sizeof(init),
 					.supervisor = s };
@@ -419,7 +420,7 @@ static uint64_t spawn_supervised(struct fixture *h, struct peal_supervisor *s,
 
 /* Makes a ward fail, sends it a note, and returns its state after the note. */
 static struct guest fail_and_note(struct fixture *h, uint32_t port,
-				  uint64_t ward)
+				  uint64_t supervised)
 {
 	struct guest_note n = { .sender = 0 };
 	struct guest g;
@@ -429,7 +430,7 @@ static struct guest fail_and_note(struct fixture *h, uint32_t port,
 	CHECK_OK(peal_send(h->e, port, GUEST_NOTE, &n, sizeof(n), MAX_WAIT,
 			   NULL));
 	h->sent[0] = 1;
-	g = settle(h, ward);
+	g = settle(h, supervised);
 	CHECK_EQ(g.notes, 1);
 	CHECK_EQ(g.id, ID);
 	return g;
@@ -444,21 +445,21 @@ PEAL_TEST(migrated_actor_restarts_with_its_supervision_group)
 	struct peal_supervisor_info info;
 	struct peal_supervisor *s = NULL;
 	struct peal_kernel_info k;
-	uint64_t ward[2];
+	uint64_t supervised[2];
 	struct fixture h;
 
 	open_fixture(&h, harness_open(1, ""), lanes);
 	CHECK_OK(peal_supervisor_create(h.k, &o, &s));
-	ward[0] = spawn_supervised(&h, s, 0);
-	ward[1] = spawn_supervised(&h, s, 1);
-	harness_from(h.rt, h.e, 0, ward[0], plain);
-	harness_from(h.rt, h.e, 1, ward[1], plain);
-	CHECK_OK(move_to(&h, ward[0], 2, 0));
-	fail_and_note(&h, 0, ward[0]);
+	supervised[0] = spawn_supervised(&h, s, 0);
+	supervised[1] = spawn_supervised(&h, s, 1);
+	harness_from(h.rt, h.e, 0, supervised[0], plain);
+	harness_from(h.rt, h.e, 1, supervised[1], plain);
+	CHECK_OK(move_to(&h, supervised[0], 2, 0));
+	fail_and_note(&h, 0, supervised[0]);
 	/* ward 1 is marked for restart and keeps the mark when it migrates */
-	CHECK_OK(move_to(&h, ward[1], 2, 0));
-	fail_and_note(&h, 1, ward[1]);
-	CHECK_OK(move_to(&h, ward[0], 1, 0));
+	CHECK_OK(move_to(&h, supervised[1], 2, 0));
+	fail_and_note(&h, 1, supervised[1]);
+	CHECK_OK(move_to(&h, supervised[0], 1, 0));
 	CHECK_OK(peal_supervisor_info(s, &info));
 	CHECK_EQ(info.members, 2);
 	CHECK_EQ(info.failures, 2);
@@ -467,7 +468,7 @@ PEAL_TEST(migrated_actor_restarts_with_its_supervision_group)
 	h.sent[0] = 0;
 	CHECK_OK(peal_send(h.e, 0, GUEST_FAIL, &info, 16, MAX_WAIT, NULL));
 	EVENTUALLY(!peal_supervisor_info(s, &info) && info.exhausted);
-	CHECK_OK(move_to(&h, ward[1], 0, 0));
+	CHECK_OK(move_to(&h, supervised[1], 0, 0));
 	CHECK_OK(peal_send(h.e, 1, GUEST_NOTE, &info, 16, MAX_WAIT, NULL));
 	EVENTUALLY(!peal_kernel_info(h.k, &k) && k.mailbox_dead == 4);
 	close_fixture(&h);

@@ -257,7 +257,7 @@ PEAL_TEST(messages_to_actor_of_ended_kernel_are_counted)
 	struct peal_link *all[8];
 	struct peal_kernel_info k;
 	struct fixture s;
-	int n, i, passages = 0;
+	int n, i, fwd_links = 0;
 
 	open_full(&s);
 	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
@@ -269,10 +269,10 @@ PEAL_TEST(messages_to_actor_of_ended_kernel_are_counted)
 		CHECK_OK(peal_link_info(all[i], &info));
 		if ((uint32_t)info.from != PEAL_FWD_LINK_ACTOR)
 			continue;
-		passages++;
+		fwd_links++;
 		link[0] = all[i];
 	}
-	CHECK_EQ(passages, 1);
+	CHECK_EQ(fwd_links, 1);
 	send_note(&s, BY_TELL);
 	EVENTUALLY(!peal_link_info(link[0], &info) && info.accepted == 2 &&
 		   info.dead[PEAL_REASON_CLOSED] +

@@ -78,7 +78,7 @@ static void spawn_as(struct fixture *c, const char *handler, uint32_t kernel,
 {
 	struct player init = { .partner = partner };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + worker,
+					.worker = PEAL_WORKER(worker),
 					.init = &init,
 					.init_bytes = sizeof(init) };
 	uint64_t *player = &c->player[c->players];
@@ -104,7 +104,7 @@ static void move_to(struct fixture *c, uint64_t address, uint32_t kernel,
 		    uint32_t worker)
 {
 	struct peal_migration_options o = { .size = sizeof(o),
-					    .worker = 1 + worker,
+					    .worker = PEAL_WORKER(worker),
 					    .kernel = c->k[kernel] };
 
 	CHECK_OK(peal_actor_migrate(c->rt, address, &o, NULL));
@@ -153,7 +153,7 @@ static void fill(struct fixture *c, uint32_t by, uint64_t hops)
 		   info.queued == info.capacity);
 }
 
-static struct player look_at(struct fixture *c, uint32_t who)
+static struct player look_at(struct fixture *c, uint32_t index)
 {
 	struct player p;
 	int still[KERNELS], i;
@@ -162,7 +162,7 @@ static struct player look_at(struct fixture *c, uint32_t who)
 		still[i] = peal_kernel_suspend(c->k[i], MAX_WAIT);
 		CHECK(!still[i] || still[i] == PEAL_ESTOPPED);
 	}
-	CHECK_OK(peal_actor_state(c->rt, c->player[who], &p, sizeof(p)));
+	CHECK_OK(peal_actor_state(c->rt, c->player[index], &p, sizeof(p)));
 	for (i = 0; i < KERNELS; i++)
 		if (!still[i])
 			CHECK_OK(peal_kernel_resume(c->k[i]));
@@ -398,7 +398,7 @@ static void outlive(const int *workers, int n, uint32_t last, uint32_t worker)
 	uint64_t actors[ACTORS], newest = 0;
 	struct peal_link *all[8];
 	struct fixture c;
-	int i, passages = 0;
+	int i, fwd_links = 0;
 
 	open_fixture(&c);
 	spawn_player(&c, 0, 0, 0, 0);
@@ -408,7 +408,7 @@ static void outlive(const int *workers, int n, uint32_t last, uint32_t worker)
 		move_to(&c, c.player[0], 1, (uint32_t)workers[i]);
 	expect_balls(&c, 40);
 	o.kernel = c.k[last];
-	o.worker = 1 + worker;
+	o.worker = PEAL_WORKER(worker);
 	CHECK_OK(peal_actor_migrate(c.rt, c.player[0], &o, &newest));
 	expect_balls(&c, 60);
 	CHECK_OK(peal_kernel_drain(c.k[1], MAX_WAIT));
@@ -423,11 +423,11 @@ static void outlive(const int *workers, int n, uint32_t last, uint32_t worker)
 	CHECK_EQ(peal_actor_retire(c.rt, newest), PEAL_EBUSY);
 	for (i = peal_link_list(c.rt, all, 8); i-- > 0;)
 		if ((uint32_t)harness_info(all[i]).from == PEAL_FWD_LINK_ACTOR)
-			passages++;
+			fwd_links++;
 		else
 			CHECK_OK(peal_link_destroy(all[i]));
 	/* the forwarding link from kernel 0, also for told balls */
-	CHECK_EQ(passages, last ? 1 : 0);
+	CHECK_EQ(fwd_links, last ? 1 : 0);
 	CHECK_OK(peal_actor_retire(c.rt, c.player[0]));
 	CHECK_OK(peal_actor_retire(c.rt, c.player[1]));
 	CHECK_EQ(peal_actor_retire(c.rt, newest), PEAL_ENOENT);

@@ -18,7 +18,7 @@ PEAL_DECLARE_PROGRAM(guest);
 #define ID 0x1d1d1d1dULL
 
 /* Guests. Also the host's ports to them. */
-enum who { FIRST, OTHER, NATIVE, GUESTS };
+enum member { FIRST, OTHER, NATIVE, GUESTS };
 
 struct fixture {
 	struct peal_runtime *rt;
@@ -29,19 +29,20 @@ struct fixture {
 	uint64_t sent[GUESTS];
 };
 
-static uint64_t spawn(struct fixture *w, enum who who, int kernel)
+static uint64_t spawn(struct fixture *w, enum member member, int kernel)
 {
-	struct guest init = { .id = ID + who };
+	struct guest init = { .id = ID + member };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + who % 2,
+					.worker = PEAL_WORKER(member % 2),
 					.init = &init,
 					.init_bytes = sizeof(init),
 					.supervisor = w->s[kernel] };
 
-	CHECK_OK(peal_actor_spawn(w->k[kernel], "guest", &o, &w->guest[who]));
-	harness_from(w->rt, w->e, who, w->guest[who],
+	CHECK_OK(
+		peal_actor_spawn(w->k[kernel], "guest", &o, &w->guest[member]));
+	harness_from(w->rt, w->e, member, w->guest[member],
 		     (struct peal_link_options){ .capacity = 0 });
-	return w->guest[who];
+	return w->guest[member];
 }
 
 /* Two guests in kernel 0, one in kernel 1, each kernel with a supervisor. */
@@ -83,35 +84,35 @@ static void close_fixture(struct fixture *w)
 	CHECK_OK(peal_runtime_shutdown(w->rt));
 }
 
-static void send_type(struct fixture *w, enum who who, uint16_t type)
+static void send_type(struct fixture *w, enum member member, uint16_t type)
 {
-	struct guest_note n = { .sender = 0, .number = w->sent[who]++ };
+	struct guest_note n = { .sender = 0, .number = w->sent[member]++ };
 
-	CHECK_OK(peal_send(w->e, who, type, &n, sizeof(n), MAX_WAIT, NULL));
+	CHECK_OK(peal_send(w->e, member, type, &n, sizeof(n), MAX_WAIT, NULL));
 }
 
-static struct guest look_at(struct fixture *w, enum who who)
+static struct guest look_at(struct fixture *w, enum member member)
 {
 	struct guest g;
 	int i;
 
 	for (i = 0; i < KERNELS; i++)
 		CHECK_OK(peal_kernel_suspend(w->k[i], MAX_WAIT));
-	CHECK_OK(peal_actor_state(w->rt, w->guest[who], &g, sizeof(g)));
+	CHECK_OK(peal_actor_state(w->rt, w->guest[member], &g, sizeof(g)));
 	for (i = 0; i < KERNELS; i++)
 		CHECK_OK(peal_kernel_resume(w->k[i]));
 	return g;
 }
 
-static int move_to(struct fixture *w, enum who who, int kernel,
+static int move_to(struct fixture *w, enum member member, int kernel,
 		   struct peal_supervisor *supervisor)
 {
 	struct peal_migration_options o = { .size = sizeof(o),
-					    .worker = 1 + who % 2,
+					    .worker = PEAL_WORKER(member % 2),
 					    .kernel = w->k[kernel],
 					    .supervisor = supervisor };
 
-	return peal_actor_migrate(w->rt, w->guest[who], &o, NULL);
+	return peal_actor_migrate(w->rt, w->guest[member], &o, NULL);
 }
 
 static struct peal_supervisor_info of(struct peal_supervisor *s)

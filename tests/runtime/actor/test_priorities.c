@@ -38,17 +38,17 @@ static void begin_loop(void)
 static void check_rows(uint64_t first, uint64_t highs, uint32_t others)
 {
 	uint64_t i = first, row, had[16] = { 0 };
-	uint32_t n = 0, who;
+	uint32_t n = 0, sender;
 
 	while (highs >= ROW) {
 		for (row = 0; row < ROW; row++)
 			CHECK(is_high(i++));
 		highs -= ROW;
 		CHECK(!is_high(i));
-		who = s.list.from[i++];
-		had[who]++;
+		sender = s.list.from[i++];
+		had[sender]++;
 		/* a source gets its next turn after all other sources */
-		CHECK_EQ(had[who], 1 + n++ / others);
+		CHECK_EQ(had[sender], 1 + n++ / others);
 	}
 }
 

@@ -15,7 +15,7 @@ static uint64_t proxy_at(struct fixture *s, int kernel, uint32_t worker,
 			 uint64_t address)
 {
 	struct peal_proxy_options o = { .size = sizeof(o),
-					.worker = 1 + worker };
+					.worker = PEAL_WORKER(worker) };
 	uint64_t proxy = 0;
 
 	CHECK_OK(peal_proxy_create(s->k[kernel], address, &o, &proxy));

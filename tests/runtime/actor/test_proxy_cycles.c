@@ -36,7 +36,7 @@ static void spawn_players(struct rounds *r, uint32_t kernel, uint32_t way)
 {
 	struct player init = { .partner = 2 + way };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + way,
+					.worker = PEAL_WORKER(way),
 					.init = &init,
 					.init_bytes = sizeof(init) };
 
@@ -47,7 +47,8 @@ static void spawn_players(struct rounds *r, uint32_t kernel, uint32_t way)
 static void make_proxy(struct rounds *r, uint32_t kernel, uint32_t way)
 {
 	uint32_t to = (kernel + (way ? r->kernels - 1 : 1)) % r->kernels;
-	struct peal_proxy_options o = { .size = sizeof(o), .worker = 1 + way };
+	struct peal_proxy_options o = { .size = sizeof(o),
+					.worker = PEAL_WORKER(way) };
 	uint64_t proxy = 0;
 
 	CHECK_OK(peal_proxy_create(r->k[kernel], r->player[2 * to + way], &o,

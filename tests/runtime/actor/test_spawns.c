@@ -357,14 +357,14 @@ static void refused(struct peal_runtime *rt, struct peal_kernel_options o,
 PEAL_TEST(oversized_spawn_options_are_refused)
 {
 	struct peal_runtime *rt = harness_open(1, "");
-	struct peal_kernel_options rooms = { .spawn.max_actors =
+	struct peal_kernel_options slots = { .spawn.max_actors =
 						     (1 << 24) + 1 };
 	struct peal_kernel_options all = { .workers = 4,
 					   .max_actors = 1 << 20,
 					   .spawn.max_actors = 1 << 22 };
 	struct peal_kernel_options states = { .spawn.state_bytes = 8 };
 
-	refused(rt, rooms, "spawn.max_actors");
+	refused(rt, slots, "spawn.max_actors");
 	refused(rt, all, "are 17825792 actors");
 	refused(rt, states, "spawn.max_actors is 0");
 	CHECK_OK(peal_runtime_shutdown(rt));

@@ -60,7 +60,7 @@ static uint32_t add_to(struct fixture *h, const char *handler,
 		       uint64_t bytes)
 {
 	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = 1 + h->n % WORKERS,
+					.worker = PEAL_WORKER(h->n % WORKERS),
 					.init = init,
 					.init_bytes = bytes,
 					.supervisor = s };

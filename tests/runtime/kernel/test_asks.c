@@ -184,7 +184,7 @@ PEAL_TEST(failing_handler_refuses_its_unanswered_ask)
 	CHECK_EQ(fixture_close(&s).failed, 2);
 }
 
-PEAL_TEST(ask_whose_handler_sends_no_reply_ends_at_once)
+PEAL_TEST(ask_ends_at_once_if_the_handler_sends_no_reply)
 {
 	struct peal_kernel_options none = { .max_asks = 0 };
 	struct fixture s = fixture_open(none);
@@ -369,7 +369,7 @@ PEAL_TEST_MAIN(RUN_LANES(reply_arrives_from_same_other_and_own_actor);
 	       RUN_LANES(timed_out_ask_makes_its_reply_late);
 	       RUN_LANES(second_reply_is_late_and_oversized_reply_fails);
 	       RUN_LANES(failing_handler_refuses_its_unanswered_ask);
-	       RUN_LANES(ask_whose_handler_sends_no_reply_ends_at_once);
+	       RUN_LANES(ask_ends_at_once_if_the_handler_sends_no_reply);
 	       RUN_LANES(retire_answers_queued_asks_at_once);
 	       RUN_LANES(invalid_asks_return_an_error);
 	       RUN_LANES(invalid_ask_options_are_refused);

@@ -77,7 +77,7 @@ static int try_guest(const struct fixture *h, const char *handler, uint32_t id,
 static uint64_t guest(const struct fixture *h, uint32_t id, uint32_t worker,
 		      uint32_t wish)
 {
-	struct peal_actor_options o = { .worker = 1 + worker };
+	struct peal_actor_options o = { .worker = PEAL_WORKER(worker) };
 	uint64_t address;
 
 	CHECK_OK(try_guest(h, "guest", id, wish, o, &address));

@@ -554,7 +554,7 @@ PEAL_TEST(sixty_actors_have_separate_limits)
 	struct peal_kernel_options o = { .max_actors = 200,
 					 .mailbox.max_limits = 80 };
 	struct peal_actor_options a = { .size = sizeof(a),
-					.worker = 1 + FIXTURE_TELLERS,
+					.worker = PEAL_WORKER(FIXTURE_TELLERS),
 					.mailbox_limit = 2,
 					.mailbox_overflow =
 						PEAL_OVERFLOW_FAIL };

@@ -22,7 +22,7 @@ struct load {
 	struct peal_endpoint *e;
 	struct peal_kernel *k; /* workers: `record` on 0, `tell` on 1 */
 	uint64_t record, tell;
-	uint64_t whom; /* the actor that `tell` sends to */
+	uint64_t receiver; /* the actor that `tell` sends to */
 	uint64_t gate; /* 0: the handler waits */
 	struct load_record state;
 };
@@ -40,7 +40,7 @@ static void open_load(void)
 	l.rt = harness_open(2, "0-1:nvlink");
 	l.e = harness_endpoint(l.rt);
 	CHECK_OK(peal_kernel_launch(l.rt, 0, &peal_program_load, &o, &l.k));
-	l.whom = l.record = harness_spawn(l.k, "record", 0);
+	l.receiver = l.record = harness_spawn(l.k, "record", 0);
 	l.tell = harness_spawn(l.k, "tell", 1);
 }
 
@@ -63,7 +63,7 @@ static struct peal_link *port(uint32_t index, uint64_t to, uint32_t capacity)
 
 static void send(uint32_t index, uint16_t type, uint64_t n, uint64_t spin_ns)
 {
-	struct load_note note = { (uint32_t)l.whom,
+	struct load_note note = { (uint32_t)l.receiver,
 				  (uint64_t)(uintptr_t)&l.gate, spin_ns };
 
 	while (n--)
@@ -200,9 +200,9 @@ PEAL_TEST(mail_for_actor_retired_meanwhile_is_dead)
 	/* Five messages to another actor shift the turns. Else the look at
 	 * control messages, every 64 turns, would always come together with a
 	 * new look-up of the actor. */
-	l.whom = other;
+	l.receiver = other;
 	send(0, 0, 5, 0);
-	l.whom = l.record;
+	l.receiver = l.record;
 	send(0, 0, 3 * EACH, 0);
 	/* all of them: a later tell may find no actor */
 	EVENTUALLY(kernel().mailbox_sends == 3 * EACH + 6);

@@ -476,7 +476,7 @@ PEAL_TEST(long_messages_have_deadlines)
 PEAL_TEST(endpoint_drops_expired_messages)
 {
 	struct fixture s = open_fixture(1, 0);
-	uint64_t pass = harness_spawn(s.k, "pass", 0), hand, i;
+	uint64_t pass = harness_spawn(s.k, "pass", 0), forwarder, i;
 	struct peal_link_options o = { .capacity = 256 };
 	struct peal_endpoint *e = harness_endpoint(s.rt);
 	struct deadline_order got, sent = order(1);
@@ -484,14 +484,14 @@ PEAL_TEST(endpoint_drops_expired_messages)
 	struct peal_received r;
 
 	link = harness_to(s.rt, pass, e, o);
-	hand = harness_spawn(s.k, "hand_on", 0);
-	harness_to(s.rt, hand, e, o);
+	forwarder = harness_spawn(s.k, "hand_on", 0);
+	harness_to(s.rt, forwarder, e, o);
 	for (i = 0; i < 100; i++) {
 		sent.number = i;
 		sent.lifetime_ns = i % 4 == 3 ? HOUR : i % 4;
 		fixture_send(s.in, 0, pass, 0, DEADLINE_AFTER, sent);
 	}
-	fixture_send(s.in, 0, hand, peal_deadline_from_now(HOUR), 3, sent);
+	fixture_send(s.in, 0, forwarder, peal_deadline_from_now(HOUR), 3, sent);
 	EVENTUALLY(harness_info(s.link).delivered == 101);
 	fixture_await(s.k, peal_clock_host_ns());
 	for (i = 3; i < 100; i += 4) {

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors of endpoints and links, and the timeouts of their calls. */
+#include <peal/dead_letter.h>
+#include <peal/graph.h>
+#include <peal/request.h>
+
 #include "runtime/harness.h"
+
+PEAL_DECLARE_PROGRAM(tasks);
 
 /* Two endpoints, and a kernel with three actors. */
 static struct peal_runtime *rt;
@@ -259,6 +265,53 @@ PEAL_TEST(link_calls_refuse_null)
 	end();
 }
 
+/* The error has the name of the public function that the test calls. */
+#define FAILS_IN(name, ...)                                                    \
+	do {                                                                   \
+		CHECK(name(__VA_ARGS__) < 0);                                  \
+		CHECK(!strcmp(peal_last_error()->call, #name));                \
+	} while (0)
+
+PEAL_TEST(error_names_the_public_call)
+{
+	struct peal_link_options huge = { .size = sizeof(huge),
+					  .slab_bytes = 1ULL << 40,
+					  .message_bytes = 1 << 20 };
+	struct peal_graph_task task = { .handler = "ecko", .count = 1 };
+	const int devices[] = { 1 };
+	struct peal_requester *r = NULL;
+	struct peal_graph *graph;
+	uint64_t out[2], here, n = 0;
+	void *place;
+
+	begin("");
+	here = peal_endpoint_address(e);
+	/* a misspelled handler */
+	FAILS_IN(peal_actor_spawn, k, "ecko", NULL, out);
+	CHECK_CONTAINS(peal_last_error()->text, "no handler 'ecko'");
+	FAILS_IN(peal_actor_spawn_many, k, "ecko", NULL, 2, out);
+	FAILS_IN(peal_program_handler, &peal_program_relay, "ecko");
+	CHECK_OK(peal_graph_create(rt, devices, 1, &peal_program_tasks, NULL,
+				   &graph));
+	FAILS_IN(peal_graph_add_task, graph, &task, NULL);
+	CHECK_OK(peal_graph_destroy(graph));
+	/* a port without a link */
+	FAILS_IN(peal_send, e, 9, 0, &n, sizeof(n), 0, NULL);
+	FAILS_IN(peal_send_to, e, 9, echo, 0, &n, sizeof(n), 0, NULL);
+	FAILS_IN(peal_send_reserve, e, 9, sizeof(n), 0, &place);
+	FAILS_IN(peal_send_commit, e, 9, 0);
+	FAILS_IN(peal_send_end, e, 9, 0);
+	/* calls that make links, and calls without memory */
+	FAILS_IN(peal_requester_create, rt, 0xabcdef, NULL, &r);
+	FAILS_IN(peal_dead_letter_connect, k, 0xabcdef, NULL);
+	FAILS_IN(peal_connect, rt, here, 0, sink, &huge, NULL);
+	CHECK_OK(peal_requester_create(rt, sink, NULL, &r));
+	FAILS_IN(peal_requester_listen, r, sink, 3);
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_OK(peal_requester_destroy(r));
+	end();
+}
+
 PEAL_TEST_MAIN(RUN(connect_names_the_missing_end_or_port);
 	       RUN(connect_names_the_option_out_of_range);
 	       RUN(connect_names_the_pair_without_the_route);
@@ -266,4 +319,4 @@ PEAL_TEST_MAIN(RUN(connect_names_the_missing_end_or_port);
 	       RUN(endpoints_refuse_invalid_calls);
 	       RUN(short_buffer_keeps_message_and_reports_length);
 	       RUN(zero_finite_and_infinite_timeouts_hold);
-	       RUN(link_calls_refuse_null);)
+	       RUN(link_calls_refuse_null); RUN(error_names_the_public_call);)

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Errors of runtime, devices, memory, programs, kernels and actors. */
 
+#include <peal/buffer.h>
+#include <peal/executor.h>
 #include <peal/memory.h>
+#include <peal/partition.h>
+#include <peal/queue.h>
 #include "runtime/harness.h"
 
 static struct peal_runtime *rt;
@@ -344,6 +348,24 @@ static void open_close(void)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
+PEAL_TEST(values_of_enums_have_names)
+{
+	CHECK(!strcmp(peal_kernel_state_name(PEAL_KERNEL_FAILED), "failed"));
+	CHECK(!strcmp(peal_kernel_state_name(PEAL_KERNEL_FAILED + 1), "?"));
+	CHECK(!strcmp(peal_failure_action_name(PEAL_FAILURE_END), "end"));
+	CHECK(!strcmp(peal_failure_action_name(PEAL_FAILURE_END + 1), "?"));
+	CHECK(!strcmp(peal_buffer_kind_name(PEAL_BUFFER_UNIFIED), "unified"));
+	CHECK(!strcmp(peal_buffer_kind_name(PEAL_BUFFER_UNIFIED + 1), "?"));
+	CHECK(!strcmp(peal_schedule_name(PEAL_SCHEDULE_GUIDED), "guided"));
+	CHECK(!strcmp(peal_schedule_name(PEAL_SCHEDULE_COUNT), "?"));
+	CHECK(!strcmp(peal_partition_kind_name(PEAL_PARTITION_WEIGHTED),
+		      "weighted"));
+	CHECK(!strcmp(peal_partition_kind_name(0), "?"));
+	CHECK(!strcmp(peal_partition_kind_name(4), "?"));
+	CHECK(!strcmp(peal_queue_role_name(PEAL_QUEUE_CONSUMER), "consumer"));
+	CHECK(!strcmp(peal_queue_role_name(2), "?"));
+}
+
 PEAL_TEST_MAIN(rt = harness_open(2, "");
 	       RUN(runtime_and_backend_info_check_arguments);
 	       RUN(devices_out_of_range_are_named_with_their_number);
@@ -354,4 +376,5 @@ PEAL_TEST_MAIN(rt = harness_open(2, "");
 	       RUN(launch_names_the_option_out_of_range);
 	       RUN(kernel_calls_refuse_null_and_missing_workers);
 	       RUN(spawn_refuses_bad_name_full_slots_and_state); open_close();
-	       RUN(opening_names_the_setting_or_option);)
+	       RUN(opening_names_the_setting_or_option);
+	       RUN(values_of_enums_have_names);)

@@ -93,7 +93,7 @@ static void make_workers(struct share *s, uint32_t lanes, uint32_t bytes)
 		t->self = i;
 		t->stage = memory(s, 4096);
 		t->body = memory(s, SHARE_LANES * (uint64_t)bytes);
-		t->room = memory(s, SHARE_BURST * (uint64_t)bytes);
+		t->buffer = memory(s, SHARE_BURST * (uint64_t)bytes);
 		actor = harness_spawn(s->kernel, s->topic ? "topic" : "work",
 				      (int)i);
 		s->link[i] = harness_from(s->rt, s->endpoint, i, actor, in);
@@ -177,7 +177,7 @@ static void end(struct share *s)
 	for (i = 0; i < WORKERS; i++) {
 		CHECK_OK(peal_memory_free(s->rt, 0, s->turn[i].stage));
 		CHECK_OK(peal_memory_free(s->rt, 0, s->turn[i].body));
-		CHECK_OK(peal_memory_free(s->rt, 0, s->turn[i].room));
+		CHECK_OK(peal_memory_free(s->rt, 0, s->turn[i].buffer));
 	}
 	CHECK_OK(peal_memory_free(s->rt, 0, s->turn[0].queue));
 }

@@ -131,7 +131,7 @@ static PEAL_DEV int forward(struct peal_worker *w)
 }
 
 /* Returns the worker of actor 0. */
-static PEAL_DEV uint32_t whom(struct peal_worker *w)
+static PEAL_DEV uint32_t receiver(struct peal_worker *w)
 {
 	const struct peal_actor_entry *entry =
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors;
@@ -156,7 +156,7 @@ static PEAL_DEV int die(struct peal_worker *w)
 
 	if (!w->state->mail_lease.granted)
 		return PEAL_EHANDLER;
-	peali_mail_ticket(w, whom(w), &w->state->mail_lease);
+	peali_mail_ticket(w, receiver(w), &w->state->mail_lease);
 	d->params = *w->params;
 	d->params.lease_ns = 4;
 	d->control.stop = peal_type(w) == 1 ? PEAL_STOP_STOP : PEAL_STOP_NONE;
@@ -176,11 +176,11 @@ static PEAL_DEV int linger(struct peal_worker *w)
 
 	if (!w->state->mail_lease.granted)
 		return PEAL_EHANDLER;
-	number = peali_mail_ticket(w, whom(w), &w->state->mail_lease);
+	number = peali_mail_ticket(w, receiver(w), &w->state->mail_lease);
 	while (!peal_load_acquire_sys(word) && !peal_aborting(w))
 		gate_pause();
 	header.type = (uint16_t)in->message.sequence;
-	peali_mailbox_write(peali_mailbox(w, whom(w)), number, header,
+	peali_mailbox_write(peali_mailbox(w, receiver(w)), number, header,
 			    &in->message, sizeof(in->message));
 	return 0;
 }

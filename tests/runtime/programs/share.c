@@ -48,7 +48,7 @@ static PEAL_DEV int share_emit(struct peal_worker *w,
 	n = (uint32_t)peal_broadcast(w, taken > 0 ? (uint64_t)taken : 0);
 	for (i = 0; i < n && !result; i++)
 		result = peal_emit(w, 0, SHARE_TURN,
-				   share_at(turn->room, turn, i), turn->bytes,
+				   share_at(turn->buffer, turn, i), turn->bytes,
 				   0);
 	return result;
 }
@@ -104,7 +104,7 @@ static PEAL_DEV int work(struct peal_worker *w)
 	work_put(w, s, turn, q);
 	if (peal_is_leader(w))
 		taken = peal_work_pop_burst(q, &s->consumer,
-					    (void *)(uintptr_t)turn->room,
+					    (void *)(uintptr_t)turn->buffer,
 					    turn->bytes, SHARE_BURST, got);
 	return share_emit(w, turn, taken);
 }
@@ -157,7 +157,7 @@ static PEAL_DEV int topic(struct peal_worker *w)
 		return topic_put(w, s, turn, t);
 	if (peal_is_leader(w))
 		taken = peal_topic_take_burst(t, &s->subscriber,
-					      (void *)(uintptr_t)turn->room,
+					      (void *)(uintptr_t)turn->buffer,
 					      turn->bytes, SHARE_BURST, got);
 	return share_emit(w, turn, taken);
 }

@@ -83,7 +83,7 @@ static PEAL_DEV int pass_on(struct peal_worker *w, const struct bank_account *a,
 	out.leg++;
 	out.from = (uint32_t)a->number;
 	out.random = bank_random(in->random);
-	next = bank_whose(&out);
+	next = bank_owner(&out);
 	if (next / BANK_OF_EACH == out.from / BANK_OF_EACH) {
 		number(w, (struct bank_book *)(uintptr_t)a->book, &out,
 		       BANK_BY_MAIL, next);
@@ -91,7 +91,7 @@ static PEAL_DEV int pass_on(struct peal_worker *w, const struct bank_account *a,
 				 sizeof(out), 0);
 	}
 	number(w, (struct bank_book *)(uintptr_t)a->book, &out, w->index, next);
-	return peal_emit_to(w, BANK_AWAY, BANK_NUMBER(next), BANK_LEG, &out,
+	return peal_emit_to(w, BANK_REMOTE, BANK_NUMBER(next), BANK_LEG, &out,
 			    sizeof(out), 0);
 }
 

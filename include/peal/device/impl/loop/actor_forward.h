@@ -221,7 +221,7 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_actor_forward_blocks(struct peal_worker *w, struct peal_output *o)
 {
 	const struct peal_input *in = &w->inputs[w->state->cursor];
-	int passage;
+	int fwd_link;
 
 	if (!o->used || o->link.state)
 		return 0; /* it will become a dead letter */
@@ -232,10 +232,10 @@ peali_actor_forward_blocks(struct peal_worker *w, struct peal_output *o)
 	}
 	if (w->state->cursor >= w->state->n_inputs)
 		return 0;
-	passage = peali_is_fwd_link(in);
-	if (!passage && o->fwd_slots_held >= peali_admission(w)->each)
+	fwd_link = peali_is_fwd_link(in);
+	if (!fwd_link && o->fwd_slots_held >= peali_admission(w)->each)
 		return PEAL_BLOCKED_FORWARD;
-	return peali_links_fit(w, 1, passage) ? 0 : PEAL_BLOCKED_MAIL;
+	return peali_links_fit(w, 1, fwd_link) ? 0 : PEAL_BLOCKED_MAIL;
 }
 
 /* Checks whether w->message, of the current source, can be forwarded to another

@@ -96,7 +96,7 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t peali_restart(struct peal_worker *w)
 {
 	uint32_t index = PEAL_ACTOR_INDEX(w->message.header.actor), reason;
 	struct peal_actor_entry *entry = peali_entry(w, index);
-	const struct peal_supervision *care;
+	const struct peal_supervision *supervision;
 	uint64_t *state, words, i;
 
 	reason = w->state->deferred_arg; /* from the code that drops it */
@@ -106,15 +106,16 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t peali_restart(struct peal_worker *w)
 	reason = (uint32_t)peal_broadcast(w, reason);
 	if (reason)
 		return reason;
-	care = peali_supervision(w, index);
+	supervision = peali_supervision(w, index);
 	state = (uint64_t *)(uintptr_t)entry->state;
 	words = ((uint64_t)entry->state_bytes + 15) / 16 * 2;
 	for (i = peal_lane(w); i < words; i += peal_lanes(w))
 		state[i] = 0;
 	peal_sync(w);
-	if (care->init_bytes)
-		peal_copy_lanes(w, state, (const void *)(uintptr_t)care->init,
-				care->init_bytes);
+	if (supervision->init_bytes)
+		peal_copy_lanes(w, state,
+				(const void *)(uintptr_t)supervision->init,
+				supervision->init_bytes);
 	peal_sync(w);
 	if (peal_is_leader(w) && w->params->hooks)
 		peali_hooks_due(w, index, index);

@@ -109,6 +109,40 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 	return 0;
 }
 
+/* Handles the messages about supervision, monitors, limits and migration. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_actor(struct peal_worker *w, const struct peal_message *m)
+{
+	switch (m->header.type) {
+	case PEAL_CONTROL_SUPERVISE:
+		return peali_control_supervise(
+			w, (const struct peal_control_supervise *)m->data);
+	case PEAL_CONTROL_SUPERVISOR:
+		return peali_control_supervisor(
+			w, (const struct peal_control_supervisor *)m->data);
+	case PEAL_CONTROL_LIMIT:
+		return peali_control_limit(
+			w, (const struct peal_control_limit *)m->data);
+	case PEAL_CONTROL_MONITOR:
+		return peali_control_monitor(
+			w, (const struct peal_control_monitor *)m->data);
+	case PEAL_CONTROL_MOVE:
+		return peali_control_move(
+			w, (const struct peal_control_move *)m->data);
+	case PEAL_CONTROL_LEAVE:
+		return peali_control_leave(
+			w, (const struct peal_control_leave *)m->data);
+	case PEAL_CONTROL_REDIRECT:
+		return peali_control_redirect(
+			w, (const struct peal_control_leave *)m->data);
+	case PEAL_CONTROL_ARRIVE:
+		return peali_control_arrive(
+			w, (const struct peal_control_move *)m->data);
+	default:
+		return PEAL_EPROTO;
+	}
+}
+
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 {
@@ -140,30 +174,6 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 		w->barriers[view->index] = *view;
 		return 0;
 	}
-	case PEAL_CONTROL_SUPERVISE:
-		return peali_control_supervise(
-			w, (const struct peal_control_supervise *)m->data);
-	case PEAL_CONTROL_SUPERVISOR:
-		return peali_control_supervisor(
-			w, (const struct peal_control_supervisor *)m->data);
-	case PEAL_CONTROL_LIMIT:
-		return peali_control_limit(
-			w, (const struct peal_control_limit *)m->data);
-	case PEAL_CONTROL_MONITOR:
-		return peali_control_monitor(
-			w, (const struct peal_control_monitor *)m->data);
-	case PEAL_CONTROL_MOVE:
-		return peali_control_move(
-			w, (const struct peal_control_move *)m->data);
-	case PEAL_CONTROL_LEAVE:
-		return peali_control_leave(
-			w, (const struct peal_control_leave *)m->data);
-	case PEAL_CONTROL_REDIRECT:
-		return peali_control_redirect(
-			w, (const struct peal_control_leave *)m->data);
-	case PEAL_CONTROL_ARRIVE:
-		return peali_control_arrive(
-			w, (const struct peal_control_move *)m->data);
 	case PEAL_CONTROL_RECLAIM:
 		return peali_mail_reclaim(
 			w, (const struct peal_control_reclaim *)m->data);
@@ -173,7 +183,7 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 		return peali_control_pool(
 			w, type, (const struct peal_pool_view *)m->data);
 	default:
-		return PEAL_EPROTO;
+		return peali_control_actor(w, m);
 	}
 }
 

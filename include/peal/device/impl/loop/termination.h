@@ -143,7 +143,7 @@ peali_fwd_links_close(struct peal_worker *w)
 PEALI_SLOW(int, peali_inputs_over, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	uint32_t i, level, passages = 0;
+	uint32_t i, level, fwd_links = 0;
 	uint64_t all;
 	int drain;
 
@@ -152,21 +152,21 @@ PEALI_SLOW(int, peali_inputs_over, struct peal_worker *w)
 
 		if (flags & PEAL_INPUT_USED && !(flags & PEAL_INPUT_FWD_LINK))
 			return 0;
-		passages |= flags & PEAL_INPUT_USED;
+		fwd_links |= flags & PEAL_INPUT_USED;
 	}
 	drain = peal_load_relaxed_sys(&w->control->drain) != 0;
-	if (!drain && (passages || !w->params->drain_when_inputs_end))
+	if (!drain && (fwd_links || !w->params->drain_when_inputs_end))
 		return 0;
 	level = drain || s->ended ? PEAL_DRAINED_ENDED : PEAL_DRAINED_NO_INPUT;
 	level |= s->drained & PEAL_DRAINED_EXITED;
-	if (passages)
+	if (fwd_links)
 		level |= PEAL_DRAINED_OPEN;
 	if (s->drained != level) {
 		s->drained = level;
 		peal_store_release_sys(&w->status->drained, level);
 	}
 	all = peali_all_drained(w);
-	if (all && passages)
+	if (all && fwd_links)
 		peali_fwd_links_close(w);
 	return all && !(all & PEAL_DRAINED_OPEN);
 }

@@ -31,11 +31,11 @@ static PEAL_DEV PEAL_INLINE void
 peali_actor_slot_publish(const struct peal_worker *w, uint32_t actor,
 			 uint32_t handler, uint32_t share_ports_with)
 {
-	uint64_t *room =
+	uint64_t *slot =
 		(uint64_t *)(uintptr_t)w->params->actor_slots +
 		(PEAL_ACTOR_INDEX(actor) - w->params->first_actor_slot);
 
-	peal_store_relaxed_sys(room, PEAL_ACTOR_SLOT(actor, handler,
+	peal_store_relaxed_sys(slot, PEAL_ACTOR_SLOT(actor, handler,
 						     share_ports_with));
 }
 
@@ -72,19 +72,19 @@ peali_actor_slot_take(struct peal_worker *w)
 {
 	const struct peal_kernel_params *p = w->params;
 	struct peal_worker_state *s = w->state;
-	uint32_t room;
+	uint32_t slot;
 
 	peali_actor_slot_settle(w);
 	if (s->actor_slots_used < p->max_spawned_actors)
 		return 1 + p->first_actor_slot +
 		       w->index * p->max_spawned_actors + s->actor_slots_used++;
-	room = s->actor_slot_first;
-	if (!room)
+	slot = s->actor_slot_first;
+	if (!slot)
 		return 0;
-	s->actor_slot_first = (uint32_t)peali_entry(w, room - 1)->state;
+	s->actor_slot_first = (uint32_t)peali_entry(w, slot - 1)->state;
 	if (!s->actor_slot_first)
 		s->actor_slot_last = 0;
-	return room;
+	return slot;
 }
 
 /* Ends the actor in a slot of this worker. Returns 0: the slot has no owner now

@@ -177,7 +177,7 @@ static PEAL_UNUSED PEAL_INLINE void peali_fetch_ahead(struct peal_worker *w)
 PEALI_HOST_SLOW(int, peali_actor_choose, struct peal_worker *w, uint32_t number)
 {
 	struct peal_actor_entry *actor = peali_actor(w, number);
-	uint64_t room = PEALI_BURST;
+	uint64_t n_fit = PEALI_BURST;
 	uint32_t port;
 
 	w->fits_left = 0;
@@ -195,8 +195,8 @@ PEALI_HOST_SLOW(int, peali_actor_choose, struct peal_worker *w, uint32_t number)
 				peali_port_blocks(w, number, actor, port);
 			return 0;
 		}
-		if (fits < room)
-			room = fits;
+		if (fits < n_fit)
+			n_fit = fits;
 	}
 	if (actor->tells && !peali_sends_fit(w, actor->tells)) {
 		w->state->blocked = PEAL_BLOCKED(number, 0, PEAL_BLOCKED_MAIL);
@@ -204,7 +204,7 @@ PEALI_HOST_SLOW(int, peali_actor_choose, struct peal_worker *w, uint32_t number)
 	}
 	w->actor = actor;
 	w->fits_actor = number;
-	w->fits_left = actor->tells ? 0 : (uint32_t)room - 1;
+	w->fits_left = actor->tells ? 0 : (uint32_t)n_fit - 1;
 	return 1;
 }
 

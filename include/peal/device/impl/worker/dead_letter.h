@@ -94,24 +94,24 @@ PEALI_SLOW(void, peali_dead_letter_send, struct peal_worker *w)
 /* Returns the entry of a request of the host in its reject table; 0: none. */
 static PEAL_DEV PEAL_UNUSED inline struct peal_reject_entry *
 peali_reject_entry(const struct peal_worker *w, uint64_t number,
-		   struct peal_reject_table **board_out)
+		   struct peal_reject_table **table_out)
 {
-	const uint64_t *boards =
+	const uint64_t *tables =
 		(const uint64_t *)(uintptr_t)w->params->reject_tables;
 	uint32_t at = PEAL_REQUEST_TABLE(number) - 1;
 	uint32_t place = PEAL_REQUEST_PLACE(number) - 1;
-	struct peal_reject_table *board;
+	struct peal_reject_table *table;
 
-	if (!boards || at >= PEAL_REJECT_TABLES_MAX)
+	if (!tables || at >= PEAL_REJECT_TABLES_MAX)
 		return 0;
 	/* A21: pairs with R21 in peali_reject_tables_show: the table's words
 	 * are initialized. */
-	board = (struct peal_reject_table *)(uintptr_t)peal_load_acquire_sys(
-		&boards[at]);
-	if (!board || place >= board->places)
+	table = (struct peal_reject_table *)(uintptr_t)peal_load_acquire_sys(
+		&tables[at]);
+	if (!table || place >= table->places)
 		return 0;
-	*board_out = board;
-	return (struct peal_reject_entry *)(void *)(board + 1) + place;
+	*table_out = table;
+	return (struct peal_reject_entry *)(void *)(table + 1) + place;
 }
 
 /*
@@ -124,9 +124,9 @@ peali_reject_entry(const struct peal_worker *w, uint64_t number,
 PEALI_SLOW(void, peali_nobody_answers, const struct peal_worker *w,
 	   uint64_t number, int error, int detail)
 {
-	struct peal_reject_table *board = 0;
+	struct peal_reject_table *table = 0;
 	struct peal_reject_entry *refusal =
-		peali_reject_entry(w, number, &board);
+		peali_reject_entry(w, number, &table);
 	uint64_t word;
 
 	if (detail > 0 || detail < -0xffff)
@@ -138,9 +138,9 @@ PEALI_SLOW(void, peali_nobody_answers, const struct peal_worker *w,
 	/* R20: both stores pair with A20 in look in
 	 * runtime/link/reject_table.c. */
 	peal_store_release_sys(&refusal->word, word);
-	peal_store_release_sys(&board->latest, number);
+	peal_store_release_sys(&table->latest, number);
 #if PEAL_ON_HOST
-	peal_bell_ring(board->bell);
+	peal_bell_ring(table->bell);
 #endif
 }
 

@@ -16,12 +16,12 @@ PEALI_SLOW(void, peali_failure_note, const struct peal_worker *w, uint32_t kind,
 	struct peal_failure_log *log =
 		(struct peal_failure_log *)(uintptr_t)w->params->failures +
 		w->index;
-	uint64_t who = PEAL_FAILURE(actor, kind, error), next, i;
+	uint64_t failure = PEAL_FAILURE(actor, kind, error), next, i;
 	struct peal_failure *f;
 
 	for (i = 0; i < PEAL_FAILURES; i++) {
 		f = &log->entry[i];
-		if ((peal_load_relaxed_sys(&f->who) ^ who) >> 16)
+		if ((peal_load_relaxed_sys(&f->failure) ^ failure) >> 16)
 			continue;
 		peal_store_relaxed_sys(&f->count,
 				       peal_load_relaxed_sys(&f->count) + 1);
@@ -31,7 +31,7 @@ PEALI_SLOW(void, peali_failure_note, const struct peal_worker *w, uint32_t kind,
 	f = &log->entry[next % PEAL_FAILURES];
 	peal_store_relaxed_sys(&f->count, 1);
 	/* R28: pairs with A28 in runtime/launch/failure_log.c. */
-	peal_store_release_sys(&f->who, who);
+	peal_store_release_sys(&f->failure, failure);
 	peal_store_relaxed_sys(&log->next, next + 1);
 }
 

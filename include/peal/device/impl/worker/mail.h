@@ -183,17 +183,17 @@ peali_mail_is_cleared(const struct peal_worker *w)
  */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_mail_reclaim(struct peal_worker *w,
-		   const struct peal_control_reclaim *mend)
+		   const struct peal_control_reclaim *reclaim)
 {
 	struct peal_mailbox *box[2] = { w->mailbox, peali_priority_mailbox(w) };
 	struct peal_worker_state *s = w->state;
 	uint32_t i;
 
 	for (i = 0; i < 2; i++)
-		if (box[i] && mend->step == PEAL_RECLAIM_SNAPSHOT)
+		if (box[i] && reclaim->step == PEAL_RECLAIM_SNAPSHOT)
 			s->mail_snapshot[i] =
 				peal_load_relaxed_dev(&box[i]->ticket);
-		else if (mend->step == PEAL_RECLAIM_ABANDON)
+		else if (reclaim->step == PEAL_RECLAIM_ABANDON)
 			s->mail_abandon_until[i] = s->mail_snapshot[i];
 	return 0;
 }
@@ -203,17 +203,17 @@ peali_mail_reclaim(struct peal_worker *w,
  * The slots come on top of those that the worker keeps. First the worker pays
  * owed slots and refills the reserve, from its slots above those.
  *
- * `passage` 1: the messages come by a forwarding link. They may also use the
+ * `fwd_link` 1: the messages come by a forwarding link. They may also use the
  * places of forwarding links (impl/loop/actor_forward.h).
  */
 static PEAL_DEV PEAL_UNUSED inline int peali_links_fit(struct peal_worker *w,
-						       uint32_t n, int passage)
+						       uint32_t n, int fwd_link)
 {
 	struct peal_admission *a = peali_admission(w);
 
 	if (peal_admission_grant(a, &w->state->mail_lease) && PEAL_ON_HOST)
 		peali_wake_all_waiting(w);
-	if (passage)
+	if (fwd_link)
 		return peal_admission_transfer(a, &w->state->mail_lease, n);
 	return peal_admission_admit(a, &w->state->mail_lease, n + a->keep, 0);
 }

@@ -44,17 +44,17 @@
 static PEAL_DEV PEAL_UNUSED inline void
 peali_move_supervision(struct peal_worker *w, const struct peal_control_move *c)
 {
-	const struct peal_supervision *care;
+	const struct peal_supervision *supervision;
 	struct peal_supervision *next;
 
 	if (!w->params->supervision)
 		return;
-	care = peali_supervision(w, PEAL_ACTOR_INDEX(c->actor));
+	supervision = peali_supervision(w, PEAL_ACTOR_INDEX(c->actor));
 	next = peali_supervision(w, PEAL_ACTOR_INDEX(c->next));
-	next->init = care->init;
-	next->init_bytes = care->init_bytes;
+	next->init = supervision->init;
+	next->init_bytes = supervision->init_bytes;
 	peal_store_relaxed_dev(&next->member,
-			       peal_load_relaxed_dev(&care->member));
+			       peal_load_relaxed_dev(&supervision->member));
 }
 
 /*

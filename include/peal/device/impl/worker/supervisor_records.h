@@ -102,11 +102,12 @@ peali_control_supervise(struct peal_worker *w,
 	    PEAL_MEMBER_OF(member) > w->params->max_supervisors)
 		return PEAL_EINVAL;
 	for (i = 0; i < c->count; i++) {
-		struct peal_supervision *care = peali_supervision(w, first + i);
+		struct peal_supervision *supervision =
+			peali_supervision(w, first + i);
 
-		care->init = c->init + (uint64_t)i * c->init_stride;
-		care->init_bytes = c->init_bytes;
-		peal_store_relaxed_dev(&care->member, member + i);
+		supervision->init = c->init + (uint64_t)i * c->init_stride;
+		supervision->init_bytes = c->init_bytes;
+		peal_store_relaxed_dev(&supervision->member, member + i);
 	}
 	for (i = 0; i < PEAL_SUPERVISOR_DEPTH; i++) {
 		s = peali_supervisor_above(w, &member);

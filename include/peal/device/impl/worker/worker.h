@@ -344,11 +344,11 @@ static PEAL_DEV PEAL_UNUSED inline void peali_port_begins(struct peal_worker *w,
 
 /* Publishes the message being handled: PEAL_INFLIGHT, or 0 for none. */
 static PEAL_DEV PEAL_INLINE void peali_publish_inflight(struct peal_worker *w,
-							uint64_t hand)
+							uint64_t inflight)
 {
-	if (PEAL_UNLIKELY(hand != w->state->inflight_published)) {
-		w->state->inflight_published = hand;
-		peal_store_relaxed_sys(&w->status->inflight, hand);
+	if (PEAL_UNLIKELY(inflight != w->state->inflight_published)) {
+		w->state->inflight_published = inflight;
+		peal_store_relaxed_sys(&w->status->inflight, inflight);
 	}
 }
 
