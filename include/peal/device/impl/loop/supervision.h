@@ -71,6 +71,8 @@ peali_restarts_exhausted(struct peal_supervisor_record *s)
 
 	if (!s->restarts)
 		return 1;
+	if (s->restarts == PEAL_RESTARTS_UNLIMITED)
+		return 0;
 	before = peali_exchange_time(&s->when[n % s->restarts], now);
 	/* `before` may be later than `now`: another worker read its clock
 	 * after this worker did, but stored its time earlier */
