@@ -44,9 +44,16 @@ struct peal_kernel;
  * failure on another worker at its next look at the control words. Each worker
  * takes a look about every 64 turns (struct peal_worker_info.heartbeat).
  *
+ * Timers. The timers that an actor has set continue after its restart. The
+ * actor's state no longer has their handles. With `timers`
+ * PEAL_RESTART_ENDS_TIMERS these timers end. From the failure on, they send no
+ * message, and at their due time they count as cancelled. A message that such a
+ * timer sent before the failure stays queued. A timer also continues if its
+ * actor has migrated to another kernel.
+ *
  * Giving up. The limit of restarts within a period follows the supervisors of
- * Erlang/OTP. An actor that is spawned with a supervisor that has given up gets
- * no messages.
+ * Erlang/OTP. With PEAL_RESTARTS_UNLIMITED there is no limit. An actor that is
+ * spawned with a supervisor that has given up gets no messages.
  *
  * Cost. To restart several actors, a worker scans the kernel's actor slots. The
  * scan covers all slots from the first to the last that the supervisor ever
@@ -66,11 +73,15 @@ struct peal_supervisor_options {
 	uint32_t strategy; /* enum peal_strategy (default PEAL_ONE_FOR_ONE) */
 	/*
 	 * The largest number of failures within period_ns that lead to restarts
-	 * (default 3, 1..30, or PEAL_RESTARTS_NONE). At one more
-	 * failure the supervisor gives up, with all actors below it.
+	 * (default 3, 1..30, PEAL_RESTARTS_NONE or PEAL_RESTARTS_UNLIMITED). At
+	 * one more failure the supervisor gives up, with all actors below it.
 	 */
 	uint32_t max_restarts;
-	uint32_t reserved; /* 0 */
+	/*
+	 * PEAL_RESTART_KEEPS_TIMERS (0, default) or PEAL_RESTART_ENDS_TIMERS:
+	 * the timers that a member's handler has set.
+	 */
+	uint32_t timers;
 	uint64_t period_ns; /* ns of the device's clock (default 5 s) */
 	/*
 	 * A supervisor of the same kernel that supervises this one; NULL: none.

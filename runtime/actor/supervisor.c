@@ -148,16 +148,18 @@ static int check_options(const struct peal_kernel *k,
 		o->max_restarts = RESTARTS_DEFAULT;
 	else if (o->max_restarts == PEAL_RESTARTS_NONE)
 		o->max_restarts = 0;
-	else if (o->max_restarts > PEAL_RESTARTS_MAX)
+	else if (o->max_restarts > PEAL_RESTARTS_MAX &&
+		 o->max_restarts != PEAL_RESTARTS_UNLIMITED)
 		return peali_fail(
 			PEAL_EINVAL, CREATE,
 			"option max_restarts is %u: it must be 1 to %u, "
-			"or PEAL_RESTARTS_NONE",
+			"PEAL_RESTARTS_NONE or PEAL_RESTARTS_UNLIMITED",
 			o->max_restarts, PEAL_RESTARTS_MAX);
-	if (o->reserved)
+	if (o->timers > PEAL_RESTART_ENDS_TIMERS)
 		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option reserved is %u: it must be 0",
-				  o->reserved);
+				  "option timers is %u: it must be one of "
+				  "enum peal_restart_timers, 0 to %u",
+				  o->timers, PEAL_RESTART_ENDS_TIMERS);
 	if (!o->period_ns)
 		o->period_ns = PERIOD_DEFAULT_NS;
 	if (o->parent && o->parent->kernel != k)
@@ -206,6 +208,7 @@ static int tell_made(struct peal_kernel *k, uint32_t index,
 	c.index = index;
 	c.action = PEAL_SUPERVISOR_MAKE;
 	c.strategy = o->strategy;
+	c.timers = o->timers;
 	c.restarts = o->max_restarts;
 	c.period_ns = o->period_ns;
 	if (o->parent)

@@ -12,6 +12,9 @@
 #define SUPERVISED_FAIL                                                        \
 	2 /* counts, spoils the state, and fails with SUPERVISED_ERROR */
 #define SUPERVISED_ASK 3 /* emits its state at port 0 */
+#define SUPERVISED_ONCE 4 /* counts, sets a one-shot timer, and fails */
+#define SUPERVISED_TICKS 5 /* counts, sets a periodic timer, and fails */
+#define SUPERVISED_LATER 6 /* counts, and sets a one-shot timer */
 
 #define SUPERVISED_ERROR (-71) /* PEAL_EPROTO */
 

@@ -20,6 +20,15 @@ enum peal_strategy {
 /** Largest number of restarts within a period. */
 #define PEAL_RESTARTS_MAX 30u
 
+/** As `max_restarts`: no limit. The supervisor never gives up. */
+#define PEAL_RESTARTS_UNLIMITED 0xfffffffeu
+
+/** The effect of an actor's restart on the timers that the actor has set. */
+enum peal_restart_timers {
+	PEAL_RESTART_KEEPS_TIMERS = 0, /* they continue */
+	PEAL_RESTART_ENDS_TIMERS = 1 /* they send no further message */
+};
+
 /** Longest chain of supervisors. */
 #define PEAL_SUPERVISOR_DEPTH 8u
 
@@ -27,10 +36,11 @@ enum peal_strategy {
 struct peal_supervisor_record {
 	/* written by one worker before the others learn of the supervisor */
 	uint32_t strategy; /* enum peal_strategy */
-	uint32_t restarts; /* most within a period */
+	uint32_t restarts; /* most within a period; PEAL_RESTARTS_UNLIMITED */
 	uint64_t period_ns;
 	uint64_t member; /* PEAL_MEMBER, of its parent; 0: no parent */
-	uint8_t made_reserved[PEAL_SHARED_LINE - 24];
+	uint32_t timers; /* enum peal_restart_timers */
+	uint8_t made_reserved[PEAL_SHARED_LINE - 28];
 	/* written by any worker */
 	uint64_t range; /* entries of all actors below it: last + 1 << 32 |
 			 * first; 0: none */
@@ -58,10 +68,10 @@ struct peal_supervision {
 	uint64_t member; /* PEAL_MEMBER; others read it. 0: no supervisor */
 	uint64_t init; /* address of its init bytes, for a restart */
 	uint64_t init_bytes; /* the rest of the state is 0 */
-	uint64_t reserved;
+	uint64_t restarts; /* of the actor; others read it */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_supervision) == 32, "care size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_supervision) == 32, "supervision size");
 
 /** A membership of an actor or a supervisor: 1 + the index of its supervisor,
  * and the order of its creation. */
@@ -103,9 +113,10 @@ struct peal_control_supervisor {
 	/* as in the record */
 	uint32_t strategy, restarts;
 	uint64_t period_ns, member;
+	uint32_t timers, reserved;
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_control_supervisor) == 40,
+PEAL_STATIC_ASSERT(sizeof(struct peal_control_supervisor) == 48,
 		   "supervisor message");
 
 #endif

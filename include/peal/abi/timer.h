@@ -70,7 +70,8 @@ struct peal_timer_entry {
 	uint32_t next, prev; /* 1 + entry of the neighbours in the list, or
 			      * (next) in the list of free entries; 0: none */
 	uint32_t way; /* index of its list, if it is in a list */
-	uint32_t reserved[3];
+	uint32_t setter; /* the actor that set it, by its handler */
+	uint64_t setter_restarts; /* of the setter, when it set the timer */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_timer_entry) == 64, "timer entry size");

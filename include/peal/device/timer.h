@@ -5,6 +5,7 @@
 #include <peal/device/lanes.h>
 #include <peal/device/impl/worker/pool.h>
 #include <peal/device/impl/worker/send_options.h>
+#include <peal/device/impl/worker/supervisor_records.h>
 #include <peal/device/impl/worker/timer_count.h>
 
 /*
@@ -67,6 +68,22 @@ peali_timer_check(const struct peal_worker *w, uint32_t actor, uint64_t bytes)
 	return 0;
 }
 
+/* Notes the actor that sets a timer, and how often the actor has restarted. */
+static PEAL_DEV PEAL_UNUSED inline void
+peali_timer_note_setter(const struct peal_worker *w,
+			struct peal_timer_entry *entry)
+{
+	uint32_t actor = w->message.header.actor;
+
+	entry->setter = actor;
+	entry->setter_restarts = 0;
+	if (w->params->supervision &&
+	    PEAL_ACTOR_INDEX(actor) < w->params->max_actors)
+		entry->setter_restarts = peal_load_relaxed_dev(
+			&peali_supervision(w, PEAL_ACTOR_INDEX(actor))
+				 ->restarts);
+}
+
 /* Starts a timer, after the leader has copied its message to the entry. */
 static PEAL_DEV PEAL_UNUSED inline void peali_timer_begin(struct peal_worker *w,
 							  uint32_t place,
@@ -103,6 +120,7 @@ PEALI_SLOW(int, peali_timer_set, struct peal_worker *w, uint64_t delay_ns,
 	entry = peali_timer_entry(t, place);
 	entry->header = header;
 	entry->length = (uint32_t)bytes;
+	peali_timer_note_setter(w, entry);
 	peal_copy(peali_timer_message(t, place), data, bytes);
 	peali_timer_begin(w, place, delay_ns, period_ns);
 	out->number = entry->number;

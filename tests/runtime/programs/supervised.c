@@ -4,6 +4,16 @@
 
 #include "../supervised.h"
 
+/* Sets a timer of 1 ms. Its message is one that the actor counts. */
+static PEAL_DEV int set_timer(struct peal_worker *w, uint16_t type)
+{
+	struct peal_send_options later = PEAL_SEND_OPTIONS;
+
+	later.delay_ns = 1000000;
+	later.period_ns = type == SUPERVISED_TICKS ? 1000000 : 0;
+	return peal_tell(w, peal_self(w), SUPERVISED_COUNT, 0, 0, &later);
+}
+
 /* Obeys a message. Spoils the state before it fails. */
 static PEAL_DEV int do_as_told(struct peal_worker *w, struct supervised *s)
 {
@@ -16,7 +26,14 @@ static PEAL_DEV int do_as_told(struct peal_worker *w, struct supervised *s)
 	}
 	peal_sync(w);
 	now = *s;
-	if (type == SUPERVISED_FAIL)
+	if (type >= SUPERVISED_ONCE && type <= SUPERVISED_LATER) {
+		int result = set_timer(w, type);
+
+		if (result)
+			return result;
+	}
+	if (type == SUPERVISED_FAIL || type == SUPERVISED_ONCE ||
+	    type == SUPERVISED_TICKS)
 		return SUPERVISED_ERROR;
 	if (type == SUPERVISED_ASK)
 		return peal_emit(w, 0, SUPERVISED_ASK, &now, sizeof(now), 0);

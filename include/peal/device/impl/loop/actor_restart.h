@@ -86,6 +86,10 @@ peali_restart_leader(struct peal_worker *w, struct peal_actor_entry *entry)
 	}
 	peal_add_relaxed_dev(
 		&peali_supervisor(w, PEAL_MEMBER_OF(member) - 1)->restarted, 1);
+	peal_add_relaxed_dev(
+		&peali_supervision(w, PEAL_ACTOR_INDEX(w->message.header.actor))
+			 ->restarts,
+		1);
 	peali_keep_turn(w);
 	return PEALI_RESTARTED;
 }

@@ -185,6 +185,32 @@ peali_timer_again(struct peal_worker *w, uint32_t place, uint64_t now)
 	peali_timer_add(w->timers, place);
 }
 
+/* Returns 1 if a restart has ended the timer: its actor has failed since, and
+ * the supervisor has PEAL_RESTART_ENDS_TIMERS. An actor that has ended, or has
+ * migrated to another kernel, does not restart here. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_timer_is_stale(const struct peal_worker *w,
+		     const struct peal_timer_entry *entry)
+{
+	uint32_t actor = entry->setter;
+	const struct peal_supervision *s;
+	uint64_t place, member;
+
+	if (!w->params->supervision ||
+	    PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
+		return 0;
+	place = peali_actor_locate(w, &actor);
+	if (!PEAL_ENTRY_IS_OF(place, actor))
+		return 0;
+	s = peali_supervision(w, PEAL_ACTOR_INDEX(actor));
+	member = peal_load_relaxed_dev(&s->member);
+	return member &&
+	       peali_supervisor(w, PEAL_MEMBER_OF(member) - 1)->timers ==
+		       PEAL_RESTART_ENDS_TIMERS &&
+	       ((uint32_t)place & PEAL_ENTRY_RESTART_PENDING ||
+		peal_load_relaxed_dev(&s->restarts) != entry->setter_restarts);
+}
+
 /* Sends the first timer of a list. Returns 0 if there is no space, else 1. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_timer_go(struct peal_worker *w, uint32_t way, uint64_t now)
@@ -195,6 +221,12 @@ peali_timer_go(struct peal_worker *w, uint32_t way, uint64_t now)
 	uint32_t to;
 	int gone;
 
+	if (peali_timer_is_stale(w, entry)) {
+		peali_timer_unhold(t, place);
+		peali_timer_count(w, PEAL_TIMERS_HELD, -1);
+		peali_timer_over(w, place, PEAL_TIMERS_CANCELLED);
+		return 1;
+	}
 	/* the actor may have ended since the timer was due */
 	to = peali_timer_way_to(w, entry->header.actor, &gone);
 	if (!peali_timer_fits(w, to))

@@ -69,8 +69,8 @@ peali_restarts_exhausted(struct peal_supervisor_record *s)
 	uint64_t n = peal_add_relaxed_dev(&s->failures, 1);
 	uint64_t now = peal_clock_ns() | 1, before;
 
-	if (!s->restarts)
-		return 1;
+	if (!s->restarts || s->restarts == PEAL_RESTARTS_UNLIMITED)
+		return !s->restarts;
 	before = peali_exchange_time(&s->when[n % s->restarts], now);
 	/* `before` may be later than `now`: another worker read its clock
 	 * after this worker did, but stored its time earlier */

@@ -53,6 +53,8 @@ peali_move_supervision(struct peal_worker *w, const struct peal_control_move *c)
 	next = peali_supervision(w, PEAL_ACTOR_INDEX(c->next));
 	next->init = supervision->init;
 	next->init_bytes = supervision->init_bytes;
+	peal_store_relaxed_dev(&next->restarts,
+			       peal_load_relaxed_dev(&supervision->restarts));
 	peal_store_relaxed_dev(&next->member,
 			       peal_load_relaxed_dev(&supervision->member));
 }

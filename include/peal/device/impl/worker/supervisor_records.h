@@ -127,6 +127,7 @@ peali_supervisor_make(struct peal_supervisor_record *s,
 
 	s->strategy = c->strategy;
 	s->restarts = c->restarts;
+	s->timers = c->timers;
 	s->period_ns = c->period_ns;
 	peal_store_relaxed_dev(&s->range, 0);
 	peal_store_relaxed_dev(&s->failures, 0);
