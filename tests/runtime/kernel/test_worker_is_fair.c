@@ -7,6 +7,7 @@
 #include <pthread.h>
 
 #include "runtime/harness.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/load.h"
 
 PEAL_DECLARE_PROGRAM(load);
@@ -157,6 +158,17 @@ PEAL_TEST(busy_worker_returns_less_than_a_quarter)
 	close_load();
 }
 
+/* Returns how many control messages the host has sent to worker 0. */
+static uint64_t control_sent(void)
+{
+	uint64_t sent;
+
+	pthread_mutex_lock(&l.k->push_lock);
+	sent = l.k->workers[0].control_sent;
+	pthread_mutex_unlock(&l.k->push_lock);
+	return sent;
+}
+
 static void *retire(void *unused)
 {
 	(void)unused;
@@ -191,7 +203,7 @@ PEAL_TEST(mail_for_actor_retired_meanwhile_is_dead)
 {
 	struct peal_kernel_info info;
 	pthread_t thread;
-	uint64_t other;
+	uint64_t other, sent;
 
 	open_load();
 	other = harness_spawn(l.k, "record", 0);
@@ -206,8 +218,9 @@ PEAL_TEST(mail_for_actor_retired_meanwhile_is_dead)
 	send(0, 0, 3 * EACH, 0);
 	/* all of them: a later tell may find no actor */
 	EVENTUALLY(kernel().mailbox_sends == 3 * EACH + 6);
+	sent = control_sent();
 	CHECK(!pthread_create(&thread, NULL, retire, NULL));
-	identity_sleep_us(20000); /* its control message has arrived */
+	EVENTUALLY(control_sent() > sent);
 	open_gate();
 	pthread_join(thread, NULL);
 	EVENTUALLY(kernel().mailbox_done == kernel().mailbox_sends);
