@@ -130,6 +130,8 @@ static void report(struct request *q, const struct peal_received *got)
 		memcpy(word, got->data, sizeof(word));
 	q->error = word[0] == PEAL_EMSGSIZE ? PEAL_EMALFORMED : word[0];
 	q->detail = word[1];
+	q->reply.length = 0; /* no reply: the report is not for the caller */
+	q->reply.input = 0;
 }
 
 /* Returns the code of an error reply. Unknown codes become PEAL_EHANDLER, also
