@@ -144,15 +144,15 @@ struct peali_queue_kind {
 	/*
 	 * `tickets` returns the number of tickets ever taken, with an acquire.
 	 *
-	 * `bury` gives up the unpublished tickets of dead producers below
-	 * `until`. Call `bury` for a consumer after its `pop` has returned
-	 * PEAL_EAGAIN. The caller holds q->lock. `bury` returns 1 if the
-	 * consumer must pop again and then call `bury` again.
+	 * `skip_dead` gives up the unpublished tickets of dead producers below
+	 * `until`. Call `skip_dead` for a consumer after its `pop` has returned
+	 * PEAL_EAGAIN. The caller holds q->lock. `skip_dead` returns 1 if the
+	 * consumer must pop again and then call `skip_dead` again.
 	 *
 	 * NULL: the kind has no gaps.
 	 */
 	uint64_t (*tickets)(const struct peal_queue *q);
-	int (*bury)(struct peal_queue_end *end, uint64_t until);
+	int (*skip_dead)(struct peal_queue_end *end, uint64_t until);
 	/*
 	 * The end's thread died inside `push`, `pop` or `settle`. Returns 1 if
 	 * the end may be opened again. NULL: the end is lost. The caller holds

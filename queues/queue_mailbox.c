@@ -174,7 +174,7 @@ static uint64_t tickets(const struct peal_queue *q)
 		&((const struct peal_mailbox *)(const void *)q->memory)->ticket);
 }
 
-static int bury(struct peal_queue_end *end, uint64_t until)
+static int skip_dead(struct peal_queue_end *end, uint64_t until)
 {
 	struct peal_slot_view view = { 0, 0, 0 };
 
@@ -230,7 +230,7 @@ const struct peali_queue_kind peali_queue_mailbox = {
 	.push = push,
 	.pop = pop,
 	.tickets = tickets,
-	.bury = bury,
+	.skip_dead = skip_dead,
 	.died = died,
 	.relock = relock,
 	.reclaim = reclaim,

@@ -57,7 +57,7 @@ void peali_queue_owner_died(struct peal_queue_end *end)
 
 	peali_call_leave(&end->count->calls);
 	end->lost = !q->kind->died || !q->kind->died(end);
-	if (end->role == PEAL_QUEUE_PRODUCER && q->kind->bury)
+	if (end->role == PEAL_QUEUE_PRODUCER && q->kind->skip_dead)
 		atomic_fetch_add(&q->died, 1);
 }
 
@@ -115,7 +115,7 @@ int peali_queue_recover(struct peal_queue_end *end)
 	if (!q->look.deaths)
 		begin_look(q);
 	if (q->look.deaths && passed(q)) {
-		found = q->kind->bury(end, q->look.until);
+		found = q->kind->skip_dead(end, q->look.until);
 		if (!found) {
 			atomic_fetch_sub(&q->died, q->look.deaths);
 			q->look.deaths = 0;

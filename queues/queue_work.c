@@ -145,7 +145,7 @@ static uint64_t tickets(const struct peal_queue *q)
 		&((const struct peal_work *)(const void *)q->memory)->ticket);
 }
 
-static int bury(struct peal_queue_end *end, uint64_t until)
+static int skip_dead(struct peal_queue_end *end, uint64_t until)
 {
 	struct peal_work *w = work(end);
 	uint64_t number = 0, from = 0;
@@ -211,7 +211,7 @@ const struct peali_queue_kind peali_queue_work = {
 	.pop = pop,
 	.drained = drained,
 	.tickets = tickets,
-	.bury = bury,
+	.skip_dead = skip_dead,
 	.died = died,
 	.reclaim = reclaim,
 	.settle = settle,

@@ -14,17 +14,17 @@
 
 socklen_t peali_socket_name(struct sockaddr_un *out, const char *format, ...)
 {
-	const size_t room = sizeof(out->sun_path) - 1;
+	const size_t max_length = sizeof(out->sun_path) - 1;
 	va_list arguments;
 	int n;
 
 	memset(out, 0, sizeof(*out));
 	out->sun_family = AF_UNIX;
 	va_start(arguments, format);
-	n = vsnprintf(out->sun_path + 1, room, format, arguments);
+	n = vsnprintf(out->sun_path + 1, max_length, format, arguments);
 	va_end(arguments);
-	if (n < 0 || (size_t)n >= room)
-		n = (int)room - 1;
+	if (n < 0 || (size_t)n >= max_length)
+		n = (int)max_length - 1;
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
 			   (size_t)n);
 }

@@ -117,15 +117,16 @@ fail(const struct parser *parser, const char *place, const char *format, ...)
 	struct peali_pipeline_error *error = parser->error;
 	size_t offset = (size_t)(place - parser->text);
 	/* Reserve space for the place, which follows the sentence. */
-	size_t room = sizeof(error->text) - 2 * SHOWN_BYTES - 16;
+	size_t max_bytes = sizeof(error->text) - 2 * SHOWN_BYTES - 16;
 	size_t used;
 	va_list arguments;
 
 	error->column = (uint32_t)offset + 1;
-	used = (size_t)snprintf(error->text, room,
+	used = (size_t)snprintf(error->text, max_bytes,
 				"column %u: ", error->column);
 	va_start(arguments, format);
-	peali_text_vformat(error->text + used, room - used, format, arguments);
+	peali_text_vformat(error->text + used, max_bytes - used, format,
+			   arguments);
 	va_end(arguments);
 	append_place(error->text, sizeof(error->text), parser->text, offset);
 	return -EINVAL;

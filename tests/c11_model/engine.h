@@ -35,7 +35,7 @@ struct store {
 	uint16_t add; /* the add that read it; 0: none */
 	uint16_t added_to; /* of an add: the store that it read; 0: no add */
 	uint32_t step; /* in the trace; 0: initial value */
-	uint64_t who; /* writing thread and its operation, for hashes */
+	uint64_t writer; /* writing thread and its operation, for hashes */
 };
 
 /* The store with the number of a location is the location's initial value. */

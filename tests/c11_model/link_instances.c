@@ -11,7 +11,7 @@
 enum link_how {
 	HOW_SINGLE, /* push, pop */
 	HOW_BULK, /* push_bulk of two, pop_burst of two */
-	HOW_ROOM, /* fits, reserve, commit; ready, peek, release */
+	HOW_RESERVE, /* fits, reserve, commit; ready, peek, release */
 	HOW_WATCHED, /* as HOW_SINGLE; thread 2 reads the counts */
 	HOW_SEALED, /* the last message goes over a second ring */
 	HOW_LEFT /* no receiver; thread 1 frees the ring after the SEAL */
@@ -243,7 +243,7 @@ static void send(const struct link_case *k)
 		}
 		if (k->how == HOW_BULK)
 			MODEL_UNTIL(!try_bulk(k, i))
-		else if (k->how == HOW_ROOM)
+		else if (k->how == HOW_RESERVE)
 			MODEL_UNTIL(!try_reserve(k, i))
 		else
 			MODEL_UNTIL(!try_push(k, i))
@@ -292,8 +292,8 @@ static void receive_one(const struct link_case *k, uint32_t i)
 		receive_faultily(k, i);
 		return;
 	}
-	if (k->how == HOW_ROOM || k->dead) {
-		if (k->how == HOW_ROOM)
+	if (k->how == HOW_RESERVE || k->dead) {
+		if (k->how == HOW_RESERVE)
 			MODEL_UNTIL(peal_link_ready(l.c));
 		MODEL_UNTIL((result = peal_link_peek(l.c, &m)) != PEAL_EAGAIN);
 		model_expect(!result);
@@ -322,16 +322,16 @@ static uint32_t receive_burst(const struct link_case *k, uint32_t i)
 {
 	uint8_t to[128];
 	uint64_t lengths[2];
-	uint32_t room = k->lengths[i], n;
+	uint32_t max_bytes = k->lengths[i], n;
 	int result;
 
-	MODEL_UNTIL((result = peal_link_pop_burst(l.c, to, room, 2, lengths)) !=
-		    PEAL_EAGAIN);
+	MODEL_UNTIL((result = peal_link_pop_burst(l.c, to, max_bytes, 2,
+						  lengths)) != PEAL_EAGAIN);
 	model_expect(result > 0 && i + (uint32_t)result <= k->n);
 	for (n = 0; n < (uint32_t)result; n++) {
 		model_expect(lengths[n] == k->lengths[i + n]);
-		model_expect(
-			instance_filled(to + n * room, lengths[n], 0, i + n));
+		model_expect(instance_filled(to + n * max_bytes, lengths[n], 0,
+					     i + n));
 	}
 	return n;
 }
@@ -445,14 +445,14 @@ static const struct model_instance instances[] = {
 	     SENDS(8, 3, 8, 8, 8), .end = 1),
 	LINK("link sequence, 2 slots, lap goes round", 2, NULL,
 	     RING(SEQUENCE, 2, 32), SENDS(8, 4, 8, 8, 8, 8), ROUND(2),
-	     .how = HOW_ROOM),
+	     .how = HOW_RESERVE),
 	LINK("link sequence, 2 slots, bulk and burst", 2, NULL,
 	     RING(SEQUENCE, 2, 32), SENDS(8, 4, 8, 8, 8, 8), .how = HOW_BULK),
 	LINK("link sequence, 4 slots, slab", 2, NULL, RING(SEQUENCE, 4, 32),
 	     SENDS(24, 4, 24, 17, 24, 20), SLAB_ROUND),
-	LINK("link sequence, 4 slots, slab, room first", 2, NULL,
+	LINK("link sequence, 4 slots, slab, reserve first", 2, NULL,
 	     RING(SEQUENCE, 4, 32), SENDS(24, 4, 24, 24, 8, 24),
-	     .how = HOW_ROOM),
+	     .how = HOW_RESERVE),
 	LINK("link sequence, 2 slots, one dead, watched", 3, NULL,
 	     RING(SEQUENCE, 2, 32), SENDS(8, 3, 8, 8, 8), .dead = 1,
 	     .how = HOW_WATCHED),
@@ -469,7 +469,7 @@ static const struct model_instance instances[] = {
 	     SENDS(8, 2, 8, 8), .end = 1),
 	LINK("link atom16, 2 slots, lap goes round", 2, as_on_gpus,
 	     RING(ATOM16, 2, 32), SENDS(16, 4, 16, 4, 16, 4), ROUND(2),
-	     .how = HOW_ROOM),
+	     .how = HOW_RESERVE),
 	LINK("link atom16, 2 slots, bulk and burst", 2, as_on_gpus,
 	     RING(ATOM16, 2, 32), SENDS(4, 4, 4, 4, 4, 4), .how = HOW_BULK),
 	LINK("link atom16, 4 slots, slab", 2, as_on_gpus, RING(ATOM16, 4, 32),
@@ -484,7 +484,8 @@ static const struct model_instance instances[] = {
 	LINK("link atom8, 1 slot, END", 2, as_on_gpus, RING(ATOM8, 1, 32),
 	     SENDS(4, 1, 4), .end = 1),
 	LINK("link atom8, 2 slots, lap goes round", 2, as_on_gpus,
-	     RING(ATOM8, 2, 32), SENDS(4, 2, 4, 4), ROUND(2), .how = HOW_ROOM),
+	     RING(ATOM8, 2, 32), SENDS(4, 2, 4, 4), ROUND(2),
+	     .how = HOW_RESERVE),
 	LINK("link atom8, 2 slots, bulk and burst", 2, as_on_gpus,
 	     RING(ATOM8, 2, 32), SENDS(4, 2, 0, 0), .how = HOW_BULK),
 	LINK("link atom8, 2 slots, slab", 2, as_on_gpus, RING(ATOM8, 2, 48),

@@ -114,7 +114,7 @@ static void put(const struct mailbox_case *k, uint32_t self)
 }
 
 /* Reclaims the ticket of the dead producer as peali_queue_recover does. */
-static void mend(const struct mailbox_case *k)
+static void repair(const struct mailbox_case *k)
 {
 	uint64_t until = peal_load_acquire_dev(&b.m->ticket), noted[4];
 	struct peal_slot_view view;
@@ -164,7 +164,7 @@ static void mailbox_thread(const void *config, uint32_t self)
 		return;
 	}
 	if (k->death)
-		mend(k);
+		repair(k);
 	for (i = 0; i < k->n[1] + k->n[2] + k->n[3]; i++)
 		take_one(k);
 	peal_mailbox_flush(b.m);

@@ -64,7 +64,7 @@ static void location_begin(uint32_t location)
 	s->position = 0;
 	s->add = s->added_to = 0;
 	s->step = 0;
-	s->who = l->at + 1;
+	s->writer = l->at + 1;
 	memcpy(&s->value, model_before + l->at, l->bytes);
 	l->order[0] = (uint16_t)location;
 	l->n = 1;
@@ -187,7 +187,7 @@ static struct store *new_store(struct thread *t, struct model_value v)
 	s->location = (uint16_t)t->request.location;
 	s->add = s->added_to = 0;
 	s->step = engine.step;
-	s->who = (uint64_t)(t->self + 1) << 32 | t->n_operations;
+	s->writer = (uint64_t)(t->self + 1) << 32 | t->n_operations;
 	return s;
 }
 
@@ -292,7 +292,7 @@ struct model_value perform(void)
 		v = read->value;
 		engine.graph +=
 			mix((uint64_t)(t->self + 1) << 32 | t->n_operations,
-			    read->who);
+			    read->writer);
 		access_check(ATOMIC_LOAD, l->at, l->bytes, NULL);
 		read_store(t, read);
 	}
@@ -328,7 +328,7 @@ uint64_t graph_hash(void)
 
 		for (k = 1; k < l->n; k++)
 			hash += mix(mix(l->at, k),
-				    engine.stores[l->order[k]].who);
+				    engine.stores[l->order[k]].writer);
 	}
 	return hash;
 }

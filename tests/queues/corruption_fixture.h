@@ -77,7 +77,7 @@ struct kind {
 
 struct stage {
 	const struct kind *kind;
-	struct area queue, data, room, got, atoms;
+	struct area queue, data, payloads, got, atoms;
 	uint32_t policy, slot_bytes;
 	uint64_t slots_offset, bytes;
 	uint8_t first_line[LINE];
@@ -166,7 +166,8 @@ static inline int mailbox_take(struct stage *s, uint32_t n)
 		}
 		CHECK(view.length >= header);
 		check_lengths(s, 1, view.length - header);
-		memcpy(s->room.at, view.content + header, view.length - header);
+		memcpy(s->payloads.at, view.content + header,
+		       view.length - header);
 		peal_mailbox_release(m);
 	}
 	return (int)i;
@@ -250,7 +251,7 @@ static inline int work_take_some(struct stage *s, uint32_t n)
 	struct peal_work *q = QUEUE(s, peal_work);
 	int i, r;
 
-	r = peal_work_pop_burst(q, &s->taker, s->room.at, BYTES, n, got);
+	r = peal_work_pop_burst(q, &s->taker, s->payloads.at, BYTES, n, got);
 	for (i = 0; i < r; i++)
 		check_lengths(s, r, got[i].length);
 	if (s->random % 16 == 0)
@@ -331,7 +332,7 @@ static inline int topic_take_some(struct stage *s, uint32_t n)
 	int i, r;
 
 	r = peal_topic_take_burst(QUEUE(s, peal_topic), &s->subscriber,
-				  s->room.at, BYTES, n, got);
+				  s->payloads.at, BYTES, n, got);
 	for (i = 0; i < r; i++)
 		check_lengths(s, r, got[i].length);
 	return r;
@@ -496,7 +497,7 @@ static inline struct stage *stage_open(const struct kind *kind, uint32_t policy)
 	s->bytes = kind->bytes(policy);
 	s->queue = area_open(s->bytes);
 	s->data = area_open((uint64_t)BURST * BYTES);
-	s->room = area_open((uint64_t)BURST * BYTES);
+	s->payloads = area_open((uint64_t)BURST * BYTES);
 	s->got = area_open(BURST * sizeof(struct peal_work_received));
 	kind->make(s);
 	/* read in 8-byte words */
@@ -511,7 +512,7 @@ static inline void stage_close(struct stage *s)
 	CHECK(!memcmp(s->first_line, s->queue.at, LINE));
 	area_close(s->queue);
 	area_close(s->data);
-	area_close(s->room);
+	area_close(s->payloads);
 	area_close(s->got);
 	area_close(s->atoms);
 	free(s);

@@ -80,7 +80,7 @@ static int count_gone(struct flow *f)
 }
 
 /* Continues the search. Never waits. */
-static void mend(struct flow *f, struct mending *m)
+static void repair(struct flow *f, struct mending *m)
 {
 	int n = count_gone(f), i, done = 0;
 
@@ -123,7 +123,7 @@ static int consume(struct flow *f)
 				break;
 			if (!peal_mailbox_abandon(f->m, mending.until))
 				test_yield();
-			mend(f, &mending); /* before the next peek */
+			repair(f, &mending); /* before the next peek */
 			continue;
 		}
 		stress_pause(&random);

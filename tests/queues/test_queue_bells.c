@@ -186,7 +186,7 @@ static struct peal_queue *asked(struct peal_queue_end *p[4],
 	return q;
 }
 
-static void make_room(struct peal_queue_end *c, uint32_t n)
+static void free_slots(struct peal_queue_end *c, uint32_t n)
 {
 	uint64_t word;
 
@@ -207,7 +207,7 @@ PEAL_TEST(producer_returns_lease_of_closed_producer)
 	CHECK_EQ(peal_queue_push(p[0], &word, 8, 0), PEAL_EAGAIN);
 	CHECK_OK(peal_queue_close(p[1]));
 	CHECK_EQ(atomic_load(&q->owed), 1);
-	make_room(c, 16);
+	free_slots(c, 16);
 	CHECK_EQ(peal_queue_pop(c, &word, 8, NULL, 0), PEAL_EAGAIN);
 	doze(p[3]);
 	while (atomic_load(&q->owed)) /* until p[0] has used its own lease */

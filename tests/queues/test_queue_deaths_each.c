@@ -264,12 +264,12 @@ static void die_everywhere(int in_pop)
 	for (d.kind = PEAL_QUEUE_LINK; d.kind <= PEAL_QUEUE_TOPIC; d.kind++)
 		for (d.n = 1; d.n <= 4; d.n += 3) {
 			struct fixture s = begin(&d);
-			void *room = aside_open(s.q);
+			void *memory = aside_open(s.q);
 
 			call(&s);
 			live_on(&s, 1);
 			CHECK_OK(peal_queue_destroy(s.q));
-			free(room);
+			free(memory);
 			printf("    %s, %s of %u: died at each of %llu steps\n",
 			       peal_queue_kind_name(d.kind),
 			       in_pop ? "pop" : "push", d.n,

@@ -386,7 +386,8 @@ PEAL_TEST(timed_out_call_changes_nothing)
  * Below `sure` queued messages every push succeeds, for any unused leases and
  * any free slots that are not reported.
  */
-static void sure_room(uint32_t kind, uint32_t producers, uint32_t consumers)
+static void free_slots_suffice(uint32_t kind, uint32_t producers,
+			       uint32_t consumers)
 {
 	struct peal_queue_options o = of_kind(kind);
 	uint64_t words[PEAL_QUEUE_BURST], queued = 0, full = 0, random = 1, i;
@@ -426,12 +427,12 @@ static void sure_room(uint32_t kind, uint32_t producers, uint32_t consumers)
 
 PEAL_TEST(guaranteed_free_slots_are_available)
 {
-	sure_room(PEAL_QUEUE_LINK, 1, 1);
-	sure_room(PEAL_QUEUE_MAILBOX, 1, 1);
-	sure_room(PEAL_QUEUE_MAILBOX, 4, 1);
-	sure_room(PEAL_QUEUE_WORK, 1, 2);
-	sure_room(PEAL_QUEUE_WORK, 4, 2);
-	sure_room(PEAL_QUEUE_TOPIC, 1, 1);
+	free_slots_suffice(PEAL_QUEUE_LINK, 1, 1);
+	free_slots_suffice(PEAL_QUEUE_MAILBOX, 1, 1);
+	free_slots_suffice(PEAL_QUEUE_MAILBOX, 4, 1);
+	free_slots_suffice(PEAL_QUEUE_WORK, 1, 2);
+	free_slots_suffice(PEAL_QUEUE_WORK, 4, 2);
+	free_slots_suffice(PEAL_QUEUE_TOPIC, 1, 1);
 }
 
 /* A consumer handles its message for a long time. The others continue. */

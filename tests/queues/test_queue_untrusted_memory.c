@@ -84,7 +84,7 @@ static int unbounded_copy(struct stage *s, uint8_t *slot, uint32_t lap)
 		      peal_slot_unpack(s->policy, slot, lap, s->atoms.at,
 				       PEAL_SLOT_ATOMS_MAX, &view)))
 		return 0;
-	peal_copy(s->room.at, view.content + 8, view.length - 8);
+	peal_copy(s->payloads.at, view.content + 8, view.length - 8);
 	return 1;
 }
 

@@ -306,7 +306,7 @@ PEAL_TEST(number_wrap_loses_and_duplicates_nothing)
 		}
 }
 
-static void be_away(uint32_t slots, uint64_t messages)
+static void be_late(uint32_t slots, uint64_t messages)
 {
 	struct identity_message m;
 	struct work_pool w;
@@ -342,8 +342,8 @@ PEAL_TEST(idle_producer_gets_slots_by_one_request)
 
 	for (i = 0; i < sizeof(slots) / sizeof(slots[0]); i++) {
 		for (n = 0; n < 6ull * slots[i]; n++)
-			be_away(slots[i], n);
-		be_away(slots[i], 100ull * slots[i]);
+			be_late(slots[i], n);
+		be_late(slots[i], 100ull * slots[i]);
 	}
 }
 
