@@ -4,6 +4,8 @@
 # file remains.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 export TMPDIR=$work/tmp
+# The process ends while its threads run or have just ended.
+export TSAN_OPTIONS=${TSAN_OPTIONS:+$TSAN_OPTIONS:}report_thread_leaks=0
 mkdir "$TMPDIR"
 now() { date +%s%N; }
 

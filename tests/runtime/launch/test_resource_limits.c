@@ -107,7 +107,7 @@ static int use_all(void)
 	return r ? r : join_alone();
 }
 
-/* A thread that was joined leaves /proc a little later. TSan has a thread. */
+/* A thread that was joined leaves /proc a little later. */
 static int has_more_threads(int than)
 {
 	int i;
@@ -159,6 +159,20 @@ static uint64_t used_pages(void)
 	return pages;
 }
 
+static void *end_at_once(void *unused)
+{
+	return unused;
+}
+
+/* TSan starts a thread of its own together with the first thread. */
+static void start_and_join_a_thread(void)
+{
+	pthread_t thread;
+
+	CHECK(!pthread_create(&thread, NULL, end_at_once, NULL));
+	pthread_join(thread, NULL);
+}
+
 /* Returns 1 if the limit was too small, 0 if everything worked. */
 static int with(int resource, const char *name, uint64_t value)
 {
@@ -171,6 +185,7 @@ static int with(int resource, const char *name, uint64_t value)
 	CHECK(child >= 0);
 	if (!child) {
 		alarm(120);
+		start_and_join_a_thread();
 		if (resource == RLIMIT_AS) {
 			limit.rlim_cur += used_pages() * 4096;
 			limit.rlim_max = limit.rlim_cur;
