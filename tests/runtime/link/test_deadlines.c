@@ -637,57 +637,83 @@ PEAL_TEST(deadlines_survive_every_route_and_handover)
 	}
 }
 
-/* Messages with random lifetimes: each is handled or has a letter, once. No
- * message expires before its deadline by the host's clock. Few handlers begin
- * after it. */
-PEAL_TEST(each_message_is_handled_or_expires_once)
+#define MESSAGES 3000
+
+/* The answers for messages with random lifetimes. */
+struct tally {
+	uint64_t deadline[MESSAGES];
+	uint8_t seen[MESSAGES];
+	uint64_t handled, expired;
+	uint64_t late; /* handlers that began after the deadline */
+};
+
+/* Reads all reports and letters that have arrived. */
+static void take_answers(struct chain *c, struct tally *t)
 {
-	enum { MESSAGES = 3000 };
-	struct chain c = open_chain("pass", PEAL_ROUTE_MAPPED_HOST);
-	static uint64_t deadline[MESSAGES];
-	static uint8_t seen[MESSAGES];
-	uint64_t handled = 0, expired = 0, sent = 0, late = 0;
-	unsigned long long state = 11;
 	struct peal_received r;
 	union {
 		struct deadline_report report;
 		struct fixture_letter letter;
 	} got;
 
-	memset(seen, 0, sizeof(seen));
-	while (handled + expired < MESSAGES) {
+	while (!peal_receive(c->out, &got, sizeof(got), &r, 0)) {
+		struct deadline_report *p = &got.report;
+
+		CHECK_EQ(p->deadline, t->deadline[p->number]);
+		CHECK_EQ(t->seen[p->number]++, 0);
+		t->late += p->low >= p->deadline;
+		t->handled++;
+	}
+	while (!peal_receive(c->dead, &got, sizeof(got), &r, 0)) {
+		struct fixture_letter *l = &got.letter;
+
+		CHECK(peal_clock_host_ns() >= l->deadline);
+		CHECK_EQ(l->about.reason, PEAL_REASON_EXPIRED);
+		CHECK_EQ(l->deadline, t->deadline[l->order.number]);
+		CHECK_EQ(t->seen[l->order.number]++, 0);
+		t->expired++;
+	}
+}
+
+static void send_random(struct chain *c, struct tally *t,
+			unsigned long long *state)
+{
+	uint64_t sent = 0;
+
+	memset(t, 0, sizeof(*t));
+	while (t->handled + t->expired < MESSAGES) {
 		if (sent < MESSAGES) {
 			/* from a microsecond to half a minute */
-			deadline[sent] = peal_deadline_from_now(
-				1LL << (10 + test_random(&state) % 26));
-			fixture_send(c.in, 0, 0, deadline[sent], 0,
+			t->deadline[sent] = peal_deadline_from_now(
+				1LL << (10 + test_random(state) % 26));
+			fixture_send(c->in, 0, 0, t->deadline[sent], 0,
 				     order(sent));
 			sent++;
 		}
-		while (!peal_receive(c.out, &got, sizeof(got), &r, 0)) {
-			struct deadline_report *p = &got.report;
-
-			CHECK_EQ(p->deadline, deadline[p->number]);
-			CHECK_EQ(seen[p->number]++, 0);
-			late += p->low >= p->deadline;
-			handled++;
-		}
-		while (!peal_receive(c.dead, &got, sizeof(got), &r, 0)) {
-			struct fixture_letter *l = &got.letter;
-
-			CHECK(peal_clock_host_ns() >= l->deadline);
-			CHECK_EQ(l->about.reason, PEAL_REASON_EXPIRED);
-			CHECK_EQ(l->deadline, deadline[l->order.number]);
-			CHECK_EQ(seen[l->order.number]++, 0);
-			expired++;
-		}
+		take_answers(c, t);
 	}
 	printf("    %llu handled, %llu expired, %llu between look and begin\n",
-	       (unsigned long long)handled, (unsigned long long)expired,
-	       (unsigned long long)late);
-	CHECK(handled > 0 && expired > 0);
-	/* the worker checks the deadline right before the handler */
-	CHECK(late < MESSAGES / 4);
+	       (unsigned long long)t->handled, (unsigned long long)t->expired,
+	       (unsigned long long)t->late);
+}
+
+/* Messages with random lifetimes: each is handled or has a letter, once. No
+ * message expires before its deadline by the host's clock. Few handlers begin
+ * after it. On a busy machine a device may know the time of the host too badly
+ * to expire a message. */
+PEAL_TEST(each_message_is_handled_or_expires_once)
+{
+	struct chain c = open_chain("pass", PEAL_ROUTE_MAPPED_HOST);
+	static struct tally t;
+	unsigned long long state = 11;
+	int tries = 0;
+
+	do {
+		send_random(&c, &t, &state);
+		/* the worker checks the deadline right before the handler */
+		CHECK(t.late < MESSAGES / 4);
+	} while ((!t.handled || !t.expired) && ++tries < 100);
+	CHECK(t.handled > 0 && t.expired > 0);
 	close_chain(&c);
 }
 
