@@ -109,6 +109,8 @@ PEAL_TEST(reader_that_stops_for_65536_laps_gets_whole_messages)
 	step_between = publish_laps;
 	EACH_POLICY(policy)
 	{
+		if (PEAL_TSAN && policy != link_policies[0])
+			continue; /* one thread for 27 s: TSan finds nothing */
 		paused_laps = 65536;
 		stop_anywhere(policy, 1);
 	}
