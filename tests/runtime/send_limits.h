@@ -2,7 +2,7 @@
 #ifndef PEAL_TESTS_SEND_LIMITS_H
 #define PEAL_TESTS_SEND_LIMITS_H
 
-#include <stdint.h>
+#include <peal/device/platform.h>
 
 /* Orders and states of programs/send_limits.c and its test. */
 

@@ -100,6 +100,8 @@ static void make_all(void)
 
 	memset(&s, 0, sizeof(s));
 	s.rt = harness_open(1, "");
+	/* drivers load programs before the first launch only */
+	CHECK_OK(peal_program_add(s.rt, &peal_program_relay));
 	make_groups();
 	s.k = harness_launch_with(s.rt, 0, o);
 	s.e = harness_endpoint(s.rt);

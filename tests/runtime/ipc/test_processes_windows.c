@@ -647,7 +647,8 @@ static void gets_invalid_windows(int rank)
 	CHECK_CONTAINS(peal_last_error()->text, "rank 1 (pid ");
 	if (lie != 5)
 		procs_meet(0);
-	CHECK_EQ(procs_descriptors(), before);
+	/* library threads open and close descriptors, also before the join */
+	EVENTUALLY(procs_descriptors() <= before);
 	CHECK_OK(peal_runtime_close(rt));
 }
 

@@ -38,6 +38,8 @@ static struct fixture fixture_open(void)
 	uint32_t i;
 
 	s.e = harness_endpoint(s.rt);
+	/* drivers load programs before the first launch only */
+	CHECK_OK(peal_program_add(s.rt, &peal_program_relay));
 	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_send_limits, &o,
 				    &s.k));
 	s.maker = harness_spawn(s.k, "maker", 0);

@@ -86,7 +86,7 @@ static uint64_t calls_of(uint32_t route, uint64_t bytes)
 		CHECK_OK(peal_receive_peek(a.e, &r, MAX_WAIT));
 		CHECK(harness_intact(r.data, r.length, 1, i));
 		CHECK_OK(peal_receive_release(a.e));
-		if (i == 100) /* all threads have begun by now */
+		if (i == COUNT / 2) /* all threads have begun by now */
 			atomic_store(&counting, 1);
 		if (i == COUNT - 100)
 			atomic_store(&counting, 0);
