@@ -72,11 +72,11 @@ PEAL_BEGIN_C
  * peal_reply_error. reply_out->error_reply is then 1. A request that gets no
  * reply ends at once. The list at the top of this file has the codes.
  *
- * reply_out->request is the number of the request. 0: the request was not sent.
- * The number is written after an error, too, except for PEAL_EINVAL and for
- * requests that are too long. A dead letter about the request has this number
- * (peal_dead_letter_payload). The other members are 0 if no reply arrived. After
- * an error the buffer is unchanged, and reply_out->data is NULL.
+ * reply_out->request is the number of the request, after an error, too. 0: the
+ * request was not sent. A dead letter about the request has this number
+ * (peal_dead_letter_payload). The other members are 0 if neither a reply nor an
+ * error reply arrived. After an error the buffer is unchanged, and
+ * reply_out->data is NULL.
  *
  * Thread-safe. Blocks for timeout_ns at most.
  *

@@ -134,6 +134,8 @@ int peal_dead_letter_links(struct peal_kernel *k, struct peal_link **links_out,
 	if (!k || (n && !links_out))
 		return peali_fail(PEAL_EINVAL, "peal_dead_letter_links",
 				  "kernel or links_out is NULL");
+	if (peali_foreign(&k->rt->owner, "peal_dead_letter_links"))
+		return PEAL_EFORKED;
 	for (i = 0; i < n && i < k->params.n_workers; i++)
 		links_out[i] = NULL;
 	pthread_mutex_lock(&k->rt->lock);

@@ -483,6 +483,12 @@ static int finish(struct peal_requester *r, struct request *q, const char *call,
 			  peal_error_text(result));
 }
 
+static void clear_reply(struct peal_received *reply_out)
+{
+	if (reply_out)
+		memset(reply_out, 0, sizeof(*reply_out));
+}
+
 /* Sends a request and waits for its reply. */
 static int request(struct peal_requester *r, struct question *what,
 		   void *buffer, uint64_t buffer_bytes,
@@ -491,14 +497,14 @@ static int request(struct peal_requester *r, struct question *what,
 {
 	struct limit limit = { timeout_ns, 0 };
 	struct request *q = NULL;
-	int result = check_request(r, what, call), sent;
+	int result, sent;
 
+	clear_reply(reply_out);
+	result = check_request(r, what, call);
 	if (result)
 		return result;
 	if (!buffer && buffer_bytes)
 		return peali_fail(PEAL_EINVAL, call, "buffer is NULL");
-	if (reply_out)
-		memset(reply_out, 0, sizeof(*reply_out));
 	if (r->deadlines && timeout_ns >= 0)
 		what->deadline = deadline_of(&limit);
 	pthread_mutex_lock(&r->lock);
@@ -577,6 +583,7 @@ int peal_request_to(struct peal_requester *r, uint64_t to, uint16_t type,
 	struct question what = { to, data, bytes, type, 0, REQUEST_TO };
 	int result = check_to(to, REQUEST_TO);
 
+	clear_reply(reply_out);
 	return result ? result :
 			request(r, &what, buffer, buffer_bytes, reply_out,
 				timeout_ns, REQUEST_TO);

@@ -212,6 +212,8 @@ int peal_requester_links(struct peal_requester *r, struct peal_link **links_out,
 	if (!r || (n && !links_out))
 		return peali_fail(PEAL_EINVAL, "peal_requester_links",
 				  "requester or links_out is NULL");
+	if (peali_foreign(&r->rt->owner, "peal_requester_links"))
+		return PEAL_EFORKED;
 	for (i = 0; i < n && i < r->n_links; i++)
 		links_out[i] = r->links[i];
 	return (int)r->n_links;

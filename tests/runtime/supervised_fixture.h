@@ -146,6 +146,16 @@ static inline void fail(struct fixture *h, uint32_t i)
 	all_look(h);
 }
 
+/* Makes an actor fail `times` times. It must restart each time. */
+static inline void fail_and_restart(struct fixture *h, uint32_t i,
+				    uint32_t times)
+{
+	while (times--) {
+		fail(h, i);
+		expect_count(h, i, 0);
+	}
+}
+
 static inline void count_all(struct fixture *h)
 {
 	uint32_t i;

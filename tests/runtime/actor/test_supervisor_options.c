@@ -8,15 +8,11 @@ PEAL_TEST(supervisor_without_limit_never_gives_up)
 {
 	struct peal_supervisor *s;
 	struct fixture h;
-	uint32_t i;
 
 	open_fixture(&h, 1, 1);
 	s = make(&h, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_UNLIMITED, LONG_NS, NULL);
 	add(&h, s);
-	for (i = 0; i < 2 * PEAL_RESTARTS_MAX; i++) {
-		fail(&h, 0);
-		expect_count(&h, 0, 0);
-	}
+	fail_and_restart(&h, 0, 2 * PEAL_RESTARTS_MAX);
 	CHECK_EQ(info_of(s).failures, 2 * PEAL_RESTARTS_MAX);
 	CHECK(!info_of(s).exhausted);
 	close_fixture(&h);

@@ -156,15 +156,11 @@ PEAL_TEST(maximum_restart_count_is_exact)
 {
 	struct peal_supervisor *s;
 	struct fixture h;
-	uint32_t i;
 
 	open_fixture(&h, 1, 1);
 	s = make(&h, PEAL_ONE_FOR_ONE, PEAL_RESTARTS_MAX, LONG_NS, NULL);
 	add(&h, s);
-	for (i = 0; i < PEAL_RESTARTS_MAX; i++) {
-		fail(&h, 0);
-		expect_count(&h, 0, 0);
-	}
+	fail_and_restart(&h, 0, PEAL_RESTARTS_MAX);
 	fail(&h, 0);
 	expect_down(&h, 0);
 	close_fixture(&h);

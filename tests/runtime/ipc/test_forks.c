@@ -170,6 +170,36 @@ static void in_child(void (*run)(void))
 		CHECK_EQ(peal_last_error()->code, PEAL_EFORKED);               \
 	} while (0)
 
+/* Calls that make an object. */
+static void refuse_creation(void)
+{
+	const struct peal_buffer_options buffer = { .size = sizeof(buffer),
+						    .bytes = 64 };
+	const struct peal_job job = { .size = sizeof(job) };
+	const struct peal_pipeline_stage stage = { .size = sizeof(stage) };
+	const struct peal_program *program = &peal_program_tasks;
+	struct peal_image_info image;
+	struct peal_process_group *group;
+	struct peal_executor *executor;
+	struct peal_pipeline *pipeline;
+	struct peal_buffer *other;
+	struct peal_graph *graph;
+	struct peal_comm *comm;
+
+	FORKED(peal_buffer_create(s.rt, &buffer, &other));
+	FORKED(peal_comm_create_group(s.group, "a", NULL, 1, 0, NULL, -1,
+				      &comm));
+	FORKED(peal_executor_create(s.rt, one_device, 1, program, NULL,
+				    &executor));
+	FORKED(peal_executor_run_once(s.rt, one_device, 1, program, NULL, &job,
+				      -1));
+	FORKED(peal_graph_create(s.rt, one_device, 1, program, NULL, &graph));
+	FORKED(peal_pipeline_create(s.rt, &stage, 1, NULL, &pipeline));
+	FORKED(peal_process_group_join(s.rt, NULL, &group));
+	FORKED(peal_program_load_file(s.rt, "a", &program));
+	FORKED(peal_program_compile(s.rt, program, "sm_90", &image));
+}
+
 static void refuse_runtime_calls(void)
 {
 	struct peal_actor_mailbox_info mailbox;
@@ -193,12 +223,14 @@ static void refuse_runtime_calls(void)
 	FORKED(peal_device_count(s.rt));
 	FORKED(peal_device_info(s.rt, 0, &device));
 	FORKED(peal_device_select(s.rt, NULL));
+	FORKED(peal_device_select_all(s.rt, NULL, 0, NULL));
 	FORKED(peal_device_sync(s.rt, 0, 0));
 	FORKED(peal_kernel_launch(s.rt, 0, &peal_program_relay, NULL, &k));
 	FORKED(peal_endpoint_create(s.rt, NULL, &e));
 	FORKED(peal_connect(s.rt, s.actor, 0, s.actor, NULL, NULL));
 	FORKED(peal_link_list(s.rt, links, 1));
 	FORKED(peal_actor_retire(s.rt, s.actor));
+	FORKED(peal_actor_retire_many(s.rt, &s.actor, 1));
 	FORKED(peal_actor_state(s.rt, s.actor, name, 1));
 	FORKED(peal_actor_mailbox(s.rt, s.actor, &mailbox));
 	FORKED(peal_actor_migrate(s.rt, s.actor, NULL, &number));
@@ -276,6 +308,7 @@ static void refuse_kernel_calls(void)
 	uint64_t number = 0;
 
 	FORKED(peal_actor_spawn(s.k, "echo", NULL, &number));
+	FORKED(peal_actor_spawn_many(s.k, "echo", NULL, 1, &number));
 	FORKED(peal_kernel_suspend(s.k, 0));
 	FORKED(peal_kernel_resume(s.k));
 	FORKED(peal_kernel_drain(s.k, 0));
@@ -294,6 +327,7 @@ static void refuse_kernel_calls(void)
 	FORKED(peal_actor_bind(s.k, s.actor, s.actor, NULL));
 	FORKED(peal_dead_letter_connect(s.k, s.actor, NULL));
 	FORKED_NONE(peal_dead_letter_address(s.k));
+	FORKED(peal_dead_letter_links(s.k, NULL, 0));
 	FORKED(peal_supervisor_create(s.k, NULL, &other));
 	FORKED(peal_supervisor_restart(s.supervisor));
 	FORKED(peal_supervisor_info(s.supervisor, &supervisor));
@@ -334,6 +368,7 @@ static void refuse_message_calls(void)
 	FORKED(peal_request_wait(s.requester, 1, NULL, 0, NULL, -1));
 	FORKED(peal_request_cancel(s.requester, 1));
 	FORKED(peal_requester_info(s.requester, &asked));
+	FORKED(peal_requester_links(s.requester, NULL, 0));
 	FORKED(peal_requester_destroy(s.requester));
 }
 
@@ -364,8 +399,11 @@ static void refuse_pipeline_calls(void)
 static void refuse_group_calls(void)
 {
 	const struct peal_collective what = { .size = sizeof(what) };
+	const struct peal_graph_message message = { .size = sizeof(message) };
+	const struct peal_graph_task task = { .size = sizeof(task) };
 	struct peal_executor_report report;
 	struct peal_graph_node_info node;
+	uint32_t number;
 	struct peal_comm_info comm;
 	const struct peal_job job = { .size = sizeof(job) };
 
@@ -380,6 +418,8 @@ static void refuse_group_calls(void)
 	FORKED(peal_executor_cancel(s.executor));
 	FORKED(peal_executor_report(s.executor, &report));
 	FORKED(peal_executor_destroy(s.executor));
+	FORKED(peal_graph_add_task(s.graph, &task, &number));
+	FORKED(peal_graph_add_message(s.graph, &message, &number));
 	FORKED(peal_graph_add_edge(s.graph, 0, 1));
 	FORKED(peal_graph_start(s.graph));
 	FORKED(peal_graph_wait(s.graph, -1));
@@ -435,6 +475,7 @@ static void refuse_calls_of_other_objects(void)
 
 static void refuse_all(void)
 {
+	refuse_creation();
 	refuse_runtime_calls();
 	refuse_kernel_calls();
 	refuse_message_calls();

@@ -229,6 +229,16 @@ PEAL_TEST(request_that_is_not_sent_has_no_number)
 	EVENTUALLY(peal_request(s.r, ask_number, &a, sizeof(a), NULL, 0, &reply,
 				0) == PEAL_ESTOPPED);
 	CHECK_EQ(reply.request, 0);
+	memset(&reply, 0xff, sizeof(reply));
+	CHECK_EQ(peal_request(s.r, ask_number, &a, sizeof(a) + 1, NULL, 0,
+			      &reply, 0),
+		 PEAL_EMSGSIZE);
+	CHECK_EQ(reply.request, 0);
+	memset(&reply, 0xff, sizeof(reply));
+	CHECK_EQ(peal_request_to(s.r, 0, ask_number, &a, sizeof(a), NULL, 0,
+				 &reply, 0),
+		 PEAL_ENOENT);
+	CHECK_EQ(reply.request, 0);
 	close_fixture(&s);
 }
 
