@@ -85,6 +85,23 @@ PEAL_TEST(timers_of_a_restarted_actor_end_on_request)
 	}
 }
 
+PEAL_TEST(unknown_effect_on_timers_is_refused)
+{
+	struct peal_supervisor_options o = { .size = sizeof(o), .timers = 2 };
+	struct peal_supervisor *s = NULL;
+	struct fixture h;
+
+	open_fixture(&h, 1, 1);
+	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,
+		    "option timers is 2");
+	o.timers = PEAL_RESTART_KEEPS_TIMERS;
+	o.max_restarts = PEAL_RESTARTS_MAX + 1;
+	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,
+		    "PEAL_RESTARTS_UNLIMITED");
+	close_fixture(&h);
+}
+
 PEAL_TEST_MAIN(RUN(supervisor_without_limit_never_gives_up);
 	       RUN(timers_of_a_restarted_actor_continue_by_default);
-	       RUN(timers_of_a_restarted_actor_end_on_request);)
+	       RUN(timers_of_a_restarted_actor_end_on_request);
+	       RUN(unknown_effect_on_timers_is_refused);)
