@@ -435,7 +435,7 @@ int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns)
 
 	if (!copy)
 		return peali_fail(PEAL_EINVAL, call, "copy is NULL");
-	if (peali_foreign(&copy->peers->owner, call))
+	if (peali_forked(&copy->peers->owner, call))
 		return PEAL_EFORKED;
 	to = copy->to;
 	from = copy->from;
@@ -480,7 +480,7 @@ int peal_copy_progress(const struct peal_copy *copy,
 	if (!copy || !progress_out)
 		return peali_fail(PEAL_EINVAL, "peal_copy_progress",
 				  "copy or progress_out is NULL");
-	if (peali_foreign(&copy->peers->owner, "peal_copy_progress"))
+	if (peali_forked(&copy->peers->owner, "peal_copy_progress"))
 		return PEAL_EFORKED;
 	progress_out->bytes = copy->request.bytes;
 	progress_out->done_bytes =
@@ -494,7 +494,7 @@ int peal_copy_result(const struct peal_copy *copy,
 	if (!copy || !result_out)
 		return peali_fail(PEAL_EINVAL, "peal_copy_result",
 				  "copy or result_out is NULL");
-	if (peali_foreign(&copy->peers->owner, "peal_copy_result"))
+	if (peali_forked(&copy->peers->owner, "peal_copy_result"))
 		return PEAL_EFORKED;
 	if (query(copy) == PEAL_EAGAIN)
 		return peali_fail(PEAL_EAGAIN, "peal_copy_result",

@@ -202,7 +202,7 @@ struct peali_peers *peali_peers_of(struct peal_runtime *runtime,
 			   "peal_runtime_open");
 		return NULL;
 	}
-	return peali_foreign(&runtime->owner, call) ? NULL : runtime->peers;
+	return peali_forked(&runtime->owner, call) ? NULL : runtime->peers;
 }
 
 /* ---- counted access ------------------------------------------------------ */

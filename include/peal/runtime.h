@@ -22,8 +22,8 @@
  * parent uses.
  *
  * A child of vfork may call exec and _exit only, as POSIX says. Calls that move
- * messages do not detect such a child. Programs that posix_spawn or exec start
- * inherit no descriptor of the library.
+ * messages or data do not detect such a child. Programs that posix_spawn or
+ * exec start inherit no descriptor of the library.
  *
  * Signals. The library's threads block all signals except those of their own
  * faults. A signal handler may interrupt any call. The call then continues, and

@@ -40,7 +40,8 @@ int peali_foreign(const struct peali_owner *owner, const char *call);
 
 /*
  * Works as peali_foreign, without a system call. Does not detect a child of
- * vfork. For calls that move messages.
+ * vfork. For calls that move messages or data: a system call costs more than a
+ * small copy.
  */
 static inline int peali_forked(const struct peali_owner *owner,
 			       const char *call)

@@ -430,7 +430,7 @@ static int check_range(struct peal_range range, const char *call)
 {
 	if (!range.buffer)
 		return peali_fail(PEAL_EINVAL, call, "the range has no buffer");
-	if (peali_foreign(&range.buffer->rt->owner, call))
+	if (peali_forked(&range.buffer->rt->owner, call))
 		return PEAL_EFORKED;
 	return check_inside(call, range.offset, range.bytes, "buffer",
 			    range.buffer->bytes);
@@ -466,7 +466,7 @@ int peal_buffer_range(struct peal_buffer *buffer, uint64_t offset,
 	if (!buffer || !range_out)
 		return peali_fail(PEAL_EINVAL, call,
 				  "buffer or range_out is NULL");
-	if (peali_foreign(&buffer->rt->owner, call))
+	if (peali_forked(&buffer->rt->owner, call))
 		return PEAL_EFORKED;
 	r = check_inside(call, offset, bytes, "buffer", buffer->bytes);
 	if (r < 0)
@@ -486,7 +486,7 @@ int peal_buffer_view(struct peal_buffer *buffer, uint32_t view,
 	if (!buffer || !range_out)
 		return peali_fail(PEAL_EINVAL, call,
 				  "buffer or range_out is NULL");
-	if (peali_foreign(&buffer->rt->owner, call))
+	if (peali_forked(&buffer->rt->owner, call))
 		return PEAL_EFORKED;
 	if (view >= buffer->views)
 		return peali_fail(PEAL_EINVAL, call,

@@ -170,7 +170,7 @@ static int check(struct moving *m, const struct peal_partition_memory *parts)
 	if (!m->rt || !parts)
 		return peali_fail(PEAL_EINVAL, m->call,
 				  "runtime or parts is NULL");
-	if (peali_foreign(&m->rt->owner, m->call))
+	if (peali_forked(&m->rt->owner, m->call))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&m->p, sizeof(m->p), parts, m->call);
 	if (result)

@@ -163,7 +163,7 @@ static int prepare(struct peal_runtime *rt,
 				  !transfers ? "transfers is NULL" :
 					       "there are 0 copies; pass at "
 					       "least 1");
-	if (peali_foreign(&rt->owner, order->call))
+	if (peali_forked(&rt->owner, order->call))
 		return PEAL_EFORKED;
 	if (n > PEAL_TRANSFERS_MAX)
 		return peali_fail(PEAL_EINVAL, order->call,
