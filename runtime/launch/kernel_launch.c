@@ -245,7 +245,7 @@ static int write_image(struct peal_kernel *k, const struct kernel_layout *at,
 				 *)(void *)(image + at->workers +
 					    i * at->worker_stride);
 
-		make_control(k, at, i, &state->control_view);
+		make_control(k, at, i, &state->control.view);
 	}
 	if (mail)
 		make_mailboxes(k, at, image, mail);

@@ -69,7 +69,7 @@ static void pool_setup(uint32_t policy)
 	peal_work_consumer_init(e.shards[0], e.thief,
 				model_memory("stage", 128));
 	e.params.worker_stride = sizeof(*e.places);
-	e.state.n_pools = 1;
+	e.state.table.n_pools = 1;
 	e.worker.pools = e.places;
 }
 

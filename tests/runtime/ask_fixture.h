@@ -235,7 +235,7 @@ static inline void fixture_check_grants(const struct fixture *s)
 				 *)(uintptr_t)(p->workers +
 					       i * p->worker_stride);
 
-		granted += state->mail_lease.granted;
+		granted += state->mail.lease.granted;
 	}
 	CHECK_EQ(a->leased - a->returned + a->reserve - a->spare, granted);
 }

@@ -21,7 +21,7 @@ static PEAL_DEV void rank_write(struct peal_worker *w)
 		peal_store_release_sys(&list->waits, 0);
 	} else if (in->from && list->n < RANK_LIST) {
 		list->from[list->n] = (uint8_t)in->from;
-		list->told[list->n] = (uint32_t)w->state->mailbox_sends;
+		list->told[list->n] = (uint32_t)w->state->count.mailbox_sends;
 		/* the test reads it while the kernel runs */
 		peal_store_release_sys(&list->n, list->n + 1);
 	}
@@ -93,11 +93,11 @@ static PEAL_DEV int perish(struct peal_worker *w)
 	struct rank_death *d = (struct rank_death *)peal_state(w);
 	uint32_t box = PEAL_ENTRY_WORKER(entry->location);
 
-	if (!w->state->mail_lease.granted)
+	if (!w->state->mail.lease.granted)
 		return PEAL_EHANDLER;
 	if (peal_type(w) & RANK_HIGH)
 		box += w->params->priority_boxes;
-	peali_mail_ticket(w, box, &w->state->mail_lease);
+	peali_mail_ticket(w, box, &w->state->mail.lease);
 	d->control.stop = PEAL_STOP_STOP;
 	w->control = &d->control;
 	return 0;

@@ -91,8 +91,8 @@ static PEAL_DEV void timer_seen(struct peal_worker *w, struct timer_notes *s)
 	uint64_t now = peal_clock_ns(), late = now - in->due_ns;
 
 	s->received++;
-	if (s->epoch_began_ns != w->state->epoch_began_ns) {
-		s->epoch_began_ns = w->state->epoch_began_ns;
+	if (s->epoch_began_ns != w->state->epoch.began_ns) {
+		s->epoch_began_ns = w->state->epoch.began_ns;
 		s->epochs++;
 	}
 	if (peal_length(w) < sizeof(*in))

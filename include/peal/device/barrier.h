@@ -53,7 +53,7 @@ PEALI_SLOW(int, peali_wait_over, struct peal_worker *w, uint64_t began_ns,
 	uint64_t now = peal_clock_ns();
 
 	peali_flush_credits(w);
-	peal_store_relaxed_sys(&w->status->heartbeat, ++s->heartbeat);
+	peal_store_relaxed_sys(&w->status->heartbeat, ++s->count.heartbeat);
 	if (peal_load_relaxed_sys(&w->control->stop))
 		return PEAL_ESTOPPED;
 	if (peali_lease_over(w, now))

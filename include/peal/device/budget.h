@@ -42,10 +42,10 @@ peali_budget_exceeded(struct peal_worker *w, uint64_t now)
 	const struct peal_kernel_params *params = w->params;
 	const struct peal_worker_state *s = w->state;
 
-	if (params->max_steps && s->steps >= params->max_steps)
+	if (params->max_steps && s->step.granted >= params->max_steps)
 		return PEAL_EBUDGET;
 	if (params->max_handler_ns &&
-	    now - s->step_began_ns > params->max_handler_ns)
+	    now - s->step.began_ns > params->max_handler_ns)
 		return PEAL_EBUDGET;
 	if (peal_aborting(w))
 		return PEAL_EABORTED;
@@ -60,25 +60,25 @@ PEALI_SLOW(int, peali_budget_check_slow, struct peal_worker *w)
 	uint64_t now = peal_clock_ns(), most = w->params->max_steps;
 	int over;
 
-	if (s->step_run != s->handled + 1) { /* first step of the run */
-		s->step_run = s->handled + 1;
-		s->steps = 0;
-		s->step_stride = 1;
-		s->step_began_ns = now;
+	if (s->step.run != s->count.handled + 1) { /* first step of the run */
+		s->step.run = s->count.handled + 1;
+		s->step.granted = 0;
+		s->step.stride = 1;
+		s->step.began_ns = now;
 	} else {
 		over = peali_budget_exceeded(w, now);
 		if (over)
 			return over;
-		if (now - s->step_checked_ns >= PEALI_BUDGET_CHECK_NS)
-			s->step_stride = (s->step_stride + 1) / 2;
-		else if (s->step_stride < PEALI_BUDGET_CHECK_MAX)
-			s->step_stride *= 2;
+		if (now - s->step.checked_ns >= PEALI_BUDGET_CHECK_NS)
+			s->step.stride = (s->step.stride + 1) / 2;
+		else if (s->step.stride < PEALI_BUDGET_CHECK_MAX)
+			s->step.stride *= 2;
 	}
-	s->step_checked_ns = now;
-	s->steps_until = s->steps + s->step_stride;
-	if (most && s->steps_until > most)
-		s->steps_until = most;
-	s->steps++;
+	s->step.checked_ns = now;
+	s->step.check_at = s->step.granted + s->step.stride;
+	if (most && s->step.check_at > most)
+		s->step.check_at = most;
+	s->step.granted++;
 	return 0;
 }
 
@@ -87,10 +87,10 @@ static PEAL_DEV PEAL_INLINE int peali_budget_check(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 
-	if (PEAL_UNLIKELY(s->steps >= s->steps_until) ||
-	    PEAL_UNLIKELY(s->step_run != s->handled + 1))
+	if (PEAL_UNLIKELY(s->step.granted >= s->step.check_at) ||
+	    PEAL_UNLIKELY(s->step.run != s->count.handled + 1))
 		return peali_budget_check_slow(w);
-	s->steps++;
+	s->step.granted++;
 	return 0;
 }
 

@@ -40,8 +40,8 @@ PEALI_SLOW(void, peali_clock_poll, struct peal_worker *w, uint64_t lease)
 	clock.high = peal_load_acquire_sys(&c->clock_high);
 	if ((turn & 1) || turn != peal_load_relaxed_sys(&c->clock_turn))
 		return; /* retry at the next change; the old bounds hold */
-	w->state->clock_turn = turn;
-	w->state->clock = clock;
+	w->state->clock.turn = turn;
+	w->state->clock.host = clock;
 }
 
 /* Sets the two bounds of the host's clock now. Returns 0 if it is not known. */
@@ -49,10 +49,10 @@ static PEAL_DEV PEAL_UNUSED inline int
 peali_clock_bounds(const struct peal_worker *w, uint64_t *low_out,
 		   uint64_t *high_out)
 {
-	const struct peal_clock *clock = &w->state->clock;
+	const struct peal_clock *clock = &w->state->clock.host;
 	uint64_t now, wider;
 
-	if (PEAL_UNLIKELY(!w->state->clock_turn))
+	if (PEAL_UNLIKELY(!w->state->clock.turn))
 		return 0;
 	now = peal_clock_ns();
 	wider = PEAL_CLOCK_WIDER(now - clock->at);

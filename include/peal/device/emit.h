@@ -132,7 +132,7 @@ PEALI_SLOW(void, peali_commit_topic, struct peal_worker *w,
 	if (!peal_is_leader(w) || output->link.state != PEALI_STATE_TOPIC)
 		return;
 	peali_publish_stage(&output->link, output->topic, header, bytes);
-	w->state->emitted++;
+	w->state->count.emitted++;
 }
 
 /* Sends the message in the reserved memory. */
@@ -167,7 +167,7 @@ static PEAL_DEV PEAL_INLINE void peali_commit(struct peal_worker *w,
 	}
 	if (peal_is_leader(w)) {
 		peali_link_advance(p, kind, bytes);
-		w->state->emitted++;
+		w->state->count.emitted++;
 	}
 }
 

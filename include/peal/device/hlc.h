@@ -42,10 +42,11 @@ static PEAL_HD PEAL_UNUSED inline int peali_hlc_is_ahead(uint64_t word,
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_worker_hlc(struct peal_worker *w, uint64_t least)
 {
-	uint64_t last = w->state->hlc > least ? w->state->hlc : least;
+	uint64_t last = w->state->clock.hlc > least ? w->state->clock.hlc :
+						      least;
 
-	w->state->hlc = peali_hlc_next(last, peal_host_time_ns(w, 0));
-	return w->state->hlc;
+	w->state->clock.hlc = peali_hlc_next(last, peal_host_time_ns(w, 0));
+	return w->state->clock.hlc;
 }
 
 /**

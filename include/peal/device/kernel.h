@@ -171,32 +171,32 @@ PEALI_SLOW(void, peali_worker_begin, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 
-	s->epoch_began_ns = peal_clock_ns();
-	s->epoch_polls = 0;
+	s->epoch.began_ns = peal_clock_ns();
+	s->epoch.polls = 0;
 	if (!s->started) {
 		s->started = 1;
-		s->lease_seen_ns = s->epoch_began_ns;
-		peal_link_consumer_init(&s->control, &s->control_view);
-		s->burst_max = PEALI_BURST;
+		s->lease.seen_ns = s->epoch.began_ns;
+		peal_link_consumer_init(&s->control.link, &s->control.view);
+		s->source.burst_max = PEALI_BURST;
 		if (w->mailbox) {
-			s->mail_lease.granted = peali_admission(w)->keep;
-			s->lease_high_water =
+			s->mail.lease.granted = peali_admission(w)->keep;
+			s->mail.lease_high_water =
 				peali_admission(w)->keep +
 				2 * (uint64_t)peali_admission(w)->lease;
-			s->mail_flush_every = peali_admission(w)->tell;
-			s->has_priority = w->params->priority_boxes != 0;
+			s->mail.flush_every = peali_admission(w)->tell;
+			s->priority.used = w->params->priority_boxes != 0;
 		}
 		if (w->timers)
 			peali_timers_init(w->timers, w->params);
 		if (w->asks)
 			w->asks->max = w->params->max_asks;
 	}
-	s->idle = 0;
+	s->source.idle = 0;
 	peali_wait_limit(w);
-	s->burst_quota = s->burst_left = s->mails = 0;
-	s->turns_since_poll =
+	s->source.burst_quota = s->source.burst_left = s->source.mail_run = 0;
+	s->source.turns_since_poll =
 		PEALI_CONTROL_POLL_INTERVAL; /* begin with the control words */
-	if (!s->suspended)
+	if (!s->published.suspended)
 		peal_store_release_sys(&w->status->phase, PEAL_WORKER_RUNNING);
 }
 

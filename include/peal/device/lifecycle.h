@@ -68,10 +68,10 @@ peali_has_hooks(const struct peal_worker *w, uint64_t place)
 static PEAL_DEV PEAL_UNUSED inline void
 peali_hook_later(struct peal_worker_state *s, uint32_t index)
 {
-	if (!s->hook_first || index + 1 < s->hook_first)
-		s->hook_first = index + 1;
-	if (index + 1 > s->hook_last)
-		s->hook_last = index + 1;
+	if (!s->hook.first || index + 1 < s->hook.first)
+		s->hook.first = index + 1;
+	if (index + 1 > s->hook.last)
+		s->hook.last = index + 1;
 }
 
 /* Hooks may be due in entries first..last: adds them to the present or the next
@@ -81,21 +81,21 @@ PEALI_SLOW(void, peali_hooks_due, struct peal_worker *w, uint32_t first,
 {
 	struct peal_worker_state *s = w->state;
 
-	s->burst_left = 0;
-	s->hook_may = 1;
-	if (!s->hooks) {
-		s->hook_at = first;
-		s->hook_to = last + 1;
+	s->source.burst_left = 0;
+	s->hook.may = 1;
+	if (!s->hook.due) {
+		s->hook.at = first;
+		s->hook.to = last + 1;
 		/* R3 orders it: visible once this message counts as handled */
-		peal_store_relaxed_dev(&s->hooks, 1);
+		peal_store_relaxed_dev(&s->hook.due, 1);
 		return;
 	}
-	if (last >= s->hook_at && last >= s->hook_to)
-		s->hook_to = last + 1;
-	if (first >= s->hook_at)
+	if (last >= s->hook.at && last >= s->hook.to)
+		s->hook.to = last + 1;
+	if (first >= s->hook.at)
 		return;
 	peali_hook_later(s, first);
-	peali_hook_later(s, last < s->hook_at ? last : s->hook_at - 1);
+	peali_hook_later(s, last < s->hook.at ? last : s->hook.at - 1);
 }
 
 /* Makes the exit of an actor of this worker due; the actor has hooks. Returns

@@ -102,11 +102,11 @@ peali_monitor_due(struct peal_worker *w, uint32_t place, uint64_t state,
 		return;
 	}
 	peal_add_acqrel_dev(&peali_monitors(w)->open, 1);
-	if (s->downs++)
-		peali_monitor(w, s->down_last - 1)->next = place + 1;
+	if (s->down.n_due++)
+		peali_monitor(w, s->down.last - 1)->next = place + 1;
 	else
-		s->down_first = place + 1;
-	s->down_last = place + 1;
+		s->down.first = place + 1;
+	s->down.last = place + 1;
 }
 
 /* Finds the first set monitor from *place on. Returns 1, or 0 if there is

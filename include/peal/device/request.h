@@ -56,7 +56,8 @@ static PEAL_DEV PEAL_INLINE uint64_t
 peal_request_current(const struct peal_worker *w)
 {
 	/* any lane, or all lanes: each stores the number of this run */
-	peal_store_relaxed_dev(&w->state->kept_run, w->state->handled + 1);
+	peal_store_relaxed_dev(&w->state->run.kept,
+			       w->state->count.handled + 1);
 	return peali_message_request(&w->message);
 }
 
@@ -78,7 +79,7 @@ peal_request_is_current(const struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE void peali_answered(struct peal_worker *w)
 {
 	if (peal_is_leader(w))
-		w->state->answered_run = w->state->handled + 1;
+		w->state->run.answered = w->state->count.handled + 1;
 }
 
 /* Counts a reply to an ask that was over, and drops it as a dead letter. */

@@ -119,7 +119,7 @@ peali_spawn_end(struct peal_worker *w, uint32_t actor, uint32_t handler)
 	peali_actor_slot_publish(
 		w, actor, handler,
 		entry->shares ? 1 + PEAL_ACTOR_INDEX(entry->shares) : 0);
-	peal_store_relaxed_sys(&w->status->spawned, ++w->state->spawned);
+	peal_store_relaxed_sys(&w->status->spawned, ++w->state->actors.spawned);
 }
 
 /**
@@ -207,8 +207,8 @@ PEALI_SLOW(int, peali_spawn_retire, struct peal_worker *w, uint32_t actor)
 		return 0;
 	}
 	/* the running handler keeps its state and ports until it returns */
-	w->state->leaving = 1 + index;
-	w->state->leaving_at = w->state->handled;
+	w->state->actors.leaving = 1 + index;
+	w->state->actors.leaving_at = w->state->count.handled;
 	return 0;
 }
 

@@ -532,7 +532,7 @@ static void check_policy(const struct peal_kernel_params *p)
 				 *)(uintptr_t)(p->workers +
 					       i * p->worker_stride);
 		ring = (const struct peal_ring *)(uintptr_t)
-			       state->control_view.ring;
+			       state->control.view.ring;
 		box = (const struct peal_mailbox
 			       *)(uintptr_t)(p->mailboxes +
 					     i * p->mailbox_stride);

@@ -28,8 +28,8 @@ static PEAL_DEV int sink(struct peal_worker *w)
 		s->misordered++;
 	s->next = m->sequence + 1;
 	s->received++;
-	if (s->epoch_began_ns != w->state->epoch_began_ns) {
-		s->epoch_began_ns = w->state->epoch_began_ns;
+	if (s->epoch_began_ns != w->state->epoch.began_ns) {
+		s->epoch_began_ns = w->state->epoch.began_ns;
 		s->epochs++;
 	}
 	return 0;
@@ -154,9 +154,9 @@ static PEAL_DEV int die(struct peal_worker *w)
 {
 	struct death *d = (struct death *)peal_state(w);
 
-	if (!w->state->mail_lease.granted)
+	if (!w->state->mail.lease.granted)
 		return PEAL_EHANDLER;
-	peali_mail_ticket(w, receiver(w), &w->state->mail_lease);
+	peali_mail_ticket(w, receiver(w), &w->state->mail.lease);
 	d->params = *w->params;
 	d->params.lease_ns = 4;
 	d->control.stop = peal_type(w) == 1 ? PEAL_STOP_STOP : PEAL_STOP_NONE;
@@ -174,9 +174,9 @@ static PEAL_DEV int linger(struct peal_worker *w)
 	struct peal_header header = { 0, 0, 0 };
 	uint64_t number;
 
-	if (!w->state->mail_lease.granted)
+	if (!w->state->mail.lease.granted)
 		return PEAL_EHANDLER;
-	number = peali_mail_ticket(w, receiver(w), &w->state->mail_lease);
+	number = peali_mail_ticket(w, receiver(w), &w->state->mail.lease);
 	while (!peal_load_acquire_sys(word) && !peal_aborting(w))
 		gate_pause();
 	header.type = (uint16_t)in->message.sequence;

@@ -220,7 +220,7 @@ peali_actor_forward_entry(const struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_actor_forward_blocks(struct peal_worker *w, struct peal_output *o)
 {
-	const struct peal_input *in = &w->inputs[w->state->cursor];
+	const struct peal_input *in = &w->inputs[w->state->source.cursor];
 	int fwd_link;
 
 	if (!o->used || o->link.state)
@@ -230,7 +230,7 @@ peali_actor_forward_blocks(struct peal_worker *w, struct peal_output *o)
 			peali_link_count_full(&o->link);
 		return PEAL_BLOCKED_FORWARD;
 	}
-	if (w->state->cursor >= w->state->n_inputs)
+	if (w->state->source.cursor >= w->state->table.n_inputs)
 		return 0;
 	fwd_link = peali_is_fwd_link(in);
 	if (!fwd_link && o->fwd_slots_held >= peali_admission(w)->each)
@@ -250,11 +250,11 @@ PEALI_SLOW(int, peali_actor_forward_fits, struct peal_worker *w)
 		return -1;
 	waits = peali_actor_forward_blocks(w, &w->outputs[entry->port_base]);
 	if (waits) {
-		w->state->blocked =
+		w->state->published.blocked_now =
 			PEAL_BLOCKED(w->message.header.actor, 0, waits);
 		return 0;
 	}
-	w->state->deferred_action = PEALI_ACT_FORWARD_KERNEL;
+	w->state->deferred.action = PEALI_ACT_FORWARD_KERNEL;
 	return 1;
 }
 
@@ -304,9 +304,9 @@ PEALI_SLOW(void, peali_actor_forward_put, struct peal_worker *w)
 	header.actor =
 		(uint32_t)peali_entry(w, PEAL_ACTOR_INDEX(header.actor))->state;
 	header.flags &= (uint16_t)~PEAL_FLAG_COUNTED;
-	w->state->mail_lease.granted--;
-	w->state->fwd_slots_held++;
-	w->state->fwd_untaken++;
+	w->state->mail.lease.granted--;
+	w->state->forward.slots_held++;
+	w->state->forward.untaken++;
 	o->fwd_slots_held++;
 	peal_link_commit(p, header, m->length);
 }
@@ -319,7 +319,7 @@ PEALI_SLOW(void, peali_actor_forward_done, struct peal_worker *w)
 				  &w->message);
 		return;
 	}
-	w->state->mailbox_done++;
+	w->state->count.mailbox_done++;
 	peali_mail_over(w);
 }
 
@@ -334,9 +334,9 @@ peali_actor_forward_fast(const struct peal_worker *w,
 
 	if (!o->used || o->link.state || o->link.limit == o->link.tail)
 		return 0;
-	return w->state->cursor >= w->state->n_inputs ||
+	return w->state->source.cursor >= w->state->table.n_inputs ||
 	       (o->fwd_slots_held < a->each &&
-		w->state->mail_lease.granted > a->keep &&
+		w->state->mail.lease.granted > a->keep &&
 		peali_admission_is_full(a));
 }
 
@@ -365,9 +365,9 @@ PEALI_SLOW(int, peali_actor_forward_burst, struct peal_worker *w)
 	int became = peali_actor_forward_check(w), high = peali_is_priority(w);
 	uint32_t n = 0, most = peali_moves(w, high);
 
-	w->state->deferred_action = 0;
-	w->state->idle = 0;
-	w->state->deferred_arg = (uint32_t)became;
+	w->state->deferred.action = 0;
+	w->state->source.idle = 0;
+	w->state->deferred.arg = (uint32_t)became;
 	if (became != PEALI_FORWARDED)
 		return 1;
 	do {

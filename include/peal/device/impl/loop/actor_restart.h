@@ -16,14 +16,14 @@
  * before those of other sources. */
 static PEAL_DEV PEAL_UNUSED inline void peali_keep_turn(struct peal_worker *w)
 {
-	w->state->idle = 0;
-	w->state->deferred_action = 0;
+	w->state->source.idle = 0;
+	w->state->deferred.action = 0;
 	/* with priorities, a source keeps its turn anyway */
 	if (w->message.input < w->params->max_inputs)
-		w->state->burst_quota = w->state->burst_left =
-			!w->state->has_priority;
+		w->state->source.burst_quota = w->state->source.burst_left =
+			!w->state->priority.used;
 	else
-		w->state->mails = 1;
+		w->state->source.mail_run = 1;
 }
 
 /* The leader's part of peali_restart. Returns PEALI_RESTARTED, PEALI_KEPT, or
@@ -47,7 +47,7 @@ peali_restart_leader(struct peal_worker *w, struct peal_actor_entry *entry)
 	}
 	if (PEAL_ENTRY_IS_ARRIVING(place)) {
 		if (!peali_arrive(w, entry)) {
-			w->state->deferred_action = 0;
+			w->state->deferred.action = 0;
 			/* other sources do not wait meanwhile */
 			peali_passed(w, peali_is_priority(w), 1);
 			return PEALI_KEPT;
@@ -62,7 +62,7 @@ peali_restart_leader(struct peal_worker *w, struct peal_actor_entry *entry)
 		return PEAL_REASON_NO_ACTOR;
 	if (PEAL_ENTRY_IS_INIT(
 		    place)) { /* from now on it waits in poll_inputs.h */
-		w->state->deferred_action = 0;
+		w->state->deferred.action = 0;
 		return PEALI_KEPT;
 	}
 	if (!peali_is_supervised(w, w->message.header.actor))
@@ -103,7 +103,7 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t peali_restart(struct peal_worker *w)
 	const struct peal_supervision *supervision;
 	uint64_t *state, words, i;
 
-	reason = w->state->deferred_arg; /* from the code that drops it */
+	reason = w->state->deferred.arg; /* from the code that drops it */
 	if (peal_is_leader(w) && reason == PEAL_REASON_NO_ACTOR &&
 	    index < w->params->max_actors)
 		reason = peali_restart_leader(w, entry);

@@ -59,7 +59,7 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 			in->flags |= PEAL_INPUT_LAST;
 	} else {
 		if (in->flags & PEAL_INPUT_USED)
-			w->state->ended++;
+			w->state->table.n_ended++;
 		in->flags = 0;
 	}
 	return 0;
@@ -199,7 +199,7 @@ peali_control_restarts(struct peal_worker *w, const struct peal_message *m)
 	    c->action != PEAL_SUPERVISOR_RESTART ||
 	    c->index >= w->params->max_supervisors)
 		return 0;
-	w->state->deferred_arg = c->index;
+	w->state->deferred.arg = c->index;
 	w->state->failure = 0;
 	return 1;
 }
@@ -218,14 +218,14 @@ static PEAL_DEV PEAL_UNUSED inline int peali_control(struct peal_worker *w)
 {
 	struct peal_message m;
 
-	while (!peal_link_peek(&w->state->control, &m)) {
+	while (!peal_link_peek(&w->state->control.link, &m)) {
 		/* For the data that the host wrote before the message, for
 		 * example a new actor's state. A GPU's first-level cache may
 		 * hold older data. */
 		peal_fence_acquire_sys();
 		if (peali_control_crowd(&m) || peali_control_restarts(w, &m)) {
 			w->message = m;
-			w->state->turns_since_poll =
+			w->state->source.turns_since_poll =
 				PEALI_CONTROL_POLL_INTERVAL; /* poll again */
 			return peali_control_crowd(&m) ? PEALI_ACT_SPAWN :
 							 PEALI_ACT_SUPERVISE;
@@ -245,8 +245,8 @@ peali_worker_exit(struct peal_worker *w, uint64_t phase, int result)
 		peali_timers_stopped(w);
 	if (w->asks)
 		peali_asks_stopped(w);
-	w->state->exit_phase = phase;
-	w->state->exit_result = result;
+	w->state->epoch.exit_phase = phase;
+	w->state->epoch.exit_result = result;
 	return PEALI_ACT_EXIT;
 }
 
@@ -262,8 +262,8 @@ PEALI_SLOW(void, peali_worker_ended, struct peal_worker *w)
 	peali_requests_stopped(w);
 	peali_publish_counters(w);
 	peal_store_relaxed_sys(&w->status->result,
-			       (uint64_t)-w->state->exit_result);
-	peal_store_release_sys(&w->status->phase, w->state->exit_phase);
+			       (uint64_t)-w->state->epoch.exit_result);
+	peal_store_release_sys(&w->status->phase, w->state->epoch.exit_phase);
 }
 
 /*
@@ -279,15 +279,15 @@ static PEAL_DEV PEAL_INLINE int peali_lease_over(struct peal_worker *w,
 	uint64_t lease = peal_load_relaxed_sys(&w->control->lease);
 	uint64_t bound = w->params->lease_ns;
 
-	if (lease != s->lease) {
-		s->lease = lease;
-		s->lease_seen_ns = now;
-		s->doubt_ns = 0;
+	if (lease != s->lease.word) {
+		s->lease.word = lease;
+		s->lease.seen_ns = now;
+		s->lease.doubt_ns = 0;
 		peali_clock_poll(w, lease);
-	} else if (bound && !s->doubt_ns &&
-		   now - s->lease_seen_ns > bound - bound / 4) {
-		s->doubt_ns = now;
-	} else if (s->doubt_ns && now - s->doubt_ns > bound / 4) {
+	} else if (bound && !s->lease.doubt_ns &&
+		   now - s->lease.seen_ns > bound - bound / 4) {
+		s->lease.doubt_ns = now;
+	} else if (s->lease.doubt_ns && now - s->lease.doubt_ns > bound / 4) {
 		return 1;
 	}
 	return 0;
@@ -302,10 +302,10 @@ static PEAL_DEV PEAL_INLINE int peali_epoch_over(struct peal_worker *w,
 {
 	struct peal_worker_state *s = w->state;
 
-	if (!w->params->epoch_ns || s->epoch_polls++ == 0 ||
-	    now - s->epoch_began_ns <= w->params->epoch_ns)
+	if (!w->params->epoch_ns || s->epoch.polls++ == 0 ||
+	    now - s->epoch.began_ns <= w->params->epoch_ns)
 		return 0;
-	if (!s->suspended) /* else it stays SUSPENDED over the epoch */
+	if (!s->published.suspended) /* else it stays SUSPENDED over the epoch */
 		peal_store_release_sys(&w->status->phase, PEAL_WORKER_EPOCH);
 	return 1;
 }
@@ -318,7 +318,7 @@ PEALI_SLOW(int, peali_poll_control, struct peal_worker *w)
 	uint32_t i;
 	int suspend;
 
-	s->turns_since_poll = 0;
+	s->source.turns_since_poll = 0;
 	w->fits_left = 0; /* ports and actors may change */
 	peali_publish_counters(w);
 	/* A worker gives credit back at once only by quarters of a link. A
@@ -332,18 +332,19 @@ PEALI_SLOW(int, peali_poll_control, struct peal_worker *w)
 		i = (uint32_t)peali_control(w);
 		if (i)
 			return (int)i;
-		for (i = 0; i < s->n_outputs; i++)
+		for (i = 0; i < s->table.n_outputs; i++)
 			if (w->outputs[i].switching)
 				peali_switch(&w->outputs[i]);
-		peal_store_relaxed_sys(&w->status->heartbeat, ++s->heartbeat);
+		peal_store_relaxed_sys(&w->status->heartbeat,
+				       ++s->count.heartbeat);
 		now = peal_clock_ns();
 		peal_store_relaxed_sys(&w->status->clock_latest, now);
 		if (peali_lease_over(w, now))
 			return peali_worker_exit(w, PEAL_WORKER_FAILED,
 						 PEAL_ELEASE);
 		suspend = peal_load_acquire_sys(&w->control->suspend) != 0;
-		if (suspend && !s->suspended) {
-			s->suspended = 1;
+		if (suspend && !s->published.suspended) {
+			s->published.suspended = 1;
 			peal_store_release_sys(&w->status->phase,
 					       PEAL_WORKER_SUSPENDED);
 		}
@@ -351,16 +352,16 @@ PEALI_SLOW(int, peali_poll_control, struct peal_worker *w)
 			return PEALI_ACT_EPOCH;
 		if (!suspend)
 			break;
-		s->idle = 257;
+		s->source.idle = 257;
 		peali_wait_turn(w, 1);
 	}
-	if (s->suspended) {
-		s->suspended = 0;
-		s->idle = 1;
+	if (s->published.suspended) {
+		s->published.suspended = 0;
+		s->source.idle = 1;
 		peali_wait_reset(w);
 		peal_store_release_sys(&w->status->phase, PEAL_WORKER_RUNNING);
 	}
-	peal_store_relaxed_sys(&w->status->idle_turns, s->idle_turns);
+	peal_store_relaxed_sys(&w->status->idle_turns, s->count.idle_turns);
 	return 0;
 }
 

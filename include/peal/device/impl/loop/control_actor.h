@@ -12,17 +12,17 @@
 static PEAL_DEV PEAL_UNUSED inline void
 peali_control_done(struct peal_worker *w, struct peal_message *m, int result)
 {
-	peal_link_release(&w->state->control, m);
-	peal_link_flush_credit(&w->state->control);
-	w->state->control_done++;
+	peal_link_release(&w->state->control.link, m);
+	peal_link_flush_credit(&w->state->control.link);
+	w->state->control.done++;
 	if (result)
 		peal_store_relaxed_sys(&w->status->control_result,
-				       w->state->control_done << 16 |
+				       w->state->control.done << 16 |
 					       (uint32_t)-result);
 	/* R5: pairs with A5 in await_answer, which peali_kernel_tell uses, and
 	 * with A5 in has_done (runtime/kernel/reclaim.c). */
 	peal_store_release_sys(&w->status->control_done,
-			       w->state->control_done);
+			       w->state->control.done);
 }
 
 /* Whether the entries and ports of a message exist and the entries belong to

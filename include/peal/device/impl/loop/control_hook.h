@@ -38,7 +38,7 @@ peali_hooks_open(const struct peal_worker *w)
 						w->params->worker_stride));
 
 		/* A23: pairs with R23 in peali_hook_poll. */
-		if (peal_load_acquire_dev(&s->hooks))
+		if (peal_load_acquire_dev(&s->hook.due))
 			return 1;
 	}
 	return 0;
@@ -54,18 +54,19 @@ PEALI_SLOW(int, peali_exits_over, struct peal_worker *w)
 	struct peal_worker_state *s = w->state;
 	uint32_t i;
 
-	if (!s->exiting) {
-		s->exiting = 1;
+	if (!s->hook.exiting) {
+		s->hook.exiting = 1;
 		for (i = 0; i < w->params->max_actors; i++)
 			peali_exit_ask(w, i);
 	}
-	if (s->hooks)
+	if (s->hook.due)
 		return 0;
-	if (!(s->drained & PEAL_DRAINED_EXITED)) {
-		s->drained |= PEAL_DRAINED_EXITED;
+	if (!(s->published.drained & PEAL_DRAINED_EXITED)) {
+		s->published.drained |= PEAL_DRAINED_EXITED;
 		/* R24: pairs with A24 below. A worker that sees the flag sees
 		 * all messages that these exits have told. */
-		peal_store_release_sys(&w->status->drained, s->drained);
+		peal_store_release_sys(&w->status->drained,
+				       s->published.drained);
 	}
 	if (PEALI_SIM_FAULT(EARLY_LEAVE))
 		return 1;

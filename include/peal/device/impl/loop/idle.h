@@ -15,7 +15,7 @@ static PEAL_DEV PEAL_INLINE void peali_wait_turn(struct peal_worker *w,
 	peal_host_idle(peali_bell_of(w, w->index), looks);
 #else
 	(void)looks;
-	if (w->state->idle > 64)
+	if (w->state->source.idle > 64)
 		peal_pause();
 #endif
 }

@@ -32,26 +32,26 @@
  */
 static PEAL_DEV PEAL_INLINE int peali_spin(struct peal_worker *w)
 {
-	uint32_t n = w->state->n_inputs, spin, i;
+	uint32_t n = w->state->table.n_inputs, spin, i;
 
 	for (spin = 0; spin < PEALI_SPINS; spin++) {
 		for (i = 0; i < n; i++)
 			if (w->inputs[i].flags & PEAL_INPUT_USED &&
 			    peal_link_ready(&w->inputs[i].link)) {
-				w->state->cursor = i;
+				w->state->source.cursor = i;
 				return 1;
 			}
-		if (PEAL_UNLIKELY(w->state->has_priority) &&
+		if (PEAL_UNLIKELY(w->state->priority.used) &&
 		    peali_priority_mail_ready(w))
 			return 1;
 		if (w->mailbox && peal_mailbox_ready(w->mailbox)) {
-			w->state->cursor = n;
+			w->state->source.cursor = n;
 			return 1;
 		}
 		if (peali_pools(w)) {
 			i = peali_pools_poll(w);
 			if (i < peali_pools(w)) {
-				w->state->cursor = n + 1 + i;
+				w->state->source.cursor = n + 1 + i;
 				return 1;
 			}
 		}
@@ -80,20 +80,22 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 	struct peal_worker_state *s = w->state;
 	int end = 0;
 
-	s->idle_turns++;
-	if (s->idle++ == 0) {
+	s->count.idle_turns++;
+	if (s->source.idle++ == 0) {
 		/* A deferred action or an ended input may come in the last
 		 * look before a sleep. The sleep is then not due yet. */
 		peali_wait_reset(w);
-		if (s->n_inputs + (w->mailbox ? 1u : 0u) + peali_pools(w) > 0)
+		if (s->table.n_inputs + (w->mailbox ? 1u : 0u) +
+			    peali_pools(w) >
+		    0)
 			peali_settle(w);
 		/* messages without a receiver could keep the worker from
 		 * ever being idle */
-		if (s->turns_since_poll++ >= PEALI_CONTROL_POLL_INTERVAL)
+		if (s->source.turns_since_poll++ >= PEALI_CONTROL_POLL_INTERVAL)
 			end = peali_poll_control(w);
 	} else {
 		peali_publish_counters(w);
-		if ((s->idle & 7) == 0 || s->idle > 256 ||
+		if ((s->source.idle & 7) == 0 || s->source.idle > 256 ||
 		    peali_wait_announced(w)) {
 			end = peali_try_end(w);
 			if (!end)
@@ -104,29 +106,30 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 		return end;
 	if (PEAL_UNLIKELY(s->timers) && peali_timers_ready(w, PEALI_BURST))
 		return PEALI_ACT_FIRE_TIMERS;
-	if (PEAL_UNLIKELY(s->downs) && peali_downs_ready(w))
+	if (PEAL_UNLIKELY(s->down.n_due) && peali_downs_ready(w))
 		return PEALI_ACT_SEND_DOWNS;
-	if (PEAL_UNLIKELY(s->hooks) && s->hook_may)
+	if (PEAL_UNLIKELY(s->hook.due) && s->hook.may)
 		return PEALI_ACT_RUN_HOOKS;
-	if (!s->blocked && peali_spin(w)) {
-		if (s->idle > 1) /* else the worker did not wait */
+	if (!s->published.blocked_now && peali_spin(w)) {
+		if (s->source.idle > 1) /* else the worker did not wait */
 			peali_wait_reset(w);
-		s->idle = 0;
-		if (s->has_priority || s->cursor >= s->n_inputs)
+		s->source.idle = 0;
+		if (s->priority.used || s->source.cursor >= s->table.n_inputs)
 			return 0; /* poll by priority; or mailbox, or pool */
 		peali_burst_start(w, PEALI_BURST);
-		return s->burst_left ? PEALI_ACT_RETRY : 0;
+		return s->source.burst_left ? PEALI_ACT_RETRY : 0;
 	}
-	if (s->blocked != s->blocked_published) {
+	if (s->published.blocked_now != s->published.blocked) {
 		/* A worker that frees space reads this word. It is stored
 		 * before a sleep is announced: the last look comes later. */
-		if (!s->blocked_published && peali_wait_announced(w))
+		if (!s->published.blocked && peali_wait_announced(w))
 			peali_wait_reset(w);
-		s->blocked_published = s->blocked;
-		peal_store_relaxed_sys(&w->status->blocked, s->blocked);
+		s->published.blocked = s->published.blocked_now;
+		peal_store_relaxed_sys(&w->status->blocked,
+				       s->published.blocked_now);
 	}
-	peali_idle_wait(w, s->blocked ? 1 : PEALI_SPINS);
-	s->hook_may = 1;
+	peali_idle_wait(w, s->published.blocked_now ? 1 : PEALI_SPINS);
+	s->hook.may = 1;
 	return 0;
 }
 
@@ -150,43 +153,45 @@ static PEAL_DEV PEAL_INLINE int peali_wanted(const struct peal_worker *w)
 PEALI_HOST_SLOW(int, peali_turn_slow, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	uint32_t turns = s->burst_quota - s->burst_left + 1;
+	uint32_t turns = s->source.burst_quota - s->source.burst_left + 1;
 	int end;
 
-	s->turns_since_poll += turns;
-	s->burst_quota = s->burst_left = 0;
+	s->source.turns_since_poll += turns;
+	s->source.burst_quota = s->source.burst_left = 0;
 	if (PEAL_UNLIKELY(s->failure))
 		return PEALI_ACT_SUPERVISE;
-	if (PEAL_UNLIKELY(s->downs) && !s->suspended && peali_downs_ready(w))
+	if (PEAL_UNLIKELY(s->down.n_due) && !s->published.suspended &&
+	    peali_downs_ready(w))
 		return PEALI_ACT_SEND_DOWNS;
-	if (PEAL_UNLIKELY(s->timers) && !s->suspended &&
+	if (PEAL_UNLIKELY(s->timers) && !s->published.suspended &&
 	    peali_timers_ready(w, turns))
 		return PEALI_ACT_FIRE_TIMERS;
-	if (PEAL_UNLIKELY(s->hooks) && !s->suspended && peali_hooks_ready(w))
+	if (PEAL_UNLIKELY(s->hook.due) && !s->published.suspended &&
+	    peali_hooks_ready(w))
 		return PEALI_ACT_RUN_HOOKS;
 	/* the mailbox gets its burst: it stays the current source */
-	if (s->mails == 0 || s->mails >= PEALI_BURST) {
-		s->mails = 0;
-		s->cursor++;
+	if (s->source.mail_run == 0 || s->source.mail_run >= PEALI_BURST) {
+		s->source.mail_run = 0;
+		s->source.cursor++;
 	}
-	if (s->turns_since_poll >= PEALI_CONTROL_POLL_INTERVAL ||
+	if (s->source.turns_since_poll >= PEALI_CONTROL_POLL_INTERVAL ||
 	    peali_wanted(w)) {
 		end = peali_poll_control(w);
 		if (end)
 			return end;
 	}
 	for (;;) {
-		s->blocked = s->hook_blocked;
+		s->published.blocked_now = s->hook.blocked;
 		if (peali_poll_inputs(w)) {
-			if (PEAL_UNLIKELY(s->has_priority))
+			if (PEAL_UNLIKELY(s->priority.used))
 				peali_source_taken(w);
-			if (s->idle)
+			if (s->source.idle)
 				peali_wait_reset(w);
-			s->idle = 0;
+			s->source.idle = 0;
 			return PEALI_ACT_HANDLE;
 		}
-		if (s->deferred_action)
-			return s->deferred_action;
+		if (s->deferred.action)
+			return s->deferred.action;
 		end = peali_idle(w);
 		if (PEAL_UNLIKELY(end))
 			return end;
@@ -201,14 +206,14 @@ static PEAL_DEV PEAL_INLINE int peali_turn(struct peal_worker *w)
 	int turn;
 
 	do {
-		if (PEAL_LIKELY(s->burst_left) &&
+		if (PEAL_LIKELY(s->source.burst_left) &&
 		    PEAL_LIKELY(!peali_wanted(w))) {
-			s->burst_left--;
-			if (PEAL_LIKELY(peali_input_poll(w, s->cursor)))
+			s->source.burst_left--;
+			if (PEAL_LIKELY(peali_input_poll(w, s->source.cursor)))
 				return PEALI_ACT_HANDLE;
-			if (s->deferred_action) /* the rest of the burst
+			if (s->deferred.action) /* the rest of the burst
 						 * follows */
-				return s->deferred_action;
+				return s->deferred.action;
 		}
 		turn = peali_turn_slow(w);
 	} while (turn == PEALI_ACT_RETRY);
@@ -222,7 +227,7 @@ static PEAL_DEV PEAL_INLINE int peali_turns(struct peal_worker *w)
 
 	while (PEAL_USES_POOLS && PEAL_UNLIKELY(turn >= PEALI_ACT_TO_POOL)) {
 		if (peali_pool_deferred(w)) {
-			w->state->idle = 0;
+			w->state->source.idle = 0;
 			return PEALI_ACT_HANDLE;
 		}
 		turn = peali_turn(w);
@@ -237,11 +242,12 @@ static PEAL_DEV PEAL_INLINE int peali_turns(struct peal_worker *w)
  * marked. */
 PEALI_SLOW(void, peali_failed, struct peal_worker *w, int result)
 {
-	if (result == PEAL_EDUPLICATE && w->state->mail != PEALI_HOOK) {
+	if (result == PEAL_EDUPLICATE &&
+	    w->state->source.current != PEALI_HOOK) {
 		peali_fail_message(w, result); /* a duplicate is no failure */
 		return;
 	}
-	peal_store_relaxed_sys(&w->status->failed, ++w->state->failed);
+	peal_store_relaxed_sys(&w->status->failed, ++w->state->count.failed);
 	peali_failure_note(w,
 			   peal_is_init(w) ? PEAL_FAILED_INIT :
 			   peal_is_exit(w) ? PEAL_FAILED_EXIT :
@@ -255,15 +261,15 @@ PEALI_SLOW(void, peali_failed, struct peal_worker *w, int result)
 PEALI_SLOW(void, peali_fetch, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	struct peal_link_consumer *c = &w->inputs[s->deferred_arg].link;
+	struct peal_link_consumer *c = &w->inputs[s->deferred.arg].link;
 	uint32_t slots = peali_mirror_fetch(c, peal_lane(w), peal_lanes(w));
 
 	peal_sync(w);
 	if (!peal_is_leader(w))
 		return;
 	peali_mirror_fetched(c, slots);
-	s->deferred_action = 0;
-	s->idle = 0;
+	s->deferred.action = 0;
+	s->source.idle = 0;
 }
 
 /* ---- functions of the kernel's entry ------------------------------------- */
@@ -340,13 +346,13 @@ static PEAL_DEV PEAL_INLINE void peal_loop_done(struct peal_worker *w,
 	result = peali_gather_result(w, result);
 	if (!peal_is_leader(w))
 		return;
-	s->handled++;
+	s->count.handled++;
 	if (PEAL_UNLIKELY(w->message.header.flags & PEAL_FLAG_REQUEST) &&
 	    !result)
 		peali_request_over(w);
 	if (PEAL_UNLIKELY(result))
 		peali_failed(w, result);
-	else if (PEAL_UNLIKELY(s->mail))
+	else if (PEAL_UNLIKELY(s->source.current))
 		peali_mail_done(w, 0);
 	else
 		peal_link_release(&w->inputs[w->message.input].link,

@@ -42,12 +42,12 @@ static PEAL_DEV PEAL_INLINE int peali_broadcast_action(struct peal_worker *w,
 		return turn;
 #if PEAL_ON_HOST
 	if (peal_is_leader(w)) {
-		w->state->turn = turn;
-		w->state->message = w->message;
+		w->state->lane.turn = turn;
+		w->state->lane.message = w->message;
 	}
 	peal_sync(w);
-	turn = w->state->turn;
-	w->message = w->state->message;
+	turn = w->state->lane.turn;
+	w->message = w->state->lane.message;
 	w->actor = (struct peal_actor_entry *)(uintptr_t)w->params->actors +
 		   PEAL_ACTOR_INDEX(w->message.header.actor);
 	peal_sync(w);

@@ -52,7 +52,7 @@ peali_down_fits(struct peal_worker *w, const struct peal_monitor_record *r)
 	return peali_down_binds(r) ||
 	       (peali_mail_open(w, peali_down_way(w, peali_down_owner(r))) &&
 		peal_admission_take_one(peali_admission(w),
-					&w->state->down_lease));
+					&w->state->down.lease));
 }
 
 /*
@@ -68,13 +68,13 @@ peali_down_find(struct peal_worker *w, uint32_t *before)
 	uint32_t at;
 
 	*before = 0;
-	for (at = w->state->down_first; at; at = r->next) {
+	for (at = w->state->down.first; at; at = r->next) {
 		r = peali_monitor(w, at - 1);
 		if (peali_down_fits(w, r))
 			return at;
-		if (!w->state->blocked)
-			w->state->blocked = PEAL_BLOCKED(peali_down_owner(r), 0,
-							 PEAL_BLOCKED_DOWN);
+		if (!w->state->published.blocked_now)
+			w->state->published.blocked_now = PEAL_BLOCKED(
+				peali_down_owner(r), 0, PEAL_BLOCKED_DOWN);
 		*before = at;
 	}
 	return 0;
@@ -98,10 +98,10 @@ peali_down_out(struct peal_worker *w, uint32_t at, uint32_t before)
 	if (before)
 		peali_monitor(w, before - 1)->next = next;
 	else
-		s->down_first = next;
-	if (s->down_last == at)
-		s->down_last = before;
-	s->downs--;
+		s->down.first = next;
+	if (s->down.last == at)
+		s->down.last = before;
+	s->down.n_due--;
 }
 
 /* Puts a record's message into a mailbox that has space for it. */
@@ -114,7 +114,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_down_put(struct peal_worker *w,
 	struct peal_down down;
 
 	peali_down_fill(w, place, &down);
-	peali_mail_put(w, way, &w->state->down_lease, header, &down,
+	peali_mail_put(w, way, &w->state->down.lease, header, &down,
 		       sizeof(down));
 	peali_mail_sent(w, way);
 }
@@ -167,8 +167,8 @@ peali_downs_send(struct peal_worker *w, struct peali_restart_set *f)
 {
 	uint32_t n, at, before;
 
-	w->state->idle = 0;
-	w->state->deferred_action = 0;
+	w->state->source.idle = 0;
+	w->state->deferred.action = 0;
 	w->fits_left = 0;
 	for (n = 0; n < PEALI_BURST; n++) {
 		at = peali_down_find(w, &before);

@@ -16,8 +16,8 @@
 /* Returns 1 if this turn looks for a hook: every other call. */
 static PEAL_DEV PEAL_INLINE int peali_hooks_ready(struct peal_worker *w)
 {
-	w->state->hook_tried = !w->state->hook_tried;
-	return (int)w->state->hook_tried;
+	w->state->hook.tried = !w->state->hook.tried;
+	return (int)w->state->hook.tried;
 }
 
 /* Returns 1 if all messages that the handler may send fit now. Otherwise sets
@@ -34,7 +34,7 @@ peali_hook_fits(struct peal_worker *w, uint32_t actor,
 
 		if (!o->used || peali_port_fits(o, entry->emits))
 			continue;
-		w->state->hook_blocked =
+		w->state->hook.blocked =
 			peali_port_blocks(w, actor, entry, port);
 		return 0;
 	}
@@ -43,10 +43,10 @@ peali_hook_fits(struct peal_worker *w, uint32_t actor,
 			fit &= peali_pool_fits(&w->pools[i], tells);
 	if (tells && w->params->mailboxes) /* also for its next message */
 		fit &= peal_admission_admit(peali_admission(w),
-					    &w->state->mail_lease, 2 * tells,
+					    &w->state->mail.lease, 2 * tells,
 					    1);
 	if (!fit)
-		w->state->hook_blocked =
+		w->state->hook.blocked =
 			PEAL_BLOCKED(actor, 0, PEAL_BLOCKED_MAIL);
 	return fit;
 }
@@ -91,11 +91,11 @@ peali_hook_run(struct peal_worker *w, uint32_t actor, uint16_t flag)
 	w->message.length = 0;
 	w->message.kind = PEAL_KIND_DATA;
 	w->message.input = w->params->max_inputs + PEAL_INFLIGHT_MAIL +
-			   PEAL_INFLIGHT_NUMBER(s->inits + s->exits);
+			   PEAL_INFLIGHT_NUMBER(s->hook.inits + s->hook.exits);
 	w->message.sequence = 0;
-	s->mail = PEALI_HOOK;
-	s->hook_blocked = 0;
-	s->idle = 0;
+	s->source.current = PEALI_HOOK;
+	s->hook.blocked = 0;
+	s->source.idle = 0;
 	peali_publish_inflight(w, PEAL_INFLIGHT(actor, 0, w->message.input));
 }
 
@@ -130,23 +130,23 @@ static PEAL_DEV PEAL_UNUSED inline int peali_hook_poll(struct peal_worker *w)
 	struct peal_worker_state *s = w->state;
 	uint32_t n;
 
-	for (n = 0; n < PEALI_HOOK_SCAN_MAX && s->hook_at < s->hook_to; n++)
-		if (peali_hook_try(w, s->hook_at++))
+	for (n = 0; n < PEALI_HOOK_SCAN_MAX && s->hook.at < s->hook.to; n++)
+		if (peali_hook_try(w, s->hook.at++))
 			return 1;
-	if (s->hook_at < s->hook_to)
+	if (s->hook.at < s->hook.to)
 		return 0;
 	/* The round is over. The next one need not wait if no hook of this
 	 * round lacked free slots. */
-	s->hook_may = !s->hook_blocked;
-	if (s->hook_first) {
-		s->hook_at = s->hook_first - 1;
-		s->hook_to = s->hook_last;
-		s->hook_first = s->hook_last = 0;
+	s->hook.may = !s->hook.blocked;
+	if (s->hook.first) {
+		s->hook.at = s->hook.first - 1;
+		s->hook.to = s->hook.last;
+		s->hook.first = s->hook.last = 0;
 	} else {
-		s->hook_blocked = 0;
+		s->hook.blocked = 0;
 		/* R23: pairs with A23 in peali_hooks_open. A worker that sees
 		 * 0 sees all messages that the hooks have told. */
-		peal_store_release_dev(&s->hooks, 0);
+		peal_store_release_dev(&s->hook.due, 0);
 	}
 	return 0;
 }
@@ -158,7 +158,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_exited(struct peal_worker *w,
 {
 	uint32_t index = PEAL_ACTOR_INDEX(actor);
 
-	if (w->state->exiting) {
+	if (w->state->hook.exiting) {
 		peal_store_relaxed_dev(&peali_entry(w, index)->location,
 				       PEAL_ENTRY(actor, w->index,
 						  PEAL_NO_HANDLER));
@@ -175,14 +175,14 @@ PEALI_SLOW(void, peali_hook_over, struct peal_worker *w)
 	struct peal_worker_state *s = w->state;
 	uint32_t actor = w->message.header.actor;
 
-	s->mail = 0;
+	s->source.current = 0;
 	if (w->message.header.flags & PEAL_FLAG_INIT) {
-		peal_store_relaxed_sys(&w->status->inits, ++s->inits);
-		if (s->exiting)
+		peal_store_relaxed_sys(&w->status->inits, ++s->hook.inits);
+		if (s->hook.exiting)
 			peali_exit_due(w, PEAL_ACTOR_INDEX(actor));
 		return;
 	}
-	peal_store_relaxed_sys(&w->status->exits, ++s->exits);
+	peal_store_relaxed_sys(&w->status->exits, ++s->hook.exits);
 	peali_exited(w, actor);
 }
 

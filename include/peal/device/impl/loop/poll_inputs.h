@@ -24,7 +24,7 @@ PEALI_SLOW(void, peali_input_mark, struct peal_worker *w, struct peal_input *in,
 	if (kind == PEAL_KIND_END) {
 		peal_link_release_mark(&in->link, kind);
 		in->flags = 0;
-		w->state->ended++;
+		w->state->table.n_ended++;
 	} else if (in->flags & PEAL_INPUT_NEXT) {
 		peal_link_release_mark(&in->link, kind);
 		peali_input_ring(in, &in->next);
@@ -32,7 +32,7 @@ PEALI_SLOW(void, peali_input_mark, struct peal_worker *w, struct peal_input *in,
 	} else { /* the host tells this end first: the mark is an error */
 		peali_link_fail(&in->link);
 		in->flags = 0;
-		w->state->ended++;
+		w->state->table.n_ended++;
 	}
 }
 
@@ -48,9 +48,9 @@ PEALI_SLOW(int, peali_input_topic, struct peal_worker *w, struct peal_input *in)
 	if (peali_subscribe_peek(&in->link, in->topic, &w->message))
 		return 0;
 	if (peali_subscribe_over(&in->link, in->topic, last)) {
-		w->state->idle = 0;
+		w->state->source.idle = 0;
 		in->flags = 0;
-		w->state->ended++;
+		w->state->table.n_ended++;
 	}
 	return PEALI_STATE_TOPIC;
 }
@@ -76,8 +76,8 @@ PEALI_SLOW(int, peali_input_classify, struct peal_worker *w, int result)
 	w->message.kind &= ~(uint32_t)PEAL_KIND_TIMED;
 	if (!peali_expired(w))
 		return 0;
-	w->state->deferred_action = PEALI_ACT_DROP;
-	w->state->deferred_arg = PEAL_REASON_EXPIRED;
+	w->state->deferred.action = PEALI_ACT_DROP;
+	w->state->deferred.arg = PEAL_REASON_EXPIRED;
 	return PEALI_STATE_TOPIC;
 }
 
@@ -95,8 +95,8 @@ PEALI_SLOW(int, peali_input_slow, struct peal_worker *w, struct peal_input *in,
 	if (result == PEALI_STATE_TOPIC)
 		return 0;
 	if (result == PEAL_EAGAIN && in->link.more) {
-		w->state->deferred_action = PEALI_ACT_FETCH;
-		w->state->deferred_arg = (uint32_t)(in - w->inputs);
+		w->state->deferred.action = PEALI_ACT_FETCH;
+		w->state->deferred.arg = (uint32_t)(in - w->inputs);
 		return 0;
 	}
 	if (result == PEAL_EAGAIN && !(in->flags & PEAL_INPUT_LAST))
@@ -113,22 +113,22 @@ PEALI_SLOW(int, peali_input_slow, struct peal_worker *w, struct peal_input *in,
 		fits = w->params->mailboxes ? peali_mail_forward_fits(w, in) :
 					      -1;
 		if (fits > 0) {
-			w->state->deferred_action = PEALI_ACT_FORWARD_MAIL;
-			w->state->deferred_arg = (uint32_t)(in - w->inputs);
-			w->state->forward_to = (uint32_t)fits;
+			w->state->deferred.action = PEALI_ACT_FORWARD_MAIL;
+			w->state->deferred.arg = (uint32_t)(in - w->inputs);
+			w->state->forward.to = (uint32_t)fits;
 		}
 		if (fits >= 0)
 			return 0;
 	}
-	w->state->idle = 0;
+	w->state->source.idle = 0;
 	if (result < 0) { /* failed, as the host sees; or empty and ended */
 		in->flags = 0;
-		w->state->ended++;
+		w->state->table.n_ended++;
 	} else if (result == PEALI_MARK) {
 		peali_input_mark(w, in, w->message.kind);
 	} else {
-		w->state->deferred_action = PEALI_ACT_DROP;
-		w->state->deferred_arg = PEAL_REASON_NO_ACTOR;
+		w->state->deferred.action = PEALI_ACT_DROP;
+		w->state->deferred.arg = PEAL_REASON_NO_ACTOR;
 	}
 	return 0;
 }
@@ -164,8 +164,8 @@ static PEAL_DEV PEAL_INLINE int peali_input_poll(struct peal_worker *w,
 static PEAL_DEV PEAL_INLINE int peali_mail_dead(struct peal_worker *w,
 						uint32_t reason)
 {
-	w->state->deferred_action = PEALI_ACT_DROP;
-	w->state->deferred_arg = reason;
+	w->state->deferred.action = PEALI_ACT_DROP;
+	w->state->deferred.arg = reason;
 	return 0;
 }
 
@@ -209,7 +209,7 @@ PEALI_SLOW(int, peali_mail_classify, struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE int peali_mail_counts(struct peal_worker *w)
 {
 	if (!peali_mail_is_cleared(w)) {
-		w->state->deferred_action = PEALI_ACT_UNCOUNT;
+		w->state->deferred.action = PEALI_ACT_UNCOUNT;
 		return 1;
 	}
 	w->message.header.flags &= (uint16_t)~PEAL_FLAG_COUNTED;
@@ -225,11 +225,11 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_poll(struct peal_worker *w)
 
 	if (!peal_mailbox_peek(w->box, &view)) {
 		if (PEAL_UNLIKELY(
-			    w->state->mail_abandon_until[w->box != w->mailbox]))
+			    w->state->mail.abandon_until[w->box != w->mailbox]))
 			peal_mailbox_abandon(
 				w->box,
-				w->state->mail_abandon_until[w->box !=
-							     w->mailbox]);
+				w->state->mail
+					.abandon_until[w->box != w->mailbox]);
 		return 0;
 	}
 	w->message.header =
@@ -238,8 +238,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_poll(struct peal_worker *w)
 	w->message.length = view.length - sizeof(struct peal_header);
 	w->message.kind = view.kind;
 	w->message.input = w->params->max_inputs + PEAL_INFLIGHT_MAIL +
-			   PEAL_INFLIGHT_NUMBER(w->state->mailbox_done);
-	w->message.sequence = w->state->mailbox_done;
+			   PEAL_INFLIGHT_NUMBER(w->state->count.mailbox_done);
+	w->message.sequence = w->state->count.mailbox_done;
 	if (PEAL_UNLIKELY(w->message.header.flags &
 			  (PEAL_FLAG_DEADLINE | PEAL_FLAG_ANSWER)) &&
 	    peali_mail_classify(w))
@@ -250,8 +250,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_poll(struct peal_worker *w)
 				  PEAL_FLAG_COUNTED) &&
 		    peali_mail_counts(w))
 			return 0;
-		w->state->mail = 1;
-		w->state->mails++;
+		w->state->source.current = 1;
+		w->state->source.mail_run++;
 		return 1;
 	}
 	return taken < 0 ? peali_mail_slow(w) : 0;
@@ -263,17 +263,17 @@ static PEAL_DEV PEAL_INLINE void peali_mail_done(struct peal_worker *w,
 {
 	struct peal_worker_state *s = w->state;
 
-	if (PEAL_UNLIKELY(s->mail == PEALI_HOOK)) {
+	if (PEAL_UNLIKELY(s->source.current == PEALI_HOOK)) {
 		peali_hook_over(w);
 		return;
 	}
-	if (!PEAL_USES_POOLS || PEAL_LIKELY(s->mail == 1))
+	if (!PEAL_USES_POOLS || PEAL_LIKELY(s->source.current == 1))
 		peali_mail_over(w);
 	else
-		w->pools[s->mail - 2].handled++;
-	s->mail = 0;
-	s->mailbox_dead += result != 0;
-	s->mailbox_done++;
+		w->pools[s->source.current - 2].handled++;
+	s->source.current = 0;
+	s->count.mailbox_dead += result != 0;
+	s->count.mailbox_done++;
 }
 
 /*
@@ -287,34 +287,36 @@ static PEAL_DEV PEAL_INLINE void peali_mail_done(struct peal_worker *w,
 static PEAL_DEV PEAL_INLINE int peali_poll_inputs(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	uint32_t sources =
-			 s->n_inputs + peali_other_sources(w) + s->has_priority,
+	uint32_t sources = s->table.n_inputs + peali_other_sources(w) +
+			   s->priority.used,
 		 i;
 
-	for (i = 0; i < sources; i++, s->cursor++) {
-		if (PEAL_UNLIKELY(s->has_priority)) {
+	for (i = 0; i < sources; i++, s->source.cursor++) {
+		if (PEAL_UNLIKELY(s->priority.used)) {
 			if (!peali_source_next(w, i))
 				return 0;
-		} else if (s->cursor >= sources) {
-			s->cursor = 0;
+		} else if (s->source.cursor >= sources) {
+			s->source.cursor = 0;
 		}
-		if (PEAL_USES_POOLS && s->cursor > s->n_inputs) {
-			peali_pool_poll(w, s->cursor - s->n_inputs - 1);
-			if (s->deferred_action)
+		if (PEAL_USES_POOLS && s->source.cursor > s->table.n_inputs) {
+			peali_pool_poll(w, s->source.cursor -
+						   s->table.n_inputs - 1);
+			if (s->deferred.action)
 				return 0;
-		} else if (s->cursor >= s->n_inputs) {
+		} else if (s->source.cursor >= s->table.n_inputs) {
 			if ((!PEAL_USES_POOLS || w->mailbox) &&
 			    peali_mail_poll(w))
 				return 1;
-			s->mails = 0;
-			if (s->deferred_action)
+			s->source.mail_run = 0;
+			if (s->deferred.action)
 				return 0;
-		} else if (w->inputs[s->cursor].flags & PEAL_INPUT_USED &&
-			   peali_input_poll(w, s->cursor)) {
-			s->mails = 0;
+		} else if (w->inputs[s->source.cursor].flags &
+				   PEAL_INPUT_USED &&
+			   peali_input_poll(w, s->source.cursor)) {
+			s->source.mail_run = 0;
 			peali_burst_start(w, PEALI_BURST - 1);
 			return 1;
-		} else if (s->deferred_action) {
+		} else if (s->deferred.action) {
 			return 0;
 		}
 	}

@@ -47,12 +47,13 @@ PEALI_SLOW(int, peali_input_pool, struct peal_worker *w, struct peal_input *in,
 	uint32_t index = w->message.header.actor;
 
 	if (peali_pool_fits(p, 1)) {
-		w->state->deferred_action = PEALI_ACT_TO_POOL;
-		w->state->deferred_arg = (uint32_t)(in - w->inputs);
+		w->state->deferred.action = PEALI_ACT_TO_POOL;
+		w->state->deferred.arg = (uint32_t)(in - w->inputs);
 		return 0;
 	}
 	if (!p->member) {
-		w->state->blocked = PEAL_BLOCKED(index, 0, PEAL_BLOCKED_MAIL);
+		w->state->published.blocked_now =
+			PEAL_BLOCKED(index, 0, PEAL_BLOCKED_MAIL);
 		return 0;
 	}
 	w->message.header.actor = p->member - 1;
@@ -78,7 +79,7 @@ PEALI_SLOW(void, peali_pool_move, struct peal_worker *w, struct peal_input *in)
 			peali_input_dead(w, in, PEAL_REASON_TOO_LONG);
 		else
 			peal_link_release(&in->link, m);
-		w->state->idle = 0;
+		w->state->source.idle = 0;
 		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB ||
 		    m->header.actor != index) {
 			n++; /* the next turn treats the next entry */
@@ -102,7 +103,7 @@ static PEAL_DEV PEAL_INLINE void peali_pool_run(struct peal_worker *w,
 	w->message.input = w->params->max_inputs + PEAL_INFLIGHT_POOL +
 			   PEAL_INFLIGHT_NUMBER(p->got.number);
 	w->message.sequence = p->got.number;
-	w->state->mail = 2 + index;
+	w->state->source.current = 2 + index;
 }
 
 /* Drops the current message, of a pool: its deadline has passed. */
@@ -113,8 +114,8 @@ PEALI_SLOW(void, peali_pool_expired, struct peal_worker *w,
 	peali_dead_letter(w, 0, PEAL_REASON_EXPIRED, 0);
 	peali_mail_died(w, PEAL_REASON_EXPIRED);
 	p->handled++;
-	w->state->mail = 0;
-	w->state->idle = 0;
+	w->state->source.current = 0;
+	w->state->source.idle = 0;
 }
 
 /* Returns 1 if the worker's member can handle a message of the pool now. If the
@@ -146,8 +147,8 @@ static PEAL_DEV PEAL_INLINE void peali_pool_poll(struct peal_worker *w,
 	if (!p->member || (p->waits && !peali_pool_able(w, p)) ||
 	    !peali_pool_ready(w, p, looks) || !peali_pool_able(w, p))
 		return;
-	w->state->deferred_action = PEALI_ACT_FROM_POOL;
-	w->state->deferred_arg = index;
+	w->state->deferred.action = PEALI_ACT_FROM_POOL;
+	w->state->deferred.arg = index;
 }
 
 /*
@@ -157,21 +158,21 @@ static PEAL_DEV PEAL_INLINE void peali_pool_poll(struct peal_worker *w,
 PEALI_SLOW(int, peali_pool_deferred, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	int32_t aside = s->deferred_action;
+	int32_t aside = s->deferred.action;
 
-	s->deferred_action = 0;
+	s->deferred.action = 0;
 	if (aside == PEALI_ACT_TO_POOL) {
-		peali_pool_move(w, &w->inputs[s->deferred_arg]);
+		peali_pool_move(w, &w->inputs[s->deferred.arg]);
 		return 0;
 	}
-	if (!peali_pool_pop(w, &w->pools[s->deferred_arg]))
+	if (!peali_pool_pop(w, &w->pools[s->deferred.arg]))
 		return 0; /* other workers were faster */
 	peali_passed(w, 0, 1);
-	peali_pool_run(w, s->deferred_arg);
+	peali_pool_run(w, s->deferred.arg);
 	if (PEAL_LIKELY(!(w->message.header.flags & PEAL_FLAG_DEADLINE)) ||
 	    !peali_expired(w))
 		return 1;
-	peali_pool_expired(w, &w->pools[s->deferred_arg]);
+	peali_pool_expired(w, &w->pools[s->deferred.arg]);
 	return 0;
 }
 

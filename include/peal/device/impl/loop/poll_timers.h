@@ -47,7 +47,7 @@ static PEAL_DEV PEAL_INLINE void peali_timers_pace(struct peal_worker *w,
 	}
 	t->polled_ns = now;
 	t->turns = 0;
-	w->state->burst_max = t->every - 1;
+	w->state->source.burst_max = t->every - 1;
 }
 
 /* Returns the list (`way`) for an actor's mailbox or pool. If the actor is gone
@@ -99,15 +99,15 @@ static PEAL_DEV PEAL_UNUSED inline int peali_timers_fit(struct peal_worker *w)
 		actor = peali_timer_entry(t, first - 1)->header.actor;
 		if (peali_timer_fits(w, peali_timer_way_to(w, actor, &gone)))
 			return 1;
-		if (!w->state->blocked)
-			w->state->blocked =
+		if (!w->state->published.blocked_now)
+			w->state->published.blocked_now =
 				PEAL_BLOCKED(actor, 0, PEAL_BLOCKED_TIMER);
 	}
 	return 0;
 }
 
 /* Called after `turns` more turns. Returns 1 if there is work for timers now.
- * If all due timers must wait, it stores the cause in state->blocked. */
+ * If all due timers must wait, it stores the cause in published.blocked_now. */
 PEALI_SLOW(int, peali_timers_ready, struct peal_worker *w, uint32_t turns)
 {
 	struct peal_timers *t = w->timers;
@@ -291,7 +291,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_timers_fire(struct peal_worker *w)
 	uint64_t now = peal_clock_ns(), before = t->count[PEAL_TIMERS_TICKS];
 	uint32_t way, n;
 
-	w->state->idle = 0;
+	w->state->source.idle = 0;
 	t->fired = 1;
 	peali_timers_line_up(w, now);
 	for (way = 0; way < t->n_ways && t->n_held; way++)

@@ -22,9 +22,9 @@ peali_other_sources(const struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE void peali_burst_start(struct peal_worker *w,
 						   uint32_t n)
 {
-	if (n > w->state->burst_max)
-		n = w->state->burst_max;
-	w->state->burst_quota = w->state->burst_left = n;
+	if (n > w->state->source.burst_max)
+		n = w->state->source.burst_max;
+	w->state->source.burst_quota = w->state->source.burst_left = n;
 }
 
 /* Returns 1 if the mailbox of high priority has a message. */
@@ -46,8 +46,8 @@ enum peali_source_order {
 static PEAL_DEV PEAL_INLINE int
 peali_order_is_priority(const struct peal_worker_state *s)
 {
-	return s->source_order == PEALI_ORDER_PRIORITY_FIRST ||
-	       s->source_order == PEALI_ORDER_PRIORITY_AFTER;
+	return s->priority.order == PEALI_ORDER_PRIORITY_FIRST ||
+	       s->priority.order == PEALI_ORDER_PRIORITY_AFTER;
 }
 
 /* Removes inputs that no longer have high priority from priority_inputs. */
@@ -57,10 +57,10 @@ peali_priority_compact(struct peal_worker *w)
 	const uint32_t both = PEAL_INPUT_USED | PEAL_INPUT_PRIORITY;
 	uint32_t i, n = 0;
 
-	for (i = 0; i < w->state->n_priority_inputs; i++)
+	for (i = 0; i < w->state->priority.n_inputs; i++)
 		if ((w->inputs[w->priority_inputs[i]].flags & both) == both)
 			w->priority_inputs[n++] = w->priority_inputs[i];
-	w->state->n_priority_inputs = n;
+	w->state->priority.n_inputs = n;
 }
 
 /* Returns the number of high sources. If it is 0, the worker ignores priorities
@@ -68,7 +68,7 @@ peali_priority_compact(struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_priority_sources(const struct peal_worker *w)
 {
-	return w->state->n_priority_inputs + (w->params->priority_boxes != 0);
+	return w->state->priority.n_inputs + (w->params->priority_boxes != 0);
 }
 
 /* Moves the cursor to the next high source. Returns 0 if all were tried. */
@@ -78,19 +78,19 @@ peali_priority_next(struct peal_worker *w)
 	struct peal_worker_state *s = w->state;
 
 	w->box = w->mailbox;
-	if (s->sources_tried)
-		s->priority_next++;
+	if (s->priority.tried)
+		s->priority.next++;
 	else
 		peali_priority_compact(w);
-	if (s->sources_tried >= peali_priority_sources(w))
+	if (s->priority.tried >= peali_priority_sources(w))
 		return 0;
-	s->sources_tried++;
-	if (s->priority_next >= peali_priority_sources(w))
-		s->priority_next = 0;
-	if (s->priority_next < s->n_priority_inputs) {
-		s->cursor = w->priority_inputs[s->priority_next];
+	s->priority.tried++;
+	if (s->priority.next >= peali_priority_sources(w))
+		s->priority.next = 0;
+	if (s->priority.next < s->priority.n_inputs) {
+		s->source.cursor = w->priority_inputs[s->priority.next];
 	} else {
-		s->cursor = s->n_inputs;
+		s->source.cursor = s->table.n_inputs;
 		w->box = peali_priority_mailbox(w);
 	}
 	return 1;
@@ -100,20 +100,20 @@ peali_priority_next(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED inline int peali_normal_next(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	uint32_t sources = s->n_inputs + peali_other_sources(w);
+	uint32_t sources = s->table.n_inputs + peali_other_sources(w);
 
-	if (s->sources_tried) {
-		s->normal_next++;
-		s->normal_run = 0;
+	if (s->priority.tried) {
+		s->priority.normal_next++;
+		s->priority.normal_run = 0;
 	}
 	w->box = w->mailbox;
-	for (; s->sources_tried < sources; s->normal_next++) {
-		s->sources_tried++;
-		if (s->normal_next >= sources)
-			s->normal_next = 0;
-		s->cursor = s->normal_next;
-		if (s->cursor >= s->n_inputs ||
-		    !(w->inputs[s->cursor].flags & PEAL_INPUT_PRIORITY))
+	for (; s->priority.tried < sources; s->priority.normal_next++) {
+		s->priority.tried++;
+		if (s->priority.normal_next >= sources)
+			s->priority.normal_next = 0;
+		s->source.cursor = s->priority.normal_next;
+		if (s->source.cursor >= s->table.n_inputs ||
+		    !(w->inputs[s->source.cursor].flags & PEAL_INPUT_PRIORITY))
 			return 1;
 	}
 	return 0;
@@ -128,23 +128,23 @@ PEALI_SLOW(int, peali_source_next, struct peal_worker *w, uint32_t tried)
 	struct peal_worker_state *s = w->state;
 
 	if (!tried) {
-		s->sources_tried = 0;
-		s->source_order = peali_priority_left(s) > 0 ?
-					  PEALI_ORDER_PRIORITY_FIRST :
-					  PEALI_ORDER_NORMAL_FIRST;
+		s->priority.tried = 0;
+		s->priority.order = peali_priority_left(s) > 0 ?
+					    PEALI_ORDER_PRIORITY_FIRST :
+					    PEALI_ORDER_NORMAL_FIRST;
 	}
 	while (!(peali_order_is_priority(s) ? peali_priority_next(w) :
 					      peali_normal_next(w))) {
-		s->sources_tried = 0;
-		if (s->source_order == PEALI_ORDER_PRIORITY_FIRST) {
-			s->source_order = PEALI_ORDER_NORMAL_AFTER;
-		} else if (s->source_order == PEALI_ORDER_NORMAL_FIRST) {
+		s->priority.tried = 0;
+		if (s->priority.order == PEALI_ORDER_PRIORITY_FIRST) {
+			s->priority.order = PEALI_ORDER_NORMAL_AFTER;
+		} else if (s->priority.order == PEALI_ORDER_NORMAL_FIRST) {
 			/* no low source has a message to take */
-			s->priority_mark = s->handled;
-			s->priority_next++;
-			s->source_order = PEALI_ORDER_PRIORITY_AFTER;
+			s->priority.mark = s->count.handled;
+			s->priority.next++;
+			s->priority.order = PEALI_ORDER_PRIORITY_AFTER;
 		} else {
-			s->has_priority = peali_priority_sources(w) != 0;
+			s->priority.used = peali_priority_sources(w) != 0;
 			return 0;
 		}
 	}
@@ -157,11 +157,11 @@ PEALI_SLOW(void, peali_source_taken, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 
-	s->burst_quota = s->burst_left = 0;
-	s->has_priority = peali_priority_sources(w) != 0;
+	s->source.burst_quota = s->source.burst_left = 0;
+	s->priority.used = peali_priority_sources(w) != 0;
 	if (!peali_order_is_priority(s))
 		peali_normal_had(w, 1);
-	else if (!s->mail) /* from an input */
+	else if (!s->source.current) /* from an input */
 		peali_burst_start(w, (uint32_t)peali_priority_left(s) - 1);
 }
 

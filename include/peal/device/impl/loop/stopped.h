@@ -68,7 +68,7 @@ PEALI_SLOW(void, peali_requests_stopped, struct peal_worker *w)
 {
 	uint32_t i;
 
-	for (i = 0; i < w->state->n_inputs; i++)
+	for (i = 0; i < w->state->table.n_inputs; i++)
 		if (w->inputs[i].flags & PEAL_INPUT_USED &&
 		    w->inputs[i].link.state != PEALI_STATE_TOPIC)
 			peali_input_stopped(w, &w->inputs[i].link);

@@ -239,7 +239,7 @@ static PEAL_DEV PEAL_INLINE int peali_note_failure(struct peal_worker *w,
 				!peali_ends_by_failure(w, actor)))
 		return 0;
 	s->failure = (uint64_t)(uint32_t)error << 32 | actor;
-	s->burst_left = 0;
+	s->source.burst_left = 0;
 	return 1;
 }
 
@@ -254,13 +254,13 @@ peali_fail_message(struct peal_worker *w, int error)
 
 	peal_store_relaxed_sys(&w->status->handler_error,
 			       (uint64_t) - (int64_t)error);
-	if (w->state->mail == PEALI_HOOK) {
+	if (w->state->source.current == PEALI_HOOK) {
 		peali_hook_over(w);
 		return;
 	}
 	if (error == PEAL_EDUPLICATE)
 		reason = PEAL_REASON_DUPLICATE;
-	if (!w->state->mail)
+	if (!w->state->source.current)
 		c = &w->inputs[w->message.input].link;
 	peali_dead_letter(w, c, reason, error);
 	if (c) {
@@ -340,16 +340,16 @@ peali_supervise_leader(struct peal_worker *w, struct peali_restart_set *f)
 	struct peal_worker_state *s = w->state;
 	int marked = 1;
 
-	s->deferred_action = 0;
-	s->idle = 0;
+	s->deferred.action = 0;
+	s->source.idle = 0;
 	w->fits_left = 0;
 	if (s->failure && !peali_is_supervised(w, (uint32_t)s->failure)) {
 		peali_fail_alone(w, s->failure);
 	} else if (s->failure) {
 		marked = peali_escalate(w, s->failure, f);
 	} else {
-		f->of = 1 + s->deferred_arg;
-		peali_restart_clear(peali_supervisor(w, s->deferred_arg));
+		f->of = 1 + s->deferred.arg;
+		peali_restart_clear(peali_supervisor(w, s->deferred.arg));
 	}
 	if (f->of &&
 	    !peal_load_relaxed_dev(&peali_supervisor(w, f->of - 1)->given_up))

@@ -125,13 +125,13 @@ peali_fwd_links_close(struct peal_worker *w)
 	struct peal_worker_state *s = w->state;
 	uint32_t i;
 
-	for (i = 0; i < s->n_inputs; i++)
+	for (i = 0; i < s->table.n_inputs; i++)
 		if (peali_is_fwd_link(&w->inputs[i]))
 			w->inputs[i].flags = 0;
-	s->drained &= ~(uint32_t)PEAL_DRAINED_OPEN;
+	s->published.drained &= ~(uint32_t)PEAL_DRAINED_OPEN;
 	/* R25: pairs with A25 in peali_all_drained. A worker that sees this
 	 * word sees all messages that the forwarding links have brought. */
-	peal_store_release_sys(&w->status->drained, s->drained);
+	peal_store_release_sys(&w->status->drained, s->published.drained);
 }
 
 /* Publishes whether the worker's inputs have all ended and it shall end then.
@@ -147,7 +147,7 @@ PEALI_SLOW(int, peali_inputs_over, struct peal_worker *w)
 	uint64_t all;
 	int drain;
 
-	for (i = 0; i < s->n_inputs; i++) {
+	for (i = 0; i < s->table.n_inputs; i++) {
 		uint32_t flags = w->inputs[i].flags;
 
 		if (flags & PEAL_INPUT_USED && !(flags & PEAL_INPUT_FWD_LINK))
@@ -157,12 +157,13 @@ PEALI_SLOW(int, peali_inputs_over, struct peal_worker *w)
 	drain = peal_load_relaxed_sys(&w->control->drain) != 0;
 	if (!drain && (fwd_links || !w->params->drain_when_inputs_end))
 		return 0;
-	level = drain || s->ended ? PEAL_DRAINED_ENDED : PEAL_DRAINED_NO_INPUT;
-	level |= s->drained & PEAL_DRAINED_EXITED;
+	level = drain || s->table.n_ended ? PEAL_DRAINED_ENDED :
+					    PEAL_DRAINED_NO_INPUT;
+	level |= s->published.drained & PEAL_DRAINED_EXITED;
 	if (fwd_links)
 		level |= PEAL_DRAINED_OPEN;
-	if (s->drained != level) {
-		s->drained = level;
+	if (s->published.drained != level) {
+		s->published.drained = level;
 		peal_store_release_sys(&w->status->drained, level);
 	}
 	all = peali_all_drained(w);
@@ -187,7 +188,7 @@ PEALI_SLOW(int, peali_try_end, struct peal_worker *w)
 	if (PEAL_UNLIKELY(w->params->hooks) &&
 	    (!peali_exits_over(w) || !peali_quiet(w)))
 		return 0;
-	for (i = 0; i < s->n_outputs; i++) {
+	for (i = 0; i < s->table.n_outputs; i++) {
 		struct peal_output *o = &w->outputs[i];
 
 		if (o->used && o->switching)

@@ -46,12 +46,12 @@ peali_actor_slot_free(struct peal_worker *w, uint32_t index)
 	struct peal_worker_state *s = w->state;
 
 	peali_entry(w, index)->state = 0;
-	if (s->actor_slot_last)
-		peali_entry(w, s->actor_slot_last - 1)->state =
+	if (s->actors.slot_last)
+		peali_entry(w, s->actors.slot_last - 1)->state =
 			1 + (uint64_t)index;
 	else
-		s->actor_slot_first = 1 + index;
-	s->actor_slot_last = 1 + index;
+		s->actors.slot_first = 1 + index;
+	s->actors.slot_last = 1 + index;
 }
 
 /* Frees the slot of an actor that has ended itself, if its handler has
@@ -60,10 +60,10 @@ static PEAL_DEV PEAL_INLINE void peali_actor_slot_settle(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 
-	if (!s->leaving || s->leaving_at == s->handled)
+	if (!s->actors.leaving || s->actors.leaving_at == s->count.handled)
 		return;
-	peali_actor_slot_free(w, s->leaving - 1);
-	s->leaving = 0;
+	peali_actor_slot_free(w, s->actors.leaving - 1);
+	s->actors.leaving = 0;
 }
 
 /* Takes a free slot. Returns 1 + the index of its entry, or 0: none is free. */
@@ -75,15 +75,16 @@ peali_actor_slot_take(struct peal_worker *w)
 	uint32_t slot;
 
 	peali_actor_slot_settle(w);
-	if (s->actor_slots_used < p->max_spawned_actors)
+	if (s->actors.slots_used < p->max_spawned_actors)
 		return 1 + p->first_actor_slot +
-		       w->index * p->max_spawned_actors + s->actor_slots_used++;
-	slot = s->actor_slot_first;
+		       w->index * p->max_spawned_actors +
+		       s->actors.slots_used++;
+	slot = s->actors.slot_first;
 	if (!slot)
 		return 0;
-	s->actor_slot_first = (uint32_t)peali_entry(w, slot - 1)->state;
-	if (!s->actor_slot_first)
-		s->actor_slot_last = 0;
+	s->actors.slot_first = (uint32_t)peali_entry(w, slot - 1)->state;
+	if (!s->actors.slot_first)
+		s->actors.slot_last = 0;
 	return slot;
 }
 
@@ -106,7 +107,7 @@ PEALI_SLOW(int, peali_actor_slot_end, struct peal_worker *w, uint32_t actor)
 	if (entry->shares)
 		peali_entry(w, PEAL_ACTOR_INDEX(entry->shares))->shares--;
 	w->fits_left = 0;
-	peal_store_relaxed_sys(&w->status->retired, ++w->state->retired);
+	peal_store_relaxed_sys(&w->status->retired, ++w->state->actors.retired);
 	peali_monitors_ended(w, actor, 1, PEAL_DOWN_RETIRED, 0);
 	return 0;
 }

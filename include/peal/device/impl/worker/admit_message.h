@@ -21,8 +21,8 @@
  */
 PEALI_SLOW(int, peali_sends_fit, struct peal_worker *w, uint32_t tells)
 {
-	uint32_t from = w->state->cursor, i;
-	int mail = from == w->state->n_inputs, fit = 1;
+	uint32_t from = w->state->source.cursor, i;
+	int mail = from == w->state->table.n_inputs, fit = 1;
 
 	for (i = 0; i < peali_pools(w); i++)
 		if (w->pools[i].set)
@@ -31,10 +31,10 @@ PEALI_SLOW(int, peali_sends_fit, struct peal_worker *w, uint32_t tells)
 		return fit; /* peal_tell returns PEAL_ENOTSUP */
 	return fit &
 	       (mail ? peal_admission_admit(peali_admission(w),
-					    &w->state->mail_lease, tells, 1) :
+					    &w->state->mail.lease, tells, 1) :
 		       peali_links_fit(
 			       w, tells,
-			       from < w->state->n_inputs &&
+			       from < w->state->table.n_inputs &&
 				       peali_is_fwd_link(&w->inputs[from])));
 }
 
@@ -144,14 +144,14 @@ peali_actor_ahead(const struct peal_worker *w,
  */
 static PEAL_UNUSED PEAL_INLINE void peali_fetch_ahead(struct peal_worker *w)
 {
-	const struct peal_input *in = &w->inputs[w->state->cursor];
+	const struct peal_input *in = &w->inputs[w->state->source.cursor];
 	const struct peal_actor_entry *far, *near;
 
 	if (w->ahead_pause) {
 		w->ahead_pause--;
 		return;
 	}
-	if (w->state->cursor >= w->state->n_inputs ||
+	if (w->state->source.cursor >= w->state->table.n_inputs ||
 	    in->link.policy != PEAL_POLICY_SEQUENCE || in->link.state)
 		return;
 	far = peali_actor_ahead(w, &in->link, PEALI_AHEAD);
@@ -191,7 +191,7 @@ PEALI_HOST_SLOW(int, peali_actor_choose, struct peal_worker *w, uint32_t number)
 		uint64_t fits = peali_port_fits(o, actor->emits);
 
 		if (PEAL_UNLIKELY(!fits)) {
-			w->state->blocked =
+			w->state->published.blocked_now =
 				peali_port_blocks(w, number, actor, port);
 			return 0;
 		}
@@ -199,7 +199,8 @@ PEALI_HOST_SLOW(int, peali_actor_choose, struct peal_worker *w, uint32_t number)
 			n_fit = fits;
 	}
 	if (actor->tells && !peali_sends_fit(w, actor->tells)) {
-		w->state->blocked = PEAL_BLOCKED(number, 0, PEAL_BLOCKED_MAIL);
+		w->state->published.blocked_now =
+			PEAL_BLOCKED(number, 0, PEAL_BLOCKED_MAIL);
 		return 0;
 	}
 	w->actor = actor;

@@ -130,7 +130,7 @@ PEALI_SLOW(int, peali_ask_end, struct peal_worker *w, uint64_t number,
 	m = peali_mailbox(w, worker);
 	/* counted first, as in peali_mail_ticket */
 	peal_store_relaxed_sys(&w->status->mailbox_sends,
-			       ++w->state->mailbox_sends);
+			       ++w->state->count.mailbox_sends);
 	ticket = peali_mailbox_ticket(m, 1);
 	peali_slot_put_word(peali_policy(m->policy),
 			    peali_mailbox_slot(m, ticket), m->slot_bytes,
@@ -206,7 +206,7 @@ PEALI_SLOW(void, peali_answer_over, struct peal_worker *w)
 	else if (flags & PEAL_FLAG_ERROR_REPLY)
 		why = PEAL_ASKS_ERROR_REPLIES;
 	if (++w->mailbox->taken - w->mailbox->head >=
-	    w->state->mail_flush_every)
+	    w->state->mail.flush_every)
 		peali_mail_give(w);
 	if (!entry || entry->number != number)
 		return;

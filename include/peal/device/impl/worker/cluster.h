@@ -164,7 +164,7 @@ peali_cluster_find(struct peal_worker *w)
 {
 	uint32_t i;
 
-	for (i = 0; i < w->state->n_inputs; i++) {
+	for (i = 0; i < w->state->table.n_inputs; i++) {
 		struct peal_input *in = &w->inputs[i];
 
 		if (!in->cluster_place)
@@ -172,7 +172,7 @@ peali_cluster_find(struct peal_worker *w)
 		in->link.slots = peali_cluster_slots(in->cluster_place);
 		peali_consumer_place(&in->link);
 	}
-	for (i = 0; i < w->state->n_outputs; i++) {
+	for (i = 0; i < w->state->table.n_outputs; i++) {
 		struct peal_output *o = &w->outputs[i];
 
 		if (o->used == PEAL_OUTPUT_FWD_LINK || !o->cluster_place)
@@ -186,7 +186,7 @@ peali_cluster_find(struct peal_worker *w)
  * cluster. Also runs at the begin of a launch. Collective. */
 PEALI_SLOW(void, peali_cluster_enter, struct peal_worker *w)
 {
-	if (w->state->cluster_kept) {
+	if (w->state->epoch.cluster_kept) {
 		peali_cluster_copy(w, peali_cluster_own(w),
 				   peali_cluster_home(w));
 		if (peal_is_leader(w))
@@ -207,7 +207,7 @@ PEALI_SLOW(void, peali_cluster_leave, struct peal_worker *w)
 		return;
 	peali_cluster_copy(w, peali_cluster_home(w), peali_cluster_own(w));
 	if (peal_is_leader(w))
-		w->state->cluster_kept = 1;
+		w->state->epoch.cluster_kept = 1;
 }
 
 #endif

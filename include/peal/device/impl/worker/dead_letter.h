@@ -62,7 +62,7 @@ peali_dead_letter_commit(struct peal_link_producer *p, uint64_t bytes)
 	peal_link_commit(p, header, bytes);
 }
 
-/* Sends the letter in w->state->letter. It ends with as much of the message's
+/* Sends the letter in dead_letter.record. It ends with as much of the message's
  * payload as fits. */
 PEALI_SLOW(void, peali_dead_letter_send, struct peal_worker *w)
 {
@@ -84,7 +84,7 @@ PEALI_SLOW(void, peali_dead_letter_send, struct peal_worker *w)
 		return;
 	}
 	letter = (struct peal_dead_letter *)place;
-	*letter = w->state->letter;
+	*letter = w->state->dead_letter.record;
 	peal_copy(letter + 1, w->message.data, kept);
 	peali_dead_letter_commit(p, sizeof(*letter) + kept);
 }
@@ -185,7 +185,7 @@ PEALI_SLOW(void, peali_request_fail, struct peal_worker *w, int error,
  * forwarded it. */
 static PEAL_DEV PEAL_INLINE int peali_is_answered(const struct peal_worker *w)
 {
-	return w->state->answered_run == w->state->handled;
+	return w->state->run.answered == w->state->count.handled;
 }
 
 /* The request in w->message is dead for `reason`. */
@@ -205,7 +205,8 @@ peali_request_died(struct peal_worker *w, uint32_t reason, int error)
  */
 PEALI_SLOW(void, peali_request_over, struct peal_worker *w)
 {
-	if (!peali_is_answered(w) && w->state->kept_run != w->state->handled)
+	if (!peali_is_answered(w) &&
+	    w->state->run.kept != w->state->count.handled)
 		peali_request_fail(w, PEAL_ENOREPLY, 0);
 }
 
@@ -226,7 +227,7 @@ PEALI_SLOW(void, peali_request_over, struct peal_worker *w)
 PEALI_SLOW(void, peali_dead_letter, struct peal_worker *w,
 	   const struct peal_link_consumer *c, uint32_t reason, int error)
 {
-	struct peal_dead_letter *letter = &w->state->letter;
+	struct peal_dead_letter *letter = &w->state->dead_letter.record;
 	const struct peal_message *m = &w->message;
 
 	letter->to = w->params->address | m->header.actor;
@@ -261,8 +262,8 @@ static PEAL_DEV PEAL_UNUSED inline void peali_mail_died(struct peal_worker *w,
 		count = &status->mailbox_dropped;
 	if (count)
 		peal_store_relaxed_sys(count, peal_load_relaxed_sys(count) + 1);
-	w->state->mailbox_dead++;
-	w->state->mailbox_done++;
+	w->state->count.mailbox_dead++;
+	w->state->count.mailbox_done++;
 }
 
 /* Removes the mailbox's next message, which is dead, from the count of its
@@ -287,8 +288,8 @@ peali_dead_letter_current(struct peal_worker *w, uint32_t reason)
 	struct peal_worker_state *s = w->state;
 	struct peal_link_consumer *c = 0;
 
-	s->deferred_action = 0;
-	s->idle = 0;
+	s->deferred.action = 0;
+	s->source.idle = 0;
 	if (w->message.input < w->params->max_inputs) {
 		c = &w->inputs[w->message.input].link;
 	} else if (peali_mail_uncount(w)) {
@@ -299,7 +300,7 @@ peali_dead_letter_current(struct peal_worker *w, uint32_t reason)
 		peali_dead_letter(w, c, reason, 0);
 	else
 		peal_store_relaxed_sys(&w->status->mailbox_abandoned,
-				       ++s->mailbox_abandoned);
+				       ++s->count.mailbox_abandoned);
 	if (c) {
 		peal_link_release_dead(c, reason);
 		return;
@@ -320,14 +321,14 @@ PEALI_SLOW(void, peali_limits_turn, struct peal_worker *w)
 	struct peal_worker_state *s = w->state;
 
 	if (peal_is_leader(w)) {
-		s->deferred_action = 0;
-		s->idle = 0;
+		s->deferred.action = 0;
+		s->source.idle = 0;
 		if (peali_limit_leave(w, w->message.header.actor, 0)) {
 			peali_dead_letter_current(w, PEAL_REASON_FULL);
 		} else {
-			s->mail_cleared[w->box != w->mailbox] =
+			s->mail.cleared[w->box != w->mailbox] =
 				1 + w->box->taken;
-			s->mails = 1;
+			s->source.mail_run = 1;
 		}
 	}
 	peal_sync(w); /* all lanes read this turn before the next one */
@@ -343,7 +344,7 @@ PEALI_SLOW(void, peali_limit_drop, struct peal_worker *w)
 	if (r)
 		peal_add_relaxed_dev(&r->dropped, 1);
 	peal_store_relaxed_sys(&w->status->mailbox_sends,
-			       ++w->state->mailbox_sends);
+			       ++w->state->count.mailbox_sends);
 	peali_dead_letter(w, 0, PEAL_REASON_FULL, 0);
 	peali_mail_died(w, PEAL_REASON_FULL);
 }
@@ -353,12 +354,12 @@ PEALI_SLOW(void, peali_limit_drop, struct peal_worker *w)
 PEALI_SLOW(void, peali_limit_drop_told, struct peal_worker *w,
 	   struct peal_header header, const void *data, uint64_t bytes)
 {
-	w->state->saved_message = w->message;
+	w->state->dead_letter.saved_message = w->message;
 	w->message.header = header;
 	w->message.data = data;
 	w->message.length = bytes;
 	peali_limit_drop(w);
-	w->message = w->state->saved_message;
+	w->message = w->state->dead_letter.saved_message;
 }
 
 /*

@@ -143,10 +143,10 @@ PEALI_SLOW(void, peali_mail_give, struct peal_worker *w)
 	struct peal_admission *a = peali_admission(w);
 
 	peali_mail_flush(w, w->box);
-	if (w->state->mail_lease.granted > w->state->lease_high_water &&
+	if (w->state->mail.lease.granted > w->state->mail.lease_high_water &&
 	    !peali_admission_owes(a) && /* peali_settle pays debts */
-	    peal_admission_return(a, &w->state->mail_lease,
-				  w->state->lease_high_water - a->lease) &&
+	    peal_admission_return(a, &w->state->mail.lease,
+				  w->state->mail.lease_high_water - a->lease) &&
 	    PEAL_ON_HOST)
 		peali_wake_all_waiting(w);
 }
@@ -156,11 +156,11 @@ static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 
-	s->mail_lease.granted++;
+	s->mail.lease.granted++;
 	w->box->taken++;
 	if (PEAL_UNLIKELY(
-		    (w->box->taken - w->box->head >= s->mail_flush_every) |
-		    (s->mail_lease.granted > s->lease_high_water)))
+		    (w->box->taken - w->box->head >= s->mail.flush_every) |
+		    (s->mail.lease.granted > s->mail.lease_high_water)))
 		peali_mail_give(w);
 }
 
@@ -172,7 +172,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE int
 peali_mail_is_cleared(const struct peal_worker *w)
 {
-	return w->state->mail_cleared[w->box != w->mailbox] ==
+	return w->state->mail.cleared[w->box != w->mailbox] ==
 	       1 + w->box->taken;
 }
 
@@ -191,10 +191,10 @@ peali_mail_reclaim(struct peal_worker *w,
 
 	for (i = 0; i < 2; i++)
 		if (box[i] && reclaim->step == PEAL_RECLAIM_SNAPSHOT)
-			s->mail_snapshot[i] =
+			s->mail.snapshot[i] =
 				peal_load_relaxed_dev(&box[i]->ticket);
 		else if (reclaim->step == PEAL_RECLAIM_ABANDON)
-			s->mail_abandon_until[i] = s->mail_snapshot[i];
+			s->mail.abandon_until[i] = s->mail.snapshot[i];
 	return 0;
 }
 
@@ -211,11 +211,11 @@ static PEAL_DEV PEAL_UNUSED inline int peali_links_fit(struct peal_worker *w,
 {
 	struct peal_admission *a = peali_admission(w);
 
-	if (peal_admission_grant(a, &w->state->mail_lease) && PEAL_ON_HOST)
+	if (peal_admission_grant(a, &w->state->mail.lease) && PEAL_ON_HOST)
 		peali_wake_all_waiting(w);
 	if (fwd_link)
-		return peal_admission_transfer(a, &w->state->mail_lease, n);
-	return peal_admission_admit(a, &w->state->mail_lease, n + a->keep, 0);
+		return peal_admission_transfer(a, &w->state->mail.lease, n);
+	return peal_admission_admit(a, &w->state->mail.lease, n + a->keep, 0);
 }
 
 /* ---- debts to others ----------------------------------------------------- */
@@ -223,7 +223,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_links_fit(struct peal_worker *w,
 /* Returns the number of pools that the worker knows. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_pools(const struct peal_worker *w)
 {
-	return PEAL_USES_POOLS ? w->state->n_pools : 0;
+	return PEAL_USES_POOLS ? w->state->table.n_pools : 0;
 }
 
 /* Publishes how many messages of a pool the worker has handled. */
@@ -238,7 +238,7 @@ static PEAL_DEV PEAL_INLINE void peali_pool_flush(struct peal_pool_place *p)
 /* Returns how many slots the worker still owes to other kernels. */
 static PEAL_DEV PEAL_UNUSED inline uint64_t peali_owes(struct peal_worker *w)
 {
-	struct peal_mailbox_lease *lease = &w->state->mail_lease;
+	struct peal_mailbox_lease *lease = &w->state->mail.lease;
 
 	if (PEAL_UNLIKELY(lease->owes))
 		lease->owes -= peali_admission_less(&peali_admission(w)->paid,
@@ -273,7 +273,7 @@ PEALI_SLOW(void, peali_flush_credits, struct peal_worker *w)
 	uint64_t owes = peali_owes(w);
 	uint32_t i;
 
-	for (i = 0; i < w->state->n_inputs; i++) {
+	for (i = 0; i < w->state->table.n_inputs; i++) {
 		struct peal_input *in = &w->inputs[i];
 
 		if (!(in->flags & PEAL_INPUT_USED))
@@ -309,7 +309,7 @@ PEALI_SLOW(void, peali_fwd_links_settle, struct peal_worker *w)
 	uint64_t held = 0, lying = 0, kept;
 	uint32_t i;
 
-	for (i = 0; i < w->state->n_outputs; i++) {
+	for (i = 0; i < w->state->table.n_outputs; i++) {
 		struct peal_output *o = &w->outputs[i];
 
 		if (o->used != PEAL_OUTPUT_FWD_LINK)
@@ -326,14 +326,14 @@ PEALI_SLOW(void, peali_fwd_links_settle, struct peal_worker *w)
 		held += o->link.tail - o->link.slab_credit;
 		lying += o->link.tail - o->link.credit;
 	}
-	if (lying != w->state->fwd_untaken)
-		peali_admission_vacate(a, w->state->fwd_untaken - lying);
-	w->state->fwd_untaken = lying;
-	if (held == w->state->fwd_slots_held)
+	if (lying != w->state->forward.untaken)
+		peali_admission_vacate(a, w->state->forward.untaken - lying);
+	w->state->forward.untaken = lying;
+	if (held == w->state->forward.slots_held)
 		return;
-	w->state->mail_lease.granted += peal_admission_refund(
-		a, w->state->fwd_slots_held - held, &kept);
-	w->state->fwd_slots_held = held + kept;
+	w->state->mail.lease.granted += peal_admission_refund(
+		a, w->state->forward.slots_held - held, &kept);
+	w->state->forward.slots_held = held + kept;
 	if (PEAL_ON_HOST)
 		peali_wake_all_waiting(w);
 }
@@ -343,15 +343,16 @@ PEALI_SLOW(void, peali_fwd_links_settle, struct peal_worker *w)
  * inside a handler, which needs its lease. */
 PEALI_SLOW(void, peali_settle, struct peal_worker *w)
 {
-	if (PEAL_UNLIKELY(w->state->fwd_slots_held | w->state->fwd_untaken))
+	if (PEAL_UNLIKELY(w->state->forward.slots_held |
+			  w->state->forward.untaken))
 		peali_fwd_links_settle(w); /* frees slots to pay with */
 	if (w->mailbox &&
-	    peal_admission_grant(peali_admission(w), &w->state->mail_lease) &&
+	    peal_admission_grant(peali_admission(w), &w->state->mail.lease) &&
 	    PEAL_ON_HOST)
 		peali_wake_all_waiting(w);
 	peali_flush_credits(w);
 	if (w->mailbox &&
-	    peal_admission_suspend(peali_admission(w), &w->state->mail_lease) &&
+	    peal_admission_suspend(peali_admission(w), &w->state->mail.lease) &&
 	    PEAL_ON_HOST)
 		peali_wake_all_waiting(w);
 }

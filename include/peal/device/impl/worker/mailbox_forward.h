@@ -67,7 +67,8 @@ peali_mail_forward_fits(struct peal_worker *w, const struct peal_input *in)
 	if (peali_mail_open(w, box) &&
 	    peali_links_fit(w, 1, peali_is_fwd_link(in)))
 		return 1 + (int)box;
-	w->state->blocked = PEAL_BLOCKED(actor, 0, PEAL_BLOCKED_MAIL);
+	w->state->published.blocked_now =
+		PEAL_BLOCKED(actor, 0, PEAL_BLOCKED_MAIL);
 	return 0;
 }
 
@@ -105,7 +106,7 @@ PEALI_SLOW(int, peali_mail_forward_limited, struct peal_worker *w,
 	if (result)
 		return PEALI_FORWARD_BLOCKS;
 	header.flags |= PEAL_FLAG_COUNTED;
-	peali_mail_put(w, box, &w->state->mail_lease, header, m->data,
+	peali_mail_put(w, box, &w->state->mail.lease, header, m->data,
 		       m->length);
 	peali_mail_sent(w, box);
 	peal_link_release(&in->link, m);
@@ -117,7 +118,7 @@ PEALI_SLOW(int, peali_mail_forward_limited, struct peal_worker *w,
  * that it costs the loop no registers. */
 PEALI_SLOW(int, peali_mail_forward_put, struct peal_worker *w, uint32_t box)
 {
-	return peali_mail_put(w, box, &w->state->mail_lease, w->message.header,
+	return peali_mail_put(w, box, &w->state->mail.lease, w->message.header,
 			      w->message.data, w->message.length);
 }
 
@@ -129,7 +130,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_forward_burst(struct peal_worker *w,
 {
 	struct peal_message *m = &w->message;
 	uint32_t n, most = peali_moves(w, peali_input_is_priority(in));
-	int to = (int)w->state->forward_to;
+	int to = (int)w->state->forward.to;
 
 	for (n = 0; n < most; n++) {
 		if (n)
@@ -153,11 +154,11 @@ static PEAL_DEV PEAL_INLINE void peali_mail_forward_burst(struct peal_worker *w,
 /* The leader's part of peali_mail_forward. */
 static PEAL_DEV PEAL_INLINE void peali_mail_forward_turn(struct peal_worker *w)
 {
-	struct peal_input *in = &w->inputs[w->state->deferred_arg];
+	struct peal_input *in = &w->inputs[w->state->deferred.arg];
 	int became;
 
-	w->state->deferred_action = 0;
-	w->state->idle = 0;
+	w->state->deferred.action = 0;
+	w->state->source.idle = 0;
 	if (!peali_mail_forward_counts(w)) {
 		peali_mail_forward_burst(w, in);
 		return;

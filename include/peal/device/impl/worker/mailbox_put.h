@@ -22,7 +22,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_mail_ticket(
 {
 	lease->granted--;
 	peal_store_relaxed_sys(&w->status->mailbox_sends,
-			       ++w->state->mailbox_sends);
+			       ++w->state->count.mailbox_sends);
 	return peali_mailbox_ticket(peali_mailbox(w, box), 1);
 }
 
@@ -65,7 +65,7 @@ PEALI_SLOW(int, peali_limit_admit, struct peal_worker *w, uint64_t place,
 
 	if (before + bytes > w->mailbox->message_bytes)
 		return PEAL_EMSGSIZE;
-	if (!w->state->mail_lease.granted)
+	if (!w->state->mail.lease.granted)
 		return PEAL_EAGAIN;
 	result = peali_limit_enter(w, place, header.actor);
 	if (result != PEAL_ENOSPC)
@@ -92,7 +92,7 @@ PEALI_SLOW(int, peali_tell_limited, struct peal_worker *w, uint32_t further,
 		return result > 0 ? 0 : result;
 	header.flags |= PEAL_FLAG_COUNTED;
 	return peali_mail_put(w, PEAL_ENTRY_WORKER(place) + further,
-			      &w->state->mail_lease, header, data, bytes);
+			      &w->state->mail.lease, header, data, bytes);
 }
 
 /* The leader's part of peal_tell. `further`: priority_boxes for the second
@@ -122,7 +122,7 @@ peali_tell(struct peal_worker *w, uint32_t further, struct peal_header header,
 	if (PEAL_UNLIKELY(PEAL_ENTRY_LIMIT(place)))
 		return peali_tell_limited(w, further, place, header, data,
 					  bytes);
-	return peali_mail_put(w, worker + further, &w->state->mail_lease,
+	return peali_mail_put(w, worker + further, &w->state->mail.lease,
 			      header, data, bytes);
 }
 

@@ -44,9 +44,9 @@ peali_mailbox_put_word(struct peal_worker *w, uint32_t box,
 
 	if (sizeof(first) + bytes > m->message_bytes)
 		return PEAL_EMSGSIZE;
-	if (!w->state->mail_lease.granted)
+	if (!w->state->mail.lease.granted)
 		return PEAL_EAGAIN;
-	number = peali_mail_ticket(w, box, &w->state->mail_lease);
+	number = peali_mail_ticket(w, box, &w->state->mail.lease);
 	peali_slot_put_word(peali_policy(m->policy),
 			    peali_mailbox_slot(m, number), m->slot_bytes,
 			    peali_mailbox_lap(m, number), header, first, data,
@@ -102,14 +102,14 @@ peali_put_word(struct peal_worker *w, uint32_t further,
 			       PEAL_ENOTSUP;
 	/* told is counted before done, as in peali_mail_ticket */
 	peal_store_relaxed_sys(&w->status->mailbox_sends,
-			       w->state->mailbox_sends + 1);
+			       w->state->count.mailbox_sends + 1);
 	result = peali_pool_put_word(w, PEAL_ENTRY_HANDLER(place), header,
 				     first, data, bytes);
 	if (PEAL_UNLIKELY(result))
 		peal_store_relaxed_sys(&w->status->mailbox_sends,
-				       w->state->mailbox_sends);
+				       w->state->count.mailbox_sends);
 	else
-		w->state->mailbox_sends++;
+		w->state->count.mailbox_sends++;
 	return result;
 }
 

@@ -213,8 +213,8 @@ peali_mail_redirect_one(struct peal_worker *w)
 
 	if (w->box != w->mailbox)
 		box += w->params->priority_boxes;
-	w->state->mail_lease.granted++; /* it is not read after the put */
-	peali_mail_put(w, box, &w->state->mail_lease, m->header, m->data,
+	w->state->mail.lease.granted++; /* it is not read after the put */
+	peali_mail_put(w, box, &w->state->mail.lease, m->header, m->data,
 		       m->length);
 }
 
@@ -229,16 +229,17 @@ PEALI_SLOW(void, peali_mail_redirect, struct peal_worker *w)
 	int high = w->box != w->mailbox;
 	uint32_t n, most = peali_moves(w, high);
 
-	s->deferred_action = 0;
-	s->idle = 0;
+	s->deferred.action = 0;
+	s->source.idle = 0;
 	for (n = 0; n < most && peali_message_redirect(w); n++) {
 		peali_mail_redirect_one(w);
-		if (PEALI_SIM_FAULT(REDIRECT_TWICE) && !(s->mailbox_sends & 7))
+		if (PEALI_SIM_FAULT(REDIRECT_TWICE) &&
+		    !(s->count.mailbox_sends & 7))
 			peali_mail_redirect_one(w);
 		w->box->taken++;
-		if (w->box->taken - w->box->head >= s->mail_flush_every)
+		if (w->box->taken - w->box->head >= s->mail.flush_every)
 			peali_mail_flush(w, w->box);
-		s->mailbox_done++;
+		s->count.mailbox_done++;
 		if (!peali_mail_next(w)) {
 			n++;
 			break;

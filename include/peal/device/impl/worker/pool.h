@@ -110,15 +110,15 @@ PEALI_SLOW(int, peali_pool_put, struct peal_worker *w, uint32_t pool,
 		return PEAL_ENOENT;
 	/* Counted first, so no reader sees it done and not yet told. */
 	peal_store_relaxed_sys(&w->status->mailbox_sends,
-			       w->state->mailbox_sends + 1);
+			       w->state->count.mailbox_sends + 1);
 	result = peal_work_push(peali_pool_shard(p, w->index), &p->producer,
 				header, data, bytes);
 	if (PEAL_UNLIKELY(result)) {
 		peal_store_relaxed_sys(&w->status->mailbox_sends,
-				       w->state->mailbox_sends);
+				       w->state->count.mailbox_sends);
 		return result;
 	}
-	w->state->mailbox_sends++;
+	w->state->count.mailbox_sends++;
 	peali_pool_wake(w, p);
 	return 0;
 }
@@ -222,8 +222,8 @@ peali_pool_attach(struct peal_worker *w, struct peal_pool_place *p,
 	peal_work_member_init(&p->taker,
 			      (struct peal_work_set *)(uintptr_t)view->set,
 			      w->index, (void *)(uintptr_t)view->stage);
-	if (view->index >= w->state->n_pools)
-		w->state->n_pools = view->index + 1;
+	if (view->index >= w->state->table.n_pools)
+		w->state->table.n_pools = view->index + 1;
 }
 
 /* Sends dead letters about all messages in the worker's shard, and ends their
@@ -253,8 +253,8 @@ peali_pool_detach(struct peal_worker *w, struct peal_pool_place *p)
 		return; /* detached before */
 	q = peali_pool_shard(p, w->index);
 	n = peal_load_relaxed_dev(&q->ticket) - peal_load_relaxed_dev(&q->turn);
-	w->state->mailbox_done += n;
-	w->state->mailbox_dead += n;
+	w->state->count.mailbox_done += n;
+	w->state->count.mailbox_dead += n;
 	peali_pool_letters(w, p, q);
 	peal_store_relaxed_dev_u32(&p->member, 0);
 	p->set = 0;

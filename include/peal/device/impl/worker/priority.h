@@ -37,7 +37,8 @@
 static PEAL_DEV PEAL_INLINE int64_t
 peali_priority_left(const struct peal_worker_state *s)
 {
-	return (int64_t)(s->priority_mark + PEALI_PRIORITY_BURST - s->handled);
+	return (int64_t)(s->priority.mark + PEALI_PRIORITY_BURST -
+			 s->count.handled);
 }
 
 static PEAL_DEV PEAL_INLINE int
@@ -72,13 +73,13 @@ peali_input_set_priority(struct peal_worker *w, uint32_t index,
 	if (priority != PEAL_PRIORITY_HIGH)
 		return;
 	w->inputs[index].flags |= PEAL_INPUT_PRIORITY;
-	for (i = 0; i < s->n_priority_inputs; i++)
+	for (i = 0; i < s->priority.n_inputs; i++)
 		if (w->priority_inputs[i] == index)
 			return; /* still in the list, from an earlier input */
-	w->priority_inputs[s->n_priority_inputs++] = index;
-	if (!s->has_priority)
-		s->priority_mark = s->handled;
-	s->has_priority = 1;
+	w->priority_inputs[s->priority.n_inputs++] = index;
+	if (!s->priority.used)
+		s->priority.mark = s->count.handled;
+	s->priority.used = 1;
 }
 
 /* Ends a turn of a low source. `taken`: messages taken but not counted yet. */
@@ -89,12 +90,12 @@ static PEAL_DEV PEAL_UNUSED inline void peali_normal_had(struct peal_worker *w,
 
 	int over = peali_priority_left(s) <= 0;
 
-	s->priority_next += (uint32_t)over; /* the high turn is over, too */
-	if (over || ++s->normal_run >= PEALI_BURST) {
-		s->normal_next++;
-		s->normal_run = 0;
+	s->priority.next += (uint32_t)over; /* the high turn is over, too */
+	if (over || ++s->priority.normal_run >= PEALI_BURST) {
+		s->priority.normal_next++;
+		s->priority.normal_run = 0;
 	}
-	s->priority_mark = s->handled + taken;
+	s->priority.mark = s->count.handled + taken;
 }
 
 /* Counts n messages of a high or low source that were forwarded or dropped. */
@@ -103,14 +104,14 @@ static PEAL_DEV PEAL_UNUSED inline void peali_passed(struct peal_worker *w,
 {
 	struct peal_worker_state *s = w->state;
 
-	if (PEAL_LIKELY(!s->has_priority) || !n)
+	if (PEAL_LIKELY(!s->priority.used) || !n)
 		return;
 	if (!high) {
 		peali_normal_had(w, 0);
 		return;
 	}
-	s->priority_mark -= n;
-	s->burst_left = 0; /* it was computed before these messages */
+	s->priority.mark -= n;
+	s->source.burst_left = 0; /* it was computed before these messages */
 }
 
 /* Returns the messages of a source that may be forwarded at a time. */
@@ -119,7 +120,7 @@ peali_moves(const struct peal_worker *w, int high)
 {
 	int64_t left = peali_priority_left(w->state);
 
-	if (PEAL_LIKELY(!w->state->has_priority))
+	if (PEAL_LIKELY(!w->state->priority.used))
 		return PEALI_BURST;
 	if (!high || left < 1)
 		return 1;

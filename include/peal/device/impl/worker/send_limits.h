@@ -22,7 +22,7 @@
 static PEAL_DEV PEAL_INLINE uint64_t peali_spent(const struct peal_worker *w,
 						 uint64_t word)
 {
-	uint64_t none = w->state->handled << PEALI_RUN_SHIFT;
+	uint64_t none = w->state->count.handled << PEALI_RUN_SHIFT;
 
 	return word < none ? none : word;
 }
@@ -31,7 +31,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_spent(const struct peal_worker *w,
 static PEAL_DEV PEAL_INLINE int peali_spends(const struct peal_worker *w,
 					     uint64_t word, uint32_t most)
 {
-	uint64_t none = w->state->handled << PEALI_RUN_SHIFT;
+	uint64_t none = w->state->count.handled << PEALI_RUN_SHIFT;
 
 	return peali_spent(w, word) - none < most;
 }
@@ -70,7 +70,7 @@ static PEAL_DEV PEAL_INLINE void peali_emits(struct peal_worker *w,
 static PEAL_DEV PEAL_INLINE int peali_may_tell(const struct peal_worker *w)
 {
 #if PEALI_CHECK_LIMITS
-	return peali_spends(w, w->state->tells_spent, w->actor->tells);
+	return peali_spends(w, w->state->run.tells_spent, w->actor->tells);
 #else
 	(void)w;
 	return 1;
@@ -82,7 +82,7 @@ static PEAL_DEV PEAL_INLINE int peali_may_tell(const struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE int peali_tells(struct peal_worker *w, int result)
 {
 #if PEALI_CHECK_LIMITS
-	uint64_t *word = &w->state->tells_spent;
+	uint64_t *word = &w->state->run.tells_spent;
 
 	if (PEAL_LIKELY(!result))
 		*word = peali_spent(w, *word) + 1;

@@ -27,7 +27,7 @@ peali_timers_waiting(struct peal_worker *w, int64_t more)
 
 	w->state->timers += (uint32_t)more;
 	if (!w->state->timers)
-		w->state->burst_max = PEALI_BURST;
+		w->state->source.burst_max = PEALI_BURST;
 	peali_timer_count(w, PEAL_TIMERS_WAITING, more);
 	/* R11: pairs with A11 in peali_timers_open. A worker that sees the end
 	 * of a timer sees the ticket of the timer's message. An ask is over

@@ -10,6 +10,7 @@
 #include <peal/device/work_set.h>
 #include <peal/device/impl/queue/subscribe.h>
 #include <peal/device/impl/worker/timer_table.h>
+#include <peal/device/impl/worker/worker_state.h>
 
 /* Most successive messages from one input before the next input's turn. */
 #define PEALI_BURST 32
@@ -89,125 +90,6 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_pool_place) % PEAL_SHARED_LINE == 0 &&
 					   PEAL_SHARED_LINE ==
 				   0,
 		   "place at a pool");
-
-/**
- * State that a worker keeps between two messages and over epochs. It lies in
- * device memory. The lanes share it, and the leader writes it. The worker's
- * tables follow, see peal_worker_tables.
- */
-struct peal_worker_state {
-	struct peal_link_view control_view; /* the host fills it in */
-	struct peal_link_consumer control;
-	uint64_t started; /* 0 until the first launch */
-	uint64_t handled, mailbox_sends, mailbox_done, mailbox_dead,
-		mailbox_abandoned, failed;
-	/* [0]: of its mailbox, [1]: of its mailbox of high priority */
-	uint64_t mail_snapshot[2]; /* tickets at PEAL_RECLAIM_SNAPSHOT */
-	uint64_t mail_abandon_until[2]; /* tickets below it without a tag never
-				 * get a tag */
-	uint64_t idle_turns, heartbeat, control_done;
-	/* Not next to `handled`: the compiler would store both by one
-	 * instruction and load them by two. The store buffer delays such
-	 * loads. */
-	uint64_t emitted;
-	/* kept here because deep calls would cost the loop registers: */
-	struct peal_dead_letter letter; /* the last one written */
-	struct peal_message
-		saved_message; /* during a dead letter of another message */
-	uint64_t failure; /* of an actor with a supervisor: error << 32 | actor;
-			   * 0: none is pending */
-	uint64_t blocked, blocked_published; /* PEAL_BLOCKED: of this turn; in
-					      * the status */
-	uint64_t inflight_published; /* PEAL_INFLIGHT in the status */
-	uint64_t lease, lease_seen_ns; /* the lease word; time of its change */
-	uint64_t doubt_ns; /* since then the host may be gone; 0: no doubt */
-	uint64_t epoch_began_ns, epoch_polls;
-	uint64_t clock_turn; /* came with `clock`; 0: `clock` is unknown */
-	struct peal_clock clock; /* from the host, for this worker's clock */
-	uint64_t hlc; /* its latest word, see hlc.h */
-	uint32_t n_inputs, n_outputs, n_pools; /* used parts of the tables */
-	uint32_t cursor; /* the present source: an input; n_inputs: the
-			  * mailbox; above: a pool */
-	uint32_t burst_quota; /* successive messages allowed from `cursor` */
-	uint32_t burst_left; /* of burst_quota: not tried yet */
-	uint32_t idle; /* successive turns without a message */
-	uint32_t turns_since_poll; /* since the last look at control words */
-	uint32_t ended; /* inputs that have ended */
-	/* Source of the current message. 0: an input. 1: the mailbox. 2 and
-	 * more: a pool. PEALI_HOOK: a hook, without a message. */
-	uint32_t mail;
-	uint32_t mails; /* successive messages taken from the mailbox */
-	uint32_t drained; /* enum peal_drained, as in the status */
-	uint32_t suspended; /* 1: suspended, as the phase in the status */
-	int32_t deferred_action; /* PEALI_ACT_... to run before the turn goes
-				  * on, see loop_action.h; 0: none */
-	uint32_t deferred_arg; /* its input, pool, supervisor or reason */
-	uint32_t timers; /* timers that wait */
-	uint32_t burst_max; /* longest burst; below PEALI_BURST only while
-			     * timers wait */
-	uint32_t cluster_kept; /* 1: an epoch has ended and has saved its part
-				* of the cluster's memory */
-	struct peal_mailbox_lease mail_lease; /* of the kernel's mailboxes */
-	uint64_t lease_high_water; /* above it, it returns granted slots */
-	uint64_t mail_flush_every; /* messages taken until it reports them */
-	uint32_t downs; /* due monitors: the worker sends their messages */
-	uint32_t down_first, down_last; /* 1 + index of their records */
-	struct peal_mailbox_lease down_lease; /* a slot for a down message */
-	/* of the handler run that asks for steps, see budget.h */
-	uint64_t step_run; /* 1 + `handled` at its first step; other values:
-			    * the present run has not asked yet */
-	uint64_t steps; /* steps granted to the run */
-	uint64_t steps_until; /* value of `steps` at the next check */
-	uint64_t step_stride; /* steps from one check to the next */
-	uint64_t step_began_ns, step_checked_ns; /* by the device's clock */
-	uint64_t exit_phase; /* enum peal_worker_phase, of a worker that ends */
-	int64_t exit_result; /* 0, or the error that ends the worker */
-	uint64_t tells_spent; /* see send_limits.h */
-	uint64_t answered_run; /* 1 + `handled` of the last handler run that
-				* replied to its request or forwarded it */
-	uint64_t kept_run; /* as answered_run: the last run that asked for the
-			    * number of its request */
-	/* of its actor slots, see actor_slots.h */
-	uint64_t spawned, retired;
-	uint64_t leaving_at; /* `handled` when the running actor ended itself */
-	uint32_t leaving; /* 1 + entry of that actor; 0: none */
-	uint32_t actor_slots_used; /* later slots were never used */
-	uint32_t actor_slot_first,
-		actor_slot_last; /* 1 + entry: list of freed slots; 0:
-				  * empty */
-	/* of inits and exits that are due, see lifecycle.h */
-	uint64_t hooks; /* 1: hooks may be due. Other workers read it */
-	uint64_t hook_blocked; /* cause for which a hook waits, as `blocked` */
-	uint64_t inits, exits; /* hook runs */
-	uint32_t hook_at, hook_to; /* entries left to search in this round */
-	uint32_t hook_first, hook_last; /* 1 + entries: range for the next
-					 * round; 0: none */
-	uint32_t hook_tried; /* 1: the next turn is for other work */
-	uint32_t hook_may; /* 1: since the last wait, no hook lacked slots */
-	uint32_t exiting; /* 1: the kernel ends: all exits were made due */
-	uint64_t fwd_slots_held; /* mailbox slots that messages in all its
-				  * forwarding links hold */
-	uint64_t fwd_untaken; /* of these messages: not taken yet */
-	uint32_t forward_to; /* 1 + the box to which w->message goes */
-	/* [0]: of its mailbox, [1]: of its mailbox of high priority */
-	uint64_t mail_cleared[2]; /* 1 + number of the message that no longer
-				   * counts for its actor's limit */
-	/* for sources of high priority, see priority.h */
-	uint32_t has_priority; /* 1: there are such sources */
-	uint32_t n_priority_inputs; /* entries of w->priority_inputs */
-	uint32_t priority_next; /* index there of the next high source;
-				 * n_priority_inputs: the mailbox */
-	uint32_t normal_next; /* the next low source, as `cursor` */
-	uint32_t normal_run; /* successive messages from normal_next */
-	uint32_t source_order; /* enum peali_source_order */
-	uint32_t sources_tried; /* of this order, in this turn */
-	uint64_t priority_mark; /* `handled` less the messages taken from high
-				 * sources since the last low turn */
-	/* for the lanes, on the host: the leader's decision */
-	int32_t turn;
-	uint32_t actor;
-	struct peal_message message;
-};
 
 /** Offsets of a worker's tables, in bytes from its state. */
 struct peal_worker_layout {
@@ -311,10 +193,10 @@ peali_input_begins(struct peal_worker *w, uint32_t index)
 {
 	w->inputs[index].flags = PEAL_INPUT_USED;
 	w->inputs[index].cluster_place = 0;
-	w->state->drained = 0;
+	w->state->published.drained = 0;
 	peal_store_release_sys(&w->status->drained, 0);
-	if (index >= w->state->n_inputs)
-		w->state->n_inputs = index + 1;
+	if (index >= w->state->table.n_inputs)
+		w->state->table.n_inputs = index + 1;
 }
 
 /* Resets a port to its state at the launch. */
@@ -336,8 +218,8 @@ static PEAL_DEV PEAL_UNUSED inline void peali_port_begins(struct peal_worker *w,
 	w->outputs[index].used = 1;
 	w->outputs[index].switching = 0;
 	w->outputs[index].cluster_place = 0;
-	if (index >= w->state->n_outputs)
-		w->state->n_outputs = index + 1;
+	if (index >= w->state->table.n_outputs)
+		w->state->table.n_outputs = index + 1;
 }
 
 /* ---- its published status ------------------------------------------------ */
@@ -346,8 +228,8 @@ static PEAL_DEV PEAL_UNUSED inline void peali_port_begins(struct peal_worker *w,
 static PEAL_DEV PEAL_INLINE void peali_publish_inflight(struct peal_worker *w,
 							uint64_t inflight)
 {
-	if (PEAL_UNLIKELY(inflight != w->state->inflight_published)) {
-		w->state->inflight_published = inflight;
+	if (PEAL_UNLIKELY(inflight != w->state->published.inflight)) {
+		w->state->published.inflight = inflight;
 		peal_store_relaxed_sys(&w->status->inflight, inflight);
 	}
 }
@@ -356,13 +238,14 @@ static PEAL_DEV PEAL_INLINE void peali_publish_inflight(struct peal_worker *w,
 static PEAL_DEV PEAL_UNUSED inline void
 peali_publish_counters(struct peal_worker *w)
 {
-	peal_store_relaxed_sys(&w->status->handled, w->state->handled -
-							    w->state->inits -
-							    w->state->exits);
-	peal_store_relaxed_sys(&w->status->emitted, w->state->emitted);
+	peal_store_relaxed_sys(&w->status->handled,
+			       w->state->count.handled - w->state->hook.inits -
+				       w->state->hook.exits);
+	peal_store_relaxed_sys(&w->status->emitted, w->state->count.emitted);
 	peal_store_relaxed_sys(&w->status->mailbox_dead,
-			       w->state->mailbox_dead);
-	peali_store_count(&w->status->mailbox_done, w->state->mailbox_done);
+			       w->state->count.mailbox_dead);
+	peali_store_count(&w->status->mailbox_done,
+			  w->state->count.mailbox_done);
 	peali_publish_inflight(w, 0);
 }
 
