@@ -268,7 +268,7 @@ static int plan_windows(struct peal_link *link, const struct peali_record *r)
 		result = peali_part_take(remote->peer->set, device,
 					 peali_remote_slot_bytes(&remote->spec),
 					 &remote->part);
-	if (result == PEAL_ENOMEM)
+	if (result == PEAL_ENOMEM && !peali_failed_in_system())
 		return peali_fail(
 			result, CALL,
 			"the window of rank %u for device %d is full; raise "
