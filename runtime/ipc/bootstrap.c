@@ -81,21 +81,21 @@ static int late_for(const struct peal_process_group *set,
 			  set->plan.remedy);
 }
 
-/* Returns a listening socket with the name of the rank, or -1 with an error. */
+/* Returns a listening socket with the name of the rank, or an error. */
 static int listen_at(const char *id, uint32_t rank)
 {
 	struct sockaddr_un at;
 	socklen_t bytes = peali_socket_name(&at, "peal-%s-%u", id, rank);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), error;
 
 	if (fd >= 0 && !bind(fd, (const struct sockaddr *)&at, bytes) &&
 	    !listen(fd, PEAL_PROCESS_GROUP_MAX))
 		return fd;
-	peali_fail_system(errno, CALL, "socket @%s cannot be opened",
-			  at.sun_path + 1);
+	error = peali_fail_system(errno, CALL, "socket @%s cannot be opened",
+				  at.sun_path + 1);
 	if (fd >= 0)
 		close(fd);
-	return -1;
+	return error;
 }
 
 /*
@@ -120,7 +120,7 @@ static int enter(struct peal_process_group *set, uint64_t deadline,
 	if (result)
 		return result;
 	*listener = listen_at(r->id, set->plan.rank);
-	return *listener < 0 ? PEAL_EDRIVER : 0;
+	return *listener < 0 ? *listener : 0;
 }
 
 /* Waits until all processes are in the file. */

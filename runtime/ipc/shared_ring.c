@@ -98,16 +98,17 @@ int peali_remote_make_memory(const struct peali_remote_link *remote)
 	uint64_t bytes =
 		peali_remote_shared_bytes(&remote->spec, remote->windows);
 	int fd = memfd_create("peal link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int error;
 
 	if (fd >= 0 && !peali_ftruncate(fd, (off_t)bytes) &&
 	    !fcntl(fd, F_ADD_SEALS, SEALS))
 		return fd;
-	peali_fail_system(errno, CALL,
-			  "cannot create shared memory of %llu bytes",
-			  (unsigned long long)bytes);
+	error = peali_fail_system(errno, CALL,
+				  "cannot create shared memory of %llu bytes",
+				  (unsigned long long)bytes);
 	if (fd >= 0)
 		close(fd);
-	return PEAL_ENOMEM;
+	return error;
 }
 
 int peali_remote_check_memory(const struct peali_remote_link *remote,
