@@ -336,8 +336,9 @@ static int receive_all(struct peal_process_group *set, uint64_t deadline,
 /* Meets in a process group of one process. */
 static int meet_oneself(struct peal_process_group *set)
 {
-	set->peers[0].member = peali_member_self();
-	return peali_rendezvous_id(set->id);
+	int result = peali_member_self(&set->peers[0].member);
+
+	return result ? result : peali_rendezvous_id(set->id);
 }
 
 int peali_processes_bootstrap(struct peal_process_group *set, uint64_t deadline)
