@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/base/process.h"
 #include "runtime/base/system_call.h"
 #include "runtime/base/text.h"
@@ -611,10 +612,19 @@ void peali_rendezvous_end(const struct peali_launcher_env *plan,
 	struct peali_rendezvous r;
 	int fd = -1;
 
-	if (open_file(plan, O_RDONLY, &fd))
+	int result = open_file(plan, O_RDONLY, &fd);
+
+	if (result == PEAL_ENOENT)
 		return;
-	if (!lock_file(plan, fd) && !read_file(plan, fd, &r) &&
-	    !strcmp(r.id, rendezvous->id))
-		unlink(plan->path);
-	close(fd);
+	if (!result)
+		result = lock_file(plan, fd);
+	if (!result)
+		result = read_file(plan, fd, &r);
+	if (!result && !strcmp(r.id, rendezvous->id) && unlink(plan->path))
+		result = system_failed(plan, "unlink");
+	if (result)
+		peali_log(1, "the rendezvous file stays: %s",
+			  peal_last_error()->text);
+	if (fd >= 0)
+		close(fd);
 }
