@@ -29,6 +29,9 @@
  * with a large memory takes long to end.
  */
 #define END_MS 2000
+/* Maximum ms until the reader thread finds the end of its work, even if the
+ * write to its event fails. */
+#define QUIT_MS 2000
 
 /* ---- sending ------------------------------------------------------------- */
 
@@ -421,7 +424,7 @@ static void *read_all(void *argument)
 	pthread_setname_np(pthread_self(), "peal-processes");
 	while (!atomic_load(&set->quit)) {
 		n = 1;
-		wait_ms = -1;
+		wait_ms = QUIT_MS;
 		fds[0].fd = set->event_fd;
 		fds[0].events = POLLIN;
 		for (rank = 0; rank < set->plan.ranks; rank++) {
@@ -436,7 +439,7 @@ static void *read_all(void *argument)
 				     "leaving");
 				continue;
 			}
-			if (ms > 0 && (wait_ms < 0 || ms < wait_ms))
+			if (ms > 0 && ms < wait_ms)
 				wait_ms = ms;
 			of[n] = p;
 			fds[n].events = fds[n + 1].events = POLLIN;
