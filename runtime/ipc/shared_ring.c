@@ -119,7 +119,12 @@ int peali_remote_check_memory(const struct peali_remote_link *remote,
 	struct stat is;
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	if (fstat(fd, &is) || seals < 0 || (seals & SEALS) != SEALS ||
+	/* EINVAL: the file has no seals, so it is no such memory */
+	if ((seals < 0 && errno != EINVAL) || fstat(fd, &is))
+		return peali_fail_system(errno, CALL,
+					 "cannot check the memory from rank %u",
+					 rank);
+	if (seals < 0 || (seals & SEALS) != SEALS ||
 	    (uint64_t)is.st_size != bytes)
 		return peali_fail(PEAL_EPROTO, CALL,
 				  "rank %u sent memory that is not sealed, "
