@@ -2,6 +2,7 @@
 /* Allocations of peal_memory_alloc and of buffers, with a record of each. */
 #include <peal/memory.h>
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,9 +84,9 @@ static int insert(struct peali_peers *peers, struct peali_allocation *record)
 	size_t i;
 
 	if (grow_table(peers) < 0)
-		return peali_fail(PEAL_ENOMEM, "peal_memory_alloc",
-				  "no host memory for the record of an "
-				  "allocation");
+		return peali_fail_system(ENOMEM, "peal_memory_alloc",
+					 "no host memory for the record of an "
+					 "allocation");
 	i = place_of(peers, record->device, record->address);
 	memmove(&peers->record[i + 1], &peers->record[i],
 		(peers->n_records - i) * sizeof(*peers->record));
@@ -102,9 +103,9 @@ static int take(struct peali_peers *peers, int device, uint64_t bytes,
 	int r;
 
 	if (!record)
-		return peali_fail(PEAL_ENOMEM, "peal_memory_alloc",
-				  "no host memory for the record of an "
-				  "allocation");
+		return peali_fail_system(ENOMEM, "peal_memory_alloc",
+					 "no host memory for the record of an "
+					 "allocation");
 	r = peali_devices_alloc(peers->devices, device, bytes, &record->memory);
 	if (r < 0) {
 		free(record);

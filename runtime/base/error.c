@@ -86,6 +86,11 @@ int peali_fail(int code, const char *call, const char *format, ...)
 	return code;
 }
 
+int peali_failed_in_system(void)
+{
+	return last_error.driver_code != 0;
+}
+
 int peali_fail_in(int result, const char *call)
 {
 	if (result < 0 && result == last_error.code && result != PEAL_EAGAIN)

@@ -25,6 +25,10 @@ int peali_fail_driver(int code, int driver_code, const char *call,
 int peali_fail_system(int error, const char *call, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* Returns 1 if the latest error of the calling thread is one of
+ * peali_fail_system. */
+int peali_failed_in_system(void);
+
 /*
  * Names the public call of an error. Another call has recorded the error: one of
  * a lower layer, or another public call. Returns `result`. Does nothing if

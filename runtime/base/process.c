@@ -57,8 +57,10 @@ int peali_process_sees_proc(void)
 {
 	char text[64];
 
-	return !read_text(0, "stat", text, sizeof(text)) &&
-	       atoi(text) == (int)getpid();
+	if (read_text(0, "stat", text, sizeof(text)))
+		return 0;
+	errno = 0;
+	return atoi(text) == (int)getpid();
 }
 
 uint64_t peali_process_namespace(int pid, const char *kind)
@@ -70,9 +72,10 @@ uint64_t peali_process_namespace(int pid, const char *kind)
 		snprintf(path, sizeof(path), "/proc/%d/ns/%s", pid, kind);
 	else
 		snprintf(path, sizeof(path), "/proc/self/ns/%s", kind);
-	if (readlink(path, text, sizeof(text) - 1) <= 0 ||
-	    sscanf(text, "%*[a-z]:[%llu]", &number) != 1)
+	if (readlink(path, text, sizeof(text) - 1) <= 0)
 		return 0;
+	if (sscanf(text, "%*[a-z]:[%llu]", &number) != 1)
+		errno = EPROTO;
 	return number;
 }
 

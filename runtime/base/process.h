@@ -17,16 +17,17 @@ struct peali_process_stat {
 int peali_process_stat(int pid, struct peali_process_stat *out);
 
 /*
- * Returns 1 if /proc shows the processes of the caller's PID namespace, else 0.
- * It does not if it is not mounted, or if an outer namespace mounted it.
+ * Returns 1 if /proc shows the processes of the caller's PID namespace.
+ * Otherwise returns 0 with errno. ENOENT: /proc is not mounted. 0: an outer
+ * namespace mounted it.
  */
 int peali_process_sees_proc(void);
 
 /*
  * Returns the number of a namespace of a process. Two processes are in one
  * namespace if they have one number. `kind` is "pid", "net" or "time". pid 0:
- * the caller. Returns 0 if the number is not known. Then the kernel has no such
- * namespaces, or the process belongs to another user.
+ * the caller. Returns 0 with errno if the number is not known. ENOENT: the kernel
+ * has no such namespaces. EACCES: the process belongs to another user.
  */
 uint64_t peali_process_namespace(int pid, const char *kind);
 

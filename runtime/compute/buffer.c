@@ -298,7 +298,9 @@ static int take(struct peal_runtime *rt, struct peal_buffer *b)
 		return no_space(rt, b, PEAL_ENOSPC);
 	r = peali_buffer_alloc(rt->peers, b->owner, b->bytes, &b->address);
 	if (r < 0)
-		return r == PEAL_ENOMEM ? no_space(rt, b, r) : r;
+		return r == PEAL_ENOMEM && !peali_failed_in_system() ?
+			       no_space(rt, b, r) :
+			       r;
 	a->bytes += b->bytes;
 	a->n_buffers++;
 	b->previous = buffers->last;

@@ -100,8 +100,9 @@ int peali_devices_alloc(const struct peali_devices *devices, int device,
 							   PEALI_MEMORY_DEVICE,
 				    local_of(devices, device), bytes, out);
 
-	return r == PEAL_ENOMEM ? say_where_space_is(devices, device, bytes) :
-				  r;
+	return r == PEAL_ENOMEM && !peali_failed_in_system() ?
+		       say_where_space_is(devices, device, bytes) :
+		       r;
 }
 
 int peali_devices_usage(const struct peali_devices *devices, int device,

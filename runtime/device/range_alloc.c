@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/device/range_alloc.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,6 +128,14 @@ static struct peali_suballoc_block *new_block(struct peali_suballoc *space)
 	return b;
 }
 
+/* Reports that the process has no memory for a block. The space itself may have
+ * enough. */
+static int no_table(const char *name)
+{
+	return peali_fail_system(ENOMEM, CALL,
+				 "no memory for the block table of %s", name);
+}
+
 static int fits(const struct peali_suballoc_block *b, uint64_t bytes,
 		uint64_t align)
 {
@@ -169,8 +178,7 @@ int peali_suballoc_open(struct peali_suballoc *space, const char *name,
 	space->bytes = bytes;
 	space->root = new_block(space);
 	if (!space->root)
-		return peali_fail(PEAL_ENOMEM, CALL,
-				  "no memory for the block table of %s", name);
+		return no_table(name);
 	space->root->bytes = bytes;
 	update(space->root);
 	return 0;
@@ -251,9 +259,7 @@ int peali_suballoc_take(struct peali_suballoc *space, uint64_t bytes,
 			(unsigned long long)free_max_of(space->root));
 	offset = peali_round_up(b->offset, align);
 	if (carve(space, b, offset, rounded, bytes) < 0)
-		return peali_fail(PEAL_ENOMEM, CALL,
-				  "no memory for the block table of %s",
-				  space->name);
+		return no_table(space->name);
 	space->used += rounded;
 	out->offset = offset;
 	out->bytes = rounded;

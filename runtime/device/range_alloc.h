@@ -56,7 +56,8 @@ void peali_suballoc_close(struct peali_suballoc *space);
 
 /*
  * Allocates the first block that fits. *out is the whole block. PEAL_EINVAL: 0
- * bytes. PEAL_ENOMEM: the error text says how much is free.
+ * bytes. PEAL_ENOMEM: the error text says how much is free, or that the process
+ * has no memory (peali_failed_in_system).
  */
 int peali_suballoc_take(struct peali_suballoc *space, uint64_t bytes,
 			struct peali_piece *out);

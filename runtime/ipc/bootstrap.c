@@ -81,21 +81,21 @@ static int late_for(const struct peal_process_group *set,
 			  set->plan.remedy);
 }
 
-/* Returns a listening socket with the name of the rank, or -1 with an error. */
+/* Returns a listening socket with the name of the rank, or an error. */
 static int listen_at(const char *id, uint32_t rank)
 {
 	struct sockaddr_un at;
 	socklen_t bytes = peali_socket_name(&at, "peal-%s-%u", id, rank);
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0), error;
 
 	if (fd >= 0 && !bind(fd, (const struct sockaddr *)&at, bytes) &&
 	    !listen(fd, PEAL_PROCESS_GROUP_MAX))
 		return fd;
-	peali_fail_system(errno, CALL, "socket @%s cannot be opened",
-			  at.sun_path + 1);
+	error = peali_fail_system(errno, CALL, "socket @%s cannot be opened",
+				  at.sun_path + 1);
 	if (fd >= 0)
 		close(fd);
-	return -1;
+	return error;
 }
 
 /*
@@ -120,7 +120,7 @@ static int enter(struct peal_process_group *set, uint64_t deadline,
 	if (result)
 		return result;
 	*listener = listen_at(r->id, set->plan.rank);
-	return *listener < 0 ? PEAL_EDRIVER : 0;
+	return *listener < 0 ? *listener : 0;
 }
 
 /* Waits until all processes are in the file. */
@@ -155,23 +155,36 @@ static struct peali_record hello(const struct peal_process_group *set,
 	return h;
 }
 
+/* Returns 1 if a call on a connection has failed in this process. Otherwise the
+ * other end has closed it, or is late. */
+static int failed_here(void)
+{
+	return errno != EPIPE && errno != ECONNRESET && errno != EAGAIN;
+}
+
+/* Closes a connection on which a call has failed in this process. */
+static int fail_here(int fd, const char *what)
+{
+	int error = peali_fail_system(errno, CALL,
+				      "a connection to another rank: %s", what);
+
+	close(fd);
+	return error;
+}
+
 /*
  * Checks that the process at the other end is the one in the file. The
  * operating system confirms its user and pid.
  */
-static int is_member(int fd, const struct peali_rendezvous *r, uint32_t rank,
+static int is_member(const struct ucred *credentials,
+		     const struct peali_rendezvous *r, uint32_t rank,
 		     const char **why)
 {
-	struct ucred credentials;
-
-	*why = "the operating system does not report its process";
-	if (peali_socket_peer(fd, &credentials))
-		return 0;
 	*why = "a process of another user answers there";
-	if (credentials.uid != geteuid())
+	if (credentials->uid != geteuid())
 		return 0;
 	*why = "another process answers there";
-	return credentials.pid == r->member[rank].pid;
+	return credentials->pid == r->member[rank].pid;
 }
 
 static int is_hello(const struct peali_record *h, ssize_t bytes,
@@ -233,7 +246,9 @@ static int call_on(struct peal_process_group *set, uint64_t deadline,
 	socklen_t bytes = peali_socket_name(&at, "peal-%s-%u", r->id, rank);
 	struct pollfd answer = { .events = POLLIN };
 	const char *why = "it does not answer";
+	struct ucred credentials;
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	ssize_t n;
 
 	if (fd < 0)
 		return peali_fail_system(errno, CALL,
@@ -246,11 +261,16 @@ static int call_on(struct peal_process_group *set, uint64_t deadline,
 			goto refused;
 		usleep(2000);
 	}
-	if (!is_member(fd, r, rank, &why))
+	if (peali_socket_peer(fd, &credentials))
+		return fail_here(fd, "getsockopt");
+	if (!is_member(&credentials, r, rank, &why))
 		goto refused;
 	why = "it closes the connection";
-	if (peali_socket_send(fd, &mine, sizeof(mine), deadline))
+	if (peali_socket_send(fd, &mine, sizeof(mine), deadline)) {
+		if (failed_here())
+			return fail_here(fd, "sendmsg");
 		goto refused;
+	}
 	answer.fd = fd;
 	while (poll(&answer, 1, ms_left(deadline, LOOK_MS)) <= 0) {
 		if (peali_member_lives(&r->member[rank]) &&
@@ -259,8 +279,10 @@ static int call_on(struct peal_process_group *set, uint64_t deadline,
 		why = "it does not answer";
 		goto refused;
 	}
-	if (!is_hello(&h, peali_socket_receive(fd, &h, sizeof(h), 0), r) ||
-	    h.rank != rank)
+	n = peali_socket_receive(fd, &h, sizeof(h), 0);
+	if (n < 0 && failed_here())
+		return fail_here(fd, "recv");
+	if (!is_hello(&h, n, r) || h.rank != rank)
 		goto refused;
 	keep(set, r, &h, fd);
 	return 0;
@@ -273,31 +295,42 @@ refused:
 
 /*
  * Checks a new connection. Keeps it if it comes from a higher rank of the
- * group, or else closes it.
+ * group, or else closes it. Returns 0, or the error of a call that failed in
+ * this process.
  */
-static void welcome(struct peal_process_group *set, uint64_t deadline,
-		    const struct peali_rendezvous *r, int fd)
+static int welcome(struct peal_process_group *set, uint64_t deadline,
+		   const struct peali_rendezvous *r, int fd)
 {
 	struct peali_record mine = hello(set, r), h;
 	const char *why = "its first message is not of this set";
 	uint64_t until = peali_deadline(HELLO_NS);
 	struct ucred credentials;
+	ssize_t n = 0;
 
 	if (until > deadline)
 		until = deadline;
-	if (peali_socket_peer(fd, &credentials) || credentials.uid != geteuid())
+	if (peali_socket_peer(fd, &credentials))
+		return fail_here(fd, "getsockopt");
+	if (credentials.uid != geteuid())
 		why = "it belongs to another user";
-	else if (is_hello(&h, peali_socket_receive(fd, &h, sizeof(h), until),
-			  r) &&
-		 h.rank > set->plan.rank && set->peers[h.rank].fd < 0 &&
-		 is_member(fd, r, h.rank, &why) &&
-		 !peali_socket_send(fd, &mine, sizeof(mine), until)) {
-		keep(set, r, &h, fd);
-		return;
+	else
+		n = peali_socket_receive(fd, &h, sizeof(h), until);
+	if (n < 0 && failed_here())
+		return fail_here(fd, "recv");
+	if (is_hello(&h, n, r) && h.rank > set->plan.rank &&
+	    set->peers[h.rank].fd < 0 &&
+	    is_member(&credentials, r, h.rank, &why)) {
+		if (!peali_socket_send(fd, &mine, sizeof(mine), until)) {
+			keep(set, r, &h, fd);
+			return 0;
+		}
+		if (failed_here())
+			return fail_here(fd, "sendmsg");
 	}
 	peali_log(1, "a connection to rank %u is refused: %s", set->plan.rank,
 		  why);
 	close(fd);
+	return 0;
 }
 
 /* Waits until all higher ranks have connected. */
@@ -306,7 +339,7 @@ static int receive_all(struct peal_process_group *set, uint64_t deadline,
 {
 	struct pollfd p = { .fd = listener, .events = POLLIN };
 	uint32_t rank = set->plan.rank + 1;
-	int fd;
+	int fd, result;
 
 	while (rank < set->plan.ranks) {
 		if (set->peers[rank].fd >= 0) {
@@ -315,10 +348,11 @@ static int receive_all(struct peal_process_group *set, uint64_t deadline,
 		}
 		if (poll(&p, 1, ms_left(deadline, LOOK_MS)) > 0) {
 			fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
-			if (fd >= 0)
-				welcome(set, deadline, r, fd);
-			else if (errno != EAGAIN && errno != EINTR &&
-				 errno != ECONNABORTED)
+			result = fd < 0 ? 0 : welcome(set, deadline, r, fd);
+			if (result)
+				return result;
+			if (fd < 0 && errno != EAGAIN && errno != EINTR &&
+			    errno != ECONNABORTED)
 				return cannot_meet(r, rank, PEAL_EDRIVER,
 						   strerror(errno));
 		}
@@ -336,8 +370,9 @@ static int receive_all(struct peal_process_group *set, uint64_t deadline,
 /* Meets in a process group of one process. */
 static int meet_oneself(struct peal_process_group *set)
 {
-	set->peers[0].member = peali_member_self();
-	return peali_rendezvous_id(set->id);
+	int result = peali_member_self(&set->peers[0].member);
+
+	return result ? result : peali_rendezvous_id(set->id);
 }
 
 int peali_processes_bootstrap(struct peal_process_group *set, uint64_t deadline)

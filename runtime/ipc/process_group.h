@@ -138,6 +138,7 @@ struct peali_peer {
 	char why[160];
 	/* Why this process has dropped it, a literal; NULL: it has not. */
 	_Atomic(const char *) dropped;
+	_Atomic int drop_error; /* errno of the reason; 0: none */
 	int heard; /* 1: it knows that this process leaves */
 	uint64_t broken_ns; /* ns at the end of its connection; 0: open. For the
 			     * reader thread only */
@@ -228,14 +229,15 @@ int peali_service_start(struct peal_process_group *set);
 /* Ends both threads. The job thread first does all pending jobs. */
 void peali_service_stop(struct peal_process_group *set);
 /*
- * Sends a record at once, with a descriptor or -1. Returns 0, PEAL_EPIPE or
- * PEAL_ETIMEDOUT.
+ * Sends a record at once, with a descriptor or -1. Returns 0, or PEAL_EPIPE
+ * without an error text: the peer is gone. PEAL_ETIMEDOUT: it does not read.
+ * PEAL_ENOMEM and PEAL_EDRIVER: the system call failed in this process.
  */
 int peali_peer_send(struct peali_peer *peer, const struct peali_record *record,
 		    int fd);
 /*
  * Sends a record, for the job thread. Closes the connection if the peer does
- * not read the record in time.
+ * not read the record in time, or if the system call fails.
  */
 void peali_peer_answer(struct peali_peer *peer,
 		       const struct peali_record *record, int fd);
@@ -247,9 +249,9 @@ void peali_peer_post(struct peali_peer *peer,
 		     const struct peali_record *record);
 /*
  * Receives a record without waiting. Returns 1 with a record, 0 if there is
- * none, or -1 if the connection has ended. On return `wrong` points to NULL, or
- * to the text of an error in the record. The caller must close *descriptor
- * unless it is -1.
+ * none, or -1 with errno. ECONNRESET: the connection has ended. On return
+ * `wrong` points to NULL, or to the text of an error in the record. The caller
+ * must close *descriptor unless it is -1.
  */
 int peali_record_receive(int fd, struct peali_record *out, int *descriptor,
 			 const char **wrong);

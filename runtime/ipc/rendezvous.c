@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/base/process.h"
 #include "runtime/base/system_call.h"
 #include "runtime/base/text.h"
@@ -25,14 +26,16 @@
 
 /* ---- processes ----------------------------------------------------------- */
 
-struct peali_member peali_member_self(void)
+int peali_member_self(struct peali_member *out)
 {
-	struct peali_member self = { (int)getpid(), 0 };
 	struct peali_process_stat stat;
 
-	if (!peali_process_stat(self.pid, &stat))
-		self.start = stat.start;
-	return self;
+	out->pid = (int)getpid();
+	if (peali_process_stat(out->pid, &stat))
+		return peali_fail_system(errno, CALL,
+					 "cannot read /proc/%d/stat", out->pid);
+	out->start = stat.start;
+	return 0;
 }
 
 int peali_member_lives(const struct peali_member *m)
@@ -47,27 +50,36 @@ int peali_member_lives(const struct peali_member *m)
 	return stat.state != 'Z' && stat.state != 'X' && stat.start == m->start;
 }
 
-struct peali_spaces peali_spaces_self(void)
+/* Gets a namespace of the caller. An older kernel may lack its kind. */
+static int space_self(const char *kind, uint64_t *out)
 {
-	struct peali_spaces self = { peali_process_namespace(0, "pid"),
-				     peali_process_namespace(0, "time"),
-				     peali_process_namespace(0, "net") };
+	*out = peali_process_namespace(0, kind);
+	if (*out || errno == ENOENT)
+		return 0;
+	return peali_fail_system(errno, CALL, "cannot read /proc/self/ns/%s",
+				 kind);
+}
 
-	return self;
+int peali_spaces_self(struct peali_spaces *out)
+{
+	int result = space_self("pid", &out->pid);
+
+	if (!result)
+		result = space_self("time", &out->time);
+	return result ? result : space_self("net", &out->net);
 }
 
 /* Returns the kind of namespace that differs, or NULL. Only processes of the
  * same PID and time namespace can check each other's pid and start time. The
  * network namespace has the names of sockets. */
-static const char *foreign(const struct peali_spaces *s)
+static const char *foreign(const struct peali_spaces *s,
+			   const struct peali_spaces *self)
 {
-	struct peali_spaces self = peali_spaces_self();
-
-	if (s->pid != self.pid)
+	if (s->pid != self->pid)
 		return "PID";
-	if (s->time != self.time)
+	if (s->time != self->time)
 		return "time";
-	return s->net != self.net ? "network" : NULL;
+	return s->net != self->net ? "network" : NULL;
 }
 
 /* ---- the text ------------------------------------------------------------ */
@@ -300,12 +312,17 @@ static int lock_file(const struct peali_launcher_env *plan, int fd)
 }
 
 /* Returns 0 if rank 0 of a file runs, else PEAL_EEXIST. In another namespace
- * the caller cannot know whether it runs. Then it returns PEAL_EPERM. */
+ * the caller cannot know whether it runs. Then it returns PEAL_EPERM. Also
+ * returns the errors of peali_spaces_self. */
 static int check_first(const struct peali_launcher_env *plan,
 		       const struct peali_rendezvous *r)
 {
-	const char *kind = foreign(&r->spaces);
+	struct peali_spaces self;
+	int result = peali_spaces_self(&self);
+	const char *kind = result ? NULL : foreign(&r->spaces, &self);
 
+	if (result)
+		return result;
 	if (kind)
 		return peali_fail(
 			PEAL_EPERM, CALL,
@@ -321,15 +338,18 @@ static int check_first(const struct peali_launcher_env *plan,
 	return 0;
 }
 
-/* Returns 0, or PEAL_EDRIVER if /proc cannot tell whether a process runs. */
+/* Returns 0, or an error if /proc cannot tell whether a process runs. */
 static int check_proc(void)
 {
-	return peali_process_sees_proc() ?
-		       0 :
-		       peali_fail(PEAL_EDRIVER, CALL,
-				  "/proc: does not show this process (pid %d); "
-				  "mount /proc in this PID namespace",
-				  (int)getpid());
+	if (peali_process_sees_proc())
+		return 0;
+	if (errno && errno != ENOENT)
+		return peali_fail_system(errno, CALL,
+					 "cannot read /proc/self/stat");
+	return peali_fail(PEAL_EDRIVER, CALL,
+			  "/proc: does not show this process (pid %d); mount "
+			  "/proc in this PID namespace",
+			  (int)getpid());
 }
 
 /* Describes the file that rank 0 has found at its path, in the error text.
@@ -457,9 +477,11 @@ int peali_rendezvous_begin(const struct peali_launcher_env *plan,
 	r.ranks = plan->ranks;
 	r.here = 1;
 	r.uid = (uint32_t)geteuid();
-	r.member[0] = peali_member_self();
-	r.spaces = peali_spaces_self();
 	result = check_proc();
+	if (!result)
+		result = peali_member_self(&r.member[0]);
+	if (!result)
+		result = peali_spaces_self(&r.spaces);
 	if (!result)
 		result = peali_rendezvous_id(r.id);
 	if (result)
@@ -487,11 +509,13 @@ int peali_rendezvous_begin(const struct peali_launcher_env *plan,
 static int add_member(const struct peali_launcher_env *plan, int fd,
 		      struct peali_rendezvous *r)
 {
-	struct peali_member self = peali_member_self();
 	const struct peali_member *there = &r->member[plan->rank];
+	struct peali_member self;
 	char text[256];
-	int n;
+	int n, result = peali_member_self(&self);
 
+	if (result)
+		return result;
 	/* the line of an earlier join: rank 0 is about to remove the file */
 	if (there->pid == self.pid && there->start == self.start)
 		return PEAL_EAGAIN;
@@ -588,10 +612,19 @@ void peali_rendezvous_end(const struct peali_launcher_env *plan,
 	struct peali_rendezvous r;
 	int fd = -1;
 
-	if (open_file(plan, O_RDONLY, &fd))
+	int result = open_file(plan, O_RDONLY, &fd);
+
+	if (result == PEAL_ENOENT)
 		return;
-	if (!lock_file(plan, fd) && !read_file(plan, fd, &r) &&
-	    !strcmp(r.id, rendezvous->id))
-		unlink(plan->path);
-	close(fd);
+	if (!result)
+		result = lock_file(plan, fd);
+	if (!result)
+		result = read_file(plan, fd, &r);
+	if (!result && !strcmp(r.id, rendezvous->id) && unlink(plan->path))
+		result = system_failed(plan, "unlink");
+	if (result)
+		peali_log(1, "the rendezvous file stays: %s",
+			  peal_last_error()->text);
+	if (fd >= 0)
+		close(fd);
 }

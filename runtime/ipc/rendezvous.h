@@ -66,10 +66,11 @@ struct peali_launcher_env {
 int peali_launcher_env(const struct peal_process_group_options *options,
 		       struct peali_launcher_env *out);
 
-/* Returns the calling process. */
-struct peali_member peali_member_self(void);
-/* Returns the namespaces of the calling process. */
-struct peali_spaces peali_spaces_self(void);
+/* Gets the calling process. Returns 0, PEAL_ENOMEM or PEAL_EDRIVER. */
+int peali_member_self(struct peali_member *out);
+/* Gets the namespaces of the calling process. Returns 0, PEAL_ENOMEM or
+ * PEAL_EDRIVER. */
+int peali_spaces_self(struct peali_spaces *out);
 /* Returns 1 if the process still runs, else 0. It must be of the caller's PID
  * and time namespace. */
 int peali_member_lives(const struct peali_member *member);

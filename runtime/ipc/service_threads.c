@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/base/socket.h"
 #include "runtime/base/thread.h"
 #include "runtime/base/text.h"
@@ -20,6 +21,7 @@
 #include "runtime/ipc/process_group.h"
 #include "runtime/ipc/rendezvous.h"
 
+#define CALL "peal_process_connect"
 #define BURST 64 /* records read from a peer in a row */
 #define SEND_NS 1000000000 /* timeout of a send */
 #define CROWDED_NS 1000000000 /* ns of retries after ETOOMANYREFS */
@@ -29,6 +31,9 @@
  * with a large memory takes long to end.
  */
 #define END_MS 2000
+/* Maximum ms until the reader thread finds the end of its work, even if the
+ * write to its event fails. */
+#define QUIT_MS 2000
 
 /* ---- sending ------------------------------------------------------------- */
 
@@ -59,15 +64,23 @@ int peali_peer_send(struct peali_peer *p, const struct peali_record *record,
 		usleep(1000); /* too many descriptors in flight */
 	if (n == (ssize_t)sizeof(*record))
 		return 0;
-	return n < 0 && (errno == EAGAIN || errno == ETOOMANYREFS) ?
-		       PEAL_ETIMEDOUT :
-		       PEAL_EPIPE;
+	if (n < 0 && (errno == EAGAIN || errno == ETOOMANYREFS))
+		return peali_fail(PEAL_ETIMEDOUT, CALL,
+				  "rank %u (pid %d) does not read its "
+				  "messages; it may be stopped",
+				  p->rank, p->member.pid);
+	if (n >= 0 || errno == EPIPE || errno == ECONNRESET)
+		return PEAL_EPIPE;
+	return peali_fail_system(errno, CALL,
+				 "cannot send a record to rank %u (pid %d)",
+				 p->rank, p->member.pid);
 }
 
 /* Drops a peer that misses a record: it would keep invalid links. The reader
- * thread reports the reason, a literal. */
-static void drop(struct peali_peer *p, const char *reason)
+ * thread reports the reason, a literal, and its errno or 0. */
+static void drop(struct peali_peer *p, const char *reason, int error)
 {
+	atomic_store(&p->drop_error, error);
 	atomic_store(&p->dropped, reason);
 	shutdown(p->fd, SHUT_RDWR);
 }
@@ -75,9 +88,14 @@ static void drop(struct peali_peer *p, const char *reason)
 void peali_peer_answer(struct peali_peer *p, const struct peali_record *record,
 		       int fd)
 {
+	int result = peali_peer_send(p, record, fd);
+
+	if (result == PEAL_ETIMEDOUT)
+		drop(p, "does not read its messages", 0);
+	else if (result && result != PEAL_EPIPE)
+		drop(p, "misses a record that this process could not send",
+		     peal_last_error()->driver_code);
 	/* else sent, or the reader thread finds the peer gone */
-	if (peali_peer_send(p, record, fd) == PEAL_ETIMEDOUT)
-		drop(p, "does not read its messages");
 }
 
 /* Appends a job for the job thread. Without memory for it, drops the peer. The
@@ -89,7 +107,8 @@ static void post(struct peali_peer *p, const struct peali_record *record,
 	struct peali_job *job = calloc(1, sizeof(*job));
 
 	if (!job) {
-		drop(p, "lost a record: this process is out of memory");
+		drop(p, "misses a record: this process has no memory for it",
+		     ENOMEM);
 		return;
 	}
 	job->peer = p;
@@ -143,6 +162,8 @@ gone(struct peali_peer *p, enum peal_process_state state, int error,
 		}
 	pthread_cond_broadcast(&set->changed);
 	pthread_mutex_unlock(&set->lock);
+	if (state != PEAL_PROCESS_LEFT)
+		peali_log(1, "rank %u: %s", set->plan.rank, p->why);
 	shutdown(p->fd, SHUT_RDWR);
 }
 
@@ -169,9 +190,11 @@ static void died(struct peali_peer *p)
 static void broke_off(struct peali_peer *p)
 {
 	const char *reason = atomic_load(&p->dropped);
+	int error = atomic_load(&p->drop_error);
 
 	if (reason)
-		gone(p, PEAL_PROCESS_LOST, PEAL_EDIED, "%s", reason);
+		gone(p, PEAL_PROCESS_LOST, PEAL_EDIED, "%s%s%s", reason,
+		     error ? ": " : "", error ? strerror(error) : "");
 	else if (p->heard)
 		gone(p, PEAL_PROCESS_LEFT, PEAL_ESTOPPED,
 		     "has confirmed that this process leaves");
@@ -355,6 +378,8 @@ int peali_record_receive(int from, struct peali_record *out, int *descriptor,
 		n = recvmsg(from, &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return 0;
+	if (!n)
+		errno = ECONNRESET; /* the end of the connection */
 	if (n <= 0)
 		return -1;
 	*descriptor = descriptor_of(&m, &too_many);
@@ -381,7 +406,10 @@ static int read_one(struct peali_peer *p)
 	const char *wrong;
 	int fd, result = peali_record_receive(p->fd, &r, &fd, &wrong);
 
-	if (result < 0)
+	if (result < 0 && errno != ECONNRESET)
+		gone(p, PEAL_PROCESS_LOST, PEAL_EDIED, "cannot be read: %s",
+		     strerror(errno));
+	else if (result < 0)
 		broke_off(p);
 	if (result <= 0)
 		return result;
@@ -421,7 +449,7 @@ static void *read_all(void *argument)
 	pthread_setname_np(pthread_self(), "peal-processes");
 	while (!atomic_load(&set->quit)) {
 		n = 1;
-		wait_ms = -1;
+		wait_ms = QUIT_MS;
 		fds[0].fd = set->event_fd;
 		fds[0].events = POLLIN;
 		for (rank = 0; rank < set->plan.ranks; rank++) {
@@ -436,7 +464,7 @@ static void *read_all(void *argument)
 				     "leaving");
 				continue;
 			}
-			if (ms > 0 && (wait_ms < 0 || ms < wait_ms))
+			if (ms > 0 && ms < wait_ms)
 				wait_ms = ms;
 			of[n] = p;
 			fds[n].events = fds[n + 1].events = POLLIN;

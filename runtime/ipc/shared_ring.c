@@ -98,16 +98,17 @@ int peali_remote_make_memory(const struct peali_remote_link *remote)
 	uint64_t bytes =
 		peali_remote_shared_bytes(&remote->spec, remote->windows);
 	int fd = memfd_create("peal link", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int error;
 
 	if (fd >= 0 && !peali_ftruncate(fd, (off_t)bytes) &&
 	    !fcntl(fd, F_ADD_SEALS, SEALS))
 		return fd;
-	peali_fail_system(errno, CALL,
-			  "cannot create shared memory of %llu bytes",
-			  (unsigned long long)bytes);
+	error = peali_fail_system(errno, CALL,
+				  "cannot create shared memory of %llu bytes",
+				  (unsigned long long)bytes);
 	if (fd >= 0)
 		close(fd);
-	return PEAL_ENOMEM;
+	return error;
 }
 
 int peali_remote_check_memory(const struct peali_remote_link *remote,
@@ -118,7 +119,12 @@ int peali_remote_check_memory(const struct peali_remote_link *remote,
 	struct stat is;
 	int seals = fcntl(fd, F_GET_SEALS);
 
-	if (fstat(fd, &is) || seals < 0 || (seals & SEALS) != SEALS ||
+	/* EINVAL: the file has no seals, so it is no such memory */
+	if ((seals < 0 && errno != EINVAL) || fstat(fd, &is))
+		return peali_fail_system(errno, CALL,
+					 "cannot check the memory from rank %u",
+					 rank);
+	if (seals < 0 || (seals & SEALS) != SEALS ||
 	    (uint64_t)is.st_size != bytes)
 		return peali_fail(PEAL_EPROTO, CALL,
 				  "rank %u sent memory that is not sealed, "

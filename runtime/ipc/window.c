@@ -11,6 +11,7 @@
  * ended.
  */
 #include <poll.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -117,12 +118,12 @@ static int send_one(struct peal_process_group *set, struct peali_peer *p,
 	} while (result == PEAL_ETIMEDOUT && !peali_late(deadline));
 	if (result == PEAL_EPIPE)
 		return ended(p);
-	if (result)
+	if (result == PEAL_ETIMEDOUT)
 		return peali_fail(result, CALL,
 				  "rank %u (pid %d) does not accept the "
 				  "windows of this process",
 				  p->rank, p->member.pid);
-	return 0;
+	return result;
 }
 
 /* Returns the backend with that name, or NULL. */
@@ -228,6 +229,10 @@ static int await_one(struct peali_peer *p, uint64_t deadline)
 					  "windows in time",
 					  p->rank, p->member.pid);
 	}
+	if (result < 0 && errno != ECONNRESET)
+		return peali_fail_system(errno, CALL,
+					 "cannot read a window of rank %u",
+					 p->rank);
 	if (result < 0)
 		return ended(p);
 	if (!wrong)

@@ -268,7 +268,7 @@ static int plan_windows(struct peal_link *link, const struct peali_record *r)
 		result = peali_part_take(remote->peer->set, device,
 					 peali_remote_slot_bytes(&remote->spec),
 					 &remote->part);
-	if (result == PEAL_ENOMEM)
+	if (result == PEAL_ENOMEM && !peali_failed_in_system())
 		return peali_fail(
 			result, CALL,
 			"the window of rank %u for device %d is full; raise "
@@ -534,13 +534,11 @@ static int ask(const struct wish *w, const struct peal_link *like,
 	set->questions = q;
 	pthread_mutex_unlock(&set->lock);
 	r = ask_for(w, like, q->number);
-	if (!result && peali_peer_send(w->peer, &r, -1) == PEAL_ETIMEDOUT)
-		result = peali_fail(PEAL_ETIMEDOUT, CALL,
-				    "rank %u (pid %d) does not read its "
-				    "messages; it may be stopped",
-				    w->peer->rank, w->peer->member.pid);
+	if (!result)
+		result = peali_peer_send(w->peer, &r, -1);
+	if (result == PEAL_EPIPE) /* the reader thread completes the question */
+		result = 0;
 	asked = !result;
-	/* if the peer is gone, the reader thread completes the question */
 	pthread_mutex_lock(&set->lock);
 	if (!result)
 		result = await_answer(q);

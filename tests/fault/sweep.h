@@ -8,45 +8,15 @@
  * results, the parent checks them. See double/double.h for the faults.
  */
 
-#include <signal.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-
 #include <peal/memory.h>
-#include <peal/peer.h>
 #include "fault/sweep_chain.h"
+#include "fault/sweep_child.h"
+#include "fault/sweep_copy.h"
 #include "ringkernels/baseline_program.h"
 
-#define SWEEP_BYTES 3000 /* of a copy */
 #define SWEEP_REPLAYS 3 /* of a recorded launch */
-#define SWEEP_ALARM_S 60 /* a longer run counts as a hang */
-#define SWEEP_CHILDREN 8 /* at a time: they wait more than they compute */
 
 /* ---- the child ----------------------------------------------------------- */
-
-/* Copies from the host by both devices to the host, and compares. */
-static inline int sweep_copies(struct peal_runtime *rt)
-{
-	static uint8_t in[SWEEP_BYTES], out[SWEEP_BYTES];
-	uint64_t address[2] = { 0, 0 };
-	int i, good = 1;
-
-	harness_fill(in, sizeof(in), 7, 8);
-	for (i = 0; i < 2 && good; i++)
-		good = STEP(peal_memory_alloc(rt, i, SWEEP_BYTES, &address[i]));
-	good = good &&
-	       STEP(peal_peer_copy(rt, 0, address[0], PEAL_HOST_MEMORY,
-				   (uintptr_t)in, SWEEP_BYTES)) &&
-	       STEP(peal_peer_copy(rt, 1, address[1], 0, address[0],
-				   SWEEP_BYTES)) &&
-	       STEP(peal_peer_copy(rt, PEAL_HOST_MEMORY, (uintptr_t)out, 1,
-				   address[1], SWEEP_BYTES));
-	sweep->wrong += good && memcmp(in, out, SWEEP_BYTES) != 0;
-	for (i = 0; i < 2; i++)
-		if (address[i])
-			STEP(peal_memory_free(rt, i, address[i]));
-	return good;
-}
 
 extern const struct peal_program peal_program_peal_baseline;
 
@@ -193,12 +163,7 @@ static inline void sweep_scenario(void)
 static inline void sweep_begin(const char *vendor)
 {
 	sweep_is_hip = !strcmp(vendor, "hip");
-	sweep_results = mmap(NULL, SWEEP_CHILDREN * sizeof(*sweep),
-			     PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
-			     -1, 0);
-	CHECK(sweep_results != MAP_FAILED);
-	sweep = sweep_results;
-	harness_make_cache();
+	sweep_prepare(SWEEP_CHILDREN);
 	setenv("PEAL_PROBE", "fresh", 1); /* each run probes the pair */
 	setenv("PEAL_GPU_MEMORY", "8M", 1);
 	setenv("PEAL_PINNED_MEMORY", "16M", 1);
@@ -207,48 +172,9 @@ static inline void sweep_begin(const char *vendor)
 /* Starts the scenario in a child, with the present environment. */
 static inline void sweep_start(int slot)
 {
-	pid_t child;
+	const char *fault = getenv("PEAL_DOUBLE_FAIL");
 
-	sweep = &sweep_results[slot];
-	memset(sweep, 0, sizeof(*sweep));
-	snprintf(sweep->fault, sizeof(sweep->fault), "%s",
-		 getenv("PEAL_DOUBLE_FAIL") ? getenv("PEAL_DOUBLE_FAIL") : "");
-	fflush(stdout);
-	child = fork();
-	CHECK(child >= 0);
-	if (child) {
-		sweep->child = child;
-		return;
-	}
-	alarm(SWEEP_ALARM_S);
-	sweep_scenario();
-	harness_cache[0] = 0; /* the parent removes it */
-	/* no leak check: the double still has the unreleased resources */
-	if (sweep->left)
-		_exit(0);
-	exit(0);
-}
-
-/* Waits for the child. Returns 0 and prints why if it crashed, hung or
- * leaked. */
-static inline int sweep_survived(int slot)
-{
-	int status = 0;
-
-	sweep = &sweep_results[slot];
-	CHECK_EQ(waitpid(sweep->child, &status, 0), sweep->child);
-	if (WIFEXITED(status) && !WEXITSTATUS(status) && sweep->done)
-		return 1;
-	if (WIFSIGNALED(status))
-		fprintf(stderr, "%s: %s (signal %d)\n", sweep->fault,
-			WTERMSIG(status) == SIGALRM ? "it hangs" : "it crashed",
-			WTERMSIG(status));
-	else
-		fprintf(stderr, "%s: exit status %d\n", sweep->fault,
-			WEXITSTATUS(status));
-	if (sweep->failed)
-		fprintf(stderr, "    after %s: %s\n", sweep->step, sweep->text);
-	return 0;
+	sweep_fork(slot, fault ? fault : "", sweep_scenario);
 }
 
 #endif

@@ -28,10 +28,11 @@ static const struct sweep_call sweep_calls[][2] = { PEALI_GPU_CALLS(
 /* The results of a child, in memory shared with its parent. */
 struct sweep_result {
 	pid_t child;
-	char fault[160]; /* that it ran under */
+	char fault[256]; /* that it ran under */
 	int calls[SWEEP_CALLS]; /* of each symbol, in all */
 	int calls_before_close[SWEEP_CALLS];
 	int failed; /* number of failed steps */
+	int untold; /* failed steps without an error text */
 	int code; /* error of the first failed step */
 	char step[128], text[256]; /* its call and its error text */
 	int wrong; /* number of reads that differ from the writes */
@@ -39,6 +40,7 @@ struct sweep_result {
 	char left_text[160];
 	int done; /* 1: the child came to its end */
 	int open; /* devices of the runtime */
+	int lost; /* peers that this process has given up */
 	char reason[160]; /* why the backend is not available */
 };
 
@@ -83,6 +85,7 @@ static inline int sweep_ok(int result, const char *step)
 {
 	if (result >= 0)
 		return 1;
+	sweep->untold += peal_last_error()->code != result;
 	if (sweep->failed++)
 		return 0;
 	sweep->code = result;

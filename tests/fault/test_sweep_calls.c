@@ -6,6 +6,7 @@
  * without the call. Nothing crashes, hangs or stays allocated with the driver.
  */
 #include "fault/sweep.h"
+#include "fault/sweep_slice.h"
 
 /* A way to run the scenario. The first way that calls a symbol sweeps it. */
 struct way {
@@ -116,6 +117,8 @@ static const char *judge(const struct way *way, size_t i, int nth)
 
 	if (sweep->wrong)
 		return "wrong data";
+	if (sweep->untold)
+		return "there is no text";
 	if (sweep->failed && !strstr(sweep->text, symbol) &&
 	    !is_in(symbol, asides))
 		return "the text does not name the call";
@@ -129,35 +132,6 @@ static const char *judge(const struct way *way, size_t i, int nth)
 
 /* The run of the present way without a fault. */
 static struct sweep_result without_fault;
-
-/*
- * PEAL_TEST_SLICE=K/N: this run tries every N-th point, from the K-th on. So N
- * runs share all points. The count of a symbol's points begins with its row
- * number.
- */
-static struct {
-	int k, n;
-	int tried; /* points, in all */
-} slice = { 1, 1, 0 };
-
-static void take_slice(void)
-{
-	const char *text = getenv("PEAL_TEST_SLICE");
-	char rest = 0;
-
-	if (!text || !*text)
-		return;
-	if (strspn(text, "0123456789/") != strlen(text) || strlen(text) > 16 ||
-	    sscanf(text, "%d/%d%c", &slice.k, &slice.n, &rest) != 2 ||
-	    slice.k < 1 || slice.k > slice.n) {
-		fprintf(stderr,
-			"PEAL_TEST_SLICE is '%s': it must be K/N, two numbers "
-			"with 1 <= K <= N\n",
-			text);
-		exit(1);
-	}
-	printf("slice %d of %d: every %d. point\n", slice.k, slice.n, slice.n);
-}
 
 struct tally {
 	int points, failures, bad;
@@ -213,7 +187,7 @@ static int take_point(size_t i, int *nth, struct tally *tally)
 	int point = 0;
 
 	while (!point && *nth <= tally->most) {
-		if (tally->ordinal++ % slice.n == slice.k - 1)
+		if (is_in_slice(tally->ordinal++))
 			point = *nth;
 		*nth = next_point(*nth, i);
 	}

@@ -152,6 +152,15 @@ static inline void procs_join(struct procs *c)
 		procs_join(&procs_);                                           \
 	} while (0)
 
+/* Returns the start time of the calling process. */
+static inline uint64_t procs_start_time(void)
+{
+	struct peali_member self;
+
+	CHECK_OK(peali_member_self(&self));
+	return self.start;
+}
+
 /* ---- in a process -------------------------------------------------------- */
 
 static inline struct peal_process_group *procs_enter(struct peal_runtime *rt)

@@ -119,7 +119,7 @@ int peali_heap_alloc(struct peali_heap *heap, uint64_t bytes,
 	int r = peali_suballoc_take(&heap->space, bytes, &piece);
 	struct peal_error_info why;
 
-	if (r == PEAL_ENOMEM) {
+	if (r == PEAL_ENOMEM && !peali_failed_in_system()) {
 		why = *peal_last_error();
 		return peali_fail(r, why.call,
 				  "%.200s; set PEAL_HOST_MEMORY "

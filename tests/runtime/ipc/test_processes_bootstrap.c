@@ -271,6 +271,14 @@ PEAL_TEST(mpi_launcher_variables_are_sufficient)
 
 /* ---- invalid rendezvous files -------------------------------------------- */
 
+static struct peali_spaces own_spaces(void)
+{
+	struct peali_spaces self;
+
+	CHECK_OK(peali_spaces_self(&self));
+	return self;
+}
+
 /* Returns the first line of a file of processes in these namespaces. */
 static const char *head_of(struct peali_spaces s)
 {
@@ -292,7 +300,7 @@ PEAL_TEST(stale_rendezvous_file_is_named_and_kept)
 	procs_prepare(&c, 2);
 	snprintf(text, sizeof(text),
 		 "%srank 0 pid %d start 17 socket @peal-" ID "-0\n",
-		 head_of(peali_spaces_self()), no_pid());
+		 head_of(own_spaces()), no_pid());
 	write_file(&c, text, 0600);
 	REFUSED(&c, 0, 2, SECOND, PEAL_EEXIST, "is stale: its rank 0 was pid");
 	REFUSED(&c, 1, 2, SECOND, PEAL_EEXIST, "is stale");
@@ -300,7 +308,7 @@ PEAL_TEST(stale_rendezvous_file_is_named_and_kept)
 	/* a process has the pid, but began at another time */
 	snprintf(text, sizeof(text),
 		 "%srank 0 pid %d start 17 socket @peal-" ID "-0\n",
-		 head_of(peali_spaces_self()), (int)getpid());
+		 head_of(own_spaces()), (int)getpid());
 	write_file(&c, text, 0600);
 	REFUSED(&c, 0, 2, SECOND, PEAL_EEXIST, "is stale");
 	CHECK(!unlink(path_of(&c)));
@@ -318,7 +326,7 @@ PEAL_TEST(rendezvous_file_of_another_namespace_is_named_and_kept)
 
 	procs_prepare(&c, 2);
 	for (i = 0; i < 3; i++) {
-		other = peali_spaces_self();
+		other = own_spaces();
 		other.pid += i == 0;
 		other.time += i == 1;
 		other.net += i == 2;
@@ -645,7 +653,7 @@ PEAL_TEST(unknown_connections_are_rejected)
  */
 static void is_only_named(int rank)
 {
-	atomic_store(&procs_board->word[1], peali_member_self().start);
+	atomic_store(&procs_board->word[1], procs_start_time());
 	procs_meet(0);
 	for (;;)
 		pause();
