@@ -174,8 +174,8 @@ static int is_member(int fd, const struct peali_rendezvous *r, uint32_t rank,
 	return credentials.pid == r->member[rank].pid;
 }
 
-static int is_hello(const struct peali_record *h, ssize_t bytes,
-		    const struct peali_rendezvous *r)
+int peali_is_hello(const struct peali_record *h, ssize_t bytes,
+		   const struct peali_rendezvous *r)
 {
 	return bytes == sizeof(*h) && h->magic == PEALI_RECORD_MAGIC &&
 	       h->version == PEALI_RECORD_VERSION &&
@@ -259,7 +259,8 @@ static int call_on(struct peal_process_group *set, uint64_t deadline,
 		why = "it does not answer";
 		goto refused;
 	}
-	if (!is_hello(&h, peali_socket_receive(fd, &h, sizeof(h), 0), r) ||
+	if (!peali_is_hello(&h, peali_socket_receive(fd, &h, sizeof(h), 0),
+			    r) ||
 	    h.rank != rank)
 		goto refused;
 	keep(set, r, &h, fd);
@@ -287,8 +288,9 @@ static void welcome(struct peal_process_group *set, uint64_t deadline,
 		until = deadline;
 	if (peali_socket_peer(fd, &credentials) || credentials.uid != geteuid())
 		why = "it belongs to another user";
-	else if (is_hello(&h, peali_socket_receive(fd, &h, sizeof(h), until),
-			  r) &&
+	else if (peali_is_hello(&h,
+				peali_socket_receive(fd, &h, sizeof(h), until),
+				r) &&
 		 h.rank > set->plan.rank && set->peers[h.rank].fd < 0 &&
 		 is_member(fd, r, h.rank, &why) &&
 		 !peali_socket_send(fd, &mine, sizeof(mine), until)) {
