@@ -187,8 +187,8 @@ static int is_member(const struct ucred *credentials,
 	return credentials->pid == r->member[rank].pid;
 }
 
-static int is_hello(const struct peali_record *h, ssize_t bytes,
-		    const struct peali_rendezvous *r)
+int peali_is_hello(const struct peali_record *h, ssize_t bytes,
+		   const struct peali_rendezvous *r)
 {
 	return bytes == sizeof(*h) && h->magic == PEALI_RECORD_MAGIC &&
 	       h->version == PEALI_RECORD_VERSION &&
@@ -282,7 +282,7 @@ static int call_on(struct peal_process_group *set, uint64_t deadline,
 	n = peali_socket_receive(fd, &h, sizeof(h), 0);
 	if (n < 0 && failed_here())
 		return fail_here(fd, "recv");
-	if (!is_hello(&h, n, r) || h.rank != rank)
+	if (!peali_is_hello(&h, n, r) || h.rank != rank)
 		goto refused;
 	keep(set, r, &h, fd);
 	return 0;
@@ -317,7 +317,7 @@ static int welcome(struct peal_process_group *set, uint64_t deadline,
 		n = peali_socket_receive(fd, &h, sizeof(h), until);
 	if (n < 0 && failed_here())
 		return fail_here(fd, "recv");
-	if (is_hello(&h, n, r) && h.rank > set->plan.rank &&
+	if (peali_is_hello(&h, n, r) && h.rank > set->plan.rank &&
 	    set->peers[h.rank].fd < 0 &&
 	    is_member(&credentials, r, h.rank, &why)) {
 		if (!peali_socket_send(fd, &mine, sizeof(mine), until)) {

@@ -223,6 +223,13 @@ struct peali_record peali_record(enum peali_record_type type);
 void peali_record_text(const struct peali_record *record, char *text,
 		       size_t size);
 
+/*
+ * Returns 1 if the bytes of a new connection are the HELLO of a process in the
+ * rendezvous file. `bytes` below 0: a failed receive.
+ */
+int peali_is_hello(const struct peali_record *record, ssize_t bytes,
+		   const struct peali_rendezvous *rendezvous);
+
 /* ---- serving ------------------------------------------------------------- */
 
 int peali_service_start(struct peal_process_group *set);
@@ -255,6 +262,11 @@ void peali_peer_post(struct peali_peer *peer,
  */
 int peali_record_receive(int fd, struct peali_record *out, int *descriptor,
 			 const char **wrong);
+/*
+ * Reads and handles one record of a peer, for the reader thread. Returns 1, 0
+ * if there is none, or -1 if nothing more can be read.
+ */
+int peali_peer_read(struct peali_peer *peer);
 /*
  * Sets the error text of a peer that is gone. Returns the error. The caller
  * holds set->lock.

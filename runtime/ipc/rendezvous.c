@@ -22,6 +22,7 @@
 
 #define CALL "peal_process_group_join"
 #define BYTES_MAX 16384 /* a larger file is rejected */
+#define LINE_BYTES 256 /* of a printed line, with its newline */
 #define SHOWN(plan) PEALI_CUT(100, (plan)->path) /* in error texts */
 
 /* ---- processes ----------------------------------------------------------- */
@@ -84,6 +85,37 @@ static const char *foreign(const struct peali_spaces *s,
 
 /* ---- the text ------------------------------------------------------------ */
 
+static int print_head(char *text, size_t bytes,
+		      const struct peali_rendezvous *r)
+{
+	return snprintf(text, bytes,
+			"peal-rendezvous %d %s ranks %u uid %u namespaces %llu "
+			"%llu %llu\n",
+			PEALI_RENDEZVOUS_VERSION, r->id, r->ranks, r->uid,
+			(unsigned long long)r->spaces.pid,
+			(unsigned long long)r->spaces.time,
+			(unsigned long long)r->spaces.net);
+}
+
+static int print_member(char *text, size_t bytes, const char *id, uint32_t rank,
+			const struct peali_member *m)
+{
+	return snprintf(text, bytes,
+			"rank %u pid %d start %llu socket @peal-%s-%u\n", rank,
+			m->pid, (unsigned long long)m->start, id, rank);
+}
+
+/*
+ * Compares a line without its newline to the printed text of its values. Returns
+ * 1 if they are equal. sscanf also accepts signs, blanks and too large numbers.
+ */
+static int is_printed(const char *line, const char *text)
+{
+	size_t n = strlen(line);
+
+	return !strncmp(text, line, n) && !strcmp(text + n, "\n");
+}
+
 static int damaged(const struct peali_launcher_env *plan, int line,
 		   const char *what)
 {
@@ -100,7 +132,7 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 {
 	unsigned version = 0, ranks = 0, uid = 0;
 	unsigned long long space[3] = { 0, 0, 0 };
-	int used = 0;
+	char text[LINE_BYTES];
 
 	if (sscanf(line, "peal-rendezvous %u", &version) != 1)
 		return damaged(plan, 1,
@@ -114,10 +146,16 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 				  PEALI_RENDEZVOUS_VERSION);
 	if (sscanf(line,
 		   "peal-rendezvous %u %32[0-9a-f] ranks %u uid %u namespaces "
-		   "%llu %llu %llu%n",
+		   "%llu %llu %llu",
 		   &version, out->id, &ranks, &uid, &space[0], &space[1],
-		   &space[2], &used) != 7 ||
-	    line[used] || strlen(out->id) != PEALI_SET_ID)
+		   &space[2]) != 7 ||
+	    strlen(out->id) != PEALI_SET_ID)
+		return damaged(plan, 1, "id, ranks, uid or namespaces");
+	out->ranks = ranks;
+	out->uid = uid;
+	out->spaces = (struct peali_spaces){ space[0], space[1], space[2] };
+	print_head(text, sizeof(text), out);
+	if (!is_printed(line, text))
 		return damaged(plan, 1, "id, ranks, uid or namespaces");
 	if (ranks != plan->ranks)
 		return peali_fail(PEAL_EPROTO, CALL,
@@ -125,37 +163,33 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 				  "processes, but this process was started "
 				  "with %u",
 				  SHOWN(plan), ranks, plan->ranks);
-	out->ranks = ranks;
-	out->uid = uid;
-	out->spaces = (struct peali_spaces){ space[0], space[1], space[2] };
 	return 0;
 }
 
 static int parse_member(const struct peali_launcher_env *plan, int number,
 			const char *line, struct peali_rendezvous *out)
 {
-	unsigned rank = 0, again = 0;
 	unsigned long long start = 0;
-	char id[PEALI_SET_ID + 1] = "";
-	int pid = 0, used = 0;
+	struct peali_member member;
+	char text[LINE_BYTES];
+	unsigned rank = 0;
+	int pid = 0;
 
-	if (sscanf(line,
-		   "rank %u pid %d start %llu socket @peal-%32[0-9a-f]-%u%n",
-		   &rank, &pid, &start, id, &again, &used) != 5 ||
-	    line[used] || rank >= out->ranks || again != rank || pid <= 0 ||
-	    strcmp(id, out->id))
+	if (sscanf(line, "rank %u pid %d start %llu", &rank, &pid, &start) != 3)
+		return damaged(plan, number, "rank, pid, start or socket");
+	member = (struct peali_member){ pid, start };
+	print_member(text, sizeof(text), out->id, rank, &member);
+	if (!is_printed(line, text) || rank >= out->ranks || pid <= 0)
 		return damaged(plan, number, "rank, pid, start or socket");
 	if (out->member[rank].pid)
 		return damaged(plan, number, "a rank is listed twice");
-	out->member[rank].pid = pid;
-	out->member[rank].start = start;
+	out->member[rank] = member;
 	out->here++;
 	return 0;
 }
 
-/* Parses a whole file. Each line must end with a newline. */
-static int parse(const struct peali_launcher_env *plan, char *text,
-		 struct peali_rendezvous *out)
+int peali_rendezvous_parse(const struct peali_launcher_env *plan, char *text,
+			   struct peali_rendezvous *out)
 {
 	char *line = text, *end;
 	int result, number = 1;
@@ -176,14 +210,6 @@ static int parse(const struct peali_launcher_env *plan, char *text,
 	if (!out->member[0].pid)
 		return damaged(plan, 2, "rank 0 is missing");
 	return 0;
-}
-
-static int print_member(char *text, size_t bytes, const char *id, uint32_t rank,
-			const struct peali_member *m)
-{
-	return snprintf(text, bytes,
-			"rank %u pid %d start %llu socket @peal-%s-%u\n", rank,
-			m->pid, (unsigned long long)m->start, id, rank);
 }
 
 /* ---- the file ------------------------------------------------------------ */
@@ -288,7 +314,7 @@ static int read_file(const struct peali_launcher_env *plan, int fd,
 	text[used] = 0;
 	if (used == BYTES_MAX || strlen(text) != used)
 		return damaged(plan, 1, "it is too long, or no text");
-	return parse(plan, text, out);
+	return peali_rendezvous_parse(plan, text, out);
 }
 
 /* Takes the file lock. Other processes hold the lock only briefly. Returns 0,
@@ -486,13 +512,7 @@ int peali_rendezvous_begin(const struct peali_launcher_env *plan,
 		result = peali_rendezvous_id(r.id);
 	if (result)
 		return result;
-	n = snprintf(text, sizeof(text),
-		     "peal-rendezvous %d %s ranks %u uid %u namespaces %llu "
-		     "%llu %llu\n",
-		     PEALI_RENDEZVOUS_VERSION, r.id, r.ranks, r.uid,
-		     (unsigned long long)r.spaces.pid,
-		     (unsigned long long)r.spaces.time,
-		     (unsigned long long)r.spaces.net);
+	n = print_head(text, sizeof(text), &r);
 	n += print_member(text + n, sizeof(text) - (size_t)n, r.id, 0,
 			  &r.member[0]);
 	do {
@@ -511,7 +531,7 @@ static int add_member(const struct peali_launcher_env *plan, int fd,
 {
 	const struct peali_member *there = &r->member[plan->rank];
 	struct peali_member self;
-	char text[256];
+	char text[LINE_BYTES];
 	int n, result = peali_member_self(&self);
 
 	if (result)

@@ -93,6 +93,12 @@ int peali_rendezvous_enter(const struct peali_launcher_env *plan,
  */
 int peali_rendezvous_look(const struct peali_launcher_env *plan,
 			  struct peali_rendezvous *rendezvous);
+/*
+ * Parses the text of a file for the group of `plan`. Each line must end with a
+ * newline. Changes the text. Returns 0 or PEAL_EPROTO.
+ */
+int peali_rendezvous_parse(const struct peali_launcher_env *plan, char *text,
+			   struct peali_rendezvous *out);
 /* Makes a random id. Returns 0 or PEAL_EDRIVER. */
 int peali_rendezvous_id(char out[PEALI_SET_ID + 1]);
 /* Removes the file, as rank 0, if it still belongs to the group. */

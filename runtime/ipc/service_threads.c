@@ -396,11 +396,7 @@ int peali_record_receive(int from, struct peali_record *out, int *descriptor,
 	return 1;
 }
 
-/*
- * Reads one record. Returns 1, 0 if there is none, or -1 if nothing more can be
- * read.
- */
-static int read_one(struct peali_peer *p)
+int peali_peer_read(struct peali_peer *p)
 {
 	struct peali_record r;
 	const char *wrong;
@@ -432,7 +428,7 @@ static void look_at_peer(struct peali_peer *p, int ended)
 
 	/* read all records of an ended process before reporting its death */
 	for (i = 0; (i < BURST || ended) && result > 0; i++)
-		result = read_one(p);
+		result = peali_peer_read(p);
 	if (ended && p->state == PEAL_PROCESS_ALIVE)
 		died(p);
 }

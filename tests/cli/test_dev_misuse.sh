@@ -7,7 +7,9 @@ source_dir=$(cd "$here/../.." && pwd)
 [ -x "$source_dir/dev" ] || skip "there is no $source_dir/dev"
 
 # In a tree of their own: a faulty `clean` would remove the folders of this build.
-mkdir -p tree/build tree/tests tools
+mkdir -p tree/build tree/tests/fuzz tools
+touch tree/tests/fuzz/target_{pipeline,y4m}.c
+cp "$source_dir/tests/fuzz/run.py" tree/tests/fuzz/
 cp "$source_dir/dev" tree/dev
 cp "$source_dir/tests/under_load.sh" tree/tests/
 dev=$PWD/tree/dev
@@ -65,6 +67,16 @@ done
 misused "$form" "argument 'more': $known stress (more, allowed --seconds N); use ./dev help" \
     stress --seconds 5 more
 
+form='fuzz [--seconds N] [TARGET...]'
+misused "$form" "option '--seconds': is no whole number (0, allowed 1..9999); use --seconds 60" \
+    fuzz --seconds 0 pipeline
+misused "$form" "argument '-x': $known fuzz (-x, allowed --seconds N, TARGET...); use ./dev help" \
+    fuzz pipeline -x
+for wrong in none pipelin 'pipeline y4m' ../fuzz/target_y4m .; do
+    misused "$form" "target '${wrong#none}': does not exist ($wrong, allowed a <name> of$(
+        ) tests/fuzz/target_<name>.c); see tests/fuzz/README.md" fuzz y4m "${wrong#none}"
+done
+
 form='test [--preset NAME] [--all | --slice K/N] [CTEST ARGUMENTS]'
 for wrong in none foo asan2 release/../..; do
     misused "$form" "option '--preset': names no preset ($wrong, allowed release, debug, asan,$(
@@ -109,7 +121,7 @@ for command in docs format clean; do
 done
 [ -d tree/build ] || fail './dev clean --help has removed the build folder'
 misused 'COMMAND [ARGUMENTS]' "command 'tset': does not exist (tset, allowed build, run, test,$(
-    ) stress, bench, docs, format, clean, help); use ./dev help" tset
+    ) stress, fuzz, bench, docs, format, clean, help); use ./dev help" tset
 
 # ---- under_load.sh ---------------------------------------------------------------
 # overload TEXT ARGUMENT...: the text and the usage, and no run.
@@ -148,5 +160,11 @@ grep -q '^apt-get install .* ccache ' calls.txt || fail './dev test does not ins
 "$dev" test --slice 03/10 >out.txt 2>err.txt || fail './dev test --slice'
 [ "$(cat out.txt)" = "$(printf 'run.py tests/run.py build%s --slice 03/10 --\n' '' -asan -tsan)" ] ||
     fail "the runs of a slice: $(cat out.txt)"
+"$dev" fuzz --seconds 7 y4m >out.txt 2>err.txt || fail './dev fuzz'
+grep -q '^cmake .*--preset fuzz' calls.txt || fail './dev fuzz does not configure'
+grep -q '^cmake --build build-fuzz --target peal_fuzz' calls.txt || fail './dev fuzz does not build'
+grep -q '^apt-get install .* libclang-rt-dev' calls.txt || fail './dev fuzz installs no library'
+[ "$(cat out.txt)" = 'run.py tests/fuzz/run.py 7 build-fuzz y4m' ] ||
+    fail "the arguments of fuzz/run.py: $(cat out.txt)"
 "$dev" help >out.txt || fail './dev help'
 grep -q '  stress \[--seconds N\]' out.txt || fail 'no help'
