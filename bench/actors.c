@@ -380,6 +380,6 @@ static int run(int argc, char **argv, int json)
 
 const struct peali_bench peali_bench_actors = {
 	.name = "actors",
-	.help = "many actors: made a second, messages to any of them",
+	.help = "many actors: spawns per second, messages to any of them",
 	.run = run,
 };

@@ -331,6 +331,6 @@ static int run(int argc, char **argv, int json)
 
 const struct peali_bench peali_bench_migration = {
 	.name = "moves",
-	.help = "actors that move to another worker or device",
+	.help = "migration of an actor to another worker or device",
 	.run = run,
 };

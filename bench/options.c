@@ -78,6 +78,9 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case 'H':
 		options->hgrm_out = argument;
 		return 0;
+	case ARGP_KEY_ARG:
+		peali_refuse_argument(state, argument);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -18,6 +18,7 @@
 #include "bench/baseline/cpu/baselines.h"
 #include "bench/report.h"
 #include "bench/fixture.h"
+#include "runtime/base/text.h"
 #include "runtime/cli/interrupt.h"
 
 #define SECONDS 120

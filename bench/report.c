@@ -6,6 +6,7 @@
 
 #include <peal/runtime.h>
 #include "runtime/base/core_set.h"
+#include "runtime/base/text.h"
 
 int peali_report_cores(void)
 {

@@ -460,6 +460,6 @@ static int run(int argc, char **argv, int json)
 
 const struct peali_bench peali_bench_throughput = {
 	.name = "throughput",
-	.help = "messages a second, per link, message size and batch",
+	.help = "messages per second, per link, message size and batch",
 	.run = run,
 };

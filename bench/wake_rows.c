@@ -10,6 +10,8 @@
 #include "bench/wake.h"
 
 #define SLEEPS 40 /* messages of a side in a round, if the waiter sleeps */
+#define SLEEPS_SHORT 20 /* of a row below SHORT_NS: 100 samples in 5 rounds */
+#define SHORT_NS 100000000
 #define GAPS 100
 #define GAPS_NS 20000000 /* most ns of a side in a round */
 #define ROUNDS_LEAST 5
@@ -37,6 +39,7 @@ static const struct row rows[] = {
 struct sides {
 	const struct row *row;
 	struct peali_wake wake;
+	uint64_t sleeps; /* messages of a side in a round */
 	struct peali_samples ours, peer;
 };
 
@@ -47,7 +50,7 @@ struct sides {
 static double run_side(struct sides *s, const struct peali_wake_method *method,
 		       struct peali_samples *samples)
 {
-	uint64_t n = SLEEPS;
+	uint64_t n = s->sleeps;
 
 	if (s->row->gap_ns)
 		n = GAPS_NS / s->row->gap_ns;
@@ -107,6 +110,7 @@ static int run_row(struct peali_report *report, struct peali_fixture *fixture,
 	memset(&s, 0, sizeof(s));
 	s.row = row;
 	s.wake.fixture = fixture;
+	s.sleeps = ns < SHORT_NS ? SLEEPS_SHORT : SLEEPS;
 	s.wake.gap_ns = row->gap_ns;
 	if (peali_cores_pick(&s.wake.cores))
 		why = "this process has one core";
@@ -132,7 +136,7 @@ static int run_row(struct peali_report *report, struct peali_fixture *fixture,
 int peali_wake_rows(struct peali_report *report, struct peali_fixture *fixture,
 		    const struct peali_bench_options *options)
 {
-	uint64_t each = (uint64_t)(options->seconds * 1e9 / ROWS);
+	uint64_t each = (uint64_t)(options->seconds / 2 * 1e9 / ROWS);
 	int result = 0;
 
 	for (size_t i = 0; i < ROWS && !result; i++)

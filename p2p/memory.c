@@ -9,6 +9,7 @@
 #include "p2p/peer.h"
 #include "p2p/peer_internal.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/device/devices.h"
 
 /* The records are in one array, ordered by device and then by address. */
@@ -178,11 +179,11 @@ static int take_out(struct peali_peers *peers, int device, uint64_t address,
 	if (record->n_maps || record->n_copies)
 		return peali_fail(
 			PEAL_EBUSY, call,
-			"0x%llx of device %d is in use by %u mappings and %u "
+			"0x%llx of device %d is in use by %u mapping%s and %u "
 			"copies, jobs or tasks of graphs; end them first "
 			"(peal_peer_unmap, peal_copy_wait)",
 			(unsigned long long)address, device, record->n_maps,
-			record->n_copies);
+			peali_s(record->n_maps), record->n_copies);
 	i = place_of(peers, device, address);
 	peers->n_records--;
 	peers->n_buffers -= (size_t)is_buffer;

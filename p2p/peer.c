@@ -14,6 +14,7 @@
 #include "p2p/probe_cache.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/text.h"
 #include "runtime/device/devices.h"
 #include "runtime/runtime.h"
 
@@ -99,19 +100,20 @@ static void list_left(struct peali_peers *peers, char *out, size_t bytes)
 
 	out[0] = '\0';
 	if (peers->n_records > peers->n_buffers)
-		append(&text, ", %zu allocations (peal_memory_free)",
-		       peers->n_records - peers->n_buffers);
+		append(&text, ", %zu allocation%s (peal_memory_free)",
+		       peers->n_records - peers->n_buffers,
+		       peali_s(peers->n_records - peers->n_buffers));
 	if (peers->n_copies)
-		append(&text, ", %u copies (peal_copy_destroy)",
+		append(&text, ", copies: %u (peal_copy_destroy)",
 		       peers->n_copies);
 	if (peers->n_running)
-		append(&text, ", %u copies in progress", peers->n_running);
+		append(&text, ", copies in progress: %u", peers->n_running);
 	if (peers->n_mappings)
 		append(&text,
-		       ", %zu mappings, one of device %d -> device %d "
+		       ", %zu mapping%s, one of device %d -> device %d "
 		       "(peal_peer_unmap)",
-		       peers->n_mappings, peers->mapping[0].remote,
-		       peers->mapping[0].owner);
+		       peers->n_mappings, peali_s(peers->n_mappings),
+		       peers->mapping[0].remote, peers->mapping[0].owner);
 	if (find_use(peers, PEALI_USE_CALLER, &from, &to))
 		append(&text,
 		       ", access of device %d -> device %d "
@@ -355,10 +357,11 @@ static int disable(struct peali_peers *peers, int from, int to,
 				  from, to);
 	if (pair->n_uses[PEALI_USE_CALLER] == 1 && n_links + n_maps)
 		return peali_fail(PEAL_EBUSY, call,
-				  "device %d -> device %d: %u links and %u "
-				  "mappings use the access; destroy them "
+				  "device %d -> device %d: %u link%s and %u "
+				  "mapping%s use the access; destroy them "
 				  "first",
-				  from, to, n_links, n_maps);
+				  from, to, n_links, peali_s(n_links), n_maps,
+				  peali_s(n_maps));
 	peali_pair_give(peers, from, to, PEALI_USE_CALLER);
 	return 0;
 }

@@ -7,6 +7,7 @@
 #include "queues/publication.h"
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/text.h"
 
 /* Fills the lease if it is 0. */
 static void default_lease(struct peali_mailbox_spec *s, uint32_t tells)
@@ -49,18 +50,20 @@ static int complete_lease(struct peali_mailbox_spec *s, const char *call)
 	if (s->lease < tells)
 		return peali_fail(
 			PEAL_EINVAL, call,
-			"mailbox lease is %u slots; a handler tells up to %u "
-			"messages at a time, and the lease must be at least "
+			"mailbox lease is %u slot%s; a handler tells up to %u "
+			"message%s at a time, and the lease must be at least "
 			"that",
-			s->lease, s->tells);
+			s->lease, peali_s(s->lease), s->tells,
+			peali_s(s->tells));
 	/* the first two checks prevent an overflow in the third */
 	if (s->n_workers > s->slots || s->lease > s->slots ||
 	    s->n_workers * ((uint64_t)s->lease + tells - 1) > s->slots)
 		return peali_fail(PEAL_EINVAL, call,
 				  "mailbox.slots is %u, too few for %u "
-				  "workers with leases of %u and handlers "
-				  "that tell %u messages at a time; %s",
-				  s->slots, s->n_workers, s->lease, s->tells,
+				  "worker%s with leases of %u and handlers "
+				  "that tell %u message%s at a time; %s",
+				  s->slots, s->n_workers, peali_s(s->n_workers),
+				  s->lease, s->tells, peali_s(s->tells),
 				  peali_slots_remedy(slots_for(&given, tells),
 						     "workers", remedy));
 	return 0;
@@ -130,10 +133,12 @@ int peali_admission_spec_complete(struct peali_admission_spec *spec,
 	if (spec->slots < held + tells)
 		return peali_fail(
 			PEAL_EINVAL, call,
-			"mailbox.slots is %u, too few for %u workers; "
-			"handlers tell up to %u messages at a time, timers "
-			"and monitors need %u slots per worker; %s",
-			spec->slots, spec->n_workers, spec->tells, spec->others,
+			"mailbox.slots is %u, too few for %u worker%s; "
+			"handlers tell up to %u message%s at a time, timers "
+			"and monitors need %u slot%s per worker; %s",
+			spec->slots, spec->n_workers, peali_s(spec->n_workers),
+			spec->tells, peali_s(spec->tells), spec->others,
+			peali_s(spec->others),
 			peali_slots_remedy(peali_slots_for(held + tells),
 					   "workers", remedy));
 	spec->links = (uint32_t)(held + rest / 4 * 3);

@@ -170,9 +170,10 @@ int peal_queue_destroy(struct peal_queue *q)
 	consumers = open_ends(q, PEAL_QUEUE_CONSUMER);
 	if (producers + consumers)
 		return peali_fail(PEAL_EBUSY, "peal_queue_destroy",
-				  "'%s': %u producers and %u consumers are "
+				  "'%s': %u producer%s and %u consumer%s are "
 				  "open: close them first",
-				  q->name, producers, consumers);
+				  q->name, producers, peali_s(producers),
+				  consumers, peali_s(consumers));
 	take_down(q);
 	return 0;
 }
@@ -237,7 +238,8 @@ int peal_queue_open_of(struct peal_queue *q, uint64_t bytes,
 				  q->name, q->least ? "" : "up to ",
 				  (unsigned long long)q->options.message_bytes,
 				  (unsigned long long)bytes);
-	return peal_queue_open(q, role, end_out);
+	return peali_fail_in(peal_queue_open(q, role, end_out),
+			     "peal_queue_open_of");
 }
 
 /* Leaves the queue. If the thread dies here, the call word shows that, and
@@ -392,11 +394,12 @@ static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 		if (n > q->bulk)
 			return peali_fail(
 				result, call,
-				"%u messages at a time for '%s', a %s of %u "
-				"slots: at most %u; push fewer, or raise "
+				"%u message%s at a time for '%s', a %s of %u "
+				"slot%s: at most %u; push fewer, or raise "
 				"capacity in the options",
-				n, q->name, q->kind->name, q->options.capacity,
-				q->bulk);
+				n, peali_s(n), q->name, q->kind->name,
+				q->options.capacity,
+				peali_s(q->options.capacity), q->bulk);
 		if (bytes <= q->options.message_bytes && !q->least)
 			return peali_fail(result, call,
 					  "messages of %llu bytes are longer "

@@ -7,6 +7,7 @@
 #include "queues/publication.h"
 #include "queues/queue.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 
 /* Cheapest first: the first kind that serves the options is chosen. */
@@ -56,11 +57,13 @@ static int choose_kind(const struct peal_queue_options *o,
 		if (o->kind)
 			return peali_fail(
 				PEAL_EINVAL, call,
-				"kind is %s, with up to %u producers and %u "
-				"consumers; max_producers is %u, "
+				"kind is %s, with up to %u producer%s and %u "
+				"consumer%s; max_producers is %u, "
 				"max_consumers is %u%s",
 				kinds[i]->name, kinds[i]->producers,
-				kinds[i]->consumers, o->max_producers,
+				peali_s(kinds[i]->producers),
+				kinds[i]->consumers,
+				peali_s(kinds[i]->consumers), o->max_producers,
 				o->max_consumers,
 				kinds[i]->to_each ?
 					"" :
@@ -100,8 +103,9 @@ static int check_producers(const struct peali_queue_plan *plan,
 	if (o->capacity >= slots_needed(plan, o->capacity))
 		return 0;
 	return peali_fail(PEAL_EINVAL, call,
-			  "capacity is %u, too few for %u producers; %s",
+			  "capacity is %u, too few for %u producer%s; %s",
 			  o->capacity, o->max_producers,
+			  peali_s(o->max_producers),
 			  peali_slots_remedy(slots_for_producers(plan),
 					     "max_producers", remedy));
 }

@@ -9,6 +9,7 @@
 #include "queues/publication.h"
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/text.h"
 
 #define HEADER_BYTES ((uint32_t)sizeof(struct peal_header))
 /* Bytes that a slot holds for a message in the slab. */
@@ -154,17 +155,18 @@ int peali_ring_spec_emits(const struct peali_ring_spec *spec, uint32_t n,
 	if (n > spec->capacity)
 		return peali_fail(PEAL_EINVAL, call,
 				  "capacity is %u, too few for a sender that "
-				  "emits up to %u messages at a time; %s",
-				  spec->capacity, n,
+				  "emits up to %u message%s at a time; %s",
+				  spec->capacity, n, peali_s(n),
 				  peali_slots_remedy(peali_slots_for(n),
 						     "messages at a time",
 						     remedy));
 	if (spec->slab_bytes && n && slab > spec->slab_bytes)
 		return peali_fail(PEAL_EINVAL, call,
 				  "slab_bytes is %llu; the sender emits up to "
-				  "%u messages of %llu bytes at a time, which "
+				  "%u message%s of %llu bytes at a time, which "
 				  "needs at least %llu",
 				  (unsigned long long)spec->slab_bytes, n,
+				  peali_s(n),
 				  (unsigned long long)spec->message_bytes,
 				  (unsigned long long)slab);
 	return 0;

@@ -7,6 +7,7 @@
 #include "queues/publication.h"
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/text.h"
 
 /*
  * Fills the block, and the lease if it is 0. Returns the least slots for them.
@@ -62,10 +63,11 @@ static int complete_lease(struct peali_work_spec *s, const char *call)
 	if (plan_lease(s) <= s->slots)
 		return 0;
 	return peali_fail(PEAL_EINVAL, call,
-			  "capacity is %u, too few for %u producers with "
-			  "leases of %u that put up to %u messages at a time; "
+			  "capacity is %u, too few for %u producer%s with "
+			  "leases of %u that put up to %u message%s at a time; "
 			  "%s",
-			  s->slots, s->n_producers, s->lease, s->bulk,
+			  s->slots, s->n_producers, peali_s(s->n_producers),
+			  s->lease, s->bulk, peali_s(s->bulk),
 			  peali_slots_remedy(slots_for(&given),
 					     "producers or messages at a time",
 					     remedy));

@@ -397,25 +397,26 @@ static int children_left(struct peal_runtime *rt)
 		uint32_t n;
 		const char *what;
 	} left[] = {
-		{ info.n_kernels, "kernels" },
-		{ info.n_links, "links" },
-		{ info.n_endpoints, "endpoints" },
-		{ info.n_barriers, "barriers" },
-		{ info.n_topics, "topics" },
-		{ info.n_requesters, "requesters" },
-		{ info.n_communicators, "communicators" },
-		{ info.n_executors, "executors" },
-		{ info.n_graphs, "graphs" },
-		{ info.n_events, "events" },
-		{ info.n_process_groups, "process groups" },
-		{ info.n_memories, "allocations" },
+		{ info.n_kernels, "kernel" },
+		{ info.n_links, "link" },
+		{ info.n_endpoints, "endpoint" },
+		{ info.n_barriers, "barrier" },
+		{ info.n_topics, "topic" },
+		{ info.n_requesters, "requester" },
+		{ info.n_communicators, "communicator" },
+		{ info.n_executors, "executor" },
+		{ info.n_graphs, "graph" },
+		{ info.n_events, "event" },
+		{ info.n_process_groups, "process group" },
+		{ info.n_memories, "allocation" },
 	};
 
 	for (i = 0; i < sizeof(left) / sizeof(left[0]); i++)
 		if (left[i].n && at < sizeof(text))
 			at += (size_t)snprintf(text + at, sizeof(text) - at,
-					       "%s%u %s", at ? ", " : "",
-					       left[i].n, left[i].what);
+					       "%s%u %s%s", at ? ", " : "",
+					       left[i].n, left[i].what,
+					       peali_s(left[i].n));
 	if (!at)
 		return 0;
 	return peali_fail(PEAL_EBUSY, "peal_runtime_close",
@@ -493,7 +494,7 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 		return PEAL_EFORKED;
 	result = end_kernels(rt);
 	if (result) /* a kernel may still use the memory, so it is leaked */
-		return result;
+		return peali_fail_in(result, "peal_runtime_shutdown");
 	while (rt->groups && !result)
 		result = peal_comm_destroy(rt->groups);
 	while (rt->executors && !result)
@@ -503,7 +504,7 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 	while (rt->pipelines && !result)
 		result = peal_pipeline_destroy(rt->pipelines);
 	if (result)
-		return result;
+		return peali_fail_in(result, "peal_runtime_shutdown");
 	peali_stall_unserve(rt); /* later steps change the lists without
 				  * rt->lock */
 	pthread_mutex_lock(&rt->lock); /* the watchdog reads the list */

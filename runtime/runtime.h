@@ -6,6 +6,8 @@
 #include <stdatomic.h>
 
 #include <peal/peal.h>
+#include <peal/stall.h>
+
 #include "runtime/base/owner.h"
 #include "runtime/device/devices.h"
 
@@ -87,6 +89,15 @@ struct peali_hooks {
 	void (*answer)(struct peali_peer *peer, const struct peali_record *r);
 };
 
+/* A cause of a stall that was logged. peali_stall_log does not log it again for
+ * some seconds. */
+struct peali_stall_logged {
+	struct peal_stall cause; /* only its members that name the place */
+	uint64_t at_ns; /* 0: none */
+};
+
+#define PEALI_STALLS_LOGGED 16
+
 /* Names of addresses: see kernel/name_table.h. */
 struct peali_names {
 	pthread_mutex_t lock;
@@ -112,6 +123,7 @@ struct peal_runtime {
 	struct peali_watchdog *watchdog;
 	struct peali_counters *counters;
 	struct peali_stall_socket *stall_socket; /* NULL: not open */
+	struct peali_stall_logged stalls_logged[PEALI_STALLS_LOGGED];
 	uint64_t lease_ns;
 	uint64_t control_timeout_ms; /* ms for an answer, else a worker is
 				      * hung */

@@ -59,7 +59,7 @@ struct peal_buffer_options {
 	uint64_t bytes;
 	/*
 	 * For texts and reports (default ""), copied. At most
-	 * PEAL_BUFFER_NAME_BYTES - 1 bytes.
+	 * PEAL_BUFFER_NAME_BYTES - 1 bytes: "..." replaces the middle of more.
 	 */
 	const char *name;
 };

@@ -40,7 +40,8 @@ struct peal_endpoint_options {
 	uint32_t size; /* sizeof(struct peal_endpoint_options) */
 	uint32_t max_ports; /* links that leave (default 16, 1..4096) */
 	uint32_t max_inputs; /* links that arrive (default 16, 1..4096) */
-	const char *name; /* for texts (default "endpoint"); copied */
+	const char *name; /* for texts (default "endpoint"); copied, at most
+			   * 47 bytes: "..." replaces the middle of more */
 };
 
 /** A received message. */

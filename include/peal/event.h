@@ -38,7 +38,10 @@ struct peal_event;
 struct peal_event_options {
 	uint32_t size; /* sizeof(struct peal_event_options) */
 	uint32_t reserved; /* 0 */
-	/* For error texts (default "event"). Copied, up to 47 bytes. */
+	/*
+	 * For error texts (default "event"). Copied, at most 47 bytes: "..."
+	 * replaces the middle of more.
+	 */
 	const char *name;
 };
 

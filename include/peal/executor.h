@@ -59,7 +59,9 @@ struct peal_executor_options {
 	 * Default on other devices: 256, or the device's maximum if smaller.
 	 */
 	uint32_t lanes;
-	const char *name; /* for error texts (default "executor"); copied */
+	const char *name; /* for error texts (default "executor"); copied, at
+			   * most 47 bytes: "..." replaces the middle of
+			   * more */
 };
 
 /** How devices share the elements of a job. */

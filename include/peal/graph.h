@@ -75,7 +75,7 @@ struct peal_graph_options {
 	uint32_t lanes;
 	uint32_t reserved; /* 0 */
 	const char *name; /* for error texts (default "graph"); copied, at most
-			   * 31 bytes */
+			   * 31 bytes: "..." replaces the middle of more */
 };
 
 /** An argument of a task. Exactly one of element_bytes and bytes is 0. */

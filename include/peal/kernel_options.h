@@ -121,7 +121,9 @@ struct peal_kernel_options {
 			    * (default: the runtime's; 100 ms or more) */
 	uint64_t epoch_ns; /* return after this time and launch again, for GPUs
 			    * that limit run times (default 0: never) */
-	const char *name; /* for texts (default: the program's name); copied */
+	const char *name; /* for texts (default: the program's name); copied, at
+			   * most 47 bytes: "..." replaces the middle of
+			   * more */
 	uint32_t drain_when_inputs_end; /* 1: end when all inputs have ended */
 	struct peal_mailbox_options mailbox;
 	struct peal_cluster_options cluster;

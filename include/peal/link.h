@@ -55,7 +55,7 @@ struct peal_link_options {
 	 * whichever is more.
 	 */
 	uint64_t slab_bytes;
-	/* Masks of enum peal_route, without PEAL_ROUTE_PROCESS. */
+	/* Values of enum peal_route, combined by |, without PEAL_ROUTE_PROCESS. */
 	uint32_t require; /* the link takes one of these routes (0: any) */
 	uint32_t forbid; /* the link takes none of these routes */
 	/*

@@ -65,7 +65,9 @@ struct peal_pipeline_stage {
 			 * 128 or the device's maximum, if less) */
 	uint32_t require; /* mask of enum peal_route for the link from the stage
 			   * before (default 0: any route); 0 in stage 0 */
-	const char *name; /* for texts (default "handler@device"); copied */
+	const char *name; /* for texts (default "handler@device"); copied, at
+			   * most 95 bytes: "..." replaces the middle of
+			   * more */
 };
 
 /** Options of a pipeline; a field that is 0 has its default. */
@@ -79,7 +81,8 @@ struct peal_pipeline_options {
 	 * must be 0.
 	 */
 	const struct peal_link_options *link;
-	const char *name; /* for texts (default "pipeline"); copied */
+	const char *name; /* for texts (default "pipeline"); copied, at most 47
+			   * bytes: "..." replaces the middle of more */
 	uint32_t skip_failed; /* 1: drop and count failed batches; needs one
 			       * worker per stage (default 0: a failure ends the
 			       * pipeline) */

@@ -109,7 +109,8 @@ struct peal_queue_options {
 	 * atom8 1016.
 	 */
 	uint64_t message_bytes;
-	const char *name; /* for error texts (default "queue"); copied */
+	const char *name; /* for error texts (default "queue"); copied, at most
+			   * 31 bytes: "..." replaces the middle of more */
 	/*
 	 * For a topic (default 0). 1: the producer never waits, and a slow
 	 * consumer misses messages. 0: the producer waits for the slowest

@@ -54,7 +54,8 @@ struct peal_requester_options {
 	 */
 	uint32_t deadlines;
 	const char *name; /* for error texts (default "requester"); copied, at
-			   * most 47 bytes */
+			   * most 47 bytes: "..." replaces the middle of
+			   * more */
 };
 
 /** Counts since peal_requester_create: asked = replied + error_replies +

@@ -51,8 +51,8 @@ struct peal_stall {
 	int device; /* index of the cause's device; INPUT: of the sender's
 		     * device; -1: the host */
 	/*
-	 * HANDLER, PORT, CYCLE, MAIL and WORKER: the worker's index in its
-	 * kernel. CYCLE names one worker of the cycle. Other kinds: 0.
+	 * HANDLER, PORT, CYCLE, MAILBOX and WORKER: the worker's index in
+	 * its kernel. CYCLE names one worker of the cycle. Other kinds: 0.
 	 */
 	uint32_t worker;
 	/*
@@ -91,7 +91,7 @@ struct peal_stall {
  *
  * The call compares two snapshots of all links and workers. The call follows
  * the chain of waits from each message that has not moved between the
- * snapshots. Causes with the largest `n_messages` come first.
+ * snapshots. Causes with the largest `held` come first.
  *
  * The call stops no work and makes no driver call. Messages that move between
  * the snapshots do not count as stalled. If a stall has only just begun, a

@@ -43,7 +43,8 @@ struct peal_topic_options {
 	 * then misses messages. Its handler reads their number by peal_missed.
 	 */
 	uint32_t overwrite;
-	const char *name; /* for texts (default "topic"); copied */
+	const char *name; /* for texts (default "topic"); copied, at most 47
+			   * bytes: "..." replaces the middle of more */
 };
 
 /** State and counters of a topic. */

@@ -10,6 +10,7 @@
 #include <peal/device/atomic.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel_control.h"
@@ -91,10 +92,10 @@ int peali_limits_check(const struct peal_kernel *k,
 	if (n > k->mailbox.n_free_limits)
 		return peali_fail(
 			PEAL_ENOSPC, SPAWN,
-			"%u actors with a limit: too few limits are free; of "
+			"%u actor%s with a limit: too few limits are free; of "
 			"the %u limits of kernel '%s' (mailbox.max_limits) "
 			"%u are left",
-			n, k->params.max_mailbox_limits, k->name,
+			n, peali_s(n), k->params.max_mailbox_limits, k->name,
 			k->mailbox.n_free_limits);
 	return 0;
 }

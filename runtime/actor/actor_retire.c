@@ -71,10 +71,11 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 		       links_of(k->rt, peali_address_resolve(k->rt, address));
 	if (held)
 		return peali_fail(PEAL_EBUSY, "peal_actor_retire",
-				  "%u links or actors that share its ports "
-				  "hold actor %u of kernel '%s': end those "
-				  "first",
-				  held, PEAL_ACTOR_INDEX(address), k->name);
+				  "actor %u of kernel '%s' has links, or "
+				  "actors that share its ports (in all %u); "
+				  "call peal_link_destroy or "
+				  "peal_actor_retire for each first",
+				  PEAL_ACTOR_INDEX(address), k->name, held);
 	return peali_move_settle(k, index, "peal_actor_retire");
 }
 

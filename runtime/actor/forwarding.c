@@ -17,6 +17,7 @@
 #include "runtime/actor/migration.h"
 #include "runtime/actor/slots.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel_control.h"
@@ -168,8 +169,9 @@ int peali_fwd_link_check(struct peal_kernel *from, struct peal_kernel *to,
 	return peali_fail(
 		PEAL_ENOTSUP, call,
 		"kernel '%s' has mailbox.forward_slots %u, too few for "
-		"handlers that tell up to %u messages",
-		to->name, to->mailbox.forward_slots, most_tells(to->program));
+		"handlers that tell up to %u message%s",
+		to->name, to->mailbox.forward_slots, most_tells(to->program),
+		peali_s(most_tells(to->program)));
 }
 
 /*
@@ -223,13 +225,14 @@ static int await_taken(struct peal_kernel *k)
 			if (peali_late(deadline))
 				return peali_fail(
 					PEAL_EBUSY, "peal_kernel_destroy",
-					"%llu messages of kernel '%s' for "
-					"actors of kernel '%s' wait there; "
-					"destroy it after these are "
-					"delivered, or after the other "
-					"kernel has ended",
+					"kernel '%s' still has %llu message%s "
+					"for actors of kernel '%s'; destroy it "
+					"after their delivery, or after the "
+					"end of the other kernel",
+					k->name,
 					(unsigned long long)info.queued,
-					k->name, link->to.kernel->name);
+					peali_s(info.queued),
+					link->to.kernel->name);
 			peali_poll_pause(&turns);
 		}
 	}

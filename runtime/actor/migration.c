@@ -16,6 +16,7 @@
 #include "runtime/actor/slots.h"
 #include "runtime/actor/supervisor.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/address.h"
@@ -83,10 +84,11 @@ int peali_schedule_check(const struct peal_handler_info *h,
 	if (h->ports > owner->ports || h->emits > owner->emits)
 		return peali_fail(
 			PEAL_EINVAL, call,
-			"`share_ports_with`: '%s' has %u ports and emits %u, "
-			"more than '%s' with %u ports and %u messages",
-			h->name, h->ports, h->emits, owner->name, owner->ports,
-			owner->emits);
+			"`share_ports_with`: '%s' has %u port%s and emits %u, "
+			"more than '%s' with %u port%s and %u message%s",
+			h->name, h->ports, peali_s(h->ports), h->emits,
+			owner->name, owner->ports, peali_s(owner->ports),
+			owner->emits, peali_s(owner->emits));
 	if (h->output_bytes != owner->output_bytes)
 		return peali_fail(
 			PEAL_EINVAL, call,

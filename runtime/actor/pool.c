@@ -463,9 +463,10 @@ static int destroy(struct peal_runtime *rt, uint64_t pool)
 		return no_such_pool(pool, DESTROY);
 	if (p->n_members || k->actors.entries[p->actor].n_links)
 		return peali_fail(PEAL_EBUSY, DESTROY,
-				  "the pool has %u members and %u links lead "
-				  "to it; end those first",
-				  p->n_members,
+				  "pool %#llx still has members (%u) or links "
+				  "to it (%u); call peal_pool_leave and "
+				  "peal_link_destroy first",
+				  (unsigned long long)pool, p->n_members,
 				  k->actors.entries[p->actor].n_links);
 	return take_down(k, p, DESTROY);
 }

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/record.h"
 #include "runtime/runtime.h"
@@ -364,26 +365,26 @@ static int say_lack(const struct peali_actor_slots *r, uint32_t n,
 					  "kernel '%s'",
 					  k->params.first_actor_slot, k->name);
 		return peali_fail(PEAL_ENOSPC, call,
-				  "%u more actors on worker %u need slots; "
+				  "%u more actor%s on worker %u need slots; "
 				  "%llu of max_actors are left in kernel '%s'",
-				  n, r->worker, (unsigned long long)left,
-				  k->name);
+				  n, peali_s(n), r->worker,
+				  (unsigned long long)left, k->name);
 	case LACK_BYTES:
 		return peali_fail(PEAL_ENOSPC, call,
 				  "state of '%s' has %llu bytes; those of %u "
-				  "actors on worker %u need %llu, and %llu "
+				  "actor%s on worker %u need %llu, and %llu "
 				  "of arena_bytes are left in kernel '%s'",
-				  h->name, step, n, r->worker, n * step,
-				  (unsigned long long)left, k->name);
+				  h->name, step, n, peali_s(n), r->worker,
+				  n * step, (unsigned long long)left, k->name);
 	case LACK_PORTS:
 		break;
 	}
 	return peali_fail(PEAL_ENOSPC, call,
-			  "'%s' has %u ports; for %u actors %llu of "
+			  "'%s' has %u port%s; for %u actor%s %llu of "
 			  "max_ports are left on worker %u of kernel '%s'; "
 			  "use option share_ports_with",
-			  h->name, h->ports, n, (unsigned long long)left,
-			  r->worker, k->name);
+			  h->name, h->ports, peali_s(h->ports), n, peali_s(n),
+			  (unsigned long long)left, r->worker, k->name);
 }
 
 static uint32_t take_entry(struct peal_kernel *k)

@@ -10,6 +10,7 @@
 
 #include "runtime/actor/initial_state.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/kernel_control.h"
@@ -72,9 +73,10 @@ int peali_supervisor_check(const struct peal_supervisor *s,
 	if (n > UINT32_MAX - s->next_order)
 		return peali_fail(PEAL_ENOSPC, call,
 				  "supervisor %u of kernel '%s' has had %u "
-				  "members, and %u more exceed the order "
+				  "member%s, and %u more exceed the order "
 				  "numbers; create another supervisor",
-				  index_of(s), k->name, s->next_order, n);
+				  index_of(s), k->name, s->next_order,
+				  peali_s(s->next_order), n);
 	return 0;
 }
 
@@ -174,9 +176,9 @@ static int check_options(const struct peal_kernel *k,
 	if (depth > PEAL_SUPERVISOR_DEPTH)
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "option parent: the supervisor would have "
-				  "%u supervisors above it (allowed: at most "
+				  "%u supervisor%s above it (allowed: at most "
 				  "%u)",
-				  depth, PEAL_SUPERVISOR_DEPTH);
+				  depth, peali_s(depth), PEAL_SUPERVISOR_DEPTH);
 	return 0;
 }
 
@@ -189,10 +191,10 @@ static struct peal_supervisor *find_place(struct peal_kernel *k)
 		if (!k->supervision.supervisors[i].kernel)
 			return &k->supervision.supervisors[i];
 	peali_fail(PEAL_ENOSPC, CREATE,
-		   "all %u supervisors of kernel '%s' are used; launch it "
-		   "with a larger max_supervisors in struct "
-		   "peal_kernel_options, or destroy one",
-		   n, k->name);
+		   "kernel '%s' has no free supervisor (max_supervisors %u); "
+		   "launch it with a larger max_supervisors in struct "
+		   "peal_kernel_options, or destroy a supervisor",
+		   k->name, n);
 	return NULL;
 }
 
@@ -285,9 +287,10 @@ int peal_supervisor_destroy(struct peal_supervisor *s)
 	if (s->n_members) {
 		result = peali_fail(PEAL_EBUSY, "peal_supervisor_destroy",
 				    "supervisor %u of kernel '%s' has %u "
-				    "members; retire its actors and destroy "
+				    "member%s; retire its actors and destroy "
 				    "the supervisors below it first",
-				    index_of(s), s->kernel->name, s->n_members);
+				    index_of(s), s->kernel->name, s->n_members,
+				    peali_s(s->n_members));
 	} else {
 		if (s->parent)
 			s->parent->n_members--;

@@ -227,3 +227,8 @@ unsigned peali_text_edits(const char *text, size_t n, const char *word)
 	}
 	return row[n_word];
 }
+
+const char *peali_s(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}

@@ -4,6 +4,7 @@
 
 #include <stdarg.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /*
  * Texts for people: messages, log lines, tables. File names, names of actors
@@ -49,6 +50,9 @@ const char *peali_text_cut(char *copy, size_t size, const char *text);
 
 /* Copies a text, cut as by peali_text_cut if it does not fit. */
 void peali_text_fit(char *out, size_t size, const char *text);
+
+/* Returns the ending of a noun behind a number: "" for 1, else "s". */
+const char *peali_s(uint64_t n);
 
 /* Cuts a text to a number of bytes. The result is valid in its block. */
 #define PEALI_CUT(bytes, text)                                                 \

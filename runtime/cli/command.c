@@ -160,9 +160,18 @@ const struct argp_option peali_json_options[] = {
 	{ 0 },
 };
 
+void peali_refuse_argument(struct argp_state *state, const char *argument)
+{
+	argp_error(state,
+		   "argument '%s': is one too many (allowed: options only); "
+		   "leave it out",
+		   argument);
+}
+
 error_t peali_json_parse(int key, char *argument, struct argp_state *state)
 {
-	(void)argument;
+	if (key == ARGP_KEY_ARG)
+		peali_refuse_argument(state, argument);
 	if (key != 'j')
 		return ARGP_ERR_UNKNOWN;
 	*(int *)state->input = 1;

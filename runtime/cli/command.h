@@ -45,6 +45,9 @@ void peali_parse(const struct argp *argp, int argc, char **argv,
 /** Sets the stream of the objects of peali_parse, by default stdout. */
 void peali_usage_errors_to(FILE *to);
 
+/** Refuses an argument in a parser of argp, for a command with options only. */
+void peali_refuse_argument(struct argp_state *state, const char *argument);
+
 /** argp options of a sub-command that has only --json; `input` is an int. */
 extern const struct argp_option peali_json_options[];
 error_t peali_json_parse(int key, char *argument, struct argp_state *state);

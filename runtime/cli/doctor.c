@@ -279,8 +279,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	errno = 0;
 	pid = strtol(argument, &end, 10);
 	if (errno || *end || end == argument || pid < 1 || pid > INT_MAX)
-		argp_error(state, "--stall '%s': give the number of a process",
-			   argument);
+		argp_error(state,
+			   "option --stall: '%s' is no process id (allowed 1 "
+			   "to %d); use pidof to find it",
+			   argument, INT_MAX);
 	arguments->pid = (int)pid;
 	return 0;
 }

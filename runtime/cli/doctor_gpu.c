@@ -7,6 +7,7 @@
 
 #include <peal/peal.h>
 
+#include "runtime/base/text.h"
 #include "runtime/cli/smi.h"
 #include "runtime/device/device.h"
 

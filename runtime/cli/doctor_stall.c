@@ -3,6 +3,7 @@
  * `peal doctor --stall PID`: stalled parts of another process and their causes.
  */
 #include "runtime/cli/doctor.h"
+#include "runtime/base/text.h"
 
 #include <stdlib.h>
 

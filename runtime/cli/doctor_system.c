@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The checks of `peal doctor` for GPUs that read files of the system. */
 #include "runtime/cli/doctor.h"
+#include "runtime/base/text.h"
 
 #include <ctype.h>
 #include <dirent.h>

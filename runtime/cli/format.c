@@ -336,8 +336,9 @@ void peali_reader_close(struct peali_reader *reader)
 static int write_failed(struct peali_writer *writer, int error)
 {
 	return peali_writer_fail(
-		writer, -error, "cannot write output '%s' after %llu items: %s",
-		writer->name, (unsigned long long)writer->n_items,
+		writer, -error,
+		"cannot write output '%s' after %llu item%s: %s", writer->name,
+		(unsigned long long)writer->n_items, peali_s(writer->n_items),
 		strerror(error));
 }
 

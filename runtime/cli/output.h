@@ -140,9 +140,6 @@ const char *peali_duration_text(double ns, char *text, size_t size);
 const char *peali_rate_text(double per_s, const char *unit, char *text,
 			    size_t size);
 
-/** Returns the ending of a noun behind a number: "" for 1, else "s". */
-const char *peali_s(uint64_t n);
-
 /* ---- output.c ------------------------------------------------------------ */
 
 /**

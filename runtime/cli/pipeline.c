@@ -278,11 +278,11 @@ static int parse_value(struct parser *parser, const struct peali_stage_key *key,
 			    key->name);
 	quote(quoted, parser->at, n);
 	if (parse_number(parser->at, n, key->type, &value))
-		return fail(parser, parser->at, "'%s' is no %s; '%s' takes %s",
-			    quoted,
+		return fail(parser, parser->at,
+			    "'%s' is no %s; '%s' (%s) is from %g to %g", quoted,
 			    key->type == PEALI_KEY_UINT ? "whole number" :
 							  "number",
-			    key->name, key->help);
+			    key->name, key->help, key->least, key->most);
 	if (value < key->least || value > key->most)
 		return fail(parser, parser->at,
 			    "%s is out of range; '%s' is from %g to %g", quoted,

@@ -5,6 +5,7 @@
 
 #include <peal/pipeline.h>
 #include "runtime/cli/run.h"
+#include "runtime/base/text.h"
 
 /* The output is flushed after this time without a new item. */
 #define DRY_NS INT64_C(5000000)
@@ -295,7 +296,9 @@ void peali_run_flow(struct peali_run *run)
 	pthread_join(receiver, NULL);
 	run->end_ns = peali_run_now_ns();
 	if (run->finished && run->next_sequence != run->reader.n_items)
-		peali_run_fail(run, "%llu items entered and %llu items left",
+		peali_run_fail(run, "%llu item%s entered and %llu item%s left",
 			       (unsigned long long)run->reader.n_items,
-			       (unsigned long long)run->items_out);
+			       peali_s(run->reader.n_items),
+			       (unsigned long long)run->items_out,
+			       peali_s(run->items_out));
 }

@@ -6,6 +6,7 @@
 #include <peal/peal.h>
 
 #include "runtime/cli/command.h"
+#include "runtime/base/text.h"
 #include "runtime/cli/output.h"
 #include "runtime/cli/smi.h"
 #include "runtime/device/device.h"

@@ -62,8 +62,3 @@ const char *peali_rate_text(double per_s, const char *unit, char *text,
 		 prefix || *unit ? " " : "", prefixes[prefix], unit);
 	return text;
 }
-
-const char *peali_s(uint64_t n)
-{
-	return n == 1 ? "" : "s";
-}

@@ -12,6 +12,7 @@
 #include "p2p/peer.h"
 #include "p2p/probe.h"
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
@@ -227,9 +228,10 @@ static int check_arguments(struct peal_runtime *rt, const int *devices,
 	if (!n_devices || !per_device || n_devices > 256 ||
 	    n > PEAL_BARRIER_PARTICIPANTS_MAX)
 		return peali_fail(PEAL_EINVAL, CALL,
-				  "%u devices with %u participants each and "
+				  "%u device%s with %u participant%s each and "
 				  "%u of the host; the sum must be 1 to %d",
-				  n_devices, per_device, host,
+				  n_devices, peali_s(n_devices), per_device,
+				  peali_s(per_device), host,
 				  PEAL_BARRIER_PARTICIPANTS_MAX);
 	for (i = 0; i < n_devices; i++) {
 		result = peali_devices_check(&rt->devices, devices[i], CALL);

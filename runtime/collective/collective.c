@@ -553,5 +553,7 @@ int peal_collective_run(struct peal_comm *g,
 {
 	int result = peal_collective_start(g, collective);
 
-	return result ? result : peal_collective_wait(g, timeout_ns);
+	if (!result)
+		result = peal_collective_wait(g, timeout_ns);
+	return peali_fail_in(result, "peal_collective_run");
 }

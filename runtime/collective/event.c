@@ -273,9 +273,10 @@ int peal_event_wait(struct peal_event *e, uint64_t count, int64_t timeout_ns)
 		return result;
 	return peali_fail(
 		result, "peal_event_wait",
-		"event '%s' was recorded %llu times, not %llu, in %lld ns",
+		"event '%s' was recorded %llu time%s, not %llu, in %lld ns",
 		e->name,
 		(unsigned long long)peal_event_count((uintptr_t)e->cell),
+		peali_s(peal_event_count((uintptr_t)e->cell)),
 		(unsigned long long)count, (long long)timeout_ns);
 }
 

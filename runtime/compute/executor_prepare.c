@@ -7,6 +7,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/executor.h"
 #include "runtime/compute/task.h"
@@ -70,10 +71,11 @@ static int take_empty(struct peal_executor *e, uint32_t n)
 		    done.slot == e->empty)
 			n--; /* else: late report of an earlier task */
 		if (n && peali_now_ns() > until)
-			return peali_fail(PEAL_EHUNG, START,
-					  "%u devices have not answered a "
-					  "task without elements",
-					  n);
+			return peali_fail(
+				PEAL_EHUNG, START,
+				"%u device%s gave no answer to a task "
+				"without elements",
+				n, peali_s(n));
 	}
 	return 0;
 }

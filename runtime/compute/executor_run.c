@@ -80,10 +80,11 @@ static int check(const struct peal_executor *e, const struct peal_job *j)
 	    (j->partition->parts != e->n || j->partition->count != j->count))
 		return peali_fail(
 			PEAL_EINVAL, START,
-			"the partition has %u parts of %llu elements: "
-			"there are %u devices and %llu elements",
-			j->partition->parts,
-			(unsigned long long)j->partition->count, e->n,
+			"the partition has %u part%s of %llu element%s: "
+			"there are %u device%s and %llu elements",
+			j->partition->parts, peali_s(j->partition->parts),
+			(unsigned long long)j->partition->count,
+			peali_s(j->partition->count), e->n, peali_s(e->n),
 			(unsigned long long)j->count);
 	return check_arguments(j);
 }
@@ -128,9 +129,9 @@ static int set_limits(struct peal_executor *e, const struct peal_job *j)
 			return peali_fail(
 				PEAL_ENOSPC, START,
 				"device %d: the limit is %llu bytes; a task "
-				"of %llu elements has %llu",
+				"of %llu element%s has %llu",
 				s->device, (unsigned long long)j->limits[i],
-				(unsigned long long)one,
+				(unsigned long long)one, peali_s(one),
 				(unsigned long long)(one * e->element_bytes));
 	}
 	return 0;
@@ -163,9 +164,9 @@ static int check_part(const struct peal_executor *e, uint32_t rank,
 	if (length && s->result)
 		return peali_fail(PEAL_EABORTED, START,
 				  "device %d has ended: %s; it has a part of "
-				  "%llu elements",
+				  "%llu element%s",
 				  s->device, peal_error_text(s->result),
-				  (unsigned long long)length);
+				  (unsigned long long)length, peali_s(length));
 	if (length > s->most)
 		return peali_fail(PEAL_ENOSPC, START,
 				  "the part of device %d is %llu elements: "
@@ -460,9 +461,10 @@ static void hand_out(struct peal_executor *e)
 	if (!e->result && atomic_load(&e->cancelled) &&
 	    e->handed < e->job.count) {
 		snprintf(why, sizeof(why),
-			 "cancelled: %llu of %llu elements were assigned",
+			 "cancelled: %llu of %llu element%s were assigned",
 			 (unsigned long long)e->handed,
-			 (unsigned long long)e->job.count);
+			 (unsigned long long)e->job.count,
+			 peali_s(e->job.count));
 		end_early(e, PEAL_ECANCELED, why);
 	}
 	while (!e->result && peali_schedule_next(e, &rank, &chunk)) {
@@ -577,12 +579,13 @@ static void lose_all(struct peal_executor *e, struct peali_executor_device *s)
 	s->in_flight = 0;
 	s->out = 0;
 	if (lost || (e->packed && s->share.elements < s->length)) {
-		snprintf(why, sizeof(why),
-			 "device %d has ended: %s; %u tasks are lost, from "
-			 "element %llu on",
-			 s->device, peal_error_text(s->result), lost,
-			 (unsigned long long)(lost ? first.first :
-						     s->rest.first));
+		snprintf(
+			why, sizeof(why),
+			"device %d has ended: %s; lost tasks: %u, from element "
+			"%llu on",
+			s->device, peal_error_text(s->result), lost,
+			(unsigned long long)(lost ? first.first :
+						    s->rest.first));
 		end_early(e, PEAL_EABORTED, why);
 	}
 	leave_out(e, s, s->result);
@@ -697,12 +700,12 @@ int peal_executor_run(struct peal_executor *e, const struct peal_job *job,
 {
 	int result = peal_executor_start(e, job);
 
-	if (result)
-		return result;
-	result = peal_executor_wait(e, timeout_ns);
-	if (result == PEAL_ETIMEDOUT)
-		peal_executor_cancel(e);
-	return result;
+	if (!result) {
+		result = peal_executor_wait(e, timeout_ns);
+		if (result == PEAL_ETIMEDOUT)
+			peal_executor_cancel(e);
+	}
+	return peali_fail_in(result, "peal_executor_run");
 }
 
 int peal_executor_cancel(struct peal_executor *e)

@@ -220,8 +220,8 @@ static int new_node(struct peal_graph *g, uint32_t rank, uint32_t kind,
 
 	if (!result && rank >= g->n)
 		result = peali_fail(PEAL_EINVAL, call,
-				    "rank is %u: the graph has %u devices",
-				    rank, g->n);
+				    "rank is %u: the graph has %u device%s",
+				    rank, g->n, peali_s(g->n));
 	nodes = g->nodes;
 	if (!result)
 		result = grow(&nodes, g->n_nodes, &g->max_nodes,
@@ -416,9 +416,9 @@ int peal_graph_add_edge(struct peal_graph *g, uint32_t before, uint32_t after)
 		return result;
 	if (before >= g->n_nodes || after >= g->n_nodes)
 		return peali_fail(PEAL_ENOENT, EDGE,
-				  "no node %u: the graph has %u nodes",
+				  "no node %u: the graph has %u node%s",
 				  before >= g->n_nodes ? before : after,
-				  g->n_nodes);
+				  g->n_nodes, peali_s(g->n_nodes));
 	if (before == after)
 		return peali_fail(PEAL_EINVAL, EDGE,
 				  "node %u cannot wait for itself", after);
@@ -658,8 +658,7 @@ static int say_failed(const struct peal_graph *g)
 	return peali_fail(
 		first->image.result, WAIT,
 		"node %u of graph '%s', handler '%s' on device %d, has "
-		"failed: %s; %u nodes that depend on failed nodes were "
-		"skipped",
+		"failed: %s; skipped nodes that depend on failed nodes: %u",
 		(uint32_t)(first - g->nodes), g->name,
 		g->program->handlers[first->handler].name,
 		g->devices[first->rank].device,
@@ -704,7 +703,9 @@ int peal_graph_run(struct peal_graph *g, int64_t timeout_ns)
 {
 	int result = peal_graph_start(g);
 
-	return result ? result : peal_graph_wait(g, timeout_ns);
+	if (!result)
+		result = peal_graph_wait(g, timeout_ns);
+	return peali_fail_in(result, "peal_graph_run");
 }
 
 /* ---- node info ----------------------------------------------------------- */
@@ -722,8 +723,8 @@ int peal_graph_node_info(struct peal_graph *g, uint32_t i,
 		return PEAL_EFORKED;
 	if (i >= g->n_nodes)
 		return peali_fail(PEAL_ENOENT, INFO,
-				  "no node %u: the graph has %u nodes", i,
-				  g->n_nodes);
+				  "no node %u: the graph has %u node%s", i,
+				  g->n_nodes, peali_s(g->n_nodes));
 	if (g->lost)
 		return say_lost(g, INFO);
 	if (g->waits_for || g->to_collect)

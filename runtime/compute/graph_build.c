@@ -7,6 +7,7 @@
 #include "p2p/peer.h"
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/graph.h"
 #include "runtime/compute/task.h"
@@ -120,10 +121,11 @@ static int check_tasks(const struct peal_graph *g, const char *call)
 	for (i = 0; i < g->n; i++)
 		if (g->devices[i].n_tasks > PEAL_GRAPH_TASKS_MAX)
 			return peali_fail(PEAL_ENOSPC, call,
-					  "device %d has %u tasks, with all "
+					  "device %d has %u task%s, with all "
 					  "pieces; allowed are at most %u",
 					  g->devices[i].device,
 					  g->devices[i].n_tasks,
+					  peali_s(g->devices[i].n_tasks),
 					  PEAL_GRAPH_TASKS_MAX);
 	return 0;
 }
@@ -195,11 +197,12 @@ static int number_ports(struct peal_graph *g, const char *call)
 
 		if (p->n_ports > PEAL_GRAPH_PORTS)
 			return peali_fail(PEAL_ENOSPC, call,
-					  "device %d needs %u ports, to the "
+					  "device %d needs %u port%s, to the "
 					  "host, %u other devices, its "
 					  "handlers and receivers; allowed "
 					  "are at most %u",
-					  p->device, p->n_ports, g->n - 1,
+					  p->device, p->n_ports,
+					  peali_s(p->n_ports), g->n - 1,
 					  PEAL_GRAPH_PORTS);
 	}
 	return 0;

@@ -8,6 +8,7 @@
 #include <peal/abi/collective.h>
 #include <peal/partition.h>
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/runtime.h"
 
 #define BLOCK "peal_partition_block"
@@ -137,8 +138,9 @@ static int add_up(uint64_t count, const uint64_t *weight,
 	if (capacity < count)
 		return peali_fail(PEAL_ENOSPC, WEIGHTED,
 				  "the limits of the parts sum to %llu "
-				  "elements less than the count",
-				  (unsigned long long)(count - capacity));
+				  "element%s less than the count",
+				  (unsigned long long)(count - capacity),
+				  peali_s((count - capacity)));
 	*sum_out = sum;
 	return 0;
 }

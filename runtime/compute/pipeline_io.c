@@ -274,7 +274,7 @@ int peal_pipeline_commit(struct peal_pipeline *p, uint16_t type)
 				      "pipeline is NULL");
 	result = peal_send_commit(p->source, push_turn(p), type);
 	if (result)
-		return result;
+		return peali_fail_in(result, "peal_pipeline_commit");
 	p->reserved = 0;
 	count_push(p, p->reserved_bytes);
 	return 0;
@@ -387,7 +387,7 @@ int peal_pipeline_stop(struct peal_pipeline *p, int64_t timeout_ns)
 
 		result = peal_kernel_stop(p->stages[i].kernel, left ? left : 1);
 	}
-	return result;
+	return peali_fail_in(result, "peal_pipeline_stop");
 }
 
 /* ---- pulling ------------------------------------------------------------- */
@@ -502,7 +502,7 @@ int peal_pipeline_release(struct peal_pipeline *p)
 	turn = (uint32_t)(atomic_load(&p->pulled) % p->workers);
 	result = peal_receive_release(p->sinks[turn]);
 	if (result)
-		return result;
+		return peali_fail_in(result, "peal_pipeline_release");
 	p->peeked = 0;
 	atomic_fetch_add(&p->pulled_bytes, p->peeked_bytes);
 	atomic_fetch_add(&p->pulled, 1);
@@ -522,7 +522,7 @@ int peal_pipeline_pull(struct peal_pipeline *p, void *buffer,
 		return PEAL_EFORKED;
 	result = peal_pipeline_peek(p, received_out, timeout_ns);
 	if (result)
-		return result;
+		return peali_fail_in(result, PULL);
 	if (received_out->length > buffer_bytes)
 		return peali_fail(PEAL_EMSGSIZE, PULL,
 				  "the batch has %llu bytes, the buffer %llu",

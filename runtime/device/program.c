@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/device/rtc.h"
 #include "runtime/runtime.h"
 
@@ -48,8 +49,9 @@ int peali_program_check(const struct peal_program *program, const char *call)
 				  program->name ? program->name : "?");
 	if (program->n_handlers > PEAL_HANDLER_MASK)
 		return peali_fail(PEAL_EPROGRAM, call,
-				  "program '%s' has %u handlers: at most %u",
+				  "program '%s' has %u handler%s: at most %u",
 				  program->name, program->n_handlers,
+				  peali_s(program->n_handlers),
 				  PEAL_HANDLER_MASK);
 	if (!program->host_entry)
 		return peali_fail(PEAL_EPROGRAM, call,

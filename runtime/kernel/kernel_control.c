@@ -362,7 +362,9 @@ static const char *what_blocks(struct peal_kernel *k, uint64_t blocked,
 	topic = k->rt->hooks->topic_at_port(k->rt, k->params.address | actor,
 					    port);
 	peali_text_format(text, BLOCKS_BYTES, "port %u %s%s%s%s", port,
-			  blocked >> 16 & 1 ? "is not connected" : "is full",
+			  blocked >> 16 & 1 ? "is not connected; call "
+					      "peal_connect" :
+					      "is full",
 			  topic ? " (topic '" : "", topic ? topic : "",
 			  topic ? "')" : "");
 	pthread_mutex_unlock(&k->rt->lock);
@@ -406,10 +408,11 @@ static int name_timers(struct peal_kernel *k, int code, const char *call)
 
 	if (!n)
 		return 0;
-	return peali_fail(code, call,
-			  "worker %u of kernel '%s': %llu timers have not "
-			  "fired; a stop does not wait for them",
-			  worker, k->name, (unsigned long long)n);
+	return peali_fail(
+		code, call,
+		"worker %u of kernel '%s': timers that have not "
+		"fired: %llu; peal_kernel_stop does not wait for them",
+		worker, k->name, (unsigned long long)n);
 }
 
 /*
@@ -426,8 +429,10 @@ static int name_inflight(struct peal_kernel *k, uint32_t i, int code,
 	has = k->rt->hooks->describe_inflight(k, i, text);
 	pthread_mutex_unlock(&k->rt->lock);
 	if (has)
-		peali_fail(code, call, "worker %u of kernel '%s' %s", i,
-			   k->name, text);
+		peali_fail(code, call,
+			   "worker %u of kernel '%s' %s; bound its loop by "
+			   "peal_budget_check",
+			   i, k->name, text);
 	return has;
 }
 
@@ -444,8 +449,8 @@ static int name_asks(struct peal_kernel *k, int code, const char *call)
 		return 0;
 	return peali_fail(
 		code, call,
-		"worker %u of kernel '%s': %llu asks are open; they end at "
-		"their timeout, and a stop does not wait for them",
+		"worker %u of kernel '%s': open asks: %llu; they end at their "
+		"timeout, and peal_kernel_stop does not wait for them",
 		worker, k->name, (unsigned long long)n);
 }
 
@@ -493,7 +498,8 @@ static int name_the_late(struct peal_kernel *k, int code, int64_t waited_ns,
 			describe_input(k, i, input);
 		return peali_fail(code, call,
 				  "worker %u of kernel '%s' is %s: an input "
-				  "has not ended%s%s%s",
+				  "has not ended%s%s%s; call peal_send_end or "
+				  "drain the sender",
 				  i, k->name, peali_phase_name(phase_of(k, i)),
 				  why[0] || input[0] ? ": " : "", why, input);
 	}
@@ -586,10 +592,10 @@ int peal_kernel_suspend(struct peal_kernel *k, int64_t timeout_ns)
 		if (peali_late(deadline))
 			return peali_fail(
 				PEAL_ETIMEDOUT, "peal_kernel_suspend",
-				"%u of %u workers of kernel '%s' are "
-				"still in a handler; they pause after "
-				"it",
-				left, k->params.n_workers, k->name);
+				"kernel '%s': a handler still runs in %u of "
+				"%u worker%s; these workers pause after it",
+				k->name, left, k->params.n_workers,
+				peali_s(k->params.n_workers));
 		peali_poll_pause(&turns);
 	}
 }

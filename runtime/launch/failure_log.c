@@ -15,6 +15,7 @@
 #include <peal/abi/actor_slot.h>
 
 #include "runtime/base/log.h"
+#include "runtime/base/text.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/name_table.h"
@@ -25,8 +26,9 @@
 
 /* An entry of a worker's failure log, as it was logged. */
 struct shown {
-	uint64_t failure, count;
+	uint64_t failure;
 	uint64_t at_ns;
+	uint32_t count;
 };
 
 struct worker_shown {
@@ -59,8 +61,9 @@ static void next_second(const struct peal_kernel *k, uint64_t now, int last)
 	if (now - l->second_ns < SECOND_NS && !last)
 		return;
 	if (l->left_out)
-		peali_log(1, "kernel '%s': %u further failures are not listed",
-			  k->name, l->left_out);
+		peali_log(1, "kernel '%s': %u further failure%s %s not listed",
+			  k->name, l->left_out, peali_s(l->left_out),
+			  l->left_out == 1 ? "is" : "are");
 	l->second_ns = now;
 	l->lines = l->left_out = 0;
 }
@@ -102,8 +105,26 @@ static const char *kind_text(uint32_t kind)
 	}
 }
 
+/* Writes the line of a supervisor that has given up. */
+static void supervisor_line(const struct peal_kernel *k, uint64_t failure,
+			    uint32_t member, uint32_t times)
+{
+	char name[PEAL_NAME_BYTES + 3], text[24];
+
+	peali_log(1,
+		  "supervisor %u of kernel '%s' has given up after %s of actor "
+		  "%u%s, times: %u; its actors get no messages until "
+		  "peal_supervisor_restart",
+		  PEAL_FAILURE_ACTOR(failure), k->name,
+		  error_text(PEAL_FAILURE_ERROR(failure), text),
+		  PEAL_ACTOR_INDEX(member),
+		  peali_name_text(k->rt, k->params.address | member, name),
+		  times);
+}
+
 /* Writes one line. `times`: failures since the last line about them. */
-static void line(const struct peal_kernel *k, uint64_t failure, uint64_t times)
+static void line(const struct peal_kernel *k, uint64_t failure, uint32_t member,
+		 uint32_t times)
 {
 	uint32_t actor = PEAL_FAILURE_ACTOR(failure),
 		 kind = PEAL_FAILURE_KIND(failure);
@@ -111,22 +132,18 @@ static void line(const struct peal_kernel *k, uint64_t failure, uint64_t times)
 	char name[PEAL_NAME_BYTES + 3], text[24];
 
 	if (kind == PEAL_FAILED_SUPERVISOR) {
-		peali_log(1,
-			  "supervisor %u of kernel '%s' has given up after %s, "
-			  "times: %llu",
-			  actor, k->name, error_text(error, text),
-			  (unsigned long long)times);
+		supervisor_line(k, failure, member, times);
 		return;
 	}
 	peali_log(1,
 		  "actor %u%s of kernel '%s', handler '%s': %s, first with %s, "
-		  "times: %llu",
+		  "times: %u",
 		  PEAL_ACTOR_INDEX(actor),
 		  peali_name_text(k->rt, k->params.address | actor, name),
 		  k->name, handler_of(k, actor), kind_text(kind),
 		  kind == PEAL_FAILED_LETTER ? "no free slot in its link" :
 					       error_text(error, text),
-		  (unsigned long long)times);
+		  times);
 }
 
 /* Logs an entry if it is new, or if its count has grown for long. */
@@ -135,7 +152,8 @@ static void look_at_entry(struct peal_kernel *k, const struct peal_failure *f,
 {
 	/* A28: pairs with R28 in peali_failure_note. */
 	uint64_t failure = peal_load_acquire_sys(&f->failure);
-	uint64_t count = peal_load_relaxed_sys(&f->count);
+	uint64_t word = peal_load_relaxed_sys(&f->count);
+	uint32_t count = PEAL_FAILURE_TIMES(word);
 	int is_new = failure != s->failure || count < s->count;
 
 	if (!failure || (!is_new && (count == s->count ||
@@ -144,7 +162,7 @@ static void look_at_entry(struct peal_kernel *k, const struct peal_failure *f,
 	if (is_new)
 		s->count = 0;
 	if (k->logged->lines++ < LINES)
-		line(k, failure, count - s->count);
+		line(k, failure, PEAL_FAILURE_MEMBER(word), count - s->count);
 	else
 		k->logged->left_out++;
 	s->failure = failure;

@@ -613,16 +613,18 @@ static int check_fit(struct peal_runtime *rt, int device,
 	if (o->cluster.workers)
 		return peali_fail(
 			PEAL_ENOSPC, CALL,
-			"%u workers of %u lanes in clusters of %u with %u "
+			"%u worker%s of %u lane%s in clusters of %u with %u "
 			"bytes each do not fit on device %d; at most %u can be "
 			"resident; use fewer workers or lanes, smaller "
 			"clusters or less cluster.bytes",
-			o->workers, o->lanes, o->cluster.workers,
-			o->cluster.bytes, device, most);
+			o->workers, peali_s(o->workers), o->lanes,
+			peali_s(o->lanes), o->cluster.workers, o->cluster.bytes,
+			device, most);
 	return peali_fail(PEAL_ENOSPC, CALL,
-			  "%u workers of %u lanes do not fit on device %d: "
+			  "%u worker%s of %u lane%s do not fit on device %d: "
 			  "at most %u can be resident together",
-			  o->workers, o->lanes, device, most);
+			  o->workers, peali_s(o->workers), o->lanes,
+			  peali_s(o->lanes), device, most);
 }
 
 /* Waits until every worker has checked in. */
@@ -640,10 +642,11 @@ static int await_check_in(struct peal_kernel *k)
 		if (peali_late(deadline))
 			return peali_fail(
 				PEAL_EHUNG, CALL,
-				"%u of %u workers resident on device %d "
+				"%u of %u worker%s resident on device %d "
 				"after %g s; launch fewer workers, or fewer "
 				"kernels%s",
-				here, k->params.n_workers, k->device,
+				here, k->params.n_workers,
+				peali_s(k->params.n_workers), k->device,
 				(double)k->rt->check_in_ns / 1e9,
 				k->params.cluster_workers ? ", or no clusters" :
 							    "");

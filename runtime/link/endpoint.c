@@ -62,8 +62,10 @@ static int send_failed(const struct peal_endpoint *e,
 		return result;
 	case PEAL_ETIMEDOUT:
 		return peali_fail(result, call,
-				  "port %u of '%s': the link is full", port,
-				  e->name);
+				  "port %u of '%s': the link is full; the "
+				  "receiver must take messages "
+				  "(peal_stall_report finds the cause)",
+				  port, e->name);
 	case PEAL_EMSGSIZE:
 		return peali_fail(
 			result, call,
@@ -601,10 +603,13 @@ static int receive_failed(const struct peal_endpoint *e, int result)
 		return result;
 	case PEAL_ETIMEDOUT:
 		return peali_fail(result, "peal_receive",
-				  "'%s': no message came in time", e->name);
+				  "'%s': no message arrived before the timeout",
+				  e->name);
 	case PEAL_ENOTCONN:
 		return peali_fail(result, "peal_receive",
-				  "'%s': no link arrives here", e->name);
+				  "'%s': no link arrives here; call "
+				  "peal_connect",
+				  e->name);
 	case PEAL_ESTOPPED:
 		return peali_fail(result, "peal_receive",
 				  "'%s': a sender was stopped before it had "
@@ -718,7 +723,11 @@ int peal_receive_release(struct peal_endpoint *e)
 		return PEAL_EFORKED;
 	if (!e || !e->peeked)
 		return peali_fail(PEAL_EINVAL, "peal_receive_release",
-				  "no message is held");
+				  "%s%s%s: no message is held; call "
+				  "peal_receive_peek first",
+				  e ? "'" : "",
+				  e ? e->name : "endpoint is NULL",
+				  e ? "'" : "");
 	if (PEAL_LIKELY(e->message.input < REJECT_INPUT))
 		peal_link_release(&e->inputs[e->message.input].consumer,
 				  &e->message);

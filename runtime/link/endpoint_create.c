@@ -124,9 +124,11 @@ int peal_endpoint_create(struct peal_runtime *rt,
 	if (result)
 		return result;
 	if (o.max_ports > 4096 || o.max_inputs > 4096)
-		return peali_fail(PEAL_EINVAL, "peal_endpoint_create",
-				  "max_ports %u, max_inputs %u: at most 4096",
-				  o.max_ports, o.max_inputs);
+		return peali_fail(
+			PEAL_EINVAL, "peal_endpoint_create",
+			"option %s is %u: it must be 1 to 4096",
+			o.max_ports > 4096 ? "max_ports" : "max_inputs",
+			o.max_ports > 4096 ? o.max_ports : o.max_inputs);
 	e = new_endpoint(rt, &o);
 	if (!e)
 		return peali_fail(PEAL_ENOMEM, "peal_endpoint_create",

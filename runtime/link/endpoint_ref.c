@@ -2,6 +2,7 @@
 /* Resolves addresses to ends of links and topics. */
 #include "runtime/link/endpoint_ref.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "runtime/base/error.h"
@@ -98,9 +99,27 @@ peali_link_end_handler(const struct peali_link_end *end)
 	return &k->program->handlers[k->actors.entries[end->actor].handler];
 }
 
+#define SENDER_BYTES 96
+
+/* Names a sender in an error text. */
+static const char *sender_text(const struct peali_link_end *from,
+			       char text[SENDER_BYTES])
+{
+	if (from->endpoint)
+		snprintf(text, SENDER_BYTES, "'%s'", from->endpoint->name);
+	else if (from->dead_letters)
+		snprintf(text, SENDER_BYTES, "the dead letters of kernel '%s'",
+			 from->kernel->name);
+	else
+		snprintf(text, SENDER_BYTES, "actor %u of kernel '%s'",
+			 from->actor, from->kernel->name);
+	return text;
+}
+
 int peali_link_end_port(struct peal_runtime *rt, struct peali_link_end *from,
 			uint32_t port, const char *call)
 {
+	char sender[SENDER_BYTES];
 	uint32_t n = from->endpoint	? from->endpoint->max_ports :
 		     from->dead_letters ? from->kernel->params.n_workers :
 					  peali_link_end_handler(from)->ports;
@@ -109,8 +128,8 @@ int peali_link_end_port(struct peal_runtime *rt, struct peali_link_end *from,
 
 	if (port >= n)
 		return peali_fail(PEAL_ENOENT, call,
-				  "no port %u at the sender; it has %u", port,
-				  n);
+				  "%s has no port %u (ports: %u, from 0)",
+				  sender_text(from, sender), port, n);
 	from->index = port;
 	if (from->dead_letters) {
 		from->worker = port;
@@ -133,15 +152,16 @@ int peali_link_end_port(struct peal_runtime *rt, struct peali_link_end *from,
 		if (link->from.address == from->address &&
 		    link->from_port == port)
 			return peali_fail(PEAL_EEXIST, call,
-					  "port %u is connected already, by "
-					  "link %llu",
-					  port, (unsigned long long)link->id);
+					  "port %u of %s is connected already, "
+					  "by link %llu; destroy it first",
+					  port, sender_text(from, sender),
+					  (unsigned long long)link->id);
 	topic = peali_topic_at_port(rt, from->address, port);
 	if (topic)
 		return peali_fail(PEAL_EEXIST, call,
-				  "port %u is connected already; it "
+				  "port %u of %s is connected already; it "
 				  "publishes to topic '%s'",
-				  port, topic);
+				  port, sender_text(from, sender), topic);
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include "queues/ring.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
@@ -324,11 +325,12 @@ static void log_lost_letters(const struct peal_link *link)
 
 	if (lost)
 		peali_log(1,
-			  "link %llu lost %llu dead letters of worker %u of "
+			  "link %llu lost %llu dead letter%s of worker %u of "
 			  "its kernel, because it was full; raise option "
 			  "capacity of peal_dead_letter_connect",
 			  (unsigned long long)link->id,
-			  (unsigned long long)lost, link->from.worker);
+			  (unsigned long long)lost, peali_s(lost),
+			  link->from.worker);
 }
 
 void peali_link_free(struct peal_link *link)

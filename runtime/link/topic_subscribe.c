@@ -5,6 +5,7 @@
 #include <peal/topic.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/address.h"
@@ -302,9 +303,10 @@ static int check_publisher(const struct peali_topic *t,
 				  t->spec.message_bytes);
 	if (t->spec.mode == PEAL_TOPIC_WAIT && h->emits > t->spec.slots)
 		return peali_fail(PEAL_EINVAL, "peal_publish",
-				  "handler '%s' may emit %u messages at once "
+				  "handler '%s' may emit %u message%s at once "
 				  "and capacity of topic '%s' is %u",
-				  h->name, h->emits, t->name, t->spec.slots);
+				  h->name, h->emits, peali_s(h->emits), t->name,
+				  t->spec.slots);
 	for (i = 0; i < t->spec.n_subscribers && !result; i++)
 		result = check_sizes(from, &t->subscribers[i].end,
 				     "peal_publish");

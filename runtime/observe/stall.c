@@ -41,6 +41,7 @@
 #define WATCH_NS 100000000ULL
 #define WATCH_NS_MAX 10000000000ULL
 #define LATE_WATCH_NS 10000000ULL /* ns, for a caller that has waited before */
+#define LOG_AGAIN_NS 10000000000ULL /* as failure_log.c */
 #define NOBODY UINT32_MAX /* the cause is at no worker */
 #define CYCLE_TEXT 90 /* bytes of a text after which no worker is named */
 
@@ -627,8 +628,8 @@ int peal_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
 			    "; %llu message%s in %u link%s wait%s for it, the "
 			    "first is number %llu of link %llu",
 			    (unsigned long long)c->out.held,
-			    c->out.held == 1 ? "" : "s", c->out.n_links,
-			    c->out.n_links == 1 ? "" : "s",
+			    peali_s(c->out.held), c->out.n_links,
+			    peali_s(c->out.n_links),
 			    c->out.held == 1 ? "s" : "",
 			    (unsigned long long)c->out.message,
 			    (unsigned long long)c->out.link);
@@ -664,16 +665,53 @@ int peali_stall_why(struct peal_kernel *k, uint32_t worker, char text[256])
 	return c != NULL;
 }
 
+static int is_same_cause(const struct peal_stall *a, const struct peal_stall *b)
+{
+	return a->cause == b->cause && a->device == b->device &&
+	       a->worker == b->worker && a->address == b->address &&
+	       a->link == b->link && a->message == b->message &&
+	       a->inflight_link == b->inflight_link &&
+	       a->inflight_message == b->inflight_message;
+}
+
+/*
+ * Returns 1 if the log has had the cause in the last LOG_AGAIN_NS. Else notes
+ * it, in place of the oldest cause. The caller holds rt->lock.
+ */
+static int was_logged(struct peal_runtime *rt, const struct peal_stall *cause)
+{
+	struct peali_stall_logged *l = rt->stalls_logged, *oldest = l;
+	uint64_t now = peali_now_ns();
+	uint32_t i;
+
+	for (i = 0; i < PEALI_STALLS_LOGGED; i++, l++) {
+		if (l->at_ns && now - l->at_ns < LOG_AGAIN_NS &&
+		    is_same_cause(&l->cause, cause))
+			return 1;
+		if (l->at_ns < oldest->at_ns)
+			oldest = l;
+	}
+	oldest->cause = *cause;
+	oldest->at_ns = now;
+	return 0;
+}
+
 void peali_stall_log(struct peal_runtime *rt)
 {
-	struct peal_stall causes[16];
+	struct peal_stall causes[PEALI_STALLS_LOGGED] = { { 0 } };
 	int n, i;
 
 	if (!peali_log_wanted(1))
 		return;
-	n = peal_stall_report(rt, LATE_WATCH_NS, causes, 16);
-	for (i = 0; i < n && i < 16; i++)
-		peali_log(1, "stall: %s", causes[i].text);
-	if (n == 0)
-		peali_log(1, "stall: none found");
+	n = peal_stall_report(rt, LATE_WATCH_NS, causes, PEALI_STALLS_LOGGED);
+	if (n == 0) {
+		causes[0].cause = PEAL_STALL_COUNT;
+		snprintf(causes[0].text, sizeof(causes[0].text), "none found");
+		n = 1;
+	}
+	pthread_mutex_lock(&rt->lock);
+	for (i = 0; i < n && i < PEALI_STALLS_LOGGED; i++)
+		if (!was_logged(rt, &causes[i]))
+			peali_log(1, "stall: %s", causes[i].text);
+	pthread_mutex_unlock(&rt->lock);
 }

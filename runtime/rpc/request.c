@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/reject_table.h"
@@ -99,10 +100,11 @@ static int begin_request(struct peal_requester *r, struct limit *limit,
 			return PEAL_EAGAIN;
 		if (is_late(limit))
 			return peali_fail(PEAL_EAGAIN, call,
-					  "not sent: %u requests of '%s' are "
-					  "in flight, which is "
-					  "max_outstanding",
-					  r->n_requests, r->name);
+					  "'%s': not sent: %u request%s in "
+					  "flight (max_outstanding %u)",
+					  r->name, r->n_requests,
+					  peali_s(r->n_requests),
+					  r->n_requests);
 		wait_change(r, limit);
 	}
 	q = &r->requests[r->free[--r->n_free]];
@@ -420,8 +422,9 @@ static int fail_ended(const struct peal_requester *r, const struct request *q,
 		return peali_fail(error, call, "'%s': %s: %s (%s)", r->name,
 				  why, peal_error_text(q->detail),
 				  peal_error_name(q->detail));
-	return peali_fail(error, call, "'%s': %s: %s", r->name, why,
-			  peal_error_text(error));
+	/* the text of a code would be of another fault than the handler's */
+	return peali_fail(error, call, "'%s': %s (%s)", r->name, why,
+			  peal_error_name(error));
 }
 
 /* Gives the reply to the caller and ends the request. After PEAL_EMSGSIZE the
@@ -442,10 +445,12 @@ static int take(struct peal_requester *r, struct request *q, const char *call,
 		return fail_ended(r, q, call);
 	}
 	if (q->reply.length > q->buffer_bytes)
-		return peali_fail(PEAL_EMSGSIZE, call,
-				  "the reply has %llu bytes, the buffer %llu",
-				  (unsigned long long)q->reply.length,
-				  (unsigned long long)q->buffer_bytes);
+		return peali_fail(
+			PEAL_EMSGSIZE, call,
+			"'%s': the reply has %llu bytes (buffer_bytes "
+			"%llu); pass a larger buffer",
+			r->name, (unsigned long long)q->reply.length,
+			(unsigned long long)q->buffer_bytes);
 	if (q->reply.length && q->reply.data != q->buffer)
 		memcpy(q->buffer, q->reply.data, q->reply.length);
 	if (reply_out)
@@ -470,8 +475,12 @@ static int finish(struct peal_requester *r, struct request *q, const char *call,
 	if (result == PEAL_ETIMEDOUT && !limit->timeout_ns)
 		return PEAL_EAGAIN;
 	if (result == PEAL_ETIMEDOUT)
-		return peali_fail(result, call, "'%s': no reply in time",
-				  r->name);
+		return peali_fail(result, call,
+				  "'%s': no reply in time (%llu ms); a handler "
+				  "may have seen the request",
+				  r->name,
+				  (unsigned long long)limit->timeout_ns /
+					  1000000);
 	r->info.cancelled++;
 	end_request(r, q);
 	if (result == PEAL_ESTOPPED)

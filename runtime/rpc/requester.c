@@ -79,18 +79,27 @@ static int check_options(struct peal_requester_options *o)
 		o->name = "requester";
 	if (o->max_outstanding > OUTSTANDING_MAX)
 		return peali_fail(PEAL_EINVAL, OPEN,
-				  "max_outstanding %u: at most %u",
+				  "option max_outstanding is %u: it must be 1 "
+				  "to %u",
 				  o->max_outstanding, OUTSTANDING_MAX);
 	if (o->message_bytes > PAYLOAD_MAX || o->reply_bytes > PAYLOAD_MAX)
+		return peali_fail(
+			PEAL_EINVAL, OPEN,
+			"option %s is %llu: it must be 1 to %llu",
+			o->message_bytes > PAYLOAD_MAX ? "message_bytes" :
+							 "reply_bytes",
+			(unsigned long long)(o->message_bytes > PAYLOAD_MAX ?
+						     o->message_bytes :
+						     o->reply_bytes),
+			PAYLOAD_MAX);
+	if (o->max_sources > 4096)
 		return peali_fail(PEAL_EINVAL, OPEN,
-				  "message_bytes %llu, reply_bytes %llu: at "
-				  "most %llu",
-				  (unsigned long long)o->message_bytes,
-				  (unsigned long long)o->reply_bytes,
-				  PAYLOAD_MAX);
+				  "option max_sources is %u: it must be 1 to "
+				  "4096",
+				  o->max_sources);
 	if (o->deadlines > 1)
 		return peali_fail(PEAL_EINVAL, OPEN,
-				  "deadlines is %u: it must be 0 or 1",
+				  "option deadlines is %u: it must be 0 or 1",
 				  o->deadlines);
 	return 0;
 }
@@ -195,9 +204,10 @@ int peal_requester_listen(struct peal_requester *r, uint64_t from,
 		return PEAL_EFORKED;
 	if (r->n_links == r->max_links)
 		return peali_fail(PEAL_ENOSPC, LISTEN,
-				  "'%s' takes replies from %u ports, which "
+				  "'%s' takes replies from %u port%s, which "
 				  "is max_sources",
-				  r->name, r->max_links - 1);
+				  r->name, r->max_links - 1,
+				  peali_s(r->max_links - 1));
 	return peali_fail_in(link_up(r, from, port,
 				     peal_endpoint_address(r->endpoint),
 				     r->reply_bytes),
@@ -244,18 +254,19 @@ int peal_requester_destroy(struct peal_requester *r)
 	pthread_mutex_unlock(&r->lock);
 	if (inside)
 		return peali_fail(PEAL_EBUSY, CLOSE,
-				  "%u threads wait for replies to '%s'", inside,
-				  r->name);
+				  "'%s': threads that wait for replies: %u; "
+				  "destroy it after these calls",
+				  r->name, inside);
 	atomic_store(&r->endpoint->serves, NULL);
 	while (r->n_links) {
 		result = peal_link_destroy(r->links[r->n_links - 1]);
 		if (result)
-			return result;
+			return peali_fail_in(result, CLOSE);
 		r->n_links--;
 	}
 	result = peal_endpoint_destroy(r->endpoint);
 	if (result)
-		return result;
+		return peali_fail_in(result, CLOSE);
 	forget(r);
 	give_table(r);
 	free_requester(r);

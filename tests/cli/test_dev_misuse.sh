@@ -115,6 +115,30 @@ misused "$form" "option '--out': has no value (none, allowed one value); use --o
 misused "$form" "option '--json': has no FILE (none, allowed a file); use --json rows.json" \
     bench --queues --json
 
+all="latency, throughput, stream, echo, request, actors, tells, moves, barrier, idle, setup, $(
+    )queues, faults, collectives, transfers, balance"
+misused "$form" "argument 'fly': is no benchmark (fly, allowed $all); use latency" bench latency fly
+long='--bytes, --help, --hgrm-out, --json, --route, --samples-out, --seconds, --usage, --version'
+misused "$form" "argument '--wrong': $known bench (--wrong, allowed $long); use ./dev help" \
+    bench latency --wrong
+for option in --seconds -b --route --samples-out; do
+    misused "$form" "option '$option': has no value (none, allowed one value); use $option VALUE" \
+        bench latency "$option"
+done
+for wrong in x -1 0 1e; do
+    misused "$form" "option '--seconds': is no number ($wrong, allowed a number$(
+        ) above 0); use --seconds 48" bench latency "--seconds=$wrong"
+done
+misused "$form" "option '-r': names no route (road, allowed local, peer, mapped-host, staged);$(
+    ) use -r peer" bench latency -r road
+misused "$form" "option '--what': is only for queues (--what, allowed the benchmark queues);$(
+    ) use ./dev bench queues --what" bench latency --what share
+misused "$form" "argument 'idle': follows option --seconds (idle, allowed benchmarks before$(
+    ) options); use ./dev bench idle --seconds" bench latency --seconds 1 idle
+misused "$form" "option '--bytes': follows no benchmark (--bytes, allowed a benchmark before$(
+    ) options); use ./dev bench latency --bytes" bench --bytes 48
+misused "$form" "argument 'fly': is no benchmark (fly, allowed $all); use latency" bench --queues fly
+
 for command in docs format clean; do
     misused "$command" "argument '--help': $known $command (--help, allowed no argument);$(
         ) use ./dev help" "$command" --help
@@ -166,5 +190,26 @@ grep -q '^cmake --build build-fuzz --target peal_fuzz' calls.txt || fail './dev 
 grep -q '^apt-get install .* libclang-rt-dev' calls.txt || fail './dev fuzz installs no library'
 [ "$(cat out.txt)" = 'run.py tests/fuzz/run.py 7 build-fuzz y4m' ] ||
     fail "the arguments of fuzz/run.py: $(cat out.txt)"
+# ./dev knows each benchmark and each option of `peal bench`.
+if "$peal" bench --help >bench.txt 2>/dev/null; then
+    names=$(sed -n '/^Benchmarks:/,/^$/s/^  \([a-z]*\) .*/\1/p' bench.txt)
+    # shellcheck disable=SC2086
+    [ "$(wc -w <<<"$names")" = 16 ] && "$dev" bench $names -j >out.txt 2>err.txt ||
+        fail "a benchmark is refused: $(cat err.txt)"
+    "$peal" bench queues --help | grep -oE -- '^ .*--[a-z-]+=?' | grep -oE -- '-([A-Za-z?],|-[a-z-]+=?)' |
+        tr -d , | grep -vx -- '-?' >options.txt
+    [ "$(wc -l <options.txt)" -ge 20 ] || fail "options: $(cat options.txt)"
+    options=()
+    while read -r option; do
+        case $option in
+        --route=) options+=(--route=peer) ;;
+        *=) options+=("${option}1") ;;
+        -[fV] | --*) options+=("$option") ;;
+        -r) options+=(-r peer) ;;
+        *) options+=("$option" 1) ;;
+        esac
+    done <options.txt
+    "$dev" bench queues "${options[@]}" >out.txt 2>err.txt || fail "refused: $(cat err.txt)"
+fi
 "$dev" help >out.txt || fail './dev help'
 grep -q '  stress \[--seconds N\]' out.txt || fail 'no help'

@@ -55,7 +55,10 @@ json_error 2 'pipeline is missing' "$peal" run --json
 json_error 2 '--capacity is 3: it must be a power of two; use 4' "$peal" run --capacity 3 -j xor
 json_error 2 '--processes is' "$peal" spawn --json -n 0 -- true
 json_error 2 'program is missing' "$peal" spawn -n 2 --json
-json_error 2 'give the number of a process' "$peal" doctor --stall x --json
+json_error 2 'is no process id' "$peal" doctor --stall x --json
+for command in info topo doctor probe; do
+    json_error 2 'is one too many' "$peal" $command more --json
+done
 json_error 1 'no runtime of process' "$peal" doctor --stall $$ --json
 for command in topo probe 'run xor'; do
     # shellcheck disable=SC2086
@@ -65,6 +68,7 @@ if [ -n "$has_bench" ]; then
     json_error 2 '--wrong' "$peal" bench latency --json --wrong
     json_error 2 '--wrong' "$peal" bench latency idle --wrong --json
     json_error 2 'there is no benchmark' "$peal" bench fly --json
+    json_error 2 'is one too many' "$peal" bench idle --seconds 1 more --json
     json_error 2 'no row of latency' "$peal" bench latency --bytes 12345 --json
     for bench in latency stream faults actors; do
         refuses 2 'its sizes are [0-9, ]+ bytes; its routes are [a-z, -]+' "$peal" bench $bench --bytes 12345

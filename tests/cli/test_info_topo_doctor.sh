@@ -149,7 +149,7 @@ wait $run $feed 2>/dev/null || true
 refuses 1 'no runtime of process .* can be queried' "$peal" doctor --stall $run
 refuses 1 'no runtime of process .* can be queried' "$peal" doctor --stall $$
 for wrong in 0 -1 x 1x 99999999999 ''; do
-    refuses 2 'give the number of a process' "$peal" doctor --stall "$wrong"
+    refuses 2 'is no process id' "$peal" doctor --stall "$wrong"
 done
 says 'doctor --stall'
 

@@ -211,7 +211,7 @@ PEAL_TEST(too_large_kernel_error_names_fitting_workers)
 	rt = open_double();
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &large, &k),
 		    PEAL_ENOSPC,
-		    "60 workers of 1 lanes do not fit on device "
+		    "60 workers of 1 lane do not fit on device "
 		    "0: at most 24");
 	CHECK_OK(peal_runtime_close(rt));
 	unsetenv("PEAL_DOUBLE_UNITS");
@@ -233,7 +233,7 @@ PEAL_TEST(destroyed_kernel_frees_its_worker_capacity)
 					    &k));
 		CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &ten,
 					       &other),
-			    PEAL_ENOSPC, "10 workers of 1 lanes do not fit");
+			    PEAL_ENOSPC, "10 workers of 1 lane do not fit");
 		CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 		CHECK_OK(peal_kernel_destroy(k));
 	}

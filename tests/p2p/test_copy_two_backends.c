@@ -158,7 +158,7 @@ PEAL_TEST(a_staged_copy_can_be_cancelled_and_cleared)
 				       &copy));
 	CHECK_EQ(peali_memory_free(peers, 0, a), PEAL_EBUSY);
 	CHECK_EQ(peali_peers_destroy(peers), PEAL_EBUSY);
-	check_error("peal_runtime_close", "1 copies");
+	check_error("peal_runtime_close", "copies: 1");
 	CHECK_OK(peal_copy_cancel(copy));
 	r = peal_copy_wait(copy, -1);
 	CHECK(r == PEAL_ECANCELED || r == 0);

@@ -110,7 +110,7 @@ PEAL_TEST(the_last_disable_is_ebusy_while_a_mapping_uses_the_pair)
 	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, &mapped));
 	CHECK_OK(peal_peer_disable(rt, 0, 1));
 	CHECK_EQ(peal_peer_disable(rt, 0, 1), PEAL_EBUSY);
-	check_error("peal_peer_disable", "1 mappings");
+	check_error("peal_peer_disable", "1 mapping");
 	CHECK_OK(peal_peer_unmap(rt, 0, mapped));
 	CHECK_OK(peal_peer_disable(rt, 0, 1));
 	CHECK_OK(peal_memory_free(rt, 1, address));
@@ -127,7 +127,7 @@ PEAL_TEST(the_last_disable_is_ebusy_while_a_link_holds_the_pair)
 	CHECK_OK(peali_peer_hold(peers, 0, 1));
 	CHECK_OK(peal_peer_enable(rt, 0, 1));
 	CHECK_EQ(peal_peer_disable(rt, 0, 1), PEAL_EBUSY);
-	check_error("peal_peer_disable", "1 links");
+	check_error("peal_peer_disable", "1 link ");
 	peali_peer_release(peers, 0, 1);
 	CHECK_OK(peal_peer_capability(rt, 0, 1, &c));
 	CHECK_EQ(c.enabled, 1);

@@ -36,7 +36,7 @@ PEAL_TEST(maps_are_counted_and_extra_unmap_returns_efault)
 	CHECK_EQ(first, second);
 	CHECK_OK(peal_peer_unmap(rt, 0, first));
 	CHECK_EQ(peal_memory_free(rt, 1, address), PEAL_EBUSY);
-	check_error("peal_memory_free", "1 mappings");
+	check_error("peal_memory_free", "1 mapping");
 	CHECK_OK(peal_peer_unmap(rt, 0, second));
 	CHECK_EQ(peal_peer_unmap(rt, 0, second), PEAL_EFAULT);
 	check_error("peal_peer_unmap", "device 0");

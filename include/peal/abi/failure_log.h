@@ -23,7 +23,7 @@ enum peal_failure_kind {
 /** Failures of one kind, of one actor. */
 struct peal_failure {
 	uint64_t failure; /* PEAL_FAILURE; 0: the entry is free */
-	uint64_t count; /* since `failure` was written */
+	uint64_t count; /* PEAL_FAILURE_COUNT since `failure` was written */
 };
 
 /** The failing actor or supervisor, the kind, and the first error. */
@@ -33,6 +33,13 @@ struct peal_failure {
 #define PEAL_FAILURE_ACTOR(failure) ((uint32_t)((failure) >> 32))
 #define PEAL_FAILURE_KIND(failure) ((uint32_t)((failure) >> 16) & 0xffffu)
 #define PEAL_FAILURE_ERROR(failure) (-(int32_t)((failure)&0xffffu))
+
+/** The count of an entry, and below it the actor with the last failure of a
+ * supervisor's member (else 0). */
+#define PEAL_FAILURE_COUNT(count, member)                                      \
+	((uint64_t)(uint32_t)(count) << 32 | (uint32_t)(member))
+#define PEAL_FAILURE_TIMES(word) ((uint32_t)((word) >> 32))
+#define PEAL_FAILURE_MEMBER(word) ((uint32_t)(word))
 
 #define PEAL_FAILURES 31 /* entries of a worker */
 

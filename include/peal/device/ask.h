@@ -51,9 +51,9 @@
  *
  * If an actor asks for the number of the request and never replies, the ask
  * times out. It also times out if the worker with the request dies. All other
- * errors
- * arrive as soon as a worker finds the request dead. A reply to an ask that is
- * over is dropped, such as the second reply to a request forwarded twice. It
+ * errors arrive as soon as a worker finds the request dead. A reply to an ask
+ * that is over is dropped, such as the second reply to a request forwarded
+ * twice. It
  * counts as `late` in struct peal_ask_counts. It also becomes a dead letter for
  * no actor, with reason "late".
  *

@@ -23,7 +23,8 @@
 /*
  * The header for a kernel source.
  *
- * 1. Define the handlers. A handler returns 0 or an error.
+ * 1. Define the handlers. A handler returns 0 or an error. Each value but 0,
+ *    also a positive one, is a failure.
  * 2. List them, each with the bytes of its actors' state and its limits.
  * 3. Make a program of the list.
  *

@@ -35,6 +35,10 @@
  * A timer outlives the actor that set it. If the receiving actor is gone at the
  * due time, the message is dead, reason "no-actor". The timer is then over.
  *
+ * A restart of the actor does not end its timers, unless the supervisor has
+ * PEAL_RESTART_ENDS_TIMERS. Its state then has no handle of the old timer. So an
+ * init hook that sets a periodic timer sets a second one at each restart.
+ *
  * End. A suspended kernel sends due messages after it resumes. A kernel that
  * drains, or ends with its inputs, waits for all one-shot timers. Periodic
  * timers end with the inputs. A stopped kernel drops pending timers. The

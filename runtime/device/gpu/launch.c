@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/text.h"
 #include "runtime/base/thread.h"
 #include "runtime/device/gpu/gpu.h"
 
@@ -81,11 +82,11 @@ static int clusters_that_fit(struct peali_gpu *gpu, int device,
 	if (!error && *blocks)
 		return 0;
 	peali_fail(PEAL_ENOTSUP, "max_clustered",
-		   "%s device %d: no cluster of %u workers of %u lanes with "
+		   "%s device %d: no cluster of %u worker%s of %u lanes with "
 		   "%u bytes each: %s reports %s",
 		   gpu->driver.vendor->name, device, shape->cluster_workers,
-		   shape->lanes, shape->cluster_bytes,
-		   PEALI_GPU_SYMBOL(gpu, clusters_fit),
+		   peali_s(shape->cluster_workers), shape->lanes,
+		   shape->cluster_bytes, PEALI_GPU_SYMBOL(gpu, clusters_fit),
 		   error ? peali_gpu_error_name(&gpu->driver, error) :
 			   "that none fits");
 	peali_log(1, "%s", peal_last_error()->text);
@@ -749,10 +750,11 @@ int peali_gpu_launch_wait(struct peali_launch *launch, int64_t timeout_ns)
 	while (running(launch)) {
 		if (timeout_ns >= 0 && now_ns() - began >= timeout_ns)
 			return peali_fail(PEAL_ETIMEDOUT, "launch_wait",
-					  "%u of %u workers of %s device %d "
+					  "%u of %u worker%s of %s device %d "
 					  "still run",
 					  launch->desc.n_workers,
 					  launch->desc.n_workers,
+					  peali_s(launch->desc.n_workers),
 					  launch->gpu->driver.vendor->name,
 					  launch->desc.device);
 		nanosleep(&nap, NULL);
@@ -773,9 +775,10 @@ int peali_gpu_launch_free(struct peali_launch *launch)
 	gpu = launch->gpu;
 	if (running(launch))
 		return peali_fail(PEAL_EBUSY, "launch_free",
-				  "%u of %u workers of %s device %d still run",
+				  "%u of %u worker%s of %s device %d still run",
 				  launch->desc.n_workers,
 				  launch->desc.n_workers,
+				  peali_s(launch->desc.n_workers),
 				  gpu->driver.vendor->name,
 				  launch->desc.device);
 	pthread_mutex_lock(&gpu->lock);

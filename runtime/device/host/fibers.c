@@ -8,6 +8,7 @@
 
 #include <peal/device/impl/base/host_support.h>
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/device/host/fiber.h"
 
 struct lane {
@@ -136,9 +137,10 @@ int peali_fibers_create(uint32_t lanes, struct peali_fibers **out)
 
 		peali_fibers_destroy(f);
 		return peali_fail_system(error, "host: launch",
-					 "no stacks for a worker of %u lanes, "
+					 "no stacks for a worker of %u lane%s, "
 					 "use fewer lanes or workers",
-					 (unsigned)lanes);
+					 (unsigned)lanes,
+					 peali_s((unsigned)lanes));
 	}
 	*out = f;
 	return 0;

@@ -16,6 +16,7 @@
 #include "runtime/base/idle.h"
 #include "runtime/base/log.h"
 #include "runtime/base/owner.h"
+#include "runtime/base/text.h"
 #include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/host/core_claim.h"
@@ -154,8 +155,9 @@ static int check_lanes(const struct peali_host *host, int device,
 
 	if (!r && (!lanes || lanes > PEALI_LANES_MAX))
 		r = peali_fail(PEAL_EINVAL, call,
-			       "%u lanes on device %d: allowed are 1 to %u",
-			       (unsigned)lanes, device, PEALI_LANES_MAX);
+			       "%u lane%s on device %d: allowed are 1 to %u",
+			       (unsigned)lanes, peali_s((unsigned)lanes),
+			       device, PEALI_LANES_MAX);
 	return r;
 }
 
@@ -186,9 +188,10 @@ static int check_desc(struct peali_host *host,
 	if (!p ||
 	    !(p->host_entry || (desc->lanes == 1 && p->host_entry_single)))
 		return peali_fail(PEAL_EPROGRAM, call,
-				  "program %s has no host image for %u lanes",
+				  "program %s has no host image for %u lane%s",
 				  p && p->name ? p->name : "(none)",
-				  (unsigned)desc->lanes);
+				  (unsigned)desc->lanes,
+				  peali_s((unsigned)desc->lanes));
 	if (!desc->n_workers)
 		return peali_fail(PEAL_EINVAL, call,
 				  "a launch of 0 workers: at least 1 is "
@@ -198,10 +201,12 @@ static int check_desc(struct peali_host *host,
 				  "host launches cannot be recorded");
 	if (desc->n_workers > most)
 		return peali_fail(PEAL_ENOSPC, call,
-				  "%u workers of %u lanes on device %d: at "
+				  "%u worker%s of %u lane%s on device %d: at "
 				  "most %u fit",
 				  (unsigned)desc->n_workers,
-				  (unsigned)desc->lanes, desc->device,
+				  peali_s((unsigned)desc->n_workers),
+				  (unsigned)desc->lanes,
+				  peali_s((unsigned)desc->lanes), desc->device,
 				  (unsigned)most);
 	return 0;
 }
@@ -361,8 +366,9 @@ int peali_host_launch_wait(struct peali_launch *launch, int64_t timeout_ns)
 	if (!left)
 		return 0;
 	return peali_fail(PEAL_ETIMEDOUT, "host: launch_wait",
-			  "%u of %u workers of device %d still run",
+			  "%u of %u worker%s of device %d still run",
 			  (unsigned)left, (unsigned)launch->desc.n_workers,
+			  peali_s((unsigned)launch->desc.n_workers),
 			  launch->desc.device);
 }
 
@@ -377,8 +383,9 @@ int peali_host_launch_free(struct peali_launch *launch)
 	left = peali_host_launch_query(launch);
 	if (left)
 		return peali_fail(PEAL_EBUSY, "host: launch_free",
-				  "%d of %u workers of device %d still run",
+				  "%d of %u worker%s of device %d still run",
 				  left, (unsigned)launch->desc.n_workers,
+				  peali_s((unsigned)launch->desc.n_workers),
 				  launch->desc.device);
 	dismantle(launch);
 	pthread_mutex_lock(&host->lock);

@@ -292,7 +292,7 @@ PEAL_TEST(failed_retire_many_retires_no_actor)
 	tallies_spawn(far, "tally", -1, 0, 1, other);
 	link = harness_from(rt, e, 0, address[6], lo);
 	CHECK_FAILS(peal_actor_retire_many(rt, address, 8), PEAL_EBUSY,
-		    "1 links or actors that share its ports hold actor");
+		    "actors that share its ports (in all 1)");
 	CHECK_OK(peal_link_destroy(link));
 	address[8] = address[3];
 	CHECK_FAILS(peal_actor_retire_many(rt, address, 9), PEAL_EINVAL,
@@ -360,7 +360,7 @@ PEAL_TEST(many_actors_share_ports_of_one_actor)
 		    PEAL_EINVAL, "shares the ports of actor");
 	CHECK_OK(peal_actor_retire_many(rt, address, N - 3));
 	CHECK_OK(peal_link_destroy(from));
-	CHECK_FAILS(peal_actor_retire(rt, first), PEAL_EBUSY, "1 links");
+	CHECK_FAILS(peal_actor_retire(rt, first), PEAL_EBUSY, "(in all 1)");
 	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }

@@ -755,7 +755,7 @@ PEAL_TEST(invalid_letter_receivers_are_refused)
 	CHECK_OK(peal_kernel_resume(k));
 	CHECK_EQ(harness_info(harness_letters(rt, k, 1)).message_bytes,
 		 LETTER + 48 + PEAL_REQUEST_BYTES);
-	CHECK_FAILS(LETTERS(to), PEAL_EEXIST, "port 0 is connected already");
+	CHECK_FAILS(LETTERS(to), PEAL_EEXIST, "port 0 of the dead letters");
 	CHECK_EQ(peal_link_list(rt, NULL, 0), 2);
 	CHECK_OK(peal_actor_retire(rt, exact)); /* no link holds it */
 	CHECK_FAILS(peal_connect(rt, from, 2, to, NULL, NULL), PEAL_ENOENT,

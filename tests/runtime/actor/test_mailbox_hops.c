@@ -231,7 +231,8 @@ static void tell_the_retired(int with_successor)
 		CHECK_FAILS(peal_actor_state(r.rt, r.actor[1], &state, 8),
 			    PEAL_ENOENT, "no actor");
 	}
-	CHECK_FAILS(peal_actor_retire(r.rt, r.actor[0]), PEAL_EBUSY, "1 links");
+	CHECK_FAILS(peal_actor_retire(r.rt, r.actor[0]), PEAL_EBUSY,
+		    "(in all 1)");
 	CHECK_OK(peal_kernel_resume(r.k));
 	EVENTUALLY(!peal_kernel_info(r.k, &info) && info.mailbox_done == 1);
 	CHECK_EQ(info.mailbox_dead, 1);

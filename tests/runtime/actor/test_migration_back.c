@@ -472,8 +472,8 @@ PEAL_TEST(forwarded_messages_arrive_before_kernel_end)
 	CHECK_OK(peal_link_destroy(link));
 	CHECK_OK(peal_kernel_drain(c.k[1], MAX_WAIT));
 	CHECK_TIMES_OUT(c.rt, peal_kernel_destroy(c.k[1]), PEAL_EBUSY,
-			"3 messages of kernel 'players' for actors of kernel "
-			"'players' wait there");
+			"kernel 'players' still has 3 messages for actors of "
+			"kernel 'players'; destroy it after");
 	CHECK_OK(peal_kernel_resume(c.k[0]));
 	CHECK_OK(peal_kernel_destroy(c.k[1]));
 	c.k[1] = c.k[0];

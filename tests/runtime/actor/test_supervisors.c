@@ -452,7 +452,7 @@ PEAL_TEST(empty_supervisor_is_destroyed_and_entry_reused)
 	expect_down(&h, 0);
 	CHECK_FAILS(peal_supervisor_create(h.k, &o, &t), PEAL_ENOSPC,
 		    "max_supervisors");
-	CHECK_FAILS(peal_supervisor_destroy(s), PEAL_EBUSY, "1 members");
+	CHECK_FAILS(peal_supervisor_destroy(s), PEAL_EBUSY, "1 member;");
 	n = peal_link_list(h.rt, links, 8);
 	while (n-- > 0)
 		CHECK_OK(peal_link_destroy(links[n]));
@@ -493,7 +493,7 @@ PEAL_TEST(invalid_supervision_is_refused)
 	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_supervised, &ko,
 				    &other));
 	CHECK_FAILS(peal_supervisor_create(other, NULL, &s), PEAL_ENOSPC,
-		    "all 0 supervisors");
+		    "has no free supervisor (max_supervisors 0)");
 	CHECK_FAILS(peal_supervisor_create(NULL, NULL, &s), PEAL_EINVAL,
 		    "NULL");
 	CHECK_FAILS(peal_supervisor_create(h.k, NULL, NULL), PEAL_EINVAL,

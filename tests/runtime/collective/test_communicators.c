@@ -175,7 +175,7 @@ PEAL_TEST(communicator_can_be_destroyed_while_running)
 	open_three();
 	CHECK_OK(peal_collective_start(s.g, &c));
 	CHECK_EQ(peal_runtime_close(s.rt), PEAL_EBUSY);
-	CHECK(strstr(peal_last_error()->text, "1 communicators"));
+	CHECK(strstr(peal_last_error()->text, "1 communicator"));
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 	fixture_free_host(&s);
 }

@@ -165,7 +165,7 @@ PEAL_TEST(host_wait_returns_the_record_count)
 	CHECK_OK(peal_event_wait(s.event[1], 1, -1));
 	CHECK_EQ(peal_event_wait(s.event[1], 2, 20 * MS), PEAL_ETIMEDOUT);
 	CHECK(strstr(peal_last_error()->text,
-		     "'there' was recorded 1 times, not 2"));
+		     "'there' was recorded 1 time, not 2"));
 	CHECK_EQ(info_of(1).count, 1);
 	CHECK(info_of(1).device_ns);
 	close_stage();
@@ -308,7 +308,7 @@ PEAL_TEST(live_event_blocks_runtime_close)
 	CHECK_OK(peal_endpoint_destroy(s.e));
 	CHECK_OK(peal_event_destroy(s.event[0]));
 	CHECK_EQ(peal_runtime_close(s.rt), PEAL_EBUSY);
-	CHECK(strstr(peal_last_error()->text, "1 events"));
+	CHECK(strstr(peal_last_error()->text, "1 event"));
 	CHECK_OK(peal_event_destroy(s.event[1]));
 	CHECK_OK(peal_runtime_close(s.rt));
 }

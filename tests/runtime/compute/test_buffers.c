@@ -473,7 +473,7 @@ PEAL_TEST(buffer_memory_is_freed_only_with_the_buffer)
 	CHECK_FAILS(peal_memory_free(rt, 1, address), PEAL_EFAULT,
 		    "peal_buffer_destroy");
 	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, &mapped));
-	CHECK_FAILS(peal_buffer_destroy(b), PEAL_EBUSY, "1 mappings");
+	CHECK_FAILS(peal_buffer_destroy(b), PEAL_EBUSY, "1 mapping");
 	CHECK_CONTAINS(peal_last_error()->call, "peal_buffer_destroy");
 	/* The mapping belongs to the caller: a close does not remove it. */
 	CHECK_EQ(peal_runtime_close(rt), PEAL_EBUSY);
@@ -512,7 +512,7 @@ PEAL_TEST(leaked_memory_is_freed_and_named_at_close)
 	memset(&report, 0xee, sizeof(report));
 	/* An allocation keeps the runtime open, and no buffer is freed. */
 	CHECK_FAILS(peal_runtime_close_report(rt, &report), PEAL_EBUSY,
-		    "1 allocations");
+		    "1 allocation");
 	CHECK_EQ(report.n_buffers, 0xeeeeeeeeu);
 	CHECK_OK(peal_buffer_fill(peal_buffer_full_range(b), "x", 1));
 	CHECK_OK(peal_memory_free(rt, 0, memory));

@@ -218,7 +218,7 @@ PEAL_TEST(element_limits_are_respected)
 	CHECK_EQ(s.report.part[2].elements, 1680);
 	s.job.count = 2321;
 	CHECK_FAILS(peal_executor_start(s.e, &s.job), PEAL_ENOSPC,
-		    "1 elements less");
+		    "1 element less");
 	s.job.schedule = PEAL_SCHEDULE_DYNAMIC;
 	for (i = 0; i < 2; i++) {
 		s.job.count = 19000;

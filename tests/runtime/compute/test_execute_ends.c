@@ -30,7 +30,7 @@ PEAL_TEST(failing_device_is_named_and_the_job_ends)
 		CHECK_EQ(peal_executor_run(s.e, &s.job, MAX_WAIT), PEAL_EIO);
 		says("the task of elements ");
 		says(" on device ");
-		CHECK_CONTAINS(peal_last_error()->call, "peal_executor_wait");
+		CHECK_CONTAINS(peal_last_error()->call, "peal_executor_run");
 		fixture_report(&s);
 		/* no element ran twice; the report leaves out the failed
 		 * task */
@@ -229,7 +229,7 @@ PEAL_TEST(lost_tasks_are_reported)
 		CHECK_OK(peal_kernel_stop(s.e->devices[1].kernel, MAX_WAIT));
 		CHECK_EQ(peal_executor_wait(s.e, MAX_WAIT), PEAL_EABORTED);
 		says("device 2 has ended: ");
-		says("tasks are lost, from element ");
+		says("lost tasks: ");
 		fixture_report(&s);
 		CHECK(s.report.part[1].result < 0);
 		CHECK_EQ(s.report.part[1].tasks, 0);
@@ -345,7 +345,7 @@ PEAL_TEST(executor_can_be_destroyed_during_a_job)
 	start_waiting(PEAL_SCHEDULE_DYNAMIC);
 	fixture_gate(&s, 1);
 	CHECK_EQ(peal_runtime_close(s.rt), PEAL_EBUSY);
-	says("1 executors");
+	says("1 executor");
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
@@ -573,7 +573,7 @@ PEAL_TEST(unresponsive_worker_fails_the_first_job)
 		CHECK_EQ(peal_executor_start(s.e, &s.job), PEAL_EHUNG);
 		if (strstr(peal_last_error()->text, "has not accepted"))
 			break;
-		says("not answered");
+		says("gave no answer");
 		CHECK(n < 100);
 		if (n > 4) /* the other device may be late */
 			s.rt->control_timeout_ms += 50;

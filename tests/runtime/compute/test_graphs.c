@@ -298,9 +298,8 @@ PEAL_TEST(successors_of_failed_node_do_not_run)
 		CHECK_FAILS(peal_graph_run(g, MAX_WAIT), -1234,
 			    "node 0 of graph 'graph', handler 'visit' on "
 			    "device 1, has failed");
-		CHECK_CONTAINS(
-			peal_last_error()->text,
-			"2 nodes that depend on failed nodes were skipped");
+		CHECK_CONTAINS(peal_last_error()->text,
+			       "skipped nodes that depend on failed nodes: 2");
 		CHECK_EQ(info_of(fails).state, PEAL_GRAPH_FAILED);
 		CHECK_EQ(info_of(behind).state, PEAL_GRAPH_SKIPPED);
 		CHECK_EQ(info_of(behind).result, -1234);
@@ -547,7 +546,7 @@ PEAL_TEST(graph_is_immutable_after_its_first_run)
 	CHECK_FAILS(peal_graph_add_edge(g, 0, 0), PEAL_EBUSY, "has run");
 	CHECK_OK(peal_runtime_info(rt, &info));
 	CHECK_EQ(info.n_graphs, 1);
-	CHECK_FAILS(peal_runtime_close(rt), PEAL_EBUSY, "1 graphs");
+	CHECK_FAILS(peal_runtime_close(rt), PEAL_EBUSY, "1 graph");
 	close_graph();
 }
 

@@ -284,7 +284,7 @@ PEAL_TEST(invalid_partitions_are_refused)
 	CHECK_FAILS(peal_partition_weighted(4, much, NULL, 2, &p), PEAL_EINVAL,
 		    "too large");
 	CHECK_FAILS(peal_partition_weighted(4, one, few, 2, &p), PEAL_ENOSPC,
-		    "1 elements less");
+		    "1 element less");
 	CHECK_EQ(peal_partition_extent(NULL, 0, 0, &e), PEAL_EINVAL);
 	CHECK_EQ(peal_partition_extent(&p, 0, 0, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_partition_find(&p, 0, NULL, NULL), PEAL_EINVAL);

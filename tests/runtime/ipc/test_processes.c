@@ -459,7 +459,7 @@ static void many_links(int rank)
 	CHECK_OK(peal_runtime_info(rt, &info));
 	CHECK(info.n_links <= 50);
 	CHECK_EQ(info.n_process_groups, 1);
-	CHECK_FAILS(peal_runtime_close(rt), PEAL_EBUSY, "1 process groups");
+	CHECK_FAILS(peal_runtime_close(rt), PEAL_EBUSY, "1 process group");
 	procs_meet(2);
 	CHECK_OK(peal_process_group_leave(set, MAX_WAIT));
 	CHECK_OK(peal_endpoint_destroy(e));

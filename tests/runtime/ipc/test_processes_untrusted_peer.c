@@ -609,8 +609,7 @@ static void wrong(int rank)
 		procs_connect(set, 1, "in", from, 0,
 			      (struct peal_link_options){
 				      .require = PEAL_ROUTE_PROCESS });
-		REFUSED(PEAL_EEXIST, "port 0 is connected already", 1, "in", 0,
-			0);
+		REFUSED(PEAL_EEXIST, "is connected already", 1, "in", 0, 0);
 		REFUSED(PEAL_ENOSPC, "max_inputs", 1, "in", 1, 0);
 		CHECK_FAILS(
 			peal_connect(rt, from, 1, from,

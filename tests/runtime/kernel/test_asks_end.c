@@ -229,7 +229,7 @@ static int drain_waits(uint64_t timeout_ns)
 	waits = fixture_counts(&s).open == 3;
 	if (waits) {
 		CHECK_EQ(result, PEAL_ETIMEDOUT);
-		CHECK_CONTAINS(peal_last_error()->text, "3 asks are open");
+		CHECK_CONTAINS(peal_last_error()->text, "open asks: 3");
 	}
 	CHECK_OK(peal_kernel_wait(s.k, MAX_WAIT));
 	CHECK_EQ(fixture_account(&s).timed_out, 3);

@@ -157,7 +157,8 @@ PEAL_TEST(drain_names_and_stop_counts_armed_timers)
 	CHECK_OK(peal_kernel_drain(s.k, 0));
 	EVENTUALLY(fixture_counts(&s).drained == 1);
 	CHECK_FAILS(peal_kernel_drain(s.k, 10 * MS), PEAL_ETIMEDOUT,
-		    "worker 1 of kernel 'timers': 3 timers have not fired");
+		    "worker 1 of kernel 'timers': timers that have not "
+		    "fired: 3");
 	CHECK_OK(peal_worker_info(s.k, 1, &info));
 	CHECK_EQ(info.timers.waiting, 3);
 	t = fixture_stop(&s);

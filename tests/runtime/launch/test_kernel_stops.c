@@ -173,6 +173,7 @@ PEAL_TEST(abort_of_unresponsive_handler_returns_ehung)
 	CHECK_FAILS(peal_kernel_abort(o.k, 30 * MS), PEAL_EHUNG, "actor 0");
 	o.rt->end_ns = 20 * MS;
 	CHECK_EQ(peal_runtime_shutdown(o.rt), PEAL_EHUNG);
+	CHECK_CONTAINS(peal_last_error()->call, "peal_runtime_shutdown");
 	peal_store_release_sys(&word, 1);
 	CHECK_OK(peal_kernel_wait(o.k, MAX_WAIT));
 	harness_delivered(o.link, 1);

@@ -96,11 +96,11 @@ PEAL_TEST(shutdown_destroys_all_objects)
 	CHECK_EQ(info.n_endpoints, 1);
 	CHECK_EQ(info.n_barriers, 1);
 	CHECK_EQ(info.n_memories, 1);
-	CHECK_FAILS(peal_runtime_close(rt), PEAL_EBUSY, "1 kernels");
-	CHECK_CONTAINS(peal_last_error()->text, "1 links");
-	CHECK_CONTAINS(peal_last_error()->text, "1 endpoints");
-	CHECK_CONTAINS(peal_last_error()->text, "1 barriers");
-	CHECK_CONTAINS(peal_last_error()->text, "1 allocations");
+	CHECK_FAILS(peal_runtime_close(rt), PEAL_EBUSY, "1 kernel");
+	CHECK_CONTAINS(peal_last_error()->text, "1 link");
+	CHECK_CONTAINS(peal_last_error()->text, "1 endpoint");
+	CHECK_CONTAINS(peal_last_error()->text, "1 barrier");
+	CHECK_CONTAINS(peal_last_error()->text, "1 allocation");
 	CHECK_CONTAINS(peal_last_error()->text, "relay");
 	CHECK_OK(peal_runtime_shutdown(rt));
 }

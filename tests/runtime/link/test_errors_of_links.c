@@ -58,8 +58,9 @@ PEAL_TEST(connect_names_the_missing_end_or_port)
 	CHECK_EQ(connect(here + 1, 0, sink), PEAL_ENOENT);
 	CHECK_FAILS(connect(here, 64, sink), PEAL_ENOENT, "port 64");
 	CHECK_FAILS(connect(echo, 1, sink), PEAL_ENOENT, "port 1");
-	CHECK_CONTAINS(peal_last_error()->text, "it has 1");
-	CHECK_FAILS(connect(sink, 0, here), PEAL_ENOENT, "it has 0");
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "has no port 1 (ports: 1, from 0)");
+	CHECK_FAILS(connect(sink, 0, here), PEAL_ENOENT, "has no port 0");
 	CHECK_FAILS(connect(here, 0, peal_endpoint_address(other)), PEAL_EINVAL,
 		    "endpoints");
 	CHECK_OK(connect(here, 0, sink));
@@ -68,7 +69,7 @@ PEAL_TEST(connect_names_the_missing_end_or_port)
 	CHECK_OK(connect(here, 2, sink));
 	CHECK_FAILS(connect(here, 3, echo), PEAL_ENOSPC, "max_inputs");
 	CHECK_FAILS(peal_endpoint_destroy(e), PEAL_EBUSY, "endpoint");
-	CHECK_FAILS(peal_actor_retire(rt, sink), PEAL_EBUSY, "3 links");
+	CHECK_FAILS(peal_actor_retire(rt, sink), PEAL_EBUSY, "(in all 3)");
 	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_FAILS(peal_kernel_destroy(k), PEAL_EBUSY, "link 3");
 	CHECK_FAILS(connect(here, 3, echo), PEAL_ESTOPPED, "'stays'");
@@ -224,7 +225,7 @@ PEAL_TEST(zero_finite_and_infinite_timeouts_hold)
 	CHECK_EQ(peal_receive(e, buffer, 64, &r, 0), PEAL_EAGAIN);
 	began = harness_now_ns();
 	CHECK_FAILS(peal_receive(e, buffer, 64, &r, 30 * MS), PEAL_ETIMEDOUT,
-		    "no message came");
+		    "no message arrived");
 	CHECK(harness_now_ns() - began >= (uint64_t)(30 * MS));
 	CHECK_OK(peal_kernel_suspend(k, INT64_MAX));
 	CHECK_OK(peal_send(e, 0, 0, "x", 1, INT64_MAX, NULL));

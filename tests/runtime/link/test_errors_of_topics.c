@@ -207,7 +207,7 @@ PEAL_TEST(topic_in_use_is_not_destroyed)
 	CHECK_OK(peal_endpoint_destroy(e));
 	CHECK_OK(peal_runtime_info(rt, &info));
 	CHECK_EQ(info.n_topics, 1);
-	CHECK_FAILS(peal_runtime_close(rt), PEAL_EBUSY, "1 topics");
+	CHECK_FAILS(peal_runtime_close(rt), PEAL_EBUSY, "1 topic");
 	CHECK_EQ(peal_topic_destroy(NULL, topic), PEAL_EINVAL);
 	CHECK_OK(peal_topic_destroy(rt, topic));
 	CHECK_FAILS(peal_topic_destroy(rt, topic), PEAL_ENOENT, "no topic");

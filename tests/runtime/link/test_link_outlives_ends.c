@@ -212,7 +212,7 @@ PEAL_TEST(receiver_may_stop_while_a_thread_sends)
 		CHECK(!pthread_create(&thread, NULL, send_until_refused, &s));
 		EVENTUALLY(atomic_load(&s.sent) > 10 * i);
 		CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
-		CHECK_FAILS(peal_runtime_close(rt), PEAL_EBUSY, "1 kernels");
+		CHECK_FAILS(peal_runtime_close(rt), PEAL_EBUSY, "1 kernel");
 		CHECK(!pthread_join(thread, NULL));
 		CHECK_EQ(atomic_load(&s.result), PEAL_ESTOPPED);
 		info = harness_info(link);

@@ -158,11 +158,14 @@ PEAL_TEST(exhausted_supervisor_is_logged)
 	struct peal_supervisor *s = NULL;
 
 	CHECK_OK(peal_supervisor_create(k, &o, &s));
-	spawn(rt, k, e, 0, (struct peal_actor_options){ .supervisor = s });
+	spawn(rt, k, e, 0, (struct peal_actor_options){ .worker = 1 });
+	spawn(rt, k, e, 1,
+	      (struct peal_actor_options){ .supervisor = s, .name = "till" });
 	log_begin("1");
-	fail(e, 0, 2);
+	fail(e, 1, 2);
 	EVENTUALLY(strstr(logged(), "supervisor 0 of kernel 'watched' has "
-				    "given up"));
+				    "given up after error -71 of actor 1 "
+				    "'till', times: 1; "));
 	CHECK_OK(peal_runtime_shutdown(rt));
 	log_end();
 }

@@ -190,7 +190,7 @@ PEAL_TEST(started_requests_complete_in_any_order)
 		CHECK_OK(begin(&s, ASK_TWICE, i, MAX_WAIT, &out[i]));
 	CHECK_EQ(begin(&s, ASK_TWICE, 99, 0, &more), PEAL_EAGAIN);
 	CHECK_FAILS(begin(&s, ASK_TWICE, 99, SOON, &more), PEAL_EAGAIN,
-		    "8 requests of 'asker' are in flight");
+		    "'asker': not sent: 8 requests in flight");
 	CHECK_EQ(counts(&s).in_flight, OUT);
 	for (i = OUT; i-- > 0;) {
 		CHECK_OK(peal_request_wait(s.r, out[i], &told, sizeof(told),
@@ -315,7 +315,7 @@ PEAL_TEST(refusal_and_failure_return_their_errors)
 
 	CHECK_FAILS(request(&s, ASK_REFUSAL, (uint64_t)PEAL_ENOSPC, 0, &told,
 			    MAX_WAIT),
-		    PEAL_ENOSPC, "refused the request: no space left");
+		    PEAL_ENOSPC, "refused the request (PEAL_ENOSPC)");
 	CHECK_FAILS(request(&s, ASK_REFUSAL, 12, 0, &told, MAX_WAIT),
 		    PEAL_EHANDLER, "refused");
 	CHECK_FAILS(request(&s, ASK_REFUSAL, (uint64_t)-31, 0, &told, MAX_WAIT),
@@ -375,7 +375,7 @@ PEAL_TEST(replies_have_any_length)
 	memset(bytes, 1, sizeof(bytes));
 	CHECK_FAILS(peal_request(s.r, ask_number, &a, sizeof(a), bytes, 4095,
 				 &reply, MAX_WAIT),
-		    PEAL_EMSGSIZE, "4096 bytes, the buffer 4095");
+		    PEAL_EMSGSIZE, "4096 bytes (buffer_bytes 4095)");
 	CHECK_EQ(reply.length, 4096);
 	CHECK(!reply.data);
 	CHECK_EQ(bytes[0], 1);
@@ -383,7 +383,7 @@ PEAL_TEST(replies_have_any_length)
 	CHECK_OK(peal_request_start(s.r, ask_number, &a, sizeof(a), MAX_WAIT,
 				    &out));
 	CHECK_FAILS(peal_request_wait(s.r, out, bytes, 100, &reply, MAX_WAIT),
-		    PEAL_EMSGSIZE, "the buffer 100");
+		    PEAL_EMSGSIZE, "(buffer_bytes 100)");
 	CHECK_OK(peal_request_wait(s.r, out, bytes, sizeof(bytes), &reply, 0));
 	CHECK(reply.data == bytes);
 	are_known(bytes, 4096);
@@ -608,13 +608,13 @@ PEAL_TEST(requester_in_use_returns_ebusy)
 	struct peal_runtime_info info;
 	pthread_t thread;
 
-	CHECK_FAILS(peal_runtime_close(s.rt), PEAL_EBUSY, "1 requesters");
+	CHECK_FAILS(peal_runtime_close(s.rt), PEAL_EBUSY, "1 requester");
 	CHECK_OK(peal_runtime_info(s.rt, &info));
 	CHECK_EQ(info.n_requesters, 1);
 	CHECK(!pthread_create(&thread, NULL, wait_long, &s));
 	EVENTUALLY(counts(&s).asked == 1);
 	CHECK_FAILS(peal_requester_destroy(s.r), PEAL_EBUSY,
-		    "1 threads wait for replies to 'asker'");
+		    "'asker': threads that wait for replies: 1");
 	is_answered(&s, 2);
 	CHECK(!pthread_join(thread, NULL));
 	close_fixture(&s);
@@ -636,7 +636,9 @@ PEAL_TEST(invalid_request_arguments_are_refused)
 		    PEAL_ENOENT, "");
 	o.max_outstanding = 65536;
 	CHECK_FAILS(peal_requester_create(s.rt, s.server, &o, &other),
-		    PEAL_EINVAL, "max_outstanding 65536: at most 65535");
+		    PEAL_EINVAL,
+		    "option max_outstanding is 65536: it must be "
+		    "1 to 65535");
 	o = few();
 	o.reply_bytes = UINT64_MAX;
 	CHECK_FAILS(peal_requester_create(s.rt, s.server, &o, &other),
@@ -644,7 +646,7 @@ PEAL_TEST(invalid_request_arguments_are_refused)
 	o = few();
 	o.max_sources = 4097;
 	CHECK_FAILS(peal_requester_create(s.rt, s.server, &o, &other),
-		    PEAL_EINVAL, "max_inputs 4097");
+		    PEAL_EINVAL, "option max_sources is 4097");
 	o = few();
 	o.deadlines = 2;
 	CHECK_FAILS(peal_requester_create(s.rt, s.server, &o, &other),

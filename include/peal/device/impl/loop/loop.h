@@ -252,7 +252,7 @@ PEALI_SLOW(void, peali_failed, struct peal_worker *w, int result)
 			   peal_is_init(w) ? PEAL_FAILED_INIT :
 			   peal_is_exit(w) ? PEAL_FAILED_EXIT :
 					     PEAL_FAILED_HANDLER,
-			   w->message.header.actor, result);
+			   w->message.header.actor, 0, result);
 	if (!peali_note_failure(w, result))
 		peali_fail_message(w, result);
 }

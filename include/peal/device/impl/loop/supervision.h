@@ -133,7 +133,7 @@ peali_escalate(struct peal_worker *w, uint64_t failure,
 		}
 		peal_store_relaxed_dev(&s->given_up, 1);
 		peali_failure_note(w, PEAL_FAILED_SUPERVISOR, of - 1,
-				   (int32_t)(failure >> 32));
+				   (uint32_t)failure, (int32_t)(failure >> 32));
 		/* R12: pairs with A12 in peali_is_given_up. */
 		peal_add_acqrel_dev(&s->gate, 1);
 	}

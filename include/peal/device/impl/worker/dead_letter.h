@@ -78,7 +78,7 @@ PEALI_SLOW(void, peali_dead_letter_send, struct peal_worker *w)
 		break;
 	case PEAL_EAGAIN:
 		peali_failure_note(w, PEAL_FAILED_LETTER,
-				   w->message.header.actor, 0);
+				   w->message.header.actor, 0, 0);
 		return;
 	default:
 		return;

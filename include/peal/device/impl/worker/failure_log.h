@@ -8,10 +8,11 @@
 /*
  * Reports a failure to the host, which logs it (runtime/launch/failure_log.c).
  * The worker counts failures of one kind and actor in one entry of its ring. A
- * new actor or kind replaces the oldest entry. For the leader.
+ * new actor or kind replaces the oldest entry. `member`: the actor that made the
+ * supervisor `actor` give up; else 0. For the leader.
  */
 PEALI_SLOW(void, peali_failure_note, const struct peal_worker *w, uint32_t kind,
-	   uint32_t actor, int error)
+	   uint32_t actor, uint32_t member, int error)
 {
 	struct peal_failure_log *log =
 		(struct peal_failure_log *)(uintptr_t)w->params->failures +
@@ -23,13 +24,14 @@ PEALI_SLOW(void, peali_failure_note, const struct peal_worker *w, uint32_t kind,
 		f = &log->entry[i];
 		if ((peal_load_relaxed_sys(&f->failure) ^ failure) >> 16)
 			continue;
+		next = PEAL_FAILURE_TIMES(peal_load_relaxed_sys(&f->count));
 		peal_store_relaxed_sys(&f->count,
-				       peal_load_relaxed_sys(&f->count) + 1);
+				       PEAL_FAILURE_COUNT(next + 1, member));
 		return;
 	}
 	next = peal_load_relaxed_sys(&log->next);
 	f = &log->entry[next % PEAL_FAILURES];
-	peal_store_relaxed_sys(&f->count, 1);
+	peal_store_relaxed_sys(&f->count, PEAL_FAILURE_COUNT(1, member));
 	/* R28: pairs with A28 in runtime/launch/failure_log.c. */
 	peal_store_release_sys(&f->failure, failure);
 	peal_store_relaxed_sys(&log->next, next + 1);
