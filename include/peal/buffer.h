@@ -104,7 +104,8 @@ struct peal_range {
  *                      text names the device, its free memory, and devices
  *                      with enough memory.
  * @retval PEAL_ENOMEM  there is no free piece of that size. The text is as for
- *                      PEAL_ENOSPC.
+ *                      PEAL_ENOSPC. Or the process has no memory: the text has
+ *                      the system's error.
  */
 int peal_buffer_create(struct peal_runtime *runtime,
 		       const struct peal_buffer_options *options,

@@ -146,6 +146,8 @@ int peal_stall_report(struct peal_runtime *runtime, uint64_t watch_ns,
  * @retval PEAL_EINVAL  pid is not positive, causes_out is NULL and n is not 0,
  *     or watch_ns is too large.
  * @retval PEAL_ENOMEM  there is not enough memory in one of the two processes.
+ *     Or this process has no free descriptor.
+ * @retval PEAL_EDRIVER  another system call of this process has failed.
  */
 int peal_stall_report_pid(int pid, uint64_t watch_ns,
 			  struct peal_stall *causes_out, uint32_t n);

@@ -171,7 +171,11 @@ static int open_file(const char *path, const char *symbol, void **handle_out,
 				  "ENABLE_EXPORTS): %s",
 				  dlerror());
 	program = (const struct peal_program *)dlsym(handle, symbol);
-	result = peali_program_check(program, CALL);
+	result = program ? peali_program_check(program, CALL) :
+			   peali_fail(PEAL_EPROGRAM, CALL,
+				      "program file %s: dlsym finds no symbol "
+				      "%s",
+				      path, symbol);
 	if (!result && strcmp(program->name, symbol + strlen(PREFIX)) != 0)
 		result = peali_fail(PEAL_EPROGRAM, CALL,
 				    "%s: the program of symbol %s has the "

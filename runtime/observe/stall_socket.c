@@ -69,7 +69,7 @@ static void prefix_of(int pid, uint64_t space, struct peali_stall_name *out)
 			 (unsigned long long)space);
 }
 
-/* Receives all bytes. Returns 0, or -1 after an error or an early end. */
+/* Receives all bytes. Returns 0, or -1 with errno. ENODATA: an early end. */
 static int receive_all(int fd, void *data, size_t bytes, uint64_t deadline)
 {
 	char *at = data;
@@ -97,6 +97,13 @@ static uint32_t rows_of(int32_t causes)
 
 /* ---- the answering process ----------------------------------------------- */
 
+/* Logs that a call failed, so that the asking process gets no answer. */
+static void cannot_answer(const char *call)
+{
+	peali_log(1, "a query of stalls gets no answer: %s: %s", call,
+		  strerror(errno));
+}
+
 void peali_stall_answer(struct peal_runtime *rt, int fd)
 {
 	struct answer a = { .magic = MAGIC,
@@ -105,20 +112,27 @@ void peali_stall_answer(struct peal_runtime *rt, int fd)
 	struct peal_stall *causes;
 	struct ucred credentials;
 
-	if (peali_socket_peer(fd, &credentials) ||
-	    (credentials.uid != geteuid() && credentials.uid != 0))
+	if (peali_socket_peer(fd, &credentials)) {
+		cannot_answer("getsockopt");
 		return;
-	if (receive_all(fd, &q, sizeof(q), peali_deadline(QUESTION_NS)) ||
-	    q.magic != MAGIC)
+	}
+	if (credentials.uid != geteuid() && credentials.uid != 0)
+		return;
+	if (receive_all(fd, &q, sizeof(q), peali_deadline(QUESTION_NS))) {
+		cannot_answer("recv");
+		return;
+	}
+	if (q.magic != MAGIC)
 		return;
 	causes = calloc(PEAL_STALL_CAUSES_MAX, sizeof(*causes));
 	a.causes = causes ? peal_stall_report(rt, q.watch_ns, causes,
 					      PEAL_STALL_CAUSES_MAX) :
 			    PEAL_ENOMEM;
 	a.told = rows_of(a.causes);
-	if (!peali_socket_send(fd, &a, sizeof(a), peali_deadline(QUESTION_NS)))
-		peali_socket_send(fd, causes, a.told * sizeof(*causes),
-				  peali_deadline(QUESTION_NS));
+	if (peali_socket_send(fd, &a, sizeof(a), peali_deadline(QUESTION_NS)) ||
+	    peali_socket_send(fd, causes, a.told * sizeof(*causes),
+			      peali_deadline(QUESTION_NS)))
+		cannot_answer("sendmsg");
 	free(causes);
 }
 
@@ -243,37 +257,56 @@ static int are_valid(struct peal_stall *causes, uint32_t n)
 	return 1;
 }
 
+/* Reports that a connection brought no answer, by errno. Returns the error. */
+static int no_answer(int pid)
+{
+	switch (errno) {
+	case EAGAIN:
+		return peali_fail(PEAL_ETIMEDOUT, CALL,
+				  "process %d does not answer; it may be "
+				  "stopped",
+				  pid);
+	case EPIPE:
+	case ECONNRESET:
+	case ENODATA:
+		return peali_fail(PEAL_ENOENT, CALL,
+				  "process %d gives no answer; it belongs to "
+				  "another user, or ends",
+				  pid);
+	default:
+		return peali_fail_system(errno, CALL, "cannot ask process %d",
+					 pid);
+	}
+}
+
+static int other_version(int pid)
+{
+	return peali_fail(PEAL_EPROTO, CALL,
+			  "process %d has another version of Peal", pid);
+}
+
 int peali_stall_ask(int fd, int pid, uint64_t watch_ns,
 		    struct peal_stall *causes)
 {
 	struct question q = { MAGIC, watch_ns };
 	uint64_t until = peali_deadline((int64_t)(ANSWER_NS + watch_ns));
 	struct answer a;
-	int sent;
 
-	errno = 0;
-	sent = !peali_socket_send(fd, &q, sizeof(q), until);
-	if (sent && !await_answer(fd, pid, ANSWER_NS + watch_ns)) {
+	if (peali_socket_send(fd, &q, sizeof(q), until))
+		return no_answer(pid);
+	if (!await_answer(fd, pid, ANSWER_NS + watch_ns)) {
 		errno = EAGAIN;
-		sent = 0;
+		return no_answer(pid);
 	}
-	if (!sent || receive_all(fd, &a, sizeof(a), until))
-		return errno == EAGAIN ?
-			       peali_fail(PEAL_ETIMEDOUT, CALL,
-					  "process %d does not answer; it "
-					  "may be stopped",
-					  pid) :
-			       peali_fail(PEAL_ENOENT, CALL,
-					  "process %d gives no answer; it "
-					  "belongs to another user, or ends",
-					  pid);
+	if (receive_all(fd, &a, sizeof(a), until))
+		return no_answer(pid);
 	if (a.magic != MAGIC || a.bytes != sizeof(*causes) ||
-	    a.told != rows_of(a.causes) ||
-	    receive_all(fd, causes, a.told * sizeof(*causes), until) ||
-	    !are_valid(causes, a.told))
-		return peali_fail(PEAL_EPROTO, CALL,
-				  "process %d has another version of Peal",
-				  pid);
+	    a.told != rows_of(a.causes))
+		return other_version(pid);
+	if (receive_all(fd, causes, a.told * sizeof(*causes), until))
+		return no_answer(pid);
+	if (!are_valid(causes, a.told))
+		return other_version(pid);
 	if (a.causes < 0)
 		return peali_fail(peali_error_received(a.causes), CALL,
 				  "process %d: %s", pid,
@@ -281,27 +314,37 @@ int peali_stall_ask(int fd, int pid, uint64_t watch_ns,
 	return (int)a.told;
 }
 
-/* Returns a socket that is connected to a runtime of a process. Returns -1 if
- * another process has opened the name. */
-static int connect_to(int pid, const struct peali_stall_name *name)
+/* Connects a socket to a runtime of a process. Returns 0, or an error with its
+ * text. *fd_out is -1 if no process listens. It is also -1 if another process
+ * has opened the name. */
+static int connect_to(int pid, const struct peali_stall_name *name, int *fd_out)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_un at;
 	socklen_t bytes = peali_socket_name(&at, "%s", name->text);
 	struct ucred peer = { 0, 0, 0 };
+	int result = 0;
 
+	*fd_out = -1;
 	if (fd < 0)
-		return -1;
-	if (!peali_socket_connect(fd, &at, bytes, peali_deadline(ANSWER_NS))) {
-		if (!peali_socket_peer(fd, &peer) && peer.pid == pid)
-			return fd;
+		return peali_fail_system(errno, CALL,
+					 "no socket to ask process %d", pid);
+	if (peali_socket_connect(fd, &at, bytes, peali_deadline(ANSWER_NS))) {
+		if (errno != ECONNREFUSED) /* it has closed the socket */
+			result = no_answer(pid);
+	} else if (peali_socket_peer(fd, &peer)) {
+		result = no_answer(pid);
+	} else if (peer.pid == pid) {
+		*fd_out = fd;
+		return 0;
+	} else {
 		peali_log(1,
 			  "socket @%s: process %d has opened it, not process "
 			  "%d; it is not asked",
 			  name->text, (int)peer.pid, pid);
 	}
 	close(fd);
-	return -1;
+	return result;
 }
 
 /* An accepted connection has a line of its own with the name of the listening
@@ -319,7 +362,7 @@ int peali_stall_name_parse(const char *line, const char *prefix,
 }
 
 /* Finds the sockets that a process may have opened. Returns their number, at
- * most SOCKETS_MAX. */
+ * most SOCKETS_MAX, or an error with its text. */
 static int find_names(int pid, struct peali_stall_name out[SOCKETS_MAX])
 {
 	FILE *list = fopen("/proc/net/unix", "re");
@@ -328,11 +371,15 @@ static int find_names(int pid, struct peali_stall_name out[SOCKETS_MAX])
 	int n = 0;
 
 	if (!list)
-		return 0;
+		return peali_fail_system(errno, CALL,
+					 "cannot open /proc/net/unix");
 	prefix_of(peali_process_inner_pid(pid),
 		  peali_process_namespace(pid, "pid"), &prefix);
 	while (n < SOCKETS_MAX && fgets(line, sizeof(line), list))
 		n += peali_stall_name_parse(line, prefix.text, &out[n]);
+	if (ferror(list))
+		n = peali_fail_system(errno, CALL,
+				      "cannot read /proc/net/unix");
 	fclose(list);
 	return n;
 }
@@ -346,8 +393,12 @@ static int ask_all(int pid, uint64_t watch_ns, struct peal_stall *causes,
 	uint32_t used = 0, i;
 	int count = find_names(pid, names), at, fd, result, there = 0;
 
+	if (count < 0)
+		return count;
 	for (at = 0; at < count; at++) {
-		fd = connect_to(pid, &names[at]);
+		result = connect_to(pid, &names[at], &fd);
+		if (result)
+			return result;
 		if (fd < 0)
 			continue;
 		++*asked_out;

@@ -25,7 +25,7 @@
 	CALL(int, accept4, (int a, void *b, socklen_t *c, int d),              \
 	     (a, b, c, d), EMFILE, -1)                                         \
 	CALL(int, connect, (int a, const void *b, socklen_t c), (a, b, c),     \
-	     ECONNREFUSED, -1)                                                 \
+	     ENOMEM, -1)                                                       \
 	CALL(ssize_t, send, (int a, const void *b, size_t c, int d),           \
 	     (a, b, c, d), ENOBUFS, -1)                                        \
 	CALL(ssize_t, sendmsg, (int a, const struct msghdr *b, int c),         \
@@ -75,7 +75,6 @@
 	     ENOSYS, -1)                                                       \
 	CALL(pid_t, waitpid, (pid_t a, int *b, int c), (a, b, c), ECHILD, -1)  \
 	CALL(int, getcontext, (ucontext_t * a), (a), ENOSYS, -1)               \
-	CALL(char *, fgets, (char *a, int b, FILE *c), (a, b, c), EIO, NULL)   \
 	CALL(void *, dlsym, (void *a, const char *b), (a, b), 0, NULL)         \
 	CALL(int, dladdr, (const void *a, Dl_info *b), (a, b), 0, 0)           \
 	CALL(int, dladdr1, (const void *a, Dl_info *b, void **c, int d),       \
@@ -120,6 +119,7 @@
 /* Calls that the shim defines by itself. Those that free an object do so even if
  * they fail. */
 #define LIBC_OTHER_CALLS(CALL)                                                 \
+	CALL(char *, fgets, , , EIO, )                                         \
 	CALL(int, fclose, , , ENOSPC, )                                        \
 	CALL(void *, mmap, , , ENOMEM, )                                       \
 	CALL(int, munmap, , , ENOMEM, )                                        \

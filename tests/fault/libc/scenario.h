@@ -10,10 +10,14 @@
 #include <peal/event.h>
 #include <peal/executor.h>
 #include <peal/graph.h>
+#include <peal/memory.h>
+#include <peal/metrics.h>
+#include <peal/migration.h>
 #include <peal/monitor.h>
 #include <peal/name.h>
 #include <peal/pipeline.h>
 #include <peal/request.h>
+#include <peal/stall.h>
 #include <peal/topic.h>
 #include <peal/transfer.h>
 
@@ -21,6 +25,7 @@
 #include "fault/sweep_copy.h"
 #include "runtime/process_fixture.h"
 #include "runtime/requests.h"
+#include "runtime/tasks.h"
 
 PEAL_DECLARE_PROGRAM(requests);
 PEAL_DECLARE_PROGRAM(tasks);
@@ -174,6 +179,138 @@ static inline void scenario_objects(struct peal_runtime *rt)
 		scenario_actors(rt);
 }
 
+/* ---- tasks, files, reports ----------------------------------------------- */
+
+#define SCENARIO_ELEMENTS 64
+
+/* A job on both devices, which counts a visit of each element. */
+static inline void scenario_job(struct peal_runtime *rt, uint64_t memory)
+{
+	const uint64_t visits[] = { memory, memory };
+	const uint64_t numbers[] = { memory + 4 * SCENARIO_ELEMENTS,
+				     memory + 4 * SCENARIO_ELEMENTS };
+	const struct peal_job_argument arguments[] = {
+		{ .address = visits, .element_bytes = 4 },
+		{ .address = numbers, .element_bytes = 8 },
+	};
+	const struct visit visit = { .gate_at = UINT64_MAX,
+				     .fails_at = UINT64_MAX };
+	const struct peal_job job = { .size = sizeof(job),
+				      .handler = "visit",
+				      .count = SCENARIO_ELEMENTS,
+				      .n_arguments = 2,
+				      .arguments = arguments,
+				      .parameters = &visit,
+				      .parameter_bytes = sizeof(visit) };
+	struct peal_executor *e = NULL;
+	const uint32_t *done = (const uint32_t *)(uintptr_t)memory;
+	uint32_t i;
+
+	memset((void *)(uintptr_t)memory, 0, 4 * SCENARIO_ELEMENTS);
+	if (!STEP(peal_executor_create(rt, scenario_both, 2,
+				       &peal_program_tasks, NULL, &e)))
+		return;
+	if (STEP(peal_executor_run(e, &job, SWEEP_WAIT)))
+		for (i = 0; i < SCENARIO_ELEMENTS; i++)
+			sweep->wrong += done[i] != 1;
+	STEP(peal_executor_destroy(e));
+}
+
+/* A graph of two tasks, one after the other. */
+static inline void scenario_graph(struct peal_runtime *rt, uint64_t memory)
+{
+	const struct visit visit = { .gate_at = UINT64_MAX,
+				     .fails_at = UINT64_MAX };
+	const struct peal_graph_argument arguments[] = {
+		{ memory, 4, 0 },
+		{ memory + 4 * SCENARIO_ELEMENTS, 8, 0 },
+	};
+	struct peal_graph_task task = { .size = sizeof(task),
+					.handler = "visit",
+					.count = SCENARIO_ELEMENTS,
+					.n_arguments = 2,
+					.arguments = arguments,
+					.parameters = &visit,
+					.parameter_bytes = sizeof(visit) };
+	const uint32_t *done = (const uint32_t *)(uintptr_t)memory;
+	struct peal_graph *g = NULL;
+	uint32_t first = 0, second = 0, i;
+
+	memset((void *)(uintptr_t)memory, 0, 4 * SCENARIO_ELEMENTS);
+	if (!STEP(peal_graph_create(rt, scenario_both, 2, &peal_program_tasks,
+				    NULL, &g)))
+		return;
+	if (STEP(peal_graph_add_task(g, &task, &first)) && (task.rank = 1) &&
+	    STEP(peal_graph_add_task(g, &task, &second)) &&
+	    STEP(peal_graph_add_edge(g, first, second)) &&
+	    STEP(peal_graph_run(g, SWEEP_WAIT)))
+		for (i = 0; i < SCENARIO_ELEMENTS; i++)
+			sweep->wrong += done[i] != 2;
+	STEP(peal_graph_destroy(g));
+}
+
+/* Moves an actor to another worker. */
+static inline void scenario_migration(struct peal_runtime *rt)
+{
+	const struct peal_kernel_options of = { .size = sizeof(of),
+						.workers = 2,
+						.max_actors = 8,
+						.mailbox.slots = 16 };
+	struct peal_kernel *k = NULL;
+	uint64_t actor = 0, moved = 0;
+
+	if (!STEP(peal_kernel_launch(rt, 0, &peal_program_relay, &of, &k)))
+		return;
+	if (STEP(peal_actor_spawn(k, "echo", NULL, &actor)) &&
+	    STEP(peal_actor_migrate(rt, actor, NULL, &moved)))
+		STEP(peal_name_set(rt, moved, "moved"));
+	STEP(peal_kernel_stop(k, SWEEP_WAIT));
+	STEP(peal_kernel_destroy(k));
+}
+
+/* Reports on the runtime, from inside and as another process gets them. */
+static inline void scenario_reports(struct peal_runtime *rt)
+{
+	static struct peal_metrics metrics;
+	struct peal_stall causes[2];
+
+	metrics.size = sizeof(metrics);
+	STEP(peal_metrics_snapshot(rt, &metrics));
+	STEP(peal_stall_report(rt, MS, causes, 2));
+	STEP(peal_stall_report_pid((int)getpid(), MS, causes, 2));
+}
+
+static inline void scenario_file(struct peal_runtime *rt)
+{
+	const char *build = getenv("PEAL_BUILD_DIR");
+	const struct peal_program *program = NULL;
+	char path[512];
+
+	if (!build) /* CTest sets it */
+		return;
+	snprintf(path, sizeof(path), "%s/tests/modules/one.so", build);
+	STEP(peal_program_load_file(rt, path, &program));
+}
+
+static inline void scenario_services(struct peal_runtime *rt)
+{
+	uint64_t memory = 0;
+
+	scenario_file(rt);
+	if (!sweep->failed &&
+	    STEP(peal_memory_alloc(rt, PEAL_HOST_MEMORY, 12 * SCENARIO_ELEMENTS,
+				   &memory))) {
+		scenario_job(rt, memory);
+		if (!sweep->failed)
+			scenario_graph(rt, memory);
+		STEP(peal_memory_free(rt, PEAL_HOST_MEMORY, memory));
+	}
+	if (!sweep->failed)
+		scenario_migration(rt);
+	if (!sweep->failed)
+		scenario_reports(rt);
+}
+
 /* ---- processes ----------------------------------------------------------- */
 
 /* Waits until both ranks have come here. A rank that failed does not wait. */
@@ -254,6 +391,7 @@ static const struct scenario_way scenario_ways[] = {
 	{ "other objects", "", scenario_objects, NULL, 0, 1 },
 	{ "rank 0", "", scenario_rank_0, scenario_rank_1, 0, 1 },
 	{ "rank 1", "", scenario_rank_1, scenario_rank_0, 1, 1 },
+	{ "services", "", scenario_services, NULL, 0, 0 },
 };
 #define SCENARIO_RANK_0 3 /* its row */
 #define SCENARIO_WAYS (sizeof(scenario_ways) / sizeof(scenario_ways[0]))

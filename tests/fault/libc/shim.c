@@ -281,6 +281,19 @@ LIBC_PLAIN_CALLS(PLAIN)
 	}
 LIBC_MAKING_CALLS(MAKING)
 
+char *__real_fgets(char *to, int bytes, FILE *file);
+char *__wrap_fgets(char *to, int bytes, FILE *file);
+char *__wrap_fgets(char *to, int bytes, FILE *file)
+{
+	int path;
+
+	if (!reach(CALL_fgets, &path))
+		return __real_fgets(to, bytes, file);
+	file->_flags |= 0x20; /* of glibc: ferror() returns 1 */
+	errno = EIO;
+	return NULL;
+}
+
 int __real_fclose(FILE *file);
 int __wrap_fclose(FILE *file);
 int __wrap_fclose(FILE *file)
@@ -398,7 +411,7 @@ void *__wrap_dlopen(const char *name, int flags)
 	int path;
 
 	/* dlerror() has a text for the failure */
-	return __real_dlopen(reach(CALL_dlopen, &path) ? "/fault/libc" : name,
+	return __real_dlopen(reach(CALL_dlopen, &path) ? "/fault_libc" : name,
 			     flags);
 }
 
