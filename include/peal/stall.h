@@ -134,8 +134,9 @@ int peal_stall_report(struct peal_runtime *runtime, uint64_t watch_ns,
  * @param causes_out receives the first n causes, at most PEAL_STALL_CAUSES_MAX
  *     of each runtime; NULL if n is 0.
  * @param n the capacity of causes_out; 0: the call only counts the causes.
- * @return the number of causes, which may exceed n; 0: there is no stall. Or a
- *     negative error code:
+ * @return the number of causes, which may exceed n; 0: there is no stall. Of
+ *     each runtime at most PEAL_STALL_CAUSES_MAX causes count. Or a negative
+ *     error code:
  * @retval PEAL_ENOENT  no runtime answers for the process. The process has no
  *     open runtime, has ended or belongs to another user. Or the process is in
  *     another network namespace (a container).

@@ -11,6 +11,18 @@
 
 static _Thread_local struct peal_error_info last_error;
 
+int peali_error_received(int code)
+{
+#define PEALI_ERROR_CASE(name, value, text) case value:
+	switch (code) {
+		PEAL_ERRORS(PEALI_ERROR_CASE)
+		return code;
+	default:
+		return PEAL_EPROTO;
+	}
+#undef PEALI_ERROR_CASE
+}
+
 const char *peal_error_name(int code)
 {
 #define PEAL_ERROR_NAME(name, value, text)                                     \

@@ -26,6 +26,12 @@ int peali_fail_system(int error, const char *call, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
 /*
+ * Returns an error code that another process has sent. PEAL_EPROTO: it is no
+ * code of PEAL_ERRORS.
+ */
+int peali_error_received(int code);
+
+/*
  * Names the public call of an error. Another call has recorded the error: one of
  * a lower layer, or another public call. Returns `result`. Does nothing if
  * `result` is no error, or no recorded one.

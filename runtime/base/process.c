@@ -33,14 +33,11 @@ static int read_text(int pid, const char *file, char *text, size_t bytes)
 	return n > 0 ? 0 : -1;
 }
 
-int peali_process_stat(int pid, struct peali_process_stat *out)
+int peali_process_stat_parse(const char *text, struct peali_process_stat *out)
 {
+	const char *after = strrchr(text, ')'); /* the name may contain any */
 	unsigned long long start = 0;
-	char text[1024], *after;
 
-	if (read_text(pid, "stat", text, sizeof(text)))
-		return -1;
-	after = strrchr(text, ')'); /* the name may contain any character */
 	if (!after ||
 	    sscanf(after + 1,
 		   " %c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d "
@@ -51,6 +48,15 @@ int peali_process_stat(int pid, struct peali_process_stat *out)
 	}
 	out->start = start;
 	return 0;
+}
+
+int peali_process_stat(int pid, struct peali_process_stat *out)
+{
+	char text[1024];
+
+	if (read_text(pid, "stat", text, sizeof(text)))
+		return -1;
+	return peali_process_stat_parse(text, out);
 }
 
 int peali_process_sees_proc(void)
@@ -76,16 +82,23 @@ uint64_t peali_process_namespace(int pid, const char *kind)
 	return number;
 }
 
-int peali_process_inner_pid(int pid)
+int peali_process_inner_pid_parse(char *text, int pid)
 {
-	char text[4096], *line, *last;
+	char *line, *last;
 
-	if (read_text(pid, "status", text, sizeof(text)))
-		return pid;
 	line = strstr(text, "\nNSpid:");
 	if (!line)
 		return pid;
 	line[1 + strcspn(line + 1, "\n")] = 0;
 	last = strrchr(line, '\t');
 	return last && atoi(last) > 0 ? atoi(last) : pid;
+}
+
+int peali_process_inner_pid(int pid)
+{
+	char text[4096];
+
+	if (read_text(pid, "status", text, sizeof(text)))
+		return pid;
+	return peali_process_inner_pid_parse(text, pid);
 }

@@ -15,6 +15,8 @@ struct peali_process_stat {
 /* Reads /proc/PID/stat. Returns 0, or -1 with errno. ENOENT and ESRCH: there is
  * no such process. */
 int peali_process_stat(int pid, struct peali_process_stat *out);
+/* Parses the text of /proc/PID/stat. Returns 0, or -1 with EPROTO. */
+int peali_process_stat_parse(const char *text, struct peali_process_stat *out);
 
 /*
  * Returns 1 if /proc shows the processes of the caller's PID namespace, else 0.
@@ -33,5 +35,8 @@ uint64_t peali_process_namespace(int pid, const char *kind);
 /* Returns the pid of a process in its own PID namespace. `pid` is its pid in
  * the caller's namespace. Returns `pid` if the kernel does not report it. */
 int peali_process_inner_pid(int pid);
+/* As peali_process_inner_pid, from the text of /proc/PID/status. Changes the
+ * text. */
+int peali_process_inner_pid_parse(char *text, int pid);
 
 #endif

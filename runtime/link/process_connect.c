@@ -558,7 +558,7 @@ static int ask(const struct wish *w, const struct peal_link *like,
 /* Sets the error text of a refusal. Returns its error. */
 static int refused(const struct wish *w, const struct peali_record *r)
 {
-	int error = r->error < 0 && r->error > -2000 ? r->error : PEAL_EPROTO;
+	int error = peali_error_received(r->error);
 	char text[sizeof(r->text)];
 
 	peali_record_text(r, text, sizeof(text));

@@ -2,6 +2,7 @@
 #ifndef PEALI_OBSERVE_STALL_H
 #define PEALI_OBSERVE_STALL_H
 
+#include <peal/stall.h>
 #include "runtime/runtime.h"
 
 /* Stall reports. */
@@ -18,5 +19,29 @@ void peali_stall_log(struct peal_runtime *rt);
 void peali_stall_serve(struct peal_runtime *rt);
 /* Ends that thread after the answer in progress. May be called again. */
 void peali_stall_unserve(struct peal_runtime *rt);
+
+/** A socket's name in the abstract namespace, without the leading zero byte. */
+struct peali_stall_name {
+	char text[96];
+};
+
+/*
+ * Answers one question of another process at a connected socket. An invalid
+ * question gets no answer.
+ */
+void peali_stall_answer(struct peal_runtime *rt, int fd);
+/*
+ * Asks one runtime of a process at a connected socket. `causes` receives its
+ * causes, at most PEAL_STALL_CAUSES_MAX. Returns their number, or an error with
+ * its text.
+ */
+int peali_stall_ask(int fd, int pid, uint64_t watch_ns,
+		    struct peal_stall *causes);
+/*
+ * Takes the name of a line of /proc/net/unix. Returns 1 if a process listens
+ * there and the name begins with the prefix, else 0.
+ */
+int peali_stall_name_parse(const char *line, const char *prefix,
+			   struct peali_stall_name *out);
 
 #endif

@@ -57,15 +57,10 @@ struct peali_stall_socket {
 	int fd;
 };
 
-/* A socket's name in the abstract namespace, without the leading zero byte. */
-struct name {
-	char text[96];
-};
-
 /* Writes the name of a process's sockets up to RANDOM. `pid` is its pid in its
  * PID namespace. Without the number of this namespace, the name ends behind
  * PID. */
-static void prefix_of(int pid, uint64_t space, struct name *out)
+static void prefix_of(int pid, uint64_t space, struct peali_stall_name *out)
 {
 	int n = snprintf(out->text, sizeof(out->text), "peal-stall-%d-", pid);
 
@@ -90,9 +85,19 @@ static int receive_all(int fd, void *data, size_t bytes, uint64_t deadline)
 	return 0;
 }
 
+/* Returns the number of causes that an answer contains. `causes` is the number
+ * of all causes, or PEAL_E... */
+static uint32_t rows_of(int32_t causes)
+{
+	if (causes <= 0)
+		return 0;
+	return causes < PEAL_STALL_CAUSES_MAX ? (uint32_t)causes :
+						PEAL_STALL_CAUSES_MAX;
+}
+
 /* ---- the answering process ----------------------------------------------- */
 
-static void answer(struct peal_runtime *rt, int fd)
+void peali_stall_answer(struct peal_runtime *rt, int fd)
 {
 	struct answer a = { .magic = MAGIC,
 			    .bytes = sizeof(struct peal_stall) };
@@ -110,10 +115,7 @@ static void answer(struct peal_runtime *rt, int fd)
 	a.causes = causes ? peal_stall_report(rt, q.watch_ns, causes,
 					      PEAL_STALL_CAUSES_MAX) :
 			    PEAL_ENOMEM;
-	if (a.causes > 0)
-		a.told = a.causes < PEAL_STALL_CAUSES_MAX ?
-				 (uint32_t)a.causes :
-				 PEAL_STALL_CAUSES_MAX;
+	a.told = rows_of(a.causes);
 	if (!peali_socket_send(fd, &a, sizeof(a), peali_deadline(QUESTION_NS)))
 		peali_socket_send(fd, causes, a.told * sizeof(*causes),
 				  peali_deadline(QUESTION_NS));
@@ -129,7 +131,7 @@ static void *serve(void *argument)
 	for (;;) {
 		fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0) {
-			answer(s->rt, fd);
+			peali_stall_answer(s->rt, fd);
 			close(fd);
 		} else if (errno == EINVAL) {
 			return NULL; /* peali_stall_unserve has shut it down */
@@ -145,7 +147,7 @@ static int listen_anew(void)
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), i;
 	unsigned long long random;
 	struct sockaddr_un at;
-	struct name prefix;
+	struct peali_stall_name prefix;
 	socklen_t bytes;
 
 	prefix_of((int)getpid(), peali_process_namespace(0, "pid"), &prefix);
@@ -226,10 +228,23 @@ static int await_answer(int fd, int pid, uint64_t ns)
 	return 1;
 }
 
-/* Asks one runtime. Returns the number of its causes, or an error with its
- * text. *told_out receives the number of causes in `causes`. */
-static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stall *causes,
-	       uint32_t *told_out)
+/* Checks the causes that another process has sent, and ends their texts.
+ * Returns 1 if all are valid, else 0. */
+static int are_valid(struct peal_stall *causes, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++) {
+		if ((uint32_t)causes[i].cause >= PEAL_STALL_COUNT ||
+		    causes[i].device < -1)
+			return 0;
+		causes[i].text[sizeof(causes[i].text) - 1] = 0;
+	}
+	return 1;
+}
+
+int peali_stall_ask(int fd, int pid, uint64_t watch_ns,
+		    struct peal_stall *causes)
 {
 	struct question q = { MAGIC, watch_ns };
 	uint64_t until = peali_deadline((int64_t)(ANSWER_NS + watch_ns));
@@ -253,21 +268,22 @@ static int ask(int fd, int pid, uint64_t watch_ns, struct peal_stall *causes,
 					  "belongs to another user, or ends",
 					  pid);
 	if (a.magic != MAGIC || a.bytes != sizeof(*causes) ||
-	    a.told > PEAL_STALL_CAUSES_MAX ||
-	    receive_all(fd, causes, a.told * sizeof(*causes), until))
+	    a.told != rows_of(a.causes) ||
+	    receive_all(fd, causes, a.told * sizeof(*causes), until) ||
+	    !are_valid(causes, a.told))
 		return peali_fail(PEAL_EPROTO, CALL,
 				  "process %d has another version of Peal",
 				  pid);
 	if (a.causes < 0)
-		return peali_fail(a.causes, CALL, "process %d: %s", pid,
+		return peali_fail(peali_error_received(a.causes), CALL,
+				  "process %d: %s", pid,
 				  peal_error_text(a.causes));
-	*told_out = a.told;
-	return a.causes;
+	return (int)a.told;
 }
 
 /* Returns a socket that is connected to a runtime of a process. Returns -1 if
  * another process has opened the name. */
-static int connect_to(int pid, const struct name *name)
+static int connect_to(int pid, const struct peali_stall_name *name)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	struct sockaddr_un at;
@@ -288,10 +304,10 @@ static int connect_to(int pid, const struct name *name)
 	return -1;
 }
 
-/* Takes the name of a line of /proc/net/unix, if a process listens there and
- * the name begins with the prefix. An accepted connection has a line of its own
- * with the name of the listening socket. Returns 1, or 0. */
-static int take_name(const char *line, const char *prefix, struct name *out)
+/* An accepted connection has a line of its own with the name of the listening
+ * socket. */
+int peali_stall_name_parse(const char *line, const char *prefix,
+			   struct peali_stall_name *out)
 {
 	const char *at = strchr(line, '@');
 	unsigned flags = 0;
@@ -304,10 +320,10 @@ static int take_name(const char *line, const char *prefix, struct name *out)
 
 /* Finds the sockets that a process may have opened. Returns their number, at
  * most SOCKETS_MAX. */
-static int find_names(int pid, struct name out[SOCKETS_MAX])
+static int find_names(int pid, struct peali_stall_name out[SOCKETS_MAX])
 {
 	FILE *list = fopen("/proc/net/unix", "re");
-	struct name prefix;
+	struct peali_stall_name prefix;
 	char line[256];
 	int n = 0;
 
@@ -316,7 +332,7 @@ static int find_names(int pid, struct name out[SOCKETS_MAX])
 	prefix_of(peali_process_inner_pid(pid),
 		  peali_process_namespace(pid, "pid"), &prefix);
 	while (n < SOCKETS_MAX && fgets(line, sizeof(line), list))
-		n += take_name(line, prefix.text, &out[n]);
+		n += peali_stall_name_parse(line, prefix.text, &out[n]);
 	fclose(list);
 	return n;
 }
@@ -326,8 +342,8 @@ static int find_names(int pid, struct name out[SOCKETS_MAX])
 static int ask_all(int pid, uint64_t watch_ns, struct peal_stall *causes,
 		   struct peal_stall *causes_out, uint32_t n, int *asked_out)
 {
-	struct name names[SOCKETS_MAX];
-	uint32_t told = 0, used = 0, i;
+	struct peali_stall_name names[SOCKETS_MAX];
+	uint32_t used = 0, i;
 	int count = find_names(pid, names), at, fd, result, there = 0;
 
 	for (at = 0; at < count; at++) {
@@ -335,15 +351,13 @@ static int ask_all(int pid, uint64_t watch_ns, struct peal_stall *causes,
 		if (fd < 0)
 			continue;
 		++*asked_out;
-		result = ask(fd, pid, watch_ns, causes, &told);
+		result = peali_stall_ask(fd, pid, watch_ns, causes);
 		close(fd);
 		if (result < 0)
 			return result;
 		there += result;
-		for (i = 0; i < told && used < n; i++) {
-			causes[i].text[sizeof(causes[i].text) - 1] = 0;
+		for (i = 0; i < (uint32_t)result && used < n; i++)
 			causes_out[used++] = causes[i];
-		}
 	}
 	return there;
 }
