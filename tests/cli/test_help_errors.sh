@@ -56,6 +56,8 @@ json_error 2 '--capacity is 3: it must be a power of two; use 4' "$peal" run --c
 json_error 2 '--processes is' "$peal" spawn --json -n 0 -- true
 json_error 2 'program is missing' "$peal" spawn -n 2 --json
 json_error 2 'give the number of a process' "$peal" doctor --stall x --json
+json_error 2 'give the number of a process' "$peal" doctor --stall +1 --json
+json_error 2 '--processes is' "$peal" spawn --json -n ' 2' -- true
 json_error 1 'no runtime of process' "$peal" doctor --stall $$ --json
 for command in topo probe 'run xor'; do
     # shellcheck disable=SC2086
@@ -66,6 +68,7 @@ if [ -n "$has_bench" ]; then
     json_error 2 '--wrong' "$peal" bench latency idle --wrong --json
     json_error 2 'there is no benchmark' "$peal" bench fly --json
     json_error 2 'no row of latency' "$peal" bench latency --bytes 12345 --json
+    json_error 2 'not a whole number' "$peal" bench latency --bytes 24.5 --json
     for bench in latency stream faults actors; do
         refuses 2 'its sizes are [0-9, ]+ bytes; its routes are [a-z, -]+' "$peal" bench $bench --bytes 12345
     done
