@@ -9,6 +9,7 @@
 
 #include <peal/errors.h>
 
+#include "runtime/base/number.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/output.h"
 
@@ -69,8 +70,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		options->route = (enum peal_route)route;
 		return 0;
 	case 'b':
-		options->bytes = (uint64_t)number(state, "bytes", argument, 1,
-						  (double)(1u << 28));
+		if (!peali_number_parse(argument, 1, 1u << 28, &options->bytes))
+			argp_error(state,
+				   "--bytes '%s' is not a whole number from 1 "
+				   "to %u",
+				   argument, 1u << 28);
 		return 0;
 	case 'o':
 		options->samples_out = argument;

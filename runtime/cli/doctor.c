@@ -12,6 +12,7 @@
 #include <peal/peal.h>
 
 #include "runtime/base/env.h"
+#include "runtime/base/number.h"
 #include "runtime/base/text.h"
 #include "runtime/cli/command.h"
 
@@ -267,8 +268,7 @@ struct arguments {
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct arguments *arguments = state->input;
-	char *end = NULL;
-	long pid;
+	uint64_t pid = 0;
 
 	if (key == ARGP_KEY_INIT) {
 		state->child_inputs[0] = &arguments->json;
@@ -276,9 +276,7 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	}
 	if (key != 's')
 		return ARGP_ERR_UNKNOWN;
-	errno = 0;
-	pid = strtol(argument, &end, 10);
-	if (errno || *end || end == argument || pid < 1 || pid > INT_MAX)
+	if (!peali_number_parse(argument, 1, INT_MAX, &pid))
 		argp_error(state,
 			   "option --stall: '%s' is no process id (allowed 1 "
 			   "to %d); use pidof to find it",

@@ -2,21 +2,17 @@
 /* Format "records": records of a fixed number of bytes without separators. */
 #include "runtime/cli/format.h"
 
-#include <ctype.h>
 #include <errno.h>
-#include <stdlib.h>
 
+#include "runtime/base/number.h"
 #include "runtime/base/text.h"
 
 static int records_start(struct peali_reader *reader, const char *argument)
 {
-	unsigned long bytes = 0;
-	char *end = NULL;
+	uint64_t bytes = 0;
 
-	errno = 0;
-	if (argument && isdigit((unsigned char)argument[0]))
-		bytes = strtoul(argument, &end, 10);
-	if (!end || *end || errno || bytes < 1 || bytes > PEALI_ITEM_BYTES_MAX)
+	if (!argument ||
+	    !peali_number_parse(argument, 1, PEALI_ITEM_BYTES_MAX, &bytes))
 		return peali_reader_fail(reader, -EINVAL,
 					 "format 'records%s%s': say "
 					 "records:BYTES with BYTES from 1 to "

@@ -10,6 +10,7 @@
 #include <peal/metrics.h>
 #include "runtime/cli/run.h"
 #include "runtime/base/math.h"
+#include "runtime/base/number.h"
 #include "runtime/base/text.h"
 #include "runtime/cli/command.h"
 
@@ -93,13 +94,9 @@ void peali_run_fail_call(struct peali_run *run, const char *doing)
 static uint32_t number(struct argp_state *state, const char *name,
 		       const char *text, uint32_t most)
 {
-	unsigned long value = 0;
-	char *end = NULL;
+	uint64_t value = 0;
 
-	errno = 0;
-	if (text[0] >= '0' && text[0] <= '9')
-		value = strtoul(text, &end, 10);
-	if (!end || *end || errno || value < 1 || value > most)
+	if (!peali_number_parse(text, 1, most, &value))
 		argp_error(state, "--%s is '%s': give a number from 1 to %u",
 			   name, text, most);
 	return (uint32_t)value;

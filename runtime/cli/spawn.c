@@ -18,6 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "runtime/base/number.h"
 #include "runtime/base/system_call.h"
 #include "runtime/base/wait.h"
 #include "runtime/base/text.h"
@@ -55,13 +56,9 @@ static const struct argp_option options[] = {
 static uint64_t parse_number(const char *text, const char *option, uint64_t low,
 			     uint64_t high, struct argp_state *state)
 {
-	char *end = NULL;
-	unsigned long long value;
+	uint64_t value = 0;
 
-	errno = 0;
-	value = strtoull(text, &end, 10);
-	if (errno || end == text || *end || *text == '-' || value < low ||
-	    value > high)
+	if (!peali_number_parse(text, low, high, &value))
 		argp_error(state, "%s is '%s': it must be %llu to %llu", option,
 			   text, (unsigned long long)low,
 			   (unsigned long long)high);

@@ -2,7 +2,6 @@
 /* Finds the rank of this process, the number of ranks and the rendezvous file.
  * The sources are the options, `peal spawn` and MPI launchers. */
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
+#include "runtime/base/number.h"
 #include "runtime/base/text.h"
 #include "runtime/ipc/rendezvous.h"
 
@@ -60,18 +60,14 @@ static int parse(const struct source *s, const char *name, const char *other,
 		 uint32_t *out)
 {
 	const char *text = getenv(name);
-	char *end = NULL;
-	unsigned long value;
+	uint64_t value = 0;
 
 	if (!text || !*text)
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "%s is missing, but %s is '%s'; %s", name,
 				  other, PEALI_CUT(40, getenv(other)),
 				  s->remedy);
-	errno = 0;
-	value = strtoul(text, &end, 10);
-	if (errno || !isdigit((unsigned char)*text) || *end ||
-	    value > UINT32_MAX)
+	if (!peali_number_parse(text, 0, UINT32_MAX, &value))
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "%s is '%s': it must be a number up to %u",
 				  name, PEALI_CUT(40, text), UINT32_MAX);

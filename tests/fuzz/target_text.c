@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Texts for terminals. The first byte is the size of the result, the second
+ * Texts for terminals, and numbers. The first byte is the size of the result, the second
  * selects a word for the distance. The rest is the text.
  */
 #include "fuzz/fuzz.h"
 
 #include <limits.h>
 
+#include "runtime/base/number.h"
 #include "runtime/base/text.h"
 
 static void check_escaped(const char *text, size_t n, size_t size)
@@ -36,6 +37,20 @@ static void check_cut(const char *text, size_t size)
 	free(copy);
 }
 
+/* A number is equal to its printed digits, apart from zeros in front. */
+static void check_number(const char *text)
+{
+	uint64_t value = 7;
+	char digits[24];
+
+	if (!peali_number_parse(text, 1, UINT64_MAX - 1, &value)) {
+		FUZZ_CHECK(value == 7);
+		return;
+	}
+	snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
+	FUZZ_CHECK(!strcmp(digits, text + strspn(text, "0")));
+}
+
 FUZZ_TARGET(text)
 {
 	static const char *const words[] = { "", "a", "PEAL_HOST_DEVICES",
@@ -50,6 +65,7 @@ FUZZ_TARGET(text)
 	FUZZ_CHECK(n < 64 ? edits <= n + strlen(word) : edits == UINT_MAX);
 	check_escaped(text, n, bytes);
 	check_cut(text, bytes);
+	check_number(text);
 	free(text);
 	return 0;
 }
