@@ -593,7 +593,7 @@ int peal_kernel_suspend(struct peal_kernel *k, int64_t timeout_ns)
 			return peali_fail(
 				PEAL_ETIMEDOUT, "peal_kernel_suspend",
 				"kernel '%s': a handler still runs in %u of "
-				"%u worker%s; these workers pause after it",
+				"%u worker%s; a worker pauses after it",
 				k->name, left, k->params.n_workers,
 				peali_s(k->params.n_workers));
 		peali_poll_pause(&turns);

@@ -392,7 +392,7 @@ static const char *why_ended(int error)
 		return "no actor handles the request";
 	case PEAL_ESTOPPED:
 		return "its actor or its kernel has ended before it handled "
-		       "the request";
+		       "the request, or its supervisor has given up";
 	case PEAL_EHANDLER:
 		return "the handler has failed";
 	case PEAL_ENOREPLY:
