@@ -366,8 +366,8 @@ static int run(int argc, char **argv, int json)
 		.report = &c.report,
 		.rows = measure_rows,
 		.context = &c,
-		.about = "Many actors of one worker: how many are made a "
-			 "second, and messages to any of them.",
+		.about = "Many actors of one worker: spawns per second, "
+			 "and messages to any of them.",
 		.seconds = SECONDS,
 		.options = &c.options,
 		.each_row = each_row,

@@ -422,6 +422,6 @@ static int run(int argc, char **argv, int json)
 
 const struct peali_bench peali_bench_faults = {
 	.name = "faults",
-	.help = "two actors that send to and fro, beside others that fail",
+	.help = "round trips of two actors, beside other actors that fail",
 	.run = run,
 };

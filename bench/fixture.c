@@ -86,7 +86,7 @@ static int prepare_gpus(struct peali_fixture *fixture)
 		 pair.kind);
 	fixture->has_peer = pair.route == PEAL_ROUTE_PEER;
 	if (!fixture->has_peer)
-		peali_say("rows of the route peer are left out: %s",
+		peali_say("rows of the route peer are skipped: %s",
 			  pair.reason);
 	return 0;
 }

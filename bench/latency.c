@@ -657,7 +657,7 @@ static int run(int argc, char **argv, int json)
 		.rows = measure_rows,
 		.context = &l,
 		.about = "Round trips between two workers, by the clock of "
-			 "the one that starts them.",
+			 "the initiating worker.",
 		.seconds = SECONDS,
 		.options = &l.options,
 		.each_row = each_row,

@@ -446,7 +446,7 @@ static int run(int argc, char **argv, int json)
 		.fixture = &t.fixture,
 		.report = &t.report,
 		.context = &t,
-		.about = "Messages a second over one link, by the clock of "
+		.about = "Messages per second over one link, by the clock of "
 			 "the worker that receives them.",
 		.seconds = SECONDS,
 		.options = &t.options,

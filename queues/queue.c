@@ -209,20 +209,21 @@ int peal_queue_open(struct peal_queue *q, enum peal_queue_role role,
 	if (!end && lost)
 		return peali_fail(
 			PEAL_EBUSY, "peal_queue_open",
-			"'%s' is a %s with %u %ss, and the threads of %u of "
+			"'%s' is a %s with %u %s%s, and the threads of %u of "
 			"them died inside of a call: %s",
-			q->name, q->kind->name, s->most, role_names[role], lost,
+			q->name, q->kind->name, s->most, role_names[role],
+			peali_s(s->most), lost,
 			role == PEAL_QUEUE_PRODUCER && q->kind->reclaim ?
 				"close all producers, then open their ends "
 				"again" :
 				"its state is unknown, create another queue");
 	if (!end)
 		return peali_fail(PEAL_EBUSY, "peal_queue_open",
-				  "'%s' is a %s with %u %ss, and all are "
+				  "'%s' is a %s with %u %s%s, and all are "
 				  "open; close one, or raise the limit in "
 				  "the options",
 				  q->name, q->kind->name, s->most,
-				  role_names[role]);
+				  role_names[role], peali_s(s->most));
 	*end_out = end;
 	return 0;
 }

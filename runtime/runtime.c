@@ -121,7 +121,7 @@ static int left_out(const struct peal_runtime *rt,
 	int b, n = 0;
 
 	if (!names(list, ops->name)) {
-		peali_text_format(reason, bytes, "left out by PEAL_BACKENDS=%s",
+		peali_text_format(reason, bytes, "excluded by PEAL_BACKENDS=%s",
 				  list);
 		return 1;
 	}
@@ -165,7 +165,7 @@ static int open_backend(struct peal_runtime *rt,
  */
 static int no_device(const struct peal_runtime *rt, const char *list)
 {
-	static const char left[] = "left out by PEAL_BACKENDS";
+	static const char left[] = "excluded by PEAL_BACKENDS";
 	char reasons[204] = "", short_reason[204];
 	size_t used = 0, listed = 0, share = sizeof(reasons);
 	int b;

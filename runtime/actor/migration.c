@@ -336,7 +336,7 @@ static void say_refused(const struct move *m, int result, const char *call)
 		peali_fail(result, call,
 			   "actor %u of kernel '%s' waits for answers to its "
 			   "asks at worker %u, or for its init; move it "
-			   "after they have come",
+			   "after their arrival",
 			   m->index, k->name,
 			   k->actors.entries[m->index].worker);
 	if (result == PEAL_EEXIST)

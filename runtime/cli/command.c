@@ -163,7 +163,7 @@ const struct argp_option peali_json_options[] = {
 void peali_refuse_argument(struct argp_state *state, const char *argument)
 {
 	argp_error(state,
-		   "argument '%s': is one too many (allowed: options only); "
+		   "argument '%s': is not expected (allowed: options only); "
 		   "leave it out",
 		   argument);
 }

@@ -69,7 +69,7 @@ static int lines_put(struct peali_writer *writer, const struct peal_item *head,
 
 const struct peali_format peali_format_lines = {
 	.name = "lines",
-	.help = "lines: text, one item a line",
+	.help = "lines: text, one item per line",
 	.start = lines_start,
 	.next = lines_next,
 	.begin = lines_begin,

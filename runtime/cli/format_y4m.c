@@ -404,7 +404,7 @@ static int y4m_put(struct peali_writer *writer, const struct peal_item *head,
 
 const struct peali_format peali_format_y4m = {
 	.name = "y4m",
-	.help = "y4m: YUV4MPEG2 video of 8 bits, one item a frame",
+	.help = "y4m: YUV4MPEG2 video of 8 bits, one item per frame",
 	.image = 1,
 	.start = y4m_start,
 	.next = y4m_next,

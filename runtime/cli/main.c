@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 	const struct argp argp = {
 		.parser = parse,
 		.args_doc = "COMMAND [ARGUMENT...]\nhelp [COMMAND]",
-		.doc = "Actors in persistent GPU kernels: looks at the machine,"
+		.doc = "Actors in persistent GPU kernels: checks the machine,"
 		       " streams input through ring kernels, measures.\v-",
 		.help_filter = help_filter,
 	};

@@ -75,7 +75,7 @@ static int nvml_open(struct peali_smi *smi)
 	}
 	error = CALL(smi, init)();
 	if (error) {
-		snprintf(smi->why, sizeof(smi->why), "%s says %s (%d)",
+		snprintf(smi->why, sizeof(smi->why), "%s reports %s (%d)",
 			 smi->file,
 			 HAS(smi, error_text) ? CALL(smi, error_text)(error) :
 						"an error",

@@ -401,7 +401,7 @@ static int unexpected(const struct parser *parser)
 	return fail(
 		parser, parser->at,
 		"unexpected '%s'; a stage is STAGE[@DEVICE][:KEY=VALUE,...],"
-		" and '!' stands before the next",
+		" and '!' separates stages",
 		quote(quoted, parser->at, n ? n : 1));
 }
 

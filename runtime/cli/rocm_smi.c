@@ -46,7 +46,7 @@ static int rocm_open(struct peali_smi *smi)
 	}
 	error = CALL(smi, init)(0);
 	if (error) {
-		snprintf(smi->why, sizeof(smi->why), "%s says error %d",
+		snprintf(smi->why, sizeof(smi->why), "%s reports error %d",
 			 smi->file, error);
 		return -1;
 	}

@@ -168,8 +168,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (to->text)
 			argp_error(state,
-				   "'%s' is one argument too many: put the "
-				   "pipeline in quotes",
+				   "argument '%s': is not expected (allowed: "
+				   "one pipeline); put the pipeline in quotes",
 				   argument);
 		to->text = argument;
 		return 0;

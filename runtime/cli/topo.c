@@ -94,7 +94,7 @@ static json_t *device_rows(const struct overlay *overlay)
 				       (uint64_t)d->info.numa_node);
 		else
 			peali_row_null(row, "numa_node",
-				       "the system does not say");
+				       "unknown to the system");
 	}
 	return rows;
 }

@@ -264,7 +264,7 @@ int peal_device_sync(struct peal_runtime *rt, int device, int64_t timeout_ns)
 		peali_poll_pause(&turns);
 	}
 	return peali_fail(PEAL_ETIMEDOUT, CALL,
-			  "runtime is not quiet after %lld ns; pending: %s",
+			  "runtime is not quiescent after %lld ns; pending: %s",
 			  (long long)timeout_ns,
 			  l.busy[0] ? l.busy : "work that has just ended");
 }

@@ -457,7 +457,7 @@ static int await(struct peal_pipeline *p, uint32_t turn,
 		left = left_of(deadline, timeout_ns);
 		if (!left)
 			return peali_fail(PEAL_ETIMEDOUT, PULL,
-					  "'%s': no batch came in time",
+					  "'%s': no batch arrived in time",
 					  p->name);
 	}
 }

@@ -593,7 +593,7 @@ int peal_kernel_suspend(struct peal_kernel *k, int64_t timeout_ns)
 			return peali_fail(
 				PEAL_ETIMEDOUT, "peal_kernel_suspend",
 				"kernel '%s': a handler still runs in %u of "
-				"%u worker%s; these workers pause after it",
+				"%u worker%s; a worker pauses after it",
 				k->name, left, k->params.n_workers,
 				peali_s(k->params.n_workers));
 		peali_poll_pause(&turns);
@@ -707,8 +707,8 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 		return PEAL_EFORKED;
 	memset(info_out, 0, sizeof(*info_out));
 	memcpy(info_out->name, k->name, sizeof(info_out->name));
-	snprintf(info_out->program, sizeof(info_out->program), "%s",
-		 k->program->name);
+	peali_text_fit(info_out->program, sizeof(info_out->program),
+		       k->program->name);
 	info_out->device = k->device;
 	info_out->workers = k->params.n_workers;
 	info_out->lanes = k->params.lanes;

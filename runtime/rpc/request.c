@@ -392,7 +392,7 @@ static const char *why_ended(int error)
 		return "no actor handles the request";
 	case PEAL_ESTOPPED:
 		return "its actor or its kernel has ended before it handled "
-		       "the request";
+		       "the request, or its supervisor has given up";
 	case PEAL_EHANDLER:
 		return "the handler has failed";
 	case PEAL_ENOREPLY:
@@ -535,7 +535,7 @@ static int request(struct peal_requester *r, struct question *what,
 		result = peali_fail(
 			sent ? PEAL_ETIMEDOUT : PEAL_EAGAIN, call,
 			"'%s': %s, and the call does not wait", r->name,
-			sent ? "no reply has come yet" :
+			sent ? "no reply has arrived yet" :
 			       "not sent: no free request, or the link is "
 			       "full");
 	r->inside--; /* the requester may be closed from here on */

@@ -28,8 +28,8 @@ absent() {
 
 # ---- no drivers --------------------------------------------------------------------
 doctor 0 '' PEAL_BACKENDS=host
-finds WAIVED 'backend cuda' 'left out by PEAL_BACKENDS=host'
-finds WAIVED 'backend hip' 'left out by PEAL_BACKENDS=host'
+finds WAIVED 'backend cuda' 'excluded by PEAL_BACKENDS=host'
+finds WAIVED 'backend hip' 'excluded by PEAL_BACKENDS=host'
 holds out.json "not [c for c in d['checks'] if 'not in this version' in c['finding']]" \
     "not [c for c in d['checks'] if c['check'].startswith('device ')]"
 doctor 0 "$doubles/hip"
@@ -62,7 +62,7 @@ doctor 1 "$amd" AMD_SERIALIZE_KERNEL=3
 finds FAIL AMD_SERIALIZE_KERNEL 'it is 3'
 finds WAIVED pairs 'not checked'
 doctor 0 "$amd" PEAL_DOUBLE_SMI=init=8
-finds WAIVED 'management library' 'librocm_smi64.so says error 8'
+finds WAIVED 'management library' 'librocm_smi64.so reports error 8'
 says 'AMD'
 
 # ThreadSanitizer does not support the 16-byte accesses of CUDA devices.

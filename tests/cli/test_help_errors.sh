@@ -58,7 +58,7 @@ json_error 2 'program is missing' "$peal" spawn -n 2 --json
 json_error 2 'is no process id' "$peal" doctor --stall x --json
 json_error 2 'is no process id' "$peal" doctor --stall +1 --json
 for command in info topo doctor probe; do
-    json_error 2 'is one too many' "$peal" $command more --json
+    json_error 2 'is not expected' "$peal" $command more --json
 done
 json_error 2 '--processes is' "$peal" spawn --json -n ' 2' -- true
 json_error 1 'no runtime of process' "$peal" doctor --stall $$ --json
@@ -70,7 +70,7 @@ if [ -n "$has_bench" ]; then
     json_error 2 '--wrong' "$peal" bench latency --json --wrong
     json_error 2 '--wrong' "$peal" bench latency idle --wrong --json
     json_error 2 'there is no benchmark' "$peal" bench fly --json
-    json_error 2 'is one too many' "$peal" bench idle --seconds 1 more --json
+    json_error 2 'is not expected' "$peal" bench idle --seconds 1 more --json
     json_error 2 'no row of latency' "$peal" bench latency --bytes 12345 --json
     json_error 2 'not a whole number' "$peal" bench latency --bytes 24.5 --json
     for bench in latency stream faults actors; do

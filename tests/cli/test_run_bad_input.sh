@@ -11,7 +11,7 @@ seq 5000 >lines.txt
 refuses 2 'a command is missing' "$peal"
 refuses 2 "no command 'fly'" "$peal" fly
 refuses 2 'pipeline is missing' "$peal" run
-refuses 2 'one argument too many' "$peal" run blur '!' sobel
+refuses 2 'is not expected' "$peal" run blur '!' sobel
 refuses 2 "unknown stage 'blurr'; did you mean 'blur'" "$peal" run -i lines.txt blurr
 grep -q '^  blurr$' err.txt && grep -q '^  ^$' err.txt || fail 'no caret'
 refuses 2 "unknown key 'lvl'" "$peal" run -i lines.txt 'threshold:lvl=3'

@@ -202,7 +202,7 @@ PEAL_TEST(failed_call_is_named_if_no_backend_has_a_device)
 	CHECK_EQ(sweep->failed, 1);
 	CHECK_CONTAINS(sweep->text,
 		       sweep_is_hip ? "hipGetDeviceCount" : "cuDeviceGetCount");
-	CHECK_CONTAINS(sweep->text, "host: left out by PEAL_BACKENDS");
+	CHECK_CONTAINS(sweep->text, "host: excluded by PEAL_BACKENDS");
 	with_host();
 }
 

@@ -74,7 +74,7 @@ PEAL_TEST(options_out_of_range_are_refused_with_their_value)
 	o.kind = PEAL_QUEUE_LINK;
 	o.max_producers = 2;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
-		    "kind is link, with up to 1 producers");
+		    "kind is link, with up to 1 producer and");
 	o.kind = PEAL_QUEUE_MAILBOX;
 	o.message_bytes = 5000;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
@@ -123,8 +123,8 @@ PEAL_TEST(open_beyond_declared_ends_returns_ebusy)
 	struct peal_queue_end *p = producer(q), *other = NULL;
 
 	CHECK_FAILS(peal_queue_open(q, PEAL_QUEUE_PRODUCER, &other), PEAL_EBUSY,
-		    "a link with 1 producers, and all are open");
-	CHECK_FAILS(peal_queue_destroy(q), PEAL_EBUSY, "1 producers");
+		    "a link with 1 producer, and all are open");
+	CHECK_FAILS(peal_queue_destroy(q), PEAL_EBUSY, "1 producer and");
 	CHECK_OK(peal_queue_close(p));
 	p = producer(q);
 	CHECK_OK(peal_queue_close(p));

@@ -198,7 +198,7 @@ PEAL_TEST(suspend_timeout_counts_workers_in_handlers)
 	EVENTUALLY(!peal_worker_info(l.k, 1, &info) &&
 		   info.phase == PEAL_WORKER_SUSPENDED);
 	CHECK_FAILS(peal_kernel_suspend(l.k, 20 * MS), PEAL_ETIMEDOUT,
-		    "1 of 2 workers of kernel 'relay'");
+		    "kernel 'relay': a handler still runs in 1 of 2 workers");
 	peal_store_release_sys(&word, 1);
 	CHECK_OK(peal_kernel_suspend(l.k, MAX_WAIT));
 	CHECK_EQ(state_of(l.k), PEAL_KERNEL_SUSPENDED);
