@@ -90,6 +90,24 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_pool_place) % PEAL_SHARED_LINE == 0 &&
 				   0,
 		   "place at a pool");
 
+/** The progress of a message to all actors, the next one of a mailbox. */
+struct peali_round {
+	uint32_t open; /* 1: the other fields are of the next message */
+	uint32_t number; /* of the message, low bits */
+	uint32_t at; /* the worker has treated the entries before it */
+	uint32_t told; /* actors that got it */
+	uint32_t step; /* enum peali_round_step */
+	uint32_t actor; /* FOUND: gets the message next. PAUSES: waits */
+};
+
+/** What the worker does with such a message in its next turn. */
+enum peali_round_step {
+	PEALI_ROUND_SEARCHES = 0, /* it searches for the next actor */
+	PEALI_ROUND_FOUND = 1, /* that actor handles it */
+	PEALI_ROUND_PAUSES = 2, /* it lets other sources have their turns */
+	PEALI_ROUND_PASSES = 3 /* it handles later messages first */
+};
+
 /**
  * State that a worker keeps between two messages and over epochs. It lies in
  * device memory. The lanes share it, and the leader writes it. The worker's
@@ -134,7 +152,8 @@ struct peal_worker_state {
 	uint32_t turns_since_poll; /* since the last look at control words */
 	uint32_t ended; /* inputs that have ended */
 	/* Source of the current message. 0: an input. 1: the mailbox. 2 and
-	 * more: a pool. PEALI_HOOK: a hook, without a message. */
+	 * more: a pool. PEALI_HOOK: a hook, without a message. PEALI_TO_ALL: a
+	 * message to all actors, in the mailbox until the last actor has it. */
 	uint32_t mail;
 	uint32_t mails; /* successive messages taken from the mailbox */
 	uint32_t drained; /* enum peal_drained, as in the status */
@@ -192,6 +211,9 @@ struct peal_worker_state {
 	/* [0]: of its mailbox, [1]: of its mailbox of high priority */
 	uint64_t mail_cleared[2]; /* 1 + number of the message that no longer
 				   * counts for its actor's limit */
+	/* [0]: of its mailbox, [1]: of its mailbox of high priority */
+	struct peali_round rounds[2];
+	uint32_t round_turns; /* successive turns for such a message */
 	/* for sources of high priority, see priority.h */
 	uint32_t has_priority; /* 1: there are such sources */
 	uint32_t n_priority_inputs; /* entries of w->priority_inputs */
