@@ -130,20 +130,25 @@ int peali_admission_spec_complete(struct peali_admission_spec *spec,
 	uint64_t rest = spec->slots - held, past;
 	char remedy[PEALI_REMEDY_BYTES];
 
-	if (spec->slots < held + tells)
+	if (tells < spec->to_all)
+		tells = spec->to_all;
+	if (spec->slots < held + tells + spec->to_all)
 		return peali_fail(
 			PEAL_EINVAL, call,
 			"mailbox.slots is %u, too few for %u worker%s; "
 			"handlers tell up to %u message%s at a time, timers "
 			"and monitors need %u slot%s per worker; %s",
 			spec->slots, spec->n_workers, peali_s(spec->n_workers),
-			spec->tells, peali_s(spec->tells), spec->others,
+			(uint32_t)tells, peali_s((uint32_t)tells), spec->others,
 			peali_s(spec->others),
-			peali_slots_remedy(peali_slots_for(held + tells),
-					   "workers", remedy));
+			peali_slots_remedy(
+				peali_slots_for(held + tells + spec->to_all),
+				"workers", remedy));
 	spec->links = (uint32_t)(held + rest / 4 * 3);
 	if (spec->links < held + tells)
 		spec->links = (uint32_t)(held + tells);
+	if (spec->links > spec->slots - spec->to_all)
+		spec->links = spec->slots - spec->to_all;
 	/*
 	 * Each sending worker may exceed the limit by one message per mailbox.
 	 * `tells` slots remain for messages to other workers.

@@ -33,6 +33,9 @@
  *
  *	slots >= (n_workers + 1) * tells + n_workers * others
  *
+ * If handlers tell all actors, `to_all` replaces the last `tells`, and the
+ * reserve has at least `to_all` more slots.
+ *
  * The admission divides the remaining slots:
  *
  * - A quarter is the reserve, for handlers of mail only. But at least `tells`
@@ -91,6 +94,12 @@ struct peali_admission_spec {
 	uint32_t n_workers;
 	/* most messages that a handler tells; slots that each worker keeps */
 	uint32_t tells;
+	/*
+	 * Most messages of a handler that also tells all actors, with one
+	 * message per worker; 0: no handler does. Workers do not keep slots for
+	 * them.
+	 */
+	uint32_t to_all;
 	/*
 	 * Slots that each worker may lease in addition, for messages that no
 	 * handler tells: timers and monitors.

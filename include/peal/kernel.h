@@ -243,6 +243,50 @@ int peal_kernel_info(struct peal_kernel *kernel,
 int peal_kernel_clock(struct peal_kernel *kernel, struct peal_clock *clock_out);
 
 /**
+ * Sends a message to all actors of a kernel, and counts them.
+ *
+ * A worker puts a copy into the mailbox of each worker. Each worker then tells
+ * its actors, one after another. It handles the messages of its other inputs in
+ * between. Either all workers get the message, or none. See peal_tell_all for
+ * actors that are spawned, retired or migrated meanwhile, and for handlers that
+ * fail (peal/device/tell.h). Successive calls keep their order at each actor.
+ * There is no order with messages of links.
+ *
+ * Thread-safe. The calls on a kernel run one after the other. Blocks at most
+ * timeout_ns. If a worker does not answer until then, blocks up to
+ * PEAL_CONTROL_TIMEOUT_MS. A suspended kernel accepts the message, and its
+ * actors handle it after the resume.
+ *
+ * @param kernel     a kernel with mailboxes, and neither draining nor stopping.
+ * @param type       the program's own number.
+ * @param data       `bytes` bytes; copied. NULL if `bytes` is 0.
+ * @param bytes      at most mailbox.message_bytes of the kernel less
+ *                   PEAL_TO_ALL_BYTES, 8.
+ * @param timeout_ns ns to wait; negative: no limit; 0: only for an answer.
+ * @param told_out   receives the number of actors that have handled the
+ *                   message, or to which a worker has forwarded it. NULL: the
+ *                   call returns when the workers have the message.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN    too few mailbox slots were free until the timeout, or
+ *                        another call was in progress. No actor gets the
+ *                        message.
+ * @retval PEAL_ETIMEDOUT not all actors have handled the message. The other
+ *                        actors get it later.
+ * @retval PEAL_EHUNG     a worker did not answer. The actors get the message
+ *                        later, or no actor gets it.
+ * @retval PEAL_ESTOPPED  the kernel ends or has ended. Some actors may have got
+ *                        the message before.
+ * @retval PEAL_EMSGSIZE  `bytes` is too large.
+ * @retval PEAL_ENOSPC    the kernel can never have a free mailbox slot for each
+ *                        worker. Increase its mailbox.slots.
+ * @retval PEAL_ENOTSUP   the kernel was launched without mailboxes.
+ * @retval PEAL_EINVAL    a pointer is NULL.
+ */
+int peal_kernel_tell_all(struct peal_kernel *kernel, uint16_t type,
+			 const void *data, uint64_t bytes, int64_t timeout_ns,
+			 uint64_t *told_out);
+
+/**
  * Returns the name of a state, for example "running".
  *
  * Thread-safe, wait-free.

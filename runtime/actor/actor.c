@@ -204,7 +204,8 @@ static void plan_run(struct batch *c, uint32_t at, uint32_t n)
 	spawn->entry.state_bytes = h->state_bytes;
 	spawn->entry.ports = h->ports;
 	spawn->entry.emits = h->emits;
-	spawn->entry.tells = h->tells;
+	spawn->entry.tells =
+		(uint16_t)peali_handler_tells(h, k->params.n_workers);
 	spawn->entry.port_base = (uint16_t)a->port_base;
 	if (c->slots.share_ports_with)
 		spawn->entry.shares = PEAL_SHARES_PORTS |

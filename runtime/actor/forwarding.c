@@ -19,6 +19,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
+#include "runtime/device/program.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
@@ -141,13 +142,16 @@ int peali_kernel_can_forward(struct peal_kernel *k, const char *call)
  * Returns the largest number of messages that a handler may tell. At least 1,
  * for a forwarded message.
  */
-static uint32_t most_tells(const struct peal_program *program)
+static uint32_t most_tells(const struct peal_kernel *k)
 {
-	uint32_t i, most = 1;
+	uint32_t i, tells, most = 1;
 
-	for (i = 0; i < program->n_handlers; i++)
-		if (program->handlers[i].tells > most)
-			most = program->handlers[i].tells;
+	for (i = 0; i < k->program->n_handlers; i++) {
+		tells = peali_handler_tells(&k->program->handlers[i],
+					    k->params.n_workers);
+		if (tells > most)
+			most = tells;
+	}
 	return most;
 }
 
@@ -164,14 +168,14 @@ int peali_fwd_link_check(struct peal_kernel *from, struct peal_kernel *to,
 	result = peali_kernel_can_forward(from, call);
 	if (!result)
 		result = peali_kernel_can_forward(to, call);
-	if (result || to->mailbox.forward_slots >= most_tells(to->program))
+	if (result || to->mailbox.forward_slots >= most_tells(to))
 		return result;
 	return peali_fail(
 		PEAL_ENOTSUP, call,
 		"kernel '%s' has mailbox.forward_slots %u, too few for "
 		"handlers that tell up to %u message%s",
-		to->name, to->mailbox.forward_slots, most_tells(to->program),
-		peali_s(most_tells(to->program)));
+		to->name, to->mailbox.forward_slots, most_tells(to),
+		peali_s(most_tells(to)));
 }
 
 /*

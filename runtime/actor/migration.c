@@ -19,6 +19,7 @@
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
+#include "runtime/device/program.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
@@ -286,7 +287,8 @@ static int tell_next(const struct move *m)
 	spawn.entry.state_bytes = h->state_bytes;
 	spawn.entry.ports = h->ports;
 	spawn.entry.emits = h->emits;
-	spawn.entry.tells = h->tells;
+	spawn.entry.tells =
+		(uint16_t)peali_handler_tells(h, k->params.n_workers);
 	spawn.entry.port_base = (uint16_t)next->port_base;
 	spawn.port_step = m->slots.share_ports_with ? 0 : h->ports;
 	if (m->slots.share_ports_with)

@@ -14,6 +14,7 @@
 #include "runtime/base/math.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
+#include "runtime/device/program.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
@@ -61,7 +62,7 @@ static int plan(struct peal_kernel *k, const struct peal_pool_options *o,
 		struct peali_pool *p)
 {
 	struct peali_backend *b = k->rt->devices.device[k->device].backend;
-	uint32_t i;
+	uint32_t i, tells;
 	int result;
 
 	memset(&p->spec, 0, sizeof(p->spec));
@@ -70,9 +71,12 @@ static int plan(struct peal_kernel *k, const struct peal_pool_options *o,
 	p->spec.policy = o->policy;
 	p->spec.n_producers = 1; /* each worker puts into its own shard */
 	p->spec.bulk = 1;
-	for (i = 0; i < k->program->n_handlers; i++)
-		if (k->program->handlers[i].tells > p->spec.bulk)
-			p->spec.bulk = k->program->handlers[i].tells;
+	for (i = 0; i < k->program->n_handlers; i++) {
+		tells = peali_handler_tells(&k->program->handlers[i],
+					    k->params.n_workers);
+		if (tells > p->spec.bulk)
+			p->spec.bulk = tells;
+	}
 	result = peali_work_spec_complete(&p->spec, b->ops->policies(b),
 					  (uint32_t)b->ops->default_policy(b),
 					  CREATE);

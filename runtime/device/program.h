@@ -2,6 +2,7 @@
 #ifndef PEALI_DEVICE_PROGRAM_H
 #define PEALI_DEVICE_PROGRAM_H
 
+#include <peal/abi/program.h>
 #include "runtime/runtime.h"
 
 /* Programs: the list of a runtime, and program files. */
@@ -26,5 +27,15 @@ int peali_program_check(const struct peal_program *program, const char *call);
 /* As peal_program_handler, for an error of the public function `call`. */
 int peali_program_handler(const struct peal_program *program,
 			  const char *handler, const char *call);
+
+/* Returns the most messages that a handler tells for one message, in a kernel
+ * with so many workers. */
+static inline uint32_t peali_handler_tells(const struct peal_handler_info *h,
+					   uint32_t workers)
+{
+	return h->tells & PEAL_TO_ALL ?
+		       (h->tells & ~(uint32_t)PEAL_TO_ALL) + workers :
+		       h->tells;
+}
 
 #endif

@@ -11,6 +11,7 @@
 #include <peal/device/atomic.h>
 
 #include "runtime/base/error.h"
+#include "runtime/device/program.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/runtime.h"
 
@@ -105,7 +106,8 @@ void peali_spawned_handlers(const struct peal_kernel *k,
 		out[i].output_bytes = h->output_bytes;
 		out[i].ports = h->ports;
 		out[i].emits = h->emits;
-		out[i].tells = h->tells;
+		out[i].tells =
+			(uint16_t)peali_handler_tells(h, k->params.n_workers);
 		out[i].hooks = h->hooks;
 	}
 }

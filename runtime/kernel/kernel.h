@@ -89,6 +89,8 @@ struct peal_kernel {
 		uint32_t message_bytes;
 		uint32_t slots; /* for all messages of the kernel together */
 		uint32_t forward_slots; /* further slots, for forwarding links */
+		/* outside of the reserve, without those that workers keep */
+		uint32_t free_slots;
 		uint32_t *free_limits; /* stack: 1 + the index of free limits */
 		uint32_t n_free_limits;
 	} mailbox;
@@ -103,6 +105,16 @@ struct peal_kernel {
 		struct peali_monitor *table; /* max_monitors; for endpoints */
 		struct peal_down_slot *slots; /* max_monitors; in `shared` */
 	} monitors;
+	/* Messages of the host to all actors: kernel_tell_all.c. */
+	struct {
+		pthread_mutex_t lock; /* one such call at a time */
+		uint8_t *data; /* the payload, in `shared` */
+		uint64_t view; /* the device's address of `data` */
+		uint64_t requests; /* number of the latest request */
+		uint32_t worker; /* has to answer it */
+		int open; /* 1: no answer yet */
+		uint64_t accepted; /* requests with the answer 0 */
+	} to_all;
 	pthread_mutex_t call_lock; /* one control call at a time */
 	/* guards the control links' producers and the stop word */
 	pthread_mutex_t push_lock;

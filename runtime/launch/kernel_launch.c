@@ -64,13 +64,14 @@ struct kernel_layout {
 			       * handlers */
 	uint64_t reject_tables; /* addresses of the reject tables */
 	uint64_t failures; /* failure logs of the workers */
+	uint64_t to_all; /* payload of a message to all actors */
 	uint64_t stages; /* of the host's ends of the control rings */
 	uint64_t shared_bytes;
 	/* k->own: device memory, except for `report` in k->shared */
 	uint64_t params, workers, worker_stride, actors, admission, mailboxes;
 	uint64_t mailbox_stride, worker_stages, cluster_home, arena, own_bytes;
 	uint64_t supervisors, supervision, report, monitors, handlers,
-		slot_states, limits;
+		slot_states, limits, arrivals;
 	/* the control rings */
 	struct peali_ring_spec spec;
 	uint64_t stage_bytes;
@@ -99,7 +100,8 @@ static int plan_control(const struct peal_kernel *k, struct kernel_layout *at)
 
 /* Lays out the memory that the host and the kernel share. */
 static void lay_out_shared(struct kernel_layout *at,
-			   const struct peal_kernel_params *p)
+			   const struct peal_kernel_params *p,
+			   uint32_t mailbox_message_bytes)
 {
 	uint64_t n = p->n_workers;
 
@@ -130,6 +132,14 @@ static void lay_out_shared(struct kernel_layout *at,
 	at->shared_bytes += PEAL_REJECT_TABLES_MAX * sizeof(uint64_t);
 	at->failures = at->shared_bytes;
 	at->shared_bytes += n * sizeof(struct peal_failure_log);
+	at->to_all = at->shared_bytes;
+	at->shared_bytes += peali_whole_lines(mailbox_message_bytes);
+}
+
+/* Returns 1 if actors can migrate between the workers of the kernel. */
+static int has_arrivals(const struct peal_kernel_params *p)
+{
+	return p->mailbox_stride && p->n_workers > 1;
 }
 
 /* Lays out the memory of the kernel. */
@@ -169,9 +179,13 @@ static void lay_out_own(struct kernel_layout *at,
 	at->limits = at->handlers +
 		     peali_whole_lines(p->n_handlers *
 				       sizeof(struct peal_handler_entry));
-	at->cluster_home = at->limits +
-			   peali_whole_lines(p->max_mailbox_limits *
-					     sizeof(struct peal_limit_record));
+	at->arrivals = at->limits +
+		       peali_whole_lines(p->max_mailbox_limits *
+					 sizeof(struct peal_limit_record));
+	at->cluster_home = at->arrivals;
+	if (has_arrivals(p))
+		at->cluster_home +=
+			peali_whole_lines(p->max_actors * sizeof(uint64_t));
 	at->arena = at->cluster_home;
 	if (p->epoch_ns)
 		at->arena += n * p->cluster_bytes;
@@ -301,6 +315,9 @@ static void set_addresses(struct peal_kernel *k, const struct kernel_layout *at)
 	peali_spawned_open(k, (uint64_t *)(void *)(host + at->spawn_slots));
 	k->spawn.states_offset = at->slot_states;
 	p->limits = p->max_mailbox_limits ? own + at->limits : 0;
+	p->arrivals = has_arrivals(p) ? own + at->arrivals : 0;
+	k->to_all.data = host + at->to_all;
+	k->to_all.view = shared + at->to_all;
 	p->reject_tables = shared + at->reject_tables;
 	k->reject_tables = (uint64_t *)(void *)(host + at->reject_tables);
 	p->failures = shared + at->failures;
@@ -336,6 +353,19 @@ static int grow_box(struct peali_mailbox_spec *box,
 	return 0;
 }
 
+/* Raises the numbers of messages that handlers tell for one more handler. */
+static void plan_tells(struct peali_admission_spec *admission,
+		       const struct peal_handler_info *h, uint32_t workers)
+{
+	uint32_t all = peali_handler_tells(h, workers);
+	uint32_t tells = h->tells & ~(uint32_t)PEAL_TO_ALL;
+
+	if (tells > admission->tells)
+		admission->tells = tells;
+	if (h->tells & PEAL_TO_ALL && all > admission->to_all)
+		admission->to_all = all;
+}
+
 /* Computes the sizes of mailboxes and admission from the options. */
 static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 		     const struct peal_kernel_options *o)
@@ -348,8 +378,7 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 
 	memset(mail, 0, sizeof(*mail));
 	for (i = 0; i < k->program->n_handlers; i++)
-		if (k->program->handlers[i].tells > admission->tells)
-			admission->tells = k->program->handlers[i].tells;
+		plan_tells(admission, &k->program->handlers[i], o->workers);
 	admission->slots = box->slots = o->mailbox.slots;
 	admission->passages = o->mailbox.forward_slots;
 	admission->n_workers = o->workers;
@@ -372,6 +401,9 @@ static int plan_mail(struct peal_kernel *k, struct mail_plan *mail,
 	k->mailbox.message_bytes = box->message_bytes;
 	k->mailbox.slots = admission->slots;
 	k->mailbox.forward_slots = admission->passages;
+	k->mailbox.free_slots =
+		admission->links -
+		o->workers * (admission->tells + admission->others);
 	k->params.mailbox_stride = peali_whole_lines(peali_mailbox_bytes(box));
 	k->params.priority_boxes = o->mailbox.priority ? o->workers : 0;
 	return 0;
@@ -398,7 +430,7 @@ static int make_memory(struct peal_kernel *k, struct kernel_layout *at,
 	result = plan_control(k, at);
 	if (result)
 		return result;
-	lay_out_shared(at, &k->params);
+	lay_out_shared(at, &k->params, k->mailbox.message_bytes);
 	lay_out_own(at, &k->params, o->arena_bytes);
 	k->arena.bytes = o->arena_bytes;
 	result = peali_block_alloc(k->rt, PEALI_HOST, at->shared_bytes,
@@ -434,6 +466,7 @@ void peali_kernel_free(struct peal_kernel *k)
 	free(k->mailbox.free_limits);
 	peali_actor_slots_close(k);
 	pthread_mutex_destroy(&k->call_lock);
+	pthread_mutex_destroy(&k->to_all.lock);
 	pthread_mutex_destroy(&k->push_lock);
 	peali_clock_fini(&k->clock);
 	free(k);
@@ -489,6 +522,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->params.cluster_bytes = o->cluster.bytes;
 	peali_text_fit(k->name, sizeof(k->name), o->name);
 	pthread_mutex_init(&k->call_lock, NULL);
+	pthread_mutex_init(&k->to_all.lock, NULL);
 	pthread_mutex_init(&k->push_lock, NULL);
 	peali_clock_init(&k->clock);
 	k->workers = calloc(o->workers, sizeof(*k->workers));

@@ -91,7 +91,11 @@ struct peal_worker_status {
 	uint64_t inits, exits; /* hook runs of its actors */
 	uint64_t mailbox_duplicates; /* of mailbox_dead: repeated */
 	uint64_t handler_error; /* -PEAL_E... of the latest failed handler */
-	uint8_t reserved[PEAL_SHARED_LINE - 88];
+	/* of the host's messages to all actors: */
+	uint64_t to_all_answer; /* PEAL_TO_ALL_ANSWER of the latest request */
+	uint64_t to_all_done; /* messages that its actors have all handled */
+	uint64_t to_all_told; /* actors that got the latest of them */
+	uint8_t reserved[PEAL_SHARED_LINE - 112];
 };
 
 /**
@@ -181,9 +185,10 @@ enum peal_control_type {
 	PEAL_CONTROL_ARRIVE = 30, /* struct peal_control_move: the state of
 				   * `actor` is there; `next` 1: it restarts */
 	PEAL_CONTROL_REDIRECT =
-		31 /* struct peal_control_leave: new target for an
+		31, /* struct peal_control_leave: new target for an
 				* actor that left through a kernel which has
 				* ended */
+	PEAL_CONTROL_TELL_ALL = 32 /* struct peal_control_tell_all */
 };
 
 /** A pool, for one of its kernel's workers. */
@@ -240,6 +245,22 @@ struct peal_control_leave {
 
 #define PEAL_REDIRECT_LOCAL 0xffffffffu
 PEAL_STATIC_ASSERT(sizeof(struct peal_control_leave) == 16, "leave size");
+
+/** Tells all actors of the kernel a message of the host. */
+struct peal_control_tell_all {
+	uint64_t request; /* its number, from 1 on */
+	uint64_t data; /* the payload, in host memory */
+	uint32_t bytes; /* its length */
+	uint32_t type; /* the program's own number */
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_control_tell_all) == 24, "tell all size");
+
+/** The answer to a request: its number and the result, 0 or PEAL_E... */
+#define PEAL_TO_ALL_ANSWER(request, result)                                    \
+	((request) << 16 | (uint32_t) - (result))
+#define PEAL_TO_ALL_REQUEST(answer) ((answer) >> 16)
+#define PEAL_TO_ALL_RESULT(answer) (-(int)((answer)&0xffff))
 
 /** Most bytes of a control message's payload. */
 #define PEAL_CONTROL_BYTES 112
@@ -343,8 +364,10 @@ struct peal_kernel_params {
 	uint64_t failures; /* struct peal_failure_log[n_workers] in host memory */
 	uint32_t hooks; /* 1: some of its handlers have hooks */
 	uint32_t on_failure; /* enum peal_failure_action */
+	uint64_t arrivals; /* uint64_t[max_actors]: see impl/worker/migrate.h; 0:
+			    * no actor moves to another worker */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 320, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 328, "params size");
 
 #endif

@@ -82,7 +82,8 @@ struct peal_admission {
 	uint64_t owed; /* such slots in use, and another kernel is owed a
 			* slot */
 	uint64_t paid; /* slots free for those kernels, not told to them yet */
-	uint8_t spare_reserved[PEAL_SHARED_LINE - 40];
+	uint64_t to_all; /* messages to all actors ever told */
+	uint8_t spare_reserved[PEAL_SHARED_LINE - 48];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_admission) == 4 * PEAL_SHARED_LINE,

@@ -36,6 +36,12 @@ enum peal_flag {
 	PEAL_FLAG_DOWN = 32, /* the payload is a struct peal_down */
 	/* with REFUSED in an answer: no actor has answered or refused */
 	PEAL_FLAG_UNANSWERED = 64,
+	/* only in mailbox slots: for all actors of the mailbox's worker. `actor`
+	 * of the header has the low bits of the message's number. The payload
+	 * begins with PEAL_TO_ALL_BYTES: the worker's progress. */
+	PEAL_FLAG_TO_ALL = 128,
+	/* with TO_ALL: from the host; the worker reports the number of actors */
+	PEAL_FLAG_COUNT_ALL = 256,
 	/* no message, but the actor's begin or end: see device/lifecycle.h */
 	PEAL_FLAG_INIT = 512,
 	PEAL_FLAG_EXIT = 1024,
@@ -52,6 +58,8 @@ enum peal_flag {
 #define PEAL_REQUEST_BYTES 8
 /** Bytes of a deadline. */
 #define PEAL_DEADLINE_BYTES 8
+/** Bytes of a worker's progress with a message to all actors. */
+#define PEAL_TO_ALL_BYTES 8
 /** Deadlines that have always passed, and that never pass. */
 #define PEAL_DEADLINE_PAST 1
 #define PEAL_DEADLINE_NEVER (~0ULL)

@@ -11,13 +11,17 @@
 
 struct peal_kernel_params;
 
+/** Flag in `tells` of a handler: it tells all actors of its kernel, too. This
+ * takes one further message for each worker. */
+#define PEAL_TO_ALL 0x8000
+
 /** A description of a handler, made by PEAL_PROGRAM. */
 struct peal_handler_info {
 	const char *name;
 	uint32_t state_bytes; /* of an actor's state */
 	uint16_t ports; /* number of ports, from 0 on */
 	uint16_t emits; /* most messages per port for one message */
-	uint16_t tells; /* most mailbox messages for one message */
+	uint16_t tells; /* most mailbox messages for one message; PEAL_TO_ALL */
 	uint16_t hooks; /* 1: it has init and exit hooks */
 	uint32_t input_bytes; /* payload that it takes; 0: any length */
 	uint32_t output_bytes; /* payload that it emits; 0: any length */

@@ -17,6 +17,7 @@ struct peal_timer;
  *	peal_emit, peal_emit_to		deadline
  *	peal_tell			deadline and priority; or delay_ns,
  *					period_ns and timer_out
+ *	peal_tell_all			priority
  *	peal_request_forward		priority; or by_port
  *
  * In a handler all lanes pass equal fields, except timer_out.

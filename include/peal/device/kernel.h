@@ -54,7 +54,8 @@
 #define PEAL_SINK 0, 0, 0, 0, 0, 0
 /** Limits: number of ports, and most messages per port for one message. */
 #define PEAL_EMITS(ports, per_port) (ports), (per_port), 0, 0, 0, 0
-/** Limits: most messages by peal_tell for one message. */
+/** Limits: most messages by peal_tell for one message, below 32768. Add
+ * PEAL_TO_ALL for a call of peal_tell_all: PEAL_TELLS(PEAL_TO_ALL | 2). */
 #define PEAL_TELLS(messages) 0, 0, (messages), 0, 0, 0
 /**
  * All limits, and the exact payload bytes that the handler takes and emits (0:

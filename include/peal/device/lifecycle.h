@@ -36,6 +36,8 @@
 
 /* As `mail` of the worker's state: a hook runs, without a message. */
 #define PEALI_HOOK 0xffffffffu
+/* As `mail`: an actor handles a message to all actors. */
+#define PEALI_TO_ALL 0xfffffffeu
 
 /** Returns 1 if the handler runs as init hook. Any lane. */
 static PEAL_DEV PEAL_INLINE int peal_is_init(const struct peal_worker *w)

@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_TELL_H
 
 #include <peal/device/impl/worker/mailbox_put_word.h>
+#include <peal/device/impl/worker/tell_all.h>
 #include <peal/device/timer.h>
 
 /*
@@ -100,6 +101,66 @@ peal_tell(struct peal_worker *w, uint32_t actor, uint16_t type,
 	if (options)
 		return peali_tell_options(w, header, data, bytes, options);
 	return peali_tell_lanes(w, 0, header, data, bytes);
+}
+
+/**
+ * Sends a message to all actors of the same kernel, also to the caller.
+ *
+ * Each worker of the kernel gets the message in its mailbox. When the message
+ * is the next one there, the actors of the worker handle it, one after another.
+ * An actor with a full port delays the actors after it. An actor that lacks
+ * free mailbox slots does, too, but later messages of the mailbox may pass. The
+ * limit of an actor's mailbox (mailbox_limit) has no effect.
+ *
+ * - An actor that lives from this call until its worker has told all its actors
+ *   gets the message exactly once. It may migrate to another worker meanwhile.
+ * - An actor that is spawned, retired, or moved to another kernel meanwhile
+ *   gets the message at most once.
+ * - Actors behind a proxy, and actors that have ended, do not get it.
+ *
+ * An actor handles messages of one worker and of equal priority in
+ * their order. The order may change while the actor migrates to another worker.
+ * It may also change while actors lack free mailbox slots. A handler that fails
+ * ends the message for its own actor only. The dead letter names this actor.
+ *
+ * A handler that calls it adds PEAL_TO_ALL to its declared messages, such as
+ * PEAL_TELLS(PEAL_TO_ALL) or PEAL_TELLS(PEAL_TO_ALL | 2). This allows one call
+ * for one message. It needs as many free mailbox slots as the kernel has
+ * workers.
+ *
+ * Collective, wait-free.
+ *
+ * @param w       the worker.
+ * @param type    the program's own number.
+ * @param data    `bytes` bytes that the leader can read; copied.
+ * @param bytes   at most the kernel's mailbox.message_bytes less
+ *                PEAL_TO_ALL_BYTES, 8.
+ * @param options priority, as for peal_tell; 0: none.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EMSGSIZE `bytes` is too large.
+ * @retval PEAL_EAGAIN   the handler has not declared PEAL_TO_ALL, or has told
+ *                       its messages.
+ * @retval PEAL_ENOTSUP  the kernel was launched without mailboxes.
+ * @retval PEAL_EINVAL   another option is set.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_tell_all(struct peal_worker *w, uint16_t type, const void *data,
+	      uint64_t bytes, const struct peal_send_options *options)
+{
+	const struct peal_header header = { 0, type, 0 };
+	uint32_t further = 0;
+	int result = PEAL_EAGAIN;
+
+	if (options && !peali_send_supports(options, PEALI_SEND_PRIORITY))
+		return PEAL_EINVAL;
+	if (options && options->priority)
+		further = w->params->priority_boxes;
+	peal_sync(w);
+	if (peal_is_leader(w) && peali_may_tell_all(w))
+		result = peali_tell_all(w, further, header, data, bytes);
+	if (peal_is_leader(w) && !result)
+		peali_tells_all(w);
+	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }
 
 #endif

@@ -318,6 +318,7 @@ static void refuse_kernel_calls(void)
 	FORKED(peal_kernel_destroy(s.k));
 	FORKED(peal_kernel_info(s.k, &kernel));
 	FORKED(peal_kernel_clock(s.k, &clock));
+	FORKED(peal_kernel_tell_all(s.k, 0, NULL, 0, 0, NULL));
 	FORKED(peal_kernel_balance(s.k, NULL, NULL));
 	FORKED(peal_worker_info(s.k, 0, &worker));
 	FORKED(peal_pool_create(s.k, NULL, &number));

@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_ACTOR_RESTART_H
 
 #include <peal/device/impl/worker/migrate.h>
+#include <peal/device/impl/loop/poll_to_all.h>
 #include <peal/device/impl/loop/supervision.h>
 
 /* Restarts of actors. A marked actor restarts before its next message, on its
@@ -26,6 +27,19 @@ static PEAL_DEV PEAL_UNUSED inline void peali_keep_turn(struct peal_worker *w)
 		w->state->source.mail_run = 1;
 }
 
+/* The actor that a message to all actors is for cannot handle it: it has ended,
+ * or has just moved. The next turn searches for the next actor. */
+static PEAL_DEV PEAL_UNUSED inline void peali_round_skip(struct peal_worker *w)
+{
+	struct peali_round *r = peali_round(w);
+
+	if (!PEAL_ENTRY_IS_FORWARDED(
+		    peal_load_relaxed_dev(&peali_entry(w, r->at)->location)))
+		r->at++;
+	r->step = PEALI_ROUND_SEARCHES;
+	peali_keep_turn(w);
+}
+
 /* The leader's part of peali_restart. Returns PEALI_RESTARTED, PEALI_KEPT, or
  * the reason of a dead message. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
@@ -39,6 +53,7 @@ peali_restart_leader(struct peal_worker *w, struct peal_actor_entry *entry)
 		return PEAL_REASON_NO_ACTOR;
 	if (PEAL_ENTRY_IS_FORWARDED(place)) {
 		if (w->message.input < w->params->max_inputs ||
+		    w->message.header.flags & PEAL_FLAG_TO_ALL ||
 		    PEAL_ENTRY_IS_OTHER_KERNEL(place))
 			return PEAL_REASON_NO_ACTOR; /* it could not be
 						      * forwarded */
@@ -129,14 +144,18 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t peali_restart(struct peal_worker *w)
 /*
  * Collective. No actor can handle w->message now. The message is dead, or its
  * actor has moved to another worker. Or the worker first restarts the actor, or
- * takes it over.
+ * takes it over. A message to all actors goes on to the next actor.
  */
 PEALI_SLOW(void, peali_drop_dead, struct peal_worker *w)
 {
 	uint32_t reason = peali_restart(w);
 
-	if (peal_is_leader(w) && reason && reason != PEALI_KEPT)
-		peali_dead_letter_current(w, reason);
+	if (peal_is_leader(w) && reason && reason != PEALI_KEPT) {
+		if (w->message.header.flags & PEAL_FLAG_TO_ALL)
+			peali_round_skip(w);
+		else
+			peali_dead_letter_current(w, reason);
+	}
 	peal_sync(w); /* all lanes have read the turn before the next one */
 }
 

@@ -4,6 +4,7 @@
 
 #include <peal/device/impl/loop/control_hook.h>
 #include <peal/device/impl/worker/limit.h>
+#include <peal/device/impl/worker/tell_all.h>
 
 /* Control messages that make or end actors. All lanes make actors, because they
  * fill the states. The loop and control.h call it. */
@@ -190,17 +191,30 @@ peali_spawn_entries(struct peal_worker *w,
 	}
 }
 
-/* Collective: makes or ends the actors of the control message in w->message. */
+/* Handles a message that ends actors, or tells all actors. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_alone(struct peal_worker *w)
+{
+	const void *data = w->message.data;
+
+	if (w->message.header.type == PEAL_CONTROL_TELL_ALL)
+		return peali_control_tell_all(
+			w, (const struct peal_control_tell_all *)data);
+	return peali_control_retire(w, (const struct peal_control_spawn *)data);
+}
+
+/* Collective: handles the control message in w->message. It makes, ends or
+ * tells several actors. Only the first needs all lanes. */
 PEALI_SLOW(void, peali_spawn, struct peal_worker *w)
 {
 	const struct peal_control_spawn *spawn =
 		(const struct peal_control_spawn *)w->message.data;
 	int good;
 
-	if (w->message.header.type == PEAL_CONTROL_RETIRE) {
+	if (w->message.header.type != PEAL_CONTROL_SPAWN) {
 		if (peal_is_leader(w))
 			peali_control_done(w, &w->message,
-					   peali_control_retire(w, spawn));
+					   peali_control_alone(w));
 		peal_sync(w); /* all lanes have read the message type */
 		return;
 	}

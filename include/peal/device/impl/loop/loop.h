@@ -320,7 +320,9 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 		} else if (turn == PEALI_ACT_RUN_HOOKS) {
 			if (peali_hooks_turn(w))
 				return 1;
-		} else if (turn != PEALI_ACT_FORWARD_MAIL)
+		} else if (turn == PEALI_ACT_TO_ALL)
+			peali_round_turn(w);
+		else if (turn != PEALI_ACT_FORWARD_MAIL)
 			break;
 		else
 			peali_mail_forward(w);

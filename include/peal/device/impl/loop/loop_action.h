@@ -22,12 +22,14 @@
 #define PEALI_ACT_FETCH 4 /* the lanes fetch slots of a mirror */
 #define PEALI_ACT_FORWARD_MAIL                                                 \
 	5 /* the leader moves an input's messages to mailboxes */
-#define PEALI_ACT_SPAWN 6 /* the lanes make actors, or the leader ends some */
+#define PEALI_ACT_SPAWN                                                        \
+	6 /* the lanes make actors, or the leader ends or tells some */
 #define PEALI_ACT_DROP 7 /* the leader drops a message as dead */
 /* an actor has failed, with a supervisor or monitors, or the host restarts a
  * supervisor's members */
 #define PEALI_ACT_SUPERVISE 8
 #define PEALI_ACT_FIRE_TIMERS 9 /* the leader sends due messages of timers */
+#define PEALI_ACT_TO_ALL (-12) /* searches an actor for a message to all */
 /* from here on: actions for pools */
 #define PEALI_ACT_TO_POOL                                                      \
 	10 /* the leader moves an input's messages to a pool */

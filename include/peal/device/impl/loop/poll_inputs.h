@@ -7,6 +7,7 @@
 #include <peal/device/impl/loop/priority_scheduler.h>
 #include <peal/device/impl/loop/poll_hooks.h>
 #include <peal/device/impl/loop/poll_pools.h>
+#include <peal/device/impl/loop/poll_to_all.h>
 
 /*
  * Selects the message that a worker handles next, from its inputs, its mailbox
@@ -170,27 +171,36 @@ static PEAL_DEV PEAL_INLINE int peali_mail_dead(struct peal_worker *w,
 }
 
 /*
- * Handles a message of the mailbox without a live actor at this worker. It may
- * wait for the init of its actor, or follow an actor that has moved to another
- * kernel. Else PEALI_ACT_DROP restarts its actor first, forwards the message to
- * another worker, or drops it as dead.
+ * Handles a message of the mailbox that its actor cannot handle now. If the
+ * actor is `alive`, the message is for all actors and waits. Else the message
+ * may wait for the init of its actor, or follow an actor to another kernel.
+ * Else PEALI_ACT_DROP restarts its actor first, forwards the message to another
+ * worker, or drops it as dead.
  */
-PEALI_SLOW(int, peali_mail_slow, struct peal_worker *w)
+PEALI_SLOW(int, peali_mail_slow, struct peal_worker *w, int alive)
 {
+	if (alive) {
+		peali_round_blocks(w);
+		return 0;
+	}
 	if (peali_hook_holds(w))
 		return 0;
-	return peali_actor_forward_fits(w) < 0 ?
+	return w->message.header.flags & PEAL_FLAG_TO_ALL ||
+			       peali_actor_forward_fits(w) < 0 ?
 		       peali_mail_dead(w, PEAL_REASON_NO_ACTOR) :
 		       0;
 }
 
 /*
- * Handles a message of the mailbox that has a deadline or is an answer. An
- * answer gets the address of the asking actor. Returns 1 if the worker drops
- * the message as dead, since its deadline has passed.
+ * Handles a message of the mailbox that has a deadline, is an answer, or is for
+ * all actors. An answer gets the address of the asking actor. Returns 1 if no
+ * actor handles the message now. The worker drops it as dead if its deadline
+ * has passed.
  */
 PEALI_SLOW(int, peali_mail_classify, struct peal_worker *w)
 {
+	if (w->message.header.flags & PEAL_FLAG_TO_ALL)
+		return peali_round_waits(w);
 	if (w->message.header.flags & PEAL_FLAG_ANSWER) {
 		peali_answer_address(w);
 		return 0;
@@ -202,18 +212,23 @@ PEALI_SLOW(int, peali_mail_classify, struct peal_worker *w)
 }
 
 /*
- * The mailbox's next message can be handled now, and counts for its actor's
- * limit. Returns 1 if PEALI_ACT_UNCOUNT must first take it off that count,
- * between two turns. Returns 0 if that is done.
+ * The mailbox's next message can be handled now. It is for all actors, or it
+ * counts for its actor's limit. Returns 1 if the actor handles it now. Returns
+ * 0 if PEALI_ACT_UNCOUNT must first take it off that count, between two turns.
  */
-static PEAL_DEV PEAL_INLINE int peali_mail_counts(struct peal_worker *w)
+PEALI_SLOW(int, peali_mail_take, struct peal_worker *w)
 {
-	if (!peali_mail_is_cleared(w)) {
-		w->state->deferred.action = PEALI_ACT_UNCOUNT;
+	if (w->message.header.flags & PEAL_FLAG_TO_ALL) {
+		peali_round_taken(w);
 		return 1;
 	}
+	if (!peali_mail_is_cleared(w)) {
+		w->state->deferred.action = PEALI_ACT_UNCOUNT;
+		w->state->source.current = 0;
+		return 0;
+	}
 	w->message.header.flags &= (uint16_t)~PEAL_FLAG_COUNTED;
-	return 0;
+	return 1;
 }
 
 /* Looks for the next message of w->box. Returns 1 with a message in w->message
@@ -241,33 +256,36 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_poll(struct peal_worker *w)
 			   PEAL_INFLIGHT_NUMBER(w->state->count.mailbox_done);
 	w->message.sequence = w->state->count.mailbox_done;
 	if (PEAL_UNLIKELY(w->message.header.flags &
-			  (PEAL_FLAG_DEADLINE | PEAL_FLAG_ANSWER)) &&
+			  (PEAL_FLAG_DEADLINE | PEAL_FLAG_ANSWER |
+			   PEAL_FLAG_TO_ALL)) &&
 	    peali_mail_classify(w))
 		return 0;
 	taken = peali_actor_take(w, w->message.header.actor);
 	if (PEAL_LIKELY(taken > 0)) {
-		if (PEAL_UNLIKELY(w->message.header.flags &
-				  PEAL_FLAG_COUNTED) &&
-		    peali_mail_counts(w))
-			return 0;
 		w->state->source.current = 1;
 		w->state->source.mail_run++;
-		return 1;
+		return !PEAL_UNLIKELY(w->message.header.flags &
+				      (PEAL_FLAG_COUNTED | PEAL_FLAG_TO_ALL)) ||
+		       peali_mail_take(w);
 	}
-	return taken < 0 ? peali_mail_slow(w) : 0;
+	return taken < 0 || w->message.header.flags & PEAL_FLAG_TO_ALL ?
+		       peali_mail_slow(w, !taken) :
+		       0;
 }
 
-/* Ends the handled message if it is from a mailbox or pool, or is a hook. */
+/* Ends the handled message if it is from a mailbox or pool, or is a hook. A
+ * message to all actors stays in the mailbox for the next actor. */
 static PEAL_DEV PEAL_INLINE void peali_mail_done(struct peal_worker *w,
 						 int result)
 {
 	struct peal_worker_state *s = w->state;
 
-	if (PEAL_UNLIKELY(s->source.current == PEALI_HOOK)) {
-		peali_hook_over(w);
-		return;
-	}
-	if (!PEAL_USES_POOLS || PEAL_LIKELY(s->source.current == 1))
+	if (PEAL_UNLIKELY(s->source.current >= PEALI_TO_ALL)) {
+		if (s->source.current == PEALI_HOOK) {
+			peali_hook_over(w);
+			return;
+		}
+	} else if (!PEAL_USES_POOLS || PEAL_LIKELY(s->source.current == 1))
 		peali_mail_over(w);
 	else
 		w->pools[s->source.current - 2].handled++;

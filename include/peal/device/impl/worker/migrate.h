@@ -33,7 +33,24 @@
  *	first message forwarded ------------->	finds the actor arriving
  *
  * The new worker may see a message before it sees R22. The message then waits.
+ *
+ * Messages to all actors have numbers (`to_all` of the admission). After R22
+ * the former worker reads the next number. This number becomes the arrival of
+ * the new entry. It also becomes the `state` of the old entry, which needs no
+ * address of a state any more. The former worker tells the actor all messages
+ * with lower numbers. The new worker tells it all others
+ * (impl/loop/poll_to_all.h).
  */
+
+/* As arrival of an entry: the former worker has not stored it yet. */
+#define PEALI_ARRIVAL_UNKNOWN (~0ULL)
+
+/* Returns the arrival of an entry with PEAL_ENTRY_MIGRATED_IN. */
+static PEAL_DEV PEAL_INLINE uint64_t *peali_arrival(const struct peal_worker *w,
+						    uint32_t index)
+{
+	return (uint64_t *)(uintptr_t)w->params->arrivals + index;
+}
 
 /* ---- giving up ----------------------------------------------------------- */
 
@@ -168,14 +185,20 @@ PEALI_SLOW(int, peali_control_move, struct peal_worker *w,
 	if (result)
 		return result;
 	peali_move_supervision(w, c);
+	peal_store_relaxed_dev(peali_arrival(w, PEAL_ACTOR_INDEX(c->next)),
+			       PEALI_ARRIVAL_UNKNOWN);
 	if (peali_entry_forward(entry, c->next))
 		peali_mark_restart(w, c->next);
-	/* R22: pairs with A22 in peali_arrive: the new worker sees all words
+	/* R22: pairs with A22 in peali_arrive and peali_round_look: the new worker sees all words
 	 * that the actor's handler wrote here. */
 	peal_add_acqrel_dev(
 		&peali_entry(w, PEAL_ACTOR_INDEX(c->next))->location,
 		0 - (uint64_t)PEAL_ENTRY_STATE_PENDING);
 	peal_fence_acquire_dev(); /* also for a GPU's first-level cache */
+	entry->state = peal_load_relaxed_dev(&peali_admission(w)->to_all);
+	/* R29: pairs with A29 in peali_round_look. */
+	peal_store_release_dev(peali_arrival(w, PEAL_ACTOR_INDEX(c->next)),
+			       entry->state);
 	return 0;
 }
 
@@ -183,8 +206,8 @@ PEALI_SLOW(int, peali_control_move, struct peal_worker *w,
 
 /*
  * Reads the next message of w->box into w->message. Returns 1 if the worker may
- * forward it unchanged. Returns 0 if there is no message, or if it has a
- * deadline or is an answer.
+ * forward it unchanged. Returns 0 if there is no message. Also returns 0 if it
+ * has a deadline, is an answer or is for all actors.
  */
 static PEAL_DEV PEAL_UNUSED inline int peali_mail_next(struct peal_worker *w)
 {
@@ -198,7 +221,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_next(struct peal_worker *w)
 	w->message.length = view.length - sizeof(struct peal_header);
 	w->message.kind = view.kind;
 	return !(w->message.header.flags &
-		 (PEAL_FLAG_DEADLINE | PEAL_FLAG_ANSWER));
+		 (PEAL_FLAG_DEADLINE | PEAL_FLAG_ANSWER | PEAL_FLAG_TO_ALL));
 }
 
 /* Forwards the next message of w->box, in w->message, to its actor's worker.

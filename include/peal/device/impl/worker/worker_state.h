@@ -7,6 +7,24 @@
 #include <peal/abi/message.h>
 #include <peal/device/impl/queue/link.h>
 
+/** The progress of a message to all actors, the next one of a mailbox. */
+struct peali_round {
+	uint32_t open; /* 1: the other fields are of the next message */
+	uint32_t number; /* of the message, low bits */
+	uint32_t at; /* the worker has treated the entries before it */
+	uint32_t told; /* actors that got it */
+	uint32_t step; /* enum peali_round_step */
+	uint32_t actor; /* FOUND: gets the message next. PAUSES: waits */
+};
+
+/** What the worker does with such a message in its next turn. */
+enum peali_round_step {
+	PEALI_ROUND_SEARCHES = 0, /* it searches for the next actor */
+	PEALI_ROUND_FOUND = 1, /* that actor handles it */
+	PEALI_ROUND_PAUSES = 2, /* it lets other sources have their turns */
+	PEALI_ROUND_PASSES = 3 /* it handles later messages first */
+};
+
 /**
  * State that a worker keeps between two messages and over epochs. It lies in
  * device memory. The lanes share it, and the leader writes it. The worker's
@@ -34,6 +52,9 @@ struct peal_worker_state {
 					    * never get a tag */
 		uint64_t cleared[2]; /* 1 + number of the message that no longer
 				      * counts for its actor's limit */
+		struct peali_round rounds[2];
+		uint32_t round_turns; /* successive turns for a message to all
+				       * actors */
 		struct peal_mailbox_lease lease; /* of the kernel's mailboxes */
 		uint64_t lease_high_water; /* above it, it returns granted
 					    * slots */
@@ -91,7 +112,9 @@ struct peal_worker_state {
 					    * words */
 		uint32_t current; /* of the current message. 0: an input. 1:
 				   * the mailbox. 2 and more: a pool.
-				   * PEALI_HOOK: a hook, without a message. */
+				   * PEALI_HOOK: a hook, without a message.
+				   * PEALI_TO_ALL: a message to all actors, in
+				   * the mailbox until the last actor has it */
 		uint32_t mail_run; /* successive messages from the mailbox */
 	} source;
 	struct {
