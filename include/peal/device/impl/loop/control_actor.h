@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_CONTROL_ACTOR_H
 #define PEAL_DEVICE_CONTROL_ACTOR_H
 
+#include <peal/device/impl/loop/actor_shortcut.h>
 #include <peal/device/impl/loop/control_hook.h>
 #include <peal/device/impl/worker/limit.h>
 
@@ -190,17 +191,31 @@ peali_spawn_entries(struct peal_worker *w,
 	}
 }
 
-/* Collective: makes or ends the actors of the control message in w->message. */
+/* The leader handles a control message that needs no other lanes. */
+static PEAL_DEV PEAL_INLINE void
+peali_control_lone(struct peal_worker *w,
+		   const struct peal_control_spawn *spawn)
+{
+	int result = w->message.header.type == PEAL_CONTROL_RETIRE ?
+			     peali_control_retire(w, spawn) :
+			     peali_control_shortcut(
+				     w, (const struct peal_control_shortcut *)
+						w->message.data);
+
+	peali_control_done(w, &w->message, result);
+}
+
+/* Collective: makes or ends the actors of the control message in w->message, or
+ * shortens the way to them. The loop calls it, where it costs no registers. */
 PEALI_SLOW(void, peali_spawn, struct peal_worker *w)
 {
 	const struct peal_control_spawn *spawn =
 		(const struct peal_control_spawn *)w->message.data;
 	int good;
 
-	if (w->message.header.type == PEAL_CONTROL_RETIRE) {
+	if (w->message.header.type != PEAL_CONTROL_SPAWN) {
 		if (peal_is_leader(w))
-			peali_control_done(w, &w->message,
-					   peali_control_retire(w, spawn));
+			peali_control_lone(w, spawn);
 		peal_sync(w); /* all lanes have read the message type */
 		return;
 	}

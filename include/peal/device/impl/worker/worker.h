@@ -105,6 +105,7 @@ struct peal_worker_state {
 	uint64_t mail_snapshot[2]; /* tickets at PEAL_RECLAIM_SNAPSHOT */
 	uint64_t mail_abandon_until[2]; /* tickets below it without a tag never
 				 * get a tag */
+	uint64_t mail_due[2]; /* tickets at PEAL_SHORTCUT_SNAPSHOT */
 	uint64_t idle_turns, heartbeat, control_done;
 	/* Not next to `handled`: the compiler would store both by one
 	 * instruction and load them by two. The store buffer delays such
