@@ -634,7 +634,7 @@ int peal_kernel_drain(struct peal_kernel *k, int64_t timeout_ns)
 	if (!peali_kernel_ended(k)) {
 		k->draining = 1;
 		peal_store_release_sys(&k->control->suspend, 0);
-		peal_store_release_sys(&k->control->drain, 1);
+		peal_store_release_sys(&k->control->drain, PEAL_DRAIN_INPUTS);
 		wake_all(k);
 		peali_log(3, "kernel '%s' drains", k->name);
 	}

@@ -43,12 +43,18 @@ enum peal_drained {
 	PEAL_DRAINED_OPEN = 8 /* it still takes from forwarding links */
 };
 
+/** Requests to drain. */
+enum peal_drain {
+	PEAL_DRAIN_INPUTS = 1, /* end once all inputs have ended */
+	PEAL_DRAIN_TIMERS = 2 /* end the periodic timers, and nothing else */
+};
+
 /** Host to kernel. Only writer of each word: the host. */
 struct peal_kernel_control {
 	uint64_t magic;
 	uint64_t stop; /* enum peal_stop */
 	uint64_t suspend; /* 0 or 1 */
-	uint64_t drain; /* 1: end once all inputs have ended */
+	uint64_t drain; /* enum peal_drain */
 	uint64_t lease; /* the host's clock; changes while the host lives */
 	/* bounds of the host's clock, as in struct peal_clock */
 	uint64_t clock_turn; /* odd while they change; 0: not known yet */
