@@ -160,6 +160,52 @@ int peal_kernel_resume(struct peal_kernel *kernel);
 int peal_kernel_drain(struct peal_kernel *kernel, int64_t timeout_ns);
 
 /**
+ * Lets kernels that send messages to each other finish their work and end.
+ *
+ * peal_kernel_drain cannot end kernels with links in a cycle: each waits for
+ * the end of its inputs. This call drains them as one group:
+ *
+ * 1. It waits until all other inputs of the group have ended (with END marks).
+ * 2. It waits until the group has no message, one-shot timer or ask left.
+ * 3. It ends the inputs from kernels of the group.
+ * 4. Each kernel ends as after peal_kernel_drain.
+ *
+ * Links, forwarding links and topics between kernels of the group belong to it.
+ * The call does not wait for forwarding links from other kernels.
+ *
+ * Periodic timers end when no other work is left. Messages that exit hooks send
+ * to a kernel of the group may be dead, with reason "closed" or "stopped".
+ *
+ * The call counts the messages that were sent and handled, over all workers and
+ * links of the group. No work is left if two successive counts are equal, and
+ * all sent messages are handled. Source: F. Mattern, "Algorithms for
+ * Distributed Termination Detection", Distributed Computing 2 (1987), the four
+ * counter method.
+ *
+ * Thread-safe. Resumes suspended kernels. Blocks at most timeout_ns, plus the
+ * answer of a worker (PEAL_CONTROL_TIMEOUT_MS). After a timeout the
+ * kernels go on in the state PEAL_KERNEL_DRAINING, and another call waits
+ * again. A kernel of the group that has ended is left as it is.
+ *
+ * @param kernels    n different kernels of one runtime, in any state.
+ * @param n          number of kernels, at least 1.
+ * @param timeout_ns ns to wait; negative: no limit; 0: count once, and end the
+ *                   inputs if no work is left. With 0 the call returns 0 if the
+ *                   kernels have not ended yet.
+ * @return 0: all kernels have ended and have handled every message; or a
+ *         negative error code:
+ * @retval PEAL_ETIMEDOUT  a kernel has not ended; the text names the cause.
+ * @retval PEAL_ESTOPPED   a kernel was stopped before it had drained.
+ * @retval PEAL_EINVAL     kernels or a kernel is NULL, or n is 0. Or a kernel
+ *     is listed twice, or the kernels are of several runtimes. Nothing is
+ *     drained.
+ * @retval PEAL_ELEASE     a kernel failed: its lease ended.
+ * @retval PEAL_EDRIVER    a kernel failed: its driver reports an error.
+ */
+int peal_kernel_drain_many(struct peal_kernel *const *kernels, uint32_t n,
+			   int64_t timeout_ns);
+
+/**
  * Ends the kernel after the messages that its handlers work on.
  *
  * Messages in the inputs become dead with reason "stopped". peal_link_info

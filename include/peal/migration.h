@@ -40,9 +40,14 @@ struct peal_supervisor;
  * - The actor itself may send by other ports than before. Messages by the new
  *   ports may overtake earlier messages by the old ports.
  *
- * A message to an older address passes through the mailbox of one more worker
- * per migration. Such a message from a link may have at most
- * mailbox.message_bytes bytes. A longer message becomes a dead letter with
+ * A message to a former address takes one hop, however often the actor has
+ * migrated. The hop is the mailbox of the actor's worker, or a forwarding link. For this
+ * each migration changes the former entries and the proxies of the actor. Their
+ * workers hold messages to these addresses meanwhile, at most 20 ms per worker.
+ * An entry keeps its old hop if its messages do not drain in that time. The
+ * next migration of the actor tries again.
+ *
+ * Such a message from a link may have at most mailbox.message_bytes bytes. A longer message becomes a dead letter with
  * reason "too-long".
  *
  * Within a kernel, the actor keeps its state in place. The actor also keeps its
@@ -59,7 +64,8 @@ struct peal_supervisor;
  *
  * The former worker forwards messages over a forwarding link to the other
  * kernel. The worker's first migration or proxy (peal/proxy.h) to that kernel
- * creates the link. The link takes one of the worker's max_ports. The link also
+ * creates the link. A later migration of the actor may create links from the
+ * workers of all former addresses to the newest kernel. The link takes one of the worker's max_ports. The link also
  * takes one of max_inputs of a worker of the other kernel. The link's capacity
  * in messages is at least mailbox.slots + mailbox.forward_slots of the former
  * kernel. peal_link_list lists the link. Both of the link's addresses end in
@@ -139,7 +145,8 @@ struct peal_migration_options {
  * stays where it was and gets its messages there.
  *
  * Thread-safe. Blocks until both workers have answered. Each worker has at most
- * PEAL_CONTROL_TIMEOUT_MS. The call may also wait for a copy of the state.
+ * PEAL_CONTROL_TIMEOUT_MS. The call may also wait for a copy of the state. Then
+ * it shortens the way from the former addresses, within about 100 ms.
  *
  * @param runtime an open runtime.
  * @param address any address that the actor has or has had.

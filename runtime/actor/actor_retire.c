@@ -249,7 +249,8 @@ static void remove_entry(struct peal_kernel *k, uint32_t index)
 	peali_supervisor_remove_member(k, index);
 	peali_limit_give(k, index);
 	k->actors.n_moved -= a->moved_to != 0;
-	a->pool = a->moved_to = a->moved_from = a->bare = 0;
+	a->pool = a->moved_to = a->moved_from = a->bare = a->unsettled = 0;
+	a->leads_to = 0;
 	peali_name_forget(k->rt,
 			  k->params.address | peali_actor_number(k, index));
 	if (a->handler == PEALI_PROXY_HANDLER)

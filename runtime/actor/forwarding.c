@@ -274,33 +274,74 @@ static int tell_lead(struct peal_kernel *from, uint64_t address,
 					  &lead, sizeof(lead), call);
 }
 
+/* Returns 1 if an address is in kernel `k`. */
+static int is_in(const struct peal_kernel *k, uint64_t address)
+{
+	return !((address ^ k->params.address) >> 32);
+}
+
+/* Returns the first address outside of kernel `k` that the actor had after
+ * `address`. 0: the actor has not left `k`. */
+static uint64_t address_past(struct peal_kernel *k, uint64_t address)
+{
+	while (address && is_in(k, address))
+		address = peali_address_next(k->rt, address);
+	return address;
+}
+
 /*
- * Redirects an entry past the ended kernel `k` if the actor has left `k`.
- * Returns 0, or PEAL_EHUNG if a worker does not answer.
+ * Redirects an entry that leads to the ended kernel `k` if the actor has left
+ * `k`. Returns 0, or PEAL_EHUNG if a worker does not answer.
  */
-static int lead_past(struct peal_kernel *k, struct peali_fwd_entry *c)
+static int lead_entry_past(struct peal_kernel *k, struct peal_kernel *from,
+			   uint32_t index)
+{
+	struct peali_actor *a = &from->actors.entries[index];
+	uint64_t now = address_past(k, a->leads_to);
+	struct peal_kernel *to = now ? peali_kernel_of(k->rt, now) : NULL;
+	int result;
+
+	if (!to)
+		return 0; /* the actor has not left, or an end is gone */
+	result = peali_kernel_ended(from) ?
+			 0 :
+			 tell_lead(from, peali_actor_address(from, index), to,
+				   now);
+	if (!result)
+		a->leads_to = now;
+	return result == PEAL_EHUNG ? result : 0;
+}
+
+/* Redirects all entries that lead to the ended kernel `k`. */
+static int lead_entries_past(struct peal_kernel *k)
+{
+	struct peal_kernel *from;
+	uint32_t i;
+	int result = 0;
+
+	for (from = k->rt->kernels; from && !result; from = from->next)
+		for (i = 0; from != k && from->actors.n_moved && !result &&
+			    i < from->params.first_actor_slot;
+		     i++)
+			if (is_in(k, from->actors.entries[i].leads_to))
+				result = lead_entry_past(k, from, i);
+	return result;
+}
+
+/* Records that an entry has no address in the ended kernel `k` after it. */
+static void record_past(struct peal_kernel *k, struct peali_fwd_entry *c)
 {
 	struct peal_runtime *rt = k->rt;
 	struct peal_kernel *from = peali_kernel_of(rt, c->from), *to;
-	uint64_t now = c->to;
-	int result;
+	uint64_t now = address_past(k, c->to);
 
-	while (now && !((now ^ k->params.address) >> 32))
-		now = peali_address_next(rt, now);
 	to = now ? peali_kernel_of(rt, now) : NULL;
-	if (!from || !to)
-		return 0; /* the actor has not left, or an end is gone */
-	result = peali_kernel_ended(from) ? 0 :
-					    tell_lead(from, c->from, to, now);
-	if (result)
-		return result == PEAL_EHUNG ? result : 0;
-	if (to != from) {
+	if (!from || !to ||
+	    is_in(k, from->actors.entries[PEAL_ACTOR_INDEX(c->from)].leads_to))
+		return; /* not redirected */
+	if (to != from || c->proxy) { /* a proxy is no former entry */
 		c->to = now;
-		return 0;
-	}
-	if (c->proxy) { /* not a former entry of the actor */
-		c->to = now;
-		return 0;
+		return;
 	}
 	from->actors.entries[PEAL_ACTOR_INDEX(c->from)].moved_to =
 		1 + PEAL_ACTOR_INDEX(now);
@@ -308,7 +349,6 @@ static int lead_past(struct peal_kernel *k, struct peali_fwd_entry *c)
 		1 + PEAL_ACTOR_INDEX(c->from);
 	/* peali_fwd_links_end removes all entries from `k` */
 	c->from = k->params.address | PEAL_FWD_LINK_ACTOR;
-	return 0;
 }
 
 int peali_fwd_links_end(struct peal_kernel *k)
@@ -319,11 +359,13 @@ int peali_fwd_links_end(struct peal_kernel *k)
 
 	if (!result)
 		result = await_taken(k);
-	for (i = 0; !result && i < k->rt->n_fwd_entries; i++)
-		if (!((k->rt->fwd_entries[i].to ^ k->params.address) >> 32))
-			result = lead_past(k, &k->rt->fwd_entries[i]);
+	if (!result)
+		result = lead_entries_past(k);
 	if (result)
 		return result;
+	for (i = 0; i < k->rt->n_fwd_entries; i++)
+		if (is_in(k, k->rt->fwd_entries[i].to))
+			record_past(k, &k->rt->fwd_entries[i]);
 	for (link = k->rt->links; link; link = next) {
 		next = link->next;
 		if (!link->from.fwd_link ||
@@ -338,7 +380,7 @@ int peali_fwd_links_end(struct peal_kernel *k)
 	 * actor that has left `k` has no former address there any more.
 	 */
 	for (i = 0; i < k->rt->n_fwd_entries;)
-		if (!((k->rt->fwd_entries[i].from ^ k->params.address) >> 32))
+		if (is_in(k, k->rt->fwd_entries[i].from))
 			peali_fwd_entry_remove(k->rt, &k->rt->fwd_entries[i]);
 		else
 			i++;

@@ -13,6 +13,7 @@
 #include "p2p/peer.h"
 #include "runtime/actor/forwarding.h"
 #include "runtime/actor/initial_state.h"
+#include "runtime/actor/shortcut.h"
 #include "runtime/actor/slots.h"
 #include "runtime/actor/supervisor.h"
 #include "runtime/base/error.h"
@@ -58,6 +59,7 @@ static void record(const struct move *m)
 		next->state_offset = a->state_offset;
 	a->moved_to = to_other_kernel ? PEALI_ELSEWHERE : 1 + m->next;
 	a->moving = 0;
+	a->leads_to = peali_actor_address(m->to, m->next);
 	k->actors.n_moved++;
 	k->actors.n -= to_other_kernel;
 	m->to->actors.n += to_other_kernel;
@@ -637,6 +639,8 @@ static int migrate(struct peal_runtime *rt, uint64_t address,
 		result = choose(&m, o);
 	if (!result)
 		result = move_on(&m);
+	if (!result)
+		peali_shortcuts_make(rt, peali_address_resolve(rt, address));
 	if (address_out)
 		*address_out = peali_address_resolve(rt, address);
 	return result;

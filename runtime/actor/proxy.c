@@ -105,6 +105,7 @@ static int make(struct peal_kernel *k, struct peal_link *fwd_link,
 	a->handler = PEALI_PROXY_HANDLER;
 	a->worker = fwd_link->from.worker;
 	a->moved_to = PEALI_ELSEWHERE;
+	a->leads_to = address;
 	k->actors.n_moved++;
 	result = tell_proxy(k, (uint32_t)index, address, fwd_link->from.index);
 	if (!result)

@@ -176,6 +176,20 @@ int peali_kernel_tell_all(struct peal_kernel *k, const uint32_t *worker,
 	return tell_failed(k, worker[i ? i - 1 : sent - 1], type, result, call);
 }
 
+int peali_kernel_try(struct peal_kernel *k, uint32_t worker, uint16_t type,
+		     const void *data, uint32_t bytes, uint64_t deadline)
+{
+	uint64_t number;
+	int result;
+
+	pthread_mutex_lock(&k->call_lock);
+	result = post_number(k, worker, type, data, bytes, deadline, &number);
+	if (!result)
+		result = await_answer(k, worker, number, deadline);
+	pthread_mutex_unlock(&k->call_lock);
+	return result;
+}
+
 uint64_t peali_report_view(const struct peal_kernel *k)
 {
 	return peali_block_view(k->rt, k->device, &k->shared) +
@@ -626,7 +640,7 @@ int peal_kernel_drain(struct peal_kernel *k, int64_t timeout_ns)
 	if (!peali_kernel_ended(k)) {
 		k->draining = 1;
 		peal_store_release_sys(&k->control->suspend, 0);
-		peal_store_release_sys(&k->control->drain, 1);
+		peal_store_release_sys(&k->control->drain, PEAL_DRAIN_INPUTS);
 		wake_all(k);
 		peali_log(3, "kernel '%s' drains", k->name);
 	}

@@ -16,6 +16,9 @@ int peali_kernel_end(struct peal_kernel *kernel, uint64_t deadline);
 int peali_kernel_tell(struct peal_kernel *kernel, uint32_t worker,
 		      uint16_t type, const void *data, uint32_t bytes,
 		      const char *call);
+/* Like peali_kernel_tell, up to a deadline. Sets no error text. */
+int peali_kernel_try(struct peal_kernel *kernel, uint32_t worker, uint16_t type,
+		     const void *data, uint32_t bytes, uint64_t deadline);
 /* Return the address of the report area for a worker, and copy the report once
  * the worker has answered. */
 uint64_t peali_report_view(const struct peal_kernel *kernel);

@@ -29,6 +29,10 @@ struct peali_actor {
 					    * ports */
 		uint32_t next; /* in a list of free slots: see `slots.c` */
 	};
+	/* The address to which its worker forwards messages; 0: the actor is
+	 * here. A shortcut leads past `moved_to`, see shortcut.c. */
+	uint64_t leads_to;
+	uint32_t unsettled; /* 1: the worker has not answered about leads_to */
 	uint64_t state_offset; /* in the kernel's device memory */
 	uint32_t limit; /* 1 + the index of its limit; 0: none */
 	uint32_t mailbox_limit, mailbox_overflow; /* as in its options */

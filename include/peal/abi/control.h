@@ -43,12 +43,18 @@ enum peal_drained {
 	PEAL_DRAINED_OPEN = 8 /* it still takes from forwarding links */
 };
 
+/** Requests to drain. */
+enum peal_drain {
+	PEAL_DRAIN_INPUTS = 1, /* end once all inputs have ended */
+	PEAL_DRAIN_TIMERS = 2 /* end the periodic timers, and nothing else */
+};
+
 /** Host to kernel. Only writer of each word: the host. */
 struct peal_kernel_control {
 	uint64_t magic;
 	uint64_t stop; /* enum peal_stop */
 	uint64_t suspend; /* 0 or 1 */
-	uint64_t drain; /* 1: end once all inputs have ended */
+	uint64_t drain; /* enum peal_drain */
 	uint64_t lease; /* the host's clock; changes while the host lives */
 	/* bounds of the host's clock, as in struct peal_clock */
 	uint64_t clock_turn; /* odd while they change; 0: not known yet */
@@ -178,6 +184,7 @@ enum peal_control_type {
 		19, /* struct peal_control_supervise; SPAWN follows */
 	PEAL_CONTROL_LIMIT = 20, /* struct peal_control_limit */
 	PEAL_CONTROL_MONITOR = 21, /* struct peal_control_monitor */
+	PEAL_CONTROL_SHORTCUT = 22, /* struct peal_control_shortcut */
 	PEAL_CONTROL_MOVE = 28, /* struct peal_control_move; SPAWN has made the
 				 * new entry */
 	PEAL_CONTROL_LEAVE = 29, /* struct peal_control_leave; SPAWN has made
@@ -261,6 +268,32 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_control_tell_all) == 24, "tell all size");
 	((request) << 16 | (uint32_t) - (result))
 #define PEAL_TO_ALL_REQUEST(answer) ((answer) >> 16)
 #define PEAL_TO_ALL_RESULT(answer) (-(int)((answer)&0xffff))
+
+/** Steps that make old entries of an actor lead to a later entry. See
+ * impl/loop/actor_shortcut.h. */
+enum peal_shortcut_step {
+	PEAL_SHORTCUT_HOLD = 1, /* messages for the entries wait */
+	PEAL_SHORTCUT_RELEASE = 2, /* they wait no longer */
+	PEAL_SHORTCUT_SWITCH = 3, /* the held entries lead to `to` now */
+	PEAL_SHORTCUT_SNAPSHOT = 4, /* note the tickets of the mailboxes */
+	PEAL_SHORTCUT_TAKEN = 5, /* have all noted messages been taken? */
+	PEAL_SHORTCUT_LINK = 6 /* has the link of `port` been emptied? */
+};
+
+/** Most entries in one message about shortcuts. */
+#define PEAL_SHORTCUT_ACTORS 24
+
+/** A step. The answer PEAL_EAGAIN means not yet, or the hold is over. */
+struct peal_control_shortcut {
+	uint32_t step; /* enum peal_shortcut_step */
+	uint32_t to; /* the number of the later entry */
+	uint32_t port; /* as in struct peal_control_leave */
+	uint32_t n; /* number of entries in `actors` */
+	uint32_t actors[PEAL_SHORTCUT_ACTORS]; /* their numbers */
+};
+
+PEAL_STATIC_ASSERT(sizeof(struct peal_control_shortcut) == 112,
+		   "shortcut size");
 
 /** Most bytes of a control message's payload. */
 #define PEAL_CONTROL_BYTES 112

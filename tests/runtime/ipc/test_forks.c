@@ -312,6 +312,7 @@ static void refuse_kernel_calls(void)
 	FORKED(peal_kernel_suspend(s.k, 0));
 	FORKED(peal_kernel_resume(s.k));
 	FORKED(peal_kernel_drain(s.k, 0));
+	FORKED(peal_kernel_drain_many(&s.k, 1, 0));
 	FORKED(peal_kernel_stop(s.k, 0));
 	FORKED(peal_kernel_abort(s.k, 0));
 	FORKED(peal_kernel_wait(s.k, 0));

@@ -49,7 +49,7 @@
  *
  * In an entry that is away, `state` is the number in the other kernel.
  * `port_base` is the forwarding link's port. `emits` is 1 if the actor was to
- * restart. All functions are for the leader unless they say "collective".
+ * restart. `tells` is for holds (actor_shortcut.h). All functions are for the leader unless they say "collective".
  */
 
 /* ---- release ------------------------------------------------------------- */
@@ -194,21 +194,16 @@ PEALI_SLOW(int, peali_control_arrive, struct peal_worker *w,
 /* ---- forwarding ---------------------------------------------------------- */
 
 /* Returns the entry of the actor of w->message if the actor has left to another
- * kernel, else 0. */
+ * kernel, else 0. Also 0 during a hold (actor_shortcut.h). */
 static PEAL_DEV PEAL_UNUSED inline struct peal_actor_entry *
 peali_actor_forward_entry(const struct peal_worker *w)
 {
-	uint32_t actor = w->message.header.actor;
-	struct peal_actor_entry *entry;
-	uint64_t place;
+	struct peal_actor_entry *entry =
+		peali_forward_entry(w, w->message.header.actor);
 
-	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
-		return 0;
-	entry = peali_entry(w, PEAL_ACTOR_INDEX(actor));
-	place = peal_load_relaxed_dev(&entry->location);
-	return PEAL_ENTRY_IS_OF(place, actor) &&
-			       PEAL_ENTRY_IS_OTHER_KERNEL(place) &&
-			       PEAL_ENTRY_WORKER(place) == w->index ?
+	return entry && !entry->tells &&
+			       PEAL_ENTRY_IS_OTHER_KERNEL(peal_load_relaxed_dev(
+				       &entry->location)) ?
 		       entry :
 		       0;
 }
@@ -243,9 +238,15 @@ peali_actor_forward_blocks(struct peal_worker *w, struct peal_output *o)
  * its actor is not away. */
 PEALI_SLOW(int, peali_actor_forward_fits, struct peal_worker *w)
 {
-	const struct peal_actor_entry *entry = peali_actor_forward_entry(w);
-	uint32_t waits;
+	const struct peal_actor_entry *entry;
+	uint32_t waits = PEAL_BLOCKED_FORWARD;
 
+	if (peali_forward_waits(w)) {
+		w->state->published.blocked_now =
+			PEAL_BLOCKED(w->message.header.actor, 0, waits);
+		return 0;
+	}
+	entry = peali_actor_forward_entry(w);
 	if (!entry)
 		return -1;
 	waits = peali_actor_forward_blocks(w, &w->outputs[entry->port_base]);

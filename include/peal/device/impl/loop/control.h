@@ -204,11 +204,13 @@ peali_control_restarts(struct peal_worker *w, const struct peal_message *m)
 	return 1;
 }
 
-/* Returns 1 if a control message makes, ends or tells several actors. */
+/* Returns 1 if peali_spawn handles a control message: it makes, ends or tells
+ * actors, or shortens the way to them. */
 static PEAL_DEV PEAL_INLINE int
 peali_control_crowd(const struct peal_message *m)
 {
 	return m->header.type == PEAL_CONTROL_SPAWN ||
+	       m->header.type == PEAL_CONTROL_SHORTCUT ||
 	       m->header.type == PEAL_CONTROL_RETIRE ||
 	       m->header.type == PEAL_CONTROL_TELL_ALL;
 }

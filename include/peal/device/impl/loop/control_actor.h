@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_CONTROL_ACTOR_H
 #define PEAL_DEVICE_CONTROL_ACTOR_H
 
+#include <peal/device/impl/loop/actor_shortcut.h>
 #include <peal/device/impl/loop/control_hook.h>
 #include <peal/device/impl/worker/limit.h>
 #include <peal/device/impl/worker/tell_all.h>
@@ -191,20 +192,28 @@ peali_spawn_entries(struct peal_worker *w,
 	}
 }
 
-/* Handles a message that ends actors, or tells all actors. */
+/* Handles a control message that needs no other lanes. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_alone(struct peal_worker *w)
 {
 	const void *data = w->message.data;
 
-	if (w->message.header.type == PEAL_CONTROL_TELL_ALL)
+	switch (w->message.header.type) {
+	case PEAL_CONTROL_TELL_ALL:
 		return peali_control_tell_all(
 			w, (const struct peal_control_tell_all *)data);
-	return peali_control_retire(w, (const struct peal_control_spawn *)data);
+	case PEAL_CONTROL_SHORTCUT:
+		return peali_control_shortcut(
+			w, (const struct peal_control_shortcut *)data);
+	default:
+		return peali_control_retire(
+			w, (const struct peal_control_spawn *)data);
+	}
 }
 
 /* Collective: handles the control message in w->message. It makes, ends or
- * tells several actors. Only the first needs all lanes. */
+ * tells several actors, or shortens the way to them. Only the first needs all
+ * lanes. The loop calls it, where it costs no registers. */
 PEALI_SLOW(void, peali_spawn, struct peal_worker *w)
 {
 	const struct peal_control_spawn *spawn =

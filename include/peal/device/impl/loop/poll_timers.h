@@ -280,7 +280,7 @@ peali_timers_ask_end(struct peal_worker *w, uint32_t ticks)
 	if (w->timers->ticks < PEALI_CONTROL_POLL_INTERVAL)
 		return;
 	w->timers->ticks = 0;
-	if (peali_inputs_over(w))
+	if (peali_ticks_over(w))
 		peali_timers_drained(w);
 }
 

@@ -36,7 +36,7 @@
 static PEAL_DEV PEAL_INLINE struct peali_round *
 peali_round(const struct peal_worker *w)
 {
-	return &w->state->rounds[w->box != w->mailbox];
+	return &w->state->mail.rounds[w->box != w->mailbox];
 }
 
 /* Returns all bits of the number of the round's message. */
@@ -106,14 +106,14 @@ peali_round_forward(struct peal_worker *w, uint32_t index)
 	header.actor = peali_actor_next(
 		w, peal_load_relaxed_dev(&peali_entry(w, index)->location));
 	header.flags = 0;
-	if (!peal_admission_admit(peali_admission(w), &w->state->mail_lease, 1,
+	if (!peal_admission_admit(peali_admission(w), &w->state->mail.lease, 1,
 				  1))
 		return 0;
 	box = PEAL_ENTRY_WORKER(peal_load_relaxed_dev(
 		&peali_entry(w, PEAL_ACTOR_INDEX(header.actor))->location));
 	if (w->box != w->mailbox)
 		box += w->params->priority_boxes;
-	peali_mail_put(w, box, &w->state->mail_lease, header,
+	peali_mail_put(w, box, &w->state->mail.lease, header,
 		       (const uint8_t *)w->message.data + PEAL_TO_ALL_BYTES,
 		       w->message.length - PEAL_TO_ALL_BYTES);
 	peali_round(w)->told++;
@@ -127,7 +127,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_round_close(struct peal_worker *w)
 	peali_round(w)->open = 0;
 	peali_round(w)->step = PEALI_ROUND_SEARCHES;
 	peali_passed(w, peali_is_priority(w), 1);
-	w->state->mailbox_done++;
+	w->state->count.mailbox_done++;
 }
 
 /*
@@ -146,13 +146,13 @@ static PEAL_DEV PEAL_UNUSED inline int peali_round_pass(struct peal_worker *w)
 	if (w->box != w->mailbox)
 		box += w->params->priority_boxes;
 	header.actor = r->number;
-	w->state->mail_lease.granted++; /* it is not read after the put */
+	w->state->mail.lease.granted++; /* it is not read after the put */
 	peali_mailbox_put_word(w, box, header, r->at | (uint64_t)r->told << 32,
 			       (const uint8_t *)w->message.data +
 				       PEAL_TO_ALL_BYTES,
 			       w->message.length - PEAL_TO_ALL_BYTES);
 	w->box->taken++;
-	if (w->box->taken - w->box->head >= w->state->mail_flush_every)
+	if (w->box->taken - w->box->head >= w->state->mail.flush_every)
 		peali_mail_flush(w, w->box);
 	peali_round_close(w);
 	return 1;
@@ -172,10 +172,10 @@ static PEAL_DEV PEAL_UNUSED inline int peali_round_waits(struct peal_worker *w)
 		return 0;
 	}
 	if (r->step != PEALI_ROUND_PAUSES) {
-		w->state->deferred_action = PEALI_ACT_TO_ALL;
+		w->state->deferred.action = PEALI_ACT_TO_ALL;
 		return 1;
 	}
-	w->state->blocked = PEAL_BLOCKED(r->actor, 0, PEAL_BLOCKED_MAIL);
+	w->state->published.blocked_now = PEAL_BLOCKED(r->actor, 0, PEAL_BLOCKED_MAIL);
 	r->step = PEALI_ROUND_SEARCHES;
 	return 1;
 }
@@ -187,10 +187,10 @@ peali_round_blocks(struct peal_worker *w)
 {
 	struct peali_round *r = peali_round(w);
 
-	if (w->state->blocked != PEAL_BLOCKED(r->actor, 0, PEAL_BLOCKED_MAIL))
+	if (w->state->published.blocked_now != PEAL_BLOCKED(r->actor, 0, PEAL_BLOCKED_MAIL))
 		return;
 	r->step = PEALI_ROUND_PASSES;
-	w->state->deferred_action = PEALI_ACT_TO_ALL;
+	w->state->deferred.action = PEALI_ACT_TO_ALL;
 }
 
 /* The actor that the search has found handles the message now. */
@@ -205,9 +205,9 @@ static PEAL_DEV PEAL_UNUSED inline void peali_round_taken(struct peal_worker *w)
 	r->step = PEALI_ROUND_SEARCHES;
 	r->at++;
 	r->told++;
-	s->round_turns++;
-	s->mail = PEALI_TO_ALL;
-	peal_store_relaxed_sys(&w->status->mailbox_sends, ++s->mailbox_sends);
+	s->mail.round_turns++;
+	s->source.current = PEALI_TO_ALL;
+	peal_store_relaxed_sys(&w->status->mailbox_sends, ++s->count.mailbox_sends);
 }
 
 /* All actors of this worker have handled the message: takes it off. */
@@ -260,9 +260,9 @@ peali_round_begin(struct peal_worker *w)
 	const uint32_t *progress = (const uint32_t *)w->message.data;
 	struct peali_round *r = peali_round(w);
 
-	w->state->deferred_action = 0;
-	w->state->idle = 0;
-	w->state->mails = ++w->state->round_turns % PEALI_BURST != 0;
+	w->state->deferred.action = 0;
+	w->state->source.idle = 0;
+	w->state->source.mail_run = ++w->state->mail.round_turns % PEALI_BURST != 0;
 	if (!r->open) {
 		r->open = 1;
 		r->number = w->message.header.actor;

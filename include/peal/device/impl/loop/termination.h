@@ -154,7 +154,7 @@ PEALI_SLOW(int, peali_inputs_over, struct peal_worker *w)
 			return 0;
 		fwd_links |= flags & PEAL_INPUT_USED;
 	}
-	drain = peal_load_relaxed_sys(&w->control->drain) != 0;
+	drain = peal_load_relaxed_sys(&w->control->drain) == PEAL_DRAIN_INPUTS;
 	if (!drain && (fwd_links || !w->params->drain_when_inputs_end))
 		return 0;
 	level = drain || s->table.n_ended ? PEAL_DRAINED_ENDED :
@@ -172,6 +172,14 @@ PEALI_SLOW(int, peali_inputs_over, struct peal_worker *w)
 	return all && !(all & PEAL_DRAINED_OPEN);
 }
 
+/* Returns 1 if periodic timers end now: with the inputs, or earlier if the host
+ * drains a group of kernels. */
+static PEAL_DEV PEAL_UNUSED inline int peali_ticks_over(struct peal_worker *w)
+{
+	return peal_load_relaxed_sys(&w->control->drain) == PEAL_DRAIN_TIMERS ||
+	       peali_inputs_over(w);
+}
+
 /* Ends a worker if its inputs have all ended, it shall end then, and no worker
  * has anything to do. Sends END marks first. Returns 0: not yet. */
 PEALI_SLOW(int, peali_try_end, struct peal_worker *w)
@@ -179,10 +187,10 @@ PEALI_SLOW(int, peali_try_end, struct peal_worker *w)
 	struct peal_worker_state *s = w->state;
 	uint32_t i, waiting = 0;
 
+	if (s->timers && peali_ticks_over(w))
+		peali_timers_drained(w);
 	if (!peali_inputs_over(w))
 		return 0;
-	if (s->timers)
-		peali_timers_drained(w);
 	if (!peali_quiet(w))
 		return 0;
 	if (PEAL_UNLIKELY(w->params->hooks) &&

@@ -61,6 +61,35 @@ peali_actor_shortcut(const struct peal_worker *w, uint32_t next)
 		       actor;
 }
 
+/* Returns the worker's own entry of an actor that has migrated, else 0. */
+static PEAL_DEV PEAL_UNUSED inline struct peal_actor_entry *
+peali_forward_entry(const struct peal_worker *w, uint32_t actor)
+{
+	struct peal_actor_entry *entry;
+	uint64_t place;
+
+	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
+		return 0;
+	entry = peali_entry(w, PEAL_ACTOR_INDEX(actor));
+	place = peal_load_relaxed_dev(&entry->location);
+	return PEAL_ENTRY_IS_OF(place, actor) &&
+			       PEAL_ENTRY_IS_FORWARDED(place) &&
+			       PEAL_ENTRY_WORKER(place) == w->index ?
+		       entry :
+		       0;
+}
+
+/* Returns 1 if w->message waits because of a hold of its actor's old entry
+ * (impl/loop/actor_shortcut.h). Each look shortens the hold. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_forward_waits(const struct peal_worker *w)
+{
+	struct peal_actor_entry *entry =
+		peali_forward_entry(w, w->message.header.actor);
+
+	return entry && entry->tells && --entry->tells;
+}
+
 /*
  * Redirects the message in w->message if its actor has migrated from this
  * worker. Returns 1 if it does. Returns 0 also if the actor is now in another
@@ -71,16 +100,13 @@ static PEAL_DEV PEAL_UNUSED inline int
 peali_message_redirect(struct peal_worker *w)
 {
 	uint32_t actor = w->message.header.actor;
+	const struct peal_actor_entry *entry = peali_forward_entry(w, actor);
 	uint64_t place;
 
-	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
+	if (!entry || entry->tells) /* a hold: impl/loop/actor_shortcut.h */
 		return 0;
-	place = peal_load_relaxed_dev(
-		&peali_entry(w, PEAL_ACTOR_INDEX(actor))->location);
-	if (!PEAL_ENTRY_IS_OF(place, actor) ||
-	    !PEAL_ENTRY_IS_FORWARDED(place) ||
-	    PEAL_ENTRY_WORKER(place) != w->index ||
-	    PEAL_ENTRY_IS_OTHER_KERNEL(place))
+	place = peal_load_relaxed_dev(&entry->location);
+	if (PEAL_ENTRY_IS_OTHER_KERNEL(place))
 		return 0;
 	actor = peali_actor_next(w, place);
 	w->message.header.actor = PEALI_SIM_FAULT(OVERTAKES) ?

@@ -110,6 +110,8 @@ peali_entry_forward(struct peal_actor_entry *entry, uint32_t next)
 {
 	uint64_t place, moved;
 
+	entry->tells = 0; /* of a forwarding entry: looks that a hold still
+			   * lasts, see impl/loop/actor_shortcut.h */
 	do { /* repeats only if another worker has just marked it */
 		place = peal_load_relaxed_dev(&entry->location);
 		moved = PEAL_ENTRY_FORWARD_TO(place, next);

@@ -19,9 +19,9 @@
 static PEAL_DEV PEAL_INLINE int peali_may_tell_all(const struct peal_worker *w)
 {
 #if PEALI_CHECK_LIMITS
-	uint64_t none = w->state->handled << PEALI_RUN_SHIFT;
+	uint64_t none = w->state->count.handled << PEALI_RUN_SHIFT;
 
-	return peali_spent(w, w->state->tells_spent) - none +
+	return peali_spent(w, w->state->run.tells_spent) - none +
 		       w->params->n_workers <=
 	       w->actor->tells;
 #else
@@ -34,8 +34,8 @@ static PEAL_DEV PEAL_INLINE int peali_may_tell_all(const struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE void peali_tells_all(struct peal_worker *w)
 {
 #if PEALI_CHECK_LIMITS
-	w->state->tells_spent =
-		peali_spent(w, w->state->tells_spent) + w->params->n_workers;
+	w->state->run.tells_spent =
+		peali_spent(w, w->state->run.tells_spent) + w->params->n_workers;
 #else
 	(void)w;
 #endif
@@ -55,7 +55,7 @@ PEALI_SLOW(int, peali_tell_all, struct peal_worker *w, uint32_t further,
 		return PEAL_ENOTSUP;
 	if (PEAL_TO_ALL_BYTES + bytes > w->mailbox->message_bytes)
 		return PEAL_EMSGSIZE;
-	if (w->state->mail_lease.granted < w->params->n_workers)
+	if (w->state->mail.lease.granted < w->params->n_workers)
 		return PEAL_EAGAIN;
 	header.actor =
 		(uint32_t)peal_add_acqrel_dev(&peali_admission(w)->to_all, 1);
@@ -79,12 +79,12 @@ peali_host_tells_all(struct peal_worker *w,
 
 	if (!w->mailbox)
 		return PEAL_ENOTSUP;
-	if (w->state->drained & PEAL_DRAINED_ENDED || w->state->exiting)
+	if (w->state->published.drained & PEAL_DRAINED_ENDED || w->state->hook.exiting)
 		return PEAL_ESTOPPED;
 	if (!peali_links_fit(w, w->params->n_workers, 0))
 		return PEAL_EAGAIN;
 	/* no worker ends now before it has seen the copies */
-	w->state->drained = 0;
+	w->state->published.drained = 0;
 	peal_store_release_sys(&w->status->drained, 0);
 	return peali_tell_all(w, 0, header, (const void *)(uintptr_t)c->data,
 			      c->bytes);

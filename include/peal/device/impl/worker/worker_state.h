@@ -50,6 +50,7 @@ struct peal_worker_state {
 		uint64_t snapshot[2]; /* tickets at PEAL_RECLAIM_SNAPSHOT */
 		uint64_t abandon_until[2]; /* tickets below it without a tag
 					    * never get a tag */
+		uint64_t due[2]; /* tickets at PEAL_SHORTCUT_SNAPSHOT */
 		uint64_t cleared[2]; /* 1 + number of the message that no longer
 				      * counts for its actor's limit */
 		struct peali_round rounds[2];
