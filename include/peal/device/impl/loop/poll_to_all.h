@@ -175,7 +175,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_round_waits(struct peal_worker *w)
 		w->state->deferred.action = PEALI_ACT_TO_ALL;
 		return 1;
 	}
-	w->state->published.blocked_now = PEAL_BLOCKED(r->actor, 0, PEAL_BLOCKED_MAIL);
+	w->state->published.blocked_now =
+		PEAL_BLOCKED(r->actor, 0, PEAL_BLOCKED_MAIL);
 	r->step = PEALI_ROUND_SEARCHES;
 	return 1;
 }
@@ -187,7 +188,8 @@ peali_round_blocks(struct peal_worker *w)
 {
 	struct peali_round *r = peali_round(w);
 
-	if (w->state->published.blocked_now != PEAL_BLOCKED(r->actor, 0, PEAL_BLOCKED_MAIL))
+	if (w->state->published.blocked_now !=
+	    PEAL_BLOCKED(r->actor, 0, PEAL_BLOCKED_MAIL))
 		return;
 	r->step = PEALI_ROUND_PASSES;
 	w->state->deferred.action = PEALI_ACT_TO_ALL;
@@ -207,7 +209,8 @@ static PEAL_DEV PEAL_UNUSED inline void peali_round_taken(struct peal_worker *w)
 	r->told++;
 	s->mail.round_turns++;
 	s->source.current = PEALI_TO_ALL;
-	peal_store_relaxed_sys(&w->status->mailbox_sends, ++s->count.mailbox_sends);
+	peal_store_relaxed_sys(&w->status->mailbox_sends,
+			       ++s->count.mailbox_sends);
 }
 
 /* All actors of this worker have handled the message: takes it off. */
@@ -262,7 +265,8 @@ peali_round_begin(struct peal_worker *w)
 
 	w->state->deferred.action = 0;
 	w->state->source.idle = 0;
-	w->state->source.mail_run = ++w->state->mail.round_turns % PEALI_BURST != 0;
+	w->state->source.mail_run =
+		++w->state->mail.round_turns % PEALI_BURST != 0;
 	if (!r->open) {
 		r->open = 1;
 		r->number = w->message.header.actor;

@@ -34,8 +34,8 @@ static PEAL_DEV PEAL_INLINE int peali_may_tell_all(const struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE void peali_tells_all(struct peal_worker *w)
 {
 #if PEALI_CHECK_LIMITS
-	w->state->run.tells_spent =
-		peali_spent(w, w->state->run.tells_spent) + w->params->n_workers;
+	w->state->run.tells_spent = peali_spent(w, w->state->run.tells_spent) +
+				    w->params->n_workers;
 #else
 	(void)w;
 #endif
@@ -79,7 +79,8 @@ peali_host_tells_all(struct peal_worker *w,
 
 	if (!w->mailbox)
 		return PEAL_ENOTSUP;
-	if (w->state->published.drained & PEAL_DRAINED_ENDED || w->state->hook.exiting)
+	if (w->state->published.drained & PEAL_DRAINED_ENDED ||
+	    w->state->hook.exiting)
 		return PEAL_ESTOPPED;
 	if (!peali_links_fit(w, w->params->n_workers, 0))
 		return PEAL_EAGAIN;
