@@ -98,9 +98,9 @@ static uint32_t rows_of(int32_t causes)
 /* ---- the answering process ----------------------------------------------- */
 
 /* Logs that a call failed, so that the asking process gets no answer. */
-static void cannot_answer(const char *call)
+static void cannot_answer(const char *step)
 {
-	peali_log(1, "a query of stalls gets no answer: %s: %s", call,
+	peali_log(1, "a query of stalls gets no answer: %s: %s", step,
 		  strerror(errno));
 }
 
