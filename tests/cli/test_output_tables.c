@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "peal_test.h"
+#include "runtime/base/text.h"
 #include "runtime/cli/histogram.h"
 #include "runtime/cli/output.h"
 

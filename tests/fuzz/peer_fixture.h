@@ -68,7 +68,7 @@ static inline struct fuzz_peer *fuzz_peer_open(void)
 	FUZZ_CHECK(!socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds));
 	peer->fd = fds[0];
 	p->fd = fds[1];
-	peer->member = peali_member_self();
+	FUZZ_CHECK(!peali_member_self(&peer->member));
 	peer->state = PEAL_PROCESS_ALIVE;
 	peer->error = 0;
 	peer->heard = 0;

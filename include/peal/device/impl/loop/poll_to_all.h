@@ -2,8 +2,11 @@
 #ifndef PEAL_DEVICE_POLL_TO_ALL_H
 #define PEAL_DEVICE_POLL_TO_ALL_H
 
+#include <peal/device/lifecycle.h>
+#include <peal/device/impl/loop/loop_action.h>
 #include <peal/device/impl/worker/admit_message.h>
 #include <peal/device/impl/worker/ask_table.h>
+#include <peal/device/impl/worker/mailbox_put_word.h>
 #include <peal/device/impl/worker/migrate.h>
 
 /*
