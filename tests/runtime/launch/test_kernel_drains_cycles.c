@@ -218,10 +218,9 @@ PEAL_TEST(timeout_names_the_cause)
 PEAL_TEST(invalid_groups_are_refused)
 {
 	struct peal_kernel *k[3], *none = NULL;
-	struct fixture f, other;
+	struct fixture f;
 
 	open_fixture(&f, 2);
-	open_fixture(&other, 1);
 	k[0] = f.k[0];
 	k[1] = f.k[1];
 	k[2] = f.k[0];
@@ -232,8 +231,20 @@ PEAL_TEST(invalid_groups_are_refused)
 		    "kernels[0] is NULL");
 	CHECK_FAILS(peal_kernel_drain_many(k, 3, 0), PEAL_EINVAL,
 		    "kernel 'first' is listed twice (kernels[0] and [2])");
-	k[2] = other.k[0];
-	CHECK_FAILS(peal_kernel_drain_many(k, 3, 0), PEAL_EINVAL,
+	CHECK_OK(peal_runtime_shutdown(f.rt));
+}
+
+PEAL_TEST(kernel_of_another_runtime_is_refused)
+{
+	struct fixture f, other;
+	struct peal_kernel *k[2];
+
+	HOST_CASE("a process has one runtime with a GPU");
+	open_fixture(&f, 2);
+	open_fixture(&other, 1);
+	k[0] = f.k[0];
+	k[1] = other.k[0];
+	CHECK_FAILS(peal_kernel_drain_many(k, 2, 0), PEAL_EINVAL,
 		    "is of another runtime");
 	CHECK_OK(peal_runtime_shutdown(other.rt));
 	CHECK_OK(peal_runtime_shutdown(f.rt));
@@ -247,4 +258,5 @@ PEAL_TEST_MAIN(RUN_LANES(cycle_of_two_kernels_drains_after_all_messages);
 	       RUN_LANES(suspended_and_ended_kernels_are_drained_too);
 	       RUN_LANES(endless_cycle_times_out);
 	       RUN_LANES(timeout_names_the_cause); lanes = 1;
-	       RUN(invalid_groups_are_refused);)
+	       RUN(invalid_groups_are_refused);
+	       RUN(kernel_of_another_runtime_is_refused);)

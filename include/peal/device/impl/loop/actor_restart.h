@@ -31,7 +31,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_keep_turn(struct peal_worker *w)
  * or has just moved. The next turn searches for the next actor. */
 static PEAL_DEV PEAL_UNUSED inline void peali_round_skip(struct peal_worker *w)
 {
-	struct peali_round *r = peali_round(w);
+	struct peali_round *r = peali_round_of(w);
 
 	if (!PEAL_ENTRY_IS_FORWARDED(
 		    peal_load_relaxed_dev(&peali_entry(w, r->at)->location)))

@@ -37,7 +37,7 @@
 
 /* Returns the worker's progress with the next message of w->box. */
 static PEAL_DEV PEAL_INLINE struct peali_round *
-peali_round(const struct peal_worker *w)
+peali_round_of(const struct peal_worker *w)
 {
 	return &w->state->mail.rounds[w->box != w->mailbox];
 }
@@ -49,7 +49,7 @@ peali_round_number(const struct peal_worker *w)
 	uint64_t told = peal_load_relaxed_dev(&peali_admission(w)->to_all);
 
 	return told - (uint64_t)(int64_t)(int32_t)((uint32_t)told -
-						   peali_round(w)->number);
+						   peali_round_of(w)->number);
 }
 
 /* Returns 1 if an entry has, or had, an actor of this worker. */
@@ -119,7 +119,7 @@ peali_round_forward(struct peal_worker *w, uint32_t index)
 	peali_mail_put(w, box, &w->state->mail.lease, header,
 		       (const uint8_t *)w->message.data + PEAL_TO_ALL_BYTES,
 		       w->message.length - PEAL_TO_ALL_BYTES);
-	peali_round(w)->told++;
+	peali_round_of(w)->told++;
 	return 1;
 }
 
@@ -127,8 +127,8 @@ peali_round_forward(struct peal_worker *w, uint32_t index)
  * or to none. */
 static PEAL_DEV PEAL_UNUSED inline void peali_round_close(struct peal_worker *w)
 {
-	peali_round(w)->open = 0;
-	peali_round(w)->step = PEALI_ROUND_SEARCHES;
+	peali_round_of(w)->open = 0;
+	peali_round_of(w)->step = PEALI_ROUND_SEARCHES;
 	peali_passed(w, peali_is_priority(w), 1);
 	w->state->count.mailbox_done++;
 }
@@ -140,7 +140,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_round_close(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED inline int peali_round_pass(struct peal_worker *w)
 {
 	uint64_t there = peal_load_relaxed_dev(&w->box->ticket) - w->box->taken;
-	struct peali_round *r = peali_round(w);
+	struct peali_round *r = peali_round_of(w);
 	struct peal_header header = w->message.header;
 	uint32_t box = w->index;
 
@@ -168,7 +168,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_round_pass(struct peal_worker *w)
  */
 static PEAL_DEV PEAL_UNUSED inline int peali_round_waits(struct peal_worker *w)
 {
-	struct peali_round *r = peali_round(w);
+	struct peali_round *r = peali_round_of(w);
 
 	if (r->step == PEALI_ROUND_FOUND) {
 		w->message.header.actor = r->actor;
@@ -189,7 +189,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_round_waits(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED inline void
 peali_round_blocks(struct peal_worker *w)
 {
-	struct peali_round *r = peali_round(w);
+	struct peali_round *r = peali_round_of(w);
 
 	if (w->state->published.blocked_now !=
 	    PEAL_BLOCKED(r->actor, 0, PEAL_BLOCKED_MAIL))
@@ -202,7 +202,7 @@ peali_round_blocks(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED inline void peali_round_taken(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	struct peali_round *r = peali_round(w);
+	struct peali_round *r = peali_round_of(w);
 
 	w->message.header.flags = 0;
 	w->message.data = (const uint8_t *)w->message.data + PEAL_TO_ALL_BYTES;
@@ -223,7 +223,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_round_over(struct peal_worker *w)
 
 	if (w->message.header.flags & PEAL_FLAG_COUNT_ALL) {
 		peal_store_relaxed_sys(&status->to_all_told,
-				       peali_round(w)->told);
+				       peali_round_of(w)->told);
 		/* R30: pairs with A30 in runtime/kernel/kernel_tell_all.c. */
 		peal_store_release_sys(
 			&status->to_all_done,
@@ -238,7 +238,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_round_over(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED inline void peali_round_treat(struct peal_worker *w,
 							  uint32_t at)
 {
-	struct peali_round *r = peali_round(w);
+	struct peali_round *r = peali_round_of(w);
 	int look = peali_round_look(w, at);
 
 	r->actor =
@@ -264,7 +264,7 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t
 peali_round_begin(struct peal_worker *w)
 {
 	const uint32_t *progress = (const uint32_t *)w->message.data;
-	struct peali_round *r = peali_round(w);
+	struct peali_round *r = peali_round_of(w);
 
 	w->state->deferred.action = 0;
 	w->state->source.idle = 0;
@@ -300,7 +300,7 @@ PEALI_SLOW(void, peali_round_turn, struct peal_worker *w)
 		at += found < 0 ? peal_lanes(w) : (uint32_t)found;
 	}
 	if (peal_is_leader(w) && at != PEALI_ROUND_NO_SEARCH) {
-		peali_round(w)->at = at;
+		peali_round_of(w)->at = at;
 		if (at >= most)
 			peali_round_over(w);
 		else if (found >= 0)
