@@ -20,6 +20,7 @@
 #include <peal/link.h>
 #include <peal/topic.h>
 #include "runtime/base/error.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/kernel_control.h"
@@ -148,12 +149,12 @@ static void count_kernel(struct peal_kernel *k, struct count *c)
 	c->sent += info.mailbox_sends + info.inits + open;
 	c->timers += open;
 	if (open)
-		NOTE(c, "kernel '%s': %llu timers and asks are open", k->name,
+		NOTE(c, "kernel '%s': open timers and asks: %llu", k->name,
 		     (unsigned long long)open);
 	if (info.mailbox_sends != info.mailbox_done)
 		NOTE(c,
-		     "kernel '%s': %llu messages in its mailboxes and pools are "
-		     "not handled",
+		     "kernel '%s': messages in its mailboxes and pools, not "
+		     "handled: %llu",
 		     k->name,
 		     (unsigned long long)(info.mailbox_sends -
 					  info.mailbox_done));
@@ -191,11 +192,11 @@ static void count_link(const struct group *g, struct peal_link *link,
 	c->sent += info.accepted;
 	if (info.queued)
 		NOTE(c,
-		     "link %llu from kernel '%s' to kernel '%s' has %llu "
-		     "messages for actor %u",
+		     "link %llu from kernel '%s' to actor %u of kernel '%s': "
+		     "queued messages: %llu",
 		     (unsigned long long)info.id, link->from.kernel->name,
-		     link->to.kernel->name, (unsigned long long)info.queued,
-		     link->to.actor);
+		     link->to.actor, link->to.kernel->name,
+		     (unsigned long long)info.queued);
 }
 
 static void count_topic(const struct group *g, const struct peali_topic *t,
@@ -430,12 +431,13 @@ int peal_kernel_drain_many(struct peal_kernel *const *kernels, uint32_t n,
 	result = await_done(&g, &c);
 	if (!result && timeout_ns && c.why[0])
 		return peali_fail(PEAL_ETIMEDOUT, CALL,
-				  "%u kernels still have work: %s", n, c.why);
+				  "group of %u kernel%s still has work: %s", n,
+				  peali_s(n), c.why);
 	if (!result && timeout_ns)
 		return peali_fail(PEAL_ETIMEDOUT, CALL,
-				  "%u kernels still have work: messages go on "
-				  "in a cycle from kernel '%s'",
-				  n, kernels[0]->name);
+				  "group of %u kernel%s still has work: "
+				  "messages go on in a cycle from kernel '%s'",
+				  n, peali_s(n), kernels[0]->name);
 	if (result < 0)
 		return peali_fail(
 			result, CALL,

@@ -25,7 +25,7 @@ ends() {
 }
 
 echo '== without a GPU, and with a double'
-ends 77 'no GPU: cuda: left out' \
+ends 77 'no GPU: cuda: excluded by PEAL_BACKENDS=host' \
     env PEAL_BACKENDS=host python3 "$script" "$PEAL" --out "$work/results"
 ends 77 'a double' \
     env LD_LIBRARY_PATH="$double" python3 "$script" "$PEAL" --out "$work/results"

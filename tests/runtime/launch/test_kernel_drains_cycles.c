@@ -183,7 +183,7 @@ PEAL_TEST(endless_cycle_times_out)
 	send_token(&f, CYCLE_TOKEN, CYCLE_FOR_EVER, 0);
 	CHECK_OK(peal_send_end(f.e, 0, MAX_WAIT));
 	CHECK_FAILS(peal_kernel_drain_many(f.k, 2, 100 * MS), PEAL_ETIMEDOUT,
-		    "2 kernels still have work: ");
+		    "group of 2 kernels still has work: ");
 	CHECK_OK(peal_kernel_info(f.k[1], &info));
 	CHECK_EQ(info.state, PEAL_KERNEL_DRAINING);
 	handled = info.handled; /* the kernels go on */
@@ -211,7 +211,7 @@ PEAL_TEST(timeout_names_the_cause)
 	CHECK_OK(peal_send_end(f.e, 0, MAX_WAIT));
 	EVENTUALLY(peal_kernel_drain_many(f.k, 2, 30 * MS) == PEAL_ETIMEDOUT &&
 		   strstr(peal_last_error()->text,
-			  "kernel 'first': 1 timers and asks are open"));
+			  "kernel 'first': open timers and asks: 1"));
 	CHECK_OK(peal_runtime_shutdown(f.rt));
 }
 
