@@ -204,4 +204,18 @@ static inline void fixture_close(struct peal_runtime *rt,
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+static inline struct deadline_order fixture_order(uint64_t number)
+{
+	struct deadline_order o = { .number = number };
+
+	return o;
+}
+
+/* Returns the deadline of order i: soon, late or none (0), in turn. */
+static inline uint64_t fixture_deadline_of(uint64_t i, uint64_t soon,
+					   uint64_t late)
+{
+	return i % 3 == 0 ? soon : i % 3 == 1 ? late : 0;
+}
+
 #endif

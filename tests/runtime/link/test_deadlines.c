@@ -48,13 +48,6 @@ static void close_fixture(struct fixture *s)
 	fixture_close(s->rt, &s->k, 1);
 }
 
-static struct deadline_order order(uint64_t number)
-{
-	struct deadline_order o = { .number = number };
-
-	return o;
-}
-
 /* Keeps an actor's worker in a handler until the gate opens. Returns when the
  * handler runs. */
 static void hold(struct fixture *s, uint32_t port)
@@ -70,12 +63,6 @@ static void open_gate(void)
 	peal_store_release_sys(&gate[0], 1);
 }
 
-/* Returns the deadline of order i: soon, late or none (0), in turn. */
-static uint64_t deadline_of(uint64_t i, uint64_t soon, uint64_t late)
-{
-	return i % 3 == 0 ? soon : i % 3 == 1 ? late : 0;
-}
-
 #define N 30
 
 /* Sends the orders 1 to N. */
@@ -85,8 +72,8 @@ static void send_orders(struct fixture *s, uint64_t to, uint64_t soon,
 	uint64_t i;
 
 	for (i = 1; i <= N; i++)
-		fixture_send(s->in, 0, to, deadline_of(i, soon, late), 7,
-			     order(i));
+		fixture_send(s->in, 0, to, fixture_deadline_of(i, soon, late),
+			     7, fixture_order(i));
 }
 
 /* Checks the reports of the orders that do not expire, from order `from` on. */
@@ -97,7 +84,8 @@ static void check_reports(struct fixture *s, uint64_t from, uint64_t soon,
 
 	for (i = from; i <= N; i++)
 		if (i % 3)
-			fixture_reported(s->out, i, deadline_of(i, soon, late));
+			fixture_reported(s->out, i,
+					 fixture_deadline_of(i, soon, late));
 }
 
 PEAL_TEST(message_expired_in_link_makes_a_letter)
@@ -151,7 +139,7 @@ PEAL_TEST(replay_keeps_the_deadline)
 
 	CHECK_OK(peal_actor_retire(s.rt, gone));
 	late = peal_deadline_from_now(HOUR);
-	fixture_send(s.in, 0, gone, late, 7, order(9));
+	fixture_send(s.in, 0, gone, late, 7, fixture_order(9));
 	CHECK_OK(peal_receive(s.dead, &l, sizeof(l), &r, MAX_WAIT));
 	CHECK_EQ(l.about.reason, PEAL_REASON_NO_ACTOR);
 	CHECK_EQ(l.deadline, late);
@@ -183,7 +171,7 @@ static uint64_t expire_in_mailbox(int64_t lifetime)
 	struct peal_link *link = fixture_from(s.rt, s.in, 1, first);
 	uint8_t seen[N + 1] = { 0 };
 	uint64_t n;
-	struct deadline_order o = order(0);
+	struct deadline_order o = fixture_order(0);
 	struct fixture_letter l;
 
 	hold(&s, 0);
@@ -193,7 +181,7 @@ static uint64_t expire_in_mailbox(int64_t lifetime)
 	for (i = 1; i <= N; i++) { /* passed on, or told by a handler */
 		o.number = i;
 		fixture_send(s.in, 1, i & 1 ? s.actor : 0,
-			     deadline_of(i, soon, late), 7, o);
+			     fixture_deadline_of(i, soon, late), 7, o);
 	}
 	EVENTUALLY(harness_info(link).queued == 0);
 	fixture_await(s.k, soon);
@@ -233,7 +221,7 @@ PEAL_TEST(handlers_set_message_deadlines)
 	uint64_t teller = harness_spawn(s.k, "tell", 0), before, i;
 	uint64_t delegate = harness_spawn(s.k, "delegate", 0);
 	struct peal_link *link = fixture_from(s.rt, s.in, 1, teller);
-	struct deadline_order o = order(1);
+	struct deadline_order o = fixture_order(1);
 	struct deadline_report r;
 	struct fixture_letter l;
 
@@ -273,7 +261,7 @@ static uint64_t expire_in_pool(int64_t lifetime)
 	uint64_t first, pool, soon, late, mail = 0, i;
 	uint64_t seen = 0, latest[2] = { 0, 0 };
 	int in_pool;
-	struct deadline_order o = order(0);
+	struct deadline_order o = fixture_order(0);
 	struct fixture_letter l[N / 3];
 	struct peal_link *link;
 
@@ -289,7 +277,7 @@ static uint64_t expire_in_pool(int64_t lifetime)
 	for (i = 1; i <= N; i++) {
 		o.number = i;
 		fixture_send(s.in, 1, i & 1 ? pool : 0,
-			     deadline_of(i, soon, late), 7, o);
+			     fixture_deadline_of(i, soon, late), 7, o);
 	}
 	EVENTUALLY(harness_info(link).queued == 0);
 	fixture_await(s.k, soon);
@@ -396,8 +384,9 @@ PEAL_TEST(message_expires_at_head_of_blocked_link)
 
 	harness_to(s.rt, narrow, e, two);
 	for (i = 1; i <= 6; i++)
-		fixture_send(s.in, 0, narrow, i > 2 ? soon : 0, 0, order(i));
-	fixture_send(s.in, 0, s.actor, 0, 0, order(7));
+		fixture_send(s.in, 0, narrow, i > 2 ? soon : 0, 0,
+			     fixture_order(i));
+	fixture_send(s.in, 0, s.actor, 0, 0, fixture_order(7));
 	for (i = 3; i <= 6; i++) {
 		fixture_expired(s.dead, &l);
 		CHECK_EQ(l.order.number, i);
@@ -418,21 +407,22 @@ PEAL_TEST(zero_lifetime_expires_and_maximum_never_does)
 	CHECK_EQ(peal_deadline_from_now(INT64_MAX) > (uint64_t)INT64_MAX, 1);
 	for (i = 0; i < 3; i++) {
 		fixture_send(s.in, 0, 0, peal_deadline_from_now(dead[i]), 0,
-			     order(i));
+			     fixture_order(i));
 		fixture_expired(s.dead, &l);
 		CHECK_EQ(l.order.number, i);
 	}
 	fixture_send(s.in, 0, 0, peal_deadline_from_now(INT64_MAX), 0,
-		     order(3));
+		     fixture_order(3));
 	CHECK_EQ(fixture_report(s.out).number, 3);
-	fixture_send(s.in, 0, 0, PEAL_DEADLINE_NEVER, 0, order(4));
+	fixture_send(s.in, 0, 0, PEAL_DEADLINE_NEVER, 0, fixture_order(4));
 	fixture_reported(s.out, 4, PEAL_DEADLINE_NEVER);
-	fixture_send(s.in, 0, 0, 0, 0, order(5));
+	fixture_send(s.in, 0, 0, 0, 0, fixture_order(5));
 	fixture_reported(s.out, 5, 0);
 	/* deadlines are times of the host's clock: 2 ns has passed */
-	fixture_send(s.in, 0, 0, 2, 0, order(6));
+	fixture_send(s.in, 0, 0, 2, 0, fixture_order(6));
 	fixture_expired(s.dead, &l);
-	fixture_send(s.in, 0, 0, peal_deadline_from_now(SECOND), 0, order(7));
+	fixture_send(s.in, 0, 0, peal_deadline_from_now(SECOND), 0,
+		     fixture_order(7));
 	CHECK_EQ(fixture_report(s.out).number, 7);
 	close_fixture(&s);
 }
@@ -460,7 +450,7 @@ PEAL_TEST(long_messages_have_deadlines)
 	hold(&s, 1);
 	soon = peal_deadline_from_now(5 * MS);
 	for (i = 1; i < 8; i++) {
-		o = order(i);
+		o = fixture_order(i);
 		memcpy(payload, &o, sizeof(o));
 		options.deadline = i & 1 ? soon : soon + HOUR;
 		CHECK_OK(peal_send(s.in, 1, 0, payload, sizeof(payload) - 8,
@@ -488,7 +478,7 @@ PEAL_TEST(endpoint_drops_expired_messages)
 	uint64_t pass = harness_spawn(s.k, "pass", 0), forwarder, i;
 	struct peal_link_options o = { .capacity = 256 };
 	struct peal_endpoint *e = harness_endpoint(s.rt);
-	struct deadline_order got, sent = order(1);
+	struct deadline_order got, sent = fixture_order(1);
 	struct peal_link *link;
 	struct peal_received r;
 
@@ -533,8 +523,8 @@ static uint64_t expire_in_topic(int64_t lifetime)
 	soon = peal_deadline_from_now(lifetime);
 	late = peal_deadline_from_now(HOUR);
 	for (i = 1; i <= N; i++)
-		fixture_send(s.in, 1, pass, deadline_of(i, soon, late), 7,
-			     order(i));
+		fixture_send(s.in, 1, pass, fixture_deadline_of(i, soon, late),
+			     7, fixture_order(i));
 	fixture_await(s.k, soon);
 	open_gate();
 	fixture_reported(s.out, 0, 0);
@@ -602,7 +592,7 @@ PEAL_TEST(deadlines_survive_every_route_and_handover)
 {
 	static const char *const handlers[] = { "pass", "hand_on", "pass_to" };
 	const uint32_t routes[] = { PEAL_ROUTE_STAGED, PEAL_ROUTE_MAPPED_HOST };
-	struct deadline_order o = order(0);
+	struct deadline_order o = fixture_order(0);
 	struct fixture_letter l;
 	uint64_t late, soon, i;
 	uint32_t h;
@@ -696,7 +686,7 @@ static void send_random(struct chain *c, struct tally *t,
 			t->deadline[sent] = peal_deadline_from_now(
 				1LL << (10 + test_random(state) % 26));
 			fixture_send(c->in, 0, 0, t->deadline[sent], 0,
-				     order(sent));
+				     fixture_order(sent));
 			sent++;
 		}
 		take_answers(c, t);
@@ -732,7 +722,7 @@ PEAL_TEST(abandoned_request_is_not_handled)
 {
 	struct fixture s = open_fixture(1, 0);
 	struct peal_requester_options o = { .size = sizeof(o), .deadlines = 1 };
-	struct deadline_order ask = order(1);
+	struct deadline_order ask = fixture_order(1);
 	uint64_t server = harness_spawn(s.k, "mark", 0), id, left;
 	struct deadline_report reply;
 	struct peal_requester *q;
