@@ -227,7 +227,8 @@ static int await_actors(struct call *c, uint64_t *told_out)
 	if (result)
 		return peali_fail(result, CALL,
 				  "kernel '%s': not all actors of worker %u "
-				  "have handled the message yet; they will",
+				  "have handled the message; the others get it "
+				  "later",
 				  k->name, i - 1);
 	*told_out = told;
 	return 0;
