@@ -308,16 +308,15 @@ static int spawn_batch(struct batch *c, uint64_t *addresses_out)
 	result = plan_batch(c);
 	c->told = !result;
 	if (!result && c->supervision)
-		result = peali_kernel_tell_all(c->kernel, c->worker,
-					       PEAL_CONTROL_SUPERVISE,
-					       c->supervision,
-					       sizeof(*c->supervision),
-					       c->n_runs, "peal_actor_spawn");
+		result = peali_kernel_tell_workers(
+			c->kernel, c->worker, PEAL_CONTROL_SUPERVISE,
+			c->supervision, sizeof(*c->supervision), c->n_runs,
+			"peal_actor_spawn");
 	if (!result)
-		result = peali_kernel_tell_all(c->kernel, c->worker,
-					       PEAL_CONTROL_SPAWN, c->spawn,
-					       sizeof(*c->spawn), c->n_runs,
-					       "peal_actor_spawn");
+		result = peali_kernel_tell_workers(c->kernel, c->worker,
+						   PEAL_CONTROL_SPAWN, c->spawn,
+						   sizeof(*c->spawn), c->n_runs,
+						   "peal_actor_spawn");
 	if (!result)
 		record_actors(c, addresses_out);
 	else if (!c->told || peali_kernel_ended(c->kernel))

@@ -147,9 +147,10 @@ static int tell_runs(struct peal_kernel *k, const uint32_t *worker,
 	int result;
 
 	for (;;) {
-		result = peali_kernel_tell_all(k, worker, PEAL_CONTROL_RETIRE,
-					       spawn, sizeof(*spawn), runs,
-					       "peal_actor_retire");
+		result = peali_kernel_tell_workers(k, worker,
+						   PEAL_CONTROL_RETIRE, spawn,
+						   sizeof(*spawn), runs,
+						   "peal_actor_retire");
 		if (result != PEAL_EAGAIN)
 			return result;
 		if (peali_late(deadline))

@@ -148,9 +148,9 @@ static uint64_t answer_deadline(const struct peal_kernel *k)
 	return peali_deadline((int64_t)k->rt->control_timeout_ms * 1000000);
 }
 
-int peali_kernel_tell_all(struct peal_kernel *k, const uint32_t *worker,
-			  uint16_t type, const void *data, uint32_t bytes,
-			  uint32_t n, const char *call)
+int peali_kernel_tell_workers(struct peal_kernel *k, const uint32_t *worker,
+			      uint16_t type, const void *data, uint32_t bytes,
+			      uint32_t n, const char *call)
 {
 	uint64_t one, *number = n > 1 ? calloc(n, sizeof(*number)) : &one;
 	uint32_t sent, i = 0;
@@ -207,7 +207,8 @@ void peali_report_read(const struct peal_kernel *k, void *out, size_t bytes)
 int peali_kernel_tell(struct peal_kernel *k, uint32_t worker, uint16_t type,
 		      const void *data, uint32_t bytes, const char *call)
 {
-	return peali_kernel_tell_all(k, &worker, type, data, bytes, 1, call);
+	return peali_kernel_tell_workers(k, &worker, type, data, bytes, 1,
+					 call);
 }
 
 uint32_t peali_kernel_answerer(const struct peal_kernel *k, uint32_t worker)

@@ -33,9 +33,10 @@ uint32_t peali_kernel_answerer(const struct peal_kernel *kernel,
 			       uint32_t worker);
 /* Sends n messages, laid out one after another, and waits for all answers.
  * worker[i] gets message i. */
-int peali_kernel_tell_all(struct peal_kernel *kernel, const uint32_t *worker,
-			  uint16_t type, const void *data, uint32_t bytes,
-			  uint32_t n, const char *call);
+int peali_kernel_tell_workers(struct peal_kernel *kernel,
+			      const uint32_t *worker, uint16_t type,
+			      const void *data, uint32_t bytes, uint32_t n,
+			      const char *call);
 /* Sends a message without waiting. Returns PEAL_EAGAIN if its link is full. */
 int peali_kernel_post(struct peal_kernel *kernel, uint32_t worker,
 		      uint16_t type, const void *data, uint32_t bytes);
