@@ -330,6 +330,7 @@ static int publish(struct peali_topic *t, uint64_t from, uint32_t port)
 {
 	const char *call = "peal_publish";
 	struct peal_topic_view view = peali_topic_view(t, -1);
+	struct peal_error_info failed;
 	struct peali_link_end end;
 	int result = resolve(t, from, "from", &end, call);
 
@@ -350,8 +351,9 @@ static int publish(struct peali_topic *t, uint64_t from, uint32_t port)
 				   &view, sizeof(view), call);
 	/* after PEAL_EHUNG the worker may still do it */
 	if (result && result != PEAL_EHUNG) {
+		failed = *peal_last_error();
 		silence(t, call);
-		return result;
+		return peali_fail(result, call, "%s", failed.text);
 	}
 	peali_link_end_add_links(&end, 1);
 	t->publisher = end;
@@ -471,6 +473,7 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 {
 	const char *call = "peal_subscribe";
 	int cursor = cursor_of(t, 0), result;
+	struct peal_error_info failed;
 	struct peal_topic_view view;
 	struct peali_link_end end;
 
@@ -498,8 +501,9 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 				   call);
 	/* after PEAL_EHUNG the worker may still do it */
 	if (result && result != PEAL_EHUNG) {
+		failed = *peal_last_error();
 		let_cursor_go(t, (uint32_t)cursor, call);
-		return result;
+		return peali_fail(result, call, "%s", failed.text);
 	}
 	end.kernel->workers[end.worker].input_used[end.index] = 1;
 	peali_link_end_add_links(&end, 1);
