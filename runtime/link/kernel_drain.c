@@ -5,8 +5,9 @@
  *
  * The four counter method: the host counts sent messages and handled messages,
  * twice. Let the first count of handled messages equal the second count of sent
- * ones. Then no message was left when the first count ended. Source: F. Mattern, "Algorithms for Distributed Termination
- * Detection", Distributed Computing 2 (1987), section 4.
+ * ones. Then no message was left when the first count ended. Source: F. Mattern,
+ * "Algorithms for Distributed Termination Detection", Distributed Computing 2
+ * (1987), section 4.
  *
  * Timers and asks count as messages, and so does the run of an init. Before
  * each count, every worker answers a control message. It does so between two
@@ -449,5 +450,12 @@ int peal_kernel_drain_many(struct peal_kernel *const *kernels, uint32_t n,
 	pthread_mutex_lock(&g.rt->lock);
 	result = end_inputs(&g);
 	pthread_mutex_unlock(&g.rt->lock);
-	return result ? result : await_ends(&g, timeout_ns);
+	if (result)
+		return peali_fail(
+			result == PEAL_EAGAIN ? PEAL_ETIMEDOUT : result, CALL,
+			"group of %u kernel%s: a control link is "
+			"full, so not all inputs have ended; call "
+			"again",
+			n, peali_s(n));
+	return await_ends(&g, timeout_ns);
 }
