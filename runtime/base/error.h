@@ -36,12 +36,6 @@ int peali_failed_in_system(void);
 int peali_error_received(int code);
 
 /*
- * Returns an error code that another process has sent. PEAL_EPROTO: it is no
- * code of PEAL_ERRORS.
- */
-int peali_error_received(int code);
-
-/*
  * Names the public call of an error. Another call has recorded the error: one of
  * a lower layer, or another public call. Returns `result`. Does nothing if
  * `result` is no error, or no recorded one.
