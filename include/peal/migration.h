@@ -41,14 +41,15 @@ struct peal_supervisor;
  *   ports may overtake earlier messages by the old ports.
  *
  * A message to a former address takes one hop, however often the actor has
- * migrated. The hop is the mailbox of the actor's worker, or a forwarding link. For this
- * each migration changes the former entries and the proxies of the actor. Their
- * workers hold messages to these addresses meanwhile, at most 20 ms per worker.
- * An entry keeps its old hop if its messages do not drain in that time. The
- * next migration of the actor tries again.
+ * migrated. The hop is the mailbox of the actor's worker, or a forwarding link.
+ * For this each migration changes the former entries and the proxies of the
+ * actor. Their workers hold messages to these addresses meanwhile. A hold lasts
+ * at most PEAL_CONTROL_TIMEOUT_MS / 500, by default 20 ms. An entry keeps its
+ * old hop if its messages do not drain in that time. The next migration of the
+ * actor tries again.
  *
- * Such a message from a link may have at most mailbox.message_bytes bytes. A longer message becomes a dead letter with
- * reason "too-long".
+ * Such a message from a link may have at most mailbox.message_bytes bytes. A
+ * longer message becomes a dead letter with reason "too-long".
  *
  * Within a kernel, the actor keeps its state in place. The actor also keeps its
  * name, its monitors, and its supervisor with all counts. Timers that its
@@ -65,11 +66,12 @@ struct peal_supervisor;
  * The former worker forwards messages over a forwarding link to the other
  * kernel. The worker's first migration or proxy (peal/proxy.h) to that kernel
  * creates the link. A later migration of the actor may create links from the
- * workers of all former addresses to the newest kernel. The link takes one of the worker's max_ports. The link also
- * takes one of max_inputs of a worker of the other kernel. The link's capacity
- * in messages is at least mailbox.slots + mailbox.forward_slots of the former
- * kernel. peal_link_list lists the link. Both of the link's addresses end in
- * PEAL_FWD_LINK_ACTOR. The link lasts until one of its kernels is destroyed.
+ * workers of all former addresses to the newest kernel. The link takes one of
+ * the worker's max_ports. The link also takes one of max_inputs of a worker of
+ * the other kernel. The link's capacity in messages is at least mailbox.slots +
+ * mailbox.forward_slots of the former kernel. peal_link_list lists the link.
+ * Both of the link's addresses end in PEAL_FWD_LINK_ACTOR. The link lasts until
+ * one of its kernels is destroyed.
  * Actors may migrate back. Then there are forwarding links in both directions.
  *
  * Over a forwarding link:

@@ -18,8 +18,8 @@
  *	SWITCH: E leads to N <---------------------------- asks
  *
  * No message passes E between HOLD and SWITCH. At SWITCH, all messages that
- * passed E before are past H. They have a ticket of the mailbox of N's worker, or
- * are handled. Later messages of E get later tickets there. So no message
+ * passed E before are past H. They have a ticket of the mailbox of N's worker,
+ * or are handled. Later messages of E get later tickets there. So no message
  * overtakes. No message is copied or dropped, so none is lost or doubled.
  *
  * A hold ends by itself after PEALI_HOLD_LOOKS looks at a message that waits.
@@ -113,10 +113,11 @@ peali_shortcut_taken(const struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED inline int
 peali_shortcut_link(const struct peal_worker *w, uint32_t port)
 {
-	const struct peal_output *o = &w->outputs[port];
+	const struct peal_output *o;
 
 	if (port >= PEAL_PORTS_FIRST + w->params->max_ports)
 		return PEAL_EINVAL;
+	o = &w->outputs[port];
 	if (!o->used || o->link.state)
 		return 0;
 	/* peali_poll_control has read the credit just before */
