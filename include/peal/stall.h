@@ -123,8 +123,7 @@ int peal_stall_report(struct peal_runtime *runtime, uint64_t watch_ns,
  * runtime answers only processes of its own user and of root. causes_out
  * receives the causes of the first runtime, then those of the next.
  *
- * A runtime cannot close while it answers. peal_runtime_close in that process
- * waits for up to watch_ns.
+ * peal_runtime_close in that process ends an answer in progress.
  *
  * Thread-safe. Blocks for watch_ns per runtime. A runtime has watch_ns + 10 s
  * to answer.
@@ -142,6 +141,7 @@ int peal_stall_report(struct peal_runtime *runtime, uint64_t watch_ns,
  *     another network namespace (a container).
  * @retval PEAL_ETIMEDOUT  the process does not answer. A signal may have
  *     stopped the process.
+ * @retval PEAL_ESTOPPED  the runtime was closed before it had the answer.
  * @retval PEAL_EPROTO  the process uses another version of Peal.
  * @retval PEAL_EINVAL  pid is not positive, causes_out is NULL and n is not 0,
  *     or watch_ns is too large.

@@ -40,6 +40,7 @@
 /* ns between the snapshots: default, maximum */
 #define WATCH_NS 100000000ULL
 #define WATCH_NS_MAX 10000000000ULL
+#define WATCH_STEP_NS 10000000ULL /* ns between two looks at `ending` */
 #define LATE_WATCH_NS 10000000ULL /* ns, for a caller that has waited before */
 #define LOG_AGAIN_NS 10000000000ULL /* as failure_log.c */
 #define NOBODY UINT32_MAX /* the cause is at no worker */
@@ -565,9 +566,26 @@ static int more_held(const void *a, const void *b)
 	return (x->out.held < y->out.held) - (x->out.held > y->out.held);
 }
 
+/* Sleeps. Ends early and returns 1 if `ending` becomes 1, which may be NULL. */
+static int watch(uint64_t ns, const int *ending)
+{
+	uint64_t until = peali_now_ns() + ns, now;
+
+	while ((now = peali_now_ns()) < until) {
+		if (ending && __atomic_load_n(ending, __ATOMIC_RELAXED))
+			return 1;
+		ns = until - now;
+		peali_sleep_ns(ending && ns > WATCH_STEP_NS ? WATCH_STEP_NS :
+							      ns);
+	}
+	return 0;
+}
+
 /* Takes two snapshots and compares them. Returns 0 with rt->lock held, and the
- * caller calls end_search. Returns PEAL_ENOMEM without the lock. */
-static int search(struct search *s, struct peal_runtime *rt, uint64_t watch_ns)
+ * caller calls end_search. Returns an error without the lock: PEAL_ENOMEM, or
+ * PEAL_ESTOPPED if `ending` has become 1. */
+static int search(struct search *s, struct peal_runtime *rt, uint64_t watch_ns,
+		  const int *ending)
 {
 	struct peali_looks before;
 	int result;
@@ -580,7 +598,10 @@ static int search(struct search *s, struct peal_runtime *rt, uint64_t watch_ns)
 	pthread_mutex_unlock(&rt->lock);
 	if (result)
 		return result;
-	peali_sleep_ns(watch_ns);
+	if (watch(watch_ns, ending)) {
+		peali_looks_free(&before);
+		return PEAL_ESTOPPED;
+	}
 	pthread_mutex_lock(&rt->lock);
 	result = peali_looks_take(rt, &s->now);
 	if (result)
@@ -598,8 +619,25 @@ static void end_search(struct search *s)
 	free(s->causes);
 }
 
+/* Returns 0, or the error of a failed search with its text. */
+static int search_failed(int result)
+{
+	if (result == PEAL_ESTOPPED)
+		return peali_fail(result, CALL, "the runtime is being closed");
+	return result ? peali_fail(result, CALL,
+				   "no memory for a stall report") :
+			0;
+}
+
 int peal_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
 		      struct peal_stall *causes_out, uint32_t n)
+{
+	return peali_stall_report(rt, watch_ns, NULL, causes_out, n);
+}
+
+int peali_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
+		       const int *ending, struct peal_stall *causes_out,
+		       uint32_t n)
 {
 	struct search s;
 	uint32_t i;
@@ -614,9 +652,10 @@ int peal_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
 		return peali_fail(PEAL_EINVAL, CALL,
 				  "watch_ns %llu: at most %llu",
 				  (unsigned long long)watch_ns, WATCH_NS_MAX);
-	if (search(&s, rt, watch_ns ? watch_ns : WATCH_NS))
-		return peali_fail(PEAL_ENOMEM, CALL,
-				  "no memory for a stall report");
+	result = search_failed(
+		search(&s, rt, watch_ns ? watch_ns : WATCH_NS, ending));
+	if (result)
+		return result;
 	follow_all(&s);
 	if (s.n)
 		qsort(s.causes, s.n, sizeof(*s.causes), more_held);
@@ -648,7 +687,7 @@ int peali_stall_why(struct peal_kernel *k, uint32_t worker, char text[256])
 	struct cause *c = NULL;
 	uint32_t i;
 
-	if (search(&s, k->rt, LATE_WATCH_NS))
+	if (search(&s, k->rt, LATE_WATCH_NS, NULL))
 		return 0;
 	for (i = 0; i < s.now.n_workers && !c; i++)
 		if (s.now.workers[i].kernel == k &&

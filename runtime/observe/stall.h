@@ -15,9 +15,17 @@ int peali_stall_why(struct peal_kernel *kernel, uint32_t worker,
 /* Logs the causes of peal_stall_report, after a wait that timed out. */
 void peali_stall_log(struct peal_runtime *rt);
 
+/*
+ * As peal_stall_report. Ends early if another thread sets `ending` to 1, which
+ * may be NULL. It then returns PEAL_ESTOPPED with a text.
+ */
+int peali_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
+		       const int *ending, struct peal_stall *causes_out,
+		       uint32_t n);
+
 /* Starts a thread that answers peal_stall_report_pid. Only logs a failure. */
 void peali_stall_serve(struct peal_runtime *rt);
-/* Ends that thread after the answer in progress. May be called again. */
+/* Ends that thread. An answer in progress ends early. May be called again. */
 void peali_stall_unserve(struct peal_runtime *rt);
 
 /** A socket's name in the abstract namespace, without the leading zero byte. */
@@ -27,9 +35,9 @@ struct peali_stall_name {
 
 /*
  * Answers one question of another process at a connected socket. An invalid
- * question gets no answer.
+ * question gets no answer. `ending`: as for peali_stall_report.
  */
-void peali_stall_answer(struct peal_runtime *rt, int fd);
+void peali_stall_answer(struct peal_runtime *rt, int fd, const int *ending);
 /*
  * Asks one runtime of a process at a connected socket. `causes` receives its
  * causes, at most PEAL_STALL_CAUSES_MAX. Returns their number, or an error with

@@ -55,6 +55,7 @@ struct peali_stall_socket {
 	struct peal_runtime *rt;
 	pthread_t thread;
 	int fd;
+	int ending; /* 1: the thread ends as soon as it can */
 };
 
 /* Writes the name of a process's sockets up to RANDOM. `pid` is its pid in its
@@ -104,7 +105,7 @@ static void cannot_answer(const char *step)
 		  strerror(errno));
 }
 
-void peali_stall_answer(struct peal_runtime *rt, int fd)
+void peali_stall_answer(struct peal_runtime *rt, int fd, const int *ending)
 {
 	struct answer a = { .magic = MAGIC,
 			    .bytes = sizeof(struct peal_stall) };
@@ -125,8 +126,8 @@ void peali_stall_answer(struct peal_runtime *rt, int fd)
 	if (q.magic != MAGIC)
 		return;
 	causes = calloc(PEAL_STALL_CAUSES_MAX, sizeof(*causes));
-	a.causes = causes ? peal_stall_report(rt, q.watch_ns, causes,
-					      PEAL_STALL_CAUSES_MAX) :
+	a.causes = causes ? peali_stall_report(rt, q.watch_ns, ending, causes,
+					       PEAL_STALL_CAUSES_MAX) :
 			    PEAL_ENOMEM;
 	a.told = rows_of(a.causes);
 	if (peali_socket_send(fd, &a, sizeof(a), peali_deadline(QUESTION_NS)) ||
@@ -145,7 +146,7 @@ static void *serve(void *argument)
 	for (;;) {
 		fd = accept4(s->fd, NULL, NULL, SOCK_CLOEXEC);
 		if (fd >= 0) {
-			peali_stall_answer(s->rt, fd);
+			peali_stall_answer(s->rt, fd, &s->ending);
 			close(fd);
 		} else if (errno == EINVAL) {
 			return NULL; /* peali_stall_unserve has shut it down */
@@ -206,6 +207,7 @@ void peali_stall_unserve(struct peal_runtime *rt)
 
 	if (!s)
 		return;
+	__atomic_store_n(&s->ending, 1, __ATOMIC_RELAXED);
 	shutdown(s->fd, SHUT_RDWR);
 	pthread_join(s->thread, NULL);
 	close(s->fd);

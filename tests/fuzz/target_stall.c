@@ -64,7 +64,7 @@ FUZZ_TARGET(stall)
 	if (asks)
 		ask(fds[0]);
 	else
-		peali_stall_answer(fuzz_runtime(), fds[0]);
+		peali_stall_answer(fuzz_runtime(), fds[0], NULL);
 	close(fds[0]);
 	while (read(fds[1], answer, sizeof(answer)) > 0)
 		;

@@ -2,9 +2,11 @@
 /* labels: fast */
 /*
  * Shows that peal_stall_report_pid finds the process that it is asked for. In
- * one case other processes take the names of its sockets. In the other case a
- * process in another PID namespace has an equal pid.
+ * one case other processes take the names of its sockets. In another case a
+ * process in another PID namespace has an equal pid. The last case closes a
+ * runtime that is about to answer.
  */
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
@@ -159,5 +161,29 @@ PEAL_TEST(process_in_another_pid_namespace_is_found_by_its_outer_pid)
 	end_child(child);
 }
 
+#define LONG_WATCH (10 * SECOND)
+
+static void *ask_for_long(void *result_out)
+{
+	*(int *)result_out =
+		peal_stall_report_pid((int)getpid(), LONG_WATCH, NULL, 0);
+	return NULL;
+}
+
+/* The answer would take LONG_WATCH. The runtime closes before. */
+PEAL_TEST(close_ends_an_answer_in_progress)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	pthread_t thread;
+	int result = 1;
+
+	CHECK(!pthread_create(&thread, NULL, ask_for_long, &result));
+	usleep(200000); /* without it, the close may precede the question */
+	CHECK_OK(peal_runtime_close(rt));
+	CHECK(!pthread_join(thread, NULL));
+	CHECK(result == PEAL_ESTOPPED || result == PEAL_ENOENT);
+}
+
 PEAL_TEST_MAIN(RUN(sockets_that_other_processes_opened_are_not_asked);
-	       RUN(process_in_another_pid_namespace_is_found_by_its_outer_pid);)
+	       RUN(process_in_another_pid_namespace_is_found_by_its_outer_pid);
+	       RUN(close_ends_an_answer_in_progress);)
