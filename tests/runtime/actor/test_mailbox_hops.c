@@ -191,9 +191,10 @@ PEAL_TEST(telling_without_mailboxes_fails_the_handler)
  * Puts a message for actor 1 into the mailbox of worker 1, which is in a
  * handler. Suspends the kernel before worker 1 takes the message.
  */
-static void tell_and_suspend(struct ring *r, uint64_t *word)
+static void tell_and_suspend(struct ring *r)
 {
-	struct relay_gate gate = { (uint64_t)(uintptr_t)word };
+	uint64_t *word = harness_gate(r->rt);
+	struct relay_gate gate = { harness_address(word) };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_worker_info info;
 	uint64_t gate_actor = harness_spawn(r->k, "gate", 1);
@@ -215,11 +216,11 @@ static void tell_the_retired(int with_successor)
 	struct peal_kernel_info info;
 	struct peal_link_info link;
 	struct relay_hops state;
-	uint64_t word = 0, next = 0;
+	uint64_t next = 0;
 	struct ring r;
 
 	open_ring(&r, 2, 2, 64);
-	tell_and_suspend(&r, &word);
+	tell_and_suspend(&r);
 	CHECK_OK(peal_actor_retire(r.rt, r.actor[1]));
 	CHECK_FAILS(peal_actor_retire(r.rt, r.actor[1]), PEAL_ENOENT,
 		    "no actor");
