@@ -379,7 +379,7 @@ static int run(int argc, char **argv, int json)
 	b.row_ns = (uint64_t)(b.options.seconds * 1e9 / N_ROWS);
 	if (peali_fixture_open(&b.fixture, DEVICES))
 		return PEALI_EXIT_FAILED;
-	peali_report_init(&b.report, "barrier", b.fixture.emulated);
+	peali_report_init(&b.report, "barrier", b.fixture.no_gpus);
 	for (size_t i = 0; i < N_ROWS && status == PEALI_EXIT_OK; i++)
 		if (run_row(&b, rows + i))
 			status = PEALI_EXIT_FAILED;

@@ -13,6 +13,7 @@
 
 #include "bench/baseline/gpu.h"
 #include "runtime/base/core_set.h"
+#include "runtime/cli/command.h"
 #include "runtime/device/backend.h"
 
 #define HOST_PORTS 64
@@ -57,10 +58,11 @@ static int open_runtime(struct peali_fixture *fixture)
 		return -1;
 	}
 	fixture->n_devices = peal_device_count(fixture->runtime);
-	fixture->emulated = fixture->on_host = 1;
+	fixture->emulated = fixture->on_host = fixture->no_gpus = 1;
 	for (int i = 0; peal_device_info(fixture->runtime, i, &info) == 0;
 	     i++) {
 		fixture->emulated &= info.emulated;
+		fixture->no_gpus &= !peali_is_gpu(&info);
 		fixture->on_host &= strcmp(info.backend, "host") == 0;
 	}
 	return 0;

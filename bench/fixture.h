@@ -43,6 +43,7 @@ struct peali_fixture {
 	uint32_t max_supervisors; /* of the next kernels; 0: none */
 	uint64_t max_handler_ns; /* of the next kernels; 0: no limit */
 	int emulated;
+	int no_gpus; /* 1: no device is a GPU, for the labels of rows */
 	/* 1: only devices of the host backend; threads can be baselines */
 	int on_host;
 	int n_devices;

@@ -315,7 +315,7 @@ static int run(int argc, char **argv, int json)
 		SECONDS, &options);
 	if (peali_fixture_open(&fixture, DEVICES))
 		return PEALI_EXIT_FAILED;
-	peali_report_init(&report, "idle", fixture.emulated);
+	peali_report_init(&report, "idle", fixture.no_gpus);
 	if (build(&fixture, 1))
 		status = PEALI_EXIT_FAILED;
 	else

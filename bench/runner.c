@@ -10,7 +10,7 @@ int peali_runner_run(const struct peali_runner *runner, int json)
 			       runner->devices ? runner->devices : 2))
 		return PEALI_EXIT_FAILED;
 	peali_report_init(runner->report, runner->benchmark,
-			  runner->fixture->emulated);
+			  runner->fixture->no_gpus);
 	if ((runner->rows ? runner->rows(runner->context) :
 			    runner->each_row(runner->context, 0)) < 0)
 		status = PEALI_EXIT_FAILED;

@@ -132,8 +132,8 @@ static int measure(struct setup *s, uint32_t n, const char *handler)
 
 	if (build(s, n, handler))
 		return -1;
-	s->report.emulated = s->fixture.emulated;
-	peali_row_flag(s->report.object, "emulated", s->fixture.emulated);
+	s->report.emulated = s->fixture.no_gpus;
+	peali_row_flag(s->report.object, "emulated", s->fixture.no_gpus);
 	if (peal_runtime_info(s->fixture.runtime, &info) < 0)
 		return peali_say_error("read the counters of the runtime");
 	if (verify(s, n, n_links))

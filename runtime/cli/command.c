@@ -199,6 +199,14 @@ int peali_open_runtime(struct peal_runtime **runtime_out)
 	return 0;
 }
 
+int peali_is_gpu(const struct peal_device_info *device)
+{
+	static const char machine[] = "PTX machine";
+
+	return !device->emulated &&
+	       strncmp(device->name, machine, strlen(machine)) != 0;
+}
+
 int peali_all_emulated(struct peal_runtime *runtime)
 {
 	int n = peal_device_count(runtime);
@@ -207,7 +215,7 @@ int peali_all_emulated(struct peal_runtime *runtime)
 		struct peal_device_info device;
 
 		if (peal_device_info(runtime, i, &device) < 0 ||
-		    !device.emulated)
+		    peali_is_gpu(&device))
 			return 0;
 	}
 	return 1;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 
 struct peal_runtime;
+struct peal_device_info;
 
 struct peali_command {
 	const char *name;
@@ -67,7 +68,13 @@ int peali_parse_json_only(int argc, char **argv, const char *help);
  */
 int peali_open_runtime(struct peal_runtime **runtime_out);
 
-/** Returns 1 if every device of the runtime is emulated. */
+/**
+ * Returns 1 for a GPU and 0 for an emulated device. Returns 0 for a device of
+ * the PTX machine (tests/ptx), too: it executes device code on the CPU.
+ */
+int peali_is_gpu(const struct peal_device_info *device);
+
+/** Returns 1 if no device of the runtime is a GPU. */
 int peali_all_emulated(struct peal_runtime *runtime);
 
 #endif

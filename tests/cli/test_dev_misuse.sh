@@ -139,13 +139,24 @@ misused "$form" "option '--bytes': follows no benchmark (--bytes, allowed a benc
     ) options); use ./dev bench latency --bytes" bench --bytes 48
 misused "$form" "argument 'fly': is no benchmark (fly, allowed $all); use latency" bench --queues fly
 
+form='ptx [--weak] [--race] [--undefined] [--trace] [--seed N] [--lanes N] COMMAND...'
+for option in seed lanes; do
+    misused "$form" "option '--$option': is no whole number (x, allowed 1..9999);$(
+        ) use --$option 60" ptx --$option x build/peal
+done
+misused "$form" "option '--lanes': is too large (1025, allowed 1..1024); use --lanes 32" \
+    ptx --weak --lanes 1025 build/peal
+misused "$form" "argument '--slow': $known ptx (--slow, allowed --weak, --race, --undefined,$(
+    ) --trace, --seed N, --lanes N); use ./dev help" ptx --slow build/peal
+misused "$form" "argument 'COMMAND': is missing (none, allowed a command); use ./dev ptx build/peal info" ptx
+
 for command in docs format clean; do
     misused "$command" "argument '--help': $known $command (--help, allowed no argument);$(
         ) use ./dev help" "$command" --help
 done
 [ -d tree/build ] || fail './dev clean --help has removed the build folder'
 misused 'COMMAND [ARGUMENTS]' "command 'tset': does not exist (tset, allowed build, run, test,$(
-    ) stress, fuzz, bench, docs, format, clean, help); use ./dev help" tset
+    ) stress, fuzz, bench, ptx, docs, format, clean, help); use ./dev help" tset
 
 # ---- under_load.sh ---------------------------------------------------------------
 # overload TEXT ARGUMENT...: the text and the usage, and no run.
@@ -184,6 +195,14 @@ grep -q '^apt-get install .* ccache ' calls.txt || fail './dev test does not ins
 "$dev" test --slice 03/10 >out.txt 2>err.txt || fail './dev test --slice'
 [ "$(cat out.txt)" = "$(printf 'run.py tests/run.py build%s --slice 03/10 --\n' '' -asan -tsan)" ] ||
     fail "the runs of a slice: $(cat out.txt)"
+printf '#!/bin/sh\nenv\n' >tree/build/peal
+"$dev" ptx --weak --seed 7 --lanes 8 build/peal >out.txt 2>err.txt || fail './dev ptx'
+for setting in PEAL_DOUBLE_{ENGINE=ptx,WEAK=1,SEED=7,LANES=8} PEAL_BACKENDS=cuda; do
+    grep -qx "$setting" out.txt || fail "./dev ptx does not set $setting"
+done
+! grep -q PEAL_DOUBLE_RACE out.txt || fail './dev ptx sets an option that is not given'
+grep -q '^cmake --build build --target double_cuda double_nvrtc_ptx peal_cli' calls.txt ||
+    fail './dev ptx does not build the PTX machine and the command'
 "$dev" fuzz --seconds 7 y4m >out.txt 2>err.txt || fail './dev fuzz'
 grep -q '^cmake .*--preset fuzz' calls.txt || fail './dev fuzz does not configure'
 grep -q '^cmake --build build-fuzz --target peal_fuzz' calls.txt || fail './dev fuzz does not build'

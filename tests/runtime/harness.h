@@ -16,6 +16,7 @@
 
 #include <peal/dead_letter.h>
 #include <peal/device/kernel.h>
+#include <peal/memory.h>
 #include <peal/peal.h>
 #include <peal/pool.h>
 #include <peal/supervisor.h>
@@ -98,6 +99,31 @@ static inline uint32_t harness_policy(struct peal_runtime *rt, uint32_t policy)
 
 	CHECK_OK(peal_device_info(rt, 0, &info));
 	return info.policies & 1u << policy ? policy : PEAL_POLICY_DEFAULT;
+}
+
+/*
+ * Returns zeroed memory that the test and the handlers of all devices access.
+ * Most GPUs cannot access the stack and the globals of a test.
+ * peal_runtime_shutdown frees the memory.
+ */
+static inline void *harness_pinned(struct peal_runtime *rt, uint64_t bytes)
+{
+	uint64_t address = 0;
+
+	CHECK_OK(peal_memory_alloc(rt, PEAL_HOST_MEMORY, bytes, &address));
+	return (void *)(uintptr_t)address;
+}
+
+/* Returns a closed gate. A handler waits until the word is not 0. */
+static inline uint64_t *harness_gate(struct peal_runtime *rt)
+{
+	return (uint64_t *)harness_pinned(rt, sizeof(uint64_t));
+}
+
+/* Returns the address of pinned memory for a message. */
+static inline uint64_t harness_address(const void *pinned)
+{
+	return (uint64_t)(uintptr_t)pinned;
 }
 
 static inline struct peal_kernel *

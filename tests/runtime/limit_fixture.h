@@ -27,7 +27,7 @@ struct fixture {
 	struct peal_supervisor *supervisor;
 	uint64_t teller[FIXTURE_TELLERS], actor, keep;
 	struct peal_link *to[FIXTURE_TELLERS], *near;
-	uint64_t gate; /* a host word; 0: `keep` holds the worker */
+	uint64_t *gate; /* pinned; 0: `keep` holds the worker */
 };
 
 static inline uint64_t fixture_spawn(struct fixture *s, const char *handler,
@@ -70,6 +70,7 @@ static inline void fixture_open(struct fixture *s, struct peal_kernel_options o,
 	memset(s, 0, sizeof(*s));
 	o = fixture_options(o);
 	s->rt = harness_open(1, "");
+	s->gate = harness_gate(s->rt);
 	s->e = harness_endpoint(s->rt);
 	CHECK_OK(peal_kernel_launch(s->rt, 0, &peal_program_limits, &o, &s->k));
 	if (o.max_supervisors)
@@ -87,10 +88,10 @@ static inline void fixture_open(struct fixture *s, struct peal_kernel_options o,
 /* Holds the actor's worker in `keep` until fixture_let_go(). */
 static inline void fixture_hold(struct fixture *s)
 {
-	const uint64_t word = (uint64_t)(uintptr_t)&s->gate;
+	const uint64_t word = harness_address(s->gate);
 	struct peal_worker_info info;
 
-	peal_store_release_sys(&s->gate, 0);
+	peal_store_release_sys(s->gate, 0);
 	CHECK_OK(peal_send(s->e, FIXTURE_PORT_KEEP, 0, &word, sizeof(word),
 			   MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(s->k, FIXTURE_TELLERS, &info) &&
@@ -99,7 +100,7 @@ static inline void fixture_hold(struct fixture *s)
 
 static inline void fixture_let_go(struct fixture *s)
 {
-	peal_store_release_sys(&s->gate, 1);
+	peal_store_release_sys(s->gate, 1);
 }
 
 /* From now on the endpoint `letters` receives the dead letters. */

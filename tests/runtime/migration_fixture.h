@@ -43,6 +43,7 @@ struct fixture {
 	uint64_t newest;
 	uint64_t herald[SENDERS];
 	uint64_t sent[SENDERS];
+	uint64_t *gate; /* of the worker that open_hung() holds */
 };
 
 static const struct peal_link_options plain = { .capacity = 0 };

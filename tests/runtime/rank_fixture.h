@@ -29,7 +29,7 @@ static struct fixture {
 	struct peal_kernel *k;
 	uint64_t note; /* the actor `note` of worker 0 */
 	uint32_t ports;
-	struct rank_list list;
+	struct rank_list *list; /* pinned */
 } s;
 
 /* ---- a kernel and its links ---------------------------------------------- */
@@ -38,6 +38,7 @@ static inline void open_rank_fixture(struct peal_kernel_options o, int pools)
 {
 	memset(&s, 0, sizeof(s));
 	s.rt = harness_open(2, "0-1:nvlink");
+	s.list = (struct rank_list *)harness_pinned(s.rt, sizeof(*s.list));
 	s.e = harness_endpoint(s.rt);
 	/* Both devices may be parts of one GPU. Next to a resident kernel it
 	 * loads no program. */
@@ -71,7 +72,7 @@ static inline void open_plain(void)
 
 static inline void close_rank_fixture(void)
 {
-	peal_store_release_sys(&s.list.word, 1);
+	peal_store_release_sys(&s.list->word, 1);
 	CHECK_OK(peal_kernel_stop(s.k, MAX_WAIT));
 	harness_conserved(s.rt);
 	CHECK_OK(peal_runtime_shutdown(s.rt));
@@ -90,8 +91,8 @@ static inline struct peal_link *link_to(uint64_t to, uint32_t priority,
 
 static inline struct rank_note say(uint32_t from, uint64_t to)
 {
-	struct rank_note note = { (uint64_t)(uintptr_t)&s.list, from,
-				  (uint32_t)to, 0, 0 };
+	struct rank_note note = { harness_address(s.list), from, (uint32_t)to,
+				  0, 0 };
 
 	return note;
 }
@@ -116,21 +117,21 @@ static inline void send_far(uint32_t port, uint64_t to, struct rank_note note,
 /* Sends a gate message by the port. Waits until its handler is at the gate. */
 static inline void close_gate(uint32_t port)
 {
-	peal_store_release_sys(&s.list.word, 0);
+	peal_store_release_sys(&s.list->word, 0);
 	send_note(port, RANK_GATE, say(NOBODY, 0), 1);
-	EVENTUALLY(peal_load_acquire_sys(&s.list.waits));
+	EVENTUALLY(peal_load_acquire_sys(&s.list->waits));
 }
 
 static inline void open_gate(void)
 {
-	peal_store_release_sys(&s.list.word, 1);
+	peal_store_release_sys(&s.list->word, 1);
 }
 
 /* Waits until exactly n messages are noted. */
 static inline void written(uint64_t n)
 {
-	EVENTUALLY(peal_load_acquire_sys(&s.list.n) >= n);
-	CHECK_EQ(peal_load_acquire_sys(&s.list.n), n);
+	EVENTUALLY(peal_load_acquire_sys(&s.list->n) >= n);
+	CHECK_EQ(peal_load_acquire_sys(&s.list->n), n);
 }
 
 static inline struct peal_kernel_info kernel_info(void)
@@ -155,7 +156,7 @@ static inline void in_queue(struct peal_kernel *k, const char *handler,
 
 static inline int is_high(uint64_t i)
 {
-	return s.list.from[i] & 1;
+	return s.list->from[i] & 1;
 }
 
 /* Between two noted messages the worker moved at most ROW messages. It moved
@@ -164,10 +165,10 @@ static inline void check_moved(uint64_t moved)
 {
 	uint64_t i;
 
-	for (i = 1; i < s.list.n; i++)
-		CHECK(s.list.told[i] - s.list.told[i - 1] <= ROW);
-	CHECK(s.list.told[0] <= ROW);
-	CHECK_EQ(s.list.told[moved / ROW - 1], moved / ROW * ROW);
+	for (i = 1; i < s.list->n; i++)
+		CHECK(s.list->told[i] - s.list->told[i - 1] <= ROW);
+	CHECK(s.list->told[0] <= ROW);
+	CHECK_EQ(s.list->told[moved / ROW - 1], moved / ROW * ROW);
 }
 
 #endif

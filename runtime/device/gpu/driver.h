@@ -311,7 +311,7 @@ struct peali_gpu_vendor {
 struct peali_gpu_driver {
 	const struct peali_gpu_vendor *vendor;
 	void *library; /* of dlopen */
-	int is_double; /* 1: a driver double of the tests */
+	int emulates; /* 1: a driver double of the tests that runs host code */
 #define PEALI_GPU_MEMBER(member, arguments, cuda, version, hip, need, when)    \
 	int(*member) arguments;
 	PEALI_GPU_CALLS(PEALI_GPU_MEMBER)

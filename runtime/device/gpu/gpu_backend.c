@@ -50,7 +50,7 @@ static int device_info(struct peali_backend *backend, int device,
 	out->index = device;
 	snprintf(out->backend, sizeof(out->backend), "%s",
 		 gpu->driver.vendor->name);
-	out->emulated = gpu->driver.is_double;
+	out->emulated = gpu->driver.emulates;
 	snprintf(out->name, sizeof(out->name), "%s", d->name);
 	snprintf(out->uuid, sizeof(out->uuid), "%s", d->uuid);
 	pthread_mutex_lock(&gpu->lock);

@@ -46,6 +46,16 @@ void peali_gpu_leave(struct peali_gpu *gpu, void *before)
 
 /* ---- the driver ---------------------------------------------------------- */
 
+/* Returns 1 for a driver double of the tests that runs host code. */
+static int is_emulation(void *library)
+{
+	int (*emulates)(void);
+
+	*(void **)(void *)&emulates =
+		dlsym(library, "peal_driver_double_emulates");
+	return emulates && emulates();
+}
+
 /*
  * Loads the driver. It stays loaded until the process ends, as drivers do not
  * support unloading.
@@ -65,7 +75,7 @@ static int load_driver(const struct peali_gpu_vendor *vendor,
 				  why ? why : vendor->library);
 		return PEAL_ENOTSUP;
 	}
-	driver->is_double = dlsym(driver->library, "peal_driver_double") != 0;
+	driver->emulates = is_emulation(driver->library);
 	return vendor->load(driver, reason, reason_bytes);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "front_cuda.h"
+#include "ptx.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -72,6 +73,7 @@ static int context_release(int device)
 	left = --primary[device].users;
 	if (left == 0) {
 		primary[device].peers = 0;
+		double_peers_set(device, 0);
 		double_count(DOUBLE_CONTEXT, -1);
 	}
 	pthread_mutex_unlock(&lock);
@@ -112,6 +114,7 @@ static int context_peer(void *context, unsigned flags)
 	if (primary[from].peers & 1ull << peer->device)
 		return DOUBLE_PEER_TWICE;
 	primary[from].peers |= 1ull << peer->device;
+	double_peers_set(from, primary[from].peers);
 	return 0;
 }
 
@@ -124,6 +127,7 @@ static int init(unsigned flags)
 		return DOUBLE_INVALID;
 	if (double_n_devices() < 1)
 		return DOUBLE_NO_DEVICE;
+	double_ptx_chosen(); /* checks the environment */
 	initialised = 1;
 	return 0;
 }
@@ -154,8 +158,22 @@ static int device_name(char *name, int bytes, int device)
 {
 	CALL("cuDeviceGetName");
 	NEED_DEVICE(device);
-	snprintf(name, (size_t)bytes, "double of an NVIDIA device %d", device);
+	snprintf(name, (size_t)bytes,
+		 double_ptx_chosen() ? "PTX machine %d" :
+				       "double of an NVIDIA device %d",
+		 device);
 	return 0;
+}
+
+/* Devices with other links are other devices: Peal saves the probe's results of
+ * real devices by their UUIDs. */
+static void mix_links(uint8_t uuid[14])
+{
+	const char *text = double_links();
+	size_t i;
+
+	for (i = 0; text[i]; i++)
+		uuid[i % 14] = (uint8_t)(uuid[i % 14] * 31 + text[i] + 1);
 }
 
 static int device_uuid(uint8_t uuid[16], int device)
@@ -163,6 +181,8 @@ static int device_uuid(uint8_t uuid[16], int device)
 	CALL("cuDeviceGetUuid");
 	NEED_DEVICE(device);
 	memset(uuid, 0xdd, 16);
+	if (double_ptx_chosen())
+		mix_links(uuid);
 	uuid[14] = 0;
 	uuid[15] = (uint8_t)device;
 	return 0;
@@ -185,6 +205,9 @@ static int device_attribute(int *value, int attribute, int device)
 	switch (attribute) {
 	case 1: /* MAX_THREADS_PER_BLOCK */
 		*value = 1024;
+		return 0;
+	case 17: /* KERNEL_EXEC_TIMEOUT */
+		*value = double_ptx_watchdog_ms() > 0;
 		return 0;
 	case 16: /* MULTIPROCESSOR_COUNT */
 		*value = (int)double_units();
@@ -252,7 +275,11 @@ static int error_string(int error, const char **name)
 		{ 222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION" },
 		{ 500, "CUDA_ERROR_NOT_FOUND" },
 		{ 700, "CUDA_ERROR_ILLEGAL_ADDRESS" },
+		{ 702, "CUDA_ERROR_LAUNCH_TIMEOUT" },
 		{ 711, "CUDA_ERROR_TOO_MANY_PEERS" },
+		{ 714, "CUDA_ERROR_HARDWARE_STACK_ERROR" },
+		{ 716, "CUDA_ERROR_MISALIGNED_ADDRESS" },
+		{ 718, "CUDA_ERROR_INVALID_PC" },
 		{ 719, "CUDA_ERROR_LAUNCH_FAILED" },
 		{ 720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE" },
 		{ 801, "CUDA_ERROR_NOT_SUPPORTED" },

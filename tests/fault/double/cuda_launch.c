@@ -8,12 +8,14 @@
 int double_cuda_function_attribute(int *value, int attribute, void *function)
 {
 	CALL("cuFuncGetAttribute");
+	if (!function)
+		return DOUBLE_INVALID;
 	*value = 0;
 	if (attribute == 0) /* MAX_THREADS_PER_BLOCK */
-		*value = (int)double_max_lanes();
+		*value = double_function_lanes(function);
 	else if (attribute == 1) /* SHARED_SIZE_BYTES */
-		*value = DOUBLE_SHARED_OWN;
-	return function ? 0 : DOUBLE_INVALID;
+		*value = double_function_static(function);
+	return 0;
 }
 
 int double_cuda_function_set(struct double_function *function, int attribute,
@@ -33,7 +35,8 @@ int double_cuda_occupancy(int *blocks, void *function, int threads,
 {
 	CALL("cuOccupancyMaxActiveBlocksPerMultiprocessor");
 	NEED_CONTEXT();
-	return function ? double_occupancy(blocks, threads, shared_bytes) :
+	return function ? double_occupancy(blocks, function, threads,
+					   shared_bytes) :
 			  DOUBLE_INVALID;
 }
 
@@ -88,7 +91,7 @@ int double_cuda_clusters_fit(int *clusters, struct double_function *function,
 	NEED_CONTEXT();
 	error = function ? shape_of(grid, &shape) : DOUBLE_INVALID;
 	if (!error)
-		error = double_occupancy(&blocks, (int)shape.threads,
+		error = double_occupancy(&blocks, function, (int)shape.threads,
 					 shape.shared_bytes);
 	if (!error)
 		*clusters = clusters_of(blocks, (int)shape.cluster);

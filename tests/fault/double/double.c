@@ -23,8 +23,7 @@ void double_count(enum double_thing thing, int change)
 
 /*
  * Returns the number of resources that the caller has not released, and lists
- * them in `text`. For tests. The backend knows by this symbol that the library
- * is a double.
+ * them in `text`. For tests.
  */
 __attribute__((visibility("default"))) int peal_driver_double(char *text,
 							      size_t bytes);
@@ -62,6 +61,18 @@ void double_broken(const char *format, ...)
 	va_end(arguments);
 	fputc('\n', stderr);
 	abort();
+}
+
+void double_refuse(const char *variable, const char *format, ...)
+{
+	va_list arguments;
+
+	fprintf(stderr, "driver double: variable '%s': ", variable);
+	va_start(arguments, format);
+	vfprintf(stderr, format, arguments);
+	va_end(arguments);
+	fputc('\n', stderr);
+	exit(2);
 }
 
 /* ---- the environment ----------------------------------------------------- */
@@ -122,6 +133,11 @@ struct peali_clock_skew double_clock(int device)
 	return clock;
 }
 
+const char *double_links(void)
+{
+	return environment("PEAL_DOUBLE_LINKS", "PEAL_HOST_LINKS", "");
+}
+
 int double_access(int from, int to)
 {
 	int (*parse)(const char *, int, struct peali_link_pair *);
@@ -136,8 +152,7 @@ int double_access(int from, int to)
 	pairs = calloc((size_t)n * (size_t)n, sizeof(*pairs));
 	if (!pairs)
 		return 0;
-	if (!parse(environment("PEAL_DOUBLE_LINKS", "PEAL_HOST_LINKS", ""), n,
-		   pairs))
+	if (!parse(double_links(), n, pairs))
 		access = pairs[from * n + to].kind == PEALI_LINK_NVLINK ? 2 :
 			 pairs[from * n + to].kind == PEALI_LINK_PCIE	? 1 :
 									  0;
@@ -237,7 +252,8 @@ int double_call(const char *symbol)
 
 	if (row == N_RULES)
 		double_broken("%s is in no table of calls", symbol);
-	if (rules[row].when != PEALI_GPU_RESIDENT && double_resident(device))
+	if (rules[row].when != PEALI_GPU_RESIDENT && double_resident(device) &&
+	    !double_lost(device))
 		double_broken("%s while a kernel is resident on device %d",
 			      symbol, device);
 	return fault_of(symbol, atomic_fetch_add(&n_calls[row], 1) + 1);

@@ -12,7 +12,7 @@
  * Their memory is memory of the process. A launch runs the program's host entry
  * on threads, by the engine of the host backend. The double finds entry and
  * engine in the executable, which must export its symbols. The backend shows
- * the devices as emulated.
+ * the devices as emulated. ptx.h describes the other engine, the PTX machine.
  *
  * A double checks that its caller keeps the driver's contract. If the caller
  * breaks the contract, the process ends with a line that names the reason. The
@@ -57,6 +57,7 @@ enum {
 	DOUBLE_BAD_PTX = 218,
 	DOUBLE_NOT_FOUND = 500,
 	DOUBLE_NOT_READY = 600,
+	DOUBLE_TIMEOUT = 702,
 	DOUBLE_PEER_TWICE = 704,
 	DOUBLE_LAUNCH_FAILED = 719,
 	DOUBLE_TOO_LARGE = 720,
@@ -107,6 +108,9 @@ int double_call(const char *symbol);
 int double_current(void);
 _Noreturn void double_broken(const char *what, ...)
 	__attribute__((format(printf, 1, 2)));
+/* Ends the process for a wrong value of an environment variable. */
+_Noreturn void double_refuse(const char *variable, const char *what, ...)
+	__attribute__((format(printf, 2, 3)));
 void double_count(enum double_thing thing, int change);
 /* Returns 1 if PEAL_DOUBLE_LACK names the symbol. */
 int double_lacks(const char *symbol);
@@ -118,10 +122,14 @@ int double_version(void);
 const char *double_arch(void);
 /* Returns 1 and the value if PEAL_DOUBLE_ATTRIBUTES names the attribute. */
 int double_attribute(int attribute, int *value);
+/* Returns the text of the links of the devices; "": the default. */
+const char *double_links(void);
 /* Returns the access of an ordered pair: 0 none, 1 access, 2 with atomics. */
 int double_access(int from, int to);
 /* Returns a device's clock. By default it differs from the host's clock. */
 struct peali_clock_skew double_clock(int device);
+/* Returns the time of the clock of the calling thread's device. */
+uint64_t double_clock_ns(void);
 
 /* ---- memory -------------------------------------------------------------- */
 
@@ -145,6 +153,16 @@ int double_unmap(uint64_t address, size_t bytes);
 int double_set_access(uint64_t address, size_t bytes, int device);
 /* Returns the device of the memory; -1: none. */
 int double_owner(uint64_t address);
+/* Finds the memory around an address that kernels of the device can access.
+ * Returns 1 and sets its first address and its size, or returns 0. */
+int double_sees(int device, uint64_t address, uint64_t *from, uint64_t *bytes);
+/* Returns a number that changes when answers of double_sees() change. */
+uint64_t double_generation(void);
+/* Sets the peers of a device, a bit for each: it accesses their memory. */
+void double_peers_set(int device, uint64_t enabled);
+/* Returns zeroed memory that all kernels can access. */
+void *double_scratch(size_t bytes);
+void double_scratch_free(void *scratch);
 int double_copy(uint64_t to, uint64_t from, size_t bytes,
 		struct double_stream *stream);
 int double_fill(uint64_t to, uint8_t value, size_t bytes,
@@ -161,7 +179,12 @@ int double_module_load(void **module, const void *image);
 int double_module_unload(void *module);
 int double_module_function(struct double_function **out, void *module,
 			   const char *name);
-int double_occupancy(int *blocks, int threads, size_t shared_bytes);
+int double_occupancy(int *blocks, const struct double_function *function,
+		     int threads, size_t shared_bytes);
+/* Returns the most lanes of a block of the function, by its registers. */
+int double_function_lanes(const struct double_function *function);
+/* Returns the bytes of static shared memory of a block of the function. */
+int double_function_static(const struct double_function *function);
 /* Sets the most shared memory of a block of the function. */
 int double_function_shared(struct double_function *function, int most);
 /** A grid. `cluster`: blocks of a cluster. `shared_bytes`: of a block. */
@@ -197,6 +220,8 @@ void double_clusters_left(struct double_clusters *clusters, unsigned block);
 
 /* Kills the stream's kernel. All calls on the stream then return the error. */
 void double_kill(struct double_stream *stream, int error);
+/* A kernel has caused a fault: the device is lost, and its kernels end. */
+void double_fault(int device, int error);
 /* Returns the error of a lost device; 0: not lost. */
 int double_lost(int device);
 /* Returns the number of kernels on a device; device -1: on all devices. */

@@ -68,6 +68,7 @@ API hipDeviceEnablePeerAccess(int peer, unsigned flags)
 	if (peers[current] & 1ull << peer)
 		return DOUBLE_PEER_TWICE;
 	peers[current] |= 1ull << peer;
+	double_peers_set(current, peers[current]);
 	return 0;
 }
 
@@ -358,7 +359,7 @@ API hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,
 {
 	CALL("hipModuleOccupancyMaxActiveBlocksPerMultiprocessor");
 	return function && !shared_bytes ?
-		       double_occupancy(blocks, threads, 0) :
+		       double_occupancy(blocks, function, threads, 0) :
 		       DOUBLE_INVALID;
 }
 

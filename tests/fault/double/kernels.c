@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "double.h"
+#include "function.h"
 
-#include <dlfcn.h>
-#include <link.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -20,8 +18,9 @@
 #include "runtime/device/host/links.h"
 
 /*
- * Streams, modules and kernels of a double. A kernel's blocks are threads that
- * run the program's host entry. The executable has the entry and the engine.
+ * Streams and kernels of a double. A kernel's blocks are threads. They
+ * run the program's host entry, or its PTX by the PTX machine. The executable
+ * has the host entry and the engine of the host backend.
  */
 
 /* The engine of the host backend, exported by the executable. */
@@ -35,48 +34,8 @@ static struct {
 	void (*unrung)(void);
 	void (*join)(const struct peali_host_cluster *cluster);
 	void (*shift)(struct peali_clock_skew clock);
+	uint64_t (*clock)(void);
 } engine;
-
-/** A search for a symbol in all files of the process. */
-struct search {
-	const char *name;
-	void *found;
-};
-
-static int look_into(struct dl_phdr_info *info, size_t bytes, void *argument)
-{
-	struct search *search = argument;
-	void *file = dlopen(info->dlpi_name, RTLD_LAZY | RTLD_NOLOAD);
-
-	(void)bytes;
-	if (!file)
-		return 0;
-	search->found = dlsym(file, search->name);
-	dlclose(file);
-	return search->found != NULL;
-}
-
-/* Finds a symbol in the executable or in a program file. Returns NULL if there
- * is none. */
-static void *anywhere(const char *name)
-{
-	struct search search = { name, dlsym(RTLD_DEFAULT, name) };
-
-	if (!search.found)
-		dl_iterate_phdr(look_into, &search);
-	return search.found;
-}
-
-static void *exported(const char *name)
-{
-	void *found = anywhere(name);
-
-	if (!found)
-		double_broken("the executable does not export %s: link it "
-			      "with -rdynamic",
-			      name);
-	return found;
-}
 
 static void find_engine(void)
 {
@@ -85,131 +44,21 @@ static void find_engine(void)
 		"peali_fibers_run",    "peali_wait_enter",
 		"peali_wait_leave",    "peali_wait_unrung",
 		"peali_cluster_join",  "peali_clock_skew_set",
+		"peal_host_clock_ns",
 	};
-	void *found[8];
+	void *found[9];
 	int i;
 
-	for (i = 0; i < 8; i++)
-		found[i] = exported(names[i]);
+	for (i = 0; i < 9; i++)
+		found[i] = double_exported(names[i]);
 	memcpy(&engine, found, sizeof(found));
 }
 
 static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
 
-/* ---- modules ------------------------------------------------------------- */
-
-struct double_function {
-	struct double_function *next;
-	peal_host_entry_fn entry, single;
-	int is_probe;
-	unsigned shared_most;
-};
-
-struct module {
-	const char *image;
-	size_t bytes;
-	int device;
-	struct double_function *functions;
-};
-
-/* Returns the bytes of an ELF file, by its section table; 0: wrong machine. */
-static size_t elf_bytes(const unsigned char *image)
+uint64_t double_clock_ns(void)
 {
-	uint64_t at;
-	uint16_t machine, n, size;
-
-	memcpy(&machine, image + 18, 2);
-	memcpy(&at, image + 40, 8);
-	memcpy(&size, image + 58, 2);
-	memcpy(&n, image + 60, 2);
-	return machine == double_vendor.machine ? at + (size_t)n * size : 0;
-}
-
-/* Returns 1 if PTX text is for this architecture or an older one. */
-static int is_for(const char *text, const char *arch)
-{
-	const char *target = strstr(text, ".target sm_");
-
-	return strstr(text, ".version") && target &&
-	       atoi(target + 11) <= atoi(arch + 3);
-}
-
-int double_module_load(void **out, const void *image)
-{
-	const char *text = image;
-	struct module *m;
-	size_t bytes;
-
-	if (double_lost(double_current()))
-		return double_lost(double_current());
-	if (!memcmp(image, "\177ELF", 4)) {
-		bytes = elf_bytes(image);
-		if (!bytes)
-			return DOUBLE_NO_BINARY;
-	} else if (double_vendor.is_cuda && is_for(text, double_arch())) {
-		bytes = strlen(text);
-	} else {
-		return double_vendor.is_cuda ? DOUBLE_BAD_PTX :
-					       DOUBLE_BAD_IMAGE;
-	}
-	m = calloc(1, sizeof(*m));
-	if (!m)
-		return DOUBLE_NO_MEMORY;
-	m->image = image;
-	m->bytes = bytes;
-	m->device = double_current();
-	*out = m;
-	double_count(DOUBLE_MODULE, 1);
-	return 0;
-}
-
-int double_module_unload(void *module)
-{
-	struct module *m = module;
-
-	while (m->functions) {
-		struct double_function *f = m->functions;
-
-		m->functions = f->next;
-		free(f);
-	}
-	free(m);
-	double_count(DOUBLE_MODULE, -1);
-	return 0;
-}
-
-int double_module_function(struct double_function **out, void *module,
-			   const char *name)
-{
-	struct module *m = module;
-	struct double_function *f;
-	char single[160];
-	void *found;
-
-	if (!memmem(m->image, m->bytes, name, strlen(name)))
-		return DOUBLE_NOT_FOUND;
-	f = calloc(1, sizeof(*f));
-	if (!f)
-		return DOUBLE_NO_MEMORY;
-	found = exported(name);
-	memcpy(&f->entry, &found, sizeof(found));
-	snprintf(single, sizeof(single), "%s_single", name);
-	found = anywhere(single);
-	memcpy(&f->single, &found, sizeof(found));
-	f->is_probe = !strcmp(name, "peal_entry_peal_probe");
-	f->shared_most = DOUBLE_SHARED_PLAIN;
-	f->next = m->functions;
-	m->functions = f;
-	*out = f;
-	return 0;
-}
-
-int double_function_shared(struct double_function *function, int most)
-{
-	if (most < 0 || most + DOUBLE_SHARED_OWN > DOUBLE_SHARED_MOST)
-		return DOUBLE_INVALID;
-	function->shared_most = (unsigned)most;
-	return 0;
+	return engine.clock();
 }
 
 /* ---- kernels ------------------------------------------------------------- */
@@ -231,8 +80,13 @@ struct kernel {
 	atomic_uint running;
 	atomic_uint inside; /* blocks that have not reached their end */
 	struct block *block;
-	uint8_t *scratch; /* gets the stores of a faulty pair */
+	void *scratch; /* gets the stores of a faulty pair */
 	struct double_clusters *clusters; /* NULL: none */
+	struct ptx_grid *grid; /* NULL: runs host code */
+	struct double_need need; /* of each block */
+	uint16_t *unit; /* by block; NULL: not placed */
+	pthread_t watchdog; /* of a kernel with a time limit */
+	int has_watchdog;
 };
 
 struct double_stream {
@@ -274,13 +128,11 @@ static int run_lane(void *context, uint32_t lane)
 	return 0;
 }
 
-static void *block_main(void *argument)
+/* Runs a block by the engine of the host backend. */
+static void run_host_code(struct block *b)
 {
-	struct block *b = argument;
 	struct kernel *k = b->kernel;
 
-	pthread_setname_np(pthread_self(), "double");
-	engine.shift(double_clock(k->device));
 	engine.enter();
 	engine.unrung();
 	if (k->clusters)
@@ -292,10 +144,39 @@ static void *block_main(void *argument)
 	if (k->clusters)
 		double_clusters_left(k->clusters, b->index);
 	engine.leave();
+}
+
+static void *block_main(void *argument)
+{
+	struct block *b = argument;
+	struct kernel *k = b->kernel;
+
+	pthread_setname_np(pthread_self(), "double");
+	engine.shift(double_clock(k->device));
+	if (k->grid)
+		ptx_grid_run_block(k->grid, b->index);
+	else
+		run_host_code(b);
+	if (k->unit)
+		double_unit_give(k->device, k->unit[b->index], &k->need);
 	/* first not resident, then ended: the caller relies on this order */
 	if (atomic_fetch_sub(&k->inside, 1) == 1)
 		atomic_fetch_sub(&resident[k->device], 1);
 	atomic_fetch_sub(&k->running, 1);
+	return NULL;
+}
+
+/* Ends the kernel at its time limit. A GPU then loses its context. */
+static void *watchdog_main(void *argument)
+{
+	struct kernel *k = argument;
+	uint64_t limit =
+		double_clock_ns() + 1000000ull * double_ptx_watchdog_ms();
+
+	while (atomic_load(&k->running) && double_clock_ns() < limit)
+		usleep(500);
+	if (atomic_load(&k->running))
+		double_fault(k->device, DOUBLE_TIMEOUT);
 	return NULL;
 }
 
@@ -315,8 +196,13 @@ static void free_kernel(struct kernel *k)
 		if (k->block[i].fibers)
 			engine.destroy(k->block[i].fibers);
 	}
+	if (k->has_watchdog)
+		pthread_join(k->watchdog, NULL);
 	double_clusters_free(k->clusters);
-	free(k->scratch);
+	if (k->grid)
+		ptx_grid_destroy(k->grid);
+	double_scratch_free(k->scratch);
+	free(k->unit);
 	free(k->block);
 	free(k);
 }
@@ -384,9 +270,9 @@ int double_stream_query(struct double_stream *stream)
 		return DOUBLE_NOT_READY;
 	if (stream->failed)
 		return stream->failed;
-	if (double_lost(stream->device))
-		return double_lost(stream->device);
-	return is_running(stream) ? DOUBLE_NOT_READY : 0;
+	if (is_running(stream)) /* on a lost device, it is about to end */
+		return DOUBLE_NOT_READY;
+	return double_lost(stream->device);
 }
 
 int double_stream_wait(struct double_stream *stream)
@@ -400,46 +286,17 @@ int double_stream_wait(struct double_stream *stream)
 
 /* ---- launches ------------------------------------------------------------ */
 
-static uint32_t blocks_per_unit(uint32_t threads, size_t shared_bytes)
-{
-	uint32_t most = 2048 / threads;
-	uint32_t by_shared = (uint32_t)(DOUBLE_SHARED_UNIT /
-					(shared_bytes + DOUBLE_SHARED_OWN +
-					 DOUBLE_SHARED_DRIVER));
-
-	if (most > DOUBLE_BLOCKS_PER_UNIT)
-		most = DOUBLE_BLOCKS_PER_UNIT;
-	return by_shared < most ? by_shared : most;
-}
-
-int double_occupancy(int *blocks, int threads, size_t shared_bytes)
-{
-	if (threads < 1 || threads > 1024)
-		return DOUBLE_INVALID;
-	*blocks = (int)blocks_per_unit((uint32_t)threads, shared_bytes);
-	return 0;
-}
-
-static const char *links(void)
-{
-	const char *text = getenv("PEAL_DOUBLE_LINKS");
-
-	if (!text || !*text)
-		text = getenv("PEAL_HOST_LINKS");
-	return text ? text : "";
-}
-
 /* Returns the fault of a pair, PEALI_LINK_SOUND for none. */
 static int lies(int from, int to)
 {
 	int (*parse)(const char *, int, struct peali_link_pair *);
-	void *symbol = exported("peali_links_parse");
+	void *symbol = double_exported("peali_links_parse");
 	int n = double_n_devices(), fault = PEALI_LINK_SOUND;
 	struct peali_link_pair *pairs =
 		calloc((size_t)n * (size_t)n, sizeof(*pairs));
 
 	memcpy(&parse, &symbol, sizeof(parse));
-	if (pairs && !parse(links(), n, pairs))
+	if (pairs && !parse(double_links(), n, pairs))
 		fault = pairs[from * n + to].fault;
 	free(pairs);
 	return fault;
@@ -461,8 +318,8 @@ static void mislead(struct kernel *k, struct peal_probe_params *p)
 			continue;
 		fault = lies(k->device, owner);
 		if (fault == PEALI_LINK_LOST) {
-			k->scratch = calloc(
-				1, PEAL_PROBE_AREA_BYTES(p->pattern_bytes));
+			k->scratch = double_scratch(
+				PEAL_PROBE_AREA_BYTES(p->pattern_bytes));
 			p->area = (uintptr_t)k->scratch;
 		} else if (fault == PEALI_LINK_SWAPPED) {
 			p->area += 4096;
@@ -470,7 +327,8 @@ static void mislead(struct kernel *k, struct peal_probe_params *p)
 	}
 }
 
-static int start_thread(struct block *b)
+/* Starts a thread that gets no signals of the process. */
+static int start_thread(pthread_t *thread, void *(*run)(void *), void *argument)
 {
 	sigset_t blocked, before;
 	int error;
@@ -483,36 +341,51 @@ static int start_thread(struct block *b)
 	sigdelset(&blocked, SIGFPE);
 	sigdelset(&blocked, SIGTRAP);
 	pthread_sigmask(SIG_SETMASK, &blocked, &before);
-	error = pthread_create(&b->thread, NULL, block_main, b);
+	error = pthread_create(thread, NULL, run, argument);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	return error;
+}
+
+/* Prepares a kernel to run host code. */
+static void use_host_code(struct kernel *k, struct double_function *function,
+			  const struct double_shape *shape)
+{
+	uint32_t i;
+
+	k->entry = shape->threads == 1 && function->single ? function->single :
+							     function->entry;
+	if (shape->cluster > 1)
+		k->clusters = double_clusters_create(shape);
+	for (i = 0; shape->threads > 1 && i < k->n_blocks; i++)
+		if (engine.create(shape->threads, &k->block[i].fibers))
+			double_broken("no memory for %u lanes", shape->threads);
 }
 
 static struct kernel *new_kernel(struct double_function *function,
 				 const struct double_shape *shape,
 				 uint64_t params)
 {
-	unsigned blocks = shape->blocks, threads = shape->threads, i;
 	struct kernel *k = calloc(1, sizeof(*k));
+	uint32_t i;
 
 	if (!k)
 		return NULL;
 	k->params = (const struct peal_kernel_params *)(uintptr_t)params;
-	k->entry = threads == 1 && function->single ? function->single :
-						      function->entry;
 	k->device = double_current();
-	k->n_blocks = blocks;
-	atomic_init(&k->running, blocks);
-	atomic_init(&k->inside, blocks);
-	if (shape->cluster > 1)
-		k->clusters = double_clusters_create(shape);
-	k->block = calloc(blocks, sizeof(*k->block));
-	for (i = 0; k->block && i < blocks; i++) {
+	k->n_blocks = shape->blocks;
+	atomic_init(&k->running, k->n_blocks);
+	atomic_init(&k->inside, k->n_blocks);
+	k->block = calloc(k->n_blocks, sizeof(*k->block));
+	if (!k->block)
+		double_broken("no memory for %u blocks", k->n_blocks);
+	for (i = 0; i < k->n_blocks; i++) {
 		k->block[i].kernel = k;
 		k->block[i].index = i;
-		if (threads > 1 && engine.create(threads, &k->block[i].fibers))
-			double_broken("no memory for %u lanes", threads);
 	}
+	if (function->ptx)
+		k->grid = double_ptx_grid(function->ptx, shape, params);
+	else
+		use_host_code(k, function, shape);
 	return k;
 }
 
@@ -544,13 +417,35 @@ static void check_policy(const struct peal_kernel_params *p)
 	}
 }
 
-/* Returns 1 if this grid fits beside the resident kernels. */
-static int fits(struct double_stream *stream, const struct double_shape *shape)
+/* Places the blocks of a kernel that uses the whole device. */
+static void place(struct kernel *k)
+{
+	k->unit = calloc(k->n_blocks, sizeof(*k->unit));
+	if (!k->unit)
+		double_broken("no memory for %u blocks", k->n_blocks);
+	if (!double_units_take(k->device, &k->need, k->n_blocks, k->unit))
+		double_broken(
+			"some of %u blocks on device %d wait for resident "
+			"kernels: no multiprocessor has %u threads, %u "
+			"registers and %u bytes of shared memory free",
+			k->n_blocks, k->device, k->need.threads,
+			k->need.registers, k->need.shared_bytes);
+}
+
+/*
+ * Returns 1 if this grid fits the device. With host code, kernels have no
+ * registers, and the check includes the resident kernels.
+ */
+static int fits(struct double_stream *stream, const struct double_need *need,
+		const struct double_shape *shape)
 {
 	uint32_t units = stream->units ? stream->units : double_units();
 	uint64_t sum = 0;
 	struct double_stream *s;
 
+	if (double_ptx_chosen() && !stream->units)
+		return shape->blocks <=
+		       (uint64_t)units * double_unit_blocks(need);
 	pthread_mutex_lock(&lock);
 	for (s = streams; s; s = s->next)
 		if (s->device == stream->device && s != stream &&
@@ -559,8 +454,7 @@ static int fits(struct double_stream *stream, const struct double_shape *shape)
 			sum += s->kernel->n_blocks;
 	pthread_mutex_unlock(&lock);
 	return sum + shape->blocks <=
-	       (uint64_t)units *
-		       blocks_per_unit(shape->threads, shape->shared_bytes);
+	       (uint64_t)units * double_unit_blocks(need);
 }
 
 /* A graph of one launch. The backend records no other graphs. */
@@ -590,6 +484,7 @@ int double_launch(struct double_function *function,
 		  const struct double_shape *shape,
 		  struct double_stream *stream, void **arguments)
 {
+	struct double_need need;
 	uint64_t params;
 	struct kernel *k;
 	unsigned i;
@@ -604,7 +499,8 @@ int double_launch(struct double_function *function,
 		return DOUBLE_INVALID;
 	if (stream->capture)
 		return note_launch(stream, function, shape, arguments);
-	if (!fits(stream, shape))
+	need = double_need_of(function, shape->threads, shape->shared_bytes);
+	if (!fits(stream, &need, shape))
 		return DOUBLE_TOO_LARGE;
 	if (stream->failed || double_lost(stream->device))
 		return stream->failed ? stream->failed :
@@ -615,15 +511,20 @@ int double_launch(struct double_function *function,
 	k = new_kernel(function, shape, params);
 	if (!k)
 		return DOUBLE_NO_MEMORY;
+	k->need = need;
+	if (k->grid && !stream->units)
+		place(k);
 	check_policy(k->params);
 	if (function->is_probe)
 		mislead(k, (struct peal_probe_params *)(uintptr_t)params);
 	atomic_fetch_add(&resident[k->device], 1);
 	stream->kernel = k;
 	for (i = 0; i < k->n_blocks; i++)
-		if (start_thread(&k->block[i]))
+		if (start_thread(&k->block[i].thread, block_main, &k->block[i]))
 			double_broken("block %u of %u has no thread", i,
 				      k->n_blocks);
+	k->has_watchdog = k->grid && double_ptx_watchdog_ms() &&
+			  !start_thread(&k->watchdog, watchdog_main, k);
 	return 0;
 }
 
@@ -725,18 +626,40 @@ static void end_workers(struct double_stream *stream,
 	free(phase);
 }
 
+/* Ends the kernel's threads where they are, as a GPU does. */
+static void end_grid(struct double_stream *stream)
+{
+	ptx_grid_stop(stream->kernel->grid);
+	while (is_running(stream))
+		usleep(200);
+}
+
 void double_kill(struct double_stream *stream, int error)
 {
 	const struct peal_kernel_params *p =
 		stream->kernel ? stream->kernel->params : NULL;
 
 	stream->dying = 1;
-	if (is_running(stream) && p->magic == PEAL_CONTROL_MAGIC)
+	if (is_running(stream) && stream->kernel->grid)
+		end_grid(stream);
+	else if (is_running(stream) && p->magic == PEAL_CONTROL_MAGIC)
 		end_workers(stream, p);
 	else if (is_running(stream))
 		end_probe(stream, (struct peal_probe_params *)(uintptr_t)p);
 	stream->failed = error;
 	stream->dying = 0;
+}
+
+void double_fault(int device, int error)
+{
+	struct double_stream *s;
+
+	atomic_store(&lost[device], error);
+	pthread_mutex_lock(&lock);
+	for (s = streams; s; s = s->next)
+		if (s->device == device && s->kernel && s->kernel->grid)
+			ptx_grid_stop(s->kernel->grid);
+	pthread_mutex_unlock(&lock);
 }
 
 /* For tests: a device and all its kernels are lost. error 0: none is lost. */

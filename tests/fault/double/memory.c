@@ -26,6 +26,13 @@ struct piece {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct piece *pieces;
+static _Atomic uint64_t generation; /* number of changes to what devices see */
+static _Atomic uint64_t peers[64]; /* enabled, bit per device */
+
+uint64_t double_generation(void)
+{
+	return generation;
+}
 
 /* Returns a piece, or NULL. The caller holds `lock`. */
 static struct piece *find(enum kind kind, uint64_t address)
@@ -53,6 +60,7 @@ static int enlist(enum kind kind, uint64_t address, uint64_t bytes, int fd,
 	pthread_mutex_lock(&lock);
 	p->next = pieces;
 	pieces = p;
+	generation++;
 	pthread_mutex_unlock(&lock);
 	return 0;
 }
@@ -70,6 +78,7 @@ static int delist(enum kind kind, uint64_t address, struct piece *out)
 	found = *p;
 	if (found)
 		*p = found->next;
+	generation++;
 	pthread_mutex_unlock(&lock);
 	if (!found)
 		return DOUBLE_INVALID;
@@ -339,6 +348,7 @@ int double_set_access(uint64_t address, size_t bytes, int device)
 			p->access |= 1ull << device;
 		else
 			owner = -2;
+		generation++;
 	}
 	pthread_mutex_unlock(&lock);
 	if (owner < 0)
@@ -361,6 +371,57 @@ int double_owner(uint64_t address)
 			owner = p->device;
 	pthread_mutex_unlock(&lock);
 	return owner;
+}
+
+void double_peers_set(int device, uint64_t enabled)
+{
+	peers[device] = enabled;
+	generation++;
+}
+
+/* Returns 1 if kernels of the device can access the piece. */
+static int kernels_see(const struct piece *p, int device)
+{
+	uint64_t owner = p->device < 0 ? 0 : 1ull << p->device;
+
+	if (p->kind == HOST || p->kind == REGISTERED)
+		return 1;
+	if (p->kind == PLAIN)
+		return p->device == device || (peers[device] & owner) != 0;
+	return p->kind == MAPPED && (p->access & 1ull << device) != 0;
+}
+
+int double_sees(int device, uint64_t address, uint64_t *from, uint64_t *bytes)
+{
+	struct piece *p;
+
+	pthread_mutex_lock(&lock);
+	for (p = pieces; p; p = p->next)
+		if (inside(p, address, 1) && kernels_see(p, device))
+			break;
+	if (p) {
+		*from = p->address;
+		*bytes = p->bytes;
+	}
+	pthread_mutex_unlock(&lock);
+	return p != NULL;
+}
+
+void *double_scratch(size_t bytes)
+{
+	void *p = take(bytes);
+
+	if (!p || enlist(HOST, (uintptr_t)p, bytes, -1, -1))
+		double_broken("no memory for %zu bytes of scratch", bytes);
+	return p;
+}
+
+void double_scratch_free(void *scratch)
+{
+	struct piece p;
+
+	if (scratch && !delist(HOST, (uintptr_t)scratch, &p))
+		munmap(scratch, p.bytes);
 }
 
 /* ---- copies -------------------------------------------------------------- */

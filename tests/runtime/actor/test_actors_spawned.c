@@ -721,8 +721,8 @@ PEAL_TEST(timed_out_control_messages_still_take_effect)
 	struct peal_kernel *k = harness_launch_with(rt, 0, o);
 	struct peal_endpoint *e = harness_endpoint(rt);
 	uint64_t gate = harness_spawn(k, "gate", 0), third, none = 0;
-	uint64_t spare = harness_spawn(k, "echo", 0), word = 0;
-	struct relay_gate at = { (uint64_t)(uintptr_t)&word };
+	uint64_t spare = harness_spawn(k, "echo", 0), *word = harness_gate(rt);
+	struct relay_gate at = { harness_address(word) };
 	struct peal_worker_info info;
 
 	harness_from(rt, e, 0, gate, four);
@@ -737,7 +737,7 @@ PEAL_TEST(timed_out_control_messages_still_take_effect)
 	third = harness_spawn(k, "echo", 1);
 	CHECK_FAILS(peal_actor_spawn(k, "echo", NULL, &none), PEAL_ENOSPC,
 		    "max_actors");
-	peal_store_release_sys(&word, 1);
+	peal_store_release_sys(word, 1);
 	CHECK_OK(peal_actor_retire(rt, spare)); /* the worker does it twice */
 	spare = harness_spawn(k, "echo", 0);
 	harness_from(rt, e, 1, spare, four);

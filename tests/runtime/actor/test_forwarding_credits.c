@@ -65,7 +65,7 @@ static void rest(struct peal_kernel *far)
  */
 PEAL_TEST(forwarding_never_exceeds_sender_slots)
 {
-	static struct rank_list door; /* the gate of worker 1 */
+	struct rank_list *door; /* the gate of worker 1 */
 	struct peal_kernel_options mine = { .workers = 1,
 					    .mailbox.slots = SLOTS };
 	struct peal_kernel_options o = { .size = sizeof(o),
@@ -81,7 +81,8 @@ PEAL_TEST(forwarding_never_exceeds_sender_slots)
 
 	open_rank_fixture(mine, 0);
 	stop = say(NOBODY, 0);
-	stop.list = (uint64_t)(uintptr_t)&door;
+	door = (struct rank_list *)harness_pinned(s.rt, sizeof(*door));
+	stop.list = harness_address(door);
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_ranks, &o, &far));
 	for (i = 0; i < 3; i++)
 		actor[i] = harness_spawn(far, "note", i);
@@ -97,9 +98,9 @@ PEAL_TEST(forwarding_never_exceeds_sender_slots)
 		in_queue(far, "note", 1);
 		in_queue(far, "note", 2);
 		before = told(far);
-		peal_store_release_sys(&door.word, 0);
+		peal_store_release_sys(&door->word, 0);
 		send_note(gate[0], RANK_GATE, stop, 1);
-		EVENTUALLY(peal_load_acquire_sys(&door.waits));
+		EVENTUALLY(peal_load_acquire_sys(&door->waits));
 		close_gate(gate[1]);
 		send_far(front, actor[1], say(NOBODY, 0), NOTES);
 		EVENTUALLY(told(far) - before > SLOTS / 2);
@@ -108,7 +109,7 @@ PEAL_TEST(forwarding_never_exceeds_sender_slots)
 		EVENTUALLY(told(far) - before > SLOTS);
 		rest(far);
 		CHECK(passed() - turn * NOTES <= SLOTS);
-		peal_store_release_sys(&door.word, 1);
+		peal_store_release_sys(&door->word, 1);
 		open_gate();
 		written((turn + 1) * NOTES);
 		EVENTUALLY(told(far) - before == 2 * NOTES);

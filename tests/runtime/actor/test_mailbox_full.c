@@ -20,7 +20,7 @@ struct row {
 	struct peal_link *link;
 	uint64_t actor[WORKERS_MAX];
 	uint32_t workers;
-	uint64_t gate; /* host word: 1 opens the gate of worker 1 */
+	uint64_t *gate; /* 1 opens the gate of worker 1; NULL: no gate */
 };
 
 static void open_row(struct row *r, uint32_t workers, uint32_t lanes,
@@ -62,14 +62,16 @@ static void spawn_row(struct row *r, const char *const *handler,
 	r->link = harness_from(r->rt, r->e, 0, r->actor[0], none);
 }
 
-/* Keeps worker 1 in a handler until r->gate is set. */
+/* Keeps worker 1 in a handler until *r->gate is set. */
 static void close_gate(struct row *r)
 {
 	struct peal_actor_options o = { .size = sizeof(o), .worker = 2 };
 	struct peal_link_options none = { .capacity = 0 };
-	uint64_t holder, word = (uint64_t)(uintptr_t)&r->gate;
 	struct peal_worker_info info;
+	uint64_t holder, word;
 
+	r->gate = harness_gate(r->rt);
+	word = harness_address(r->gate);
 	CHECK_OK(peal_actor_spawn(r->k, "hold", &o, &holder));
 	harness_from(r->rt, r->e, 1, holder, none);
 	CHECK_OK(peal_send(r->e, 1, 0, &word, sizeof(word), MAX_WAIT, NULL));
@@ -141,7 +143,7 @@ static void chain(uint32_t lanes, uint32_t slots)
 		   info.blocked_port == PEAL_BLOCKED_MAIL);
 	told = info.mailbox_sends;
 	CHECK(told > 0 && told <= slots);
-	peal_store_release_sys(&r.gate, 1);
+	peal_store_release_sys(r.gate, 1);
 	send(&r, 0, 60, 140);
 	close_row(&r, 200, 400, seen);
 }
@@ -269,7 +271,7 @@ static void neighbour(uint32_t slots)
 		CHECK_OK(peal_send_to(r.e, 2, r.actor[2], 0, &i, sizeof(i),
 				      MAX_WAIT, NULL));
 	EVENTUALLY(harness_info(other).queued == 0);
-	peal_store_release_sys(&r.gate, 1);
+	peal_store_release_sys(r.gate, 1);
 	CHECK_OK(peal_send_end(r.e, 2, MAX_WAIT));
 	close_row(&r, filled, filled + MESSAGES, seen);
 }

@@ -130,10 +130,11 @@ PEAL_TEST(reclaim_waits_for_slow_worker)
 	struct peal_received r;
 	struct relay_message got;
 	struct machine m;
-	uint64_t word = 0;
+	uint64_t *word;
 
 	build(&m, PEAL_POLICY_DEFAULT);
-	linger.gate.word = (uint64_t)(uintptr_t)&word;
+	word = harness_gate(m.rt);
+	linger.gate.word = harness_address(word);
 	CHECK_OK(peal_send(m.in[LINGER], 0, 0, &linger, sizeof(linger),
 			   MAX_WAIT, NULL));
 	EVENTUALLY(info_of(&m).mailbox_sends == 1);
@@ -145,7 +146,7 @@ PEAL_TEST(reclaim_waits_for_slow_worker)
 		 PEAL_ETIMEDOUT);
 	CHECK_EQ(info_of(&m).mailbox_done, 0);
 	CHECK_EQ(info_of(&m).mailbox_abandoned, 0);
-	peal_store_release_sys(&word, 1);
+	peal_store_release_sys(word, 1);
 	harness_receive(m.out, 1, 0, 11);
 	check_conserved(&m, 11);
 	CHECK_OK(peal_kernel_stop(m.k, MAX_WAIT));
@@ -172,8 +173,8 @@ PEAL_TEST(idle_worker_reports_for_busy_and_ended_workers)
 	struct peal_supervisor_info report;
 	struct peal_actor_mailbox_info info;
 	struct peal_worker_info worker;
-	uint64_t word = 0, gate, before;
-	struct relay_gate at = { (uint64_t)(uintptr_t)&word };
+	uint64_t *word = harness_gate(rt), gate, before;
+	struct relay_gate at = { harness_address(word) };
 
 	CHECK_OK(peal_supervisor_create(k, NULL, &supervisor));
 	harness_spawn(k, "sink", 2); /* `die` takes a ticket to actor 0 */
@@ -191,7 +192,7 @@ PEAL_TEST(idle_worker_reports_for_busy_and_ended_workers)
 	CHECK_OK(peal_supervisor_info(supervisor, &report));
 	CHECK_EQ(report.failures, 0);
 	CHECK_EQ(k->workers[1].control_sent, before);
-	peal_store_release_sys(&word, 1);
+	peal_store_release_sys(word, 1);
 	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }

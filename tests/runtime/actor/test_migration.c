@@ -674,7 +674,7 @@ PEAL_TEST(pool_members_and_mailboxless_actors_do_not_migrate)
 static void hold(struct fixture *h, uint32_t worker, const uint64_t *word)
 {
 	uint64_t holder = spawn_bare(h, "lie", worker);
-	uint64_t at = (uint64_t)(uintptr_t)word;
+	uint64_t at = harness_address(word);
 	struct peal_worker_info info;
 
 	harness_from(h->rt, h->e, 10 + worker, holder, plain);
@@ -686,11 +686,12 @@ static void hold(struct fixture *h, uint32_t worker, const uint64_t *word)
 
 PEAL_TEST(unresponsive_worker_fails_migration_atomically)
 {
-	uint64_t open[2] = { 0, 0 };
+	uint64_t *open;
 	struct peal_link *link;
 	struct fixture h;
 
 	open_fixture(&h, harness_open(1, ""), 1);
+	open = (uint64_t *)harness_pinned(h.rt, 2 * sizeof(*open));
 	h.guest = spawn(&h, "guest", 0, 0);
 	link = harness_from(h.rt, h.e, BY_LINK, h.guest, plain);
 	hold(&h, 1, &open[1]);
@@ -719,19 +720,20 @@ PEAL_TEST(unresponsive_worker_fails_migration_atomically)
 PEAL_TEST(actor_migrates_after_its_asks_are_answered)
 {
 	struct peal_kernel_info k;
-	uint64_t open = 0;
 	struct fixture h;
+	uint64_t *open;
 
 	open_fixture(&h, harness_open(1, ""), lanes);
+	open = harness_gate(h.rt);
 	h.guest = spawn(&h, "guest", 1, 0);
 	spawn_herald(&h, BY_TELL, 0);
-	hold(&h, 1, &open);
+	hold(&h, 1, open);
 	CHECK_OK(peal_send(h.e, BY_TELL, GUEST_QUERY, NULL, 0, MAX_WAIT, NULL));
 	EVENTUALLY(!peal_kernel_info(h.k, &k) && k.asks.open == 1);
 	CHECK_EQ(move_to(&h, h.herald[BY_TELL], 2, 0), PEAL_EAGAIN);
 	CHECK_CONTAINS(peal_last_error()->text, "waits for answers");
 	CHECK_EQ(h.newest, h.herald[BY_TELL]);
-	peal_store_release_sys(&open, 1);
+	peal_store_release_sys(open, 1);
 	EVENTUALLY(!move_to(&h, h.herald[BY_TELL], 2, 0));
 	close_fixture(&h);
 }

@@ -70,12 +70,14 @@ PEAL_TEST(forwarding_links_do_not_pin_the_first_actor)
 
 PEAL_TEST(forwarded_messages_wait_for_free_slots)
 {
-	uint64_t open = 0, lie, word = (uintptr_t)&open;
+	uint64_t *open, lie, word;
 	struct fixture s;
 	struct guest g;
 	uint32_t i;
 
 	open_full(&s);
+	open = harness_gate(s.rt);
+	word = harness_address(open);
 	lie = harness_spawn(s.k[1], "lie", 0);
 	harness_from(s.rt, s.e, SENDERS, lie, plain);
 	CHECK_OK(move_to(&s, s.guest, 1, 0, 0));
@@ -85,7 +87,7 @@ PEAL_TEST(forwarded_messages_wait_for_free_slots)
 		send_note(&s, BY_LINK);
 		send_note(&s, BY_TELL);
 	}
-	peal_store_release_sys(&open, 1);
+	peal_store_release_sys(open, 1);
 	for (i = 0; i < 64; i++)
 		send_note(&s, BY_LINK);
 	g = settle(&s, s.guest, 1);
@@ -359,14 +361,16 @@ PEAL_TEST(full_target_kernel_is_named)
 	close_fixture(&s);
 }
 
-/* Opens a street. A handler holds worker 0 of kernel 0 until *open is set. */
-static void open_hung(struct fixture *s, uint64_t *open)
+/* Opens the fixture. A handler holds worker 0 of kernel 0 until *s->gate is
+ * set. */
+static void open_hung(struct fixture *s)
 {
-	uint64_t holder, at = (uint64_t)(uintptr_t)open;
+	uint64_t holder, at;
 	struct peal_worker_info info;
 
-	*open = 0;
 	open_fixture(s);
+	s->gate = harness_gate(s->rt);
+	at = harness_address(s->gate);
 	/* makes the forwarding link while the worker still answers */
 	CHECK_OK(move_to(s, spawn(s->k[0], "guest", 0), 1, 0, 0));
 	s->guest = spawn(s->k[0], "guest", 0);
@@ -398,28 +402,27 @@ static int leaves_late(struct fixture *s, uint64_t ms)
  * Starts a migration that worker 0 of kernel 0 does not answer in time. Then
  * lets this worker continue.
  */
-static void leave_hung(struct fixture *s, uint64_t *open)
+static void leave_hung(struct fixture *s)
 {
 	uint64_t ms = SHORT_TIMEOUT_MS;
 
-	for (open_hung(s, open); !leaves_late(s, ms); open_hung(s, open)) {
+	for (open_hung(s); !leaves_late(s, ms); open_hung(s)) {
 		ms *= 2;
 		CHECK(ms < SHORT_TIMEOUT_MAX_MS);
-		peal_store_release_sys(open, 1);
+		peal_store_release_sys(s->gate, 1);
 		CHECK_OK(peal_runtime_shutdown(s->rt));
 	}
 	CHECK_EQ(s->newest, s->guest);
 	CHECK_TIMES_OUT(s->rt, peal_actor_retire(s->rt, s->guest), PEAL_EHUNG,
 			"worker 0 of kernel");
-	peal_store_release_sys(open, 1);
+	peal_store_release_sys(s->gate, 1);
 }
 
 PEAL_TEST(timed_out_migration_leaves_actor_usable)
 {
-	uint64_t open = 0;
 	struct fixture s;
 
-	leave_hung(&s, &open);
+	leave_hung(&s);
 	/* the guest has arrived, or this call completes its migration */
 	expect_refused(&s, s.guest, 1, 0, PEAL_EINVAL, "of worker 1 already");
 	CHECK(s.newest != s.guest);
@@ -432,11 +435,11 @@ PEAL_TEST(timed_out_migration_leaves_actor_usable)
 PEAL_TEST(actor_of_timed_out_migration_can_be_retired)
 {
 	struct peal_link *all[8];
-	uint64_t open = 0, actors[ACTORS];
+	uint64_t actors[ACTORS];
 	struct fixture s;
 	int i;
 
-	leave_hung(&s, &open);
+	leave_hung(&s);
 	CHECK(peal_link_list(s.rt, all, 8) == 3);
 	for (i = 0; i < 3; i++)
 		if (harness_info(all[i]).to == s.guest)
@@ -457,10 +460,9 @@ PEAL_TEST(actor_of_timed_out_migration_can_be_retired)
 PEAL_TEST(target_kernel_may_end_after_migration_timeout)
 {
 	struct peal_kernel_info k;
-	uint64_t open = 0;
 	struct fixture s;
 
-	leave_hung(&s, &open);
+	leave_hung(&s);
 	CHECK_OK(peal_kernel_stop(s.k[1], MAX_WAIT));
 	CHECK_OK(peal_kernel_destroy(s.k[1]));
 	send_note(&s, BY_LINK);

@@ -272,12 +272,14 @@ PEAL_TEST(supervisor_of_other_kernel_is_refused)
 PEAL_TEST(stale_membership_does_not_supervise_reused_slot)
 {
 	struct peal_actor_options a = { .size = sizeof(a), .worker = 2 };
-	uint64_t open = 0, at = (uint64_t)(uintptr_t)&open, holder;
+	uint64_t *open, at, holder;
 	struct peal_worker_info info;
 	struct fixture w;
 	int i;
 
 	open_fixture(&w, PEAL_ONE_FOR_ONE, 0);
+	open = harness_gate(w.rt);
+	at = harness_address(open);
 	holder = harness_spawn(w.k[1], "lie", 1);
 	harness_from(w.rt, w.e, GUESTS, holder,
 		     (struct peal_link_options){ .capacity = 0 });
@@ -287,7 +289,7 @@ PEAL_TEST(stale_membership_does_not_supervise_reused_slot)
 	CHECK_TIMES_OUT(w.rt, move_to(&w, OTHER, 1, w.s[1]), PEAL_EHUNG,
 			"worker 1 of kernel");
 	CHECK_EQ(of(w.s[0]).members, 2);
-	peal_store_release_sys(&open, 1);
+	peal_store_release_sys(open, 1);
 	EVENTUALLY(!peal_worker_info(w.k[1], 1, &info) && info.actor < 0);
 	CHECK_EQ(of(w.s[1]).members, 1);
 	/* an actor without a supervisor does not restart */

@@ -65,9 +65,8 @@ static void open_fixture(struct fixture *s, struct peal_kernel_options o,
 	p.policy = harness_policy(s->rt, p.policy);
 	s->pool = make_pool(s->k, p);
 	for (i = first; i < o.workers; i++) {
-		s->member[i] = harness_spawn(s->k, "toil", (int)i);
+		s->member[i] = join(s->rt, s->k, s->pool, "toil", i);
 		harness_to(s->rt, s->member[i], s->out, none);
-		CHECK_OK(peal_pool_join(s->rt, s->pool, s->member[i]));
 	}
 	s->link = harness_from(s->rt, s->in, 0, s->pool, none);
 }
@@ -75,7 +74,7 @@ static void open_fixture(struct fixture *s, struct peal_kernel_options o,
 static void send_task(struct peal_endpoint *e, uint64_t sequence,
 		      const uint64_t *gate)
 {
-	struct pool_task task = { .gate = (uint64_t)(uintptr_t)gate };
+	struct pool_task task = { .gate = harness_address(gate) };
 
 	harness_fill(&task.id, sizeof(task.id), 7, sequence);
 	CHECK_OK(peal_send(e, 0, (uint16_t)sequence, &task, sizeof(task),
@@ -197,13 +196,14 @@ PEAL_TEST(free_member_takes_messages_of_busy_member)
 {
 	struct peal_kernel_options o = { .workers = 3 };
 	struct peal_pool_options p = { .capacity = 0 };
-	uint64_t open_gate = 0, i;
+	uint64_t *open_gate, i;
 	uint8_t seen[100] = { 0 };
 	struct peal_worker_info info[2];
 	struct fixture s;
 
 	open_fixture(&s, o, p, 1);
-	send_task(s.in, 0, &open_gate);
+	open_gate = harness_gate(s.rt);
+	send_task(s.in, 0, open_gate);
 	EVENTUALLY(!peal_worker_info(s.k, 1, &info[0]) &&
 		   !peal_worker_info(s.k, 2, &info[1]) &&
 		   (info[0].actor >= 0 || info[1].actor >= 0));
@@ -212,7 +212,7 @@ PEAL_TEST(free_member_takes_messages_of_busy_member)
 	for (i = 1; i < 100; i++)
 		receive_one(s.out, seen, 100);
 	CHECK_EQ(seen[0], 0);
-	peal_store_release_sys(&open_gate, 1);
+	peal_store_release_sys(open_gate, 1);
 	receive_one(s.out, seen, 100);
 	close_fixture(&s, 100);
 }
@@ -314,8 +314,8 @@ PEAL_TEST(worker_does_not_end_before_members_tell)
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
-	uint64_t listener = harness_spawn(k, "tally", 0), open_gate = 0;
-	uint64_t pool = make_pool(k, p);
+	uint64_t listener = harness_spawn(k, "tally", 0);
+	uint64_t pool = make_pool(k, p), *open_gate = harness_gate(rt);
 	struct peal_worker_info info[2];
 	struct peal_link *link;
 	struct pool_toil state;
@@ -323,14 +323,14 @@ PEAL_TEST(worker_does_not_end_before_members_tell)
 	CHECK_EQ((uint32_t)listener, 0); /* `report` tells actor 0 */
 	join(rt, k, pool, "report", 1);
 	link = harness_from(rt, in, 0, pool, none); /* leads to worker 0 */
-	send_task(in, 0, &open_gate);
+	send_task(in, 0, open_gate);
 	CHECK_OK(peal_send_end(in, 0, MAX_WAIT));
 	EVENTUALLY(harness_info(link).ended &&
 		   !peal_worker_info(k, 1, &info[1]) && info[1].actor >= 0);
 	CHECK_EQ(peal_kernel_wait(k, 100 * MS), PEAL_ETIMEDOUT);
 	CHECK_OK(peal_worker_info(k, 0, &info[0]));
 	CHECK_EQ(info[0].phase, PEAL_WORKER_RUNNING);
-	peal_store_release_sys(&open_gate, 1);
+	peal_store_release_sys(open_gate, 1);
 	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
 	CHECK_OK(peal_actor_state(rt, listener, &state, sizeof(state)));
 	CHECK_EQ(state.done, 1);
@@ -481,7 +481,7 @@ struct busy {
 	struct peal_runtime *rt;
 	struct peal_kernel *k;
 	struct peal_endpoint *in, *out;
-	uint64_t gate;
+	uint64_t *gate;
 };
 
 static void be_busy(struct busy *b, uint32_t worker, uint64_t *pool_out)
@@ -492,8 +492,8 @@ static void be_busy(struct busy *b, uint32_t worker, uint64_t *pool_out)
 	struct peal_worker_info info;
 	uint64_t actor;
 
-	b->gate = 0;
 	b->rt = harness_open(1, "");
+	b->gate = harness_gate(b->rt);
 	b->k = launch(b->rt, 0, o);
 	b->in = harness_endpoint(b->rt);
 	b->out = harness_endpoint(b->rt);
@@ -502,7 +502,7 @@ static void be_busy(struct busy *b, uint32_t worker, uint64_t *pool_out)
 	actor = harness_spawn(b->k, "toil", (int)worker);
 	harness_to(b->rt, actor, b->out, none);
 	harness_from(b->rt, b->in, 0, actor, none);
-	send_task(b->in, 0, &b->gate);
+	send_task(b->in, 0, b->gate);
 	EVENTUALLY(!peal_worker_info(b->k, worker, &info) && info.actor >= 0);
 }
 
@@ -510,7 +510,7 @@ static void free_again(struct busy *b)
 {
 	uint8_t seen[1] = { 0 };
 
-	peal_store_release_sys(&b->gate, 1);
+	peal_store_release_sys(b->gate, 1);
 	receive_one(b->out, seen, 1);
 }
 
@@ -553,7 +553,7 @@ PEAL_TEST(member_of_timed_out_join_can_leave)
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
 	struct peal_endpoint *out = harness_endpoint(rt);
-	uint64_t pool = make_pool(k, p), gate = 0;
+	uint64_t pool = make_pool(k, p), *gate = harness_gate(rt);
 	uint64_t toil = harness_spawn(k, "toil", 1);
 	uint64_t late = harness_spawn(k, "refuse", 1);
 	struct peal_worker_info info;
@@ -562,7 +562,7 @@ PEAL_TEST(member_of_timed_out_join_can_leave)
 
 	harness_to(rt, toil, out, none);
 	harness_from(rt, in, 0, toil, none);
-	send_task(in, 0, &gate);
+	send_task(in, 0, gate);
 	EVENTUALLY(!peal_worker_info(k, 1, &info) && info.actor >= 0);
 	CHECK_TIMES_OUT(
 		rt, peal_pool_join(rt, pool, late), PEAL_EHUNG,
@@ -571,7 +571,7 @@ PEAL_TEST(member_of_timed_out_join_can_leave)
 	CHECK_FAILS(peal_actor_retire(rt, late), PEAL_EBUSY, "pool");
 	CHECK_OK(peal_pool_info(rt, pool, &now));
 	CHECK_EQ(now.members, 1);
-	peal_store_release_sys(&gate, 1);
+	peal_store_release_sys(gate, 1);
 	receive_one(out, seen, 1);
 	CHECK_OK(peal_pool_leave(rt, pool, late));
 	CHECK_OK(peal_actor_retire(rt, late));

@@ -45,7 +45,7 @@ static void check_rows(uint64_t first, uint64_t highs, uint32_t others)
 			CHECK(is_high(i++));
 		highs -= ROW;
 		CHECK(!is_high(i));
-		sender = s.list.from[i++];
+		sender = s.list->from[i++];
 		had[sender]++;
 		/* a source gets its next turn after all other sources */
 		CHECK_EQ(had[sender], 1 + n++ / others);
@@ -65,7 +65,7 @@ PEAL_TEST(high_priority_message_overtakes_a_long_queue)
 	open_gate();
 	written(505);
 	for (i = 0; i < 505; i++)
-		CHECK_EQ(s.list.from[i], i < 5 ? HIGH : LOW);
+		CHECK_EQ(s.list->from[i], i < 5 ? HIGH : LOW);
 	close_rank_fixture();
 }
 
@@ -123,10 +123,10 @@ static void high_ones_take_turns(uint64_t others)
 	for (i = 0; i < 3 * each; i++) {
 		if (!is_high(i))
 			continue;
-		row = s.list.from[i] == last ? row + 1 : 1;
+		row = s.list->from[i] == last ? row + 1 : 1;
 		if (row == 1 && i > 0)
 			CHECK_EQ(i % (ROW + (others ? 1 : 0)), 0);
-		last = s.list.from[i];
+		last = s.list->from[i];
 		CHECK(row <= ROW);
 	}
 	close_rank_fixture();
@@ -161,7 +161,7 @@ PEAL_TEST(removed_high_link_restores_normal_bursts)
 	written(10 + 20 * ROW);
 	/* one row, or two if the slots of the other link had to be fetched */
 	for (i = 10; i < 10 + 10 * ROW; i++) {
-		row = s.list.from[i] == s.list.from[i - 1] ? row + 1 : 1;
+		row = s.list->from[i] == s.list->from[i - 1] ? row + 1 : 1;
 		longest = row > longest ? row : longest;
 	}
 	CHECK(longest > 1 && longest <= 2 * ROW);
@@ -299,7 +299,7 @@ static void overtakes(uint16_t type)
 	open_gate();
 	written(320);
 	for (i = 0; i < 320; i++)
-		CHECK_EQ(s.list.from[i], i < 20 ? HIGH_MAIL : MAIL);
+		CHECK_EQ(s.list->from[i], i < 20 ? HIGH_MAIL : MAIL);
 	EVENTUALLY(kernel_info().mailbox_done == 320);
 	close_rank_fixture();
 }
@@ -546,7 +546,7 @@ PEAL_TEST(blocked_high_link_blocks_no_other_input)
 	for (i = 0; i < 3; i++)
 		CHECK_OK(peal_receive(s.e, &got, sizeof(got), &r, MAX_WAIT));
 	open_gate();
-	EVENTUALLY(peal_load_acquire_sys(&s.list.n) >= 604 + 1);
+	EVENTUALLY(peal_load_acquire_sys(&s.list->n) >= 604 + 1);
 	CHECK(is_high(504));
 	for (i = 3; i < 10; i++)
 		CHECK_OK(peal_receive(s.e, &got, sizeof(got), &r, MAX_WAIT));
@@ -609,7 +609,7 @@ PEAL_TEST(kernel_ends_after_high_mailboxes_are_empty)
 	note = say(MAIL, far);
 	note.then = (uint32_t)s.note;
 	send_note(port, RANK_HIGH | RANK_GATE, note, 1);
-	EVENTUALLY(peal_load_acquire_sys(&s.list.waits));
+	EVENTUALLY(peal_load_acquire_sys(&s.list->waits));
 	CHECK_OK(peal_send_end(s.e, port, MAX_WAIT));
 	/* time to end wrongly */
 	identity_sleep_us(20000);
@@ -617,7 +617,7 @@ PEAL_TEST(kernel_ends_after_high_mailboxes_are_empty)
 	CHECK_EQ(info.phase, PEAL_WORKER_RUNNING);
 	open_gate();
 	CHECK_OK(peal_kernel_wait(s.k, MAX_WAIT));
-	CHECK_EQ(s.list.n, 1);
+	CHECK_EQ(s.list->n, 1);
 	EVENTUALLY(kernel_info().mailbox_done == 2);
 	close_rank_fixture();
 }
@@ -644,7 +644,7 @@ PEAL_TEST(link_handover_keeps_the_priority)
 	link_to(s.note, PEAL_PRIORITY_NORMAL, &low);
 	link_to(echo, PEAL_PRIORITY_NORMAL, &port);
 	for (turn = 0; turn < 2; turn++) {
-		s.list.n = 0;
+		s.list->n = 0;
 		CHECK_OK(peal_link_set_route(link, routes[turn], MAX_WAIT));
 		CHECK_EQ(harness_info(link).route, routes[turn]);
 		CHECK_EQ(harness_info(link).priority, PEAL_PRIORITY_HIGH);

@@ -80,9 +80,9 @@ static void one_limit_for_both(int by_link, uint32_t full)
 	open_gate();
 	written(5);
 	for (i = 0; i < 5; i++)
-		CHECK_EQ(s.list.from[i], i > 1	? MAIL :
-					 oldest ? HIGH_TOO :
-						  HIGH);
+		CHECK_EQ(s.list->from[i], i > 1	 ? MAIL :
+					  oldest ? HIGH_TOO :
+						   HIGH);
 	EVENTUALLY(kernel_info().mailbox_done == kernel_info().mailbox_sends);
 	CHECK_EQ(mailbox(limited).waiting, 0);
 	CHECK_EQ(mailbox(limited).max_waiting, 5);
@@ -142,7 +142,7 @@ static uint64_t moved_note(void)
 /* First both mailboxes of the former worker fill, then both of the new one. */
 PEAL_TEST(messages_to_migrated_actor_keep_priority)
 {
-	static struct rank_list door; /* the former worker's gate */
+	struct rank_list *door; /* the former worker's gate */
 	struct rank_note stop = say(NOBODY, 0);
 	uint32_t port, gate, front, i;
 	uint64_t moved, teller;
@@ -154,25 +154,26 @@ PEAL_TEST(messages_to_migrated_actor_keep_priority)
 	link_to(harness_spawn(s.k, "note", 1), PEAL_PRIORITY_NORMAL, &gate);
 	link_to(teller, PEAL_PRIORITY_NORMAL, &port);
 	close_gate(gate);
-	stop.list = (uint64_t)(uintptr_t)&door;
-	peal_store_release_sys(&door.word, 0);
+	door = (struct rank_list *)harness_pinned(s.rt, sizeof(*door));
+	stop.list = harness_address(door);
+	peal_store_release_sys(&door->word, 0);
 	send_note(front, RANK_GATE, stop, 1);
-	EVENTUALLY(peal_load_acquire_sys(&door.waits));
+	EVENTUALLY(peal_load_acquire_sys(&door->waits));
 	send_note(port, 0, say(MAIL, moved), 200);
 	send_note(port, RANK_HIGH, say(HIGH, moved), 10);
 	send_note(port, RANK_HIGH, say(HIGH_TOO, moved), 10);
 	EVENTUALLY(kernel_info().mailbox_sends == 220);
 	in_queue(s.k, "note", 2);
-	peal_store_release_sys(&door.word, 1);
+	peal_store_release_sys(&door->word, 1);
 	EVENTUALLY(kernel_info().mailbox_sends == 440);
 	in_queue(s.k, "note", 0);
-	CHECK_EQ(s.list.n, 0);
+	CHECK_EQ(s.list->n, 0);
 	open_gate();
 	written(220);
 	for (i = 0; i < 220; i++)
-		CHECK_EQ(s.list.from[i], i < 10 ? HIGH :
-					 i < 20 ? HIGH_TOO :
-						  MAIL);
+		CHECK_EQ(s.list->from[i], i < 10 ? HIGH :
+					  i < 20 ? HIGH_TOO :
+						   MAIL);
 	EVENTUALLY(kernel_info().mailbox_done == 440);
 	close_rank_fixture();
 }

@@ -26,7 +26,7 @@ struct fixture {
 	uint64_t actor[ACTORS_MAX];
 	uint32_t n;
 	uint64_t told; /* notes of the host, successful or accepted */
-	uint64_t gate; /* host word: 1 opens the gate of worker 1 */
+	uint64_t *gate; /* 1 opens the gate of worker 1 */
 };
 
 static const struct peal_link_options plain = { .capacity = 0 };
@@ -164,14 +164,16 @@ static uint64_t spawn_caller(struct fixture *s, uint32_t at, uint32_t worker)
 	return actor;
 }
 
-/* Keeps worker 1 in a handler until s->gate is set. */
+/* Keeps worker 1 in a handler until *s->gate is set. */
 static void close_gate(struct fixture *s)
 {
 	struct crowd_member init = { .id = 2000 };
 	uint64_t holder = spawn(s, "hold", 1, init);
-	uint64_t word = (uint64_t)(uintptr_t)&s->gate;
 	struct peal_worker_info info;
+	uint64_t word;
 
+	s->gate = harness_gate(s->rt);
+	word = harness_address(s->gate);
 	harness_from(s->rt, s->e, 9, holder, plain);
 	CHECK_OK(peal_send(s->e, 9, 0, &word, sizeof(word), MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(s->k, 1, &info) &&
@@ -180,7 +182,7 @@ static void close_gate(struct fixture *s)
 
 static void open_gate(struct fixture *s)
 {
-	peal_store_release_sys(&s->gate, 1);
+	peal_store_release_sys(s->gate, 1);
 }
 
 /* ---- each actor once ------------------------------------------------------- */

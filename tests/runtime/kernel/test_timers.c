@@ -38,8 +38,9 @@ PEAL_TEST(blocked_timer_messages_keep_their_order)
 	struct fixture s = fixture_open(o);
 	uint64_t there = harness_spawn(s.k, "note", 1);
 	uint64_t here = harness_spawn(s.k, "note", 0);
-	uint64_t held = harness_spawn(s.k, "hold", 1), gate = 0;
-	struct timer_spin hold = { (uint64_t)(uintptr_t)&gate, 0, 0, 0 };
+	uint64_t held = harness_spawn(s.k, "hold", 1);
+	uint64_t *gate = harness_gate(s.rt);
+	struct timer_spin hold = { harness_address(gate), 0, 0, 0 };
 	struct timer_order mix = { .ns = 2 * MS,
 				   .step_ns = 1000,
 				   .actor = (uint32_t)there,
@@ -65,7 +66,7 @@ PEAL_TEST(blocked_timer_messages_keep_their_order)
 			   cause.cause == PEAL_STALL_HANDLER &&
 			   cause.address == held);
 	}
-	peal_store_release_sys(&gate, 1);
+	peal_store_release_sys(gate, 1);
 	EVENTUALLY(fixture_done(&s) >= 2905);
 	CHECK_EQ(fixture_good(&s, there), 2900);
 	CHECK_EQ(fixture_good(&s, here), 5);
@@ -157,9 +158,10 @@ PEAL_TEST(missed_ticks_are_counted_and_not_repeated)
 {
 	struct peal_kernel_options o = { .workers = 2, .mailbox.slots = 16 };
 	struct fixture s = fixture_open(o);
-	uint64_t actor = harness_spawn(s.k, "note", 1), gate = 0;
+	uint64_t actor = harness_spawn(s.k, "note", 1);
 	uint64_t held = harness_spawn(s.k, "hold", 1);
-	struct timer_spin hold = { (uint64_t)(uintptr_t)&gate, 0, 0, 0 };
+	uint64_t *gate = harness_gate(s.rt);
+	struct timer_spin hold = { harness_address(gate), 0, 0, 0 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_worker_info info;
 	uint64_t before;
@@ -173,7 +175,7 @@ PEAL_TEST(missed_ticks_are_counted_and_not_repeated)
 	identity_sleep_us(50000);
 	before = fixture_counts(&s).ticks; /* until the mailbox was full */
 	CHECK(before <= 16);
-	peal_store_release_sys(&gate, 1);
+	peal_store_release_sys(gate, 1);
 	EVENTUALLY(fixture_counts(&s).ticks >= before + 10);
 	CHECK(fixture_counts(&s).missed >= 80);
 	CHECK_EQ(fixture_cancel(&s, 0, 0), 0);
@@ -265,9 +267,10 @@ PEAL_TEST(blocked_timer_can_be_cancelled)
 {
 	struct peal_kernel_options o = { .workers = 2, .mailbox.slots = 8 };
 	struct fixture s = fixture_open(o);
-	uint64_t actor = harness_spawn(s.k, "note", 1), gate = 0;
+	uint64_t actor = harness_spawn(s.k, "note", 1);
 	uint64_t held = harness_spawn(s.k, "hold", 1);
-	struct timer_spin hold = { (uint64_t)(uintptr_t)&gate, 0, 0, 0 };
+	uint64_t *gate = harness_gate(s.rt);
+	struct timer_spin hold = { harness_address(gate), 0, 0, 0 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_worker_info info;
 	uint32_t i;
@@ -282,7 +285,7 @@ PEAL_TEST(blocked_timer_can_be_cancelled)
 	for (i = 8; i < 24; i += 2)
 		CHECK_EQ(fixture_cancel(&s, 0, i), 0);
 	CHECK(fixture_counts(&s).held >= 24);
-	peal_store_release_sys(&gate, 1);
+	peal_store_release_sys(gate, 1);
 	EVENTUALLY(fixture_done(&s) >= 32);
 	identity_sleep_us(10000);
 	CHECK_EQ(fixture_good(&s, actor), 32);

@@ -10,7 +10,7 @@
 static void start_churn(struct fixture *s, uint32_t port, uint64_t churn,
 			uint64_t *gate, uint64_t ns, uint32_t n)
 {
-	struct timer_spin spin = { (uint64_t)(uintptr_t)gate, ns, 0, 0 };
+	struct timer_spin spin = { harness_address(gate), ns, 0, 0 };
 	struct peal_link_options none = { .capacity = 0 };
 	uint32_t i;
 
@@ -39,10 +39,11 @@ PEAL_TEST(self_tells_do_not_starve_timers)
 	struct peal_kernel_options o = { .mailbox.slots = 128 };
 	struct fixture s = fixture_open(o);
 	uint64_t churn = harness_spawn(s.k, "churn", 0);
-	uint64_t actor = harness_spawn(s.k, "note", 0), gate = 0;
+	uint64_t actor = harness_spawn(s.k, "note", 0);
+	uint64_t *gate = harness_gate(s.rt);
 	uint64_t turns, before, ticks;
 
-	start_churn(&s, 1, churn, &gate, 20000, 24);
+	start_churn(&s, 1, churn, gate, 20000, 24);
 	EVENTUALLY(handled(&s) > 100);
 	fixture_every(&s, 0, MS / 2, actor);
 	before = handled(&s);
@@ -52,7 +53,7 @@ PEAL_TEST(self_tells_do_not_starve_timers)
 	printf("    %llu messages, %llu ticks\n", (unsigned long long)turns,
 	       (unsigned long long)ticks);
 	CHECK(ticks >= TURNS / 200);
-	peal_store_release_sys(&gate, 1);
+	peal_store_release_sys(gate, 1);
 	CHECK_EQ(fixture_cancel(&s, 0, 0), 0);
 	EVENTUALLY(fixture_notes(&s, actor).ticks == fixture_counts(&s).ticks);
 	fixture_good(&s, actor);
@@ -95,14 +96,14 @@ PEAL_TEST(overdue_ticks_do_not_starve_messages)
 {
 	struct peal_kernel_options o = { .mailbox.slots = 16 };
 	struct fixture s = fixture_open(o);
-	uint64_t spun = harness_spawn(s.k, "slow", 0), gate = 0, actor[16];
+	uint64_t spun = harness_spawn(s.k, "slow", 0), actor[16];
 	uint32_t i;
 
 	for (i = 0; i < 16; i++) {
 		actor[i] = harness_spawn(s.k, "note", 0);
 		fixture_every(&s, 0, 1, actor[i]);
 	}
-	start_churn(&s, 1, spun, &gate, 0, 500);
+	start_churn(&s, 1, spun, harness_gate(s.rt), 0, 500);
 	EVENTUALLY(harness_info(s.orders[0]).queued == 0);
 	EVENTUALLY(handled(&s) > 1000);
 	CHECK_OK(peal_send_end(s.e, 1, MAX_WAIT));
@@ -225,9 +226,10 @@ PEAL_TEST(worker_with_blocked_timers_is_woken_by_slots)
 {
 	struct peal_kernel_options o = { .workers = 2, .mailbox.slots = 8 };
 	struct fixture s = fixture_open(o);
-	uint64_t actor = harness_spawn(s.k, "note", 1), gate = 0;
+	uint64_t actor = harness_spawn(s.k, "note", 1);
 	uint64_t held = harness_spawn(s.k, "hold", 1);
-	struct timer_spin hold = { (uint64_t)(uintptr_t)&gate, 0, 0, 0 };
+	uint64_t *gate = harness_gate(s.rt);
+	struct timer_spin hold = { harness_address(gate), 0, 0, 0 };
 	struct peal_link_options none = { .capacity = 0 };
 	struct peal_worker_info info;
 
@@ -239,7 +241,7 @@ PEAL_TEST(worker_with_blocked_timers_is_woken_by_slots)
 	EVENTUALLY(fixture_counts(&s).held >= 40);
 	if (!test_on_gpu()) /* worker 0 sleeps meanwhile */
 		EVENTUALLY(sleeps(&s));
-	peal_store_release_sys(&gate, 1);
+	peal_store_release_sys(gate, 1);
 	EVENTUALLY(fixture_done(&s) == 50);
 	CHECK_EQ(fixture_good(&s, actor), 50);
 	fixture_stop(&s);

@@ -24,7 +24,7 @@ struct load {
 	struct peal_kernel *k; /* workers: `record` on 0, `tell` on 1 */
 	uint64_t record, tell;
 	uint64_t receiver; /* the actor that `tell` sends to */
-	uint64_t gate; /* 0: the handler waits */
+	uint64_t *gate; /* 0: the handler waits */
 	struct load_record state;
 };
 
@@ -39,6 +39,7 @@ static void open_load(void)
 
 	memset(&l, 0, sizeof(l));
 	l.rt = harness_open(2, "0-1:nvlink");
+	l.gate = harness_gate(l.rt);
 	l.e = harness_endpoint(l.rt);
 	CHECK_OK(peal_kernel_launch(l.rt, 0, &peal_program_load, &o, &l.k));
 	l.receiver = l.record = harness_spawn(l.k, "record", 0);
@@ -64,8 +65,8 @@ static struct peal_link *port(uint32_t index, uint64_t to, uint32_t capacity)
 
 static void send(uint32_t index, uint16_t type, uint64_t n, uint64_t spin_ns)
 {
-	struct load_note note = { (uint32_t)l.receiver,
-				  (uint64_t)(uintptr_t)&l.gate, spin_ns };
+	struct load_note note = { (uint32_t)l.receiver, harness_address(l.gate),
+				  spin_ns };
 
 	while (n--)
 		CHECK_OK(peal_send(l.e, index, type, &note, sizeof(note),
@@ -82,7 +83,7 @@ static struct peal_kernel_info kernel(void)
 
 static void open_gate(void)
 {
-	peal_store_release_sys(&l.gate, 1);
+	peal_store_release_sys(l.gate, 1);
 }
 
 static void read_record(void)

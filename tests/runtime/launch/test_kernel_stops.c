@@ -163,18 +163,20 @@ PEAL_TEST(stop_does_not_undo_an_abort)
 PEAL_TEST(abort_of_unresponsive_handler_returns_ehung)
 {
 	struct peal_kernel_options options = { .workers = 1 };
-	uint64_t word = 0;
-	struct relay_gate gate = { (uint64_t)(uintptr_t)&word };
+	struct relay_gate gate;
 	struct one o;
+	uint64_t *word;
 
 	open_one(&o, "gate", options);
+	word = harness_gate(o.rt);
+	gate.word = harness_address(word);
 	CHECK_OK(peal_send(o.e, 0, 1, &gate, sizeof(gate), MAX_WAIT, NULL));
 	EVENTUALLY(worker(&o, 0).actor == 0);
 	CHECK_FAILS(peal_kernel_abort(o.k, 30 * MS), PEAL_EHUNG, "actor 0");
 	o.rt->end_ns = 20 * MS;
 	CHECK_EQ(peal_runtime_shutdown(o.rt), PEAL_EHUNG);
 	CHECK_CONTAINS(peal_last_error()->call, "peal_runtime_shutdown");
-	peal_store_release_sys(&word, 1);
+	peal_store_release_sys(word, 1);
 	CHECK_OK(peal_kernel_wait(o.k, MAX_WAIT));
 	harness_delivered(o.link, 1);
 	CHECK_OK(peal_runtime_shutdown(o.rt));
@@ -337,11 +339,13 @@ PEAL_TEST(suspended_kernel_ends_when_its_lease_expires)
 PEAL_TEST(heartbeat_advances_and_silence_is_measured)
 {
 	struct peal_kernel_options options = { .workers = 1 };
-	uint64_t word = 0, beat;
-	struct relay_gate gate = { (uint64_t)(uintptr_t)&word };
+	struct relay_gate gate;
+	uint64_t *word, beat;
 	struct one o;
 
 	open_one(&o, "gate", options);
+	word = harness_gate(o.rt);
+	gate.word = harness_address(word);
 	beat = worker(&o, 0).heartbeat;
 	EVENTUALLY(worker(&o, 0).heartbeat > beat + 2);
 	CHECK_OK(peal_send(o.e, 0, 0, &gate, sizeof(gate), MAX_WAIT, NULL));
@@ -349,7 +353,7 @@ PEAL_TEST(heartbeat_advances_and_silence_is_measured)
 	beat = worker(&o, 0).heartbeat;
 	EVENTUALLY(worker(&o, 0).since_heartbeat_ns > (uint64_t)(100 * MS));
 	CHECK_EQ(worker(&o, 0).heartbeat, beat);
-	peal_store_release_sys(&word, 1);
+	peal_store_release_sys(word, 1);
 	EVENTUALLY(worker(&o, 0).since_heartbeat_ns < (uint64_t)(100 * MS));
 	CHECK_EQ(worker(&o, 0).actor, -1);
 	EVENTUALLY(harness_info(o.link).queued == 0);

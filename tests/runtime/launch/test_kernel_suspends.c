@@ -186,12 +186,14 @@ PEAL_TEST(suspended_kernel_with_epochs_stays_suspended)
 PEAL_TEST(suspend_timeout_counts_workers_in_handlers)
 {
 	struct peal_kernel_options o = { .workers = 2 };
-	uint64_t word = 0;
-	struct relay_gate gate = { (uint64_t)(uintptr_t)&word };
+	struct relay_gate gate;
 	struct peal_worker_info info;
 	struct loop l;
+	uint64_t *word;
 
 	open_loop(&l, o, "gate");
+	word = harness_gate(l.rt);
+	gate.word = harness_address(word);
 	CHECK_OK(peal_send(l.e, 0, 0, &gate, sizeof(gate), MAX_WAIT, NULL));
 	EVENTUALLY(!peal_worker_info(l.k, 0, &info) && info.actor == 0);
 	CHECK_OK(peal_kernel_suspend(l.k, 0));
@@ -199,7 +201,7 @@ PEAL_TEST(suspend_timeout_counts_workers_in_handlers)
 		   info.phase == PEAL_WORKER_SUSPENDED);
 	CHECK_FAILS(peal_kernel_suspend(l.k, 20 * MS), PEAL_ETIMEDOUT,
 		    "kernel 'relay': a handler still runs in 1 of 2 workers");
-	peal_store_release_sys(&word, 1);
+	peal_store_release_sys(word, 1);
 	CHECK_OK(peal_kernel_suspend(l.k, MAX_WAIT));
 	CHECK_EQ(state_of(l.k), PEAL_KERNEL_SUSPENDED);
 	CHECK_OK(peal_kernel_resume(l.k));

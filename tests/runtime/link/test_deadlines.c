@@ -14,7 +14,8 @@
 
 #define HOUR (3600 * SECOND)
 
-static uint64_t gate[2]; /* [0]: 1 if open; [1]: 1 if a handler waits */
+/* Pinned words. [0]: 1 if open; [1]: 1 if a handler waits. */
+static uint64_t *gate;
 
 /* A kernel with an actor and a link to it. `dead` receives the dead letters. */
 struct fixture {
@@ -29,7 +30,7 @@ static struct fixture open_fixture(uint32_t workers, int worker)
 {
 	struct fixture s = { .rt = fixture_open("") };
 
-	memset(gate, 0, sizeof(gate));
+	gate = (uint64_t *)harness_pinned(s.rt, 2 * sizeof(*gate));
 	s.k = fixture_kernel(s.rt, 0, workers);
 	fixture_settle(s.k);
 	s.in = harness_endpoint(s.rt);
@@ -52,7 +53,7 @@ static void close_fixture(struct fixture *s)
  * handler runs. */
 static void hold(struct fixture *s, uint32_t port)
 {
-	struct deadline_order o = { .gate = (uint64_t)(uintptr_t)gate };
+	struct deadline_order o = { .gate = harness_address(gate) };
 
 	fixture_send(s->in, port, 0, 0, 0, o);
 	EVENTUALLY(peal_load_acquire_sys(&gate[1]));

@@ -158,7 +158,7 @@ struct slow {
 	struct peal_endpoint *e;
 	struct peal_link *link, *source; /* source: to the sending actor */
 	uint64_t holds; /* messages that the link holds */
-	uint64_t words[SENT]; /* gates of the messages */
+	uint64_t *words; /* gates of the SENT messages */
 };
 
 /* Opens a link from device 0, or the host, to device `to`, or the host. */
@@ -171,6 +171,7 @@ static void slow_open(struct slow *s, int devices, const char *pairs, int from,
 
 	memset(s, 0, sizeof(*s));
 	s->rt = harness_open(devices, pairs);
+	s->words = (uint64_t *)harness_pinned(s->rt, SENT * sizeof(*s->words));
 	s->e = harness_endpoint(s->rt);
 	s->holds = route == PEAL_ROUTE_STAGED ? 2 * SLOTS : SLOTS;
 	sender = receiver = peal_endpoint_address(s->e);
@@ -189,7 +190,7 @@ static void slow_open(struct slow *s, int devices, const char *pairs, int from,
 /* Sends message i. From the host, a full link refuses it several times. */
 static int slow_send(struct slow *s, uint64_t i)
 {
-	struct relay_gate gate = { (uint64_t)(uintptr_t)&s->words[i] };
+	struct relay_gate gate = { harness_address(&s->words[i]) };
 	int result, tries = 3;
 
 	if (s->from)

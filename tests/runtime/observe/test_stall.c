@@ -459,10 +459,10 @@ PEAL_TEST(mailbox_message_is_named)
 {
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
-	uint64_t word = 0, record, teller;
+	uint64_t record, teller;
 	struct peal_kernel *k = launch_load(rt, e, &record, &teller);
-	struct load_note note = { (uint32_t)record, (uint64_t)(uintptr_t)&word,
-				  0 };
+	struct load_note note = { (uint32_t)record,
+				  harness_address(harness_gate(rt)), 0 };
 
 	CHECK_OK(peal_send(e, 1, 1, &note, sizeof(note), MAX_WAIT, NULL));
 	STUCK(rt, PEAL_STALL_HANDLER, 0);
@@ -480,14 +480,16 @@ PEAL_TEST(mailbox_message_is_named)
 /* Each message takes 30 ms. That is less than the default watch of 100 ms. */
 PEAL_TEST(slow_worker_with_backlog_is_no_stall)
 {
-	uint64_t word = 1, record, teller, i;
+	uint64_t record, teller, i;
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
 	struct peal_kernel *k = launch_load(rt, e, &record, &teller);
-	struct load_note note = { (uint32_t)record, (uint64_t)(uintptr_t)&word,
+	uint64_t *gate = harness_gate(rt);
+	struct load_note note = { (uint32_t)record, harness_address(gate),
 				  30 * MS };
 	int way, calm, n;
 
+	peal_store_release_sys(gate, 1);
 	CHECK_OK(peal_send(e, 0, 1, &note, sizeof(note), MAX_WAIT, NULL));
 	for (way = 0; way < 2; way++) { /* by link, by mailbox */
 		for (i = 0; i < 4; i++)

@@ -33,7 +33,7 @@ PEAL_TASK(visit)
 
 	if (!t->count) /* empty tasks do not come here */
 		return PEAL_EPROTO;
-	if (v->gate_at != UINT64_MAX && v->gate_at - t->first >= t->count)
+	if (v->gate_at != ~(uint64_t)0 && v->gate_at - t->first >= t->count)
 		gate = 0;
 	while (gate && !peal_load_acquire_sys(gate) && !peal_aborting(w))
 		gate_pause();

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef DOUBLE_PTX_H
+#define DOUBLE_PTX_H
+
+#include "double.h"
+#include "tests/ptx/machine.h"
+
+/*
+ * The PTX machine of tests/ptx as the engine of the CUDA double. The double
+ * then executes the PTX of programs. The backend shows the devices as real ones
+ * with the name "PTX machine".
+ *
+ * A fault of a program is an error of the driver. The device is lost, as the
+ * context of a GPU is. A line on stderr names the place.
+ *
+ * Environment:
+ *	PEAL_DOUBLE_ENGINE	host: host code runs, the default; ptx
+ *	PEAL_DOUBLE_SEED	seed of the order of lanes, 0
+ *	PEAL_DOUBLE_WEAK	1: weak memory, 0
+ *	PEAL_DOUBLE_RACE	1: finds races on shared memory, 0
+ *	PEAL_DOUBLE_UNDEFINED	1: finds uses of undefined values, 0
+ *	PEAL_DOUBLE_TRACE	1: prints each instruction, 0
+ *	PEAL_DOUBLE_QUANTUM	most instructions of a lane in a turn
+ *	PEAL_DOUBLE_TIMER	step of the global timer in ns, 1 to 1000000
+ *	PEAL_DOUBLE_WATCHDOG	ms after which a kernel ends with an error, as on
+ *				a GPU with a display; 0: never
+ */
+
+/* Returns 1 if the PTX machine is the engine. Ends the process for a wrong value
+ * of a variable. */
+int double_ptx_chosen(void);
+/* Loads PTX. Returns 0, or the error of the driver. */
+int double_ptx_load(struct ptx_module **out, const void *image, size_t bytes);
+/* Returns the time limit of a kernel in ms; 0: none. */
+uint32_t double_ptx_watchdog_ms(void);
+/* Makes a grid on the current device. */
+struct ptx_grid *double_ptx_grid(struct ptx_function *function,
+				 const struct double_shape *shape,
+				 uint64_t params);
+
+#endif

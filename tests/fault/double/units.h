@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef DOUBLE_UNITS_H
+#define DOUBLE_UNITS_H
+
+#include <stdint.h>
+
+/*
+ * The multiprocessors of the devices. A block takes threads, registers and
+ * shared memory of one multiprocessor until it ends.
+ */
+
+#define DOUBLE_REGISTERS 65536 /* of a multiprocessor */
+
+/** What a block takes of its multiprocessor. */
+struct double_need {
+	uint32_t threads;
+	uint32_t registers; /* 0: unknown */
+	uint32_t shared_bytes; /* with the memory that the driver takes */
+};
+
+/* Returns the registers of a block. A warp gets a multiple of 256. */
+uint32_t double_registers(uint32_t of_thread, uint32_t threads);
+/* Returns the number of such blocks that fit on an empty multiprocessor. */
+uint32_t double_unit_blocks(const struct double_need *need);
+/*
+ * Places the blocks of a grid breadth first, as GPUs do: each goes to a
+ * multiprocessor with the fewest blocks. Sets the multiprocessor of each block.
+ * Returns 1, or 0 if a block would wait for the end of another kernel.
+ */
+int double_units_take(int device, const struct double_need *need,
+		      uint32_t blocks, uint16_t *unit_out);
+/* Ends a block on a multiprocessor. */
+void double_unit_give(int device, uint16_t unit,
+		      const struct double_need *need);
+
+#endif

@@ -1,0 +1,417 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shows that the CUDA double executes PTX by the PTX machine. A fault of a
+ * program is an error of the driver with a text. Each case has a process of its
+ * own, as the double reads its environment once.
+ */
+#include <dlfcn.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <peal/device.h>
+#include "runtime/harness.h"
+
+#define ENTRY(name, body)                                                      \
+	".visible .entry " name "(.param .u64 p)\n{\n"                         \
+	"\t.reg .pred %p1;\n\t.reg .b32 %r<5>;\n\t.reg .b64 %rd<5>;\n"         \
+	"\tld.param.u64 %rd1, [p];\n" body "\tret;\n}\n"
+
+#define PTX(entries) ".version 7.0\n.target sm_75\n.address_size 64\n" entries
+
+/* An entry of 96 KiB of shared memory, which waits until its word is not 0. */
+#define SHARED_ENTRY(name)                                                     \
+	".shared .align 16 .b8 peal_shared[98304];\n" ENTRY(                   \
+		name,                                                          \
+		"\tmov.u32 %r1, peal_shared;\n\tst.shared.u32 [%r1], %r1;\n"   \
+		"again:\n\tld.volatile.global.u32 %r1, [%rd1];\n"              \
+		"\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra again;\n")
+
+static const char wide[] = PTX(SHARED_ENTRY("wide"));
+/* Reads the timer 64 times, and stores the bits that are set in some value. */
+static const char timer[] =
+	PTX(ENTRY("timer", "\tmov.u32 %r1, 0;\n\tmov.u64 %rd3, 0;\nagain:\n"
+			   "\tmov.u64 %rd2, %globaltimer;\n"
+			   "\tor.b64 %rd3, %rd3, %rd2;\n"
+			   "\tadd.s32 %r1, %r1, 1;\n"
+			   "\tsetp.lt.u32 %p1, %r1, 64;\n\t@%p1 bra again;\n"
+			   "\tst.global.u64 [%rd1], %rd3;\n"));
+/* Each lane of each block stores its number. */
+static const char numbers[] = PTX(
+	ENTRY("numbers", "\tmov.u32 %r1, %ctaid.x;\n\tmov.u32 %r2, %ntid.x;\n"
+			 "\tmov.u32 %r3, %tid.x;\n"
+			 "\tmad.lo.s32 %r4, %r1, %r2, %r3;\n"
+			 "\tmul.wide.u32 %rd2, %r4, 4;\n"
+			 "\tadd.s64 %rd3, %rd1, %rd2;\n"
+			 "\tst.global.u32 [%rd3], %r4;\n"));
+static const char store[] = PTX(
+	ENTRY("store", "\tmov.u32 %r1, 1;\n\tst.global.u32 [%rd1], %r1;\n"));
+static const char crooked[] =
+	PTX(ENTRY("crooked", "\tmov.u32 %r1, 1;\n\tadd.s64 %rd2, %rd1, 2;\n"
+			     "\tst.global.u32 [%rd2], %r1;\n"));
+static const char forever[] = PTX(
+	ENTRY("forever", "again:\n\tld.volatile.global.u32 %r1, [%rd1];\n"
+			 "\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra again;\n"));
+static const char unknown[] = PTX(ENTRY("unknown", "\tfrobnicate.u32 %r1;\n"));
+
+/* ---- calls of the driver ------------------------------------------------- */
+
+static void *driver;
+static void *stream, *module, *function;
+static uint32_t *words; /* pinned */
+
+/* Returns a function of the driver. */
+static void *cu(const char *symbol)
+{
+	int (*find)(const char *, void **, int, uint64_t, int *);
+	void *found = dlsym(driver, "cuGetProcAddress_v2");
+	int status;
+
+	memcpy(&find, &found, sizeof(found));
+	CHECK_EQ(find(symbol, &found, 12000, 0, &status), 0);
+	return found;
+}
+
+/* Calls a function of the driver. Yields its error. */
+#define CU(symbol, types, ...)                                                 \
+	({                                                                     \
+		void *peal_f_ = cu(symbol);                                    \
+		int(*peal_call_) types;                                        \
+		memcpy(&peal_call_, &peal_f_, sizeof(peal_f_));                \
+		peal_call_(__VA_ARGS__);                                       \
+	})
+
+static void open_driver(void)
+{
+	void *context;
+
+	setenv("PEAL_DOUBLE_ENGINE", "ptx", 0);
+	driver = dlopen("libcuda.so.1", RTLD_NOW);
+	if (!driver)
+		SKIP("there is no double of the driver: run it by ctest");
+	CHECK_EQ(CU("cuInit", (unsigned), 0), 0);
+	CHECK_EQ(CU("cuDevicePrimaryCtxRetain", (void **, int), &context, 0),
+		 0);
+	CHECK_EQ(CU("cuCtxPushCurrent", (void *), context), 0);
+	CHECK_EQ(CU("cuStreamCreate", (void **, unsigned), &stream, 1), 0);
+	CHECK_EQ(CU("cuMemHostAlloc", (void **, size_t, unsigned),
+		    (void **)&words, 4096, 3),
+		 0);
+	memset(words, 0, 4096);
+}
+
+static int load(const char *text)
+{
+	return CU("cuModuleLoadData", (void **, const void *), &module, text);
+}
+
+/* Loads a module and finds its entry. */
+static void find(const char *text, const char *entry)
+{
+	CHECK_EQ(load(text), 0);
+	CHECK_EQ(CU("cuModuleGetFunction", (void **, void *, const char *),
+		    &function, module, entry),
+		 0);
+}
+
+/* Launches the entry with an address as its parameter. */
+static void start(unsigned blocks, unsigned lanes, void *address)
+{
+	void *arguments[] = { &address };
+
+	CHECK_EQ(CU("cuLaunchKernel",
+		    (void *, unsigned, unsigned, unsigned, unsigned, unsigned,
+		     unsigned, unsigned, void *, void **, void **),
+		    function, blocks, 1, 1, lanes, 1, 1, 0, stream, arguments,
+		    NULL),
+		 0);
+}
+
+static void launch(const char *text, const char *entry, unsigned blocks,
+		   unsigned lanes, void *address)
+{
+	find(text, entry);
+	start(blocks, lanes, address);
+}
+
+static int query(void)
+{
+	return CU("cuStreamQuery", (void *), stream);
+}
+
+/* Waits until the stream has the result, 0 or an error. */
+#define ENDS_WITH(result) EVENTUALLY(query() == (result))
+
+/* ---- processes ----------------------------------------------------------- */
+
+static char output[4096]; /* what the child wrote to stderr */
+
+/* Runs a function in a child. Returns its exit status, as a shell does. */
+static int child(void (*run)(void))
+{
+	size_t n = 0;
+	ssize_t got;
+	int ends[2], status = 0;
+	pid_t pid;
+
+	CHECK_EQ(pipe(ends), 0);
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		dup2(ends[1], STDERR_FILENO);
+		run();
+		exit(0);
+	}
+	close(ends[1]);
+	while (n < sizeof(output) - 1 &&
+	       (got = read(ends[0], output + n, sizeof(output) - 1 - n)) > 0)
+		n += (size_t)got;
+	output[n] = 0;
+	close(ends[0]);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	if (WIFSIGNALED(status))
+		return 128 + WTERMSIG(status);
+	if (WEXITSTATUS(status) == 77)
+		SKIP("there is no double of the driver: run it by ctest");
+	return WEXITSTATUS(status);
+}
+
+#define PASSES(run)                                                            \
+	do {                                                                   \
+		if (child(run)) {                                              \
+			fprintf(stderr, "%s", output);                         \
+			exit(1);                                               \
+		}                                                              \
+	} while (0)
+
+/* ---- cases --------------------------------------------------------------- */
+
+static void run_numbers(void)
+{
+	uint32_t i;
+
+	open_driver();
+	launch(numbers, "numbers", 3, 8, words);
+	ENDS_WITH(0);
+	for (i = 0; i < 1024; i++)
+		CHECK_EQ(words[i], i < 24 ? i : 0);
+}
+
+PEAL_TEST(lanes_of_all_blocks_execute_the_ptx)
+{
+	PASSES(run_numbers);
+	CHECK_EQ(strlen(output), 0);
+}
+
+static void run_outside(void)
+{
+	static uint32_t global; /* no memory of the driver */
+
+	open_driver();
+	launch(store, "store", 1, 1, &global);
+	ENDS_WITH(700); /* CUDA_ERROR_ILLEGAL_ADDRESS */
+	CHECK_EQ(global, 0);
+	CHECK_EQ(load(store), 700); /* the device is lost */
+}
+
+PEAL_TEST(access_outside_of_the_drivers_memory_is_an_error)
+{
+	PASSES(run_outside);
+	CHECK_CONTAINS(output, "PTX machine 0: fault 'bounds' of entry "
+			       "'store', block 0, lane 0, in ");
+}
+
+static void run_crooked(void)
+{
+	open_driver();
+	launch(crooked, "crooked", 1, 1, words);
+	ENDS_WITH(716); /* CUDA_ERROR_MISALIGNED_ADDRESS */
+}
+
+PEAL_TEST(misaligned_access_is_an_error)
+{
+	PASSES(run_crooked);
+	CHECK_CONTAINS(output, "fault 'alignment' of entry 'crooked'");
+}
+
+static void run_unknown(void)
+{
+	open_driver();
+	CHECK_EQ(load(unknown), 218); /* CUDA_ERROR_INVALID_PTX */
+	CHECK_EQ(load("\177ELF"
+		      "0123456789abcdef0123456789abcdef"
+		      "0123456789abcdef0123456789abcdef"),
+		 209); /* CUDA_ERROR_NO_BINARY_FOR_GPU */
+}
+
+PEAL_TEST(image_that_the_machine_cannot_execute_is_refused)
+{
+	PASSES(run_unknown);
+	CHECK_CONTAINS(output, "frobnicate");
+}
+
+static void run_lost(void)
+{
+	void (*lose)(int device, int error);
+	void *found;
+
+	open_driver();
+	launch(forever, "forever", 2, 4, words);
+	found = dlsym(driver, "peal_driver_double_lose");
+	memcpy(&lose, &found, sizeof(found));
+	CHECK_EQ(query(), 600); /* CUDA_ERROR_NOT_READY */
+	lose(0, 719);
+	ENDS_WITH(719);
+}
+
+PEAL_TEST(lost_device_ends_its_kernels)
+{
+	PASSES(run_lost);
+}
+
+/* ---- the hardware -------------------------------------------------------- */
+
+static int occupancy(size_t shared_bytes)
+{
+	int blocks = 0;
+
+	CHECK_EQ(CU("cuOccupancyMaxActiveBlocksPerMultiprocessor",
+		    (int *, void *, int, size_t), &blocks, function, 32,
+		    shared_bytes),
+		 0);
+	return blocks;
+}
+
+static void run_occupancy(void)
+{
+	int bytes = 0;
+
+	open_driver();
+	find(wide, "wide");
+	CHECK_EQ(CU("cuFuncGetAttribute", (int *, int, void *), &bytes, 1,
+		    function),
+		 0);
+	CHECK_EQ(bytes, 98304);
+	CHECK_EQ(occupancy(0), 2);
+	CHECK_EQ(occupancy(65536), 1);
+	find(store, "store");
+	CHECK_EQ(occupancy(0), 32);
+}
+
+PEAL_TEST(shared_memory_limits_the_blocks_of_a_multiprocessor)
+{
+	PASSES(run_occupancy);
+}
+
+static unsigned first_blocks; /* of the first kernel of run_placement() */
+
+/* Two multiprocessors have space for two wide blocks each. The second kernel
+ * has two blocks. */
+static void run_placement(void)
+{
+	void *second;
+
+	open_driver();
+	CHECK_EQ(CU("cuStreamCreate", (void **, unsigned), &second, 1), 0);
+	launch(wide, "wide", first_blocks, 1, words);
+	stream = second;
+	start(2, 1, words);
+	words[0] = 1;
+	ENDS_WITH(0);
+}
+
+PEAL_TEST(grid_that_waits_for_resident_blocks_breaks_the_contract)
+{
+	setenv("PEAL_DOUBLE_UNITS", "2", 1);
+	first_blocks = 2;
+	PASSES(run_placement);
+	first_blocks = 3;
+	CHECK_EQ(child(run_placement), 128 + SIGABRT);
+	unsetenv("PEAL_DOUBLE_UNITS");
+	CHECK_CONTAINS(output, "some of 2 blocks on device 0 wait for resident "
+			       "kernels: no multiprocessor has 1 threads");
+}
+
+static void run_watchdog(void)
+{
+	open_driver();
+	launch(forever, "forever", 1, 1, words);
+	ENDS_WITH(702); /* CUDA_ERROR_LAUNCH_TIMEOUT */
+}
+
+PEAL_TEST(watchdog_of_a_display_ends_a_long_kernel)
+{
+	setenv("PEAL_DOUBLE_WATCHDOG", "20", 1);
+	PASSES(run_watchdog);
+	unsetenv("PEAL_DOUBLE_WATCHDOG");
+}
+
+static void run_timer(void)
+{
+	uint64_t bits;
+
+	open_driver();
+	launch(timer, "timer", 1, 1, words);
+	ENDS_WITH(0);
+	memcpy(&bits, words, sizeof(bits));
+	CHECK(bits > 0);
+	CHECK_EQ(bits % 1024, 0);
+}
+
+PEAL_TEST(timer_advances_by_its_step)
+{
+	setenv("PEAL_DOUBLE_TIMER", "1024", 1);
+	PASSES(run_timer);
+	unsetenv("PEAL_DOUBLE_TIMER");
+}
+
+static void run_device(void)
+{
+	struct peal_runtime *rt;
+	struct peal_device_info info;
+
+	setenv("PEAL_DOUBLE_ENGINE", "ptx", 1);
+	setenv("PEAL_BACKENDS", "cuda", 1);
+	rt = harness_open(1, "");
+	CHECK_OK(peal_device_info(rt, 0, &info));
+	CHECK_EQ(info.emulated, 0);
+	CHECK_CONTAINS(info.name, "PTX machine");
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(device_is_no_emulated_one_and_has_the_machines_name)
+{
+	PASSES(run_device);
+}
+
+/* A wrong value ends the process with status 2 and this text. */
+static void refused(const char *variable, const char *value, const char *text)
+{
+	setenv(variable, value, 1);
+	CHECK_EQ(child(open_driver), 2);
+	CHECK_CONTAINS(output, variable);
+	CHECK_CONTAINS(output, text);
+	unsetenv(variable);
+}
+
+PEAL_TEST(wrong_value_of_a_variable_is_refused)
+{
+	refused("PEAL_DOUBLE_ENGINE", "gpu",
+		"names no engine (gpu, allowed host or ptx); unset it");
+	refused("PEAL_DOUBLE_SEED", "1x", "is no whole number in the range");
+	refused("PEAL_DOUBLE_WEAK", "2", "(2, allowed 0 to 1)");
+	refused("PEAL_DOUBLE_TIMER", "-1", "(-1, allowed 0 to 1000000)");
+}
+
+PEAL_TEST_MAIN(RUN(lanes_of_all_blocks_execute_the_ptx);
+	       RUN(access_outside_of_the_drivers_memory_is_an_error);
+	       RUN(misaligned_access_is_an_error);
+	       RUN(image_that_the_machine_cannot_execute_is_refused);
+	       RUN(lost_device_ends_its_kernels);
+	       RUN(shared_memory_limits_the_blocks_of_a_multiprocessor);
+	       RUN(grid_that_waits_for_resident_blocks_breaks_the_contract);
+	       RUN(watchdog_of_a_display_ends_a_long_kernel);
+	       RUN(timer_advances_by_its_step);
+	       RUN(device_is_no_emulated_one_and_has_the_machines_name);
+	       RUN(wrong_value_of_a_variable_is_refused);)

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "access.h"
+#include "values.h"
+
+/* atom and red. Each operation is sequentially consistent. */
+
+/* Returns the new value for an old one. */
+static uint64_t new_32(const struct ptx_instruction *in, uint32_t old,
+		       uint32_t b)
+{
+	int is_signed = in->kind == PTX_TYPE_SIGNED;
+	int less = is_signed ? (int32_t)b < (int32_t)old : b < old;
+	float x, y;
+
+	switch ((enum ptx_operation)in->mode) {
+	case PTX_ATOM_ADD:
+		if (in->kind != PTX_TYPE_FLOAT)
+			return old + b;
+		memcpy(&x, &old, sizeof(x));
+		memcpy(&y, &b, sizeof(y));
+		return ptx_slot_of_float(ptx_f32(x + y));
+	case PTX_ATOM_AND:
+		return old & b;
+	case PTX_ATOM_OR:
+		return old | b;
+	case PTX_ATOM_XOR:
+		return old ^ b;
+	case PTX_ATOM_MIN:
+		return less ? b : old;
+	case PTX_ATOM_MAX:
+		return less ? old : b;
+	case PTX_ATOM_INC:
+		return old >= b ? 0 : old + 1;
+	case PTX_ATOM_DEC:
+		return !old || old > b ? b : old - 1;
+	default:
+		return b;
+	}
+}
+
+static uint64_t new_64(const struct ptx_instruction *in, uint64_t old,
+		       uint64_t b)
+{
+	int is_signed = in->kind == PTX_TYPE_SIGNED;
+	int less = is_signed ? (int64_t)b < (int64_t)old : b < old;
+	double x, y;
+
+	switch ((enum ptx_operation)in->mode) {
+	case PTX_ATOM_ADD:
+		if (in->kind != PTX_TYPE_FLOAT)
+			return old + b;
+		memcpy(&x, &old, sizeof(x));
+		memcpy(&y, &b, sizeof(y));
+		return ptx_slot_of_double(x + y);
+	case PTX_ATOM_AND:
+		return old & b;
+	case PTX_ATOM_OR:
+		return old | b;
+	case PTX_ATOM_XOR:
+		return old ^ b;
+	case PTX_ATOM_MIN:
+		return less ? b : old;
+	case PTX_ATOM_MAX:
+		return less ? old : b;
+	default:
+		return b;
+	}
+}
+
+#define COMPARE_AND_SWAP(type, at, old, value)                                 \
+	atomic_compare_exchange_strong((_Atomic type *)(at), &(old),           \
+				       (type)(value))
+
+static uint64_t swap_if(void *at, uint32_t size, uint64_t b, uint64_t c)
+{
+	uint64_t old64 = b;
+	uint32_t old32 = (uint32_t)b;
+	uint16_t old16 = (uint16_t)b;
+
+	if (size == 8) {
+		COMPARE_AND_SWAP(uint64_t, at, old64, c);
+		return old64;
+	}
+	if (size == 4) {
+		COMPARE_AND_SWAP(uint32_t, at, old32, c);
+		return old32;
+	}
+	COMPARE_AND_SWAP(uint16_t, at, old16, c);
+	return old16;
+}
+
+static uint64_t modify_32(uint32_t *at, const struct ptx_instruction *in,
+			  uint32_t b)
+{
+	uint32_t old = PTX_GET(uint32_t, at);
+
+	while (!COMPARE_AND_SWAP(uint32_t, at, old, new_32(in, old, b)))
+		;
+	return old;
+}
+
+static uint64_t modify_64(uint64_t *at, const struct ptx_instruction *in,
+			  uint64_t b)
+{
+	uint64_t old = PTX_GET(uint64_t, at);
+
+	while (!COMPARE_AND_SWAP(uint64_t, at, old, new_64(in, old, b)))
+		;
+	return old;
+}
+
+int ptx_atom(struct ptx_lane *lane, const struct ptx_instruction *in)
+{
+	uint64_t *r = lane->registers;
+	void *at = ptx_memory(lane, in, in->size, 1);
+
+	if (!at)
+		return 0;
+	if (in->mode == PTX_ATOM_CAS)
+		r[in->d] = swap_if(at, in->size, r[in->b], r[in->c]);
+	else if (in->size == 8)
+		r[in->d] = modify_64(at, in, r[in->b]);
+	else
+		r[in->d] = modify_32(at, in, (uint32_t)r[in->b]);
+	return 1;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PTX_STATE_H
+#define PTX_STATE_H
+
+/* A launch at run time: grid, clusters, blocks, lanes. */
+
+#include "module.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#define PTX_WARP 32
+#define PTX_MAX_THREADS 1024
+#define PTX_N_BARRIERS 16
+#define PTX_MAX_DEPTH 64 /* calls */
+#define PTX_LOCAL_BYTES (256u << 10) /* local memory of a lane */
+#define PTX_N_SLOTS (64u << 10) /* registers of a lane, all calls together */
+#define PTX_N_RANGES 4
+
+enum ptx_lane_state {
+	PTX_RUNS,
+	PTX_SLEEPS,
+	PTX_AT_BARRIER,
+	PTX_AT_WARP, /* waits for the lanes of its mask */
+	PTX_AT_ACTIVEMASK, /* continues with others that are there, too */
+	PTX_AT_CLUSTER,
+	PTX_ENDED
+};
+
+/* Memory that the device may access, as range() has answered. */
+struct ptx_range {
+	uint64_t from, bytes;
+	int is_const;
+};
+
+struct ptx_frame {
+	const struct ptx_function *function;
+	const struct ptx_instruction *in; /* the call */
+	uint64_t *registers;
+	uint8_t *memory;
+};
+
+struct ptx_lane {
+	struct ptx_block *block;
+	uint32_t number;
+	enum ptx_lane_state state;
+	const struct ptx_function *function;
+	const struct ptx_instruction *in; /* next, or the one that waits */
+	uint64_t *registers; /* of the frame */
+	uint8_t *memory; /* of the frame */
+	uint64_t *slots, *slots_top;
+	uint8_t *local, *local_top;
+	uint32_t depth;
+	uint32_t barrier; /* while PTX_AT_BARRIER */
+	uint32_t mask; /* while PTX_AT_WARP */
+	int has_arrived; /* at the cluster's barrier */
+	uint64_t cluster_phase;
+	uint64_t instructions;
+	uint64_t generation;
+	uint32_t next_range;
+	struct ptx_range ranges[PTX_N_RANGES];
+	struct ptx_frame frames[PTX_MAX_DEPTH];
+};
+
+struct ptx_barrier {
+	uint32_t arrived; /* lanes */
+	uint32_t needed; /* 0: all lanes that have not ended */
+};
+
+struct ptx_cluster {
+	pthread_mutex_t lock;
+	uint32_t live, arrived; /* lanes */
+	uint64_t phase;
+};
+
+struct ptx_block {
+	struct ptx_grid *grid;
+	struct ptx_cluster *cluster;
+	uint32_t number;
+	uint32_t live; /* lanes that have not ended */
+	uint8_t *shared;
+	struct ptx_lane *lanes;
+	uint8_t *lane_memory;
+	uint64_t random;
+	struct ptx_barrier barriers[PTX_N_BARRIERS];
+	_Atomic int ended;
+};
+
+struct ptx_grid {
+	struct ptx_launch launch;
+	const struct ptx_function *function;
+	uint8_t *params;
+	uint32_t cluster_blocks; /* 1 or more */
+	uint32_t shared_bytes; /* static and dynamic, of a block */
+	uint32_t shared_stride;
+	uint8_t *shared; /* of all blocks */
+	struct ptx_block *blocks;
+	struct ptx_cluster *clusters;
+	_Atomic int faulted, stopped;
+	_Atomic uint64_t instructions;
+};
+
+/* ---- report.c ------------------------------------------------------------ */
+/* Ends a lane. Reports its fault if it is the first of the grid. */
+__attribute__((format(printf, 5, 6))) void
+ptx_fault(struct ptx_lane *lane, const struct ptx_instruction *in,
+	  enum ptx_fault fault, uint64_t address, const char *format, ...);
+
+/* ---- engine.c ------------------------------------------------------------ */
+/* Runs a lane until it waits or ends, or has spent its budget of memory
+ * accesses and branches. */
+void ptx_lane_run(struct ptx_lane *lane, int64_t budget);
+
+/* ---- frame.c ------------------------------------------------------------- */
+/* Enters a function. Returns 0 after a fault. */
+int ptx_enter(struct ptx_lane *lane, const struct ptx_function *function);
+int ptx_call(struct ptx_lane *lane, const struct ptx_instruction *in);
+void ptx_return(struct ptx_lane *lane);
+
+/* ---- memory.c ------------------------------------------------------------ */
+/* Checks an access and returns its address on the host, or NULL after a
+ * fault. `bytes` is a power of two. */
+void *ptx_memory_slow(struct ptx_lane *lane, const struct ptx_instruction *in,
+		      uint64_t address, uint32_t bytes, int is_store);
+/* Executes atom and red. Returns 0 after a fault. */
+int ptx_atom(struct ptx_lane *lane, const struct ptx_instruction *in);
+/* Executes ld and st with a vector. Each returns 0 after a fault. */
+int ptx_load_vector(struct ptx_lane *lane, const struct ptx_instruction *in);
+int ptx_store_vector(struct ptx_lane *lane, const struct ptx_instruction *in);
+void ptx_load_param(struct ptx_lane *lane, const struct ptx_instruction *in);
+void ptx_store_param(struct ptx_lane *lane, const struct ptx_instruction *in);
+/* Executes cvta.to, isspacep and mapa. Each returns 0 after a fault. */
+int ptx_cvta_to(struct ptx_lane *lane, const struct ptx_instruction *in);
+void ptx_isspacep(struct ptx_lane *lane, const struct ptx_instruction *in);
+int ptx_mapa(struct ptx_lane *lane, const struct ptx_instruction *in);
+/* Forgets known ranges if answers of range() may have changed. */
+void ptx_refresh_ranges(struct ptx_lane *lane);
+
+/* ---- special.c ----------------------------------------------------------- */
+uint64_t ptx_special(const struct ptx_lane *lane,
+		     const struct ptx_instruction *in);
+
+/* ---- barrier.c ----------------------------------------------------------- */
+/* A lane arrives at a barrier. Returns 1 if it continues at once. */
+int ptx_barrier_arrive(struct ptx_lane *lane, const struct ptx_instruction *in);
+/* Releases barriers that a lane's end has completed. */
+void ptx_barrier_lane_ended(struct ptx_block *block);
+int ptx_cluster_arrive(struct ptx_lane *lane, const struct ptx_instruction *in);
+/* Returns 1 if the phase at which the lane has arrived is complete. */
+int ptx_cluster_passed(struct ptx_lane *lane);
+void ptx_cluster_lane_ended(struct ptx_lane *lane);
+
+/* ---- warp.c -------------------------------------------------------------- */
+/* A lane waits at an opcode of a warp. Executes the opcode for all lanes of the
+ * mask if they are there. */
+void ptx_warp_arrive(struct ptx_lane *lane, const struct ptx_instruction *in);
+/* Executes what a lane's end has completed. */
+void ptx_warp_lane_ended(struct ptx_lane *lane);
+/* Gives one mask to all lanes of a warp at this activemask. */
+void ptx_warp_activemask(struct ptx_lane *lane);
+
+/* ---- block.c ------------------------------------------------------------- */
+uint64_t ptx_random(struct ptx_block *block);
+
+#endif
