@@ -13,6 +13,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -149,8 +150,11 @@ static void *serve(void *argument)
 		if (fd >= 0) {
 			peali_stall_answer(s->rt, fd, &s->ending);
 			close(fd);
-		} else if (errno == EINVAL) {
-			return NULL; /* peali_stall_unserve has shut it down */
+		} else if (errno == EINVAL ||
+			   peal_load_relaxed_sys_u32(&s->ending)) {
+			/* peali_stall_unserve has shut the socket down. Without
+			 * a free descriptor, accept4 does not find it so. */
+			return NULL;
 		} else if (errno != EINTR && errno != ECONNABORTED) {
 			usleep(10000); /* perhaps no free descriptors: retry */
 		}
@@ -433,6 +437,10 @@ int peal_stall_report_pid(int pid, uint64_t watch_ns,
 	free(causes);
 	if (result < 0 || asked)
 		return result;
+	if (kill(pid, 0) && errno == ESRCH)
+		return peali_fail(
+			PEAL_ENOENT, CALL,
+			"there is no process %d in this PID namespace", pid);
 	return peali_fail(PEAL_ENOENT, CALL,
 			  "no runtime of process %d can be queried; it has "
 			  "none, or is in another network namespace",

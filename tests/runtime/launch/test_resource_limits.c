@@ -248,7 +248,7 @@ PEAL_TEST(each_number_of_files_works_or_names_the_limit)
 	int n, refused = 0;
 
 	prepare();
-	for (n = 3; n < 9; n++)
+	for (n = 3; n < 16; n++)
 		refused += with(RLIMIT_NOFILE, "RLIMIT_NOFILE", (uint64_t)n);
 	CHECK(refused > 3);
 	CHECK(!with(RLIMIT_NOFILE, "RLIMIT_NOFILE", 64));
