@@ -136,9 +136,11 @@ static int read_number(const struct setting *s, const char *text, uint64_t *out)
 	int shift;
 
 	for (; *at >= '0' && *at <= '9'; at++) {
-		if (value > (UINT64_MAX - 9) / 10)
+		uint64_t digit = (uint64_t)(*at - '0');
+
+		if (value > (UINT64_MAX - digit) / 10)
 			return refuse(s, text);
-		value = value * 10 + (uint64_t)(*at - '0');
+		value = value * 10 + digit;
 	}
 	if (at == text)
 		return refuse(s, text);

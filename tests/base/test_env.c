@@ -90,6 +90,18 @@ PEAL_TEST(sizes_accept_unit_suffixes)
 	clear();
 }
 
+PEAL_TEST(largest_number_is_accepted)
+{
+	uint64_t n;
+
+	setenv("PEAL_SIM_SEED", "18446744073709551615", 1);
+	CHECK_OK(peali_env_number(PEALI_ENV_SIM_SEED, &n));
+	CHECK_EQ(n, UINT64_MAX);
+	setenv("PEAL_SIM_SEED", "18446744073709551616", 1);
+	CHECK_EQ(peali_env_number(PEALI_ENV_SIM_SEED, &n), PEAL_EINVAL);
+	unsetenv("PEAL_SIM_SEED");
+}
+
 PEAL_TEST(invalid_value_error_names_setting_value_and_range)
 {
 	static const struct {
@@ -259,7 +271,7 @@ PEAL_TEST(misspelt_setting_is_found_with_the_nearest_name)
 PEAL_TEST_MAIN(RUN(defaults_are_valid_and_have_origin_default);
 	       RUN(environment_is_read_at_each_call);
 	       RUN(empty_variable_counts_as_not_set);
-	       RUN(sizes_accept_unit_suffixes);
+	       RUN(sizes_accept_unit_suffixes); RUN(largest_number_is_accepted);
 	       RUN(invalid_value_error_names_setting_value_and_range);
 	       RUN(invalid_value_is_shown_with_its_origin);
 	       RUN(long_value_is_truncated_with_dots);
