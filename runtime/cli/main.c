@@ -170,9 +170,12 @@ int main(int argc, char **argv)
 		.help_filter = help_filter,
 	};
 	struct found found = { NULL, 0, 0 };
+	char name[] = "peal";
 	int status;
 
 	prepare();
+	if (argc)
+		argv[0] = name; /* --help prints it, and the caller chose it */
 	peali_parse(&argp, argc, argv, ARGP_IN_ORDER, &found);
 	status = run(&found, argc - found.at, argv + found.at);
 	peali_json_settle(status);

@@ -51,6 +51,11 @@ timeout 20 "$peal" run "x$bad" >out.txt 2>err.txt </dev/null && fail 'a bad stag
 clean err.txt
 grep -q '^ *^$' err.txt || fail 'no caret below the pipeline'
 
+# The caller chooses the name of the command.
+(exec -a "$bad" "$peal" --help) >out.txt
+clean out.txt
+grep -q '^Usage: peal ' out.txt || fail 'the usage names another command'
+
 # A newline of an argument makes no line of its own.
 timeout 20 "$peal" $'x\npeal: all is well' >out.txt 2>err.txt && fail 'a bad command'
 grep -qF 'x\npeal: all' err.txt && ! grep -q '^peal: all' err.txt || fail 'a forged line'
