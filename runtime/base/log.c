@@ -23,7 +23,7 @@ int peali_log_wanted(int level)
 	       level <= (int)wanted;
 }
 
-void peali_line_write(int fd, const char *line, size_t bytes)
+int peali_line_write(int fd, const char *line, size_t bytes)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLOUT };
 	int error = errno;
@@ -39,6 +39,7 @@ void peali_line_write(int fd, const char *line, size_t bytes)
 			n = 0;
 	}
 	errno = error;
+	return bytes ? -1 : 0;
 }
 
 size_t peali_line_format(char line[PEALI_LOG_BYTES], const char *format,

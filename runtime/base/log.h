@@ -28,8 +28,8 @@ size_t peali_line_format(char line[PEALI_LOG_BYTES], const char *format,
  * Writes a line by one write call. So lines of several threads and processes
  * stay whole, in a file with O_APPEND and in a pipe. It writes again only the
  * bytes that were not taken. After an error it drops the rest, because it has no
- * other place for a report. Keeps errno.
+ * other place for a report. Returns 0, or -1 after an error. Keeps errno.
  */
-void peali_line_write(int fd, const char *line, size_t bytes);
+int peali_line_write(int fd, const char *line, size_t bytes);
 
 #endif

@@ -14,6 +14,7 @@ struct peali_labelled {
 	int from; /* read end of the pipe, non-blocking; -1: closed */
 	int to; /* descriptor that gets the lines */
 	int rank;
+	int lost; /* 1: a write to `to` has failed */
 	size_t used;
 	/* bytes of an incomplete line; longer lines are split */
 	char line[4096];
@@ -21,7 +22,8 @@ struct peali_labelled {
 
 /**
  * Forwards available output without waiting. At the end of the stream it
- * completes the last line by a newline and closes the pipe.
+ * completes the last line by a newline and closes the pipe. It also closes the
+ * pipe if `to` takes no line. The process then gets SIGPIPE, or an error.
  *
  * @return 1: it has read output. 0: no output is available.
  */

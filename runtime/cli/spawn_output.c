@@ -13,14 +13,15 @@
 #include "runtime/base/log.h"
 
 /* Prints one line without newline by one write, so that lines stay whole. */
-static void print(const struct peali_labelled *s, const char *line, size_t n)
+static void print(struct peali_labelled *s, const char *line, size_t n)
 {
 	char text[sizeof(s->line) + 32];
 	size_t label = (size_t)snprintf(text, 24, "[%d] ", s->rank);
 
 	memcpy(text + label, line, n);
 	text[label + n] = '\n';
-	peali_line_write(s->to, text, label + n + 1);
+	if (peali_line_write(s->to, text, label + n + 1))
+		s->lost = 1;
 }
 
 /* Prints all complete lines, and a part that fills the buffer. */
@@ -63,9 +64,12 @@ int peali_labelled_pass(struct peali_labelled *s)
 	if (n > 0) {
 		s->used += (size_t)n;
 		print_lines(s);
-		return 1;
+		if (s->lost)
+			s->used = 0;
+		else
+			return 1;
 	}
-	if (n == 0 || errno != EAGAIN)
+	if (n >= 0 || errno != EAGAIN)
 		finish(s);
 	return 0;
 }

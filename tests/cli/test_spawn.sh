@@ -43,6 +43,11 @@ start=$SECONDS
 spawn 0 -n 1 --label -- bash -c 'sleep 30 & echo there'
 [ "$(cat out.txt)" = '[0] there' ] || fail 'what a parent printed'
 [ $((SECONDS - start)) -lt 25 ] || fail 'it waited for a grandchild'
+# A closed output ends a process that writes, as without labels.
+{
+    timeout 60 "$peal" spawn -n 2 --label -- bash -c 'while echo more; do :; done' 2>err.txt || echo $? >status.txt
+} | head -1 >out.txt
+[ "$(cat status.txt)" != 124 ] || fail 'spawn goes on after its output was closed'
 says 'labels'
 
 # ---- failure -----------------------------------------------------------------------
