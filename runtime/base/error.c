@@ -11,6 +11,16 @@
 
 static _Thread_local struct peal_error_info last_error;
 
+const char *peali_error_label(int error, char text[PEALI_ERROR_LABEL])
+{
+	const char *name = peal_error_name(error);
+
+	if (error < 0 && strcmp(name, "PEAL_E?") != 0)
+		return name;
+	snprintf(text, PEALI_ERROR_LABEL, "error %d", error);
+	return text;
+}
+
 int peali_error_received(int code)
 {
 #define PEALI_ERROR_CASE(name, value, text) case value:

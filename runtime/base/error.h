@@ -35,6 +35,12 @@ int peali_failed_in_system(void);
  */
 int peali_error_received(int code);
 
+/** Bytes of the buffer of peali_error_label. */
+#define PEALI_ERROR_LABEL 24
+
+/* Returns the name of an error, or "error N" if a program has made it up. */
+const char *peali_error_label(int error, char text[PEALI_ERROR_LABEL]);
+
 /*
  * Names the public call of an error. Another call has recorded the error: one of
  * a lower layer, or another public call. Returns `result`. Does nothing if

@@ -4,7 +4,7 @@
  *
  * The first failure of an actor is logged at once. Later failures of the actor
  * are counted and logged every REPEAT_NS. A kernel writes at most LINES lines
- * per second, and then the number of the lines that it left out.
+ * per second, and then the number of the failures in no line.
  */
 #include "runtime/launch/failure_log.h"
 
@@ -14,6 +14,7 @@
 
 #include <peal/abi/actor_slot.h>
 
+#include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/text.h"
 #include "runtime/kernel/address.h"
@@ -34,11 +35,14 @@ struct shown {
 struct worker_shown {
 	struct shown entry[PEAL_FAILURES];
 	uint64_t spawned, retired;
+	uint64_t replaced; /* failures of replaced entries that a line or
+			    * `left_out` has counted */
 };
 
 struct peali_logged {
 	uint64_t second_ns; /* begin of the second that `lines` counts */
-	uint32_t lines, left_out;
+	uint64_t left_out; /* failures in no line */
+	uint32_t lines;
 	struct worker_shown worker[]; /* n_workers */
 };
 
@@ -52,7 +56,7 @@ static struct peali_logged *logged_of(struct peal_kernel *k)
 	return k->logged;
 }
 
-/* Begins a new second, and logs the number of lines that the last one left
+/* Begins a new second, and logs the number of failures that the last one left
  * out. */
 static void next_second(const struct peal_kernel *k, uint64_t now, int last)
 {
@@ -61,11 +65,14 @@ static void next_second(const struct peal_kernel *k, uint64_t now, int last)
 	if (now - l->second_ns < SECOND_NS && !last)
 		return;
 	if (l->left_out)
-		peali_log(1, "kernel '%s': %u further failure%s %s not listed",
-			  k->name, l->left_out, peali_s(l->left_out),
+		peali_log(1,
+			  "kernel '%s': %llu further failure%s %s not listed",
+			  k->name, (unsigned long long)l->left_out,
+			  peali_s(l->left_out),
 			  l->left_out == 1 ? "is" : "are");
 	l->second_ns = now;
-	l->lines = l->left_out = 0;
+	l->left_out = 0;
+	l->lines = 0;
 }
 
 /* Returns the name of an actor's handler. */
@@ -78,17 +85,6 @@ static const char *handler_of(const struct peal_kernel *k, uint32_t actor)
 	return handler < k->program->n_handlers ?
 		       k->program->handlers[handler].name :
 		       "?";
-}
-
-/* Returns the name of an error, or its number if a program has made it up. */
-static const char *error_text(int error, char text[24])
-{
-	const char *name = peal_error_name(error);
-
-	if (strcmp(name, "PEAL_E?") != 0)
-		return name;
-	snprintf(text, 24, "error %d", error);
-	return text;
 }
 
 static const char *kind_text(uint32_t kind)
@@ -109,14 +105,14 @@ static const char *kind_text(uint32_t kind)
 static void supervisor_line(const struct peal_kernel *k, uint64_t failure,
 			    uint32_t member, uint32_t times)
 {
-	char name[PEAL_NAME_BYTES + 3], text[24];
+	char name[PEAL_NAME_BYTES + 3], text[PEALI_ERROR_LABEL];
 
 	peali_log(1,
 		  "supervisor %u of kernel '%s' has given up after %s of actor "
 		  "%u%s, times: %u; its actors get no messages until "
 		  "peal_supervisor_restart",
 		  PEAL_FAILURE_ACTOR(failure), k->name,
-		  error_text(PEAL_FAILURE_ERROR(failure), text),
+		  peali_error_label(PEAL_FAILURE_ERROR(failure), text),
 		  PEAL_ACTOR_INDEX(member),
 		  peali_name_text(k->rt, k->params.address | member, name),
 		  times);
@@ -129,7 +125,7 @@ static void line(const struct peal_kernel *k, uint64_t failure, uint32_t member,
 	uint32_t actor = PEAL_FAILURE_ACTOR(failure),
 		 kind = PEAL_FAILURE_KIND(failure);
 	int error = PEAL_FAILURE_ERROR(failure);
-	char name[PEAL_NAME_BYTES + 3], text[24];
+	char name[PEAL_NAME_BYTES + 3], text[PEALI_ERROR_LABEL];
 
 	if (kind == PEAL_FAILED_SUPERVISOR) {
 		supervisor_line(k, failure, member, times);
@@ -142,13 +138,14 @@ static void line(const struct peal_kernel *k, uint64_t failure, uint32_t member,
 		  peali_name_text(k->rt, k->params.address | actor, name),
 		  k->name, handler_of(k, actor), kind_text(kind),
 		  kind == PEAL_FAILED_LETTER ? "no free slot in its link" :
-					       error_text(error, text),
+					       peali_error_label(error, text),
 		  times);
 }
 
 /* Logs an entry if it is new, or if its count has grown for long. */
 static void look_at_entry(struct peal_kernel *k, const struct peal_failure *f,
-			  struct shown *s, uint64_t now, int last)
+			  struct worker_shown *w, struct shown *s, uint64_t now,
+			  int last)
 {
 	/* A28: pairs with R28 in peali_failure_note. */
 	uint64_t failure = peal_load_acquire_sys(&f->failure);
@@ -159,12 +156,14 @@ static void look_at_entry(struct peal_kernel *k, const struct peal_failure *f,
 	if (!failure || (!is_new && (count == s->count ||
 				     (!last && now - s->at_ns < REPEAT_NS))))
 		return;
-	if (is_new)
+	if (is_new) {
+		w->replaced += s->count;
 		s->count = 0;
+	}
 	if (k->logged->lines++ < LINES)
 		line(k, failure, PEAL_FAILURE_MEMBER(word), count - s->count);
 	else
-		k->logged->left_out++;
+		k->logged->left_out += count - s->count;
 	s->failure = failure;
 	s->count = count;
 	s->at_ns = now;
@@ -193,21 +192,44 @@ static void look_at_actors(const struct peal_kernel *k, uint32_t i)
 	s->retired = retired;
 }
 
+/* Counts the failures of entries that were replaced before a line had them. The
+ * worker may be about to replace an entry, so the count can be ahead for now. */
+static void look_at_replaced(struct peal_kernel *k, struct worker_shown *w,
+			     uint64_t replaced)
+{
+	if ((int64_t)(replaced - w->replaced) <= 0)
+		return;
+	k->logged->left_out += replaced - w->replaced;
+	w->replaced = replaced;
+}
+
+/* Logs the failures that a worker has reported. */
+static void look_at_failures(struct peal_kernel *k, uint32_t i, uint64_t now,
+			     int last)
+{
+	const struct peal_failure_log *log = &k->failures[i];
+	struct worker_shown *w = &k->logged->worker[i];
+	uint64_t replaced;
+	uint32_t n;
+
+	if (!peal_load_relaxed_sys(&log->next))
+		return;
+	replaced = peal_load_relaxed_sys(&log->replaced);
+	for (n = 0; n < PEAL_FAILURES; n++)
+		look_at_entry(k, &log->entry[n], w, &w->entry[n], now, last);
+	look_at_replaced(k, w, replaced);
+}
+
 void peali_failures_log(struct peal_kernel *k, uint64_t now, int last)
 {
-	uint32_t i, n;
+	uint32_t i;
 
 	if (!logged_of(k))
 		return;
 	next_second(k, now, last);
 	for (i = 0; i < k->params.n_workers; i++) {
 		look_at_actors(k, i);
-		if (!peal_load_relaxed_sys(&k->failures[i].next))
-			continue;
-		for (n = 0; n < PEAL_FAILURES; n++)
-			look_at_entry(k, &k->failures[i].entry[n],
-				      &k->logged->worker[i].entry[n], now,
-				      last);
+		look_at_failures(k, i, now, last);
 	}
 	if (last)
 		next_second(k, now, last);

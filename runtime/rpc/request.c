@@ -137,13 +137,15 @@ static void report(struct request *q, const struct peal_received *got)
 }
 
 /* Returns the code of an error reply. Unknown codes become PEAL_EHANDLER, also
- * codes that mean that a request is in flight. */
-static int refusal(const struct peal_received *reply)
+ * codes that mean that a request is in flight. `detail_out` gets the code in
+ * the reply; 0: none. */
+static int refusal(const struct peal_received *reply, int *detail_out)
 {
-	int32_t error = PEAL_EHANDLER;
+	int32_t error = 0;
 
 	if (reply->length == sizeof(error))
 		memcpy(&error, reply->data, sizeof(error));
+	*detail_out = error;
 	if (error >= 0 || !strcmp(peal_error_name(error), "PEAL_E?") ||
 	    error == PEAL_EAGAIN || error == PEAL_ETIMEDOUT ||
 	    error == PEAL_EMSGSIZE || error == PEAL_EBUSY)
@@ -185,7 +187,7 @@ static void deposit(struct peal_requester *r, const struct peal_received *got)
 	if (got->error_reply && !got->from) {
 		report(q, got);
 	} else if (got->error_reply) {
-		q->error = refusal(got);
+		q->error = refusal(got, &q->detail);
 	} else if (got->length) {
 		place = place_of(q, got->length);
 		q->reply.data = place;
@@ -416,12 +418,16 @@ static int fail_ended(const struct peal_requester *r, const struct request *q,
 		!q->reply.error_reply ? "the reply cannot be stored" :
 		q->reply.from	      ? "the handler has refused the request" :
 					why_ended(q->error);
+	char own[PEALI_ERROR_LABEL];
+	const char *label = peali_error_label(q->detail, own);
 	int error = q->error;
 
+	if (error == PEAL_EHANDLER && q->detail && label == own)
+		return peali_fail(error, call, "'%s': %s: %s", r->name, why,
+				  own);
 	if (error == PEAL_EHANDLER && q->detail)
 		return peali_fail(error, call, "'%s': %s: %s (%s)", r->name,
-				  why, peal_error_text(q->detail),
-				  peal_error_name(q->detail));
+				  why, peal_error_text(q->detail), label);
 	/* the text of a code would be of another fault than the handler's */
 	return peali_fail(error, call, "'%s': %s (%s)", r->name, why,
 			  peal_error_name(error));

@@ -23,7 +23,8 @@ struct request {
 	uint64_t id; /* the number in its message */
 	enum request_state state;
 	int error; /* of the reply: a refusal, or PEAL_ENOMEM; 0: none */
-	int detail; /* error of the handler that failed; 0: not known */
+	int detail; /* result of the handler that failed, or error of its reply;
+		     * 0: not known */
 	struct peal_received reply; /* valid in state ANSWERED */
 	void *kept; /* payload of a reply that is not in `buffer` */
 	uint64_t kept_capacity; /* bytes allocated at `kept` */

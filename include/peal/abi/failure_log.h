@@ -46,7 +46,7 @@ struct peal_failure {
 /** Kernel to host, one per worker. Only writer: that worker. */
 struct peal_failure_log {
 	uint64_t next; /* entries that were ever begun */
-	uint64_t reserved;
+	uint64_t replaced; /* failures of entries that were replaced */
 	struct peal_failure entry[PEAL_FAILURES]; /* a ring, by `next` */
 };
 

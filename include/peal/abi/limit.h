@@ -84,15 +84,15 @@ PEAL_STATIC_ASSERT(PEAL_REJECT_TABLES_MAX <= 0x7ff - 1, "11 bits of a number");
 
 /**
  * The word of an entry: which request has ended, and why. Bits 27..62: the
- * count in the request's number. Bits 16..26: -PEAL_E... Bits 0..15: the error
- * of the handler that failed, negated; 0: not known.
+ * count in the request's number. Bits 16..26: -PEAL_E... Bits 0..15: the result
+ * of the handler that failed, negated, from -32767 to 32767; 0: not known.
  */
 #define PEAL_REJECT_WORD(number, error, detail)                                \
 	(((number) & ~PEAL_REQUEST_PLACES) |                                   \
 	 (uint64_t)((uint32_t) - (error)&0x7ffu) << 16 |                       \
 	 ((uint32_t) - (detail)&0xffffu))
 #define PEAL_REJECT_ERROR(word) (-(int32_t)((word) >> 16 & 0x7ffu))
-#define PEAL_REJECT_DETAIL(word) (-(int32_t)((word)&0xffffu))
+#define PEAL_REJECT_DETAIL(word) (-(int32_t)(int16_t)((word)&0xffffu))
 /** 1: the request of `word` began before that of `other`, which may be 0. */
 #define PEAL_REJECT_IS_OLDER(word, other)                                      \
 	((other) != 0 && ((((word) >> 27) - ((other) >> 27)) &                 \

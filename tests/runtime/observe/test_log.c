@@ -192,42 +192,98 @@ PEAL_TEST(lost_dead_letters_are_logged)
 #define MANY 40
 
 /* More actors fail than a second has lines for. */
-PEAL_TEST(log_of_failures_is_rate_limited)
+/* A kernel with `n` actors of equal handlers on its first workers. */
+static struct peal_kernel *watched(struct peal_runtime *rt,
+				   struct peal_endpoint *e, uint32_t workers,
+				   uint32_t n, uint64_t *at)
 {
-	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = 2,
+					 .max_actors = 128,
 					 .name = "watched" };
-	struct peal_kernel *k = NULL;
-	struct peal_endpoint *e = harness_endpoint(rt);
-	struct peal_kernel_info info;
 	const struct peal_link_options none = { .capacity = 0 };
-	uint64_t at[MANY], zero = 0;
-	const char *text;
+	struct peal_kernel *k = NULL;
 	uint32_t i;
 
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_supervised, &o, &k));
-	for (i = 0; i < MANY; i++)
+	for (i = 0; i < n; i++)
 		CHECK_OK(peal_actor_spawn(
 			k, "supervised",
 			&(struct peal_actor_options){
 				.size = sizeof(struct peal_actor_options),
-				.worker = 1 + i % 2,
-				.share_ports_with = i > 1 ? at[i % 2] : 0 },
+				.worker = 1 + i % workers,
+				.share_ports_with =
+					i >= workers ? at[i % workers] : 0 },
 			&at[i]));
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < workers; i++) {
 		harness_from(rt, e, i, at[i], none);
 		harness_to(rt, at[i], e, none);
 	}
-	for (i = 0; i < MANY; i++)
-		CHECK_OK(peal_send_to(e, i % 2, at[i], SUPERVISED_FAIL, &zero,
-				      sizeof(zero), MAX_WAIT, NULL));
+	return k;
+}
+
+/* Lets each actor fail once, one after another. */
+static void fail_each(struct peal_endpoint *e, uint32_t workers, uint32_t n,
+		      const uint64_t *at)
+{
+	const uint64_t zero = 0;
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		CHECK_OK(peal_send_to(e, i % workers, at[i], SUPERVISED_FAIL,
+				      &zero, sizeof(zero), MAX_WAIT, NULL));
+}
+
+PEAL_TEST(log_of_failures_is_rate_limited)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel_info info;
+	uint64_t at[MANY];
+	struct peal_kernel *k = watched(rt, e, 2, MANY, at);
+	const char *text;
+
+	fail_each(e, 2, MANY, at);
 	EVENTUALLY(!peal_kernel_info(k, &info) && info.failed == MANY);
 	log_begin("1"); /* so one look of the watchdog finds all failures */
 	CHECK_OK(peal_runtime_shutdown(rt));
 	text = log_end();
 	CHECK_EQ(lines_with(text, "its handler has failed"), 20);
 	CHECK_CONTAINS(text, "kernel 'watched': 20 further failures are not");
+}
+
+/* Returns the sum of the numbers behind a word in a text. */
+static unsigned long sum_behind(const char *text, const char *word)
+{
+	unsigned long sum = 0;
+
+	while ((text = strstr(text, word))) {
+		text += strlen(word);
+		sum += strtoul(text, NULL, 10);
+	}
+	return sum;
+}
+
+/* The worker has space for the failures of 31 actors. */
+PEAL_TEST(log_counts_each_failure_of_many_actors)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_endpoint *e = harness_endpoint(rt);
+	struct peal_kernel_info info;
+	uint64_t at[100];
+	struct peal_kernel *k = watched(rt, e, 1, 100, at);
+	const char *text;
+	int i;
+
+	log_begin("1");
+	for (i = 0; i < 3; i++)
+		fail_each(e, 1, 100, at);
+	EVENTUALLY(!peal_kernel_info(k, &info) && info.failed == 300);
+	CHECK_OK(peal_runtime_shutdown(rt));
+	text = log_end();
+	CHECK_EQ(sum_behind(text, "times: ") +
+			 sum_behind(text, "kernel 'watched': "),
+		 300);
 }
 
 PEAL_TEST(levels_add_decisions_and_all_else)
@@ -269,4 +325,5 @@ PEAL_TEST_MAIN(RUN(first_failure_of_each_actor_is_logged_with_counts);
 	       RUN(failed_init_is_logged); RUN(exhausted_supervisor_is_logged);
 	       RUN(lost_dead_letters_are_logged);
 	       RUN(log_of_failures_is_rate_limited);
+	       RUN(log_counts_each_failure_of_many_actors);
 	       RUN(levels_add_decisions_and_all_else);)

@@ -326,7 +326,7 @@ PEAL_TEST(refusal_and_failure_return_their_errors)
 	for (i = 0; i < 4; i++) /* these errors mean: still in flight */
 		CHECK_FAILS(request(&s, ASK_REFUSAL, (uint64_t)unsaid[i], 0,
 				    &told, MAX_WAIT),
-			    PEAL_EHANDLER, "refused");
+			    PEAL_EHANDLER, peal_error_name(unsaid[i]));
 	CHECK_EQ(told.number, 4711);
 	CHECK_EQ(counts(&s).error_replies, 8);
 	CHECK_FAILS(request(&s, ASK_FAILURE, 1, 0, &told, MAX_WAIT),

@@ -129,8 +129,8 @@ PEALI_SLOW(void, peali_nobody_answers, const struct peal_worker *w,
 		peali_reject_entry(w, number, &table);
 	uint64_t word;
 
-	if (detail > 0 || detail < -0xffff)
-		detail = 0; /* no error code */
+	if (detail > 0x7fff || detail < -0x7fff)
+		detail = 0; /* the word has no bits for it */
 	word = PEAL_REJECT_WORD(number, error, detail);
 	if (!refusal ||
 	    PEAL_REJECT_IS_OLDER(word, peal_load_relaxed_sys(&refusal->word)))
