@@ -18,8 +18,9 @@ int ptx_enter(struct ptx_lane *lane, const struct ptx_function *function)
 			  function->memory_bytes);
 		return 0;
 	}
-	memcpy(registers + function->n_registers, function->constants,
-	       function->n_constants * sizeof(*registers));
+	if (function->n_constants)
+		memcpy(registers + function->n_registers, function->constants,
+		       function->n_constants * sizeof(*registers));
 	lane->function = function;
 	lane->in = function->code;
 	lane->registers = registers;

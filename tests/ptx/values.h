@@ -77,7 +77,7 @@ static inline int64_t ptx_extract_signed(int64_t a, uint32_t at, uint32_t n,
 	if (at > top)
 		return a < 0 ? -1 : 0;
 	a >>= at;
-	if (n > top - at)
+	if (n > 63)
 		return a;
 	ones = ptx_low_ones(n);
 	return a >> (n - 1) & 1 ? (int64_t)((uint64_t)a | ~ones) :
