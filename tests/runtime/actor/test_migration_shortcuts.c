@@ -10,7 +10,7 @@
 #include <peal/proxy.h>
 #include "runtime/migration_fixture.h"
 
-#define MOVES (PEAL_ASAN || PEAL_TSAN ? 60 : 300)
+#define MOVES (PEAL_ASAN || PEAL_TSAN ? 24 : 300)
 #define RETRIES 60 /* further moves; a busy worker can keep an entry's hop */
 #define STAYS (MOVES + RETRIES)
 
