@@ -384,7 +384,7 @@ static int printed(char *text, size_t bytes, const char *part)
 }
 
 /* Launches an entry as a ring kernel of one worker with two lanes. */
-static void run_stuck(void)
+static void run_stall(void)
 {
 	static struct peal_worker_state state;
 	static struct peal_ring ring = { .policy = PEAL_POLICY_ATOM16 };
@@ -411,9 +411,9 @@ PEAL_TEST(lanes_of_a_kernel_that_does_not_move_print_their_places)
 {
 	const char *first;
 
-	setenv("PEAL_DOUBLE_STUCK", "1", 1);
-	PASSES(run_stuck);
-	unsetenv("PEAL_DOUBLE_STUCK");
+	setenv("PEAL_DOUBLE_STALL", "1", 1);
+	PASSES(run_stall);
+	unsetenv("PEAL_DOUBLE_STALL");
 	CHECK_CONTAINS(output, "PTX machine: no worker moves for 1 s");
 	CHECK_CONTAINS(output, "PTX machine 0: entry 'held', block 0, lane 0 ");
 	first = strstr(output, "block 0, lane 1 ");

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "function.h"
-#include "stuck.h"
+#include "stall.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -164,7 +164,7 @@ static void *block_main(void *argument)
 	/* first not resident, then ended: the caller relies on this order */
 	if (atomic_fetch_sub(&k->inside, 1) == 1) {
 		if (k->grid)
-			double_stuck_leave(&k->watched);
+			double_stall_leave(&k->watched);
 		atomic_fetch_sub(&resident[k->device], 1);
 	}
 	atomic_fetch_sub(&k->running, 1);
@@ -527,7 +527,7 @@ int double_launch(struct double_function *function,
 	k->watched.grid = k->grid;
 	k->watched.params = k->params;
 	if (k->grid)
-		double_stuck_watch(&k->watched);
+		double_stall_watch(&k->watched);
 	for (i = 0; i < k->n_blocks; i++)
 		if (start_thread(&k->block[i].thread, block_main, &k->block[i]))
 			double_broken("block %u of %u has no thread", i,

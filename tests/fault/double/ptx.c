@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stuck.h"
+#include "stall.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 static int chosen;
 static struct ptx_options options;
-static uint32_t watchdog_ms, stuck_s;
+static uint32_t watchdog_ms, stall_s;
 
 /* Returns a number from the environment. The default is 0. */
 static uint64_t number(const char *variable, uint64_t most)
@@ -44,7 +44,7 @@ static void read_options(void)
 	options.seed = number("PEAL_DOUBLE_SEED", UINT64_MAX);
 	options.quantum = (uint32_t)number("PEAL_DOUBLE_QUANTUM", 1000000);
 	options.timer_step_ns = (uint32_t)number("PEAL_DOUBLE_TIMER", 1000000);
-	stuck_s = (uint32_t)number("PEAL_DOUBLE_STUCK", 3600);
+	stall_s = (uint32_t)number("PEAL_DOUBLE_STALL", 3600);
 	watchdog_ms = (uint32_t)number("PEAL_DOUBLE_WATCHDOG", 1000000);
 	options.weak = flag("PEAL_DOUBLE_WEAK");
 	options.race = flag("PEAL_DOUBLE_RACE");
@@ -87,9 +87,9 @@ uint32_t double_ptx_watchdog_ms(void)
 	return watchdog_ms;
 }
 
-uint32_t double_ptx_stuck_s(void)
+uint32_t double_ptx_stall_s(void)
 {
-	return stuck_s;
+	return stall_s;
 }
 
 /*
@@ -140,7 +140,7 @@ static void note_fault(void *context, const struct ptx_report *r)
 
 static void note_lane(void *context, const struct ptx_report *r)
 {
-	double_stuck_print(r, (int)(intptr_t)context);
+	double_stall_print(r, (int)(intptr_t)context);
 }
 
 /* ---- modules and grids --------------------------------------------------- */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef DOUBLE_STUCK_H
-#define DOUBLE_STUCK_H
+#ifndef DOUBLE_STALL_H
+#define DOUBLE_STALL_H
 
 #include <peal/abi/control.h>
 
@@ -9,7 +9,7 @@
 /*
  * Finds that no ring kernel on the PTX machine moves. A kernel moves if a status
  * word of one of its workers changes, apart from heartbeats and clocks. After
- * PEAL_DOUBLE_STUCK seconds without a move, each lane prints its place.
+ * PEAL_DOUBLE_STALL seconds without a move, each lane prints its place.
  */
 
 /** A ring kernel that runs. */
@@ -20,10 +20,10 @@ struct double_watched {
 };
 
 /* Watches a kernel from now on, if the variable is set. */
-void double_stuck_watch(struct double_watched *watched);
+void double_stall_watch(struct double_watched *watched);
 /* Ends the watch, at the latest when the kernel ends. */
-void double_stuck_leave(struct double_watched *watched);
+void double_stall_leave(struct double_watched *watched);
 /* Prints the place of a lane. */
-void double_stuck_print(const struct ptx_report *lane, int device);
+void double_stall_print(const struct ptx_report *lane, int device);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "stuck.h"
+#include "stall.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -7,7 +7,7 @@
 
 #include <peal/device/atomic.h>
 
-/* See stuck.h. */
+/* See stall.h. */
 
 #define TICK_US 50000
 #define TICKS_PER_SECOND (1000000 / TICK_US)
@@ -55,7 +55,7 @@ static void describe_all(uint32_t seconds)
 
 static void *watch(void *argument)
 {
-	uint32_t seconds = double_ptx_stuck_s(), still = 0;
+	uint32_t seconds = double_ptx_stall_s(), still = 0;
 	uint64_t sum, last = 0;
 
 	(void)argument;
@@ -80,11 +80,11 @@ static void start(void)
 		pthread_detach(thread);
 }
 
-void double_stuck_watch(struct double_watched *watched)
+void double_stall_watch(struct double_watched *watched)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	if (!double_ptx_stuck_s() ||
+	if (!double_ptx_stall_s() ||
 	    watched->params->magic != PEAL_CONTROL_MAGIC)
 		return;
 	pthread_once(&once, start);
@@ -94,7 +94,7 @@ void double_stuck_watch(struct double_watched *watched)
 	pthread_mutex_unlock(&lock);
 }
 
-void double_stuck_leave(struct double_watched *watched)
+void double_stall_leave(struct double_watched *watched)
 {
 	struct double_watched **p;
 
@@ -106,7 +106,7 @@ void double_stuck_leave(struct double_watched *watched)
 	pthread_mutex_unlock(&lock);
 }
 
-void double_stuck_print(const struct ptx_report *lane, int device)
+void double_stall_print(const struct ptx_report *lane, int device)
 {
 	fprintf(stderr,
 		"PTX machine %d: entry '%s', block %u, lane %u %s in %s at "
