@@ -139,15 +139,17 @@ misused "$form" "option '--bytes': follows no benchmark (--bytes, allowed a benc
     ) options); use ./dev bench latency --bytes" bench --bytes 48
 misused "$form" "argument 'fly': is no benchmark (fly, allowed $all); use latency" bench --queues fly
 
-form='ptx [--weak] [--race] [--undefined] [--trace] [--seed N] [--lanes N] COMMAND...'
-for option in seed lanes; do
+form='ptx [--weak] [--race] [--undefined] [--trace] [--seed N] [--lanes N] [--stall N] COMMAND...'
+for option in seed lanes stall; do
     misused "$form" "option '--$option': is no whole number (x, allowed 1..9999);$(
         ) use --$option 60" ptx --$option x build/peal
 done
 misused "$form" "option '--lanes': is too large (1025, allowed 1..1024); use --lanes 32" \
     ptx --weak --lanes 1025 build/peal
-misused "$form" "argument '--slow': $known ptx (--slow, allowed --weak, --race, --undefined,$(
-    ) --trace, --seed N, --lanes N); use ./dev help" ptx --slow build/peal
+misused "$form" "option '--stall': is too large (3601, allowed 1..3600); use --stall 60" \
+    ptx --stall 3601 build/peal
+misused "$form" "argument '--slow': $known ptx (--slow, allowed ${form#ptx });$(
+    ) use ./dev help" ptx --slow build/peal
 misused "$form" "argument 'COMMAND': is missing (none, allowed a command); use ./dev ptx build/peal info" ptx
 
 for command in docs format clean; do

@@ -9,7 +9,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <peal/abi/control.h>
 #include <peal/device.h>
+#include <peal/device/impl/worker/worker.h>
 #include "runtime/harness.h"
 
 #define ENTRY(name, body)                                                      \
@@ -52,6 +54,10 @@ static const char crooked[] =
 static const char forever[] = PTX(
 	ENTRY("forever", "again:\n\tld.volatile.global.u32 %r1, [%rd1];\n"
 			 "\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra again;\n"));
+/* As `forever`, but waits for the word behind 4000 bytes. */
+static const char held[] =
+	PTX(ENTRY("held", "again:\n\tld.volatile.global.u32 %r1, [%rd1+4000];\n"
+			  "\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra again;\n"));
 static const char unknown[] = PTX(ENTRY("unknown", "\tfrobnicate.u32 %r1;\n"));
 
 /* ---- calls of the driver ------------------------------------------------- */
@@ -366,6 +372,55 @@ PEAL_TEST(timer_advances_by_its_step)
 	unsetenv("PEAL_DOUBLE_TIMER");
 }
 
+/* ---- kernels that do not move -------------------------------------------- */
+
+/* Reads what the process has printed to the file of its stderr. */
+static int printed(char *text, size_t bytes, const char *part)
+{
+	ssize_t n = pread(STDERR_FILENO, text, bytes - 1, 0);
+
+	text[n > 0 ? n : 0] = 0;
+	return strstr(text, part) != NULL;
+}
+
+/* Launches an entry as a ring kernel of one worker with two lanes. */
+static void run_stall(void)
+{
+	static struct peal_worker_state state;
+	static struct peal_ring ring = { .policy = PEAL_POLICY_ATOM16 };
+	struct peal_kernel_params *p;
+	int before = dup(STDERR_FILENO);
+	char text[4096];
+
+	CHECK(dup2(fileno(tmpfile()), STDERR_FILENO) >= 0);
+	open_driver();
+	p = (struct peal_kernel_params *)words;
+	p->magic = PEAL_CONTROL_MAGIC;
+	p->n_workers = 1;
+	p->workers = (uintptr_t)&state;
+	p->status = (uintptr_t)words + 2048;
+	state.control.view.ring = (uintptr_t)&ring;
+	launch(held, "held", 1, 2, words);
+	EVENTUALLY(printed(text, sizeof(text), "lane 1 "));
+	words[1000] = 1;
+	ENDS_WITH(0);
+	CHECK(write(before, text, strlen(text)) > 0);
+}
+
+PEAL_TEST(lanes_of_a_kernel_that_does_not_move_print_their_places)
+{
+	const char *first;
+
+	setenv("PEAL_DOUBLE_STALL", "1", 1);
+	PASSES(run_stall);
+	unsetenv("PEAL_DOUBLE_STALL");
+	CHECK_CONTAINS(output, "PTX machine: no worker moves for 1 s");
+	CHECK_CONTAINS(output, "PTX machine 0: entry 'held', block 0, lane 0 ");
+	first = strstr(output, "block 0, lane 1 ");
+	CHECK(first != NULL);
+	CHECK(!strstr(first + 1, "block 0, lane 1 ")); /* once */
+}
+
 static void run_device(void)
 {
 	struct peal_runtime *rt;
@@ -413,5 +468,6 @@ PEAL_TEST_MAIN(RUN(lanes_of_all_blocks_execute_the_ptx);
 	       RUN(grid_that_waits_for_resident_blocks_breaks_the_contract);
 	       RUN(watchdog_of_a_display_ends_a_long_kernel);
 	       RUN(timer_advances_by_its_step);
+	       RUN(lanes_of_a_kernel_that_does_not_move_print_their_places);
 	       RUN(device_is_no_emulated_one_and_has_the_machines_name);
 	       RUN(wrong_value_of_a_variable_is_refused);)

@@ -218,6 +218,16 @@ static int must_end(const struct ptx_grid *grid)
 	return grid->faulted || grid->stopped;
 }
 
+static void describe_lanes(struct ptx_block *block)
+{
+	uint32_t i;
+
+	block->described = block->grid->describe;
+	for (i = 0; i < block->grid->launch.threads; i++)
+		if (block->lanes[i].state != PTX_ENDED)
+			ptx_describe(&block->lanes[i]);
+}
+
 static void run_rounds(struct ptx_block *block)
 {
 	uint32_t idle = 0;
@@ -225,6 +235,8 @@ static void run_rounds(struct ptx_block *block)
 	while (block->live && !must_end(block->grid)) {
 		struct round round = run_round(block);
 
+		if (block->described != block->grid->describe)
+			describe_lanes(block);
 		if (round.ran) {
 			idle = 0;
 		} else if (round.waits) {

@@ -128,6 +128,11 @@ void ptx_grid_stop(struct ptx_grid *grid)
 	atomic_store(&grid->stopped, 1);
 }
 
+void ptx_grid_describe(struct ptx_grid *grid)
+{
+	atomic_fetch_add(&grid->describe, 1);
+}
+
 uint64_t ptx_grid_instructions(const struct ptx_grid *grid)
 {
 	return grid->instructions;

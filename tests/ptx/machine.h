@@ -79,6 +79,9 @@ struct ptx_host {
 	/** Hears of the first fault of a grid. All lanes then end. May be NULL. */
 	void (*fault)(void *context, const struct ptx_report *report);
 	void *context;
+	/** Hears of a lane that ptx_grid_describe() asks for. The text says
+	 *  what the lane does. May be NULL. */
+	void (*lane)(void *context, const struct ptx_report *report);
 };
 
 /** Options of a grid. Zero is the default of each. */
@@ -149,6 +152,9 @@ void ptx_grid_run_block(struct ptx_grid *grid, uint32_t block);
 int ptx_grid_faulted(const struct ptx_grid *grid);
 /** Ends all lanes of a grid soon. Callable from any thread. */
 void ptx_grid_stop(struct ptx_grid *grid);
+/** Asks for the places of all lanes. Each running block soon calls host.lane()
+ *  for its lanes that have not ended. Callable from any thread. */
+void ptx_grid_describe(struct ptx_grid *grid);
 /** Returns the number of instructions that ended blocks have executed. */
 uint64_t ptx_grid_instructions(const struct ptx_grid *grid);
 /** Frees a grid. No block may be running. NULL: does nothing. */

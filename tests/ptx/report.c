@@ -56,3 +56,33 @@ void ptx_fault(struct ptx_lane *lane, const struct ptx_instruction *in,
 	report.text = text;
 	host->fault(host->context, &report);
 }
+
+static const char *doing(enum ptx_lane_state state)
+{
+	switch (state) {
+	case PTX_SLEEPS:
+		return "sleeps";
+	case PTX_AT_BARRIER:
+		return "waits at a barrier";
+	case PTX_AT_WARP:
+		return "waits for the lanes of its mask";
+	case PTX_AT_CLUSTER:
+		return "waits at the barrier of the cluster";
+	default:
+		return "runs";
+	}
+}
+
+void ptx_describe(struct ptx_lane *lane)
+{
+	const struct ptx_host *host = &lane->block->grid->launch.host;
+	struct ptx_report report = { .fault = PTX_FAULT_NONE };
+	char opcode[80];
+
+	if (!host->lane)
+		return;
+	fill(&report, lane, lane->in - (lane->state == PTX_AT_BARRIER), opcode,
+	     sizeof(opcode));
+	report.text = doing(lane->state);
+	host->lane(host->context, &report);
+}

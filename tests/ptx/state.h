@@ -84,6 +84,7 @@ struct ptx_block {
 	uint64_t random;
 	struct ptx_barrier barriers[PTX_N_BARRIERS];
 	_Atomic int ended;
+	uint32_t described; /* of the grid's `describe`: answered */
 };
 
 struct ptx_grid {
@@ -97,6 +98,7 @@ struct ptx_grid {
 	struct ptx_block *blocks;
 	struct ptx_cluster *clusters;
 	_Atomic int faulted, stopped;
+	_Atomic uint32_t describe; /* calls of ptx_grid_describe() */
 	_Atomic uint64_t instructions;
 };
 
@@ -105,6 +107,9 @@ struct ptx_grid {
 __attribute__((format(printf, 5, 6))) void
 ptx_fault(struct ptx_lane *lane, const struct ptx_instruction *in,
 	  enum ptx_fault fault, uint64_t address, const char *format, ...);
+
+/* Tells the host where a lane is. */
+void ptx_describe(struct ptx_lane *lane);
 
 /* ---- engine.c ------------------------------------------------------------ */
 /* Runs a lane until it waits or ends, or has spent its budget of memory

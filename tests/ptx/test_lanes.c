@@ -238,6 +238,48 @@ PEAL_TEST(lanes_of_an_activemask_agree_on_it)
 		  32, check_leaders);
 }
 
+static void check_ended(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < 64; i++)
+		CHECK_EQ(memory[i], i % 32 < 16 ? 0xffff : 0);
+}
+
+/* The upper half of each warp ends while the lower one waits. */
+#define HALF_ENDS(wait)                                                        \
+	"mov.u32 %r3, 0; setp.lt.u32 %p1, %r2, 16;\n"                          \
+	"@%p1 bra $wait;\n"                                                    \
+	"$again: add.s32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 2000;\n"           \
+	"@%p2 bra $again; ret;\n$wait: " wait                                  \
+	"vote.sync.ballot.b32 %r4, %p1, -1;\n"                                 \
+	"cvt.u64.u32 %rd2, %r4; st.global.u64 [%rd1], %rd2;\n"
+
+PEAL_TEST(lanes_wait_for_no_lane_that_has_ended)
+{
+	run_seeds(HALF_ENDS("bar.sync 0;"), 64, check_ended);
+	run_seeds(HALF_ENDS(""), 64, check_ended);
+}
+
+static void check_groups(void)
+{
+	uint32_t i;
+
+	for (i = 0; i < 32; i++)
+		CHECK_EQ(memory[i], i ? 0xfffffffeffffffff : 0xffffffff);
+}
+
+PEAL_TEST(a_lane_waits_for_lanes_with_its_mask)
+{
+	/* lane 0 waits for all while the others vote with another mask */
+	run_seeds("setp.ge.u32 %p1, %r2, 0; setp.eq.u32 %p2, %r2, 0;\n"
+		  "mov.u32 %r4, 0; @%p2 bra $all;\n"
+		  "vote.sync.ballot.b32 %r4, %p1, 0xfffffffe;\n"
+		  "$all: vote.sync.ballot.b32 %r3, %p1, -1;\n"
+		  "mov.b64 %rd2, {%r3, %r4}; st.global.u64 [%rd1], %rd2;",
+		  32, check_groups);
+}
+
 /* ---- grids --------------------------------------------------------------- */
 
 PEAL_TEST(blocks_of_a_cluster_read_each_others_shared_memory)
@@ -312,6 +354,23 @@ PEAL_TEST(calls_pass_arguments_and_results)
 	for (i = 0; i < 8; i++)
 		CHECK_EQ(memory[i],
 			 3 * (2 * (i % 2 ? 2 * i : factorials[i]) + 1));
+}
+
+PEAL_TEST(a_return_frees_the_memory_of_a_call)
+{
+	/* 2,000 calls of 1 KiB: a lane has 256 KiB */
+	static const char text[] = RUN_HEAD
+		".func f(.param .b64 a) { .local .align 8 .b8 d[1024];\n"
+		".reg .b64 %a; ld.param.u64 %a, [a]; st.local.u64 [d], %a;\n"
+		"ret; }\n" RUN_ENTRY "mov.u64 %rd1, 0;\n"
+		"$again: { .param .b64 x; st.param.b64 [x], %rd1;\n"
+		"call f, (x); }\nadd.s64 %rd1, %rd1, 1;\n"
+		"setp.lt.u64 %p1, %rd1, 2000; @%p1 bra $again;\n"
+		"st.global.u64 [%rd0], %rd1; ret; }";
+	struct run run = new_run(1);
+
+	run_text(&run, text, 1);
+	CHECK_EQ(memory[0], 2000);
 }
 
 PEAL_TEST(a_seed_repeats_a_run_and_seeds_differ)
@@ -453,6 +512,21 @@ PEAL_TEST(a_fault_names_its_lane_and_its_address)
 	ptx_unload(m);
 }
 
+PEAL_TEST(an_access_may_not_pass_the_end_of_its_range)
+{
+	static const char text[] = RUN_HEAD RUN_ENTRY
+		"ld.global.u32 %r1, [%rd0+32760];\n"
+		"ld.global.u64 %rd2, [%rd0+32760]; ret; }";
+	struct ptx_module *m = run_load(text);
+	struct run run = new_run(1);
+
+	run.bytes = 32764;
+	run_grid(&run, m, 1, 1, 0);
+	CHECK_EQ(run.fault, PTX_FAULT_BOUNDS);
+	CHECK_CONTAINS(run.text, "load of 8 bytes");
+	ptx_unload(m);
+}
+
 PEAL_TEST(unsupported_options_are_refused)
 {
 	struct ptx_options options = { .weak = 1 };
@@ -472,9 +546,13 @@ PEAL_TEST_MAIN(RUN(lanes_read_after_a_barrier_what_others_stored_before);
 	       RUN(votes_count_the_lanes_of_their_mask);
 	       RUN(matches_and_reductions_compare_all_lanes);
 	       RUN(lanes_of_an_activemask_agree_on_it);
+	       RUN(lanes_wait_for_no_lane_that_has_ended);
+	       RUN(a_lane_waits_for_lanes_with_its_mask);
 	       RUN(blocks_of_a_cluster_read_each_others_shared_memory);
 	       RUN(calls_pass_arguments_and_results);
+	       RUN(a_return_frees_the_memory_of_a_call);
 	       RUN(a_seed_repeats_a_run_and_seeds_differ);
 	       RUN(each_fault_is_reported);
 	       RUN(a_fault_names_its_lane_and_its_address);
+	       RUN(an_access_may_not_pass_the_end_of_its_range);
 	       RUN(unsupported_options_are_refused);)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "function.h"
+#include "stall.h"
 
 #include <pthread.h>
 #include <signal.h>
@@ -85,6 +86,7 @@ struct kernel {
 	struct ptx_grid *grid; /* NULL: runs host code */
 	struct double_need need; /* of each block */
 	uint16_t *unit; /* by block; NULL: not placed */
+	struct double_watched watched;
 	pthread_t watchdog; /* of a kernel with a time limit */
 	int has_watchdog;
 };
@@ -160,8 +162,11 @@ static void *block_main(void *argument)
 	if (k->unit)
 		double_unit_give(k->device, k->unit[b->index], &k->need);
 	/* first not resident, then ended: the caller relies on this order */
-	if (atomic_fetch_sub(&k->inside, 1) == 1)
+	if (atomic_fetch_sub(&k->inside, 1) == 1) {
+		if (k->grid)
+			double_stall_leave(&k->watched);
 		atomic_fetch_sub(&resident[k->device], 1);
+	}
 	atomic_fetch_sub(&k->running, 1);
 	return NULL;
 }
@@ -519,6 +524,10 @@ int double_launch(struct double_function *function,
 		mislead(k, (struct peal_probe_params *)(uintptr_t)params);
 	atomic_fetch_add(&resident[k->device], 1);
 	stream->kernel = k;
+	k->watched.grid = k->grid;
+	k->watched.params = k->params;
+	if (k->grid)
+		double_stall_watch(&k->watched);
 	for (i = 0; i < k->n_blocks; i++)
 		if (start_thread(&k->block[i].thread, block_main, &k->block[i]))
 			double_broken("block %u of %u has no thread", i,

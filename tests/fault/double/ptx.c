@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ptx.h"
+#include "stall.h"
 
 #include <pthread.h>
 #include <stdio.h>
@@ -12,7 +12,7 @@
 
 static int chosen;
 static struct ptx_options options;
-static uint32_t watchdog_ms;
+static uint32_t watchdog_ms, stall_s;
 
 /* Returns a number from the environment. The default is 0. */
 static uint64_t number(const char *variable, uint64_t most)
@@ -44,6 +44,7 @@ static void read_options(void)
 	options.seed = number("PEAL_DOUBLE_SEED", UINT64_MAX);
 	options.quantum = (uint32_t)number("PEAL_DOUBLE_QUANTUM", 1000000);
 	options.timer_step_ns = (uint32_t)number("PEAL_DOUBLE_TIMER", 1000000);
+	stall_s = (uint32_t)number("PEAL_DOUBLE_STALL", 3600);
 	watchdog_ms = (uint32_t)number("PEAL_DOUBLE_WATCHDOG", 1000000);
 	options.weak = flag("PEAL_DOUBLE_WEAK");
 	options.race = flag("PEAL_DOUBLE_RACE");
@@ -84,6 +85,11 @@ int double_ptx_chosen(void)
 uint32_t double_ptx_watchdog_ms(void)
 {
 	return watchdog_ms;
+}
+
+uint32_t double_ptx_stall_s(void)
+{
+	return stall_s;
 }
 
 /*
@@ -130,6 +136,11 @@ static void note_fault(void *context, const struct ptx_report *r)
 		r->function, *r->file ? r->file : "an unknown file", r->line,
 		r->ptx_line, r->opcode, r->text);
 	double_fault(device, error_of(r->fault));
+}
+
+static void note_lane(void *context, const struct ptx_report *r)
+{
+	double_stall_print(r, (int)(intptr_t)context);
 }
 
 /* ---- modules and grids --------------------------------------------------- */
@@ -187,6 +198,7 @@ struct ptx_grid *double_ptx_grid(struct ptx_function *function,
 			  .generation = find_generation,
 			  .clock = read_clock,
 			  .fault = note_fault,
+			  .lane = note_lane,
 			  .context = (void *)(intptr_t)double_current() },
 		.options = options
 	};

@@ -24,6 +24,8 @@
  *	PEAL_DOUBLE_TIMER	step of the global timer in ns, 1 to 1000000
  *	PEAL_DOUBLE_WATCHDOG	ms after which a kernel ends with an error, as on
  *				a GPU with a display; 0: never
+ *	PEAL_DOUBLE_STALL	seconds after which the lanes of ring kernels
+ *				that do not move print their places; 0: never
  */
 
 /* Returns 1 if the PTX machine is the engine. Ends the process for a wrong value
@@ -33,6 +35,8 @@ int double_ptx_chosen(void);
 int double_ptx_load(struct ptx_module **out, const void *image, size_t bytes);
 /* Returns the time limit of a kernel in ms; 0: none. */
 uint32_t double_ptx_watchdog_ms(void);
+/* Returns the seconds without a move after which lanes print their places. */
+uint32_t double_ptx_stall_s(void);
 /* Makes a grid on the current device. */
 struct ptx_grid *double_ptx_grid(struct ptx_function *function,
 				 const struct double_shape *shape,
