@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <peal/device/atomic.h>
 #include <peal/name.h>
 #include <peal/stall.h>
 #include <peal/topic.h>
@@ -567,12 +568,12 @@ static int more_held(const void *a, const void *b)
 }
 
 /* Sleeps. Ends early and returns 1 if `ending` becomes 1, which may be NULL. */
-static int watch(uint64_t ns, const int *ending)
+static int watch(uint64_t ns, const uint32_t *ending)
 {
 	uint64_t until = peali_now_ns() + ns, now;
 
 	while ((now = peali_now_ns()) < until) {
-		if (ending && __atomic_load_n(ending, __ATOMIC_RELAXED))
+		if (ending && peal_load_relaxed_sys_u32(ending))
 			return 1;
 		ns = until - now;
 		peali_sleep_ns(ending && ns > WATCH_STEP_NS ? WATCH_STEP_NS :
@@ -585,7 +586,7 @@ static int watch(uint64_t ns, const int *ending)
  * caller calls end_search. Returns an error without the lock: PEAL_ENOMEM, or
  * PEAL_ESTOPPED if `ending` has become 1. */
 static int search(struct search *s, struct peal_runtime *rt, uint64_t watch_ns,
-		  const int *ending)
+		  const uint32_t *ending)
 {
 	struct peali_looks before;
 	int result;
@@ -636,7 +637,7 @@ int peal_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
 }
 
 int peali_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
-		       const int *ending, struct peal_stall *causes_out,
+		       const uint32_t *ending, struct peal_stall *causes_out,
 		       uint32_t n)
 {
 	struct search s;

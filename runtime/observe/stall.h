@@ -20,7 +20,7 @@ void peali_stall_log(struct peal_runtime *rt);
  * may be NULL. It then returns PEAL_ESTOPPED with a text.
  */
 int peali_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
-		       const int *ending, struct peal_stall *causes_out,
+		       const uint32_t *ending, struct peal_stall *causes_out,
 		       uint32_t n);
 
 /* Starts a thread that answers peal_stall_report_pid. Only logs a failure. */
@@ -37,7 +37,8 @@ struct peali_stall_name {
  * Answers one question of another process at a connected socket. An invalid
  * question gets no answer. `ending`: as for peali_stall_report.
  */
-void peali_stall_answer(struct peal_runtime *rt, int fd, const int *ending);
+void peali_stall_answer(struct peal_runtime *rt, int fd,
+			const uint32_t *ending);
 /*
  * Asks one runtime of a process at a connected socket. `causes` receives its
  * causes, at most PEAL_STALL_CAUSES_MAX. Returns their number, or an error with

@@ -19,6 +19,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include <peal/device/atomic.h>
 #include <peal/stall.h>
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
@@ -55,7 +56,7 @@ struct peali_stall_socket {
 	struct peal_runtime *rt;
 	pthread_t thread;
 	int fd;
-	int ending; /* 1: the thread ends as soon as it can */
+	uint32_t ending; /* 1: the thread ends as soon as it can */
 };
 
 /* Writes the name of a process's sockets up to RANDOM. `pid` is its pid in its
@@ -105,7 +106,7 @@ static void cannot_answer(const char *step)
 		  strerror(errno));
 }
 
-void peali_stall_answer(struct peal_runtime *rt, int fd, const int *ending)
+void peali_stall_answer(struct peal_runtime *rt, int fd, const uint32_t *ending)
 {
 	struct answer a = { .magic = MAGIC,
 			    .bytes = sizeof(struct peal_stall) };
@@ -207,7 +208,7 @@ void peali_stall_unserve(struct peal_runtime *rt)
 
 	if (!s)
 		return;
-	__atomic_store_n(&s->ending, 1, __ATOMIC_RELAXED);
+	peal_store_relaxed_sys_u32(&s->ending, 1);
 	shutdown(s->fd, SHUT_RDWR);
 	pthread_join(s->thread, NULL);
 	close(s->fd);
