@@ -659,8 +659,8 @@ static int run_prepared(struct queues *q, int json)
 		status = PEALI_EXIT_FAILED;
 	status = peali_report_print(
 		&q->report, json,
-		"our queues against those of others, every payload checked; "
-		"ratio above 1: ours is better",
+		"queues of Peal compared with queues of other libraries; each "
+		"payload is checked; ratio above 1: Peal is better",
 		columns, status);
 	if (!json)
 		print_summary(q);
@@ -678,8 +678,8 @@ static int run(int argc, char **argv, int json)
 	}
 	peali_bench_parse_more(
 		argc, argv,
-		"Our queues between two threads, against other queues that "
-		"this build has found.\vAll rows share the time of --seconds "
+		"Compares queues of Peal between two threads with queues of "
+		"other libraries that this build has found.\vAll rows share the time of --seconds "
 		"(120) in four passes. A long row shortens the later rows. "
 		"The run ends with that time, or after one short measurement "
 		"of each row, at the latest after about twice the time. A "
@@ -701,6 +701,6 @@ static int run(int argc, char **argv, int json)
 
 const struct peali_bench peali_bench_queues = {
 	.name = "queues",
-	.help = "our queues against those of others, between two threads",
+	.help = "queues of Peal and of other libraries, between two threads",
 	.run = run,
 };

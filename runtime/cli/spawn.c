@@ -40,10 +40,10 @@ static const struct argp_option options[] = {
 	  "by default one in a new folder that is removed at the end",
 	  0 },
 	{ "label", 'l', NULL, 0, "print the rank in front of every line", 0 },
-	{ "keep", 'k', NULL, 0, "leave the others running when a process fails",
+	{ "keep", 'k', NULL, 0, "leave the other processes running when a process fails",
 	  0 },
 	{ "grace", 'g', "MS", 0,
-	  "time in ms that the others have to end after SIGTERM, before they "
+	  "time in ms that other processes have to end after SIGTERM, before they "
 	  "get SIGKILL; 2000",
 	  0 },
 	{ "json", 'j', NULL, 0,
@@ -621,14 +621,15 @@ static int run_spawn(int argc, char **argv)
 		.parser = parse,
 		.args_doc = "-- PROGRAM [ARGUMENT...]",
 		.doc = "Starts a program as N processes that find each other "
-		       "(peal/process_group.h) by PEAL_RANK, PEAL_RANKS and "
-		       "PEAL_RENDEZVOUS, which it sets. Signals are passed "
-		       "on, standard input is rank 0's. When one fails, the "
-		       "others are told to end.\vThe exit status is that of "
-		       "the first process that failed. It is 128 and its "
-		       "number for a signal. It is 127 or 126 if the program "
-		       "was not found or could not be started. It is 0 if "
-		       "none failed, and 130 after SIGINT.",
+		       "(peal/process_group.h). Sets PEAL_RANK, PEAL_RANKS and "
+		       "PEAL_RENDEZVOUS for them. The processes receive each "
+		       "signal of peal spawn. Rank 0 reads standard input. If "
+		       "a process fails, the other processes receive "
+		       "SIGTERM.\vThe exit status is the status of the first "
+		       "process that failed. It is 128 plus the signal number "
+		       "if a signal ended the process. It is 127 if there is "
+		       "no such program, and 126 if the program did not start. "
+		       "It is 0 if no process failed, and 130 after SIGINT.",
 	};
 	struct spawn *s = calloc(1, sizeof(*s));
 	int result, rank;
