@@ -240,6 +240,16 @@ static int is_wanted(const struct queues *q, const struct group *group)
 	return 0;
 }
 
+static void add_contests(struct queues *q, const struct group *group,
+			 uint32_t bytes, uint32_t burst)
+{
+	if (group->trips && !group->asked)
+		add_contest(q, group, bytes, burst, NULL);
+	for (int p = 0; group->peers[p]; p++)
+		if (!group->peers[p]->missing)
+			add_contest(q, group, bytes, burst, group->peers[p]);
+}
+
 static void add_group(struct queues *q, const struct group *group)
 {
 	for (int i = 0; i < SIZES && group->bytes[i]; i++) {
@@ -247,16 +257,9 @@ static void add_group(struct queues *q, const struct group *group)
 
 		if (!peali_bench_wanted(&q->options, PEAL_ROUTE_NONE, bytes))
 			continue;
-		for (uint32_t b = 0; b < group->bursts; b++) {
-			const uint32_t burst = b ? PEALI_BENCH_QUEUE_BURST : 1;
-
-			if (group->trips && !group->asked)
-				add_contest(q, group, bytes, burst, NULL);
-			for (int p = 0; group->peers[p]; p++)
-				if (!group->peers[p]->missing)
-					add_contest(q, group, bytes, burst,
-						    group->peers[p]);
-		}
+		for (uint32_t b = 0; b < group->bursts; b++)
+			add_contests(q, group, bytes,
+				     b ? PEALI_BENCH_QUEUE_BURST : 1);
 	}
 }
 
