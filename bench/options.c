@@ -62,8 +62,11 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case 'r':
 		route = peal_route_parse(argument);
 		if (route <= 0)
-			argp_error(state, "--route: %s",
-				   peal_last_error()->text);
+			argp_error(
+				state,
+				"--route '%s': unknown name (allowed: local, "
+				"peer, mapped-host and staged)",
+				argument);
 		if (route == PEAL_ROUTE_PROCESS)
 			argp_error(state, "--route process: all ends are "
 					  "in this process");

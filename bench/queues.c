@@ -240,6 +240,16 @@ static int is_wanted(const struct queues *q, const struct group *group)
 	return 0;
 }
 
+static void add_contests(struct queues *q, const struct group *group,
+			 uint32_t bytes, uint32_t burst)
+{
+	if (group->trips && !group->asked)
+		add_contest(q, group, bytes, burst, NULL);
+	for (int p = 0; group->peers[p]; p++)
+		if (!group->peers[p]->missing)
+			add_contest(q, group, bytes, burst, group->peers[p]);
+}
+
 static void add_group(struct queues *q, const struct group *group)
 {
 	for (int i = 0; i < SIZES && group->bytes[i]; i++) {
@@ -247,16 +257,9 @@ static void add_group(struct queues *q, const struct group *group)
 
 		if (!peali_bench_wanted(&q->options, PEAL_ROUTE_NONE, bytes))
 			continue;
-		for (uint32_t b = 0; b < group->bursts; b++) {
-			const uint32_t burst = b ? PEALI_BENCH_QUEUE_BURST : 1;
-
-			if (group->trips && !group->asked)
-				add_contest(q, group, bytes, burst, NULL);
-			for (int p = 0; group->peers[p]; p++)
-				if (!group->peers[p]->missing)
-					add_contest(q, group, bytes, burst,
-						    group->peers[p]);
-		}
+		for (uint32_t b = 0; b < group->bursts; b++)
+			add_contests(q, group, bytes,
+				     b ? PEALI_BENCH_QUEUE_BURST : 1);
 	}
 }
 
@@ -659,8 +662,8 @@ static int run_prepared(struct queues *q, int json)
 		status = PEALI_EXIT_FAILED;
 	status = peali_report_print(
 		&q->report, json,
-		"our queues against those of others, every payload checked; "
-		"ratio above 1: ours is better",
+		"queues of Peal compared with queues of other libraries; each "
+		"payload is checked; ratio above 1: Peal is better",
 		columns, status);
 	if (!json)
 		print_summary(q);
@@ -678,8 +681,8 @@ static int run(int argc, char **argv, int json)
 	}
 	peali_bench_parse_more(
 		argc, argv,
-		"Our queues between two threads, against other queues that "
-		"this build has found.\vAll rows share the time of --seconds "
+		"Compares queues of Peal between two threads with queues of "
+		"other libraries that this build has found.\vAll rows share the time of --seconds "
 		"(120) in four passes. A long row shortens the later rows. "
 		"The run ends with that time, or after one short measurement "
 		"of each row, at the latest after about twice the time. A "
@@ -701,6 +704,6 @@ static int run(int argc, char **argv, int json)
 
 const struct peali_bench peali_bench_queues = {
 	.name = "queues",
-	.help = "our queues against those of others, between two threads",
+	.help = "queues of Peal and of other libraries, between two threads",
 	.run = run,
 };

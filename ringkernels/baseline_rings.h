@@ -373,6 +373,21 @@ static PEAL_DEV void ll_send(struct baseline_worker *r)
 }
 
 /*
+ * Waits for word `i` of message `n`. Returns 1 if it is late. Then `word_out` is
+ * an older word.
+ */
+static PEAL_DEV uint32_t ll_wait(struct baseline_worker *r, uint64_t n,
+				 uint32_t i, uint32_t *turn, uint64_t *word_out)
+{
+	while (!ll_get(ll_word(r, r->in, n, i), (uint32_t)n + 1, word_out)) {
+		if (++*turn % LOOKS == 0 && is_late(r))
+			return 1;
+		idle(r);
+	}
+	return 0;
+}
+
+/*
  * Each lane waits for its own words. After the limit, a late lane waits no more
  * and continues with the other lanes to the end.
  */
@@ -384,13 +399,7 @@ static PEAL_DEV void ll_take(struct baseline_worker *r)
 	for (n = 0; n < r->side->messages; n++) {
 		for (i = r->share.lane; i < r->share.words && !late;
 		     i += r->share.lanes) {
-			while (!ll_get(ll_word(r, r->in, n, i), (uint32_t)n + 1,
-				       &word)) {
-				late = ++turn % LOOKS == 0 && is_late(r);
-				if (late)
-					break;
-				idle(r);
-			}
+			late = ll_wait(r, n, i, &turn, &word);
 			r->wrong += word != r->base[i] + n;
 		}
 		if ((n + 1) % (r->side->slots / 4) == 0)

@@ -319,6 +319,22 @@ static PEAL_DEV PEAL_INLINE void peali_blur_chunk(const struct peal_item *head,
 				   8);
 }
 
+/* Filters row `y` with a normalised 5x5 Gaussian, by one lane. */
+static PEAL_DEV PEAL_INLINE void peali_blur_row(const struct peal_item *head,
+						const uint8_t *in, uint8_t *out,
+						uint32_t y)
+{
+	uint32_t width = head->width;
+	uint32_t x, n;
+
+	for (x = 0; x < width; x += n) {
+		n = width - x;
+		if (n > PEALI_CHUNK_COLUMNS)
+			n = PEALI_CHUNK_COLUMNS;
+		peali_blur_chunk(head, in, out, y, x, x + n);
+	}
+}
+
 /* Filters the image with a normalised 5x5 Gaussian. */
 static PEAL_DEV PEAL_INLINE void peali_stage_blur(const struct peal_item *head,
 						  const uint8_t *in,
@@ -332,14 +348,7 @@ static PEAL_DEV PEAL_INLINE void peali_stage_blur(const struct peal_item *head,
 
 	if (PEALI_ALONE(lanes)) {
 		for (y = 0; y < height; y++)
-			for (x = 0; x < width;) {
-				uint32_t n = width - x;
-
-				if (n > PEALI_CHUNK_COLUMNS)
-					n = PEALI_CHUNK_COLUMNS;
-				peali_blur_chunk(head, in, out, y, x, x + n);
-				x += n;
-			}
+			peali_blur_row(head, in, out, y);
 		return;
 	}
 	units = ((uint64_t)height + PEALI_STRIP_ROWS - 1) / PEALI_STRIP_ROWS *
@@ -423,6 +432,27 @@ peali_sobel_chunk(const uint8_t *PEAL_RESTRICT above,
 	}
 }
 
+/*
+ * Filters the inner pixels of a row with Sobel's gradient, by one lane. Returns
+ * the column behind them.
+ */
+static PEAL_DEV PEAL_INLINE uint64_t peali_sobel_inner(const uint8_t *above,
+						       const uint8_t *here,
+						       const uint8_t *below,
+						       uint8_t *to,
+						       uint32_t width)
+{
+	uint32_t x, n;
+
+	for (x = 1; x < width - 1; x += n) {
+		n = width - 1 - x;
+		if (n > PEALI_CHUNK_COLUMNS)
+			n = PEALI_CHUNK_COLUMNS;
+		peali_sobel_chunk(above, here, below, to, x, x + n);
+	}
+	return x;
+}
+
 /* Filters the image with Sobel's gradient. */
 static PEAL_DEV PEAL_INLINE void peali_stage_sobel(const struct peal_item *head,
 						   const uint8_t *in,
@@ -439,18 +469,10 @@ static PEAL_DEV PEAL_INLINE void peali_stage_sobel(const struct peal_item *head,
 		const uint8_t *below = y + 1 < height ? here + width : here;
 		uint8_t *to = out + (size_t)width * y;
 		uint64_t x = lane;
-		uint64_t n;
 
 		if (PEALI_ALONE(lanes) && width > 2) {
 			to[0] = peali_sobel_pixel(above, here, below, 0, width);
-			for (x = 1; x < width - 1; x += n) {
-				n = width - 1 - x;
-				if (n > PEALI_CHUNK_COLUMNS)
-					n = PEALI_CHUNK_COLUMNS;
-				peali_sobel_chunk(above, here, below, to,
-						  (uint32_t)x,
-						  (uint32_t)(x + n));
-			}
+			x = peali_sobel_inner(above, here, below, to, width);
 		}
 		for (; x < width; x += lanes)
 			to[x] = peali_sobel_pixel(above, here, below,

@@ -141,8 +141,9 @@ struct peal_link_info {
  *     error text names it. Or both ends are endpoints, or the sender is a pool.
  *     Or the ends declare different message sizes. Or the sender shares the
  *     ports of another actor. Or `require` and `forbid` leave no route.
- * @retval PEAL_EMSGSIZE  a message fits neither slot nor slab, or not the pool.
- *     Or message_bytes is less than the ends declare or a dead letter needs.
+ * @retval PEAL_EMSGSIZE  a message fits neither slot nor slab, or is too long for
+ *     the pool. Or message_bytes is less than an end declares. Or message_bytes
+ *     is less than the size of a dead letter.
  * @retval PEAL_ENOPEER  the pair has none of the permitted routes. The error
  *     text names the pair and the reason.
  * @retval PEAL_ENOSPC  the receiver already has max_inputs inputs.

@@ -22,10 +22,10 @@ struct peal_runtime;
  *
  * No other messages use these links, so no other traffic delays a reply.
  *
- * Any number of threads may have requests in flight at the same time. Of the
- * threads that wait, one receives the replies of all. Replies are received only
- * while a thread is in a call that sends or waits. Until then the replies stay
- * in their links.
+ * Any number of threads may have requests in flight at the same time. One of
+ * the waiting threads receives the replies for all threads. Replies are received
+ * only while a thread is in a call that sends or waits. Until then the replies
+ * stay in their links.
  *
  * A reply to a request that is over is dropped. It counts as dead at its link,
  * reason "late".
@@ -48,8 +48,8 @@ struct peal_requester_options {
 	 * (peal/deadline.h). An actor does not handle a request after its
 	 * deadline. Each of these requests needs PEAL_DEADLINE_BYTES more in
 	 * mailboxes and pools.
-	 * Requests without a time limit have no deadline. Neither have those
-	 * of peal_request_start and peal_request_start_to.
+	 * A request without a time limit has no deadline. A request of
+	 * peal_request_start or peal_request_start_to has no deadline.
 	 * 0: no request has a deadline.
 	 */
 	uint32_t deadlines;
@@ -79,8 +79,8 @@ struct peal_requester_info {
  * Creates a requester and connects it to an actor or a pool.
  *
  * Messages of the new link are PEAL_REQUEST_BYTES longer than message_bytes.
- * With option deadlines they are PEAL_DEADLINE_BYTES longer again. A pool must
- * take messages of that length.
+ * Option deadlines adds PEAL_DEADLINE_BYTES to this length. A pool must accept
+ * messages of the total length.
  *
  * Thread-safe. Blocks until the receiver's worker has answered, at most
  * PEAL_CONTROL_TIMEOUT_MS.

@@ -432,16 +432,16 @@ static int spawn(struct peal_kernel *k, uint32_t handler,
 
 static int spawn_actors(struct peal_kernel *k, const char *handler,
 			const struct peal_actor_options *options, uint32_t n,
-			uint64_t *addresses_out)
+			uint64_t *addresses_out, const char *out_name)
 {
 	struct peal_actor_options o;
 	int result, number;
 
-	if (!k || !handler || !addresses_out || !n)
-		return peali_fail(
-			PEAL_EINVAL, "peal_actor_spawn",
-			n ? "kernel, handler or addresses_out is NULL" :
-			    "n is 0");
+	if (!n)
+		return peali_fail(PEAL_EINVAL, "peal_actor_spawn", "n is 0");
+	if (!k || !handler || !addresses_out)
+		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
+				  "kernel, handler or %s is NULL", out_name);
 	if (peali_foreign(&k->rt->owner, "peal_actor_spawn"))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, "peal_actor_spawn");
@@ -494,7 +494,8 @@ int peal_actor_spawn(struct peal_kernel *k, const char *handler,
 		     const struct peal_actor_options *options,
 		     uint64_t *address_out)
 {
-	return peali_fail_in(spawn_actors(k, handler, options, 1, address_out),
+	return peali_fail_in(spawn_actors(k, handler, options, 1, address_out,
+					  "address_out"),
 			     "peal_actor_spawn");
 }
 
@@ -502,8 +503,8 @@ int peal_actor_spawn_many(struct peal_kernel *k, const char *handler,
 			  const struct peal_actor_options *options, uint32_t n,
 			  uint64_t *addresses_out)
 {
-	return peali_fail_in(spawn_actors(k, handler, options, n,
-					  addresses_out),
+	return peali_fail_in(spawn_actors(k, handler, options, n, addresses_out,
+					  "addresses_out"),
 			     "peal_actor_spawn_many");
 }
 

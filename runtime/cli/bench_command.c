@@ -92,7 +92,8 @@ static char *help_filter(int key, const char *text, void *input)
 	for (int i = 0; peali_benches[i]; i++)
 		fprintf(to, "  %-11s %s\n", peali_benches[i]->name,
 			peali_benches[i]->help);
-	fprintf(to, "\n`peal bench NAME --help' lists the options of one.\n");
+	fprintf(to,
+		"\n`peal bench NAME --help' lists the options of a benchmark.\n");
 	fclose(to);
 	return list;
 }

@@ -121,7 +121,8 @@ static void print_message(void)
 				peali_json_due(argp_says.object_to ?
 						       argp_says.object_to :
 						       stdout);
-			peali_say("%s", message_of(argp_says.text));
+			print_as_text(argp_says.text, "");
+			peali_say_to_json(message_of(argp_says.text));
 			peali_json_settle(PEALI_EXIT_USAGE);
 		}
 	}

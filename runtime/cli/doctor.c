@@ -299,10 +299,10 @@ static void parse_arguments(int argc, char **argv, struct arguments *arguments)
 		.options = options,
 		.parser = parse,
 		.children = children,
-		.doc = "Checks what Peal needs of the machine: PASS, WARN, "
-		       "FAIL or WAIVED each, with the cause and the remedy. "
-		       "Exit status 1 if any check fails, or there is a "
-		       "stall.",
+		.doc = "Checks the needs of Peal on this machine. Each result "
+		       "is PASS, WARN, FAIL or WAIVED, with the cause and the "
+		       "remedy. The exit status is 1 if a check fails or a "
+		       "worker stalls.",
 	};
 
 	peali_parse(&argp, argc, argv, 0, arguments);

@@ -41,8 +41,8 @@ static const struct peali_command *find(const char *name)
 static void take_name(struct found *found, struct argp_state *state,
 		      const char *name)
 {
-	if (!found->help && strcmp(name, "help") == 0) {
-		if (state->next == state->argc)
+	if (strcmp(name, "help") == 0) {
+		if (found->help || state->next == state->argc)
 			argp_state_help(state, stdout, ARGP_HELP_STD_HELP);
 		found->help = 1;
 		return;

@@ -217,6 +217,19 @@ void peali_say_to(FILE *to)
 	pthread_mutex_unlock(&saying);
 }
 
+/* Keeps a message for peali_json_settle. The caller holds `saying`. */
+static void keep(const char *message, size_t n)
+{
+	snprintf(said, sizeof(said), "%.*s", (int)n, message);
+}
+
+void peali_say_to_json(const char *message)
+{
+	pthread_mutex_lock(&saying);
+	keep(message, strlen(message));
+	pthread_mutex_unlock(&saying);
+}
+
 void peali_say(const char *format, ...)
 {
 	char line[PEALI_LOG_BYTES];
@@ -227,8 +240,7 @@ void peali_say(const char *format, ...)
 	n = peali_line_format(line, format, arguments);
 	va_end(arguments);
 	pthread_mutex_lock(&saying);
-	snprintf(said, sizeof(said), "%.*s", (int)(n - strlen("peal: ") - 1),
-		 line + strlen("peal: "));
+	keep(line + strlen("peal: "), n - strlen("peal: ") - 1);
 	peali_line_print(say_to ? say_to : stderr, line, n);
 	pthread_mutex_unlock(&saying);
 }

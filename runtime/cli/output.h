@@ -197,6 +197,9 @@ char *peali_text_print(const char *format, va_list arguments)
  */
 void peali_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
+/** Sets the message of the JSON object of an error. Prints nothing. */
+void peali_say_to_json(const char *message);
+
 /**
  * Prints the recorded error of the calling thread's last failed library call.
  *

@@ -314,7 +314,8 @@ static int unknown_key(const struct parser *parser, size_t n,
 		return fail(parser, parser->at,
 			    "unknown key '%s'; '%s' has no keys", quoted,
 			    kind->name);
-	return fail(parser, parser->at, "unknown key '%s'; '%s' has %s", quoted,
+	return fail(parser, parser->at,
+		    "unknown key '%s'; the keys of '%s' are: %s", quoted,
 		    kind->name, names);
 }
 

@@ -40,10 +40,10 @@ static const struct argp_option options[] = {
 	  "by default one in a new folder that is removed at the end",
 	  0 },
 	{ "label", 'l', NULL, 0, "print the rank in front of every line", 0 },
-	{ "keep", 'k', NULL, 0, "leave the others running when a process fails",
-	  0 },
+	{ "keep", 'k', NULL, 0,
+	  "leave the other processes running when a process fails", 0 },
 	{ "grace", 'g', "MS", 0,
-	  "time in ms that the others have to end after SIGTERM, before they "
+	  "time in ms that other processes have to end after SIGTERM, before they "
 	  "get SIGKILL; 2000",
 	  0 },
 	{ "json", 'j', NULL, 0,
@@ -556,6 +556,30 @@ static int waits(struct spawn *s)
 	       !(s->give_up_ns && peali_now_ns() >= s->give_up_ns);
 }
 
+/*
+ * Fills in the descriptors to wait for, and the open output of each descriptor
+ * from the third on. Returns the number of descriptors.
+ */
+static nfds_t list_descriptors(struct spawn *s, struct pollfd *fds,
+			       struct peali_labelled **of)
+{
+	nfds_t n = 2;
+
+	fds[0].fd = s->signals;
+	fds[0].events = POLLIN;
+	fds[1].events = peali_input_wants(&s->input, &fds[1].fd);
+	for (int i = 0; i < 2 * s->n; i++) {
+		struct peali_labelled *o = &s->process[i / 2].output[i % 2];
+
+		if (o->from < 0)
+			continue;
+		of[n] = o;
+		fds[n].fd = o->from;
+		fds[n++].events = POLLIN;
+	}
+	return n;
+}
+
 static void watch(struct spawn *s)
 {
 	struct pollfd fds[2 + 2 * PROCESS_GROUP_MAX];
@@ -564,21 +588,7 @@ static void watch(struct spawn *s)
 	int rank, k;
 
 	while (waits(s)) {
-		fds[0].fd = s->signals;
-		fds[0].events = POLLIN;
-		fds[1].events = peali_input_wants(&s->input, &fds[1].fd);
-		n = 2;
-		for (rank = 0; rank < s->n; rank++)
-			for (k = 0; k < 2; k++) {
-				struct peali_labelled *o =
-					&s->process[rank].output[k];
-
-				if (o->from < 0)
-					continue;
-				of[n] = o;
-				fds[n].fd = o->from;
-				fds[n++].events = POLLIN;
-			}
+		n = list_descriptors(s, fds, of);
 		if (poll(fds, n, until_kill(s)) <= 0)
 			continue;
 		for (i = 2; i < n; i++)
@@ -621,14 +631,15 @@ static int run_spawn(int argc, char **argv)
 		.parser = parse,
 		.args_doc = "-- PROGRAM [ARGUMENT...]",
 		.doc = "Starts a program as N processes that find each other "
-		       "(peal/process_group.h) by PEAL_RANK, PEAL_RANKS and "
-		       "PEAL_RENDEZVOUS, which it sets. Signals are passed "
-		       "on, standard input is rank 0's. When one fails, the "
-		       "others are told to end.\vThe exit status is that of "
-		       "the first process that failed. It is 128 and its "
-		       "number for a signal. It is 127 or 126 if the program "
-		       "was not found or could not be started. It is 0 if "
-		       "none failed, and 130 after SIGINT.",
+		       "(peal/process_group.h). Sets PEAL_RANK, PEAL_RANKS and "
+		       "PEAL_RENDEZVOUS for them. The processes receive each "
+		       "signal of peal spawn. Rank 0 reads standard input. If "
+		       "a process fails, the other processes receive "
+		       "SIGTERM.\vThe exit status is the status of the first "
+		       "process that failed. It is 128 plus the signal number "
+		       "if a signal ended the process. It is 127 if there is "
+		       "no such program, and 126 if the program did not start. "
+		       "It is 0 if no process failed, and 130 after SIGINT.",
 	};
 	struct spawn *s = calloc(1, sizeof(*s));
 	int result, rank;

@@ -408,9 +408,9 @@ static int topo_run(int argc, char **argv)
 	int json = peali_parse_json_only(
 		argc, argv,
 		"Prints the routes, verdicts, latencies, bandwidths and "
-		"links of all ordered pairs of devices. A route is that of "
-		"messages, a verdict that of the probe, and a link has its "
-		"name from the management library.");
+		"links of all ordered pairs of devices. Messages take the "
+		"route. The probe gives the verdict. The management library "
+		"names the link.");
 	struct peal_runtime *runtime = NULL;
 	int status = peali_open_runtime(&runtime);
 	json_t *object = json_object();

@@ -38,6 +38,26 @@ static uint32_t worth(struct peal_runtime *rt, int from, int to)
 }
 
 /*
+ * Returns the worth of the best way of a rank through all ranks that
+ * `set` lacks, back to rank 0. `way` is the row of the rank. `most` is the least
+ * result.
+ */
+static uint8_t best_from(uint32_t others, const uint32_t *way,
+			 const uint8_t *best, uint32_t set, uint8_t most)
+{
+	for (uint32_t j = 0; j < others; j++) {
+		uint32_t value;
+
+		if (set & 1u << j)
+			continue;
+		value = way[j + 1] + best[(set | 1u << j) * others + j];
+		if (value > most)
+			most = (uint8_t)value;
+	}
+	return most;
+}
+
+/*
  * Finds the ring of the largest total worth. Of equal rings it takes the first
  * by ranks. The algorithm is dynamic programming: M. Held, R. M. Karp, "A
  * Dynamic Programming Approach to Sequencing Problems" (1962).
@@ -57,20 +77,10 @@ static void best_ring(uint32_t n, uint32_t way[PEAL_COMM_MAX][PEAL_COMM_MAX],
 
 	for (set = sets - 1; set; set--)
 		for (i = 0; i < others; i++) {
-			uint8_t most =
-				set == sets - 1 ? (uint8_t)way[i + 1][0] : 0;
+			uint32_t home = set == sets - 1 ? way[i + 1][0] : 0;
 
-			for (j = 0; j < others; j++) {
-				uint32_t value;
-
-				if (set & 1u << j)
-					continue;
-				value = way[i + 1][j + 1] +
-					best[(set | 1u << j) * others + j];
-				if (value > most)
-					most = (uint8_t)value;
-			}
-			best[set * others + i] = most;
+			best[set * others + i] = best_from(
+				others, way[i + 1], best, set, (uint8_t)home);
 		}
 	ring_out[0] = 0;
 	for (at = 1, set = 0; at < n; at++) {
@@ -94,27 +104,34 @@ static void best_ring(uint32_t n, uint32_t way[PEAL_COMM_MAX][PEAL_COMM_MAX],
 	}
 }
 
+/* Arranges 2 members or more. */
+static int search_ring(struct peal_comm *g, const int *devices,
+		       uint32_t *ring_out)
+{
+	uint32_t way[PEAL_COMM_MAX][PEAL_COMM_MAX] = { { 0 } }, i, j;
+	uint8_t *best = malloc((size_t)(g->n - 1) << (g->n - 1));
+
+	if (!best)
+		return peali_fail(PEAL_ENOMEM, CALL,
+				  "no memory to arrange a ring of %u members",
+				  g->n);
+	for (i = 0; i < g->n; i++)
+		for (j = 0; j < g->n; j++)
+			if (i != j)
+				way[i][j] =
+					worth(g->rt, devices[i], devices[j]);
+	best_ring(g->n, way, best, ring_out);
+	free(best);
+	return 0;
+}
+
 static int lay_ring(struct peal_comm *g, const int *devices)
 {
-	uint32_t way[PEAL_COMM_MAX][PEAL_COMM_MAX] = { { 0 } };
-	uint32_t ring[PEAL_COMM_MAX] = { 0 }, i, j;
-	uint8_t *best;
+	uint32_t ring[PEAL_COMM_MAX] = { 0 }, i;
+	int result = g->n > 1 ? search_ring(g, devices, ring) : 0;
 
-	if (g->n > 1) {
-		best = malloc((size_t)(g->n - 1) << (g->n - 1));
-		if (!best)
-			return peali_fail(PEAL_ENOMEM, CALL,
-					  "no memory to arrange a ring of %u "
-					  "members",
-					  g->n);
-		for (i = 0; i < g->n; i++)
-			for (j = 0; j < g->n; j++)
-				if (i != j)
-					way[i][j] = worth(g->rt, devices[i],
-							  devices[j]);
-		best_ring(g->n, way, best, ring);
-		free(best);
-	}
+	if (result)
+		return result;
 	for (i = 0; i < g->n; i++) {
 		g->members[i].rank = ring[i];
 		g->members[i].device = devices[ring[i]];

@@ -446,7 +446,7 @@ void peali_part_abandon(struct peali_peer *p, uint64_t number, int sends,
 		orphan->part = *part;
 		orphan->next = set->orphans;
 		set->orphans = orphan;
-	} /* else the part stays in use until the set is left */
+	} /* else the part stays in use until the process leaves the group */
 	part->bytes = 0;
 }
 

@@ -30,6 +30,7 @@ if [ -n "$has_bench" ]; then
     [ "$(sed -n '/^Benchmarks:/,/^$/p' out.txt | wc -l)" = 18 ] || fail 'not one line for each'
     "$peal" help bench latency | grep -q -- --samples-out || fail 'peal help bench latency'
 fi
+"$peal" help help | cmp - <("$peal" --help) || fail 'peal help help is not peal --help'
 says 'help'
 
 # ---- errors as JSON --------------------------------------------------------------
@@ -37,7 +38,7 @@ says 'help'
 # error, and stderr is one line with TEXT.
 json_error() {
     local status=$1 text=$2
-    refuses "$status" "^peal: .*$text" "${@:3}"
+    refuses "$status" "^peal( [a-z]+)*: .*$text" "${@:3}"
     [ "$(wc -l <err.txt)" = 1 ] || fail "more than one line on stderr: ${*:3}"
     mv stdout.txt out.json
     holds out.json "set(d) == {'error', 'exit_status'}" "d['exit_status'] == $status" \
@@ -68,6 +69,8 @@ for command in topo probe 'run xor'; do
 done
 if [ -n "$has_bench" ]; then
     json_error 2 '--wrong' "$peal" bench latency --json --wrong
+    grep -q '^peal bench latency: ' err.txt || fail "the error names no command: $(cat err.txt)"
+    json_error 2 'local, peer, mapped-host and staged' "$peal" bench latency --json --route foo
     json_error 2 '--wrong' "$peal" bench latency idle --wrong --json
     json_error 2 'there is no benchmark' "$peal" bench fly --json
     json_error 2 'is not expected' "$peal" bench idle --seconds 1 more --json

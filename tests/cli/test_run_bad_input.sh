@@ -14,7 +14,7 @@ refuses 2 'pipeline is missing' "$peal" run
 refuses 2 'is not expected' "$peal" run blur '!' sobel
 refuses 2 "unknown stage 'blurr'; did you mean 'blur'" "$peal" run -i lines.txt blurr
 grep -q '^  blurr$' err.txt && grep -q '^  ^$' err.txt || fail 'no caret'
-refuses 2 "unknown key 'lvl'" "$peal" run -i lines.txt 'threshold:lvl=3'
+refuses 2 "unknown key 'lvl'; the keys of 'threshold' are: " "$peal" run -i lines.txt 'threshold:lvl=3'
 refuses 2 'out of range' "$peal" run -i lines.txt 'threshold:level=256'
 refuses 2 "is no whole number" "$peal" run -i lines.txt 'threshold:level=many'
 refuses 2 'a stage is missing' "$peal" run -i lines.txt 'xor !'

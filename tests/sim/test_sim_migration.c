@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shows that a migrating guest gets each note once, and those of each sender in
- * order. Notes come by links and by mailboxes. Supervised wards fail meanwhile,
- * and one of them migrates, too. All wards restart, once per failure.
+ * order. Notes come by links and by mailboxes. Supervised actors fail meanwhile,
+ * and one of them migrates, too. All of them restart, once per failure.
  */
 
 #include <peal/migration.h>
@@ -32,7 +32,7 @@ struct fixture {
 	uint32_t notes;
 	uint32_t fails, failed; /* failures left, failures ordered */
 	uint32_t at; /* worker of the guest */
-	uint32_t supervised_at; /* worker of the last ward */
+	uint32_t supervised_at; /* worker of the last supervised actor */
 };
 
 static uint32_t draw(struct fixture *s, uint32_t n)
@@ -117,7 +117,7 @@ static void send(struct fixture *s, uint32_t port, uint64_t to, uint16_t type,
 				NULL));
 }
 
-/* Orders a ward to fail, now and then. */
+/* Orders a supervised actor to fail, now and then. */
 static void fail(struct fixture *s)
 {
 	struct guest_note n = { .sender = 0 };
@@ -184,7 +184,10 @@ static struct guest await(struct fixture *s, uint64_t actor, uint64_t notes)
 	return g;
 }
 
-/* Sends each ward a last note. A ward restarts before it gets that note. */
+/*
+ * Sends each supervised actor a last note. The actor restarts before it gets that
+ * note.
+ */
 static void check_supervised(struct fixture *s)
 {
 	struct guest_note n = { .sender = 0 };

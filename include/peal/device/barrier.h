@@ -63,6 +63,28 @@ PEALI_SLOW(int, peali_wait_over, struct peal_worker *w, uint64_t began_ns,
 	return 0;
 }
 
+/* The leader's part of peal_barrier_wait_lanes. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_barrier_poll(struct peal_worker *w, const struct peal_barrier_view *view,
+		   int64_t timeout_ns)
+{
+	uint64_t began = 0;
+	uint32_t polls = 0;
+	int result;
+
+	while ((result = peal_barrier_test(view)) == PEAL_EAGAIN) {
+		if (polls == 0)
+			began = peal_clock_ns();
+		if ((polls++ & 63) == 0 || peali_wait_announced(w)) {
+			result = peali_wait_over(w, began, timeout_ns);
+			if (result)
+				break;
+		}
+		peali_wait_turn(w, 1);
+	}
+	return result;
+}
+
 /**
  * Waits until all participants have arrived at the phase at which this worker
  * arrived last.
@@ -90,22 +112,7 @@ peal_barrier_wait_lanes(struct peal_worker *w, uint32_t barrier,
 	if (!view)
 		return PEAL_ENOENT;
 	if (peal_is_leader(w)) {
-		uint64_t began = 0;
-		uint32_t polls = 0;
-
-		for (;;) {
-			result = peal_barrier_test(view);
-			if (result != PEAL_EAGAIN)
-				break;
-			if (polls == 0)
-				began = peal_clock_ns();
-			if ((polls++ & 63) == 0 || peali_wait_announced(w)) {
-				result = peali_wait_over(w, began, timeout_ns);
-				if (result)
-					break;
-			}
-			peali_wait_turn(w, 1);
-		}
+		result = peali_barrier_poll(w, view, timeout_ns);
 		peali_wait_reset(w);
 	}
 	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);

@@ -101,6 +101,31 @@ static PEAL_DEV PEAL_UNUSED inline void peali_event_turn(struct peal_worker *w)
 	peali_wait_turn(w, 1);
 }
 
+/* The leader's part of peal_event_await. */
+static PEAL_DEV PEAL_UNUSED inline int peali_event_poll(struct peal_worker *w,
+							uint64_t event,
+							uint64_t count,
+							int64_t timeout_ns)
+{
+	uint64_t began = 0;
+	uint32_t polls = 0;
+	int result = 0;
+
+	while (peal_event_count(event) < count) {
+		if (!polls)
+			began = peal_clock_ns();
+		if ((polls++ & 63) == 0 || peali_wait_announced(w)) {
+			result = peali_wait_over(w, began, timeout_ns);
+			if (result && peal_event_count(event) >= count)
+				result = 0; /* recorded meanwhile */
+			if (result)
+				break;
+		}
+		peali_event_turn(w);
+	}
+	return result;
+}
+
 /**
  * Waits until an event has a given number of records.
  *
@@ -124,21 +149,7 @@ static PEAL_DEV PEAL_UNUSED inline int peal_event_await(struct peal_worker *w,
 	int result = 0;
 
 	if (peal_is_leader(w)) {
-		uint64_t began = 0;
-		uint32_t polls = 0;
-
-		while (peal_event_count(event) < count) {
-			if (!polls)
-				began = peal_clock_ns();
-			if ((polls++ & 63) == 0 || peali_wait_announced(w)) {
-				result = peali_wait_over(w, began, timeout_ns);
-				if (result && peal_event_count(event) >= count)
-					result = 0; /* recorded meanwhile */
-				if (result)
-					break;
-			}
-			peali_event_turn(w);
-		}
+		result = peali_event_poll(w, event, count, timeout_ns);
 		peali_wait_limit(w);
 		peali_wait_reset(w);
 	}

@@ -418,7 +418,7 @@ static uint64_t spawn_supervised(struct fixture *h, struct peal_supervisor *s,
 	return address;
 }
 
-/* Makes a ward fail, sends it a note, and returns its state after the note. */
+/* Makes a supervised actor fail, sends it a note, and returns its state after the note. */
 static struct guest fail_and_note(struct fixture *h, uint32_t port,
 				  uint64_t supervised)
 {
@@ -456,7 +456,7 @@ PEAL_TEST(migrated_actor_restarts_with_its_supervision_group)
 	harness_from(h.rt, h.e, 1, supervised[1], plain);
 	CHECK_OK(move_to(&h, supervised[0], 2, 0));
 	fail_and_note(&h, 0, supervised[0]);
-	/* ward 1 is marked for restart and keeps the mark when it migrates */
+	/* actor 1 is marked for restart and keeps the mark when it migrates */
 	CHECK_OK(move_to(&h, supervised[1], 2, 0));
 	fail_and_note(&h, 1, supervised[1]);
 	CHECK_OK(move_to(&h, supervised[0], 1, 0));

@@ -17,10 +17,11 @@
 #include "runtime/process_fixture.h"
 
 #define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : 40)
-#define DEAD 40 /* board word: 1 + rank of the killed process */
-#define WHEN 41 /* board word: time of the kill, in ns */
-#define LATE 42 /* board word: longest time from kill to detection, in ns */
-#define NOTICED 43 /* board word: number of detections */
+#define DEAD 40 /* word of shared memory: 1 + rank of the killed process */
+#define WHEN 41 /* word of shared memory: time of the kill, in ns */
+#define LATE                                                                   \
+	42 /* word of shared memory: longest time from kill to detection, in ns */
+#define NOTICED 43 /* word of shared memory: number of detections */
 
 static const struct peal_link_options small = { .capacity = 8,
 						.message_bytes = 300 };

@@ -12,8 +12,8 @@
 #include "runtime/communicator_fixture.h"
 
 #define ROUNDS (IDENTITY_SANITIZED || test_on_gpu() ? 12 : test_part(40))
-#define DEAD 40 /* board word: 1 + rank of the killed process */
-#define DONE 41 /* board word: ranks that have noticed the death */
+#define DEAD 40 /* word of shared memory: 1 + rank of the killed process */
+#define DONE 41 /* word of shared memory: ranks that have noticed the death */
 
 static int rank;
 static struct fixture s;

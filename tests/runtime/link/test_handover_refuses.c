@@ -107,7 +107,7 @@ static uint64_t fill(struct pair *p)
 		n++;
 	}
 	all = harness_info(p->link).accepted;
-	CHECK(all < n); /* the others wait in front of the link */
+	CHECK(all < n); /* the link has not accepted all messages */
 	return n;
 }
 
