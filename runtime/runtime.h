@@ -134,6 +134,10 @@ struct peal_runtime {
 	int64_t stop_ns, end_ns;
 	struct peal_kernel *kernels; /* lists, newest first */
 	struct peal_link *links;
+	/* Numbers of ends of links: a bit for each used one, and the next one
+	 * to try. See end_number.h. */
+	uint64_t end_numbers[1024];
+	uint32_t next_end_number;
 	struct peal_endpoint *endpoints;
 	struct peal_requester *requesters;
 	struct peal_barrier *barriers;

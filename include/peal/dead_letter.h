@@ -153,16 +153,23 @@ struct peal_dead_letter_payload {
 	 * struct peal_received, or of peal_ask. 0: none, or the letter lacks it.
 	 */
 	uint64_t request;
+	uint64_t sender; /* address of the actor that told it with the option
+			  * with_sender; 0: none, or the letter lacks it */
 };
 
 /**
  * Reads the payload of a dead message, and the words in front of it.
  *
  * In a letter the payload follows the struct peal_dead_letter. In front of the
- * payload is the deadline of the message (PEAL_DEADLINE_BYTES) if `flags` has
- * PEAL_FLAG_DEADLINE. Then comes the number of the request
- * (PEAL_REQUEST_BYTES) if `flags` has PEAL_FLAG_REQUEST. `length` of the letter
- * includes both. A letter on a link with small message_bytes is cut off at its
+ * payload are up to three words, in this order:
+ *
+ * - The sender (PEAL_SENDER_BYTES) if `flags` has PEAL_FLAG_SENDER.
+ * - The deadline of the message (PEAL_DEADLINE_BYTES) if `flags` has
+ *   PEAL_FLAG_DEADLINE.
+ * - The number of the request (PEAL_REQUEST_BYTES) if `flags` has
+ *   PEAL_FLAG_REQUEST.
+ *
+ * `length` of the letter includes them. A letter on a link with small message_bytes is cut off at its
  * end.
  *
  * Thread-safe, wait-free.
@@ -183,7 +190,7 @@ int peal_dead_letter_payload(const struct peal_dead_letter *letter,
  * The message keeps its type. A request of the host keeps its number. Its
  * requester drops the reply as late if a call has returned the error of the
  * dead request before. The message keeps its deadline unless the letter's
- * reason is "expired". A dead ask is over, so the call sends the ask as a plain
+ * reason is "expired". The message has no sender any more. A dead ask is over, so the call sends the ask as a plain
  * message of its type. The call does the same with an answer to an ask.
  *
  * One thread at a time may send from the endpoint. Blocks as peal_send, at most

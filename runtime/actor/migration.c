@@ -55,6 +55,7 @@ static void record(const struct move *m)
 	next->pinned = a->pinned;
 	next->moved_from = to_other_kernel ? PEALI_ELSEWHERE : 1 + m->index;
 	next->bare = !to_other_kernel;
+	next->end_number = a->end_number;
 	if (!to_other_kernel)
 		next->state_offset = a->state_offset;
 	a->moved_to = to_other_kernel ? PEALI_ELSEWHERE : 1 + m->next;

@@ -452,6 +452,7 @@ int peali_actor_slots_take(const struct peali_actor_slots *r, uint32_t n,
 		index_out[i] = i < reused ? pop(k, list_of(r)) : take_fresh(r);
 		a = &k->actors.entries[index_out[i]];
 		a->worker = r->worker;
+		a->end_number = 0;
 		a->share_ports_with = r->share_ports_with;
 		if (r->share_ports_with)
 			a->port_base =

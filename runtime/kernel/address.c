@@ -43,6 +43,8 @@ struct peali_actor peali_actor_look(const struct peal_kernel *k, uint32_t index)
 			    PEAL_ACTOR_SLOT_HANDLER(slot);
 	a.worker = at / k->params.max_spawned_actors;
 	a.generation = PEAL_ACTOR_SLOT_GENERATION(slot);
+	if (a.generation == k->actors.entries[index].generation)
+		a.end_number = k->actors.entries[index].end_number;
 	a.share_ports_with = PEAL_ACTOR_SLOT_PORTS_OF(slot);
 	if (a.share_ports_with)
 		a.port_base =

@@ -38,6 +38,7 @@ struct peali_actor {
 	uint32_t mailbox_limit, mailbox_overflow; /* as in its options */
 	uint32_t pinned; /* 1: the options named its worker */
 	uint32_t bare; /* 1: the state belongs to a former entry's slot */
+	uint16_t end_number; /* of the actor, see end_number.h; 0: none */
 };
 
 /* As moved_to, moved_from or moving: in another kernel. See forwarding.c. */

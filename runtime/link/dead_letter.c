@@ -170,6 +170,14 @@ static uint64_t take_word(struct peal_dead_letter_payload *out)
 	return word;
 }
 
+/* Returns the address of the actor that a sender names; 0: it names none. */
+static uint64_t sender_of(const struct peal_dead_letter *letter, uint64_t word)
+{
+	return PEAL_SENDER_IS_ACTOR(word) ?
+		       (letter->to >> 32 << 32) + (uint32_t)word :
+		       0;
+}
+
 int peal_dead_letter_payload(const struct peal_dead_letter *letter,
 			     uint64_t bytes,
 			     struct peal_dead_letter_payload *payload_out)
@@ -184,6 +192,8 @@ int peal_dead_letter_payload(const struct peal_dead_letter *letter,
 	out.data = letter + 1;
 	out.length = bytes - sizeof(*letter);
 	out.full_length = letter->length;
+	if (letter->flags & PEAL_FLAG_SENDER)
+		out.sender = sender_of(letter, take_word(&out));
 	if (letter->flags & PEAL_FLAG_DEADLINE)
 		out.deadline = take_word(&out);
 	if (letter->flags & PEAL_FLAG_REQUEST)
@@ -196,28 +206,34 @@ int peal_dead_letter_payload(const struct peal_dead_letter *letter,
  * Returns the number of leading payload bytes that a replay leaves out, and
  * clears their flags in the header. A replay leaves out an expired deadline,
  * because the message would die again. It leaves out the number of an ask,
- * because the ask is over.
+ * because the ask is over. It leaves out the sender, because a reply would go to
+ * an actor that did not send the replay.
  */
 static uint64_t leave_out(const struct peal_dead_letter *letter,
 			  struct peal_header *header)
 {
-	uint64_t number = 0;
+	uint64_t number = 0, sender = 0;
 
+	if (letter->flags & PEAL_FLAG_SENDER &&
+	    letter->length >= PEAL_SENDER_BYTES)
+		sender = PEAL_SENDER_BYTES;
+	header->flags &= (uint16_t)~PEAL_FLAG_SENDER;
 	if (letter->reason == PEAL_REASON_EXPIRED &&
-	    letter->length >= PEAL_DEADLINE_BYTES) {
+	    letter->length >= sender + PEAL_DEADLINE_BYTES) {
 		header->flags &= (uint16_t)~PEAL_FLAG_DEADLINE;
-		return PEAL_DEADLINE_BYTES;
+		return sender + PEAL_DEADLINE_BYTES;
 	}
 	if (letter->flags & PEAL_FLAG_REQUEST &&
 	    !(letter->flags & PEAL_FLAG_DEADLINE) &&
-	    letter->length >= PEAL_REQUEST_BYTES)
-		memcpy(&number, letter + 1, sizeof(number));
+	    letter->length >= sender + PEAL_REQUEST_BYTES)
+		memcpy(&number, (const uint8_t *)(letter + 1) + sender,
+		       sizeof(number));
 	if (!(number & PEAL_ASK_BIT))
-		return 0;
+		return sender;
 	header->flags &=
 		(uint16_t) ~(PEAL_FLAG_REQUEST | PEAL_FLAG_ANSWER |
 			     PEAL_FLAG_ERROR_REPLY | PEAL_FLAG_UNANSWERED);
-	return PEAL_REQUEST_BYTES;
+	return sender + PEAL_REQUEST_BYTES;
 }
 
 int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,

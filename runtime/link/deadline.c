@@ -28,6 +28,8 @@ static int check_options(const struct peal_send_options *o, const char *call)
 		{ "timer_out", o->timer_out != NULL,
 		  "let a handler set a timer" },
 		{ "by_port", o->by_port, "name the port in the call" },
+		{ "with_sender", o->with_sender,
+		  "connect a port of the receiver to the endpoint" },
 	};
 	size_t i;
 

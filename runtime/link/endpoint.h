@@ -41,6 +41,7 @@ struct peal_endpoint {
 	struct peal_endpoint *next;
 	char name[48];
 	uint32_t id;
+	uint16_t end_number; /* see end_number.h; 0: none */
 	uint32_t max_ports, max_inputs;
 	struct peali_endpoint_port *ports;
 	struct peali_endpoint_input *inputs;

@@ -16,6 +16,7 @@
 #include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/record.h"
+#include "runtime/link/end_number.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/endpoint_ref.h"
 #include "runtime/link/link.h"
@@ -306,6 +307,8 @@ static int build(struct peal_link *link)
 		rt, PEALI_HOST, &link->counts_block);
 	link->counts->id = link->id;
 	result = peali_route_path_make(link, route, &link->path, CALL);
+	if (!result)
+		result = peali_end_number_give(link, CALL);
 	if (!result)
 		result = peali_link_attach_input(link, CALL);
 	if (result)

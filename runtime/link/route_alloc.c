@@ -16,6 +16,7 @@
 #include "runtime/kernel/kernel.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/endpoint_ref.h"
+#include "runtime/link/end_number.h"
 #include "runtime/link/link.h"
 #include "runtime/link/remote.h"
 #include "runtime/link/route.h"
@@ -424,6 +425,7 @@ peali_link_sender_view(const struct peal_link *link,
 
 	view.stage = peali_block_view(link->rt, link->from.device,
 				      &s->stage_producer);
+	view.far_end = peali_end_number(&link->to);
 	view.bell = bell_for(link, path, &link->from, &link->to);
 	return view;
 }
@@ -437,8 +439,9 @@ peali_link_receiver_view(const struct peal_link *link,
 
 	view.stage =
 		peali_block_view(link->rt, link->to.device, &s->stage_consumer);
-	view.mirror = (uint16_t)s->mirror;
-	view.priority = (uint16_t)link->priority;
+	view.mirror = (uint8_t)s->mirror;
+	view.priority = (uint8_t)link->priority;
+	view.far_end = peali_end_number(&link->from);
 	view.bell = bell_for(link, path, &link->to, &link->from);
 	return view;
 }

@@ -99,6 +99,7 @@ static PEAL_DEV void refuse_set(struct peal_send_options *o, uint32_t fields,
 	o->period_ns = fields >> 3 & 1;
 	o->timer_out = fields & 16 ? timer : 0;
 	o->by_port = fields >> 5 & 1;
+	o->with_sender = fields >> 8 & 1;
 	if (fields & 64)
 		o->size = 0;
 	if (fields & 128)
@@ -127,18 +128,21 @@ static PEAL_DEV int refuses(struct peal_worker *w, uint32_t call,
  * Reports the number of refusals. */
 static PEAL_DEV int refuse(struct peal_worker *w)
 {
-	/* the two sets of fields that each call supports */
-	const uint32_t ok[4][2] = { { 2, 2 }, { 2, 2 }, { 3, 28 }, { 1, 32 } };
+	/* the sets of fields that each call supports */
+	const uint32_t ok[4][3] = {
+		{ 2, 2, 2 }, { 2, 2, 2 }, { 3, 28, 257 }, { 1, 32, 32 }
+	};
 	struct deadline_report out = { 0, 0, 0, 0, 0, 0, 0, 0 };
 	struct peal_timer timer = { 0, 0, 0 };
 	uint32_t call, fields;
 
 	for (call = 0; call < 4; call++)
-		for (fields = 1; fields < 256; fields++) {
+		for (fields = 1; fields < 512; fields++) {
 			struct peal_send_options o = PEAL_SEND_OPTIONS;
 
 			refuse_set(&o, fields, &timer);
-			if (fields & ~ok[call][0] && fields & ~ok[call][1])
+			if (fields & ~ok[call][0] && fields & ~ok[call][1] &&
+			    fields & ~ok[call][2])
 				out.number += refuses(w, call, &o);
 		}
 	return peal_emit(w, 0, 0, &out, sizeof(out), 0);

@@ -33,7 +33,7 @@ struct deadline_words {
 };
 
 /** Sends of `refuse`, each with options that its call does not support. */
-#define DEADLINE_REFUSALS (254 + 254 + 245 + 253)
+#define DEADLINE_REFUSALS (510 + 510 + 499 + 509)
 
 #define DEADLINE_AFTER 0x100 /* a type: a deadline after lifetime_ns */
 

@@ -196,7 +196,9 @@ enum peal_control_type {
 		31, /* struct peal_control_leave: new target for an
 				* actor that left through a kernel which has
 				* ended */
-	PEAL_CONTROL_TELL_ALL = 32 /* struct peal_control_tell_all */
+	PEAL_CONTROL_TELL_ALL = 32, /* struct peal_control_tell_all */
+	PEAL_CONTROL_FAR_END = 33 /* struct peal_link_view: index of an input,
+				   * and far_end, which was not known before */
 };
 
 /** A pool, for one of its kernel's workers. */

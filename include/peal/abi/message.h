@@ -27,8 +27,9 @@ enum peal_flag {
 	PEAL_FLAG_ERROR_REPLY = 2, /* the reply is an int32_t, PEAL_E... */
 	/* the payload is a struct peal_dead_letter and the kept bytes */
 	PEAL_FLAG_DEAD_LETTER = 4,
-	/* the payload begins with a uint64_t, the deadline, before all else.
-	 * The message is dead from that time of the host's clock on. */
+	/* the payload begins with a uint64_t, the deadline, before all else
+	 * but the sender. The message is dead from that time of the host's
+	 * clock on. */
 	PEAL_FLAG_DEADLINE = 8,
 	/* with PEAL_FLAG_REQUEST: the message is the answer to an ask, and the
 	 * number is the ask's */
@@ -46,7 +47,9 @@ enum peal_flag {
 	PEAL_FLAG_INIT = 512,
 	PEAL_FLAG_EXIT = 1024,
 	/* only in mailbox slots: counted for the actor's limit */
-	PEAL_FLAG_COUNTED = 2048
+	PEAL_FLAG_COUNTED = 2048,
+	/* the payload begins with a uint64_t, the sender, before all else */
+	PEAL_FLAG_SENDER = 4096
 };
 
 /** Flags of Peal's own payloads. PEAL_LIMITS does not bound their length. */
@@ -58,6 +61,14 @@ enum peal_flag {
 #define PEAL_REQUEST_BYTES 8
 /** Bytes of a deadline. */
 #define PEAL_DEADLINE_BYTES 8
+/** Bytes of a sender. */
+#define PEAL_SENDER_BYTES 8
+/** Senders: an actor of the same kernel, by its number; or the sending end of a
+ * link (PEAL_END_NUMBER_FIRST). A sender is never 0. */
+#define PEAL_SENDER_ACTOR(number) (1ULL << 32 | (uint32_t)(number))
+#define PEAL_SENDER_END(number) (2ULL << 32 | (uint32_t)(number))
+#define PEAL_SENDER_IS_ACTOR(sender) ((sender) >> 32 == 1)
+#define PEAL_SENDER_IS_END(sender) ((sender) >> 32 == 2)
 /** Bytes of a worker's progress with a message to all actors. */
 #define PEAL_TO_ALL_BYTES 8
 /** Deadlines that have always passed, and that never pass. */
@@ -124,9 +135,9 @@ enum peal_reason {
 
 /**
  * A report on a dead message. The payload follows, as much as the link takes.
- * The payload then begins with the deadline and the request's number, if the
- * message has them (PEAL_DEADLINE_BYTES, PEAL_REQUEST_BYTES). On the host
- * peal_dead_letter_payload reads both.
+ * The payload then begins with the words that the message has: PEAL_SENDER_BYTES,
+ * PEAL_DEADLINE_BYTES, PEAL_REQUEST_BYTES. On the host peal_dead_letter_payload
+ * reads them.
  */
 struct peal_dead_letter {
 	uint64_t to; /* address of the receiving actor; if a member of a pool

@@ -95,13 +95,24 @@ struct peal_link_view {
 	uint64_t stage; /* slot_bytes of private memory; 0: not needed */
 	uint64_t bell; /* host only: the other end's struct peal_bell; or 0 */
 	uint32_t message_bytes; /* largest payload of the link */
-	uint16_t mirror; /* 1: a worker's input with a mirror; behind slot_bytes
-			  * of the stage lies a copy of all slots */
-	uint16_t priority; /* enum peal_priority, of a worker's input */
+	uint8_t mirror; /* 1: a worker's input with a mirror; behind slot_bytes
+			 * of the stage lies a copy of all slots */
+	uint8_t priority; /* enum peal_priority, of a worker's input */
+	uint16_t far_end; /* of a worker's input or port: number of the link's
+			   * other end, see PEAL_END_NUMBER_FIRST; 0: none */
 	uint32_t actor; /* number of the receiving actor; or
 			 * PEAL_FWD_LINK_ACTOR */
 	uint32_t index; /* of the input or port */
 };
+
+/**
+ * Ends of links have numbers: actors and endpoints to which a port of an actor
+ * leads. The number is unique in the runtime. It stays with an actor that
+ * migrates. An endpoint with a refusal table has the number of its table
+ * (PEAL_REQUEST_TABLE). Other ends have numbers from here on.
+ */
+#define PEAL_END_NUMBER_FIRST 2048u
+#define PEAL_END_NUMBER_LAST 65535u
 
 /** As `actor`: a forwarding link. Each message names its receiving actor. */
 #define PEAL_FWD_LINK_ACTOR 0xfffffffeu

@@ -15,8 +15,8 @@ struct peal_timer;
  *
  *	peal_send, peal_send_to		deadline
  *	peal_emit, peal_emit_to		deadline
- *	peal_tell			deadline and priority; or delay_ns,
- *					period_ns and timer_out
+ *	peal_tell			priority, and deadline or with_sender;
+ *					or delay_ns, period_ns and timer_out
  *	peal_tell_all			priority
  *	peal_request_forward		priority; or by_port
  *
@@ -42,7 +42,8 @@ struct peal_send_options {
 	struct peal_timer *timer_out; /* set for peal_timer_cancel; each lane
 				       * passes a place of its own */
 	uint32_t by_port; /* 1: `to` of peal_request_forward is a port */
-	uint32_t reserved;
+	uint32_t with_sender; /* 1: the message names the telling actor, see
+			       * peal_sender in peal/device/sender.h */
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_send_options) ==

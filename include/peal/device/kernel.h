@@ -14,6 +14,7 @@
 #include <peal/device/barrier.h>
 #include <peal/device/device_queue.h>
 #include <peal/device/request.h>
+#include <peal/device/sender.h>
 #include <peal/device/spawn.h>
 #include <peal/device/tell.h>
 #include <peal/device/timer.h>

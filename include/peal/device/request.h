@@ -4,6 +4,7 @@
 
 #include <peal/device/emit.h>
 #include <peal/device/impl/worker/mailbox_put_word.h>
+#include <peal/device/impl/worker/sender_word.h>
 #include <peal/device/message.h>
 
 /*
@@ -42,6 +43,33 @@
  * calls them. All lanes pass equal arguments, in `data` also equal bytes. Each
  * lane may pass its own copy of the data, with the same alignment.
  */
+
+/**
+ * As the port of a reply: the port of the running actor that leads to the
+ * requester. The worker finds it by the request's number. So an actor with
+ * several requesters need not know which one has sent the request.
+ */
+#define PEAL_PORT_SENDER 0xfffffffeu
+/** No port. */
+#define PEAL_NO_PORT 0xffffffffu
+
+/* Returns the port of the running actor that leads to the end with this number.
+ * An open port comes first. PEAL_NO_PORT: none does. Any lane. */
+PEALI_SLOW(uint32_t, peali_port_to, const struct peal_worker *w, uint32_t end)
+{
+	uint32_t port, closed = PEAL_NO_PORT;
+	const struct peal_output *o;
+
+	for (port = 0; end && port < w->actor->ports; port++) {
+		o = peali_output(w, port);
+		if (!o->used || o->far_end != end)
+			continue;
+		if (!o->link.state)
+			return port;
+		closed = port;
+	}
+	return closed;
+}
 
 /**
  * Returns the number of the request being handled. Any lane.
@@ -137,6 +165,11 @@ peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
 
 	if (PEAL_UNLIKELY(request & PEAL_ASK_BIT))
 		return peali_reply_ask(w, request, type, flags, data, bytes);
+	if (request && port == PEAL_PORT_SENDER) {
+		port = peali_port_to(w, PEAL_REQUEST_TABLE(request));
+		if (port == PEAL_NO_PORT)
+			return PEAL_ENOTCONN;
+	}
 	if (!request ||
 	    (port < w->actor->ports &&
 	     peali_output(w, port)->link.state == PEALI_STATE_TOPIC))
@@ -167,7 +200,8 @@ peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
  * wait-free.
  *
  * @param w       the worker.
- * @param port    port of the running actor, with a link. Not used for an ask.
+ * @param port    port of the running actor, with a link; or PEAL_PORT_SENDER.
+ *                Not used for an ask.
  * @param request the number from peal_request_current, equal in all lanes.
  * @param type    the program's own number. An answer to an ask has the type
  *                that the asking actor has given.
@@ -177,6 +211,9 @@ peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
  * @return as peal_emit, and:
  * @retval PEAL_EINVAL   `request` is 0, or the port publishes to a topic. Or no
  *                       ask of the kernel can have the number.
+ * @retval PEAL_ENOTCONN `port` is PEAL_PORT_SENDER, and no port of the actor
+ *                       leads to the requester. Or the runtime has more than
+ *                       1024 requesters, and this one is a later one.
  * @retval PEAL_EMSGSIZE of an ask: the reply is longer than the kernel's
  *                       mailbox.message_bytes less PEAL_REQUEST_BYTES. The ask
  *                       is still open.
@@ -205,7 +242,7 @@ peali_reply_current(struct peal_worker *w, uint32_t port, uint16_t type,
  * Replies to the request being handled. Collective, wait-free.
  *
  * @param w     the worker.
- * @param port  port of the running actor, with a link. Not used for an ask.
+ * @param port  as for peal_reply_to.
  * @param type  as for peal_reply_to.
  * @param data  `bytes` bytes, equal in all lanes; copied.
  * @param bytes as for peal_reply_to.
@@ -227,7 +264,7 @@ static PEAL_DEV PEAL_UNUSED inline int peal_reply(struct peal_worker *w,
  * peal_answer_error. Collective, wait-free.
  *
  * @param w     the worker.
- * @param port  port of the running actor, with a link. Not used for an ask.
+ * @param port  as for peal_reply_to.
  * @param error an error code PEAL_E..., equal in all lanes. Other values arrive
  *              as PEAL_EHANDLER. So do PEAL_EAGAIN, PEAL_ETIMEDOUT,
  *              PEAL_EMSGSIZE and PEAL_EBUSY. Those codes would tell the
@@ -247,12 +284,13 @@ peal_reply_error(struct peal_worker *w, uint32_t port, int error)
 static PEAL_DEV PEAL_UNUSED inline int
 peali_forward_by_port(struct peal_worker *w, uint32_t port)
 {
-	uint16_t flags = w->message.header.flags;
-	uint64_t bytes = w->message.length;
+	uint64_t request = peali_message_request(&w->message);
+	uint64_t omits = peali_message_sender(&w->message) ? PEAL_SENDER_BYTES :
+							     0;
+	uint64_t bytes = w->message.length - omits;
+	uint16_t flags = w->message.header.flags & (uint16_t)~PEAL_FLAG_SENDER;
 	void *place = 0;
 	int result;
-
-	uint64_t request = peali_message_request(&w->message);
 
 	if (port >= w->actor->ports || request & PEAL_ASK_BIT)
 		return PEAL_EINVAL;
@@ -263,19 +301,35 @@ peali_forward_by_port(struct peal_worker *w, uint32_t port)
 	if (PEAL_UNLIKELY(result))
 		return result == PEAL_EPIPE ? peali_reply_lost(w, request) :
 					      result;
-	peal_copy_lanes(w, place, w->message.data, bytes);
+	peal_copy_lanes(w, place, (const uint8_t *)w->message.data + omits,
+			bytes);
 	peali_commit(w, port, peali_header(w, port, peal_type(w), flags),
 		     bytes);
 	return 0;
 }
 
-/* Tells the message being handled to an actor. */
+/* Tells the message being handled to an actor. A message of a link gets its
+ * sender if that fits. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_forward(struct peal_worker *w, uint32_t further, uint32_t actor)
 {
 	struct peal_header header = w->message.header;
 
-	header.actor = actor;
+	struct peal_header with_sender = header;
+	uint64_t sender = 0;
+	int result = PEAL_EMSGSIZE;
+
+	header.actor = with_sender.actor = actor;
+	with_sender.flags |= PEAL_FLAG_SENDER;
+	if (w->message.input < w->params->max_inputs)
+		sender = peali_sender_to_keep(w, &w->inputs[w->message.input],
+					      ~0ULL);
+	if (sender)
+		result = peali_tell_word_lanes(w, further, with_sender, sender,
+					       w->message.data,
+					       w->message.length);
+	if (result != PEAL_EMSGSIZE)
+		return result;
 	return peali_tell_lanes(w, further, header, w->message.data,
 				w->message.length);
 }
@@ -297,7 +351,8 @@ peali_forward_options(struct peal_worker *w, uint32_t to,
  * Sends the message being handled to another receiver, unchanged.
  *
  * The message keeps its deadline. A request keeps its number, so the receiver
- * replies to it. The receiver is an actor or a pool of the same kernel. The
+ * replies to it. Other messages keep their sender (sender.h), but not with
+ * by_port. The receiver is an actor or a pool of the same kernel. The
  * message then counts as one of peal_tell. With the option by_port the receiver
  * is that of a port. The message then counts as one of peal_emit. Collective,
  * wait-free.

@@ -4,6 +4,7 @@
 
 #include <peal/device/impl/worker/mailbox_put_word.h>
 #include <peal/device/impl/worker/tell_all.h>
+#include <peal/device/message.h>
 #include <peal/device/timer.h>
 
 /*
@@ -11,20 +12,17 @@
  * sends by ports.
  */
 
-/* Tells a message with a deadline. */
+/* Tells a message with a deadline or a sender, but not with both. */
 static PEAL_DEV PEAL_UNUSED inline int
-peali_tell_before(struct peal_worker *w, uint32_t further,
-		  struct peal_header header, uint64_t deadline,
-		  const void *data, uint64_t bytes)
+peali_tell_prefixed(struct peal_worker *w, uint32_t further,
+		    struct peal_header header, const void *data, uint64_t bytes,
+		    const struct peal_send_options *o)
 {
-	int result = 0;
-
-	header.flags |= PEAL_FLAG_DEADLINE;
-	peal_sync(w);
-	if (peal_is_leader(w))
-		result = peali_tell_word(w, further, header, deadline, data,
-					 bytes);
-	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+	header.flags |= o->deadline ? PEAL_FLAG_DEADLINE : PEAL_FLAG_SENDER;
+	return peali_tell_word_lanes(
+		w, further, header,
+		o->deadline ? o->deadline : PEAL_SENDER_ACTOR(peal_self(w)),
+		data, bytes);
 }
 
 /* peal_tell with options. */
@@ -35,12 +33,12 @@ peali_tell_options(struct peal_worker *w, struct peal_header header,
 {
 	uint32_t further = o->priority ? w->params->priority_boxes : 0;
 
-	if (peali_send_supports(o, PEALI_SEND_DEADLINE | PEALI_SEND_PRIORITY))
-		return o->deadline ?
-			       peali_tell_before(w, further, header,
-						 o->deadline, data, bytes) :
-			       peali_tell_lanes(w, further, header, data,
-						bytes);
+	if (peali_send_supports(o, PEALI_SEND_PRIORITY))
+		return peali_tell_lanes(w, further, header, data, bytes);
+	if (peali_send_supports(o, PEALI_SEND_DEADLINE | PEALI_SEND_PRIORITY) ||
+	    peali_send_supports(o,
+				PEALI_SEND_WITH_SENDER | PEALI_SEND_PRIORITY))
+		return peali_tell_prefixed(w, further, header, data, bytes, o);
 	if (peali_send_supports(o, PEALI_SEND_TIMER))
 		return peali_tell_later(w, header, data, bytes, o);
 	return PEAL_EINVAL;
@@ -55,6 +53,10 @@ peali_tell_options(struct peal_worker *w, struct peal_header header,
  *
  * With the option `deadline` the message can also expire in the mailbox or
  * pool. It takes PEAL_DEADLINE_BYTES more there.
+ *
+ * With the option `with_sender` the receiver learns the number of the telling
+ * actor (peal_sender in sender.h). The message takes PEAL_SENDER_BYTES more in
+ * the mailbox or pool. The call supports no deadline and no timer with it.
  *
  * With priority PEAL_PRIORITY_HIGH the message overtakes messages of normal
  * priority, also those of this actor. Messages of high priority keep their
@@ -78,12 +80,13 @@ peali_tell_options(struct peal_worker *w, struct peal_header header,
  * @param data    `bytes` bytes that the leader can read; copied.
  * @param bytes   at most the kernel's mailbox.message_bytes, or the pool's
  *                message_bytes.
- * @param options deadline and priority; or delay_ns, period_ns and timer_out.
- *                0: none.
+ * @param options priority, and deadline or with_sender; or delay_ns, period_ns
+ *                and timer_out. 0: none.
  * @return 0, also if the actor's limit made this or another message dead; or a
  *         negative error code:
  * @retval PEAL_ENOENT   there is no such actor.
- * @retval PEAL_EMSGSIZE `bytes` is too large.
+ * @retval PEAL_EMSGSIZE `bytes` is too large, with the bytes of a deadline or
+ *                       a sender.
  * @retval PEAL_EAGAIN   the handler has declared fewer messages.
  * @retval PEAL_ENOSPC   the actor's limit is reached (PEAL_OVERFLOW_FAIL). Or
  *                       the worker has its most pending timers.

@@ -73,12 +73,13 @@ PEAL_TEST(send_refuses_unsupported_options)
 		{ .size = sizeof(bad[0]), .period_ns = 1 },
 		{ .size = sizeof(bad[0]), .timer_out = &timer },
 		{ .size = sizeof(bad[0]), .by_port = 1 },
+		{ .size = sizeof(bad[0]), .with_sender = 1 },
 	};
-	const char *why[] = { "'priority': not supported",
-			      "'delay_ns': not supported",
-			      "'period_ns': not supported",
-			      "'timer_out': not supported",
-			      "'by_port': not supported" };
+	const char *why[] = {
+		"'priority': not supported",  "'delay_ns': not supported",
+		"'period_ns': not supported", "'timer_out': not supported",
+		"'by_port': not supported",   "'with_sender': not supported"
+	};
 	struct peal_send_options none = PEAL_SEND_OPTIONS;
 	struct fixture s = open_fixture();
 	struct deadline_order o = order(1);

@@ -5,6 +5,7 @@
 #include <peal/device/impl/worker/dead_letter.h>
 #include <peal/device/impl/worker/mailbox_forward.h>
 #include <peal/device/impl/worker/migrate.h>
+#include <peal/device/impl/worker/sender_word.h>
 #include <peal/device/monitor.h>
 #include <peal/device/impl/loop/loop_action.h>
 
@@ -294,6 +295,7 @@ PEALI_SLOW(void, peali_actor_forward_put, struct peal_worker *w)
 	struct peal_link_producer *p = &o->link;
 	const struct peal_message *m = &w->message;
 	struct peal_header header = m->header;
+	uint64_t bytes;
 
 	if (p->state) { /* the other kernel has ended or fails */
 		if (header.flags & PEAL_FLAG_REQUEST)
@@ -301,7 +303,7 @@ PEALI_SLOW(void, peali_actor_forward_put, struct peal_worker *w)
 		peal_link_drop_closed(p, m->length);
 		return;
 	}
-	peal_copy(peali_link_payload(p), m->data, m->length);
+	bytes = peali_sender_copy(w, p, &header);
 	header.actor =
 		(uint32_t)peali_entry(w, PEAL_ACTOR_INDEX(header.actor))->state;
 	header.flags &= (uint16_t)~PEAL_FLAG_COUNTED;
@@ -309,7 +311,7 @@ PEALI_SLOW(void, peali_actor_forward_put, struct peal_worker *w)
 	w->state->forward.slots_held++;
 	w->state->forward.untaken++;
 	o->fwd_slots_held++;
-	peal_link_commit(p, header, m->length);
+	peal_link_commit(p, header, bytes);
 }
 
 /* Takes w->message off its source after it was forwarded. */

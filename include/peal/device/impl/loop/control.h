@@ -24,6 +24,13 @@
 
 /* ---- control messages ---------------------------------------------------- */
 
+/* Sets the number of the end that sends to an input. */
+static PEAL_DEV PEAL_INLINE void
+peali_input_far_end(struct peal_input *in, const struct peal_link_view *view)
+{
+	in->flags = (in->flags & 0xffffu) | (uint32_t)view->far_end << 16;
+}
+
 static PEAL_DEV PEAL_UNUSED inline int
 peali_control_input(struct peal_worker *w, uint32_t type,
 		    const struct peal_link_view *view)
@@ -43,6 +50,7 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 		peali_input_set_priority(w, view->index, view->priority);
 		if (view->actor == PEAL_FWD_LINK_ACTOR)
 			in->flags |= PEAL_INPUT_FWD_LINK;
+		peali_input_far_end(in, view);
 		peali_input_ring(in, view);
 		peali_wait_heed(w, view->bell);
 	} else if (type == PEAL_CONTROL_NEXT_RING) {
@@ -54,6 +62,8 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 			peali_input_ring(in, &in->next);
 			in->flags &= ~(uint32_t)PEAL_INPUT_NEXT;
 		}
+	} else if (type == PEAL_CONTROL_FAR_END) {
+		peali_input_far_end(in, view);
 	} else if (type == PEAL_CONTROL_END_INPUT) {
 		if (in->flags & PEAL_INPUT_USED)
 			in->flags |= PEAL_INPUT_LAST;
@@ -91,6 +101,7 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 		peali_port_begins(w, view->index);
 		if (view->actor == PEAL_FWD_LINK_ACTOR)
 			o->used = PEAL_OUTPUT_FWD_LINK;
+		o->far_end = view->far_end;
 		peali_output_ring(o, view);
 		peali_wait_heed(w, view->bell);
 	} else if (type == PEAL_CONTROL_SWITCH_PORT) {
@@ -104,6 +115,8 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 		/* 0: the whole link is gone; emits are not counted */
 		o->link.counts =
 			(struct peal_link_counts *)(uintptr_t)view->counts;
+		if (!view->counts)
+			o->far_end = 0;
 		o->switching = 0;
 	}
 	return 0;
@@ -153,6 +166,7 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 	case PEAL_CONTROL_NEXT_RING:
 	case PEAL_CONTROL_DETACH_INPUT:
 	case PEAL_CONTROL_END_INPUT:
+	case PEAL_CONTROL_FAR_END:
 		return peali_control_input(
 			w, type, (const struct peal_link_view *)m->data);
 	case PEAL_CONTROL_ATTACH_PORT:

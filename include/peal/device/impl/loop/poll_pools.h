@@ -3,6 +3,8 @@
 #define PEAL_DEVICE_POLL_POOLS_H
 
 #include <peal/device/impl/worker/admit_message.h>
+#include <peal/device/impl/worker/mailbox_put_word.h>
+#include <peal/device/impl/worker/sender_word.h>
 #include <peal/device/clock.h>
 #include <peal/device/impl/loop/control.h>
 
@@ -60,6 +62,27 @@ PEALI_SLOW(int, peali_input_pool, struct peal_worker *w, struct peal_input *in,
 	return peali_actor_take(w, p->member - 1) > 0;
 }
 
+/* Puts w->message, of that input, into a pool, with its sender if it has one.
+ * Returns as peali_pool_put. */
+PEALI_SLOW(int, peali_input_pool_put, struct peal_worker *w,
+	   const struct peal_input *in, uint32_t pool)
+{
+	struct peal_header header = w->message.header;
+	uint64_t sender = 0;
+
+	if (pool < peali_pools(w) && w->pools[pool].set)
+		sender = peali_sender_to_keep(w, in,
+					      peali_pool_shard(&w->pools[pool],
+							       w->index)
+						      ->message_bytes);
+	if (PEAL_LIKELY(!sender))
+		return peali_pool_put(w, pool, header, w->message.data,
+				      w->message.length);
+	header.flags |= PEAL_FLAG_SENDER;
+	return peali_pool_tell_word(w, pool, header, sender, w->message.data,
+				    w->message.length);
+}
+
 /* Moves messages of an input to a pool into the worker's shard of the pool, at
  * most a burst. Stops at a message for another receiver, and at a mark. */
 PEALI_SLOW(void, peali_pool_move, struct peal_worker *w, struct peal_input *in)
@@ -71,8 +94,7 @@ PEALI_SLOW(void, peali_pool_move, struct peal_worker *w, struct peal_input *in)
 
 	most = peali_moves(w, peali_input_is_priority(in));
 	for (n = 0; n < most; n++) {
-		result = peali_pool_put(w, (uint32_t)pool, m->header, m->data,
-					m->length);
+		result = peali_input_pool_put(w, in, (uint32_t)pool);
 		if (result == PEAL_EAGAIN)
 			break;
 		if (result) /* too long for the pool's slots */

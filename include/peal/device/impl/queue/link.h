@@ -110,13 +110,14 @@ struct peal_message {
 	uint32_t kind; /* enum peal_kind */
 };
 
-/* Returns the bytes of a message's data before its payload. They are a
- * deadline, a request's number, or both. */
+/* Returns the bytes of a message's data before its payload. They are a sender,
+ * a deadline and a request's number, in this order, each if its flag is set. */
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_message_prefix(const struct peal_message *m)
 {
-	uint32_t flags = m->header.flags &
-			 (PEAL_FLAG_REQUEST | PEAL_FLAG_DEADLINE);
+	uint32_t flags =
+		m->header.flags &
+		(PEAL_FLAG_REQUEST | PEAL_FLAG_DEADLINE | PEAL_FLAG_SENDER);
 	uint32_t bytes = 0;
 
 	if (PEAL_LIKELY(!flags))
@@ -125,6 +126,8 @@ peali_message_prefix(const struct peal_message *m)
 		bytes = PEAL_REQUEST_BYTES;
 	if (flags & PEAL_FLAG_DEADLINE)
 		bytes += PEAL_DEADLINE_BYTES;
+	if (flags & PEAL_FLAG_SENDER)
+		bytes += PEAL_SENDER_BYTES;
 	return PEAL_LIKELY(m->length >= bytes) ? bytes : 0;
 }
 
@@ -147,6 +150,16 @@ static PEAL_DEV PEAL_INLINE uint64_t
 peali_message_deadline(const struct peal_message *m)
 {
 	if (!(m->header.flags & PEAL_FLAG_DEADLINE) || !peali_message_prefix(m))
+		return 0;
+	return ((const uint64_t *)
+			m->data)[(m->header.flags & PEAL_FLAG_SENDER) != 0];
+}
+
+/* Returns the word that names the sender of a message; 0: it has none. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_message_sender(const struct peal_message *m)
+{
+	if (!(m->header.flags & PEAL_FLAG_SENDER) || !peali_message_prefix(m))
 		return 0;
 	return *(const uint64_t *)m->data;
 }

@@ -3,7 +3,8 @@
 #define PEAL_DEVICE_MAILBOX_FORWARD_H
 
 #include <peal/device/impl/worker/admit_message.h>
-#include <peal/device/impl/worker/mailbox_put.h>
+#include <peal/device/impl/worker/mailbox_put_word.h>
+#include <peal/device/impl/worker/sender_word.h>
 #include <peal/device/impl/worker/actor_resolve.h>
 
 /*
@@ -85,6 +86,24 @@ peali_mail_forward_counts(const struct peal_worker *w)
 #define PEALI_FORWARD_BLOCKS (-1)
 #define PEALI_FORWARDED 0
 
+/* Puts w->message, of that input, into a box, with its sender if it has one.
+ * The caller has checked that there is a slot. It fails only if the message is
+ * too long for the box's slots. Out of line, so that it costs the loop no
+ * registers. */
+PEALI_SLOW(int, peali_mail_forward_put, struct peal_worker *w,
+	   const struct peal_input *in, uint32_t box, struct peal_header header)
+{
+	uint64_t sender =
+		peali_sender_to_keep(w, in, w->mailbox->message_bytes);
+
+	if (PEAL_LIKELY(!sender))
+		return peali_mail_put(w, box, &w->state->mail.lease, header,
+				      w->message.data, w->message.length);
+	header.flags |= PEAL_FLAG_SENDER;
+	return peali_mailbox_put_word(w, box, header, sender, w->message.data,
+				      w->message.length);
+}
+
 /* Forwards one message of an input to an actor with a limit. The caller has
  * checked that there is a slot for it. The caller also sends the dead letter of
  * a dead message. So nothing else is kept in registers during that call. */
@@ -106,20 +125,10 @@ PEALI_SLOW(int, peali_mail_forward_limited, struct peal_worker *w,
 	if (result)
 		return PEALI_FORWARD_BLOCKS;
 	header.flags |= PEAL_FLAG_COUNTED;
-	peali_mail_put(w, box, &w->state->mail.lease, header, m->data,
-		       m->length);
+	peali_mail_forward_put(w, in, box, header);
 	peali_mail_sent(w, box);
 	peal_link_release(&in->link, m);
 	return PEALI_FORWARDED;
-}
-
-/* Puts w->message into a box. The caller has checked that there is a slot. It
- * fails only if the message is too long for the box's slots. Out of line, so
- * that it costs the loop no registers. */
-PEALI_SLOW(int, peali_mail_forward_put, struct peal_worker *w, uint32_t box)
-{
-	return peali_mail_put(w, box, &w->state->mail.lease, w->message.header,
-			      w->message.data, w->message.length);
 }
 
 /* Forwards messages of an input, at most a burst. Stops before a message for an
@@ -137,7 +146,8 @@ static PEAL_DEV PEAL_INLINE void peali_mail_forward_burst(struct peal_worker *w,
 			to = peali_mail_forward_fits(w, in);
 		if (to <= 0 || peali_mail_forward_counts(w))
 			break;
-		if (peali_mail_forward_put(w, (uint32_t)to - 1)) {
+		if (peali_mail_forward_put(w, in, (uint32_t)to - 1,
+					   m->header)) {
 			peali_input_dead(w, in, PEAL_REASON_TOO_LONG);
 		} else {
 			peali_mail_sent(w, (uint32_t)to - 1);

@@ -53,7 +53,7 @@ peali_mail_put(struct peal_worker *w, uint32_t box,
  * Admits a message to the mailbox of an actor with a limit. Returns 0: the
  * message is counted. 1: the message is dead, since the limit drops the newest
  * one. Else an error. `before`: bytes in front of its data. A dead letter does
- * not keep a deadline there. An ask gets the error instead of a dead letter.
+ * not keep a deadline or a sender there. An ask gets the error instead of a dead letter.
  */
 PEALI_SLOW(int, peali_limit_admit, struct peal_worker *w, uint64_t place,
 	   uint32_t before, struct peal_header header, const void *data,
@@ -76,7 +76,8 @@ PEALI_SLOW(int, peali_limit_admit, struct peal_worker *w, uint64_t place,
 		return PEAL_ENOSPC;
 	}
 	if (before)
-		header.flags &= (uint16_t)~PEAL_FLAG_DEADLINE;
+		header.flags &=
+			(uint16_t) ~(PEAL_FLAG_DEADLINE | PEAL_FLAG_SENDER);
 	peali_limit_drop_told(w, header, data, bytes);
 	return 1;
 }

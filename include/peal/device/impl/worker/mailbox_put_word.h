@@ -4,8 +4,8 @@
 
 #include <peal/device/impl/worker/mailbox_put.h>
 
-/* Tells a message with a word in front of its payload: a deadline or the number
- * of an ask. For the leader. */
+/* Tells a message with a word in front of its payload. The word is a deadline,
+ * the number of an ask, or a sender. For the leader. */
 
 /* Puts such a message into a pool. The caller counts it as told. */
 static PEAL_DEV PEAL_UNUSED inline int
@@ -74,6 +74,25 @@ PEALI_SLOW(int, peali_tell_word_limited, struct peal_worker *w,
 				      header, first, data, bytes);
 }
 
+/* Tells such a message to a pool. Told is counted before done, as in
+ * peali_mail_ticket. */
+PEALI_SLOW(int, peali_pool_tell_word, struct peal_worker *w, uint32_t pool,
+	   struct peal_header header, uint64_t first, const void *data,
+	   uint64_t bytes)
+{
+	int result;
+
+	peal_store_relaxed_sys(&w->status->mailbox_sends,
+			       w->state->count.mailbox_sends + 1);
+	result = peali_pool_put_word(w, pool, header, first, data, bytes);
+	if (PEAL_UNLIKELY(result))
+		peal_store_relaxed_sys(&w->status->mailbox_sends,
+				       w->state->count.mailbox_sends);
+	else
+		w->state->count.mailbox_sends++;
+	return result;
+}
+
 /* peali_tell of such a message. The flags of its header name the word. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_put_word(struct peal_worker *w, uint32_t further,
@@ -84,7 +103,6 @@ peali_put_word(struct peal_worker *w, uint32_t further,
 		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
 		PEAL_ACTOR_INDEX(header.actor);
 	uint64_t place;
-	int result;
 
 	if (PEAL_ACTOR_INDEX(header.actor) >= w->params->max_actors)
 		return PEAL_ENOENT;
@@ -100,17 +118,8 @@ peali_put_word(struct peal_worker *w, uint32_t further,
 				       w, PEAL_ENTRY_WORKER(place) + further,
 				       header, first, data, bytes) :
 			       PEAL_ENOTSUP;
-	/* told is counted before done, as in peali_mail_ticket */
-	peal_store_relaxed_sys(&w->status->mailbox_sends,
-			       w->state->count.mailbox_sends + 1);
-	result = peali_pool_put_word(w, PEAL_ENTRY_HANDLER(place), header,
-				     first, data, bytes);
-	if (PEAL_UNLIKELY(result))
-		peal_store_relaxed_sys(&w->status->mailbox_sends,
-				       w->state->count.mailbox_sends);
-	else
-		w->state->count.mailbox_sends++;
-	return result;
+	return peali_pool_tell_word(w, PEAL_ENTRY_HANDLER(place), header, first,
+				    data, bytes);
 }
 
 /* As peali_put_word, within the limits of the running handler. */
@@ -123,6 +132,21 @@ peali_tell_word(struct peal_worker *w, uint32_t further,
 		return PEAL_EAGAIN;
 	return peali_tells(w, peali_put_word(w, further, header, first, data,
 					     bytes));
+}
+
+/* As peali_tell_word, by all lanes. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_tell_word_lanes(struct peal_worker *w, uint32_t further,
+		      struct peal_header header, uint64_t first,
+		      const void *data, uint64_t bytes)
+{
+	int result = 0;
+
+	peal_sync(w);
+	if (peal_is_leader(w))
+		result =
+			peali_tell_word(w, further, header, first, data, bytes);
+	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }
 
 #endif

@@ -10,6 +10,7 @@
 #define PEALI_SEND_DEADLINE 2u
 #define PEALI_SEND_TIMER 4u
 #define PEALI_SEND_BY_PORT 8u
+#define PEALI_SEND_WITH_SENDER 16u
 
 /* Returns the set fields. */
 static PEAL_DEV PEAL_INLINE uint32_t
@@ -19,7 +20,8 @@ peali_send_fields(const struct peal_send_options *o)
 	       (o->deadline ? PEALI_SEND_DEADLINE : 0) |
 	       (o->delay_ns || o->period_ns || o->timer_out ? PEALI_SEND_TIMER :
 							      0) |
-	       (o->by_port ? PEALI_SEND_BY_PORT : 0);
+	       (o->by_port ? PEALI_SEND_BY_PORT : 0) |
+	       (o->with_sender ? PEALI_SEND_WITH_SENDER : 0);
 }
 
 /* Returns 1 if the options are valid, and no field is set but `fields`. */

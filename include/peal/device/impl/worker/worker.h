@@ -26,7 +26,7 @@ struct peal_input {
 		struct peal_link_view next; /* the ring after a SEAL */
 		struct peal_subscription *topic;
 	};
-	uint32_t flags; /* enum peal_input_flag */
+	uint32_t flags; /* enum peal_input_flag, and PEALI_INPUT_FAR_END */
 	uint32_t cluster_place; /* PEAL_CLUSTER_PLACE of its slots; 0: not in
 				 * a cluster */
 };
@@ -42,11 +42,15 @@ enum peal_input_flag {
 				 * kernel */
 };
 
+/* The number of the sending end, in the upper half of the flags; 0: none. */
+#define PEALI_INPUT_FAR_END(flags) ((flags) >> 16)
+
 /** The sending end of a port: of a link, or of a topic as for an input. */
 struct peal_output {
 	struct peal_link_producer link;
-	uint16_t used; /* 1: has a link or topic; or PEAL_OUTPUT_FWD_LINK */
-	uint16_t switching; /* 1: `next` is filled */
+	uint8_t used; /* 1: has a link or topic; or PEAL_OUTPUT_FWD_LINK */
+	uint8_t switching; /* 1: `next` is filled */
+	uint16_t far_end; /* number of the receiving end; 0: none */
 	union {
 		uint32_t cluster_place; /* as for an input */
 		uint32_t fwd_slots_held; /* of a forwarding link: mailbox slots
@@ -207,6 +211,7 @@ static PEAL_DEV PEAL_INLINE void peali_port_clear(struct peal_worker *w,
 
 	o->used = 0;
 	o->switching = 0;
+	o->far_end = 0;
 	o->link.state = 0;
 	o->link.limit = o->link.tail;
 }
@@ -217,6 +222,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_port_begins(struct peal_worker *w,
 {
 	w->outputs[index].used = 1;
 	w->outputs[index].switching = 0;
+	w->outputs[index].far_end = 0;
 	w->outputs[index].cluster_place = 0;
 	if (index >= w->state->table.n_outputs)
 		w->state->table.n_outputs = index + 1;
