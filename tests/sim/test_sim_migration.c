@@ -185,8 +185,8 @@ static struct guest await(struct fixture *s, uint64_t actor, uint64_t notes)
 }
 
 /*
- * Sends each supervised actor a last note. The actor restarts before it gets that
- * note.
+ * Sends each supervised actor a last note. The actor restarts before it gets
+ * that note.
  */
 static void check_supervised(struct fixture *s)
 {

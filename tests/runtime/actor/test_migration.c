@@ -418,7 +418,8 @@ static uint64_t spawn_supervised(struct fixture *h, struct peal_supervisor *s,
 	return address;
 }
 
-/* Makes a supervised actor fail, sends it a note, and returns its state after the note. */
+/* Makes a supervised actor fail, sends it a note, and returns its state after
+ * the note. */
 static struct guest fail_and_note(struct fixture *h, uint32_t port,
 				  uint64_t supervised)
 {
