@@ -106,8 +106,8 @@ PEAL_TEST(unknown_name_error_suggests_known_names)
 	refused("gauss", 1,
 		"there are blur, sobel, threshold, invert, affine, sqrt, "
 		"crc32c, xor");
-	refused("threshold:lvl=3", 11, "'threshold' has level");
-	refused("affine:c=3", 8, "'affine' has a, b");
+	refused("threshold:lvl=3", 11, "keys of 'threshold' are: level");
+	refused("affine:c=3", 8, "keys of 'affine' are: a, b");
 	refused("blur:size=3", 6, "'blur' has no keys");
 	refused("affine:a=1,a=2", 12, "'a' is given twice");
 }
