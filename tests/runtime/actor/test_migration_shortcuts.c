@@ -302,7 +302,7 @@ PEAL_TEST(retired_actor_frees_all_its_slots)
 	open_fixture(&s);
 	stays = 0;
 	s.guest = spawn(s.k[0], "guest", 0);
-	for (i = 1; i <= 120; i++)
+	for (i = 1; i <= 80; i++)
 		stay_at(&s, (int)(i % 3), i / 3 & 1);
 	CHECK_OK(peal_actor_retire(s.rt, s.guest));
 	for (kernel = 0; kernel < KERNELS; kernel++) {
