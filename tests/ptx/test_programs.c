@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast quick */
 /* The device code of Peal's programs loads, as nvcc compiles it. Tier 1 has one
- * program, <test>_all has all. */
+ * program, <test>_all has all. The slices of tier 2 share them. */
 #include "machine.h"
 
 #include <glob.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "fault/sweep_slice.h"
 #include "peal_test.h"
 
 static const char *need(const char *variable)
@@ -68,7 +69,7 @@ static void check_program(const char *source, const char *architecture)
 	free(text);
 }
 
-static void check_all(const char *architecture)
+static void check_all(const char *architecture, int parity)
 {
 	static const char *const patterns[] = { "ringkernels/programs/*.c",
 						"examples/programs/*.c",
@@ -83,30 +84,34 @@ static void check_all(const char *architecture)
 		snprintf(pattern, sizeof(pattern), "%s/%s", root, patterns[k]);
 		CHECK_EQ(glob(pattern, 0, NULL, &found), 0);
 		for (i = 0; i < found.gl_pathc; i++, n++)
-			check_program(found.gl_pathv[i] + strlen(root) + 1,
-				      architecture);
+			if (is_in_slice(2 * (int)n + parity))
+				check_program(found.gl_pathv[i] + strlen(root) +
+						      1,
+					      architecture);
 		globfree(&found);
 	}
 	CHECK(n > 50);
 }
 
-static void check_tier(const char *architecture)
+/* `parity`: the programs of two architectures go to different slices. */
+static void check_tier(const char *architecture, int parity)
 {
 	need("PTX_NVCC");
+	take_slice();
 	if (test_part(2) == 2)
-		check_all(architecture);
+		check_all(architecture, parity);
 	else
 		check_program("ringkernels/programs/probe.c", architecture);
 }
 
 PEAL_TEST(programs_load_for_compute_75)
 {
-	check_tier("compute_75");
+	check_tier("compute_75", 0);
 }
 
 PEAL_TEST(programs_load_for_compute_90)
 {
-	check_tier("compute_90");
+	check_tier("compute_90", 1);
 }
 
 PEAL_TEST_MAIN(RUN(programs_load_for_compute_75);
