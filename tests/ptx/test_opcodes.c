@@ -79,19 +79,19 @@ static int bit(uint64_t value, int i)
 static int multiply(struct model *m)
 {
 	int is_mad = m->part[0][1] == 'a', bits = m->type.bits;
-	wide product = in_of(m, 0) * in_of(m, 1);
+	wide product = (wide)((uwide)in_of(m, 0) * (uwide)in_of(m, 1));
 	struct type wider = { m->type.kind, bits * 2 };
 
 	if (!strcmp(m->part[1], "wide")) {
 		m->result_bits = bits * 2;
-		m->result = (uint64_t)(product +
-				       (is_mad ? read_as(m->in[2], wider) : 0));
+		m->result = (uint64_t)product +
+			    (is_mad ? (uint64_t)read_as(m->in[2], wider) : 0);
 		return 1;
 	}
 	if (!strcmp(m->part[1], "hi"))
 		product = m->type.kind == 'u' ? (wide)((uwide)product >> bits) :
 						product >> bits;
-	m->result = (uint64_t)(product + (is_mad ? in_of(m, 2) : 0));
+	m->result = (uint64_t)product + (is_mad ? (uint64_t)in_of(m, 2) : 0);
 	return 1;
 }
 
