@@ -167,7 +167,9 @@ static int child(void (*run)(void))
 	if (!pid) {
 		dup2(ends[1], STDERR_FILENO);
 		run();
-		exit(0);
+		/* The threads of launches are not joined, as in a driver. */
+		fflush(NULL);
+		_exit(0);
 	}
 	close(ends[1]);
 	while (n < sizeof(output) - 1 &&
