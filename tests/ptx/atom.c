@@ -4,21 +4,14 @@
 
 /* atom and red. Each operation is sequentially consistent. */
 
-/* Returns the new value for an old one. */
-static uint64_t new_32(const struct ptx_instruction *in, uint32_t old,
-		       uint32_t b)
+/* Returns the new value for an old one. `sum` and `less` (b < old) depend on the
+ * type. Only 32-bit words have INC and DEC. */
+static uint64_t new_value(const struct ptx_instruction *in, uint64_t old,
+			  uint64_t b, uint64_t sum, int less)
 {
-	int is_signed = in->kind == PTX_TYPE_SIGNED;
-	int less = is_signed ? (int32_t)b < (int32_t)old : b < old;
-	float x, y;
-
 	switch ((enum ptx_operation)in->mode) {
 	case PTX_ATOM_ADD:
-		if (in->kind != PTX_TYPE_FLOAT)
-			return old + b;
-		memcpy(&x, &old, sizeof(x));
-		memcpy(&y, &b, sizeof(y));
-		return ptx_slot_of_float(ptx_f32(x + y));
+		return sum;
 	case PTX_ATOM_AND:
 		return old & b;
 	case PTX_ATOM_OR:
@@ -38,33 +31,36 @@ static uint64_t new_32(const struct ptx_instruction *in, uint32_t old,
 	}
 }
 
+static uint64_t new_32(const struct ptx_instruction *in, uint32_t old,
+		       uint32_t b)
+{
+	int is_signed = in->kind == PTX_TYPE_SIGNED;
+	int less = is_signed ? (int32_t)b < (int32_t)old : b < old;
+	uint64_t sum = (uint32_t)(old + b);
+	float x, y;
+
+	if (in->kind == PTX_TYPE_FLOAT) {
+		memcpy(&x, &old, sizeof(x));
+		memcpy(&y, &b, sizeof(y));
+		sum = ptx_slot_of_float(ptx_f32(x + y));
+	}
+	return new_value(in, old, b, sum, less);
+}
+
 static uint64_t new_64(const struct ptx_instruction *in, uint64_t old,
 		       uint64_t b)
 {
 	int is_signed = in->kind == PTX_TYPE_SIGNED;
 	int less = is_signed ? (int64_t)b < (int64_t)old : b < old;
+	uint64_t sum = old + b;
 	double x, y;
 
-	switch ((enum ptx_operation)in->mode) {
-	case PTX_ATOM_ADD:
-		if (in->kind != PTX_TYPE_FLOAT)
-			return old + b;
+	if (in->kind == PTX_TYPE_FLOAT) {
 		memcpy(&x, &old, sizeof(x));
 		memcpy(&y, &b, sizeof(y));
-		return ptx_slot_of_double(x + y);
-	case PTX_ATOM_AND:
-		return old & b;
-	case PTX_ATOM_OR:
-		return old | b;
-	case PTX_ATOM_XOR:
-		return old ^ b;
-	case PTX_ATOM_MIN:
-		return less ? b : old;
-	case PTX_ATOM_MAX:
-		return less ? old : b;
-	default:
-		return b;
+		sum = ptx_slot_of_double(x + y);
 	}
+	return new_value(in, old, b, sum, less);
 }
 
 #define COMPARE_AND_SWAP(type, at, old, value)                                 \
