@@ -192,8 +192,9 @@ static void look_at_actors(const struct peal_kernel *k, uint32_t i)
 	s->retired = retired;
 }
 
-/* Counts the failures of entries that were replaced before a line had them. The
- * worker may be about to replace an entry, so the count can be ahead for now. */
+/* Counts the failures of entries that were replaced before a line had them. A
+ * look can see a new entry without the failures that it replaced. Then the
+ * difference is negative, and the next look counts them. */
 static void look_at_replaced(struct peal_kernel *k, struct worker_shown *w,
 			     uint64_t replaced)
 {

@@ -450,12 +450,11 @@ int peal_kernel_drain_many(struct peal_kernel *const *kernels, uint32_t n,
 	pthread_mutex_lock(&g.rt->lock);
 	result = end_inputs(&g);
 	pthread_mutex_unlock(&g.rt->lock);
-	if (result)
-		return peali_fail(
-			result == PEAL_EAGAIN ? PEAL_ETIMEDOUT : result, CALL,
-			"group of %u kernel%s: a control link is "
-			"full, so not all inputs have ended; call "
-			"again",
-			n, peali_s(n));
-	return await_ends(&g, timeout_ns);
+	if (result == PEAL_EAGAIN)
+		return peali_fail(PEAL_ETIMEDOUT, CALL,
+				  "group of %u kernel%s: a control link is "
+				  "full, so not all inputs have ended; call "
+				  "again",
+				  n, peali_s(n));
+	return result ? result : await_ends(&g, timeout_ns);
 }

@@ -313,9 +313,7 @@ peali_forward_by_port(struct peal_worker *w, uint32_t port)
 static PEAL_DEV PEAL_UNUSED inline int
 peali_forward(struct peal_worker *w, uint32_t further, uint32_t actor)
 {
-	struct peal_header header = w->message.header;
-
-	struct peal_header with_sender = header;
+	struct peal_header header = w->message.header, with_sender = header;
 	uint64_t sender = 0;
 	int result = PEAL_EMSGSIZE;
 
