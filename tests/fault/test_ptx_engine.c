@@ -302,6 +302,7 @@ static void run_occupancy(void)
 	CHECK_EQ(bytes, 98304);
 	CHECK_EQ(occupancy(0), 2);
 	CHECK_EQ(occupancy(65536), 1);
+	CHECK_EQ(CU("cuModuleUnload", (void *), module), 0);
 	find(store, "store");
 	CHECK_EQ(occupancy(0), 32);
 }
