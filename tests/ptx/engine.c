@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "access.h"
+#include "check.h"
 #include "values.h"
 
 /* The interpreter of one lane. */
@@ -90,8 +91,10 @@ static uint64_t pack(const uint64_t *r, const struct ptx_instruction *in)
 }
 
 /* An opcode that ends with `break` counts against the budget: a memory access
- * or a branch. One that ends with `continue` does not. */
-void ptx_lane_run(struct ptx_lane *lane, int64_t budget)
+ * or a branch. One that ends with `continue` does not. `checked` is a constant:
+ * the loop without checks does not test it. */
+static inline __attribute__((always_inline)) void
+run(struct ptx_lane *lane, int64_t budget, const int checked)
 {
 	const struct ptx_instruction *in = lane->in;
 	uint64_t *r = lane->registers;
@@ -99,6 +102,14 @@ void ptx_lane_run(struct ptx_lane *lane, int64_t budget)
 	ptx_refresh_ranges(lane);
 	for (;;) {
 		retire(lane, in);
+		if (checked) {
+			enum ptx_step step = ptx_check(lane, in);
+
+			if (step == PTX_STEP_FAULTED)
+				goto end;
+			if (step == PTX_STEP_DONE)
+				goto next;
+		}
 		switch (in->opcode) {
 			PTX_VALUES(VALUE)
 			PTX_LOADS(LOAD)
@@ -229,6 +240,7 @@ void ptx_lane_run(struct ptx_lane *lane, int64_t budget)
 		default: /* PTX_EXIT */
 			goto end;
 		}
+next:
 		in++;
 		if (--budget <= 0) {
 			lane->in = in;
@@ -237,4 +249,19 @@ void ptx_lane_run(struct ptx_lane *lane, int64_t budget)
 	}
 end:
 	lane->state = PTX_ENDED;
+}
+
+static __attribute__((noinline)) void run_checked(struct ptx_lane *lane,
+						  int64_t budget)
+{
+	run(lane, budget, 1);
+	ptx_check_turn_end(lane);
+}
+
+void ptx_lane_run(struct ptx_lane *lane, int64_t budget)
+{
+	if (lane->block->grid->is_checked)
+		run_checked(lane, budget);
+	else
+		run(lane, budget, 0);
 }

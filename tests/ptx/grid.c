@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "state.h"
+#include "check.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +15,6 @@ int ptx_options_check(const struct ptx_options *options,
 	const char *name = options->weak      ? "weak" :
 			   options->race      ? "race" :
 			   options->undefined ? "undefined" :
-			   options->trace     ? "trace" :
 						NULL;
 
 	if (!name)
@@ -111,6 +110,7 @@ struct ptx_grid *ptx_grid_create(const struct ptx_launch *launch)
 	grid->launch = *launch;
 	grid->function = launch->function;
 	grid->cluster_blocks = launch->cluster ? launch->cluster : 1;
+	grid->is_checked = ptx_check_needed(&launch->options);
 	if (!create_parts(grid)) {
 		ptx_grid_destroy(grid);
 		return NULL;

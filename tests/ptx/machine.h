@@ -14,6 +14,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 
 struct ptx_module;
 struct ptx_function;
@@ -95,7 +96,11 @@ struct ptx_options {
 	int weak; /**< weak memory */
 	int race; /**< reports races on shared memory */
 	int undefined; /**< reports uses of undefined values */
-	int trace; /**< prints instructions to stderr */
+	int trace; /**< prints a line for each instruction */
+	/** Lanes of each block that are traced: from .. to. 0, 0: all. */
+	uint32_t trace_from, trace_to;
+	uint64_t trace_lines; /**< most lines of a grid; 0: 100000 */
+	FILE *trace_file; /**< NULL: stderr */
 };
 
 /** A launch. */

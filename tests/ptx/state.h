@@ -40,6 +40,14 @@ struct ptx_frame {
 	uint8_t *memory;
 };
 
+/* An instruction that the trace lacks yet. */
+struct ptx_traced {
+	const struct ptx_function *function;
+	const struct ptx_instruction *in; /* NULL: none */
+	uint64_t *registers;
+	uint64_t address; /* the register of an address before the instruction */
+};
+
 struct ptx_lane {
 	struct ptx_block *block;
 	uint32_t number;
@@ -59,6 +67,7 @@ struct ptx_lane {
 	uint64_t generation;
 	uint32_t next_range;
 	struct ptx_range ranges[PTX_N_RANGES];
+	struct ptx_traced traced;
 	struct ptx_frame frames[PTX_MAX_DEPTH];
 };
 
@@ -100,6 +109,8 @@ struct ptx_grid {
 	_Atomic int faulted, stopped;
 	_Atomic uint32_t describe; /* calls of ptx_grid_describe() */
 	_Atomic uint64_t instructions;
+	int is_checked; /* some option needs ptx_check() */
+	_Atomic uint64_t trace_lines;
 };
 
 /* ---- report.c ------------------------------------------------------------ */

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "check.h"
+
+/* Which registers an instruction writes or stores. */
+
+int ptx_is_store(const struct ptx_instruction *in)
+{
+	switch (in->opcode) {
+#define CASE(id, type) case PTX_STORE_##id:
+		PTX_STORES(CASE)
+#undef CASE
+	case PTX_STORE_VECTOR:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+static uint32_t copy(uint32_t *to, const uint32_t *from, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		to[i] = from[i];
+	return n;
+}
+
+uint32_t ptx_stored(const struct ptx_instruction *in,
+		    uint32_t slots[PTX_MAX_VECTOR])
+{
+	return copy(slots, in->v, in->count);
+}
+
+/* Opcodes of a warp may have a second destination. */
+static uint32_t written_by_warp(const struct ptx_instruction *in,
+				uint32_t slots[PTX_MAX_VECTOR])
+{
+	slots[0] = in->d;
+	slots[1] = in->v[2];
+	return slots[1] == PTX_NO_SLOT ? 1 : 2;
+}
+
+uint32_t ptx_written(const struct ptx_instruction *in,
+		     uint32_t slots[PTX_MAX_VECTOR])
+{
+	switch (in->opcode) {
+	case PTX_LOAD_VECTOR:
+	case PTX_LOAD_PARAM:
+		return copy(slots, in->v, in->count);
+	case PTX_UNPACK:
+		return copy(slots, in->v, 2);
+	case PTX_SHFL:
+	case PTX_VOTE:
+	case PTX_MATCH:
+	case PTX_REDUX:
+	case PTX_ELECT:
+		return written_by_warp(in, slots);
+	case PTX_BARRIER:
+		if (in->mode == PTX_MODE_NONE || in->mode == PTX_MODE_ARRIVE)
+			return 0;
+		break;
+	case PTX_PACK:
+	case PTX_SPECIAL:
+	case PTX_LOCAL_ADDRESS:
+	case PTX_CVTA:
+	case PTX_CVTA_SHARED:
+	case PTX_CVTA_TO_GLOBAL:
+	case PTX_CVTA_TO_SHARED:
+	case PTX_CVTA_TO_LOCAL:
+	case PTX_ISSPACEP:
+	case PTX_MAPA:
+	case PTX_ATOM:
+	case PTX_ACTIVEMASK:
+		break;
+	default:
+		if (in->opcode >= PTX_N_VALUES &&
+		    (in->opcode < PTX_LOAD_U8 || in->opcode > PTX_LOAD_S32))
+			return 0;
+	}
+	slots[0] = in->d;
+	return 1;
+}
