@@ -105,18 +105,24 @@ static uint64_t modify_64(uint64_t *at, const struct ptx_instruction *in,
 	return old;
 }
 
-int ptx_atom(struct ptx_lane *lane, const struct ptx_instruction *in)
+void ptx_atom_at(struct ptx_lane *lane, const struct ptx_instruction *in,
+		 void *at)
 {
 	uint64_t *r = lane->registers;
-	void *at = ptx_memory(lane, in, in->size, 1);
 
-	if (!at)
-		return 0;
 	if (in->mode == PTX_ATOM_CAS)
 		r[in->d] = swap_if(at, in->size, r[in->b], r[in->c]);
 	else if (in->size == 8)
 		r[in->d] = modify_64(at, in, r[in->b]);
 	else
 		r[in->d] = modify_32(at, in, (uint32_t)r[in->b]);
-	return 1;
+}
+
+int ptx_atom(struct ptx_lane *lane, const struct ptx_instruction *in)
+{
+	void *at = ptx_memory(lane, in, in->size, 1);
+
+	if (at)
+		ptx_atom_at(lane, in, at);
+	return at != NULL;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "state.h"
+#include "check.h"
 
 #include <sched.h>
 #include <stdlib.h>
@@ -34,6 +34,15 @@ static size_t lane_bytes(void)
 	return PTX_LOCAL_BYTES + PTX_N_SLOTS * sizeof(uint64_t);
 }
 
+static void enter_params(struct ptx_lane *lane)
+{
+	const struct ptx_grid *grid = lane->block->grid;
+	uint32_t bytes = grid->function->params_end;
+
+	memcpy(lane->memory, grid->params, bytes);
+	ptx_undefined_copy(lane, lane->memory, NULL, bytes);
+}
+
 /* Local memory of all lanes comes first, then their registers. */
 static int create_lanes(struct ptx_block *block)
 {
@@ -50,6 +59,8 @@ static int create_lanes(struct ptx_block *block)
 		return 0;
 	block->lane_memory = memory;
 	slots = memory + (size_t)n * PTX_LOCAL_BYTES;
+	if (grid->launch.options.undefined && !ptx_undefined_create(block))
+		return 0;
 	for (i = 0; i < n; i++) {
 		struct ptx_lane *lane = &block->lanes[i];
 
@@ -61,11 +72,11 @@ static int create_lanes(struct ptx_block *block)
 			memory + (size_t)i * PTX_LOCAL_BYTES;
 		lane->slots = lane->slots_top =
 			(uint64_t *)(void *)slots + (size_t)i * PTX_N_SLOTS;
+		ptx_undefined_lane(lane);
 		if (!ptx_enter(lane, grid->function))
 			lane->state = PTX_ENDED;
 		else if (grid->function->params_end)
-			memcpy(lane->memory, grid->params,
-			       grid->function->params_end);
+			enter_params(lane);
 	}
 	return 1;
 }
@@ -80,6 +91,7 @@ static void destroy_lanes(struct ptx_block *block)
 	atomic_fetch_add(&block->grid->instructions, instructions);
 	if (block->lane_memory)
 		munmap(block->lane_memory, n * lane_bytes());
+	ptx_undefined_destroy(block);
 	free(block->lanes);
 	block->lanes = NULL;
 	block->lane_memory = NULL;

@@ -28,6 +28,8 @@ void ptx_check_turn_end(struct ptx_lane *lane);
 /* ---- operands.c ---------------------------------------------------------- */
 /* Returns 1 for st with one element or a vector. */
 int ptx_is_store(const struct ptx_instruction *in);
+/* Returns 1 for ld, st, atom and red, apart from accesses to parameters. */
+int ptx_is_access(const struct ptx_instruction *in);
 /* Each fills the slots of the registers that an instruction writes, or that a
  * store reads for its elements. Returns their number. */
 uint32_t ptx_written(const struct ptx_instruction *in,
@@ -40,5 +42,46 @@ uint32_t ptx_stored(const struct ptx_instruction *in,
 void ptx_trace_begin(struct ptx_lane *lane, const struct ptx_instruction *in);
 /* Prints the instruction that a lane has begun, and its results. */
 void ptx_trace_end(struct ptx_lane *lane);
+
+/* ---- definedness.c ------------------------------------------------------- */
+/* Returns the undefined bits of the result of an opcode of PTX_VALUES. */
+uint64_t ptx_undefined_result(uint16_t opcode, const uint64_t sources[4],
+			      const uint64_t undefined[4]);
+
+/* ---- shadow.c ------------------------------------------------------------ */
+/* Each copies the undefined bits of 1 .. 16 bytes of device memory. An aligned
+ * access does not cross a page. */
+void ptx_shadow_put(uint64_t address, uint32_t n, const uint8_t *undefined);
+void ptx_shadow_get(uint64_t address, uint32_t n, uint8_t *undefined);
+
+/* ---- undefined.c --------------------------------------------------------- */
+/* Memory for the undefined bits of the registers and the local memory of all
+ * lanes. Returns 0 if memory is exhausted. */
+int ptx_undefined_create(struct ptx_block *block);
+void ptx_undefined_destroy(struct ptx_block *block);
+/* Gives a lane its part of the block's memory. */
+void ptx_undefined_lane(struct ptx_lane *lane);
+/* The registers and the memory of the lane's new frame are undefined. */
+void ptx_undefined_enter(struct ptx_lane *lane);
+/* Copies bits with a parameter, between frames of the lane. from: NULL if the
+ * parameter is defined. */
+void ptx_undefined_copy(struct ptx_lane *lane, const uint8_t *to,
+			const uint8_t *from, uint32_t bytes);
+/* Reads and writes the bits of a register. Nothing is undefined if the launch
+ * lacks the option. */
+uint64_t ptx_undefined_get(const struct ptx_lane *lane, uint32_t slot);
+void ptx_undefined_set(struct ptx_lane *lane, uint32_t slot, uint64_t bits);
+/* Finds uses of undefined values. Computes the bits of the results, apart from
+ * those of loads and atomics. Returns 0 after a fault. */
+int ptx_undefined_check(struct ptx_lane *lane,
+			const struct ptx_instruction *in);
+/* Bits of an access to an address of the host. The caller calls these functions
+ * before a store, after a load and before an atomic. */
+void ptx_undefined_store(struct ptx_lane *lane,
+			 const struct ptx_instruction *in, const void *at);
+void ptx_undefined_load(struct ptx_lane *lane, const struct ptx_instruction *in,
+			const void *at);
+void ptx_undefined_atom(struct ptx_lane *lane, const struct ptx_instruction *in,
+			const void *at);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "state.h"
+#include "check.h"
 
 #include <string.h>
 
@@ -27,6 +27,7 @@ int ptx_enter(struct ptx_lane *lane, const struct ptx_function *function)
 	lane->memory = lane->local_top;
 	lane->slots_top = registers + slots;
 	lane->local_top += function->memory_bytes;
+	ptx_undefined_enter(lane);
 	return 1;
 }
 
@@ -86,9 +87,13 @@ int ptx_call(struct ptx_lane *lane, const struct ptx_instruction *in)
 	if (!ptx_enter(lane, f))
 		return 0;
 	lane->depth++;
-	for (i = 0; i < f->n_params; i++)
+	for (i = 0; i < f->n_params; i++) {
 		memcpy(lane->memory + f->params[i].offset,
 		       memory + call->from[i].offset, f->params[i].bytes);
+		ptx_undefined_copy(lane, lane->memory + f->params[i].offset,
+				   memory + call->from[i].offset,
+				   f->params[i].bytes);
+	}
 	return 1;
 }
 
@@ -97,9 +102,14 @@ void ptx_return(struct ptx_lane *lane)
 	const struct ptx_function *f = lane->function;
 	const struct ptx_frame *frame = &lane->frames[--lane->depth];
 
-	if (f->result.bytes)
+	if (f->result.bytes) {
 		memcpy(frame->memory + frame->in->call->result_to,
 		       lane->memory + f->result.offset, f->result.bytes);
+		ptx_undefined_copy(lane,
+				   frame->memory + frame->in->call->result_to,
+				   lane->memory + f->result.offset,
+				   f->result.bytes);
+	}
 	lane->slots_top = lane->registers;
 	lane->local_top = lane->memory;
 	lane->function = frame->function;

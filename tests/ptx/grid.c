@@ -12,10 +12,9 @@
 int ptx_options_check(const struct ptx_options *options,
 		      struct ptx_error *error_out)
 {
-	const char *name = options->weak      ? "weak" :
-			   options->race      ? "race" :
-			   options->undefined ? "undefined" :
-						NULL;
+	const char *name = options->weak ? "weak" :
+			   options->race ? "race" :
+					   NULL;
 
 	if (!name)
 		return 0;
@@ -39,23 +38,44 @@ static int is_valid(const struct ptx_launch *launch)
 	       !ptx_options_check(&launch->options, &error);
 }
 
-/* Reads of shared memory that nothing wrote shall not find zeros. */
+static void *map(size_t bytes)
+{
+	void *p = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
+		       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+/* Bytes of the shared memory of all blocks. */
+static size_t shared_bytes(const struct ptx_grid *grid)
+{
+	return (size_t)grid->launch.blocks * grid->shared_stride;
+}
+
 static int create_shared(struct ptx_grid *grid)
 {
 	const struct ptx_module *m = grid->function->module;
-	size_t bytes;
 
 	grid->shared_bytes =
 		m->shared_bytes + grid->launch.dynamic_shared_bytes;
 	grid->shared_stride = (grid->shared_bytes + PAGE) / PAGE * PAGE;
-	bytes = (size_t)grid->launch.blocks * grid->shared_stride;
-	grid->shared = mmap(NULL, bytes, PROT_READ | PROT_WRITE,
-			    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (grid->shared == MAP_FAILED) {
-		grid->shared = NULL;
-		return 0;
-	}
-	return 1;
+	grid->shared = map(shared_bytes(grid));
+	if (grid->launch.options.undefined)
+		grid->shared_undefined = map(shared_bytes(grid));
+	return grid->shared &&
+	       (!grid->launch.options.undefined || grid->shared_undefined);
+}
+
+/* Reads of shared memory that nothing wrote shall not find zeros. */
+static void fill_shared(struct ptx_block *block)
+{
+	struct ptx_grid *grid = block->grid;
+	size_t at = (size_t)block->number * grid->shared_stride;
+
+	block->shared = grid->shared + at;
+	memset(block->shared, 0xa5, grid->shared_bytes);
+	if (grid->shared_undefined)
+		memset(grid->shared_undefined + at, 0xff, grid->shared_bytes);
 }
 
 static void init_block(struct ptx_grid *grid, uint32_t i)
@@ -67,8 +87,7 @@ static void init_block(struct ptx_grid *grid, uint32_t i)
 	block->number = i;
 	block->cluster = &grid->clusters[i / grid->cluster_blocks];
 	block->live = grid->launch.threads;
-	block->shared = grid->shared + (size_t)i * grid->shared_stride;
-	memset(block->shared, 0xa5, grid->shared_bytes);
+	fill_shared(block);
 	block->random = ((i + 1) * 0x9e3779b97f4a7c15ULL ^
 			 seed * 0xd1342543de82ef95ULL) |
 			1;
@@ -148,8 +167,9 @@ void ptx_grid_destroy(struct ptx_grid *grid)
 	for (i = 0; grid->shared && grid->clusters && i < n; i++)
 		pthread_mutex_destroy(&grid->clusters[i].lock);
 	if (grid->shared)
-		munmap(grid->shared,
-		       (size_t)grid->launch.blocks * grid->shared_stride);
+		munmap(grid->shared, shared_bytes(grid));
+	if (grid->shared_undefined)
+		munmap(grid->shared_undefined, shared_bytes(grid));
 	free(grid->blocks);
 	free(grid->clusters);
 	free(grid->params);

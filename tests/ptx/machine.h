@@ -143,6 +143,19 @@ int ptx_function_param(const struct ptx_function *function, uint32_t index,
 void *ptx_variable(struct ptx_module *module, const char *name,
 		   uint64_t *bytes_out);
 
+/**
+ * Device memory of the process, for launches with the option `undefined`. The
+ * host names its undefined memory. Whole pages count. Other memory is defined.
+ * Callable from any thread.
+ *
+ * track: nothing has written the memory. untrack: the memory is freed.
+ */
+void ptx_memory_track(uint64_t address, uint64_t bytes);
+void ptx_memory_untrack(uint64_t address, uint64_t bytes);
+/** The host has written memory, or has copied it from other memory. */
+void ptx_memory_written(uint64_t address, uint64_t bytes);
+void ptx_memory_copied(uint64_t to, uint64_t from, uint64_t bytes);
+
 /** Checks options. Returns 0, or -1 with a text: the machine does not support
  *  one of them. */
 int ptx_options_check(const struct ptx_options *options,

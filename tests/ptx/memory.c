@@ -259,7 +259,8 @@ static void copy_in(uint8_t *to, const void *from, uint32_t bytes)
 	}
 	value = bytes == 8 ? PTX_GET(uint64_t, from) :
 		bytes == 4 ? PTX_GET(uint32_t, from) :
-			     PTX_GET(uint16_t, from);
+		bytes == 2 ? PTX_GET(uint16_t, from) :
+			     PTX_GET(uint8_t, from);
 	memcpy(to, &value, bytes);
 }
 
@@ -278,37 +279,53 @@ static void copy_out(void *to, const uint8_t *from, uint32_t bytes)
 		PTX_PUT(uint64_t, to, value);
 	else if (bytes == 4)
 		PTX_PUT(uint32_t, to, value);
-	else
+	else if (bytes == 2)
 		PTX_PUT(uint16_t, to, value);
+	else
+		PTX_PUT(uint8_t, to, value);
 }
 
-int ptx_load_vector(struct ptx_lane *lane, const struct ptx_instruction *in)
+void ptx_load_at(struct ptx_lane *lane, const struct ptx_instruction *in,
+		 const void *at)
 {
 	uint32_t bytes = (uint32_t)in->size * in->count, i;
 	uint8_t buffer[16] __attribute__((aligned(16)));
-	const void *at = ptx_memory(lane, in, bytes, 0);
 
-	if (!at)
-		return 0;
 	copy_in(buffer, at, bytes);
 	for (i = 0; i < in->count; i++)
 		lane->registers[in->v[i]] = element(buffer + i * in->size, in);
-	return 1;
 }
 
-int ptx_store_vector(struct ptx_lane *lane, const struct ptx_instruction *in)
+void ptx_store_at(struct ptx_lane *lane, const struct ptx_instruction *in,
+		  void *at)
 {
 	uint32_t bytes = (uint32_t)in->size * in->count, i;
 	uint8_t buffer[16] __attribute__((aligned(16)));
-	void *at = ptx_memory(lane, in, bytes, 1);
 
-	if (!at)
-		return 0;
 	for (i = 0; i < in->count; i++)
 		memcpy(buffer + i * in->size, &lane->registers[in->v[i]],
 		       in->size);
 	copy_out(at, buffer, bytes);
-	return 1;
+}
+
+int ptx_load_vector(struct ptx_lane *lane, const struct ptx_instruction *in)
+{
+	uint32_t bytes = (uint32_t)in->size * in->count;
+	const void *at = ptx_memory(lane, in, bytes, 0);
+
+	if (at)
+		ptx_load_at(lane, in, at);
+	return at != NULL;
+}
+
+int ptx_store_vector(struct ptx_lane *lane, const struct ptx_instruction *in)
+{
+	uint32_t bytes = (uint32_t)in->size * in->count;
+	void *at = ptx_memory(lane, in, bytes, 1);
+
+	if (at)
+		ptx_store_at(lane, in, at);
+	return at != NULL;
 }
 
 void ptx_load_param(struct ptx_lane *lane, const struct ptx_instruction *in)

@@ -16,6 +16,24 @@ int ptx_is_store(const struct ptx_instruction *in)
 	}
 }
 
+static int is_load(const struct ptx_instruction *in)
+{
+	switch (in->opcode) {
+#define CASE(id, type) case PTX_LOAD_##id:
+		PTX_LOADS(CASE)
+#undef CASE
+	case PTX_LOAD_VECTOR:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+int ptx_is_access(const struct ptx_instruction *in)
+{
+	return is_load(in) || ptx_is_store(in) || in->opcode == PTX_ATOM;
+}
+
 static uint32_t copy(uint32_t *to, const uint32_t *from, uint32_t n)
 {
 	uint32_t i;
@@ -73,8 +91,7 @@ uint32_t ptx_written(const struct ptx_instruction *in,
 	case PTX_ACTIVEMASK:
 		break;
 	default:
-		if (in->opcode >= PTX_N_VALUES &&
-		    (in->opcode < PTX_LOAD_U8 || in->opcode > PTX_LOAD_S32))
+		if (in->opcode >= PTX_N_VALUES && !is_load(in))
 			return 0;
 	}
 	slots[0] = in->d;

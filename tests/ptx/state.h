@@ -68,6 +68,9 @@ struct ptx_lane {
 	uint32_t next_range;
 	struct ptx_range ranges[PTX_N_RANGES];
 	struct ptx_traced traced;
+	/* Undefined bits of `slots` and of `local`. NULL: not tracked. */
+	uint64_t *slots_undefined;
+	uint8_t *local_undefined;
 	struct ptx_frame frames[PTX_MAX_DEPTH];
 };
 
@@ -90,6 +93,7 @@ struct ptx_block {
 	uint8_t *shared;
 	struct ptx_lane *lanes;
 	uint8_t *lane_memory;
+	uint8_t *undefined_memory; /* NULL: not tracked */
 	uint64_t random;
 	struct ptx_barrier barriers[PTX_N_BARRIERS];
 	_Atomic int ended;
@@ -104,6 +108,7 @@ struct ptx_grid {
 	uint32_t shared_bytes; /* static and dynamic, of a block */
 	uint32_t shared_stride;
 	uint8_t *shared; /* of all blocks */
+	uint8_t *shared_undefined; /* undefined bits of `shared`, or NULL */
 	struct ptx_block *blocks;
 	struct ptx_cluster *clusters;
 	_Atomic int faulted, stopped;
@@ -174,6 +179,16 @@ void ptx_warp_arrive(struct ptx_lane *lane, const struct ptx_instruction *in);
 void ptx_warp_lane_ended(struct ptx_lane *lane);
 /* Gives one mask to all lanes of a warp at this activemask. */
 void ptx_warp_activemask(struct ptx_lane *lane);
+
+/* ---- memory.c, atom.c ---------------------------------------------------- */
+/* Access of an instruction with one element or a vector, to an address on the
+ * host. */
+void ptx_load_at(struct ptx_lane *lane, const struct ptx_instruction *in,
+		 const void *at);
+void ptx_store_at(struct ptx_lane *lane, const struct ptx_instruction *in,
+		  void *at);
+void ptx_atom_at(struct ptx_lane *lane, const struct ptx_instruction *in,
+		 void *at);
 
 /* ---- block.c ------------------------------------------------------------- */
 uint64_t ptx_random(struct ptx_block *block);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "state.h"
+#include "check.h"
 
 /* Opcodes that the lanes of a mask execute together. */
 
@@ -76,18 +76,25 @@ static uint32_t shfl_source(const struct ptx_lane *lane, int *in_range)
 
 static void shfl(const struct warp *warp, uint32_t group)
 {
-	uint64_t values[PTX_WARP] = { 0 };
+	uint64_t values[PTX_WARP] = { 0 }, undefined[PTX_WARP];
 	uint32_t i, from;
 	int in_range;
 
-	for (i = 0; i < warp->n; i++)
+	for (i = 0; i < warp->n; i++) {
+		struct ptx_lane *lane = &warp->lanes[i];
+		int is_in = group >> i & 1;
+
 		/* what a lane outside of the group gives is undefined */
-		values[i] = group >> i & 1 ? source(&warp->lanes[i]) :
-					     ptx_random(warp->lanes->block);
+		values[i] = is_in ? source(lane) : ptx_random(lane->block);
+		undefined[i] = is_in ? ptx_undefined_get(lane, lane->in->a) :
+				       ~0ULL;
+	}
 	for (i = 0; i < warp->n; i++) {
 		if (!(group >> i & 1))
 			continue;
 		from = shfl_source(&warp->lanes[i], &in_range);
+		ptx_undefined_set(&warp->lanes[i], warp->lanes[i].in->d,
+				  from < warp->n ? undefined[from] : ~0ULL);
 		give(&warp->lanes[i],
 		     from < warp->n ? (uint32_t)values[from] :
 				      (uint32_t)ptx_random(warp->lanes->block),
