@@ -240,6 +240,15 @@ static void describe_lanes(struct ptx_block *block)
 			ptx_describe(&block->lanes[i]);
 }
 
+/* Completes asynchronous copies: at times, and if no lane can run. */
+static void step_asyncs(struct ptx_block *block, struct round *round)
+{
+	if (!block->asyncs || (round->ran && ptx_random(block) % 4))
+		return;
+	ptx_async_step(block);
+	round->ran = 1;
+}
+
 static void run_rounds(struct ptx_block *block)
 {
 	uint32_t idle = 0;
@@ -247,6 +256,7 @@ static void run_rounds(struct ptx_block *block)
 	while (block->live && !must_end(block->grid)) {
 		struct round round = run_round(block);
 
+		step_asyncs(block, &round);
 		if (block->described != block->grid->describe)
 			describe_lanes(block);
 		if (round.ran) {
@@ -267,6 +277,7 @@ void ptx_grid_run_block(struct ptx_grid *grid, uint32_t number)
 		run_rounds(block);
 	else
 		atomic_store(&grid->faulted, 1);
+	ptx_async_end(block, must_end(grid));
 	atomic_store(&block->ended, 1);
 	destroy_lanes(block);
 }

@@ -71,6 +71,11 @@ void ptx_undefined_copy(struct ptx_lane *lane, const uint8_t *to,
  * lacks the option. */
 uint64_t ptx_undefined_get(const struct ptx_lane *lane, uint32_t slot);
 void ptx_undefined_set(struct ptx_lane *lane, uint32_t slot, uint64_t bits);
+/* Writes the bits of 1 .. 16 bytes, or copies those of whole 16 bytes. */
+void ptx_undefined_put(const struct ptx_lane *lane, const void *to, uint32_t n,
+		       const uint8_t *bits);
+void ptx_undefined_move(const struct ptx_lane *lane, const uint8_t *to,
+			const uint8_t *from, uint32_t n);
 /* Finds uses of undefined values. Computes the bits of the results, apart from
  * those of loads and atomics. Returns 0 after a fault. */
 int ptx_undefined_check(struct ptx_lane *lane,

@@ -203,7 +203,8 @@ void ptx_decode(struct ptx_parser *p)
 		decode_move(p, (uint16_t)(found - 1));
 	else if (found)
 		decode_value(p, (uint16_t)(found - 1));
-	else if (!ptx_decode_memory(p) && !ptx_decode_lanes(p)) {
+	else if (!ptx_decode_memory(p) && !ptx_decode_lanes(p) &&
+		 !ptx_decode_async(p)) {
 		p->token_line = p->opcode_line;
 		ptx_fail(p, "opcode '%.*s' is unknown",
 			 (int)(p->opcode.bytes < 80 ? p->opcode.bytes : 80),

@@ -437,14 +437,15 @@ static int decode_isspacep(struct ptx_parser *p, struct ptx_parts *parts)
 	return 1;
 }
 
-/* Only generic addresses: mapa.shared::cluster has another form. */
 static void decode_mapa(struct ptx_parser *p)
 {
+	int is_generic = ptx_is(&p->opcode, "mapa.u64");
 	uint32_t d = ptx_destination(p), a = next_source(p), b = next_source(p);
 	struct ptx_instruction *in = ptx_emit(p, PTX_MAPA);
 
 	if (!in)
 		return;
+	in->space = is_generic ? PTX_SPACE_GENERIC : PTX_SPACE_SHARED;
 	in->d = d;
 	in->a = a;
 	in->b = b;
@@ -514,6 +515,8 @@ static int decode_whole(struct ptx_parser *p)
 		{ "activemask.b32", decode_activemask },
 		{ "elect.sync", decode_elect },
 		{ "mapa.u64", decode_mapa },
+		{ "mapa.shared::cluster.u32", decode_mapa },
+		{ "mapa.shared::cluster.u64", decode_mapa },
 	};
 	size_t i;
 

@@ -34,14 +34,15 @@ static void take_order(struct access *a, const char *const *names,
 
 static void take_space(struct access *a)
 {
-	static const char *const names[] = {
-		"global",      "shared",       "shared::cta", "local", "param",
-		"param::func", "param::entry", "const",	      NULL
-	};
+	static const char *const names[] = { "global",		"shared",
+					     "shared::cta",	"local",
+					     "param",		"param::func",
+					     "param::entry",	"const",
+					     "shared::cluster", NULL };
 	static const enum ptx_space spaces[] = {
 		PTX_SPACE_GLOBAL, PTX_SPACE_SHARED, PTX_SPACE_SHARED,
 		PTX_SPACE_LOCAL,  PTX_SPACE_PARAM,  PTX_SPACE_PARAM,
-		PTX_SPACE_PARAM,  PTX_SPACE_CONST
+		PTX_SPACE_PARAM,  PTX_SPACE_CONST,  PTX_SPACE_CLUSTER
 	};
 	int i = ptx_part_of(&a->parts, names);
 
@@ -244,7 +245,8 @@ static int decode_atom(struct ptx_parser *p, struct access *a, int is_red)
 	a->count = 1;
 	if (!a->scope)
 		a->scope = PTX_SCOPE_GPU;
-	if (operation < 0 || !fits(a) || a->space >= PTX_SPACE_LOCAL ||
+	if (operation < 0 || !fits(a) ||
+	    (a->space >= PTX_SPACE_LOCAL && a->space != PTX_SPACE_CLUSTER) ||
 	    !atom_fits(a, (enum ptx_operation)operation))
 		return 0;
 	d = is_red ? ptx_new_slot(p) : ptx_destination(p);
@@ -270,6 +272,24 @@ static int decode_atom(struct ptx_parser *p, struct access *a, int is_red)
 
 /* ---- fences -------------------------------------------------------------- */
 
+/* A fence between proxies is a fence of the block. */
+static int decode_proxy(struct ptx_parser *p, struct access *a)
+{
+	struct ptx_instruction *in;
+
+	if (!ptx_part(&a->parts, "async"))
+		return 0;
+	take_space(a);
+	if (a->parts.next != a->parts.n)
+		return 0;
+	in = ptx_emit(p, PTX_FENCE);
+	if (!in)
+		return 1;
+	in->order = PTX_ACQ_REL;
+	in->scope = PTX_SCOPE_CTA;
+	return 1;
+}
+
 static int decode_fence(struct ptx_parser *p, struct access *a)
 {
 	static const char *const names[] = { "acq_rel", "sc", NULL };
@@ -277,6 +297,10 @@ static int decode_fence(struct ptx_parser *p, struct access *a)
 	struct ptx_instruction *in;
 
 	a->order = PTX_ACQ_REL;
+	if (ptx_part(&a->parts, "proxy"))
+		return decode_proxy(p, a);
+	if (ptx_part(&a->parts, "mbarrier_init"))
+		ptx_part(&a->parts, "release");
 	take_order(a, names, order);
 	if (!a->scope || a->parts.next != a->parts.n)
 		return 0;

@@ -229,6 +229,24 @@ run(struct ptx_lane *lane, int64_t budget, const int checked)
 			if (lane->state != PTX_RUNS)
 				return;
 			break;
+		case PTX_MBARRIER:
+			if (!ptx_mbarrier(lane, in))
+				goto end;
+			if (lane->state == PTX_SLEEPS) {
+				lane->in = in + 1;
+				return;
+			}
+			break;
+		case PTX_STORE_ASYNC:
+			if (!ptx_store_async(lane, in))
+				goto end;
+			break;
+		case PTX_BULK:
+			if (!ptx_bulk(lane, in))
+				goto end;
+			if (lane->state == PTX_SLEEPS)
+				return;
+			break;
 		case PTX_ACTIVEMASK:
 			lane->in = in;
 			lane->state = PTX_AT_ACTIVEMASK;

@@ -133,12 +133,34 @@ static void *generic_shared(struct ptx_lane *lane,
 	return (void *)(uintptr_t)address;
 }
 
-static void fault_bounds(struct ptx_lane *lane,
-			 const struct ptx_instruction *in, uint64_t address,
-			 uint32_t bytes, int is_store)
+/* Returns the address on the host of shared memory of the cluster, or NULL. The
+ * high bits of a shared address hold the block's rank + 1, see ptx_mapa(). */
+static void *cluster_shared(const struct ptx_lane *lane, uint64_t address,
+			    uint32_t bytes)
 {
-	static const char *const spaces[] = { "generic", "global", "shared",
-					      "local",	 "param",  "constant" };
+	const struct ptx_block *block = lane->block;
+	const struct ptx_grid *grid = block->grid;
+	uint64_t rank = address >> PTX_RANK_SHIFT;
+	uint64_t offset = address & ((1u << PTX_RANK_SHIFT) - 1);
+	uint32_t first = block->number - block->number % grid->cluster_blocks;
+
+	if (rank > grid->cluster_blocks || offset + bytes > grid->shared_bytes)
+		return NULL;
+	if (rank)
+		block = &grid->blocks[first + rank - 1];
+	return atomic_load(&((struct ptx_block *)block)->ended) ?
+		       NULL :
+		       block->shared + offset;
+}
+
+static void fault_bounds(struct ptx_lane *lane,
+			 const struct ptx_instruction *in, enum ptx_space space,
+			 uint64_t address, uint32_t bytes, int is_store)
+{
+	static const char *const spaces[] = { "generic",	"global",
+					      "shared",		"local",
+					      "param",		"constant",
+					      "shared::cluster" };
 	const char *other = private_memory(lane, address);
 
 	ptx_fault(lane, in, PTX_FAULT_BOUNDS, address,
@@ -146,32 +168,56 @@ static void fault_bounds(struct ptx_lane *lane,
 		  "may access by a %s address",
 		  verb(is_store), bytes, (unsigned long long)address,
 		  other ? other : "", other ? "," : "it is",
-		  lane->block->grid->launch.device, spaces[in->space]);
+		  lane->block->grid->launch.device, spaces[space]);
+}
+
+/* Returns the address on the host, or NULL. */
+static void *resolve(struct ptx_lane *lane, const struct ptx_instruction *in,
+		     enum ptx_space space, uint64_t address, uint32_t bytes,
+		     int is_store)
+{
+	struct ptx_range range;
+	void *at = NULL;
+
+	if (space == PTX_SPACE_CLUSTER)
+		return cluster_shared(lane, address, bytes);
+	if (space == PTX_SPACE_SHARED)
+		return address + bytes <= lane->block->grid->shared_bytes ?
+			       lane->block->shared + address :
+			       NULL;
+	if (space == PTX_SPACE_GENERIC)
+		at = generic_shared(lane, in, address, bytes, is_store);
+	if (!at && space != PTX_SPACE_LOCAL && !private_memory(lane, address) &&
+	    find_range(lane, address, bytes, &range) &&
+	    !(is_store && range.is_const))
+		at = (void *)(uintptr_t)address;
+	return at;
+}
+
+void *ptx_memory_span(struct ptx_lane *lane, const struct ptx_instruction *in,
+		      enum ptx_space space, uint64_t address, uint32_t bytes,
+		      uint32_t alignment, int is_store)
+{
+	void *at;
+
+	if (address & (alignment - 1)) {
+		ptx_fault(lane, in, PTX_FAULT_ALIGNMENT, address,
+			  "%s of %u bytes at %#llx: misaligned by %u bytes",
+			  verb(is_store), bytes, (unsigned long long)address,
+			  (uint32_t)(address & (alignment - 1)));
+		return NULL;
+	}
+	at = resolve(lane, in, space, address, bytes, is_store);
+	if (!at)
+		fault_bounds(lane, in, space, address, bytes, is_store);
+	return at;
 }
 
 void *ptx_memory_slow(struct ptx_lane *lane, const struct ptx_instruction *in,
 		      uint64_t address, uint32_t bytes, int is_store)
 {
-	struct ptx_range range;
-	void *at = NULL;
-
-	if (address & (bytes - 1)) {
-		ptx_fault(lane, in, PTX_FAULT_ALIGNMENT, address,
-			  "%s of %u bytes at %#llx: misaligned by %u bytes",
-			  verb(is_store), bytes, (unsigned long long)address,
-			  (uint32_t)(address & (bytes - 1)));
-		return NULL;
-	}
-	if (in->space == PTX_SPACE_GENERIC)
-		at = generic_shared(lane, in, address, bytes, is_store);
-	if (!at && in->space != PTX_SPACE_SHARED &&
-	    in->space != PTX_SPACE_LOCAL && !private_memory(lane, address) &&
-	    find_range(lane, address, bytes, &range) &&
-	    !(is_store && range.is_const))
-		at = (void *)(uintptr_t)address;
-	if (!at)
-		fault_bounds(lane, in, address, bytes, is_store);
-	return at;
+	return ptx_memory_span(lane, in, (enum ptx_space)in->space, address,
+			       bytes, bytes, is_store);
 }
 
 /* ---- address spaces ------------------------------------------------------ */
@@ -213,12 +259,16 @@ void ptx_isspacep(struct ptx_lane *lane, const struct ptx_instruction *in)
 	lane->registers[in->d] = space == in->space;
 }
 
+/* An address of shared::cluster has the block's rank + 1 above its offset. A
+ * generic address is one of the host. */
 int ptx_mapa(struct ptx_lane *lane, const struct ptx_instruction *in)
 {
 	const struct ptx_block *block = lane->block;
 	const struct ptx_grid *grid = block->grid;
+	int is_generic = in->space == PTX_SPACE_GENERIC;
 	uint64_t address = lane->registers[in->a];
-	uint64_t offset = address - (uintptr_t)block->shared;
+	uint64_t offset = is_generic ? address - (uintptr_t)block->shared :
+				       address;
 	uint32_t rank = (uint32_t)lane->registers[in->b];
 	uint32_t first = block->number - block->number % grid->cluster_blocks;
 
@@ -230,7 +280,9 @@ int ptx_mapa(struct ptx_lane *lane, const struct ptx_instruction *in)
 		return 0;
 	}
 	lane->registers[in->d] =
-		(uintptr_t)grid->blocks[first + rank].shared + offset;
+		is_generic ?
+			(uintptr_t)grid->blocks[first + rank].shared + offset :
+			(uint64_t)(rank + 1) << PTX_RANK_SHIFT | offset;
 	return 1;
 }
 

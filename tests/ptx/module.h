@@ -13,7 +13,8 @@ enum ptx_space {
 	PTX_SPACE_SHARED,
 	PTX_SPACE_LOCAL,
 	PTX_SPACE_PARAM,
-	PTX_SPACE_CONST
+	PTX_SPACE_CONST,
+	PTX_SPACE_CLUSTER /* shared memory of a block of the cluster */
 };
 
 enum ptx_order {
@@ -103,6 +104,31 @@ enum ptx_mode {
 	PTX_MODE_OR,
 	PTX_MODE_XOR,
 	PTX_MODE_ARRIVE
+};
+
+/* Operations on an mbarrier. */
+enum ptx_mbarrier {
+	PTX_MBARRIER_INIT,
+	PTX_MBARRIER_INVAL,
+	PTX_MBARRIER_EXPECT,
+	PTX_MBARRIER_COMPLETE,
+	PTX_MBARRIER_ARRIVE,
+	PTX_MBARRIER_ARRIVE_EXPECT,
+	PTX_MBARRIER_ARRIVE_NO_COMPLETE,
+	PTX_MBARRIER_DROP,
+	PTX_MBARRIER_DROP_EXPECT,
+	PTX_MBARRIER_DROP_NO_COMPLETE,
+	PTX_MBARRIER_TEST, /* test_wait or try_wait with a state */
+	PTX_MBARRIER_PARITY, /* test_wait or try_wait with a parity */
+	PTX_MBARRIER_PENDING
+};
+
+/* Forms of cp.async.bulk. */
+enum ptx_bulk {
+	PTX_BULK_TO_SHARED, /* an mbarrier counts the bytes */
+	PTX_BULK_TO_GLOBAL, /* in a group of the lane */
+	PTX_BULK_COMMIT,
+	PTX_BULK_WAIT
 };
 
 #define PTX_MAX_VECTOR 4

@@ -488,6 +488,9 @@ enum ptx_opcode {
 	PTX_REDUX,
 	PTX_ACTIVEMASK,
 	PTX_ELECT,
+	PTX_MBARRIER,
+	PTX_STORE_ASYNC,
+	PTX_BULK, /* cp.async.bulk */
 	PTX_N_OPCODES
 };
 

@@ -77,6 +77,10 @@ uint32_t ptx_written(const struct ptx_instruction *in,
 		if (in->mode == PTX_MODE_NONE || in->mode == PTX_MODE_ARRIVE)
 			return 0;
 		break;
+	case PTX_MBARRIER:
+		if (in->d == PTX_NO_SLOT)
+			return 0;
+		break;
 	case PTX_PACK:
 	case PTX_SPECIAL:
 	case PTX_LOCAL_ADDRESS:

@@ -12,6 +12,7 @@
  *	decode.c         opcodes of enum ptx_opcode from their text
  *	decode_memory.c  ld, st, atom, red, fence
  *	decode_lanes.c   branches, calls, barriers, opcodes of a warp
+ *	decode_async.c   mbarrier, st.async, cp.async.bulk
  *
  * An error ends the text: later tokens are PTX_END. So only loops look for it.
  */
@@ -150,6 +151,7 @@ void ptx_decode(struct ptx_parser *p);
 /* Each returns 0 if the opcode is none of its own. */
 int ptx_decode_memory(struct ptx_parser *p);
 int ptx_decode_lanes(struct ptx_parser *p);
+int ptx_decode_async(struct ptx_parser *p);
 
 /* Parts of an opcode between its dots. */
 struct ptx_parts {

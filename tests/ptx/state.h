@@ -16,6 +16,8 @@
 #define PTX_LOCAL_BYTES (256u << 10) /* local memory of a lane */
 #define PTX_N_SLOTS (64u << 10) /* registers of a lane, all calls together */
 #define PTX_N_RANGES 4
+#define PTX_BULK_MAX ((1u << 20) - 16) /* bytes of a bulk copy */
+#define PTX_RANK_SHIFT 24 /* of an address of shared::cluster */
 
 enum ptx_lane_state {
 	PTX_RUNS,
@@ -62,6 +64,7 @@ struct ptx_lane {
 	uint32_t barrier; /* while PTX_AT_BARRIER */
 	uint32_t mask; /* while PTX_AT_WARP */
 	int has_arrived; /* at the cluster's barrier */
+	uint64_t bulk_group; /* the group of the lane's next bulk copy */
 	uint64_t cluster_phase;
 	uint64_t instructions;
 	uint64_t generation;
@@ -96,6 +99,7 @@ struct ptx_block {
 	uint8_t *undefined_memory; /* NULL: not tracked */
 	uint64_t random;
 	struct ptx_barrier barriers[PTX_N_BARRIERS];
+	struct ptx_async *asyncs; /* copies that are not complete */
 	_Atomic int ended;
 	uint32_t described; /* of the grid's `describe`: answered */
 };
@@ -143,6 +147,11 @@ void ptx_return(struct ptx_lane *lane);
  * fault. `bytes` is a power of two. */
 void *ptx_memory_slow(struct ptx_lane *lane, const struct ptx_instruction *in,
 		      uint64_t address, uint32_t bytes, int is_store);
+/* Checks an access of any length, aligned to 8 or 16 bytes, to a space.
+ * Returns its address on the host, or NULL after a fault. */
+void *ptx_memory_span(struct ptx_lane *lane, const struct ptx_instruction *in,
+		      enum ptx_space space, uint64_t address, uint32_t bytes,
+		      uint32_t alignment, int is_store);
 /* Executes atom and red. Returns 0 after a fault. */
 int ptx_atom(struct ptx_lane *lane, const struct ptx_instruction *in);
 /* Executes ld and st with a vector. Each returns 0 after a fault. */
@@ -170,6 +179,26 @@ int ptx_cluster_arrive(struct ptx_lane *lane, const struct ptx_instruction *in);
 /* Returns 1 if the phase at which the lane has arrived is complete. */
 int ptx_cluster_passed(struct ptx_lane *lane);
 void ptx_cluster_lane_ended(struct ptx_lane *lane);
+
+/* ---- mbarrier.c ---------------------------------------------------------- */
+/* Executes an operation on an mbarrier. Returns 0 after a fault. */
+int ptx_mbarrier(struct ptx_lane *lane, const struct ptx_instruction *in);
+/* Finds the mbarrier at an address of a lane. Returns NULL after a fault. */
+uint64_t *ptx_mbarrier_at(struct ptx_lane *lane,
+			  const struct ptx_instruction *in, uint64_t address,
+			  enum ptx_space space);
+/* Counts bytes that have arrived. Returns NULL, or a text: a wrong use. */
+const char *ptx_mbarrier_complete(uint64_t *mbarrier, uint32_t bytes);
+
+/* ---- async.c ------------------------------------------------------------- */
+/* Begins st.async and cp.async.bulk. Each returns 0 after a fault. A lane that
+ * must wait sleeps in front of the instruction. */
+int ptx_store_async(struct ptx_lane *lane, const struct ptx_instruction *in);
+int ptx_bulk(struct ptx_lane *lane, const struct ptx_instruction *in);
+/* Completes one copy of a block, in any order. Returns 0 if there is none. */
+int ptx_async_step(struct ptx_block *block);
+/* Completes or drops all copies of a block. */
+void ptx_async_end(struct ptx_block *block, int drop);
 
 /* ---- warp.c -------------------------------------------------------------- */
 /* A lane waits at an opcode of a warp. Executes the opcode for all lanes of the

@@ -118,6 +118,25 @@ static void put_bits(const struct ptx_lane *lane, const void *at, uint32_t n,
 		ptx_shadow_put((uintptr_t)at, n, bits);
 }
 
+void ptx_undefined_put(const struct ptx_lane *lane, const void *to, uint32_t n,
+		       const uint8_t *bits)
+{
+	if (lane->slots_undefined)
+		put_bits(lane, to, n, bits);
+}
+
+void ptx_undefined_move(const struct ptx_lane *lane, const uint8_t *to,
+			const uint8_t *from, uint32_t n)
+{
+	uint8_t bits[16];
+	uint32_t i;
+
+	for (i = 0; lane->slots_undefined && i < n; i += sizeof(bits)) {
+		get_bits(lane, from + i, sizeof(bits), bits);
+		put_bits(lane, to + i, sizeof(bits), bits);
+	}
+}
+
 /* ---- registers ----------------------------------------------------------- */
 
 uint64_t ptx_undefined_get(const struct ptx_lane *lane, uint32_t slot)
@@ -340,6 +359,33 @@ static int check_warp(struct ptx_lane *lane, const struct ptx_instruction *in)
 	return 1;
 }
 
+static int check_async(struct ptx_lane *lane, const struct ptx_instruction *in)
+{
+	const char *use = "an address of an asynchronous copy";
+
+	if (in->opcode == PTX_BULK && in->mode >= PTX_BULK_COMMIT)
+		return 1;
+	if (!need(lane, in, in->a, ~0ULL, use) ||
+	    !need(lane, in, in->b, ~0ULL, use))
+		return 0;
+	return in->opcode == PTX_STORE_ASYNC ||
+	       (need(lane, in, in->c, UINT32_MAX, "the size of a bulk copy") &&
+		(in->mode != PTX_BULK_TO_SHARED ||
+		 need(lane, in, in->v[0], ~0ULL, use)));
+}
+
+static int check_mbarrier(struct ptx_lane *lane,
+			  const struct ptx_instruction *in)
+{
+	int has_address = in->mode != PTX_MBARRIER_PENDING;
+
+	if (has_address &&
+	    !need(lane, in, in->a, ~0ULL, "the address of an mbarrier"))
+		return 0;
+	set_written(lane, in);
+	return need(lane, in, in->b, UINT32_MAX, "an operand of an mbarrier");
+}
+
 int ptx_undefined_check(struct ptx_lane *lane, const struct ptx_instruction *in)
 {
 	if (in->opcode < PTX_N_VALUES) {
@@ -379,6 +425,11 @@ int ptx_undefined_check(struct ptx_lane *lane, const struct ptx_instruction *in)
 		return need(lane, in, in->a, ~0ULL, "the address of a call");
 	case PTX_BARRIER:
 		return check_barrier(lane, in);
+	case PTX_MBARRIER:
+		return check_mbarrier(lane, in);
+	case PTX_STORE_ASYNC:
+	case PTX_BULK:
+		return check_async(lane, in);
 	case PTX_WARP_BARRIER:
 	case PTX_SHFL:
 	case PTX_VOTE:
