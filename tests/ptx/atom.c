@@ -105,12 +105,33 @@ static uint64_t modify_64(uint64_t *at, const struct ptx_instruction *in,
 	return old;
 }
 
+/* Exchanges 16 bytes. With a comparison, only if they equal the slots in->b. */
+static void swap_16(struct ptx_lane *lane, const struct ptx_instruction *in,
+		    void *at)
+{
+	uint64_t *r = lane->registers, words[2];
+	int compares = in->mode == PTX_ATOM_CAS;
+	const uint64_t *from = compares ? &r[in->c] : &r[in->b];
+	unsigned __int128 seen, value;
+
+	memcpy(&value, from, sizeof(value));
+	memcpy(&seen, compares ? (void *)&r[in->b] : at, sizeof(seen));
+	while (!COMPARE_AND_SWAP(unsigned __int128, at, seen, value) &&
+	       !compares)
+		;
+	memcpy(words, &seen, sizeof(words));
+	r[in->d] = words[0];
+	r[in->d + 1] = words[1];
+}
+
 void ptx_atom_at(struct ptx_lane *lane, const struct ptx_instruction *in,
 		 void *at)
 {
 	uint64_t *r = lane->registers;
 
-	if (in->mode == PTX_ATOM_CAS)
+	if (in->whole)
+		swap_16(lane, in, at);
+	else if (in->mode == PTX_ATOM_CAS)
 		r[in->d] = swap_if(at, in->size, r[in->b], r[in->c]);
 	else if (in->size == 8)
 		r[in->d] = modify_64(at, in, r[in->b]);
@@ -120,7 +141,7 @@ void ptx_atom_at(struct ptx_lane *lane, const struct ptx_instruction *in,
 
 int ptx_atom(struct ptx_lane *lane, const struct ptx_instruction *in)
 {
-	void *at = ptx_memory(lane, in, in->size, 1);
+	void *at = ptx_memory(lane, in, (uint32_t)in->size * in->count, 1);
 
 	if (at)
 		ptx_atom_at(lane, in, at);

@@ -170,6 +170,7 @@ static void take_prototype(struct ptx_parser *p, const struct ptx_token *label)
 /* Parses the registers behind .reg. */
 static void take_registers(struct ptx_parser *p)
 {
+	int wide = ptx_is(&p->token, ".b128");
 	struct ptx_token name;
 	uint32_t n, first;
 
@@ -181,16 +182,19 @@ static void take_registers(struct ptx_parser *p)
 				 (int)name.bytes, name.at);
 		ptx_next(p);
 		if (!ptx_take(p, "<")) {
-			ptx_declare(p, &name, PTX_REGISTER, ptx_new_slot(p), 0,
-				    NULL);
+			ptx_declare(p, &name, wide ? PTX_WIDE : PTX_REGISTER,
+				    ptx_new_slot(p), 0, NULL);
+			if (wide)
+				ptx_new_slot(p);
 			continue;
 		}
 		n = (uint32_t)ptx_number(p, MAX_REGISTERS);
 		ptx_need(p, ">");
 		first = p->free_slot;
-		while (p->free_slot < first + n && !p->failed)
+		while (p->free_slot < first + (n << wide) && !p->failed)
 			ptx_new_slot(p);
-		ptx_declare(p, &name, PTX_REGISTERS, first, n, NULL);
+		ptx_declare(p, &name, wide ? PTX_WIDES : PTX_REGISTERS, first,
+			    n, NULL);
 	} while (ptx_take(p, ","));
 	ptx_need(p, ";");
 }

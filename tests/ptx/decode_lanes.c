@@ -451,6 +451,47 @@ static void decode_mapa(struct ptx_parser *p)
 	in->b = b;
 }
 
+static void emit_move(struct ptx_parser *p, uint32_t d, uint32_t a)
+{
+	struct ptx_instruction *in = ptx_emit(p, PTX_MOV_B64);
+
+	if (!in)
+		return;
+	in->d = d;
+	in->a = a;
+}
+
+/* Parses the slots of one operand of mov.b128: a register, or two of 64 bits. */
+static int wide_operand(struct ptx_parser *p, uint32_t slots[PTX_MAX_VECTOR],
+			int is_source)
+{
+	int packed = ptx_is(&p->token, "{");
+
+	if (packed) {
+		ptx_vector(p, slots, 2, is_source);
+	} else {
+		slots[0] = ptx_wide_register(p);
+		slots[1] = slots[0] + 1;
+	}
+	return packed;
+}
+
+/* The second source may be the first destination. */
+static void decode_wide_move(struct ptx_parser *p)
+{
+	uint32_t d[PTX_MAX_VECTOR] = { 0 }, a[PTX_MAX_VECTOR] = { 0 };
+	int packed = wide_operand(p, d, 0);
+	uint32_t second = ptx_new_slot(p);
+
+	ptx_need(p, ",");
+	packed += wide_operand(p, a, 1);
+	if (packed == 2)
+		ptx_fail(p, "mov.b128 has no register of 128 bits");
+	emit_move(p, second, a[1]);
+	emit_move(p, d[0], a[0]);
+	emit_move(p, d[1], second);
+}
+
 static void decode_elect(struct ptx_parser *p)
 {
 	uint32_t d = ptx_destination(p), second = second_destination(p);
@@ -514,6 +555,7 @@ static int decode_whole(struct ptx_parser *p)
 		{ "nanosleep.u32", decode_nanosleep },
 		{ "activemask.b32", decode_activemask },
 		{ "elect.sync", decode_elect },
+		{ "mov.b128", decode_wide_move },
 		{ "mapa.u64", decode_mapa },
 		{ "mapa.shared::cluster.u32", decode_mapa },
 		{ "mapa.shared::cluster.u64", decode_mapa },

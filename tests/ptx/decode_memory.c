@@ -9,6 +9,7 @@ struct access {
 	enum ptx_space space;
 	enum ptx_type_kind kind;
 	uint32_t size, count;
+	int whole; /* .b128 */
 };
 
 static void take_scope(struct access *a)
@@ -83,6 +84,25 @@ static void take_vector(struct access *a)
 	a->count = i < 0 ? 1 : 2u << i;
 }
 
+/* Reads the type. A register of 128 bits has two slots. */
+static void take_type(struct access *a)
+{
+	a->whole = a->count == 1 && ptx_part(&a->parts, "b128");
+	if (a->whole) {
+		a->kind = PTX_TYPE_BITS;
+		a->size = 8;
+		a->count = 2;
+	} else {
+		a->size = ptx_part_type(&a->parts, &a->kind);
+	}
+}
+
+static void wide_slots(struct ptx_parser *p, uint32_t slots[PTX_MAX_VECTOR])
+{
+	slots[0] = ptx_wide_register(p);
+	slots[1] = slots[0] + 1;
+}
+
 /* ---- ld and st ----------------------------------------------------------- */
 
 static const char *const load_orders[] = { "weak", "volatile", "relaxed",
@@ -148,6 +168,7 @@ static void emit_access(struct ptx_parser *p, const struct access *a,
 	in->order = a->order & 15;
 	in->scope = a->scope & 15;
 	in->kind = a->kind & 15;
+	in->whole = a->whole & 1;
 	in->a = address->base;
 	in->offset = address->offset;
 	in->d = slots[0];
@@ -163,10 +184,12 @@ static int decode_load(struct ptx_parser *p, struct access *a)
 	take_space(a);
 	skip_hints(a);
 	take_vector(a);
-	a->size = ptx_part_type(&a->parts, &a->kind);
+	take_type(a);
 	if (!fits(a))
 		return 0;
-	if (a->count > 1)
+	if (a->whole)
+		wide_slots(p, slots);
+	else if (a->count > 1)
 		ptx_vector(p, slots, a->count, 0);
 	else
 		slots[0] = ptx_destination(p);
@@ -185,12 +208,14 @@ static int decode_store(struct ptx_parser *p, struct access *a)
 	take_space(a);
 	skip_hints(a);
 	take_vector(a);
-	a->size = ptx_part_type(&a->parts, &a->kind);
+	take_type(a);
 	if (!fits(a) || a->space == PTX_SPACE_CONST)
 		return 0;
 	address = ptx_parse_address(p);
 	ptx_need(p, ",");
-	if (a->count > 1)
+	if (a->whole)
+		wide_slots(p, slots);
+	else if (a->count > 1)
 		ptx_vector(p, slots, a->count, 1);
 	else
 		slots[0] = ptx_source(p);
@@ -203,7 +228,7 @@ static int decode_store(struct ptx_parser *p, struct access *a)
 /* Which types an operation has, as the name of a type. */
 static int atom_fits(const struct access *a, enum ptx_operation operation)
 {
-	int wide = a->size == 4 || a->size == 8;
+	int wide = a->count == 1 && (a->size == 4 || a->size == 8);
 	int is_unsigned = a->kind == PTX_TYPE_UNSIGNED;
 
 	switch (operation) {
@@ -216,8 +241,11 @@ static int atom_fits(const struct access *a, enum ptx_operation operation)
 	case PTX_ATOM_INC:
 	case PTX_ATOM_DEC:
 		return a->size == 4 && is_unsigned;
+	case PTX_ATOM_EXCH:
+		return (wide || a->whole) && a->kind == PTX_TYPE_BITS;
 	case PTX_ATOM_CAS:
-		return (wide || a->size == 2) && a->kind == PTX_TYPE_BITS;
+		return (wide || a->whole || a->size == 2) &&
+		       a->kind == PTX_TYPE_BITS;
 	default:
 		return wide && a->kind == PTX_TYPE_BITS;
 	}
@@ -234,6 +262,7 @@ static int decode_atom(struct ptx_parser *p, struct access *a, int is_red)
 						  "inc", "dec",	 NULL };
 	struct ptx_instruction *in;
 	struct ptx_address address;
+	uint32_t (*read)(struct ptx_parser * parser);
 	uint32_t d, b, c = 0;
 	int operation;
 
@@ -241,25 +270,30 @@ static int decode_atom(struct ptx_parser *p, struct access *a, int is_red)
 	take_order(a, orders, order);
 	take_space(a);
 	operation = ptx_part_of(&a->parts, operations);
-	a->size = ptx_part_type(&a->parts, &a->kind);
 	a->count = 1;
+	take_type(a);
 	if (!a->scope)
 		a->scope = PTX_SCOPE_GPU;
 	if (operation < 0 || !fits(a) ||
 	    (a->space >= PTX_SPACE_LOCAL && a->space != PTX_SPACE_CLUSTER) ||
 	    !atom_fits(a, (enum ptx_operation)operation))
 		return 0;
-	d = is_red ? ptx_new_slot(p) : ptx_destination(p);
+	read = a->whole ? ptx_wide_register : ptx_source;
+	if (is_red && a->whole)
+		return 0;
+	d = is_red   ? ptx_new_slot(p) :
+	    a->whole ? ptx_wide_register(p) :
+		       ptx_destination(p);
 	if (!is_red)
 		ptx_need(p, ",");
 	address = ptx_parse_address(p);
 	ptx_need(p, ",");
-	b = ptx_source(p);
+	b = read(p);
 	if (operation == PTX_ATOM_CAS) {
 		ptx_need(p, ",");
-		c = ptx_source(p);
+		c = read(p);
 	}
-	emit_access(p, a, &address, (uint32_t[PTX_MAX_VECTOR]){ d }, 1);
+	emit_access(p, a, &address, (uint32_t[PTX_MAX_VECTOR]){ d, d + 1 }, 1);
 	if (p->failed)
 		return 1;
 	in = &p->function->code[p->function->n_code - 1];

@@ -143,6 +143,7 @@ struct ptx_instruction {
 	uint8_t scope : 4; /* enum ptx_scope */
 	uint8_t kind : 4; /* enum ptx_type_kind */
 	uint8_t aligned : 1; /* of a barrier */
+	uint8_t whole : 1; /* .b128: no lane sees a part of the access */
 	uint8_t mode; /* enum ptx_operation, ptx_special or ptx_mode */
 	uint32_t d, a, b, c; /* slots: destination and sources */
 	uint32_t v[PTX_MAX_VECTOR]; /* more slots */

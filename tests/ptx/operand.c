@@ -148,6 +148,21 @@ uint32_t ptx_register(struct ptx_parser *p)
 	return slot;
 }
 
+uint32_t ptx_wide_register(struct ptx_parser *p)
+{
+	uint32_t number = 0;
+	const struct ptx_symbol *s = p->token.kind == PTX_WORD ?
+					     ptx_lookup(p, &p->token, &number) :
+					     NULL;
+
+	if (!s || (s->kind != PTX_WIDE && s->kind != PTX_WIDES)) {
+		fail_operand(p, "a register of 128 bits");
+		return 0;
+	}
+	ptx_next(p);
+	return (uint32_t)s->value + 2 * number;
+}
+
 uint32_t ptx_destination(struct ptx_parser *p)
 {
 	return ptx_take(p, "_") ? ptx_new_slot(p) : ptx_register(p);

@@ -77,6 +77,10 @@ uint32_t ptx_written(const struct ptx_instruction *in,
 		if (in->mode == PTX_MODE_NONE || in->mode == PTX_MODE_ARRIVE)
 			return 0;
 		break;
+	case PTX_ATOM:
+		slots[0] = in->d;
+		slots[1] = in->d + 1;
+		return in->count;
 	case PTX_MBARRIER:
 		if (in->d == PTX_NO_SLOT)
 			return 0;
@@ -91,7 +95,6 @@ uint32_t ptx_written(const struct ptx_instruction *in,
 	case PTX_CVTA_TO_LOCAL:
 	case PTX_ISSPACEP:
 	case PTX_MAPA:
-	case PTX_ATOM:
 	case PTX_ACTIVEMASK:
 		break;
 	default:

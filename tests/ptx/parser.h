@@ -129,6 +129,8 @@ uint32_t ptx_constant(struct ptx_parser *p, uint64_t value);
 #define PTX_CONSTANT 0x80000000u
 /* Parses a register. */
 uint32_t ptx_register(struct ptx_parser *p);
+/* Parses a register of 128 bits. Returns the first of its two slots. */
+uint32_t ptx_wide_register(struct ptx_parser *p);
 /* Parses the destination of an opcode: a register or _. */
 uint32_t ptx_destination(struct ptx_parser *p);
 /* Parses a source: register, number, or address of a variable or function. */

@@ -72,6 +72,11 @@ static const struct ptx_symbol *find(const struct ptx_symbols *symbols,
 	return s;
 }
 
+static int is_prefix(enum ptx_symbol_kind kind)
+{
+	return kind == PTX_REGISTERS || kind == PTX_WIDES;
+}
+
 const struct ptx_symbol *ptx_symbol_find(const struct ptx_symbols *symbols,
 					 const char *name, uint32_t bytes,
 					 uint32_t *number_out)
@@ -80,7 +85,7 @@ const struct ptx_symbol *ptx_symbol_find(const struct ptx_symbols *symbols,
 	uint64_t number = 0, power = 1;
 
 	*number_out = 0;
-	if (s && s->kind != PTX_REGISTERS)
+	if (s && !is_prefix(s->kind))
 		return s;
 	while (bytes > 1 && name[bytes - 1] >= '0' && name[bytes - 1] <= '9' &&
 	       power < 1000000000) {
@@ -88,7 +93,7 @@ const struct ptx_symbol *ptx_symbol_find(const struct ptx_symbols *symbols,
 		power *= 10;
 	}
 	s = power > 1 ? find(symbols, name, bytes) : NULL;
-	if (!s || s->kind != PTX_REGISTERS || number >= s->n)
+	if (!s || !is_prefix(s->kind) || number >= s->n)
 		return NULL;
 	*number_out = (uint32_t)number;
 	return s;

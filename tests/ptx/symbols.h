@@ -20,7 +20,9 @@ enum ptx_symbol_kind {
 	PTX_FUNCTION, /* object */
 	PTX_LABEL, /* value: number of an instruction */
 	PTX_PROTOTYPE, /* object: struct ptx_prototype */
-	PTX_TARGETS /* object: struct ptx_targets */
+	PTX_TARGETS, /* object: struct ptx_targets */
+	PTX_WIDE, /* register of 128 bits; value: its first slot of two */
+	PTX_WIDES /* a prefix of them, as PTX_REGISTERS */
 };
 
 struct ptx_symbol {

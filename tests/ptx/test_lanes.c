@@ -539,7 +539,40 @@ PEAL_TEST(unsupported_options_are_refused)
 	CHECK_CONTAINS(ptx_fault_name((enum ptx_fault)99), "unknown");
 }
 
-PEAL_TEST_MAIN(RUN(lanes_read_after_a_barrier_what_others_stored_before);
+static void check_wide(void)
+{
+	CHECK_EQ(memory[2], 12);
+	CHECK_EQ(memory[3], 11);
+	CHECK_EQ(memory[4], 11); /* after cas, which found its value */
+	CHECK_EQ(memory[5], 12);
+	CHECK_EQ(memory[6], 12); /* cas left another value */
+	CHECK_EQ(memory[7], 11);
+	CHECK_EQ(memory[8], 12); /* exch */
+	CHECK_EQ(memory[9], 11);
+	CHECK_EQ(memory[0], 11);
+	CHECK_EQ(memory[1], 12);
+}
+
+PEAL_TEST(registers_of_128_bits_move_whole)
+{
+	run_seeds(
+		".reg .b128 %rq<4>, %one; mov.u64 %rd2, 11; mov.u64 %rd3, 12;\n"
+		"mov.b128 %rq1, {%rd2, %rd3}; st.global.b128 [%rd0], %rq1;\n"
+		"ld.relaxed.sys.global.b128 %one, [%rd0];\n"
+		"mov.b128 {%rd3, %rd2}, %one; mov.b128 %rq2, {%rd2, %rd3};\n"
+		"mov.b128 {%rd2, %rd3}, %rq2; mov.b128 %rq2, {%rd2, %rd3};\n"
+		"st.global.b128 [%rd0+16], %rq2;\n"
+		"atom.acq_rel.gpu.global.cas.b128 %rq3, [%rd0], %rq1, %rq2;\n"
+		"st.global.b128 [%rd0+32], %rq3;\n"
+		"atom.global.cas.b128 %rq3, [%rd0], %rq1, %rq1;\n"
+		"st.global.b128 [%rd0+48], %rq3;\n"
+		"atom.global.exch.b128 %rq0, [%rd0], %rq1; mov.b128 %rq3, %rq0;\n"
+		"st.global.b128 [%rd0+64], %rq3;",
+		1, check_wide);
+}
+
+PEAL_TEST_MAIN(RUN(registers_of_128_bits_move_whole);
+	       RUN(lanes_read_after_a_barrier_what_others_stored_before);
 	       RUN(reductions_of_barriers_see_all_lanes);
 	       RUN(producers_arrive_and_consumers_wait);
 	       RUN(atomics_lose_no_update); RUN(shuffles_exchange_values);

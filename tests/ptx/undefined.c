@@ -184,6 +184,21 @@ static int is_strong_store(const struct ptx_lane *lane,
 	       address - (uintptr_t)lane->local >= PTX_LOCAL_BYTES;
 }
 
+/* Checks what an atomic compares and stores. .b128 has two slots of each. */
+static int check_operands(struct ptx_lane *lane,
+			  const struct ptx_instruction *in, uint64_t bits)
+{
+	const char *use = "an operand of an atomic";
+	uint32_t i;
+
+	for (i = 0; i < in->count; i++)
+		if (!need(lane, in, in->b + i, bits, use) ||
+		    (in->mode == PTX_ATOM_CAS &&
+		     !need(lane, in, in->c + i, bits, use)))
+			return 0;
+	return 1;
+}
+
 static int check_access(struct ptx_lane *lane, const struct ptx_instruction *in)
 {
 	uint64_t bits = low(~0ULL, in->size);
@@ -192,9 +207,7 @@ static int check_access(struct ptx_lane *lane, const struct ptx_instruction *in)
 	if (!need(lane, in, in->a, ~0ULL, "the address of the access"))
 		return 0;
 	if (in->opcode == PTX_ATOM)
-		return need(lane, in, in->b, bits, "an operand of an atomic") &&
-		       (in->mode != PTX_ATOM_CAS ||
-			need(lane, in, in->c, bits, "an operand of an atomic"));
+		return check_operands(lane, in, bits);
 	if (!ptx_is_store(in) || !is_strong_store(lane, in))
 		return 1;
 	n = ptx_stored(in, slots);
@@ -249,13 +262,16 @@ void ptx_undefined_load(struct ptx_lane *lane, const struct ptx_instruction *in,
 void ptx_undefined_atom(struct ptx_lane *lane, const struct ptx_instruction *in,
 			const void *at)
 {
-	static const uint8_t none[8];
-	uint8_t bits[8];
+	static const uint8_t none[16];
+	uint32_t slots[PTX_MAX_VECTOR], n = ptx_written(in, slots), i;
+	uint8_t bits[16];
 
-	get_bits(lane, at, in->size, bits);
-	ptx_undefined_set(lane, in->d, element(bits, in));
+	get_bits(lane, at, n * in->size, bits);
+	for (i = 0; i < n; i++)
+		ptx_undefined_set(lane, slots[i],
+				  element(bits + i * in->size, in));
 	if (in->mode == PTX_ATOM_EXCH)
-		put_bits(lane, at, in->size, none);
+		put_bits(lane, at, n * in->size, none);
 }
 
 /* ---- instructions -------------------------------------------------------- */
