@@ -61,6 +61,8 @@ static int create_lanes(struct ptx_block *block)
 	slots = memory + (size_t)n * PTX_LOCAL_BYTES;
 	if (grid->launch.options.undefined && !ptx_undefined_create(block))
 		return 0;
+	if (grid->launch.options.race && !ptx_race_create(block))
+		return 0;
 	for (i = 0; i < n; i++) {
 		struct ptx_lane *lane = &block->lanes[i];
 
@@ -92,6 +94,7 @@ static void destroy_lanes(struct ptx_block *block)
 	if (block->lane_memory)
 		munmap(block->lane_memory, n * lane_bytes());
 	ptx_undefined_destroy(block);
+	ptx_race_destroy(block);
 	free(block->lanes);
 	block->lanes = NULL;
 	block->lane_memory = NULL;

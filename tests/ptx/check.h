@@ -84,4 +84,25 @@ void ptx_undefined_load(struct ptx_lane *lane, const struct ptx_instruction *in,
 void ptx_undefined_atom(struct ptx_lane *lane, const struct ptx_instruction *in,
 			const void *at);
 
+/* ---- race.c -------------------------------------------------------------- */
+/* Memory for the races of a block. Returns 0 if memory is exhausted. */
+int ptx_race_create(struct ptx_block *block);
+void ptx_race_destroy(struct ptx_block *block);
+
+/* ---- order.c ------------------------------------------------------------- */
+/* Orders the lanes of a block, if its launch finds races. A lane arrives at a
+ * barrier, or has ended before the others arrived. */
+void ptx_order_arrive(struct ptx_lane *lane, uint32_t barrier);
+/* A lane leaves a barrier. Its past has all lanes that arrived. */
+void ptx_order_leave(struct ptx_lane *lane, uint32_t barrier);
+/* All lanes have left a barrier. */
+void ptx_order_reset(struct ptx_block *block, uint32_t barrier);
+/* The lanes of a group leave bar.warp.sync. `first`: lane 0 of the warp. */
+void ptx_order_warp(struct ptx_block *block, uint32_t first, uint32_t group);
+/* The number of the barrier of a cluster, for the functions above. */
+static inline uint32_t ptx_cluster_barrier(uint64_t phase)
+{
+	return PTX_N_BARRIERS + (uint32_t)(phase & 1);
+}
+
 #endif

@@ -12,9 +12,7 @@
 int ptx_options_check(const struct ptx_options *options,
 		      struct ptx_error *error_out)
 {
-	const char *name = options->weak ? "weak" :
-			   options->race ? "race" :
-					   NULL;
+	const char *name = options->weak ? "weak" : NULL;
 
 	if (!name)
 		return 0;

@@ -94,6 +94,7 @@ struct ptx_block {
 	struct ptx_lane *lanes;
 	uint8_t *lane_memory;
 	uint8_t *undefined_memory; /* NULL: not tracked */
+	struct ptx_races *races; /* NULL: not tracked */
 	uint64_t random;
 	struct ptx_barrier barriers[PTX_N_BARRIERS];
 	_Atomic int ended;
