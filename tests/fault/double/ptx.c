@@ -143,6 +143,37 @@ static void note_lane(void *context, const struct ptx_report *r)
 	double_stall_print(r, (int)(intptr_t)context);
 }
 
+/* ---- memory -------------------------------------------------------------- */
+
+static int finds_undefined(void)
+{
+	return double_ptx_chosen() && options.undefined;
+}
+
+void double_ptx_allocated(uint64_t address, uint64_t bytes)
+{
+	if (finds_undefined())
+		ptx_memory_track(address, bytes);
+}
+
+void double_ptx_freed(uint64_t address, uint64_t bytes)
+{
+	if (finds_undefined())
+		ptx_memory_untrack(address, bytes);
+}
+
+void double_ptx_copied(uint64_t to, uint64_t from, uint64_t bytes)
+{
+	if (finds_undefined())
+		ptx_memory_copied(to, from, bytes);
+}
+
+void double_ptx_filled(uint64_t address, uint64_t bytes)
+{
+	if (finds_undefined())
+		ptx_memory_written(address, bytes);
+}
+
 /* ---- modules and grids --------------------------------------------------- */
 
 int double_ptx_load(struct ptx_module **out, const void *image, size_t bytes)

@@ -37,6 +37,12 @@ int double_ptx_load(struct ptx_module **out, const void *image, size_t bytes);
 uint32_t double_ptx_watchdog_ms(void);
 /* Returns the seconds without a move after which lanes print their places. */
 uint32_t double_ptx_stall_s(void);
+/* For PEAL_DOUBLE_UNDEFINED: what happens to memory of devices. New memory has no
+ * defined value. */
+void double_ptx_allocated(uint64_t address, uint64_t bytes);
+void double_ptx_freed(uint64_t address, uint64_t bytes);
+void double_ptx_copied(uint64_t to, uint64_t from, uint64_t bytes);
+void double_ptx_filled(uint64_t address, uint64_t bytes);
 /* Makes a grid on the current device. */
 struct ptx_grid *double_ptx_grid(struct ptx_function *function,
 				 const struct double_shape *shape,
