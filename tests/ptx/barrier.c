@@ -227,8 +227,10 @@ int ptx_cluster_passed(struct ptx_lane *lane)
 	pthread_mutex_lock(&cluster->lock);
 	passed = !lane->has_arrived || lane->cluster_phase != cluster->phase;
 	pthread_mutex_unlock(&cluster->lock);
-	if (passed && lane->has_arrived)
+	if (passed && lane->has_arrived) {
 		ptx_order_leave(lane, ptx_cluster_barrier(lane->cluster_phase));
+		ptx_weak_acquire(lane);
+	}
 	if (passed)
 		lane->has_arrived = 0;
 	return passed;

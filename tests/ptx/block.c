@@ -63,6 +63,8 @@ static int create_lanes(struct ptx_block *block)
 		return 0;
 	if (grid->launch.options.race && !ptx_race_create(block))
 		return 0;
+	if (grid->launch.options.weak && !ptx_weak_create(block))
+		return 0;
 	for (i = 0; i < n; i++) {
 		struct ptx_lane *lane = &block->lanes[i];
 
@@ -91,6 +93,8 @@ static void destroy_lanes(struct ptx_block *block)
 	for (i = 0; block->lanes && i < n; i++)
 		instructions += block->lanes[i].instructions;
 	atomic_fetch_add(&block->grid->instructions, instructions);
+	if (block->lanes)
+		ptx_weak_destroy(block);
 	if (block->lane_memory)
 		munmap(block->lane_memory, n * lane_bytes());
 	ptx_undefined_destroy(block);
@@ -255,6 +259,7 @@ static void run_rounds(struct ptx_block *block)
 		if (round.ran) {
 			idle = 0;
 		} else if (round.waits) {
+			ptx_weak_idle(block);
 			pause_block(idle++);
 		} else if (block->live) {
 			fault_deadlock(block);

@@ -4,7 +4,35 @@
 
 int ptx_check_needed(const struct ptx_options *options)
 {
-	return options->trace || options->undefined || options->race;
+	return options->trace || options->undefined || options->race ||
+	       options->weak;
+}
+
+static void load(struct ptx_lane *lane, const struct ptx_instruction *in,
+		 const void *at)
+{
+	if (lane->block->weak)
+		ptx_weak_load(lane, in, at);
+	else
+		ptx_load_at(lane, in, at);
+}
+
+static void store(struct ptx_lane *lane, const struct ptx_instruction *in,
+		  void *at)
+{
+	if (lane->block->weak)
+		ptx_weak_store(lane, in, at);
+	else
+		ptx_store_at(lane, in, at);
+}
+
+static void atom(struct ptx_lane *lane, const struct ptx_instruction *in,
+		 void *at)
+{
+	if (lane->block->weak)
+		ptx_weak_atom(lane, in, at);
+	else
+		ptx_atom_at(lane, in, at);
 }
 
 /* Executes an access. Bits are written before a store and read after a load. So
@@ -17,13 +45,13 @@ static void execute(struct ptx_lane *lane, const struct ptx_instruction *in,
 	if (in->opcode == PTX_ATOM) {
 		if (undefined)
 			ptx_undefined_atom(lane, in, at);
-		ptx_atom_at(lane, in, at);
+		atom(lane, in, at);
 	} else if (ptx_is_store(in)) {
 		if (undefined)
 			ptx_undefined_store(lane, in, at);
-		ptx_store_at(lane, in, at);
+		store(lane, in, at);
 	} else {
-		ptx_load_at(lane, in, at);
+		load(lane, in, at);
 		if (undefined)
 			ptx_undefined_load(lane, in, at);
 	}
@@ -56,12 +84,16 @@ enum ptx_step ptx_check(struct ptx_lane *lane, const struct ptx_instruction *in)
 		ptx_order_fence(lane);
 	if (ptx_is_access(in))
 		return access(lane, in);
+	if (options->weak)
+		ptx_weak_order(lane, in);
 	return PTX_STEP_EXECUTE;
 }
 
 /* A lane that waits has no result yet. */
 void ptx_check_turn_end(struct ptx_lane *lane)
 {
+	if (lane->block->weak)
+		ptx_weak_turn_end(lane);
 	if (lane->state == PTX_RUNS || lane->state == PTX_SLEEPS ||
 	    lane->state == PTX_ENDED)
 		ptx_trace_end(lane);

@@ -105,4 +105,26 @@ static inline uint32_t ptx_cluster_barrier(uint64_t phase)
 	return PTX_N_BARRIERS + (uint32_t)(phase & 1);
 }
 
+/* ---- weak.c -------------------------------------------------------------- */
+/* Weak memory of a block. Returns 0 if memory is exhausted. destroy delivers its
+ * late stores. */
+int ptx_weak_create(struct ptx_block *block);
+void ptx_weak_destroy(struct ptx_block *block);
+/* A fence, a barrier or the end of a lane orders accesses. */
+void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in);
+/* A lane has passed the barrier of its cluster. */
+void ptx_weak_acquire(struct ptx_lane *lane);
+/* Each executes an access to an address of the host. */
+void ptx_weak_load(struct ptx_lane *lane, const struct ptx_instruction *in,
+		   const void *at);
+void ptx_weak_store(struct ptx_lane *lane, const struct ptx_instruction *in,
+		    void *at);
+void ptx_weak_atom(struct ptx_lane *lane, const struct ptx_instruction *in,
+		   void *at);
+/* Late stores do not stay late for ever. */
+void ptx_weak_turn_end(struct ptx_lane *lane);
+void ptx_weak_idle(struct ptx_block *block);
+/* Returns 1 for an address in shared memory of the grid. */
+int ptx_is_shared(const struct ptx_lane *lane, uint64_t at);
+
 #endif
