@@ -20,6 +20,10 @@
  *	PEAL_DOUBLE_RACE	1: finds races on shared memory, 0
  *	PEAL_DOUBLE_UNDEFINED	1: finds uses of undefined values, 0
  *	PEAL_DOUBLE_TRACE	1: prints each instruction, 0
+ *	PEAL_DOUBLE_TRACE_FROM	first lane of a block that is traced, 0
+ *	PEAL_DOUBLE_TRACE_TO	last lane that is traced; 0: no end
+ *	PEAL_DOUBLE_TRACE_LINES	most lines of a kernel; 0: 100000
+ *	PEAL_DOUBLE_TRACE_FILE	file that the lines are appended to, else stderr
  *	PEAL_DOUBLE_QUANTUM	most instructions of a lane in a turn
  *	PEAL_DOUBLE_TIMER	step of the global timer in ns, 1 to 1000000
  *	PEAL_DOUBLE_WATCHDOG	ms after which a kernel ends with an error, as on
