@@ -58,6 +58,29 @@ static const char forever[] = PTX(
 static const char held[] =
 	PTX(ENTRY("held", "again:\n\tld.volatile.global.u32 %r1, [%rd1+4000];\n"
 			  "\tsetp.eq.u32 %p1, %r1, 0;\n\t@%p1 bra again;\n"));
+/* Branches on the word at its address. */
+static const char judge[] = PTX(ENTRY("judge", "\tld.global.u32 %r1, [%rd1];\n"
+					       "\tsetp.eq.u32 %p1, %r1, 0;\n"
+					       "\t@%p1 bra end;\nend:\n"));
+/* All lanes store to one word of shared memory. */
+static const char crowd[] = PTX(".shared .u32 word;\n" ENTRY(
+	"crowd", "\tmov.u32 %r1, 1;\n\tst.shared.u32 [word], %r1;\n"));
+/* Lane 0 stores to two words without an order. Lane 1 loads the first word when
+ * it sees the second one. It counts the zeros that it loads. */
+static const char letters[] = PTX(ENTRY(
+	"letters", "\tmov.u32 %r1, %tid.x;\n\tmov.u32 %r2, 0;\n"
+		   "\tsetp.ne.u32 %p1, %r1, 0;\n\t@%p1 bra get;\n"
+		   "put:\n\tadd.s32 %r2, %r2, 1;\n"
+		   "\tst.relaxed.gpu.global.u32 [%rd1], %r2;\n"
+		   "\tst.relaxed.gpu.global.u32 [%rd1+256], %r2;\n"
+		   "\tsetp.lt.u32 %p1, %r2, 1000;\n\t@%p1 bra put;\n"
+		   "\tret;\n"
+		   "get:\n\tld.relaxed.gpu.global.u32 %r3, [%rd1+256];\n"
+		   "\tld.relaxed.gpu.global.u32 %r4, [%rd1];\n"
+		   "\tsetp.ge.u32 %p1, %r4, %r3;\n\t@%p1 bra next;\n"
+		   "\tadd.s32 %r2, %r2, 1;\n"
+		   "next:\n\tsetp.lt.u32 %p1, %r3, 1000;\n\t@%p1 bra get;\n"
+		   "\tst.global.u32 [%rd1+512], %r2;\n"));
 static const char unknown[] = PTX(ENTRY("unknown", "\tfrobnicate.u32 %r1;\n"));
 
 /* ---- calls of the driver ------------------------------------------------- */
@@ -376,6 +399,103 @@ PEAL_TEST(timer_advances_by_its_step)
 	unsetenv("PEAL_DOUBLE_TIMER");
 }
 
+/* ---- options of the machine ---------------------------------------------- */
+
+static uint64_t new_memory(void)
+{
+	uint64_t address;
+
+	CHECK_EQ(CU("cuMemAlloc", (uint64_t *, size_t), &address, 4096), 0);
+	return address;
+}
+
+static void run_undefined(void)
+{
+	uint64_t from, to;
+
+	open_driver();
+	from = new_memory();
+	to = new_memory();
+	launch(judge, "judge", 1, 1, words); /* host memory is defined */
+	ENDS_WITH(0);
+	CHECK_EQ(CU("cuMemsetD8Async", (uint64_t, uint8_t, size_t, void *),
+		    from, 0, 4096, stream),
+		 0);
+	start(1, 1, (void *)(uintptr_t)from);
+	ENDS_WITH(0);
+	CHECK_EQ(CU("cuMemcpyAsync", (uint64_t, uint64_t, size_t, void *), to,
+		    from, 4096, stream),
+		 0);
+	start(1, 1, (void *)(uintptr_t)to);
+	ENDS_WITH(0);
+	start(1, 1, (void *)(uintptr_t)new_memory());
+	ENDS_WITH(719); /* CUDA_ERROR_LAUNCH_FAILED */
+}
+
+PEAL_TEST(use_of_device_memory_that_nothing_wrote_is_an_error)
+{
+	setenv("PEAL_DOUBLE_UNDEFINED", "1", 1);
+	PASSES(run_undefined);
+	unsetenv("PEAL_DOUBLE_UNDEFINED");
+	CHECK_CONTAINS(output, "fault 'undefined' of entry 'judge'");
+}
+
+static void run_crowd(void)
+{
+	open_driver();
+	launch(crowd, "crowd", 1, 4, words);
+	ENDS_WITH(719);
+}
+
+PEAL_TEST(race_on_shared_memory_is_an_error)
+{
+	setenv("PEAL_DOUBLE_RACE", "1", 1);
+	PASSES(run_crowd);
+	unsetenv("PEAL_DOUBLE_RACE");
+	CHECK_CONTAINS(output, "fault 'race' of entry 'crowd'");
+}
+
+static int is_weak; /* the option of the next run */
+
+static void run_letters(void)
+{
+	open_driver();
+	launch(letters, "letters", 1, 2, words);
+	ENDS_WITH(0);
+	CHECK_EQ(words[128] > 0, is_weak);
+}
+
+PEAL_TEST(stores_pass_each_other_on_weak_memory_only)
+{
+	PASSES(run_letters);
+	is_weak = 1;
+	setenv("PEAL_DOUBLE_WEAK", "1", 1);
+	PASSES(run_letters);
+	unsetenv("PEAL_DOUBLE_WEAK");
+}
+
+static void run_traced(void)
+{
+	open_driver();
+	launch(store, "store", 1, 4, words);
+	ENDS_WITH(0);
+}
+
+PEAL_TEST(trace_has_the_instructions_of_the_chosen_lanes)
+{
+	setenv("PEAL_DOUBLE_TRACE", "1", 1);
+	setenv("PEAL_DOUBLE_TRACE_FROM", "1", 1);
+	setenv("PEAL_DOUBLE_TRACE_TO", "2", 1);
+	PASSES(run_traced);
+	unsetenv("PEAL_DOUBLE_TRACE");
+	unsetenv("PEAL_DOUBLE_TRACE_FROM");
+	unsetenv("PEAL_DOUBLE_TRACE_TO");
+	CHECK_CONTAINS(output, "PTX trace: store, block 0, lane 1, ");
+	CHECK_CONTAINS(output, "PTX trace: store, block 0, lane 2, ");
+	CHECK(!strstr(output, "lane 3, "));
+	CHECK_CONTAINS(output, "mov.u32 %r1, 1 -> 0x1\n");
+}
+
 /* ---- kernels that do not move -------------------------------------------- */
 
 /* Reads what the process has printed to the file of its stderr. */
@@ -461,6 +581,7 @@ PEAL_TEST(wrong_value_of_a_variable_is_refused)
 	refused("PEAL_DOUBLE_SEED", "1x", "is no whole number in the range");
 	refused("PEAL_DOUBLE_WEAK", "2", "(2, allowed 0 to 1)");
 	refused("PEAL_DOUBLE_TIMER", "-1", "(-1, allowed 0 to 1000000)");
+	refused("PEAL_DOUBLE_TRACE_FILE", "/", "(/); name another one");
 }
 
 PEAL_TEST_MAIN(RUN(lanes_of_all_blocks_execute_the_ptx);
@@ -472,6 +593,10 @@ PEAL_TEST_MAIN(RUN(lanes_of_all_blocks_execute_the_ptx);
 	       RUN(grid_that_waits_for_resident_blocks_breaks_the_contract);
 	       RUN(watchdog_of_a_display_ends_a_long_kernel);
 	       RUN(timer_advances_by_its_step);
+	       RUN(use_of_device_memory_that_nothing_wrote_is_an_error);
+	       RUN(race_on_shared_memory_is_an_error);
+	       RUN(stores_pass_each_other_on_weak_memory_only);
+	       RUN(trace_has_the_instructions_of_the_chosen_lanes);
 	       RUN(lanes_of_a_kernel_that_does_not_move_print_their_places);
 	       RUN(device_is_no_emulated_one_and_has_the_machines_name);
 	       RUN(wrong_value_of_a_variable_is_refused);)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "state.h"
+#include "check.h"
 
 /* ---- barriers of a block ------------------------------------------------- */
 
@@ -70,6 +70,23 @@ static struct ptx_lane *find_stray(struct ptx_block *block, uint32_t barrier)
 	return NULL;
 }
 
+/* All lanes at a barrier continue. */
+static void leave(struct ptx_block *block, uint32_t barrier)
+{
+	uint32_t n = block->grid->launch.threads, i;
+
+	for (i = 0; i < n; i++)
+		if (block->lanes[i].state == PTX_ENDED)
+			ptx_order_arrive(&block->lanes[i], barrier);
+	for (i = 0; i < n; i++) {
+		if (!waits_at(&block->lanes[i], barrier))
+			continue;
+		ptx_order_leave(&block->lanes[i], barrier);
+		block->lanes[i].state = PTX_RUNS;
+	}
+	ptx_order_reset(block, barrier);
+}
+
 static void release(struct ptx_block *block, uint32_t barrier)
 {
 	struct ptx_lane *stray = find_stray(block, barrier);
@@ -98,9 +115,7 @@ static void release(struct ptx_block *block, uint32_t barrier)
 		if (is_reduction(in))
 			lane->registers[in->d] = result;
 	}
-	for (i = 0; i < block->grid->launch.threads; i++)
-		if (waits_at(&block->lanes[i], barrier))
-			block->lanes[i].state = PTX_RUNS;
+	leave(block, barrier);
 }
 
 static int is_complete(const struct ptx_block *block, uint32_t barrier)
@@ -154,6 +169,7 @@ int ptx_barrier_arrive(struct ptx_lane *lane, const struct ptx_instruction *in)
 	}
 	b->needed = needed;
 	b->arrived++;
+	ptx_order_arrive(lane, barrier);
 	if (in->mode != PTX_MODE_ARRIVE) {
 		lane->state = PTX_AT_BARRIER;
 		lane->barrier = barrier;
@@ -196,6 +212,7 @@ int ptx_cluster_arrive(struct ptx_lane *lane, const struct ptx_instruction *in)
 	pthread_mutex_lock(&cluster->lock);
 	lane->has_arrived = 1;
 	lane->cluster_phase = cluster->phase;
+	ptx_order_arrive(lane, ptx_cluster_barrier(cluster->phase));
 	cluster->arrived++;
 	end_phase(cluster);
 	pthread_mutex_unlock(&cluster->lock);
@@ -210,6 +227,10 @@ int ptx_cluster_passed(struct ptx_lane *lane)
 	pthread_mutex_lock(&cluster->lock);
 	passed = !lane->has_arrived || lane->cluster_phase != cluster->phase;
 	pthread_mutex_unlock(&cluster->lock);
+	if (passed && lane->has_arrived) {
+		ptx_order_leave(lane, ptx_cluster_barrier(lane->cluster_phase));
+		ptx_weak_acquire(lane);
+	}
 	if (passed)
 		lane->has_arrived = 0;
 	return passed;

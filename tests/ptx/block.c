@@ -61,6 +61,10 @@ static int create_lanes(struct ptx_block *block)
 	slots = memory + (size_t)n * PTX_LOCAL_BYTES;
 	if (grid->launch.options.undefined && !ptx_undefined_create(block))
 		return 0;
+	if (grid->launch.options.race && !ptx_race_create(block))
+		return 0;
+	if (grid->launch.options.weak && !ptx_weak_create(block))
+		return 0;
 	for (i = 0; i < n; i++) {
 		struct ptx_lane *lane = &block->lanes[i];
 
@@ -89,9 +93,12 @@ static void destroy_lanes(struct ptx_block *block)
 	for (i = 0; block->lanes && i < n; i++)
 		instructions += block->lanes[i].instructions;
 	atomic_fetch_add(&block->grid->instructions, instructions);
+	if (block->lanes)
+		ptx_weak_destroy(block);
 	if (block->lane_memory)
 		munmap(block->lane_memory, n * lane_bytes());
 	ptx_undefined_destroy(block);
+	ptx_race_destroy(block);
 	free(block->lanes);
 	block->lanes = NULL;
 	block->lane_memory = NULL;
@@ -262,6 +269,7 @@ static void run_rounds(struct ptx_block *block)
 		if (round.ran) {
 			idle = 0;
 		} else if (round.waits) {
+			ptx_weak_idle(block);
 			pause_block(idle++);
 		} else if (block->live) {
 			fault_deadlock(block);

@@ -89,4 +89,47 @@ void ptx_undefined_load(struct ptx_lane *lane, const struct ptx_instruction *in,
 void ptx_undefined_atom(struct ptx_lane *lane, const struct ptx_instruction *in,
 			const void *at);
 
+/* ---- race.c -------------------------------------------------------------- */
+/* Memory for the races of a block. Returns 0 if memory is exhausted. */
+int ptx_race_create(struct ptx_block *block);
+void ptx_race_destroy(struct ptx_block *block);
+
+/* ---- order.c ------------------------------------------------------------- */
+/* Orders the lanes of a block, if its launch finds races. A lane arrives at a
+ * barrier, or has ended before the others arrived. */
+void ptx_order_arrive(struct ptx_lane *lane, uint32_t barrier);
+/* A lane leaves a barrier. Its past has all lanes that arrived. */
+void ptx_order_leave(struct ptx_lane *lane, uint32_t barrier);
+/* All lanes have left a barrier. */
+void ptx_order_reset(struct ptx_block *block, uint32_t barrier);
+/* The lanes of a group leave bar.warp.sync. `first`: lane 0 of the warp. */
+void ptx_order_warp(struct ptx_block *block, uint32_t first, uint32_t group);
+/* The number of the barrier of a cluster, for the functions above. */
+static inline uint32_t ptx_cluster_barrier(uint64_t phase)
+{
+	return PTX_N_BARRIERS + (uint32_t)(phase & 1);
+}
+
+/* ---- weak.c -------------------------------------------------------------- */
+/* Weak memory of a block. Returns 0 if memory is exhausted. destroy delivers its
+ * late stores. */
+int ptx_weak_create(struct ptx_block *block);
+void ptx_weak_destroy(struct ptx_block *block);
+/* A fence, a barrier or the end of a lane orders accesses. */
+void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in);
+/* A lane has passed the barrier of its cluster. */
+void ptx_weak_acquire(struct ptx_lane *lane);
+/* Each executes an access to an address of the host. */
+void ptx_weak_load(struct ptx_lane *lane, const struct ptx_instruction *in,
+		   const void *at);
+void ptx_weak_store(struct ptx_lane *lane, const struct ptx_instruction *in,
+		    void *at);
+void ptx_weak_atom(struct ptx_lane *lane, const struct ptx_instruction *in,
+		   void *at);
+/* Late stores do not stay late for ever. */
+void ptx_weak_turn_end(struct ptx_lane *lane);
+void ptx_weak_idle(struct ptx_block *block);
+/* Returns 1 for an address in shared memory of the grid. */
+int ptx_is_shared(const struct ptx_lane *lane, uint64_t at);
+
 #endif

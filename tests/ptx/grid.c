@@ -12,15 +12,14 @@
 int ptx_options_check(const struct ptx_options *options,
 		      struct ptx_error *error_out)
 {
-	const char *name = options->weak ? "weak" :
-			   options->race ? "race" :
-					   NULL;
-
-	if (!name)
+	if (options->trace_from <= options->trace_to || !options->trace_to)
 		return 0;
 	error_out->line = 0;
-	snprintf(error_out->text, sizeof(error_out->text),
-		 "option '%s': the PTX machine does not have it yet", name);
+	snprintf(
+		error_out->text, sizeof(error_out->text),
+		"option 'trace_from': is above trace_to (%u, allowed 0 to %u); "
+		"lower it",
+		options->trace_from, options->trace_to);
 	return -1;
 }
 

@@ -97,7 +97,7 @@ struct ptx_options {
 	int race; /**< reports races on shared memory */
 	int undefined; /**< reports uses of undefined values */
 	int trace; /**< prints a line for each instruction */
-	/** Lanes of each block that are traced: from .. to. 0, 0: all. */
+	/** Lanes of each block that are traced: from .. to. to 0: no end. */
 	uint32_t trace_from, trace_to;
 	uint64_t trace_lines; /**< most lines of a grid; 0: 100000 */
 	FILE *trace_file; /**< NULL: stderr */
@@ -156,8 +156,7 @@ void ptx_memory_untrack(uint64_t address, uint64_t bytes);
 void ptx_memory_written(uint64_t address, uint64_t bytes);
 void ptx_memory_copied(uint64_t to, uint64_t from, uint64_t bytes);
 
-/** Checks options. Returns 0, or -1 with a text: the machine does not support
- *  one of them. */
+/** Checks options. Returns 0, or -1 with a text. */
 int ptx_options_check(const struct ptx_options *options,
 		      struct ptx_error *error_out);
 

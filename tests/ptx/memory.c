@@ -80,6 +80,13 @@ static int find_range(struct ptx_lane *lane, uint64_t address, uint32_t bytes,
 	return 1;
 }
 
+int ptx_memory_exists(struct ptx_lane *lane, uint64_t address, uint32_t bytes)
+{
+	struct ptx_range range;
+
+	return find_range(lane, address, bytes, &range);
+}
+
 /* Names memory that no other space may access, or returns NULL. */
 static const char *private_memory(const struct ptx_lane *lane, uint64_t address)
 {
@@ -300,8 +307,7 @@ static uint64_t element(const uint8_t *at, const struct ptx_instruction *in)
 	return value;
 }
 
-/* One access of up to 16 bytes: no other thread sees a part of it. */
-static void copy_in(uint8_t *to, const void *from, uint32_t bytes)
+void ptx_copy_in(uint8_t *to, const void *from, uint32_t bytes)
 {
 	uint64_t value;
 
@@ -316,7 +322,7 @@ static void copy_in(uint8_t *to, const void *from, uint32_t bytes)
 	memcpy(to, &value, bytes);
 }
 
-static void copy_out(void *to, const uint8_t *from, uint32_t bytes)
+void ptx_copy_out(void *to, const uint8_t *from, uint32_t bytes)
 {
 	uint64_t value = 0;
 
@@ -343,7 +349,7 @@ void ptx_load_at(struct ptx_lane *lane, const struct ptx_instruction *in,
 	uint32_t bytes = (uint32_t)in->size * in->count, i;
 	uint8_t buffer[16] __attribute__((aligned(16)));
 
-	copy_in(buffer, at, bytes);
+	ptx_copy_in(buffer, at, bytes);
 	for (i = 0; i < in->count; i++)
 		lane->registers[in->v[i]] = element(buffer + i * in->size, in);
 }
@@ -357,7 +363,7 @@ void ptx_store_at(struct ptx_lane *lane, const struct ptx_instruction *in,
 	for (i = 0; i < in->count; i++)
 		memcpy(buffer + i * in->size, &lane->registers[in->v[i]],
 		       in->size);
-	copy_out(at, buffer, bytes);
+	ptx_copy_out(at, buffer, bytes);
 }
 
 int ptx_load_vector(struct ptx_lane *lane, const struct ptx_instruction *in)

@@ -97,6 +97,8 @@ struct ptx_block {
 	struct ptx_lane *lanes;
 	uint8_t *lane_memory;
 	uint8_t *undefined_memory; /* NULL: not tracked */
+	struct ptx_races *races; /* NULL: not tracked */
+	struct ptx_weak *weak; /* NULL: memory is not weak */
 	uint64_t random;
 	struct ptx_barrier barriers[PTX_N_BARRIERS];
 	struct ptx_async *asyncs; /* copies that are not complete */
@@ -163,6 +165,8 @@ void ptx_store_param(struct ptx_lane *lane, const struct ptx_instruction *in);
 int ptx_cvta_to(struct ptx_lane *lane, const struct ptx_instruction *in);
 void ptx_isspacep(struct ptx_lane *lane, const struct ptx_instruction *in);
 int ptx_mapa(struct ptx_lane *lane, const struct ptx_instruction *in);
+/* Returns 1 if the device may access memory outside of shared memory. */
+int ptx_memory_exists(struct ptx_lane *lane, uint64_t address, uint32_t bytes);
 /* Forgets known ranges if answers of range() may have changed. */
 void ptx_refresh_ranges(struct ptx_lane *lane);
 
@@ -210,6 +214,9 @@ void ptx_warp_lane_ended(struct ptx_lane *lane);
 void ptx_warp_activemask(struct ptx_lane *lane);
 
 /* ---- memory.c, atom.c ---------------------------------------------------- */
+/* One access of 1 .. 16 bytes: no other thread sees a part of it. */
+void ptx_copy_in(uint8_t *to, const void *from, uint32_t bytes);
+void ptx_copy_out(void *to, const uint8_t *from, uint32_t bytes);
 /* Access of an instruction with one element or a vector, to an address on the
  * host. */
 void ptx_load_at(struct ptx_lane *lane, const struct ptx_instruction *in,

@@ -527,14 +527,14 @@ PEAL_TEST(an_access_may_not_pass_the_end_of_its_range)
 	ptx_unload(m);
 }
 
-PEAL_TEST(unsupported_options_are_refused)
+PEAL_TEST(wrong_options_are_refused)
 {
-	struct ptx_options options = { .weak = 1 };
+	struct ptx_options options = { .trace_from = 4, .trace_to = 3 };
 	struct ptx_error error = { 0 };
 
 	CHECK_EQ(ptx_options_check(&options, &error), -1);
-	CHECK_CONTAINS(error.text, "option 'weak'");
-	options.weak = 0;
+	CHECK_CONTAINS(error.text, "is above trace_to (4, allowed 0 to 3)");
+	options.trace_to = 0;
 	CHECK_EQ(ptx_options_check(&options, &error), 0);
 	CHECK_CONTAINS(ptx_fault_name((enum ptx_fault)99), "unknown");
 }
@@ -588,4 +588,4 @@ PEAL_TEST_MAIN(RUN(registers_of_128_bits_move_whole);
 	       RUN(each_fault_is_reported);
 	       RUN(a_fault_names_its_lane_and_its_address);
 	       RUN(an_access_may_not_pass_the_end_of_its_range);
-	       RUN(unsupported_options_are_refused);)
+	       RUN(wrong_options_are_refused);)

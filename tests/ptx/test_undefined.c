@@ -49,134 +49,129 @@ static struct run run_body(const char *body)
 	return run;
 }
 
+static const struct {
+	const char *part, *body;
+} uses[] = {
+	{ "predicate of a branch", "@%p1 bra $end;" },
+	{ "predicate of a branch", "@!%p1 mov.u32 %r2, 1;" },
+	{ "index of a branch", "l: .branchtargets $end; brx.idx %r9, l;" },
+	{ "address of the access", "ld.global.u32 %r3, [%rd5];" },
+	{ "address of the access", "st.shared.u32 [%r5], 1;" },
+	{ "address of a call", "p: .callprototype _ (); call %rd5, p;" },
+	{ "store has bits that nothing wrote (0xffffffff)",
+	  "st.relaxed.sys.global.u32 [%rd0], %r5;" },
+	{ "store", "st.volatile.global.u32 [%rd0], %r5;" },
+	{ "store", "st.release.gpu.global.u64 [%rd0], %rd5;" },
+	{ "store", "st.relaxed.sys.global.v4.u32 [%rd0], {1, 2, %r5, 4};" },
+	{ "operand of an atomic", "atom.global.add.u32 %r2, [%rd0], %r5;" },
+	{ "operand of an atomic",
+	  "atom.global.cas.b64 %rd2, [%rd0], 0, %rd5;" },
+	/* memory that nothing wrote */
+	{ "branch", "ld.local.u32 %r9, [d];" BRANCH },
+	{ "branch", "ld.shared.u32 %r9, [s+4];" BRANCH },
+	{ "branch", "ld.global.u32 %r9, [%rd0+96];" BRANCH },
+	{ "branch", "ld.global.u32 %r9, [%rd0+32];" BRANCH },
+	{ "branch", "ld.global.v2.u32 {%r8, %r9}, [%rd0+4088];" BRANCH },
+	{ "branch", "atom.global.or.b32 %r9, [%rd0+96], 0;" BRANCH },
+	{ "branch", "st.local.u8 [d], 0; ld.local.u32 %r9, [d];" BRANCH },
+	/* a copy through each space */
+	{ "branch", "st.local.u32 [d], %r5;\n"
+		    "ld.local.u32 %r9, [d];" BRANCH },
+	{ "branch", "st.shared.u32 [s], %r5;\n"
+		    "ld.shared.u32 %r9, [s];" BRANCH },
+	{ "branch", "st.global.u32 [%rd0], %r5;\n"
+		    "ld.global.u32 %r9, [%rd0];" BRANCH },
+	/* results */
+	{ "branch", "add.s32 %r9, %r1, %r5;" BRANCH },
+	{ "branch", "mov.b64 %rd2, {%r1, %r5};\n"
+		    "mov.b64 {%r8, %r9}, %rd2;" BRANCH },
+	{ "branch", "and.b32 %r9, %r5, 16;" BRANCH },
+	{ "branch", "shl.b32 %r9, %r5, 31;" BRANCH },
+	{ "branch", "setp.eq.u32 %p1, %r1, %r1;\n"
+		    "selp.u32 %r9, %r5, 0, %p1;" BRANCH },
+	{ "branch", "cvt.u32.u64 %r9, %rd5;" BRANCH },
+	{ "branch", CALL "cvt.u32.u64 %r9, %rd6;" BRANCH },
+	/* a parameter that the caller did not store */
+	{ "branch", "{ .param .b64 x; .param .b64 y;\n"
+		    "call.uni (y), same, (x); ld.param.b64 %rd6, [y]; }\n"
+		    "cvt.u32.u64 %r9, %rd6;" BRANCH },
+	/* registers and memory of the second call of a function */
+	{ "branch", "call first, (); call second, ();" },
+	/* lanes */
+	{ "operand of the warp", "vote.sync.any.pred %p2, %p1, -1;" },
+	{ "operand of the warp", "redux.sync.add.u32 %r2, %r5, -1;" },
+	{ "a mask", "bar.warp.sync %r5;" },
+	{ "a predicate", "bar.red.popc.u32 %r2, 0, %p1;" },
+	{ "number of a barrier", "bar.sync %r5;" },
+	{ "branch",
+	  /* lane 31 gives an undefined value */
+	  "setp.eq.u32 %p1, %r1, 31; @!%p1 mov.u32 %r5, 7;\n"
+	  "shfl.sync.idx.b32 %r9, %r5, 31, 31, -1;" BRANCH },
+};
+
 PEAL_TEST(each_use_of_an_undefined_value_is_a_fault)
 {
-	static const struct {
-		const char *part, *body;
-	} rows[] = {
-		{ "predicate of a branch", "@%p1 bra $end;" },
-		{ "predicate of a branch", "@!%p1 mov.u32 %r2, 1;" },
-		{ "index of a branch",
-		  "l: .branchtargets $end; brx.idx %r9, l;" },
-		{ "address of the access", "ld.global.u32 %r3, [%rd5];" },
-		{ "address of the access", "st.shared.u32 [%r5], 1;" },
-		{ "address of a call",
-		  "p: .callprototype _ (); call %rd5, p;" },
-		{ "store has bits that nothing wrote (0xffffffff)",
-		  "st.relaxed.sys.global.u32 [%rd0], %r5;" },
-		{ "store", "st.volatile.global.u32 [%rd0], %r5;" },
-		{ "store", "st.release.gpu.global.u64 [%rd0], %rd5;" },
-		{ "store",
-		  "st.relaxed.sys.global.v4.u32 [%rd0], {1, 2, %r5, 4};" },
-		{ "operand of an atomic",
-		  "atom.global.add.u32 %r2, [%rd0], %r5;" },
-		{ "operand of an atomic",
-		  "atom.global.cas.b64 %rd2, [%rd0], 0, %rd5;" },
-		/* memory that nothing wrote */
-		{ "branch", "ld.local.u32 %r9, [d];" BRANCH },
-		{ "branch", "ld.shared.u32 %r9, [s+4];" BRANCH },
-		{ "branch", "ld.global.u32 %r9, [%rd0+96];" BRANCH },
-		{ "branch", "ld.global.u32 %r9, [%rd0+32];" BRANCH },
-		{ "branch",
-		  "ld.global.v2.u32 {%r8, %r9}, [%rd0+4088];" BRANCH },
-		{ "branch", "atom.global.or.b32 %r9, [%rd0+96], 0;" BRANCH },
-		{ "branch",
-		  "st.local.u8 [d], 0; ld.local.u32 %r9, [d];" BRANCH },
-		/* a copy through each space */
-		{ "branch", "st.local.u32 [d], %r5;\n"
-			    "ld.local.u32 %r9, [d];" BRANCH },
-		{ "branch", "st.shared.u32 [s], %r5;\n"
-			    "ld.shared.u32 %r9, [s];" BRANCH },
-		{ "branch", "st.global.u32 [%rd0], %r5;\n"
-			    "ld.global.u32 %r9, [%rd0];" BRANCH },
-		/* results */
-		{ "branch", "add.s32 %r9, %r1, %r5;" BRANCH },
-		{ "branch", "mov.b64 %rd2, {%r1, %r5};\n"
-			    "mov.b64 {%r8, %r9}, %rd2;" BRANCH },
-		{ "branch", "and.b32 %r9, %r5, 16;" BRANCH },
-		{ "branch", "shl.b32 %r9, %r5, 31;" BRANCH },
-		{ "branch", "setp.eq.u32 %p1, %r1, %r1;\n"
-			    "selp.u32 %r9, %r5, 0, %p1;" BRANCH },
-		{ "branch", "cvt.u32.u64 %r9, %rd5;" BRANCH },
-		{ "branch", CALL "cvt.u32.u64 %r9, %rd6;" BRANCH },
-		/* a parameter that the caller did not store */
-		{ "branch",
-		  "{ .param .b64 x; .param .b64 y;\n"
-		  "call.uni (y), same, (x); ld.param.b64 %rd6, [y]; }\n"
-		  "cvt.u32.u64 %r9, %rd6;" BRANCH },
-		/* registers and memory of the second call of a function */
-		{ "branch", "call first, (); call second, ();" },
-		/* lanes */
-		{ "operand of the warp", "vote.sync.any.pred %p2, %p1, -1;" },
-		{ "operand of the warp", "redux.sync.add.u32 %r2, %r5, -1;" },
-		{ "a mask", "bar.warp.sync %r5;" },
-		{ "a predicate", "bar.red.popc.u32 %r2, 0, %p1;" },
-		{ "number of a barrier", "bar.sync %r5;" },
-		{ "branch",
-		  /* lane 31 gives an undefined value */
-		  "setp.eq.u32 %p1, %r1, 31; @!%p1 mov.u32 %r5, 7;\n"
-		  "shfl.sync.idx.b32 %r9, %r5, 31, 31, -1;" BRANCH },
-	};
 	size_t i;
 
-	for (i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		struct run run = run_body(rows[i].body);
+	for (i = 0; i < sizeof(uses) / sizeof(*uses); i++) {
+		struct run run = run_body(uses[i].body);
 
 		if (run.fault != PTX_FAULT_UNDEFINED)
-			fprintf(stderr, "%s gives: %s\n", rows[i].body,
+			fprintf(stderr, "%s gives: %s\n", uses[i].body,
 				run.text);
 		CHECK_EQ(run.fault, PTX_FAULT_UNDEFINED);
-		CHECK_CONTAINS(run.text, rows[i].part);
+		CHECK_CONTAINS(run.text, uses[i].part);
 		CHECK_CONTAINS(run.text, "source.cu");
 	}
 }
 
+static const char *const defined[] = {
+	/* padding that is copied: 1 of 8 bytes is defined */
+	"st.local.u8 [d], 1; ld.local.u64 %rd2, [d];\n"
+	"st.global.u64 [%rd0], %rd2; st.local.u64 [d+8], %rd2;\n"
+	"ld.local.u8 %r9, [d+8];" BRANCH,
+	"ld.global.u32 %r9, [%rd0];" BRANCH,
+	"ld.global.u32 %r9, [%rd0+92];" BRANCH,
+	"st.global.u32 [%rd0+96], 1; ld.global.u32 %r9, [%rd0+96];" BRANCH,
+	"atom.global.exch.b32 %r8, [%rd0+96], 1;\n"
+	"bar.sync 0; ld.global.u32 %r9, [%rd0+96];" BRANCH,
+	"st.shared.v2.u32 [s+8], {1, 2}; ld.shared.u64 %rd2, [s+8];\n"
+	"cvt.u32.u64 %r9, %rd2;" BRANCH,
+	"st.volatile.local.u32 [d], %r5; mov.u64 %rd2, d;\n"
+	"cvta.local.u64 %rd2, %rd2; st.volatile.u32 [%rd2], %r5;",
+	/* results */
+	"and.b32 %r9, %r5, 0;" BRANCH,
+	"or.b32 %r9, %r5, -1;" BRANCH,
+	"shr.u64 %rd2, %rd5, 60; shr.u64 %rd2, %rd2, 4;\n"
+	"cvt.u32.u64 %r9, %rd2;" BRANCH,
+	"mov.b64 %rd2, {%r5, %r1}; shr.u64 %rd2, %rd2, 32;\n"
+	"cvt.u32.u64 %r9, %rd2;" BRANCH,
+	"mov.b64 %rd2, {%r1, %r5}; add.s64 %rd2, %rd2, 1;\n"
+	"cvt.u32.u64 %r9, %rd2;" BRANCH,
+	"prmt.b32 %r9, %r1, %r5, 0x3210;" BRANCH,
+	"setp.eq.u32 %p1, %r1, %r1; selp.u32 %r9, 1, %r5, %p1;" BRANCH,
+	"or.b32 %r6, %r5, 1; setp.ne.u32 %p1, %r6, 0;\n"
+	"@%p1 bra $end;",
+	"shr.u32 %r6, %r5, 8; setp.lt.u32 %p1, %r6, 0x1000000;\n"
+	"@%p1 bra $end;",
+	"mov.u64 %rd5, 1;" CALL "cvt.u32.u64 %r9, %rd6;" BRANCH,
+	/* lanes */
+	"setp.lt.u32 %p1, %r1, 31; @%p1 mov.u32 %r5, 7;\n"
+	"shfl.sync.idx.b32 %r9, %r5, 30, 31, -1;" BRANCH,
+	"activemask.b32 %r9;" BRANCH,
+	"setp.lt.u32 %p1, %r1, 31; vote.sync.ballot.b32 %r9, %p1, "
+	"-1;" BRANCH,
+};
+
 PEAL_TEST(a_defined_value_is_no_fault)
 {
-	static const char *const bodies[] = {
-		/* padding that is copied: 1 of 8 bytes is defined */
-		"st.local.u8 [d], 1; ld.local.u64 %rd2, [d];\n"
-		"st.global.u64 [%rd0], %rd2; st.local.u64 [d+8], %rd2;\n"
-		"ld.local.u8 %r9, [d+8];" BRANCH,
-		"ld.global.u32 %r9, [%rd0];" BRANCH,
-		"ld.global.u32 %r9, [%rd0+92];" BRANCH,
-		"st.global.u32 [%rd0+96], 1; ld.global.u32 %r9, [%rd0+96];" BRANCH,
-		"atom.global.exch.b32 %r8, [%rd0+96], 1;\n"
-		"bar.sync 0; ld.global.u32 %r9, [%rd0+96];" BRANCH,
-		"st.shared.v2.u32 [s+8], {1, 2}; ld.shared.u64 %rd2, [s+8];\n"
-		"cvt.u32.u64 %r9, %rd2;" BRANCH,
-		"st.volatile.local.u32 [d], %r5; mov.u64 %rd2, d;\n"
-		"cvta.local.u64 %rd2, %rd2; st.volatile.u32 [%rd2], %r5;",
-		/* results */
-		"and.b32 %r9, %r5, 0;" BRANCH,
-		"or.b32 %r9, %r5, -1;" BRANCH,
-		"shr.u64 %rd2, %rd5, 60; shr.u64 %rd2, %rd2, 4;\n"
-		"cvt.u32.u64 %r9, %rd2;" BRANCH,
-		"mov.b64 %rd2, {%r5, %r1}; shr.u64 %rd2, %rd2, 32;\n"
-		"cvt.u32.u64 %r9, %rd2;" BRANCH,
-		"mov.b64 %rd2, {%r1, %r5}; add.s64 %rd2, %rd2, 1;\n"
-		"cvt.u32.u64 %r9, %rd2;" BRANCH,
-		"prmt.b32 %r9, %r1, %r5, 0x3210;" BRANCH,
-		"setp.eq.u32 %p1, %r1, %r1; selp.u32 %r9, 1, %r5, %p1;" BRANCH,
-		"or.b32 %r6, %r5, 1; setp.ne.u32 %p1, %r6, 0;\n"
-		"@%p1 bra $end;",
-		"shr.u32 %r6, %r5, 8; setp.lt.u32 %p1, %r6, 0x1000000;\n"
-		"@%p1 bra $end;",
-		"mov.u64 %rd5, 1;" CALL "cvt.u32.u64 %r9, %rd6;" BRANCH,
-		/* lanes */
-		"setp.lt.u32 %p1, %r1, 31; @%p1 mov.u32 %r5, 7;\n"
-		"shfl.sync.idx.b32 %r9, %r5, 30, 31, -1;" BRANCH,
-		"activemask.b32 %r9;" BRANCH,
-		"setp.lt.u32 %p1, %r1, 31; vote.sync.ballot.b32 %r9, %p1, "
-		"-1;" BRANCH,
-	};
 	size_t i;
 
-	for (i = 0; i < sizeof(bodies) / sizeof(*bodies); i++) {
-		struct run run = run_body(bodies[i]);
+	for (i = 0; i < sizeof(defined) / sizeof(*defined); i++) {
+		struct run run = run_body(defined[i]);
 
 		if (run.fault)
-			fprintf(stderr, "%s gives: %s\n", bodies[i], run.text);
+			fprintf(stderr, "%s gives: %s\n", defined[i], run.text);
 		CHECK_EQ(run.fault, PTX_FAULT_NONE);
 	}
 }

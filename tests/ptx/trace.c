@@ -35,9 +35,8 @@ static int is_chosen(const struct ptx_lane *lane)
 	const struct ptx_options *options = &lane->block->grid->launch.options;
 	uint32_t to = options->trace_to;
 
-	if (!options->trace_from && !to)
-		return 1;
-	return lane->number >= options->trace_from && lane->number <= to;
+	return lane->number >= options->trace_from &&
+	       (!to || lane->number <= to);
 }
 
 /* Appends an instruction as the PTX text has it, up to its semicolon. */

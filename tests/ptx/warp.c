@@ -238,6 +238,7 @@ static void execute(const struct warp *warp, uint32_t group, uint16_t opcode)
 		elect(warp, group);
 		break;
 	default: /* PTX_WARP_BARRIER */
+		ptx_order_warp(warp->lanes->block, warp->lanes->number, group);
 		break;
 	}
 	for (i = 0; i < warp->n; i++) {

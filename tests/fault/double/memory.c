@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "double.h"
+#include "ptx.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -114,6 +114,7 @@ int double_alloc(uint64_t *address, size_t bytes)
 		return bytes ? DOUBLE_NO_MEMORY : DOUBLE_INVALID;
 	dirty(p, bytes);
 	*address = (uintptr_t)p;
+	double_ptx_allocated(*address, bytes);
 	double_count(DOUBLE_MEMORY, 1);
 	return enlist(PLAIN, *address, bytes, -1, double_current());
 }
@@ -124,6 +125,7 @@ int double_free(uint64_t address)
 
 	if (delist(PLAIN, address, &p))
 		return DOUBLE_INVALID;
+	double_ptx_freed(p.address, p.bytes);
 	munmap((void *)(uintptr_t)p.address, p.bytes);
 	double_count(DOUBLE_MEMORY, -1);
 	return 0;
@@ -296,7 +298,7 @@ int double_release(uint64_t handle)
 int double_map(uint64_t address, size_t bytes, uint64_t handle)
 {
 	struct piece *range, *memory;
-	int device = -1, fd = -1, imported = 0;
+	int device = -1, fd = -1, imported = 0, shared = 0;
 	void *p;
 
 	pthread_mutex_lock(&lock);
@@ -308,6 +310,7 @@ int double_map(uint64_t address, size_t bytes, uint64_t handle)
 		device = memory->device;
 		fd = memory->fd;
 		imported = memory->imported;
+		shared = imported || memory->exportable;
 	}
 	pthread_mutex_unlock(&lock);
 	if (!range || fd < 0)
@@ -318,6 +321,8 @@ int double_map(uint64_t address, size_t bytes, uint64_t handle)
 		return DOUBLE_NO_MEMORY;
 	if (!imported)
 		dirty(p, bytes);
+	if (!shared) /* other processes write it, too */
+		double_ptx_allocated(address, bytes);
 	mprotect(p, bytes, PROT_NONE);
 	double_count(DOUBLE_MAPPING, 1);
 	return enlist(MAPPED, address, bytes, -1, device);
@@ -329,6 +334,7 @@ int double_unmap(uint64_t address, size_t bytes)
 
 	if (delist(MAPPED, address, &p) || p.bytes != bytes)
 		return DOUBLE_INVALID;
+	double_ptx_freed(address, bytes);
 	mmap((void *)(uintptr_t)address, bytes, PROT_NONE,
 	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED | MAP_NORESERVE, -1, 0);
 	double_count(DOUBLE_MAPPING, -1);
@@ -465,6 +471,7 @@ int double_copy(uint64_t to, uint64_t from, size_t bytes,
 	if (to - from < bytes || from - to < bytes)
 		double_broken("a copy of %zu bytes onto itself", bytes);
 	memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
+	double_ptx_copied(to, from, bytes);
 	return 0;
 }
 
@@ -482,5 +489,6 @@ int double_fill(uint64_t to, uint8_t value, size_t bytes,
 	    (madvise((void *)(uintptr_t)to, bytes, MADV_REMOVE) &&
 	     madvise((void *)(uintptr_t)to, bytes, MADV_DONTNEED)))
 		memset((void *)(uintptr_t)to, value, bytes);
+	double_ptx_filled(to, bytes);
 	return 0;
 }

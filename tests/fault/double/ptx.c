@@ -37,6 +37,24 @@ static int flag(const char *variable)
 	return (int)number(variable, 1);
 }
 
+/* Opens a file that a variable names. Returns NULL for none. */
+static FILE *file(const char *variable)
+{
+	const char *path = getenv(variable);
+	FILE *f;
+
+	if (!path || !*path)
+		return NULL;
+	f = fopen(path, "a");
+	if (!f)
+		double_refuse(variable,
+			      "names no file that can be written "
+			      "(%s); name another one",
+			      path);
+	setvbuf(f, NULL, _IOLBF, 0);
+	return f;
+}
+
 static void read_options(void)
 {
 	struct ptx_error error = { 0, "" };
@@ -50,6 +68,10 @@ static void read_options(void)
 	options.race = flag("PEAL_DOUBLE_RACE");
 	options.undefined = flag("PEAL_DOUBLE_UNDEFINED");
 	options.trace = flag("PEAL_DOUBLE_TRACE");
+	options.trace_from = (uint32_t)number("PEAL_DOUBLE_TRACE_FROM", 1023);
+	options.trace_to = (uint32_t)number("PEAL_DOUBLE_TRACE_TO", 1023);
+	options.trace_lines = number("PEAL_DOUBLE_TRACE_LINES", UINT64_MAX);
+	options.trace_file = file("PEAL_DOUBLE_TRACE_FILE");
 	if (ptx_options_check(&options, &error))
 		double_refuse("PEAL_DOUBLE_ENGINE", "%s", error.text);
 }
@@ -141,6 +163,37 @@ static void note_fault(void *context, const struct ptx_report *r)
 static void note_lane(void *context, const struct ptx_report *r)
 {
 	double_stall_print(r, (int)(intptr_t)context);
+}
+
+/* ---- memory -------------------------------------------------------------- */
+
+static int finds_undefined(void)
+{
+	return double_ptx_chosen() && options.undefined;
+}
+
+void double_ptx_allocated(uint64_t address, uint64_t bytes)
+{
+	if (finds_undefined())
+		ptx_memory_track(address, bytes);
+}
+
+void double_ptx_freed(uint64_t address, uint64_t bytes)
+{
+	if (finds_undefined())
+		ptx_memory_untrack(address, bytes);
+}
+
+void double_ptx_copied(uint64_t to, uint64_t from, uint64_t bytes)
+{
+	if (finds_undefined())
+		ptx_memory_copied(to, from, bytes);
+}
+
+void double_ptx_filled(uint64_t address, uint64_t bytes)
+{
+	if (finds_undefined())
+		ptx_memory_written(address, bytes);
 }
 
 /* ---- modules and grids --------------------------------------------------- */

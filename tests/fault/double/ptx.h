@@ -20,6 +20,10 @@
  *	PEAL_DOUBLE_RACE	1: finds races on shared memory, 0
  *	PEAL_DOUBLE_UNDEFINED	1: finds uses of undefined values, 0
  *	PEAL_DOUBLE_TRACE	1: prints each instruction, 0
+ *	PEAL_DOUBLE_TRACE_FROM	first lane of a block that is traced, 0
+ *	PEAL_DOUBLE_TRACE_TO	last lane that is traced; 0: no end
+ *	PEAL_DOUBLE_TRACE_LINES	most lines of a kernel; 0: 100000
+ *	PEAL_DOUBLE_TRACE_FILE	file that the lines are appended to, else stderr
  *	PEAL_DOUBLE_QUANTUM	most instructions of a lane in a turn
  *	PEAL_DOUBLE_TIMER	step of the global timer in ns, 1 to 1000000
  *	PEAL_DOUBLE_WATCHDOG	ms after which a kernel ends with an error, as on
@@ -37,6 +41,12 @@ int double_ptx_load(struct ptx_module **out, const void *image, size_t bytes);
 uint32_t double_ptx_watchdog_ms(void);
 /* Returns the seconds without a move after which lanes print their places. */
 uint32_t double_ptx_stall_s(void);
+/* For PEAL_DOUBLE_UNDEFINED: what happens to memory of devices. New memory has no
+ * defined value. */
+void double_ptx_allocated(uint64_t address, uint64_t bytes);
+void double_ptx_freed(uint64_t address, uint64_t bytes);
+void double_ptx_copied(uint64_t to, uint64_t from, uint64_t bytes);
+void double_ptx_filled(uint64_t address, uint64_t bytes);
 /* Makes a grid on the current device. */
 struct ptx_grid *double_ptx_grid(struct ptx_function *function,
 				 const struct double_shape *shape,

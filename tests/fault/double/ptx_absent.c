@@ -25,6 +25,31 @@ struct ptx_module *ptx_load(const char *text, size_t bytes, const char *name,
 	return NULL;
 }
 
+void ptx_memory_track(uint64_t address, uint64_t bytes)
+{
+	(void)address;
+	(void)bytes;
+}
+
+void ptx_memory_untrack(uint64_t address, uint64_t bytes)
+{
+	(void)address;
+	(void)bytes;
+}
+
+void ptx_memory_copied(uint64_t to, uint64_t from, uint64_t bytes)
+{
+	(void)to;
+	(void)from;
+	(void)bytes;
+}
+
+void ptx_memory_written(uint64_t address, uint64_t bytes)
+{
+	(void)address;
+	(void)bytes;
+}
+
 void ptx_unload(struct ptx_module *module)
 {
 	(void)module;

@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "weak.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * What the instructions do to weak memory.
+ *
+ * A release shows all stores that the lane sees to its scope: to its block for
+ * .cta, else to memory. Scopes .gpu and .sys are equal. An acquire forgets the
+ * sectors. A vector that is weak or volatile is one access for each element. A
+ * relaxed vector is one access: ptxas makes one instruction of it.
+ */
+
+int ptx_weak_create(struct ptx_block *block)
+{
+	uint32_t n = block->grid->launch.threads;
+
+	block->weak = calloc(1, sizeof(*block->weak) +
+					n * sizeof(*block->weak->lanes));
+	return block->weak != NULL;
+}
+
+void ptx_weak_destroy(struct ptx_block *block)
+{
+	ptx_weak_idle(block);
+	free(block->weak);
+	block->weak = NULL;
+}
+
+/* ---- orders -------------------------------------------------------------- */
+
+static void release(struct ptx_lane *lane, int scope)
+{
+	if (scope == PTX_SCOPE_CTA)
+		ptx_late_to_block(lane);
+	else
+		ptx_late_to_memory(lane);
+}
+
+static void acquire(struct ptx_lane *lane, int scope)
+{
+	if (scope != PTX_SCOPE_CTA)
+		ptx_sectors_forget(lane->block);
+}
+
+static int acquires(const struct ptx_instruction *in)
+{
+	return in->order == PTX_ACQUIRE || in->order == PTX_ACQ_REL;
+}
+
+static int releases(const struct ptx_instruction *in)
+{
+	return in->order == PTX_RELEASE || in->order == PTX_ACQ_REL;
+}
+
+void ptx_weak_acquire(struct ptx_lane *lane)
+{
+	if (lane->block->weak)
+		acquire(lane, PTX_SCOPE_CLUSTER);
+}
+
+void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in)
+{
+	switch (in->opcode) {
+	case PTX_FENCE:
+		release(lane, in->scope);
+		acquire(lane, in->scope);
+		break;
+	case PTX_BARRIER:
+	case PTX_WARP_BARRIER:
+	case PTX_EXIT:
+		ptx_late_to_block(lane);
+		break;
+	case PTX_CLUSTER_ARRIVE:
+		if (in->order != PTX_RELAXED)
+			release(lane, PTX_SCOPE_CLUSTER);
+		break;
+	default:
+		break;
+	}
+}
+
+void ptx_weak_turn_end(struct ptx_lane *lane)
+{
+	ptx_late_tick(lane);
+	if (lane->state == PTX_SLEEPS && ptx_random(lane->block) % 4 == 0)
+		ptx_late_to_memory(lane);
+}
+
+void ptx_weak_idle(struct ptx_block *block)
+{
+	uint32_t i;
+
+	for (i = 0; block->weak && i < block->grid->launch.threads; i++)
+		ptx_late_to_memory(&block->lanes[i]);
+}
+
+/* ---- accesses ------------------------------------------------------------ */
+
+static int is_local(const struct ptx_lane *lane, uint64_t at)
+{
+	return at - (uintptr_t)lane->local < PTX_LOCAL_BYTES;
+}
+
+int ptx_is_shared(const struct ptx_lane *lane, uint64_t at)
+{
+	const struct ptx_grid *grid = lane->block->grid;
+
+	return at - (uintptr_t)grid->shared <
+	       (uint64_t)grid->launch.blocks * grid->shared_stride;
+}
+
+/* Returns the bytes of each access that an instruction makes. */
+static uint32_t part_bytes(const struct ptx_instruction *in)
+{
+	return in->order == PTX_WEAK || in->order == PTX_VOLATILE ?
+		       in->size :
+		       (uint32_t)in->size * in->count;
+}
+
+static void load_part(struct ptx_lane *lane, const struct ptx_instruction *in,
+		      uint64_t at, uint32_t bytes, uint8_t *data)
+{
+	int stale = in->order == PTX_WEAK && !ptx_is_shared(lane, at);
+
+	if (ptx_late_read(lane, at, bytes, !stale, data))
+		return;
+	if (stale)
+		ptx_sector_read(lane->block, at, bytes, data);
+	else
+		ptx_copy_in(data, (const void *)(uintptr_t)at, bytes);
+}
+
+void ptx_weak_load(struct ptx_lane *lane, const struct ptx_instruction *in,
+		   const void *at)
+{
+	uint8_t data[16] __attribute__((aligned(16)));
+	uint32_t n = part_bytes(in), all = (uint32_t)in->size * in->count, i;
+
+	if (is_local(lane, (uintptr_t)at)) {
+		ptx_load_at(lane, in, at);
+		return;
+	}
+	ptx_late_tick(lane);
+	for (i = 0; i < all; i += n)
+		load_part(lane, in, (uintptr_t)at + i, n, data + i);
+	ptx_load_at(lane, in, data);
+	if (acquires(in))
+		acquire(lane, in->scope);
+}
+
+void ptx_weak_store(struct ptx_lane *lane, const struct ptx_instruction *in,
+		    void *at)
+{
+	const struct ptx_host *host = &lane->block->grid->launch.host;
+	uint8_t data[16] __attribute__((aligned(16)));
+	uint32_t n = part_bytes(in), all = (uint32_t)in->size * in->count, i;
+	struct ptx_store store = { .bytes = n };
+
+	if (is_local(lane, (uintptr_t)at)) {
+		ptx_store_at(lane, in, at);
+		return;
+	}
+	if (releases(in))
+		release(lane, in->scope);
+	ptx_late_tick(lane);
+	ptx_store_at(lane, in, data);
+	if (host->generation)
+		store.generation = host->generation(host->context);
+	for (i = 0; i < all; i += n) {
+		store.at = (uintptr_t)at + i;
+		memcpy(store.data, data + i, n);
+		ptx_late_add(lane, &store);
+	}
+}
+
+void ptx_weak_atom(struct ptx_lane *lane, const struct ptx_instruction *in,
+		   void *at)
+{
+	ptx_late_tick(lane);
+	if (releases(in))
+		release(lane, in->scope);
+	ptx_late_flush(lane, (uintptr_t)at, in->size);
+	ptx_atom_at(lane, in, at);
+	ptx_sector_forget(lane->block, (uintptr_t)at);
+	if (acquires(in))
+		acquire(lane, in->scope);
+}
