@@ -56,6 +56,7 @@ struct ptx_lane {
 	int has_arrived; /* at the cluster's barrier */
 	uint64_t cluster_phase;
 	uint64_t instructions;
+	struct ptx_counts *counts; /* NULL: the lane is not counted */
 	uint64_t generation;
 	uint32_t next_range;
 	struct ptx_range ranges[PTX_N_RANGES];
@@ -100,7 +101,12 @@ struct ptx_grid {
 	_Atomic int faulted, stopped;
 	_Atomic uint32_t describe; /* calls of ptx_grid_describe() */
 	_Atomic uint64_t instructions;
+	struct ptx_counts *counts; /* by block and lane; or NULL */
 };
+
+/* ---- counts.c ------------------------------------------------------------ */
+/* Counts an instruction that the lane is about to execute. */
+void ptx_count(struct ptx_lane *lane, const struct ptx_instruction *in);
 
 /* ---- report.c ------------------------------------------------------------ */
 /* Ends a lane. Reports its fault if it is the first of the grid. */
