@@ -103,9 +103,11 @@ misused "$form" "argument 'b': is no option (b, allowed an option of CTest); use
 misused "$form" "option '--slice': excludes --all (--all --slice, allowed one of --all,$(
     ) --slice K/N); use one of them" test --all --slice 1/2
 
-form='bench [--gpu | --queues | --counts] [ARGUMENTS]'
+form='bench [--gpu | --queues | --counts | --ptx] [ARGUMENTS]'
 misused "$form" "argument '--x': $known bench (--x, allowed --turns); use ./dev help" \
     bench --counts --x
+misused "$form" "argument '--x': $known bench (--x, allowed no argument); use ./dev help" \
+    bench --ptx --x
 misused "$form" "argument '--x': $known bench (--x, allowed --seconds --out); use ./dev help" \
     bench --gpu --x
 misused "$form" "option '--seconds': is no whole number (0, allowed 1..9999); use --seconds 60" \

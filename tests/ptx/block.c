@@ -70,6 +70,8 @@ static int create_lanes(struct ptx_block *block)
 
 		lane->block = block;
 		lane->number = i;
+		if (grid->counts)
+			lane->counts = &grid->counts[block->number * n + i];
 		lane->function = grid->function;
 		lane->in = grid->function->code;
 		lane->local = lane->local_top =

@@ -5,12 +5,13 @@
 
 /* The interpreter of one lane. */
 
-/* Every executed instruction passes here. Counts by class belong here. */
+/* Every executed instruction passes here. */
 static inline void retire(struct ptx_lane *lane,
 			  const struct ptx_instruction *in)
 {
-	(void)in;
 	lane->instructions++;
+	if (__builtin_expect(lane->counts != NULL, 0))
+		ptx_count(lane, in);
 }
 
 /* Chooses an opcode of PTX_VALUES. The sources have the types of its row. */

@@ -101,8 +101,11 @@ static int create_parts(struct ptx_grid *grid)
 	grid->blocks = calloc(launch->blocks, sizeof(*grid->blocks));
 	grid->clusters = calloc(n_clusters, sizeof(*grid->clusters));
 	grid->params = malloc(bytes + 1);
+	if (launch->options.count)
+		grid->counts = calloc((size_t)launch->blocks * launch->threads,
+				      sizeof(*grid->counts));
 	if (!grid->blocks || !grid->clusters || !grid->params ||
-	    !create_shared(grid))
+	    (launch->options.count && !grid->counts) || !create_shared(grid))
 		return 0;
 	if (bytes)
 		memcpy(grid->params, launch->params, bytes);
@@ -172,5 +175,6 @@ void ptx_grid_destroy(struct ptx_grid *grid)
 	free(grid->blocks);
 	free(grid->clusters);
 	free(grid->params);
+	free(grid->counts);
 	free(grid);
 }

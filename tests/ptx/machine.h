@@ -66,6 +66,64 @@ struct ptx_report {
 	const char *text; /**< one sentence */
 };
 
+/** Classes of instructions, for counts. */
+enum ptx_class {
+	PTX_CLASS_VALUE, /**< computes a value */
+	PTX_CLASS_MOVE, /**< copies a register, converts an address */
+	PTX_CLASS_LOAD,
+	PTX_CLASS_STORE,
+	PTX_CLASS_ATOM,
+	PTX_CLASS_PARAM, /**< parameters of entries and calls */
+	PTX_CLASS_BRANCH,
+	PTX_CLASS_CALL, /**< call, ret, exit */
+	PTX_CLASS_FENCE,
+	PTX_CLASS_BARRIER, /**< of a block or a cluster */
+	PTX_CLASS_WARP, /**< shuffle, vote, barrier of a warp */
+	PTX_CLASS_OTHER,
+	PTX_N_CLASSES
+};
+
+/** Memories of accesses, for counts. */
+enum ptx_memory {
+	PTX_MEMORY_GLOBAL, /**< of the device itself */
+	PTX_MEMORY_PEER, /**< global memory of another device */
+	PTX_MEMORY_HOST,
+	PTX_MEMORY_SHARED, /**< also of other blocks of the cluster */
+	PTX_MEMORY_LOCAL,
+	PTX_MEMORY_CONST,
+	PTX_N_MEMORIES
+};
+
+enum ptx_access {
+	PTX_ACCESS_LOAD,
+	PTX_ACCESS_STORE,
+	PTX_ACCESS_ATOM, /**< atom and red */
+	PTX_N_ACCESSES
+};
+
+/** Scopes of orders, for counts. */
+enum ptx_count_scope {
+	PTX_COUNT_CTA,
+	PTX_COUNT_CLUSTER,
+	PTX_COUNT_GPU,
+	PTX_COUNT_SYS,
+	PTX_N_COUNT_SCOPES
+};
+
+/** Executed instructions. An instruction that its predicate skips counts in its
+ *  class, and not as an access or an order. */
+struct ptx_counts {
+	uint64_t instructions;
+	uint64_t by_class[PTX_N_CLASSES];
+	uint64_t accesses[PTX_N_ACCESSES][PTX_N_MEMORIES];
+	/** Accesses with acquire, release or acq_rel. */
+	uint64_t orders[PTX_N_COUNT_SCOPES];
+	uint64_t fences[PTX_N_COUNT_SCOPES];
+};
+
+/** For ptx_grid_counts(): the sum of all lanes. */
+#define PTX_ALL_LANES UINT32_MAX
+
 /** What the machine asks its host. Any thread of a block may call these. */
 struct ptx_host {
 	/** Finds the memory around an address that a device may access. Returns
@@ -83,6 +141,9 @@ struct ptx_host {
 	/** Hears of a lane that ptx_grid_describe() asks for. The text says
 	 *  what the lane does. May be NULL. */
 	void (*lane)(void *context, const struct ptx_report *report);
+	/** Returns PTX_MEMORY_GLOBAL, _PEER or _HOST for an address that the
+	 *  device accesses. For counts. NULL: all is PTX_MEMORY_GLOBAL. */
+	enum ptx_memory (*memory)(void *context, int device, uint64_t address);
 };
 
 /** Options of a grid. Zero is the default of each. */
@@ -101,6 +162,7 @@ struct ptx_options {
 	uint32_t trace_from, trace_to;
 	uint64_t trace_lines; /**< most lines of a grid; 0: 100000 */
 	FILE *trace_file; /**< NULL: stderr */
+	int count; /**< counts instructions: see ptx_grid_counts() */
 };
 
 /** A launch. */
@@ -174,6 +236,12 @@ void ptx_grid_stop(struct ptx_grid *grid);
 void ptx_grid_describe(struct ptx_grid *grid);
 /** Returns the number of instructions that ended blocks have executed. */
 uint64_t ptx_grid_instructions(const struct ptx_grid *grid);
+/** Returns what ended blocks have executed: all lanes, or the lane with this
+ *  number in each block. All counts are 0 without the option `count`. */
+struct ptx_counts ptx_grid_counts(const struct ptx_grid *grid, uint32_t lane);
+/** Adds counts `n` times. n may be -1: subtracts. */
+void ptx_counts_add(struct ptx_counts *to, const struct ptx_counts *from,
+		    int64_t n);
 /** Frees a grid. No block may be running. NULL: does nothing. */
 void ptx_grid_destroy(struct ptx_grid *grid);
 

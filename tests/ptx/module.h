@@ -212,7 +212,8 @@ struct ptx_function {
 	uint32_t params_end; /* of the parameters of the function itself */
 	uint32_t memory_bytes; /* parameters, arguments of calls, locals */
 	uint32_t local_bytes, shared_bytes;
-	uint32_t max_threads, max_live_registers;
+	uint32_t max_threads;
+	uint32_t max_live_registers; /* estimate, of 32 bits, with callees */
 	char *text_name; /* the name as a string */
 };
 

@@ -741,8 +741,10 @@ struct ptx_module *ptx_load(const char *text, size_t bytes, const char *name,
 	p.lexer.line = 1;
 	parse_module(&p);
 	free_parser(&p);
-	if (!p.failed)
+	if (!p.failed) {
+		ptx_estimate_registers(p.module);
 		return p.module;
+	}
 	ptx_unload(p.module);
 	return NULL;
 }

@@ -170,4 +170,8 @@ int ptx_part_of(struct ptx_parts *parts, const char *const *list);
 /* Reads the last part as a type. Returns its bytes, 0 if it is none. */
 uint32_t ptx_part_type(struct ptx_parts *parts, enum ptx_type_kind *kind_out);
 
+/* ---- live.c -------------------------------------------------------------- */
+/* Estimates the registers of all functions. */
+void ptx_estimate_registers(struct ptx_module *module);
+
 #endif

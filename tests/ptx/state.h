@@ -67,6 +67,7 @@ struct ptx_lane {
 	uint64_t bulk_group; /* the group of the lane's next bulk copy */
 	uint64_t cluster_phase;
 	uint64_t instructions;
+	struct ptx_counts *counts; /* NULL: the lane is not counted */
 	uint64_t generation;
 	uint32_t next_range;
 	struct ptx_range ranges[PTX_N_RANGES];
@@ -122,7 +123,12 @@ struct ptx_grid {
 	_Atomic uint64_t instructions;
 	int is_checked; /* some option needs ptx_check() */
 	_Atomic uint64_t trace_lines;
+	struct ptx_counts *counts; /* by block and lane; or NULL */
 };
+
+/* ---- counts.c ------------------------------------------------------------ */
+/* Counts an instruction that the lane is about to execute. */
+void ptx_count(struct ptx_lane *lane, const struct ptx_instruction *in);
 
 /* ---- report.c ------------------------------------------------------------ */
 /* Ends a lane. Reports its fault if it is the first of the grid. */
