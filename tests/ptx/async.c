@@ -55,6 +55,7 @@ static void complete(struct ptx_async *copy)
 		ptx_undefined_put(copy->lane, copy->to, copy->bytes,
 				  copy->undefined);
 	memmove(copy->to, copy->from ? copy->from : copy->value, copy->bytes);
+	ptx_weak_written(copy->lane->block, (uintptr_t)copy->to, copy->bytes);
 	atomic_thread_fence(memory_order_seq_cst);
 	if (copy->mbarrier)
 		wrong = ptx_mbarrier_complete(copy->mbarrier, copy->bytes);

@@ -8,6 +8,7 @@
  * instruction if a launch has one of these options.
  */
 
+#include "operands.h"
 #include "state.h"
 
 enum ptx_step {
@@ -24,18 +25,6 @@ enum ptx_step ptx_check(struct ptx_lane *lane,
 			const struct ptx_instruction *in);
 /* A lane stops to run: its turn is over, or it waits, or it has ended. */
 void ptx_check_turn_end(struct ptx_lane *lane);
-
-/* ---- operands.c ---------------------------------------------------------- */
-/* Returns 1 for st with one element or a vector. */
-int ptx_is_store(const struct ptx_instruction *in);
-/* Returns 1 for ld, st, atom and red, apart from accesses to parameters. */
-int ptx_is_access(const struct ptx_instruction *in);
-/* Each fills the slots of the registers that an instruction writes, or that a
- * store reads for its elements. Returns their number. */
-uint32_t ptx_written(const struct ptx_instruction *in,
-		     uint32_t slots[PTX_MAX_VECTOR]);
-uint32_t ptx_stored(const struct ptx_instruction *in,
-		    uint32_t slots[PTX_MAX_VECTOR]);
 
 /* ---- trace.c ------------------------------------------------------------- */
 /* Notes an instruction that a lane begins. */
@@ -98,6 +87,9 @@ void ptx_race_destroy(struct ptx_block *block);
 /* Orders the lanes of a block, if its launch finds races. A lane arrives at a
  * barrier, or has ended before the others arrived. */
 void ptx_order_arrive(struct ptx_lane *lane, uint32_t barrier);
+/* An operation on an mbarrier has been executed. */
+void ptx_order_mbarrier(struct ptx_lane *lane, const struct ptx_instruction *in,
+			const void *at);
 /* A lane leaves a barrier. Its past has all lanes that arrived. */
 void ptx_order_leave(struct ptx_lane *lane, uint32_t barrier);
 /* All lanes have left a barrier. */
@@ -119,6 +111,8 @@ void ptx_weak_destroy(struct ptx_block *block);
 void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in);
 /* A lane has passed the barrier of its cluster. */
 void ptx_weak_acquire(struct ptx_lane *lane);
+/* A copy has written memory: the block reads it again. */
+void ptx_weak_written(struct ptx_block *block, uint64_t at, uint32_t bytes);
 /* Each executes an access to an address of the host. */
 void ptx_weak_load(struct ptx_lane *lane, const struct ptx_instruction *in,
 		   const void *at);

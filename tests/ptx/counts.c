@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "operands.h"
 #include "state.h"
 
 #include <string.h>
@@ -11,18 +12,6 @@ static int is_move(const struct ptx_instruction *in)
 {
 	return in->opcode < PTX_N_VALUES &&
 	       !strncmp(ptx_opcode_infos[in->opcode].text, "mov.", 4);
-}
-
-static int is_load(const struct ptx_instruction *in)
-{
-	return in->opcode == PTX_LOAD_VECTOR ||
-	       (in->opcode >= PTX_LOAD_U8 && in->opcode <= PTX_LOAD_S32);
-}
-
-static int is_store(const struct ptx_instruction *in)
-{
-	return in->opcode == PTX_STORE_VECTOR ||
-	       (in->opcode >= PTX_STORE_U8 && in->opcode <= PTX_STORE_U64);
 }
 
 /* Of an opcode with no memory access. */
@@ -55,6 +44,7 @@ static enum ptx_class class_of_other(const struct ptx_instruction *in)
 	case PTX_FENCE:
 		return PTX_CLASS_FENCE;
 	case PTX_BARRIER:
+	case PTX_MBARRIER:
 	case PTX_CLUSTER_ARRIVE:
 	case PTX_CLUSTER_WAIT:
 		return PTX_CLASS_BARRIER;
@@ -75,9 +65,9 @@ static enum ptx_class class_of(const struct ptx_instruction *in)
 {
 	if (in->opcode < PTX_N_VALUES)
 		return is_move(in) ? PTX_CLASS_MOVE : PTX_CLASS_VALUE;
-	if (is_load(in))
+	if (ptx_is_load(in))
 		return PTX_CLASS_LOAD;
-	if (is_store(in))
+	if (ptx_is_store(in))
 		return PTX_CLASS_STORE;
 	return in->opcode == PTX_ATOM ? PTX_CLASS_ATOM : class_of_other(in);
 }
@@ -105,6 +95,7 @@ static enum ptx_memory memory_of(const struct ptx_lane *lane,
 {
 	switch ((enum ptx_space)in->space) {
 	case PTX_SPACE_SHARED:
+	case PTX_SPACE_CLUSTER:
 		return PTX_MEMORY_SHARED;
 	case PTX_SPACE_LOCAL:
 		return PTX_MEMORY_LOCAL;

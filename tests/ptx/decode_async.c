@@ -32,16 +32,21 @@ static uint32_t next_address(struct ptx_parser *p)
 	return address_slot(p);
 }
 
-/* Skips the order and the scope, which change no value. */
-static void skip_order(struct ptx_parts *parts)
+/* Reads the order and the scope into an instruction, if they are there. */
+static void take_order(struct ptx_parts *parts, struct ptx_instruction *in)
 {
 	static const char *const orders[] = { "relaxed", "acquire", "release",
 					      "weak", NULL };
+	static const enum ptx_order order[] = { PTX_RELAXED, PTX_ACQUIRE,
+						PTX_RELEASE, PTX_WEAK };
 	static const char *const scopes[] = { "cta", "cluster", "gpu", "sys",
 					      NULL };
+	int i = ptx_part_of(parts, orders);
 
-	ptx_part_of(parts, orders);
-	ptx_part_of(parts, scopes);
+	if (i >= 0)
+		in->order = order[i] & 15;
+	i = ptx_part_of(parts, scopes);
+	in->scope = (PTX_SCOPE_CTA + (i < 0 ? 0 : i)) & 15;
 }
 
 static enum ptx_space take_shared(struct ptx_parts *parts)
@@ -110,39 +115,50 @@ static uint32_t take_operand(struct ptx_parser *p, enum ptx_mbarrier operation)
 	return slot;
 }
 
+/* Arrivals release and tests acquire, unless the text has another order. */
+static enum ptx_order default_order(enum ptx_mbarrier operation)
+{
+	if (operation >= PTX_MBARRIER_TEST)
+		return PTX_ACQUIRE;
+	return operation >= PTX_MBARRIER_ARRIVE ? PTX_RELEASE : PTX_RELAXED;
+}
+
+/* Parses the operands behind the result. */
+static void take_operands(struct ptx_parser *p, struct ptx_instruction *in)
+{
+	struct ptx_address address;
+
+	if (in->mode == PTX_MBARRIER_PENDING) {
+		in->b = ptx_source(p);
+		return;
+	}
+	address = ptx_parse_address(p);
+	in->a = address.base;
+	in->offset = address.offset;
+	in->b = take_operand(p, (enum ptx_mbarrier)in->mode);
+}
+
 static int decode_mbarrier(struct ptx_parser *p, struct ptx_parts *parts)
 {
+	struct ptx_instruction what = { .size = 8, .count = 1 }, *in;
 	int operation = take_operation(parts);
-	struct ptx_address address = { 0 };
-	uint32_t d = PTX_NO_SLOT, b;
-	struct ptx_instruction *in;
-	enum ptx_space space;
 
-	skip_order(parts);
-	space = take_shared(parts);
+	what.mode = (uint8_t)operation;
+	what.order = default_order((enum ptx_mbarrier)operation) & 15;
+	what.d = PTX_NO_SLOT;
+	take_order(parts, &what);
+	what.space = (uint8_t)take_shared(parts);
 	if (operation < 0 || !ptx_part(parts, "b64") || parts->next != parts->n)
 		return 0;
 	if (has_result((enum ptx_mbarrier)operation)) {
-		d = ptx_destination(p);
+		what.d = ptx_destination(p);
 		ptx_need(p, ",");
 	}
-	if (operation == PTX_MBARRIER_PENDING) {
-		b = ptx_source(p);
-	} else {
-		address = ptx_parse_address(p);
-		b = take_operand(p, (enum ptx_mbarrier)operation);
-	}
+	take_operands(p, &what);
+	what.opcode = PTX_MBARRIER;
 	in = ptx_emit(p, PTX_MBARRIER);
-	if (!in)
-		return 1;
-	in->mode = (uint8_t)operation;
-	in->space = (uint8_t)space;
-	in->size = 8;
-	in->count = 1;
-	in->a = address.base;
-	in->offset = address.offset;
-	in->b = b;
-	in->d = d;
+	if (in)
+		*in = what;
 	return 1;
 }
 
@@ -155,9 +171,10 @@ static int decode_store(struct ptx_parser *p, struct ptx_parts *parts)
 	enum ptx_type_kind kind;
 	struct ptx_address address;
 	struct ptx_instruction *in;
+	struct ptx_instruction order = { 0 };
 	int vector;
 
-	skip_order(parts);
+	take_order(parts, &order); /* weak, the only one */
 	ptx_part(parts, "shared::cluster");
 	if (!ptx_part(parts, "mbarrier::complete_tx::bytes"))
 		return 0;

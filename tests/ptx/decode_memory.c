@@ -306,7 +306,7 @@ static int decode_atom(struct ptx_parser *p, struct access *a, int is_red)
 
 /* ---- fences -------------------------------------------------------------- */
 
-/* A fence between proxies is a fence of the block. */
+/* A fence between proxies orders what the lane did before it and its copies. */
 static int decode_proxy(struct ptx_parser *p, struct access *a)
 {
 	struct ptx_instruction *in;
@@ -320,7 +320,9 @@ static int decode_proxy(struct ptx_parser *p, struct access *a)
 	if (!in)
 		return 1;
 	in->order = PTX_ACQ_REL;
-	in->scope = PTX_SCOPE_CTA;
+	in->scope =
+		(a->space == PTX_SPACE_SHARED ? PTX_SCOPE_CTA : PTX_SCOPE_GPU) &
+		15;
 	return 1;
 }
 

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "operands.h"
 #include "parser.h"
 
 #include <stdlib.h>
@@ -13,108 +14,6 @@
 
 #define RECURSIVE UINT32_MAX /* as max_live_registers: being computed */
 
-struct slots {
-	uint32_t n;
-	uint32_t at[2 + PTX_MAX_VECTOR];
-};
-
-static void add_slot(struct slots *s, uint32_t slot)
-{
-	s->at[s->n++] = slot;
-}
-
-static void add_vector(struct slots *s, const struct ptx_instruction *in,
-		       uint32_t n)
-{
-	uint32_t i;
-
-	for (i = 0; i < n; i++)
-		add_slot(s, in->v[i]);
-}
-
-/* ---- classes of opcodes -------------------------------------------------- */
-
-static int is_load(const struct ptx_instruction *in)
-{
-	return in->opcode >= PTX_LOAD_U8 && in->opcode <= PTX_LOAD_S32;
-}
-
-static int is_store(const struct ptx_instruction *in)
-{
-	return in->opcode >= PTX_STORE_U8 && in->opcode <= PTX_STORE_U64;
-}
-
-static int is_warp(const struct ptx_instruction *in)
-{
-	return in->opcode == PTX_SHFL || in->opcode == PTX_VOTE ||
-	       in->opcode == PTX_MATCH || in->opcode == PTX_REDUX ||
-	       in->opcode == PTX_ELECT;
-}
-
-/* ---- registers of an instruction ----------------------------------------- */
-
-/* Registers that an instruction writes. */
-static struct slots written(const struct ptx_instruction *in)
-{
-	struct slots s = { 0 };
-
-	if (in->opcode == PTX_LOAD_VECTOR || in->opcode == PTX_LOAD_PARAM) {
-		add_vector(&s, in, in->count);
-	} else if (in->opcode == PTX_UNPACK) {
-		add_vector(&s, in, 2);
-	} else if (is_warp(in)) {
-		add_slot(&s, in->d);
-		if (in->v[2] != PTX_NO_SLOT)
-			add_slot(&s, in->v[2]);
-	} else if (in->opcode < PTX_N_VALUES || is_load(in) ||
-		   in->opcode == PTX_ATOM || in->opcode == PTX_ACTIVEMASK ||
-		   in->opcode == PTX_PACK ||
-		   (in->opcode >= PTX_SPECIAL && in->opcode <= PTX_MAPA) ||
-		   (in->opcode == PTX_BARRIER && in->d)) {
-		add_slot(&s, in->d);
-	}
-	return s;
-}
-
-static void add_sources(struct slots *s, const struct ptx_instruction *in)
-{
-	const uint32_t sources[4] = { in->a, in->b, in->c, in->v[0] };
-	int i;
-
-	for (i = 0; i < ptx_opcode_infos[in->opcode].sources; i++)
-		add_slot(s, sources[i]);
-}
-
-/* Registers that an instruction reads. Fields without a use are 0 or ignored:
- * register 0 is of no program. */
-static struct slots read_by(const struct ptx_instruction *in)
-{
-	struct slots s = { 0 };
-
-	if (in->opcode < PTX_N_VALUES) {
-		add_sources(&s, in);
-	} else if (is_warp(in)) {
-		add_slot(&s, in->a);
-		add_slot(&s, in->b);
-		add_slot(&s, in->c);
-		if (in->opcode == PTX_SHFL)
-			add_slot(&s, in->v[0]);
-	} else if (in->opcode == PTX_STORE_PARAM) {
-		add_vector(&s, in, in->count);
-	} else if (in->opcode == PTX_PACK) {
-		add_vector(&s, in, 2);
-	} else if (in->opcode != PTX_LOAD_PARAM) {
-		add_slot(&s, in->a);
-		add_slot(&s, in->b);
-		add_slot(&s, in->c);
-		if (is_store(in))
-			add_slot(&s, in->d);
-		else if (in->opcode == PTX_STORE_VECTOR)
-			add_vector(&s, in, in->count);
-	}
-	return s;
-}
-
 /* Bytes of the result of an opcode that computes a value; 1: a predicate. */
 static uint32_t value_bytes(uint32_t opcode)
 {
@@ -127,7 +26,7 @@ static uint32_t value_bytes(uint32_t opcode)
 
 static int writes_predicate(const struct ptx_instruction *in)
 {
-	return in->opcode == PTX_ISSPACEP ||
+	return in->opcode == PTX_ISSPACEP || ptx_is_phase_test(in) ||
 	       (in->opcode == PTX_VOTE && in->mode != PTX_MODE_BALLOT) ||
 	       (in->opcode == PTX_BARRIER && in->mode != PTX_MODE_POPC);
 }
@@ -136,12 +35,12 @@ static int writes_predicate(const struct ptx_instruction *in)
  * opcode of a warp is a predicate. */
 static uint32_t width(const struct ptx_instruction *in, uint32_t result)
 {
-	if (is_warp(in) && result)
+	if (ptx_is_warp(in) && result)
 		return 0;
 	if (in->opcode < PTX_N_VALUES)
 		return value_bytes(in->opcode) / 4 +
 		       (value_bytes(in->opcode) == 2);
-	if (is_load(in) || in->opcode == PTX_ATOM ||
+	if (ptx_is_load(in) || in->opcode == PTX_ATOM ||
 	    in->opcode == PTX_LOAD_VECTOR || in->opcode == PTX_LOAD_PARAM ||
 	    in->opcode == PTX_PACK)
 		return in->size == 8 ? 2 : 1;
@@ -151,6 +50,8 @@ static uint32_t width(const struct ptx_instruction *in, uint32_t result)
 		return in->mode == PTX_CLOCK || in->mode == PTX_GLOBALTIMER ?
 			       2 :
 			       1;
+	if (in->opcode == PTX_MBARRIER && !ptx_is_phase_test(in))
+		return in->mode == PTX_MBARRIER_PENDING ? 1 : 2;
 	return !writes_predicate(in);
 }
 
@@ -275,14 +176,15 @@ static void summarize(struct flow *f, struct block *b, uint64_t *sets)
 	b->in = sets + 2 * (size_t)f->words;
 	for (at = b->first; at < b->end; at++) {
 		const struct ptx_instruction *in = &f->function->code[at];
-		struct slots reads = read_by(in), writes = written(in);
+		uint32_t slots[PTX_MAX_READ], n = ptx_read(in, slots);
 
-		for (i = 0; i < reads.n; i++)
-			if (is_register(f, reads.at[i]) &&
-			    !is_in(b->killed, reads.at[i]))
-				set_in(b->used, reads.at[i], 1);
-		for (i = 0; i < writes.n; i++) {
-			uint32_t slot = writes.at[i], w = width(in, i);
+		for (i = 0; i < n; i++)
+			if (is_register(f, slots[i]) &&
+			    !is_in(b->killed, slots[i]))
+				set_in(b->used, slots[i], 1);
+		n = ptx_written(in, slots);
+		for (i = 0; i < n; i++) {
+			uint32_t slot = slots[i], w = width(in, i);
 
 			if (f->widths[slot] < w)
 				f->widths[slot] = (uint8_t)w;
@@ -356,18 +258,19 @@ static uint32_t registers_of(struct ptx_function *function);
 static uint32_t step_back(struct flow *f, const struct ptx_instruction *in,
 			  int32_t *width_ref)
 {
-	struct slots reads = read_by(in), writes = written(in);
+	uint32_t reads[PTX_MAX_READ], n_reads = ptx_read(in, reads);
+	uint32_t writes[PTX_MAX_VECTOR], n_writes = ptx_written(in, writes);
 	uint32_t most, i;
 
-	for (i = 0; i < writes.n; i++)
-		*width_ref += change(f, writes.at[i], 1);
+	for (i = 0; i < n_writes; i++)
+		*width_ref += change(f, writes[i], 1);
 	most = (uint32_t)*width_ref;
 	if (in->opcode == PTX_CALL)
 		most += registers_of(in->call->function);
-	for (i = 0; i < writes.n; i++)
-		*width_ref += change(f, writes.at[i], 0);
-	for (i = 0; i < reads.n; i++)
-		*width_ref += change(f, reads.at[i], 1);
+	for (i = 0; i < n_writes; i++)
+		*width_ref += change(f, writes[i], 0);
+	for (i = 0; i < n_reads; i++)
+		*width_ref += change(f, reads[i], 1);
 	return (uint32_t)*width_ref > most ? (uint32_t)*width_ref : most;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "access.h"
+#include "check.h"
 
 #include <string.h>
 
@@ -152,21 +153,13 @@ const char *ptx_mbarrier_complete(uint64_t *mbarrier, uint32_t bytes)
 
 /* ---- instructions -------------------------------------------------------- */
 
-static int is_shared(const struct ptx_lane *lane, const uint64_t *at)
-{
-	const struct ptx_grid *grid = lane->block->grid;
-
-	return (uintptr_t)at - (uintptr_t)grid->shared <
-	       (uint64_t)grid->launch.blocks * grid->shared_stride;
-}
-
 uint64_t *ptx_mbarrier_at(struct ptx_lane *lane,
 			  const struct ptx_instruction *in, uint64_t address,
 			  enum ptx_space space)
 {
 	uint64_t *at = ptx_memory_span(lane, in, space, address, 8, 8, 1);
 
-	if (!at || is_shared(lane, at))
+	if (!at || ptx_is_shared(lane, (uintptr_t)at))
 		return at;
 	ptx_fault(lane, in, PTX_FAULT_BOUNDS, address,
 		  "an mbarrier at %#llx is not in shared memory",
@@ -215,14 +208,6 @@ static const char *execute(struct ptx_lane *lane,
 	}
 }
 
-/* Returns 1 after a test of a phase that has not ended. The lane then yields. */
-static int waits(const struct ptx_lane *lane, const struct ptx_instruction *in)
-{
-	return (in->mode == PTX_MBARRIER_TEST ||
-		in->mode == PTX_MBARRIER_PARITY) &&
-	       !lane->registers[in->d];
-}
-
 int ptx_mbarrier(struct ptx_lane *lane, const struct ptx_instruction *in)
 {
 	uint64_t *r = lane->registers, *at, address;
@@ -237,8 +222,10 @@ int ptx_mbarrier(struct ptx_lane *lane, const struct ptx_instruction *in)
 	if (!at)
 		return 0;
 	wrong = execute(lane, in, at);
-	if (!wrong && waits(lane, in))
-		lane->state = PTX_SLEEPS;
+	if (!wrong && ptx_is_phase_test(in) && !r[in->d])
+		lane->state = PTX_SLEEPS; /* others run first */
+	if (!wrong)
+		ptx_order_mbarrier(lane, in, at);
 	if (wrong)
 		ptx_fault(lane, in, PTX_FAULT_BARRIER, address, "%s (%#llx)",
 			  wrong, (unsigned long long)address);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "check.h"
-
-/* Which registers an instruction writes or stores. */
+#include "operands.h"
 
 int ptx_is_store(const struct ptx_instruction *in)
 {
@@ -16,7 +14,7 @@ int ptx_is_store(const struct ptx_instruction *in)
 	}
 }
 
-static int is_load(const struct ptx_instruction *in)
+int ptx_is_load(const struct ptx_instruction *in)
 {
 	switch (in->opcode) {
 #define CASE(id, type) case PTX_LOAD_##id:
@@ -31,7 +29,27 @@ static int is_load(const struct ptx_instruction *in)
 
 int ptx_is_access(const struct ptx_instruction *in)
 {
-	return is_load(in) || ptx_is_store(in) || in->opcode == PTX_ATOM;
+	return ptx_is_load(in) || ptx_is_store(in) || in->opcode == PTX_ATOM;
+}
+
+int ptx_is_warp(const struct ptx_instruction *in)
+{
+	switch (in->opcode) {
+	case PTX_SHFL:
+	case PTX_VOTE:
+	case PTX_MATCH:
+	case PTX_REDUX:
+	case PTX_ELECT:
+		return 1;
+	default:
+		return 0;
+	}
+}
+
+int ptx_is_phase_test(const struct ptx_instruction *in)
+{
+	return in->opcode == PTX_MBARRIER && (in->mode == PTX_MBARRIER_TEST ||
+					      in->mode == PTX_MBARRIER_PARITY);
 }
 
 static uint32_t copy(uint32_t *to, const uint32_t *from, uint32_t n)
@@ -98,9 +116,45 @@ uint32_t ptx_written(const struct ptx_instruction *in,
 	case PTX_ACTIVEMASK:
 		break;
 	default:
-		if (in->opcode >= PTX_N_VALUES && !is_load(in))
+		if (in->opcode >= PTX_N_VALUES && !ptx_is_load(in))
 			return 0;
 	}
 	slots[0] = in->d;
 	return 1;
+}
+
+static uint32_t read_by_value(const struct ptx_instruction *in,
+			      uint32_t slots[PTX_MAX_READ])
+{
+	const uint32_t sources[4] = { in->a, in->b, in->c, in->v[0] };
+
+	return copy(slots, sources,
+		    (uint32_t)ptx_opcode_infos[in->opcode].sources);
+}
+
+/* Fields that the opcode does not use are 0: register 0 is of no program. */
+uint32_t ptx_read(const struct ptx_instruction *in,
+		  uint32_t slots[PTX_MAX_READ])
+{
+	const uint32_t sources[3] = { in->a, in->b, in->c };
+
+	if (in->opcode < PTX_N_VALUES)
+		return read_by_value(in, slots);
+	if (in->opcode == PTX_LOAD_PARAM)
+		return 0;
+	if (in->opcode == PTX_STORE_PARAM)
+		return copy(slots, in->v, in->count);
+	if (in->opcode == PTX_PACK)
+		return copy(slots, in->v, 2);
+	copy(slots, sources, 3);
+	if (in->opcode == PTX_ATOM && in->whole) {
+		slots[3] = in->b + 1;
+		slots[4] = in->c + 1;
+		return 5;
+	}
+	if (ptx_is_store(in) || in->opcode == PTX_STORE_ASYNC)
+		return 3 + copy(slots + 3, in->v, in->count);
+	if (in->opcode == PTX_SHFL || in->opcode == PTX_BULK)
+		return 3 + copy(slots + 3, in->v, 1);
+	return 3;
 }

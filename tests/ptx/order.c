@@ -73,7 +73,7 @@ static void write_to(struct ptx_lane *lane, const struct ptx_instruction *in,
 	const uint32_t *from = releases(in) ? races->clocks[i] :
 					      races->fenced[i];
 
-	if (in->opcode != PTX_ATOM && !location->is_shared)
+	if (ptx_is_store(in) && !location->is_shared)
 		memset(location->clocks, 0, races->n * sizeof(*from));
 	join(location->clocks, from, races->n);
 	if (releases(in))
@@ -103,6 +103,22 @@ void ptx_order_fence(struct ptx_lane *lane)
 	memcpy(races->fenced[i], races->clocks[i],
 	       races->n * sizeof(**races->clocks));
 	released(lane);
+}
+
+/* An arrival gives clocks on. A test takes them, if the phase has ended. */
+void ptx_order_mbarrier(struct ptx_lane *lane, const struct ptx_instruction *in,
+			const void *at)
+{
+	struct ptx_races *races = lane->block->races;
+	struct ptx_location *location;
+
+	if (!races)
+		return;
+	location = location_of(races, at);
+	if (!ptx_is_phase_test(in))
+		write_to(lane, in, location);
+	else if (lane->registers[in->d])
+		read_from(lane, in, location);
 }
 
 /* ---- barriers ------------------------------------------------------------ */

@@ -32,6 +32,8 @@ static struct run run_body(const char *body, uint32_t threads, uint64_t seed)
 		memory[i] = i < 512 ? 0 : i;
 	run.options.seed = seed;
 	run.options.undefined = 1;
+	run.options.weak = seed & 1;
+	run.options.race = seed >> 1 & 1;
 	run.options.step_limit = 100000;
 	snprintf(text, sizeof(text), "%s%s\nret; }\n", RUN_HEAD RUN_ENTRY LANE,
 		 body);
@@ -140,6 +142,20 @@ PEAL_TEST(a_phase_waits_for_announced_bytes)
 		1, check_bytes);
 }
 
+/* Without an order, the lanes race. */
+PEAL_TEST(relaxed_arrivals_order_nothing)
+{
+	static const char body[] = BARRIER INIT(
+		2) "@%p1 st.shared.u32 [data], 5;\n"
+		   "mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [bar];\n"
+		   "$w: mbarrier.test_wait.parity.relaxed.cta.shared::cta.b64 %p2,"
+		   " [bar], 0; @!%p2 bra $w;\n"
+		   "@!%p1 ld.shared.u32 %r3, [data];\n";
+	struct run run = run_body(body, 2, 2);
+
+	CHECK_EQ(run.fault, PTX_FAULT_RACE);
+}
+
 /* ---- copies -------------------------------------------------------------- */
 
 static void check_stored(void)
@@ -230,6 +246,7 @@ PEAL_TEST(a_wait_for_groups_leaves_the_last_ones_open)
 		"shl.b32 %r6, %r5, 3; add.u32 %r6, %r6, %r3;\n"
 		"st.shared.u64 [%r6], %rd5; add.u32 %r5, %r5, 1;\n"
 		"setp.lt.u32 %p2, %r5, 64; @%p2 bra $fill;\n"
+		"fence.proxy.async.shared::cta;\n"
 		"add.u64 %rd3, %rd0, 1024; add.u64 %rd6, %rd0, 2048;\n"
 		"cp.async.bulk.global.shared::cta.bulk_group [%rd3], [%r3], 512;\n"
 		"cp.async.bulk.commit_group;\n"
@@ -269,6 +286,7 @@ PEAL_TEST(asynchronous_stores_reach_another_block)
 
 		memset(memory, 0, sizeof(memory));
 		run.options.seed = seed;
+		run.options.weak = seed & 1;
 		run_grid(&run, m, 2, 1, 2);
 		if (run.fault)
 			fprintf(stderr, "%s\n", run.text);
@@ -374,6 +392,7 @@ PEAL_TEST(bulk_copies_carry_undefined_values)
 PEAL_TEST_MAIN(RUN(lanes_meet_in_each_phase);
 	       RUN(arrivals_count_down_and_drops_lower_the_count);
 	       RUN(a_phase_waits_for_announced_bytes);
+	       RUN(relaxed_arrivals_order_nothing);
 	       RUN(asynchronous_stores_arrive_with_their_mbarrier);
 	       RUN(asynchronous_stores_are_late);
 	       RUN(bulk_copies_move_whole_blocks);

@@ -10,7 +10,8 @@
  * A release shows all stores that the lane sees to its scope: to its block for
  * .cta, else to memory. Scopes .gpu and .sys are equal. An acquire forgets the
  * sectors. A vector that is weak or volatile is one access for each element. A
- * relaxed vector is one access: ptxas makes one instruction of it.
+ * relaxed vector is one access: ptxas makes one instruction of it. .b128 is one
+ * access.
  */
 
 int ptx_weak_create(struct ptx_block *block)
@@ -73,6 +74,12 @@ void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in)
 	case PTX_EXIT:
 		ptx_late_to_block(lane);
 		break;
+	case PTX_MBARRIER:
+		if (releases(in))
+			release(lane, in->scope);
+		if (acquires(in))
+			acquire(lane, in->scope);
+		break;
 	case PTX_CLUSTER_ARRIVE:
 		if (in->order != PTX_RELAXED)
 			release(lane, PTX_SCOPE_CLUSTER);
@@ -80,6 +87,14 @@ void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in)
 	default:
 		break;
 	}
+}
+
+void ptx_weak_written(struct ptx_block *block, uint64_t at, uint32_t bytes)
+{
+	uint64_t end = at + bytes;
+
+	for (at -= at % PTX_SECTOR; block->weak && at < end; at += PTX_SECTOR)
+		ptx_sector_forget(block, at);
 }
 
 void ptx_weak_turn_end(struct ptx_lane *lane)
@@ -115,7 +130,8 @@ int ptx_is_shared(const struct ptx_lane *lane, uint64_t at)
 /* Returns the bytes of each access that an instruction makes. */
 static uint32_t part_bytes(const struct ptx_instruction *in)
 {
-	return in->order == PTX_WEAK || in->order == PTX_VOLATILE ?
+	return (in->order == PTX_WEAK || in->order == PTX_VOLATILE) &&
+			       !in->whole ?
 		       in->size :
 		       (uint32_t)in->size * in->count;
 }
@@ -182,7 +198,7 @@ void ptx_weak_atom(struct ptx_lane *lane, const struct ptx_instruction *in,
 	ptx_late_tick(lane);
 	if (releases(in))
 		release(lane, in->scope);
-	ptx_late_flush(lane, (uintptr_t)at, in->size);
+	ptx_late_flush(lane, (uintptr_t)at, (uint32_t)in->size * in->count);
 	ptx_atom_at(lane, in, at);
 	ptx_sector_forget(lane->block, (uintptr_t)at);
 	if (acquires(in))
