@@ -12,7 +12,7 @@
 
 #include <peal/device/impl/base/host_support.h>
 
-#include "runtime/base/idle.h"
+#include "runtime/host_support/idle.h"
 
 #define LIMIT_NS UINT64_C(10000000000)
 #define SETTLE_NS 100000 /* time that the waiter sleeps before it is woken */

@@ -12,7 +12,7 @@
 #include <peal/device/topic_subscriber.h>
 #include <peal/device/work_consumer.h>
 #include <peal/device/topic.h>
-#include <peal/typed_queue.h>
+#include <peal/queue.h>
 
 #include "queues/call_guard.h"
 #include "queues/publication.h"

@@ -151,6 +151,19 @@ int peal_queue_create(const struct peal_queue_options *options,
 		      struct peal_queue **queue_out);
 
 /**
+ * Creates a queue for messages of one fixed length. As peal_queue_create, and:
+ *
+ * @param options   as peal_queue_create.
+ * @param bytes     length of each message, up to PEAL_QUEUE_MESSAGE_MAX. A push
+ *                  of another length fails with PEAL_EMSGSIZE.
+ * @param queue_out as peal_queue_create.
+ * @return 0, or an error of peal_queue_create.
+ * @retval PEAL_EINVAL  `bytes` is 0, or options->message_bytes is another length.
+ */
+int peal_queue_create_of(const struct peal_queue_options *options,
+			 uint64_t bytes, struct peal_queue **queue_out);
+
+/**
  * Frees a queue and the messages in it.
  *
  * No other call on the queue may run at the same time.
@@ -182,6 +195,20 @@ int peal_queue_destroy(struct peal_queue *queue);
  */
 int peal_queue_open(struct peal_queue *queue, enum peal_queue_role role,
 		    struct peal_queue_end **end_out);
+
+/**
+ * Opens an end for messages of one fixed length. As peal_queue_open, and:
+ *
+ * @param queue   a queue of peal_queue_create_of.
+ * @param bytes   the length that peal_queue_create_of was given.
+ * @param role    as peal_queue_open.
+ * @param end_out as peal_queue_open.
+ * @return 0, or an error of peal_queue_open.
+ * @retval PEAL_EMSGSIZE  the queue has another length, or no fixed length.
+ */
+int peal_queue_open_of(struct peal_queue *queue, uint64_t bytes,
+		       enum peal_queue_role role,
+		       struct peal_queue_end **end_out);
 
 /**
  * Closes an end of a queue.

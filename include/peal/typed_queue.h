@@ -4,8 +4,6 @@
 
 #include <peal/queue.h>
 
-PEAL_BEGIN_C
-
 /*
  * Typed queues between host threads: each queue takes one message type.
  *
@@ -60,45 +58,6 @@ PEAL_BEGIN_C
  * A caller may set the member `queue` to a queue of peal_queue_create_of.
  * Only the open functions may set the member `end`: they check the length.
  */
-
-/**
- * Creates a queue for messages of one fixed length.
- *
- * A push of another length fails with PEAL_EMSGSIZE. The caller frees the
- * queue by peal_queue_destroy.
- *
- * Thread-safe. Does not block.
- *
- * @param options   as peal_queue_create. Its message_bytes is 0 or `bytes`.
- * @param bytes     length of each message, at least 1. The upper bound is that
- *                  of message_bytes in struct peal_queue_options.
- * @param queue_out the queue, set on success.
- * @return as peal_queue_create, and:
- * @retval PEAL_EINVAL  `bytes` is 0, or message_bytes is another length.
- */
-int peal_queue_create_of(const struct peal_queue_options *options,
-			 uint64_t bytes, struct peal_queue **queue_out);
-
-/**
- * Opens an end of a queue for messages of one fixed length.
- *
- * The caller closes the end by peal_queue_close.
- *
- * Thread-safe. Does not block.
- *
- * @param queue   a queue of peal_queue_create_of.
- * @param bytes   the length that peal_queue_create_of was given.
- * @param role    PEAL_QUEUE_PRODUCER or PEAL_QUEUE_CONSUMER.
- * @param end_out the end, set on success.
- * @return as peal_queue_open, and:
- * @retval PEAL_EMSGSIZE  the queue has another message length, or it is a
- *                        queue of peal_queue_create and has no fixed length.
- */
-int peal_queue_open_of(struct peal_queue *queue, uint64_t bytes,
-		       enum peal_queue_role role,
-		       struct peal_queue_end **end_out);
-
-PEAL_END_C
 
 #define PEALI_THREAD_QUEUE static PEAL_UNUSED inline int
 

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
-#include "runtime/base/idle.h"
+#include "runtime/host_support/idle.h"
 
 #define LOCKS_MAX 8 /* static mutexes of the library */
 

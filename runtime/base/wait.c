@@ -7,7 +7,7 @@
 #include <time.h>
 
 #include "runtime/base/error.h"
-#include "runtime/base/idle.h"
+#include "runtime/host_support/idle.h"
 
 #define SLEEP_US 50000 /* longest sleep where the other side rings the bell */
 

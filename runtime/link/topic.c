@@ -250,32 +250,28 @@ void peali_topics_clear(struct peal_runtime *rt)
 
 /* ---- counters ------------------------------------------------------------ */
 
-/* Reads of the publisher's count, at most, until it catches up. */
-#define COUNT_LOOKS 100000
-
-/* Returns the number of messages published for a subscriber. The subscriber has
- * seen `seen` of them. */
+/*
+ * Returns the number of messages published for a subscriber. The subscriber has
+ * seen `seen` of them. A device may show a message before the publisher's count
+ * of it. Then the count is at least `seen`.
+ */
 static uint64_t published_for(const struct peali_topic *t, uint32_t cursor,
 			      uint64_t ended, uint64_t first, uint64_t seen)
 {
 	const struct peali_subscriber *s = &t->subscribers[cursor];
-	uint64_t n = 0, i;
+	uint64_t n;
 
 	if (s->closed)
-		return s->published - first;
-	if (ended)
-		return ended - 1 - first;
-	for (i = 0; i < COUNT_LOOKS; i++) {
+		n = s->published - first;
+	else if (ended)
+		n = ended - 1 - first;
+	else
 		n = peal_load_acquire_sys(&t->published->messages) - first;
-		if (n >= seen && n >> 63 == 0)
-			break;
-		peal_pause();
-	}
-	return n;
+	return (int64_t)(n - seen) < 0 ? seen : n;
 }
 
 /* Reads the subscriber's counts first, then the publisher's. The publisher
- * counts each message before the message is visible. */
+ * stores its count before the message, but a device may reorder both stores. */
 void peali_subscriber_read(const struct peali_topic *t, uint32_t cursor,
 			   struct peal_subscriber_info *out)
 {
@@ -296,7 +292,7 @@ void peali_subscriber_read(const struct peali_topic *t, uint32_t cursor,
 	}
 	out->first = peal_load_relaxed_sys(&c->first);
 	out->published = published_for(t, cursor, ended, out->first, seen);
-	out->queued = out->published < seen ? 0 : out->published - seen;
+	out->queued = out->published - seen;
 	out->ended = ended != 0;
 	out->gone = s->gone && !out->ended;
 	out->priority = s->priority;

@@ -51,12 +51,12 @@ endfunction()
 # The simulator's own files, and a file of the library that it uses unchanged.
 peal_glob(own ${PEAL_SIM_FOLDER}/*.c)
 add_library(peal_sim_own OBJECT EXCLUDE_FROM_ALL ${own}
-  ${PROJECT_SOURCE_DIR}/runtime/device/host/fiber.c)
+  ${PROJECT_SOURCE_DIR}/runtime/host_support/fiber.c)
 _peal_sim_target(peal_sim_own)
 
 # The library's files, except those that the simulator replaces.
 set(intercepted ${sources})
-list(FILTER intercepted EXCLUDE REGEX "/runtime/device/host/fibers?\\.c$")
+list(FILTER intercepted EXCLUDE REGEX "/runtime/host_support/fibers?\\.c$")
 add_library(peal_sim_objects OBJECT EXCLUDE_FROM_ALL ${intercepted})
 _peal_sim_target(peal_sim_objects INTERCEPT)
 target_compile_definitions(peal_sim_objects PRIVATE

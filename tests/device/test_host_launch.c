@@ -18,8 +18,8 @@
 #include "runtime/base/core_set.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/host/core_claim.h"
-#include "runtime/device/host/fibers.h"
-#include "runtime/device/host/sanitize.h"
+#include "runtime/host_support/fibers.h"
+#include "runtime/host_support/sanitize.h"
 
 #define LANES_MAX 32
 #define SYNCS 50
@@ -485,7 +485,8 @@ PEAL_TEST(stack_overflow_of_a_lane_faults_at_its_guard_page)
 	if (!child) {
 		setrlimit(RLIMIT_CORE, &none);
 		signal(SIGSEGV, SIG_DFL);
-		CHECK_OK(peali_fibers_create(4, &fibers));
+		fibers = peali_fibers_create(4);
+		CHECK(fibers);
 		peali_fibers_run(fibers, overflow, NULL);
 		_exit(0);
 	}
@@ -526,7 +527,8 @@ static int status_of_lanes(peali_lane_fn fn)
 	CHECK(child >= 0);
 	if (!child) {
 		CHECK(freopen("/dev/null", "w", stderr));
-		CHECK_OK(peali_fibers_create(2, &fibers));
+		fibers = peali_fibers_create(2);
+		CHECK(fibers);
 		peali_fibers_run(fibers, fn, &cell);
 		peali_fibers_destroy(fibers);
 		exit(cell == 1 ? 0 : 1);
@@ -557,9 +559,9 @@ static int always(void *context, uint32_t lane)
 
 PEAL_TEST(epoch_continues_only_if_all_lanes_agree)
 {
-	struct peali_fibers *fibers;
+	struct peali_fibers *fibers = peali_fibers_create(3);
 
-	CHECK_OK(peali_fibers_create(3, &fibers));
+	CHECK(fibers);
 	CHECK_EQ(peali_fibers_run(fibers, mixed, NULL), 0);
 	CHECK_EQ(peali_fibers_run(fibers, always, NULL), 1);
 	peali_fibers_destroy(fibers);

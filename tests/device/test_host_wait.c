@@ -19,7 +19,7 @@
 
 #include "peal_test.h"
 #include "runtime/base/core_set.h"
-#include "runtime/base/idle.h"
+#include "runtime/host_support/idle.h"
 #include "yield.h"
 
 #define ROUNDS test_part(100000)
@@ -280,7 +280,7 @@ PEAL_TEST(many_waiting_threads_spin_less)
 	for (; !bell.asleep; alone++)
 		peal_host_idle(&bell, 1);
 	for (i = 0; i < 5000; i++)
-		peali_wait_enter();
+		peali_wait_enter(64);
 	memset(&bell, 0, sizeof(bell));
 	for (; !bell.asleep; crowd++)
 		peal_host_idle(&bell, 1);

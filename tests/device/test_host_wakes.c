@@ -8,8 +8,8 @@
 
 #include <peal/pool.h>
 #include <peal/topic.h>
-#include "runtime/base/idle.h"
 #include "runtime/harness.h"
+#include "runtime/host_support/idle.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/pools.h"
 #include "runtime/runtime.h"

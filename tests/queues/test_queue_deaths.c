@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "deaths.h"
-#include "runtime/base/idle.h"
+#include "runtime/host_support/idle.h"
 #include "stress.h"
 #include "yield.h"
 

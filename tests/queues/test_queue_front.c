@@ -4,7 +4,7 @@
 #include "front.h"
 #include "identity.h"
 #include "proposed.h"
-#include "runtime/base/idle.h"
+#include "runtime/host_support/idle.h"
 #include "yield.h"
 
 /* Shows the queues of peal/queue.h as the threads of a program use them. */

@@ -3,7 +3,7 @@
 #include <semaphore.h>
 
 #include "front.h"
-#include "runtime/base/idle.h"
+#include "runtime/host_support/idle.h"
 #include "yield.h"
 
 /*

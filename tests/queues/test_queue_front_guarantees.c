@@ -5,7 +5,7 @@
 #include <peal/device/work_abandon.h>
 
 #include "front.h"
-#include "runtime/base/idle.h"
+#include "runtime/host_support/idle.h"
 #include "yield.h"
 
 /* Shows promises of peal/queue.h that test_queue_front.c does not show. */

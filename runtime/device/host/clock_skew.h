@@ -2,7 +2,7 @@
 #ifndef PEALI_HOST_CLOCK_SKEW_H
 #define PEALI_HOST_CLOCK_SKEW_H
 
-#include "runtime/base/host_clock.h"
+#include "runtime/host_support/host_clock.h"
 
 /*
  * The clocks of emulated devices. By default they are the host's clock.

@@ -13,8 +13,8 @@
 #include "runtime/base/math.h"
 #include "runtime/base/owner.h"
 #include "runtime/base/system_call.h"
-#include "runtime/device/host/sanitize.h"
 #include "runtime/device/range_alloc.h"
+#include "runtime/host_support/sanitize.h"
 
 #define CALL "host: heap"
 

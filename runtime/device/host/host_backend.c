@@ -14,9 +14,9 @@
 #include "runtime/base/limits.h"
 #include "runtime/base/log.h"
 #include "runtime/device/backend.h"
-#include "runtime/device/host/fibers.h"
 #include "runtime/device/host/host.h"
 #include "runtime/device/range_alloc.h"
+#include "runtime/host_support/fibers.h"
 
 /*
  * The host backend: CPU threads as devices. Operations table and short

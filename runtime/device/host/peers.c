@@ -9,7 +9,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/owner.h"
 #include "runtime/device/host/host.h"
-#include "runtime/device/host/sanitize.h"
+#include "runtime/host_support/sanitize.h"
 
 /*
  * Peer access as memory mapping. `from` sees the heap of `to` through a window.

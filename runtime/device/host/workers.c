@@ -12,16 +12,16 @@
 #include "runtime/base/core_set.h"
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
-#include "runtime/base/host_clock.h"
-#include "runtime/base/idle.h"
 #include "runtime/base/log.h"
 #include "runtime/base/owner.h"
 #include "runtime/base/text.h"
 #include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/host/core_claim.h"
-#include "runtime/device/host/fibers.h"
 #include "runtime/device/host/host.h"
+#include "runtime/host_support/fibers.h"
+#include "runtime/host_support/host_clock.h"
+#include "runtime/host_support/idle.h"
 
 /*
  * Workers of the host backend. A worker is a thread, its lanes are fibers of
@@ -125,7 +125,7 @@ static void *worker_main(void *argument)
 		return NULL;
 	bind_self(w->core);
 	peali_clock_skew_set(launch->clock);
-	peali_wait_enter();
+	peali_wait_enter(peali_usable_cores());
 	while (run_epoch(w) == 1)
 		;
 	peali_wait_leave();
@@ -267,16 +267,26 @@ static struct peali_launch *new_launch(struct peali_host *host,
 	return launch;
 }
 
+static int give_lanes(struct worker *w, uint32_t lanes)
+{
+	if (lanes == 1)
+		return 0;
+	w->fibers = peali_fibers_create(lanes);
+	if (w->fibers)
+		return 0;
+	return peali_fail_system(errno, "host: launch",
+				 "no stacks for a worker of %u lanes, use "
+				 "fewer lanes or workers",
+				 (unsigned)lanes);
+}
+
 static int start_worker(struct peali_launch *launch, uint32_t index)
 {
 	struct worker *w = &launch->worker[index];
-	int r, error;
+	int error, r = give_lanes(w, launch->desc.lanes);
 
-	if (launch->desc.lanes > 1) {
-		r = peali_fibers_create(launch->desc.lanes, &w->fibers);
-		if (r < 0)
-			return r;
-	}
+	if (r < 0)
+		return r;
 	w->core = core_for(launch);
 	error = peali_thread_start(&w->thread, worker_main, w);
 	if (error)

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "runtime/device/host/cluster.h"
+#include "runtime/host_support/cluster.h"
 
 /*
  * Clusters of a double. As on a GPU, the shared memory of a block is dirty at

@@ -14,9 +14,9 @@
 #include <peal/abi/probe.h>
 #include <peal/abi/program.h>
 #include <peal/device/impl/worker/worker.h>
-#include "runtime/device/host/cluster.h"
-#include "runtime/device/host/fibers.h"
 #include "runtime/device/host/links.h"
+#include "runtime/host_support/cluster.h"
+#include "runtime/host_support/fibers.h"
 
 /*
  * Streams and kernels of a double. A kernel's blocks are threads. They
@@ -26,11 +26,11 @@
 
 /* The engine of the host backend, exported by the executable. */
 static struct {
-	int (*create)(uint32_t lanes, struct peali_fibers **out);
+	struct peali_fibers *(*create)(uint32_t lanes);
 	void (*destroy)(struct peali_fibers *fibers);
 	int (*run)(struct peali_fibers *fibers, peali_lane_fn fn,
 		   void *context);
-	void (*enter)(void);
+	void (*enter)(int cores);
 	void (*leave)(void);
 	void (*unrung)(void);
 	void (*join)(const struct peali_host_cluster *cluster);
@@ -135,7 +135,7 @@ static void run_host_code(struct block *b)
 {
 	struct kernel *k = b->kernel;
 
-	engine.enter();
+	engine.enter((int)sysconf(_SC_NPROCESSORS_ONLN));
 	engine.unrung();
 	if (k->clusters)
 		engine.join(double_clusters_of(k->clusters, b->index));
@@ -361,9 +361,11 @@ static void use_host_code(struct kernel *k, struct double_function *function,
 							     function->entry;
 	if (shape->cluster > 1)
 		k->clusters = double_clusters_create(shape);
-	for (i = 0; shape->threads > 1 && i < k->n_blocks; i++)
-		if (engine.create(shape->threads, &k->block[i].fibers))
+	for (i = 0; shape->threads > 1 && i < k->n_blocks; i++) {
+		k->block[i].fibers = engine.create(shape->threads);
+		if (!k->block[i].fibers)
 			double_broken("no memory for %u lanes", shape->threads);
+	}
 }
 
 static struct kernel *new_kernel(struct double_function *function,

@@ -225,6 +225,7 @@ static int drain_waits(uint64_t timeout_ns)
 	CHECK_OK(peal_kernel_drain(s.k, 0));
 	EVENTUALLY(peal_load_acquire_sys(&s.k->status[0].drained) &&
 		   peal_load_acquire_sys(&s.k->status[1].drained));
+	EVENTUALLY(fixture_counts(&s).asked == 3); /* published with delay */
 	result = peal_kernel_wait(s.k, 0);
 	waits = fixture_counts(&s).open == 3;
 	if (waits) {

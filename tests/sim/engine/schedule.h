@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "runtime/device/host/fiber.h"
+#include "runtime/host_support/fiber.h"
 #include "tests/sim/engine/sim.h"
 
 /* Private declarations of the simulator's files. */

@@ -13,7 +13,7 @@
 
 #include <peal/device/impl/base/host_support.h>
 #include "runtime/base/error.h"
-#include "runtime/device/host/fibers.h"
+#include "runtime/host_support/fibers.h"
 
 /* Keeps the section non-empty. The linker defines its bounds. */
 static char here __attribute__((section("peali_task_words"), used));
@@ -234,7 +234,7 @@ int peali_fibers_run(struct peali_fibers *f, peali_lane_fn fn, void *context)
 	return again;
 }
 
-int peali_fibers_create(uint32_t lanes, struct peali_fibers **out)
+struct peali_fibers *peali_fibers_create(uint32_t lanes)
 {
 	struct peali_fibers *f = calloc(1, sizeof(*f));
 	uint32_t i;
@@ -243,17 +243,15 @@ int peali_fibers_create(uint32_t lanes, struct peali_fibers **out)
 		f->lane = calloc(lanes, sizeof(*f->lane));
 	if (!f || !f->lane) {
 		peali_fibers_destroy(f);
-		return peali_fail(PEAL_ENOMEM, "host: launch",
-				  "no memory for a worker of %u lanes",
-				  (unsigned)lanes);
+		errno = ENOMEM;
+		return NULL;
 	}
 	f->n = lanes;
 	for (i = 0; i < lanes; i++) {
 		f->lane[i].fibers = f;
 		f->lane[i].index = i;
 	}
-	*out = f;
-	return 0;
+	return f;
 }
 
 void peali_fibers_destroy(struct peali_fibers *f)

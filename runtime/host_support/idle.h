@@ -9,8 +9,11 @@
  * for the cores, and counts of sleeps and wakes.
  */
 
-/* Marks the calling thread as a worker. The thread leaves before it ends. */
-void peali_wait_enter(void);
+/*
+ * Marks the calling thread as a worker. `cores` is the number of cores that all
+ * workers of the process share. The thread leaves before it ends.
+ */
+void peali_wait_enter(int cores);
 void peali_wait_leave(void);
 /* Forgets all workers, in a child of fork: it has none of them. */
 void peali_wait_forget(void);

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <ucontext.h>
 
-#include "runtime/device/host/sanitize.h"
+#include "runtime/host_support/sanitize.h"
 
 /*
  * Stacks that a thread can switch between. They carry the lanes of a worker

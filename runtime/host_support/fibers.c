@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/device/host/fibers.h"
+#include "runtime/host_support/fibers.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -7,9 +7,7 @@
 #include <sys/mman.h>
 
 #include <peal/device/impl/base/host_support.h>
-#include "runtime/base/error.h"
-#include "runtime/base/text.h"
-#include "runtime/device/host/fiber.h"
+#include "runtime/host_support/fiber.h"
 
 struct lane {
 	struct peali_fiber fiber;
@@ -121,7 +119,7 @@ PEALI_NO_TSAN int peali_fibers_run(struct peali_fibers *f, peali_lane_fn fn,
 	return again;
 }
 
-int peali_fibers_create(uint32_t lanes, struct peali_fibers **out)
+struct peali_fibers *peali_fibers_create(uint32_t lanes)
 {
 	struct peali_fibers *f = calloc(1, sizeof(*f));
 
@@ -136,14 +134,10 @@ int peali_fibers_create(uint32_t lanes, struct peali_fibers **out)
 		int error = errno;
 
 		peali_fibers_destroy(f);
-		return peali_fail_system(error, "host: launch",
-					 "no stacks for a worker of %u lane%s, "
-					 "use fewer lanes or workers",
-					 (unsigned)lanes,
-					 peali_s((unsigned)lanes));
+		errno = error;
+		return NULL;
 	}
-	*out = f;
-	return 0;
+	return f;
 }
 
 void peali_fibers_destroy(struct peali_fibers *f)

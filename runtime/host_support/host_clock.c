@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/base/host_clock.h"
+#include "runtime/host_support/host_clock.h"
 
 #include <time.h>
 

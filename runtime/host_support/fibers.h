@@ -21,8 +21,8 @@ struct peali_fibers;
 
 typedef int (*peali_lane_fn)(void *context, uint32_t lane);
 
-/* Allocates the stacks of `lanes` lanes. PEAL_ENOMEM. */
-int peali_fibers_create(uint32_t lanes, struct peali_fibers **out);
+/* Allocates the stacks of `lanes` lanes. Returns NULL with errno if it fails. */
+struct peali_fibers *peali_fibers_create(uint32_t lanes);
 /* Frees the fibers. None of the lanes may run. NULL does nothing. */
 void peali_fibers_destroy(struct peali_fibers *fibers);
 

@@ -7,7 +7,7 @@
 #undef _FORTIFY_SOURCE
 #define _FORTIFY_SOURCE 0
 
-#include "runtime/device/host/fiber.h"
+#include "runtime/host_support/fiber.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

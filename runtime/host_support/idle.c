@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/base/idle.h"
+#include "runtime/host_support/idle.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include <peal/device/impl/base/host_support.h>
-#include "runtime/base/core_set.h"
 
 /*
  * Idle turns, counted in bell->steps. While the caller spins, a step is one
@@ -56,11 +55,10 @@ static atomic_ullong no_yield_before; /* a time of peal_host_clock_ns */
 static _Thread_local int is_worker, is_unrung;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static int n_cores;
+static atomic_int n_cores; /* that workers may use */
 
 static void set_up(void)
 {
-	n_cores = peali_usable_cores();
 	syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0,
 		0);
 }
@@ -76,8 +74,9 @@ static int barrier_everywhere(void)
 	return !syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 }
 
-void peali_wait_enter(void)
+void peali_wait_enter(int cores)
 {
+	atomic_store_explicit(&n_cores, cores, memory_order_relaxed);
 	is_worker = 1;
 	atomic_fetch_add_explicit(&awake, 1, memory_order_relaxed);
 }
@@ -111,13 +110,18 @@ static void count(atomic_ullong *counter)
 	atomic_fetch_add_explicit(counter, 1, memory_order_relaxed);
 }
 
-/* More workers awake than cores, the calling thread included. */
+/*
+ * Returns 1 if more threads are awake than workers have cores. The calling
+ * thread counts. Threads that are not workers count only beside workers.
+ */
 static int crowded(void)
 {
 	int others = is_worker ? 0 : 1;
+	int workers = atomic_load_explicit(&awake, memory_order_relaxed);
 
-	return atomic_load_explicit(&awake, memory_order_relaxed) + others >
-	       n_cores;
+	return workers &&
+	       workers + others >
+		       atomic_load_explicit(&n_cores, memory_order_relaxed);
 }
 
 void peal_host_wake(struct peal_bell *bell)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "runtime/device/host/cluster.h"
+#include "runtime/host_support/cluster.h"
 
 #include <stddef.h>
 
