@@ -2,8 +2,7 @@
 /*
  * PTX text for the PTX machine: load, and run of the entry `t`. The first line
  * has two characters: the number of lanes, and the seed of their order. The seed
- * also chooses the checks.
- * The entry gets the address of 256 bytes.
+ * also chooses the checks. The entry gets the address of 256 bytes.
  */
 #include "fuzz/fuzz.h"
 

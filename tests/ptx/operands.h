@@ -18,8 +18,8 @@ int ptx_is_access(const struct ptx_instruction *in);
 int ptx_is_warp(const struct ptx_instruction *in);
 /* Returns 1 for test_wait and try_wait of an mbarrier. */
 int ptx_is_phase_test(const struct ptx_instruction *in);
-/* Each fills in slots of registers and returns their number. written: results.
- * stored: elements of a store. read: all that an instruction reads. */
+/* Each fills in slots of registers and returns their number. Written slots hold
+ * results. Stored slots hold the elements of a store. */
 uint32_t ptx_written(const struct ptx_instruction *in,
 		     uint32_t slots[PTX_MAX_VECTOR]);
 uint32_t ptx_stored(const struct ptx_instruction *in,
