@@ -416,7 +416,7 @@ static int run(int argc, char **argv, int json)
 			  SECONDS, &f.options);
 	f.row_ns = (uint64_t)(f.options.seconds * 1e9 / FAULTS);
 	if (!peali_bench_wanted(&f.options, PEAL_ROUTE_LOCAL, BYTES))
-		return peali_bench_refuse("faults");
+		return peali_bench_refuse("faults", &f.options);
 	return peali_runner_run(&runner, json);
 }
 

@@ -4,12 +4,14 @@
 
 #include <argp.h>
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include <peal/errors.h>
 
-#include "runtime/base/number.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/output.h"
 
@@ -44,8 +46,17 @@ static double number(struct argp_state *state, const char *name,
 	errno = 0;
 	value = strtod(text, &end);
 	if (end == text || *end || errno || !(value >= least && value <= most))
-		argp_error(state, "--%s '%s' is not a number from %g to %g",
-			   name, text, least, most);
+		peali_refuse_value(
+			state,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = PEALI_PRINT("--%s", name),
+				.problem = "is no number of the range",
+				.value = text,
+				.allowed = PEALI_PRINT("%g..%g", least, most),
+				.remedy = PEALI_PRINT("use %g",
+						      value < least ? least :
+								      most) });
 	return value;
 }
 
@@ -61,23 +72,24 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case 'r':
 		route = peal_route_parse(argument);
-		if (route <= 0)
-			argp_error(
+		if (route <= 0 || route == PEAL_ROUTE_PROCESS)
+			peali_refuse_value(
 				state,
-				"--route '%s': unknown name (allowed: local, "
-				"peer, mapped-host and staged)",
-				argument);
-		if (route == PEAL_ROUTE_PROCESS)
-			argp_error(state, "--route process: all ends are "
-					  "in this process");
+				&(struct peali_refusal){
+					.object = "option",
+					.name = "--route",
+					.problem =
+						"is no route within a process",
+					.value = argument,
+					.allowed =
+						"local, peer, mapped-host or "
+						"staged",
+					.remedy = "use peer" });
 		options->route = (enum peal_route)route;
 		return 0;
 	case 'b':
-		if (!peali_number_parse(argument, 1, 1u << 28, &options->bytes))
-			argp_error(state,
-				   "--bytes '%s' is not a whole number from 1 "
-				   "to %u",
-				   argument, 1u << 28);
+		options->bytes = peali_parse_number(state, "--bytes", argument,
+						    1, 1u << 28);
 		return 0;
 	case 'o':
 		options->samples_out = argument;
@@ -157,9 +169,11 @@ static void remember(enum peal_route route, uint64_t bytes)
 	offered.n++;
 }
 
-int peali_bench_refuse(const char *benchmark)
+int peali_bench_refuse(const char *benchmark,
+		       const struct peali_bench_options *options)
 {
-	char routes[96] = "", sizes[24 * SIZES_MAX] = "";
+	char allowed[PEALI_REFUSAL_BYTES], routes[96] = "",
+					   sizes[24 * SIZES_MAX] = "";
 	size_t used = 0;
 
 	for (uint32_t bit = 1; bit && bit <= offered.routes; bit <<= 1)
@@ -173,11 +187,19 @@ int peali_bench_refuse(const char *benchmark)
 		used += (size_t)snprintf(sizes + used, sizeof(sizes) - used,
 					 "%s%llu", i ? ", " : "",
 					 (unsigned long long)offered.bytes[i]);
-	peali_say("no row of %s has this route and size; its sizes are %s "
-		  "bytes; %s%s",
-		  benchmark, sizes,
-		  *routes ? "its routes are " : "its rows have no route",
-		  routes);
+	snprintf(allowed, sizeof(allowed), "%.96s%s%.250s bytes", routes,
+		 *routes ? "; " : "", sizes);
+	peali_say_refused(&(struct peali_refusal){
+		.object = "benchmark",
+		.name = benchmark,
+		.problem = "has no such row",
+		.value = PEALI_PRINT("%s, %llu bytes",
+				     options->route ?
+					     peal_route_name(options->route) :
+					     "any route",
+				     (unsigned long long)options->bytes),
+		.allowed = allowed,
+		.remedy = "leave out --route and --bytes" });
 	return PEALI_EXIT_USAGE;
 }
 

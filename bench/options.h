@@ -53,6 +53,7 @@ int peali_bench_wanted(const struct peali_bench_options *options,
  *
  * @return PEALI_EXIT_USAGE.
  */
-int peali_bench_refuse(const char *benchmark);
+int peali_bench_refuse(const char *benchmark,
+		       const struct peali_bench_options *options);
 
 #endif

@@ -18,7 +18,9 @@
 #include "bench/baseline/cpu/baselines.h"
 #include "bench/report.h"
 #include "bench/fixture.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
+#include "runtime/cli/command.h"
 #include "runtime/cli/interrupt.h"
 
 #define SECONDS 120
@@ -223,7 +225,12 @@ static int no_group(const char *what)
 					      "%s'%s'", i ? ", " : "",
 					      groups[i].what);
 	}
-	peali_say("--what '%s': unknown kind (allowed: %s)", what, names);
+	peali_say_refused(&(struct peali_refusal){ .object = "option",
+						   .name = "--what",
+						   .problem = "names no kind",
+						   .value = what,
+						   .allowed = names,
+						   .remedy = "leave it out" });
 	return PEALI_EXIT_USAGE;
 }
 
@@ -610,8 +617,14 @@ static int prepare(struct queues *q)
 			skipped += is_skipped(q, groups[i].peers[p]);
 	}
 	if (!q->n && !skipped) {
-		peali_say("no row of queues has this route, size and kind "
-			  "with such a peer in this build");
+		peali_say_refused(&(struct peali_refusal){
+			.object = "benchmark",
+			.name = "queues",
+			.problem = "has no such row",
+			.value = "these options",
+			.allowed = "the rows of this build",
+			.remedy =
+				"leave out --route, --bytes, --what and --peer" });
 		return PEALI_EXIT_USAGE;
 	}
 	if (!q->json_out)

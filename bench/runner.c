@@ -29,7 +29,7 @@ int peali_runner_main(const struct peali_runner *runner, int argc, char **argv,
 			  runner->options);
 	*runner->n_rows = runner->each_row(runner->context, 1);
 	if (!*runner->n_rows)
-		return peali_bench_refuse(runner->benchmark);
+		return peali_bench_refuse(runner->benchmark, runner->options);
 	*runner->row_ns =
 		(uint64_t)(runner->options->seconds * 1e9 / *runner->n_rows);
 	return peali_runner_run(runner, json);

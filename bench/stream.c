@@ -498,7 +498,7 @@ static int run(int argc, char **argv, int json)
 	video = peali_stream_y4m_wanted(&stream);
 	stream.n_rows += video;
 	if (!stream.n_rows)
-		return peali_bench_refuse("stream");
+		return peali_bench_refuse("stream", &stream.options);
 	/* The row of video frames gets as much time as three other rows. */
 	stream.row_ns = (uint64_t)(stream.options.seconds * 1e9 /
 				   (stream.n_rows + (video ? 2 : 0)));

@@ -8,6 +8,8 @@
 #include "p2p/peer.h"
 #include "p2p/peer_internal.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
 
@@ -21,20 +23,31 @@
 static int refuse(struct peali_place place, uint64_t bytes, const char *call)
 {
 	if (place.device == PEALI_HOST)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EFAULT, call,
-			"host range of %llu bytes at 0x%llx: the pointer is "
-			"NULL, or the range is beyond its allocation or the "
-			"address space",
-			(unsigned long long)bytes,
-			(unsigned long long)place.address);
-	return peali_fail(PEAL_EFAULT, call,
-			  "range of %llu bytes at 0x%llx: no allocation that "
-			  "device %d sees contains it; pass an address of "
-			  "peal_memory_alloc, or of peal_peer_map for this "
-			  "device",
-			  (unsigned long long)bytes,
-			  (unsigned long long)place.address, place.device);
+			&(struct peali_refusal){
+				.object = "host range",
+				.problem =
+					"is NULL, or beyond its allocation or "
+					"the address space",
+				.value = PEALI_PRINT(
+					"%llu bytes at 0x%llx",
+					(unsigned long long)bytes,
+					(unsigned long long)place.address),
+				.allowed = "memory of this process",
+				.remedy = "pass a range of one allocation" });
+	return peali_refuse(
+		PEAL_EFAULT, call,
+		&(struct peali_refusal){
+			.object =
+				PEALI_PRINT("range of device %d", place.device),
+			.problem = "is in no allocation that the device sees",
+			.value = PEALI_PRINT("%llu bytes at 0x%llx",
+					     (unsigned long long)bytes,
+					     (unsigned long long)place.address),
+			.allowed = "one allocation",
+			.remedy = "pass an address of peal_memory_alloc, or of "
+				  "peal_peer_map for this device" });
 }
 
 static int in_record(struct peali_allocation *record, struct peali_place place,

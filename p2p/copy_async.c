@@ -15,6 +15,7 @@
 #include "p2p/peer_internal.h"
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/thread.h"
 
@@ -434,7 +435,7 @@ int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns)
 	int to, from, r;
 
 	if (!copy)
-		return peali_fail(PEAL_EINVAL, call, "copy is NULL");
+		return peali_refuse_null(call, "copy");
 	if (peali_forked(&copy->peers->owner, call))
 		return PEAL_EFORKED;
 	to = copy->to;
@@ -465,8 +466,7 @@ int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns)
 int peal_copy_cancel(struct peal_copy *copy)
 {
 	if (!copy)
-		return peali_fail(PEAL_EINVAL, "peal_copy_cancel",
-				  "copy is NULL");
+		return peali_refuse_null("peal_copy_cancel", "copy");
 	if (peali_foreign(&copy->peers->owner, "peal_copy_cancel"))
 		return PEAL_EFORKED;
 	atomic_store_explicit(&copy->cancel, 1, memory_order_relaxed);
@@ -478,8 +478,8 @@ int peal_copy_progress(const struct peal_copy *copy,
 		       struct peal_copy_progress *progress_out)
 {
 	if (!copy || !progress_out)
-		return peali_fail(PEAL_EINVAL, "peal_copy_progress",
-				  "copy or progress_out is NULL");
+		return peali_refuse_null("peal_copy_progress",
+					 "copy or progress_out");
 	if (peali_forked(&copy->peers->owner, "peal_copy_progress"))
 		return PEAL_EFORKED;
 	progress_out->bytes = copy->request.bytes;
@@ -492,8 +492,8 @@ int peal_copy_result(const struct peal_copy *copy,
 		     struct peal_copy_result *result_out)
 {
 	if (!copy || !result_out)
-		return peali_fail(PEAL_EINVAL, "peal_copy_result",
-				  "copy or result_out is NULL");
+		return peali_refuse_null("peal_copy_result",
+					 "copy or result_out");
 	if (peali_forked(&copy->peers->owner, "peal_copy_result"))
 		return PEAL_EFORKED;
 	if (query(copy) == PEAL_EAGAIN)

@@ -9,8 +9,9 @@
 #include <peal/device/impl/base/host_support.h>
 #include "p2p/copy_stats.h"
 #include "p2p/peer_internal.h"
-#include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
 
@@ -98,12 +99,20 @@ static int choose(struct peali_peers *peers, const struct peali_copy_op *move,
 		return (int)way;
 	if (job->routes & PEAL_ROUTE_STAGED)
 		return PEAL_ROUTE_STAGED;
-	return peali_fail(PEAL_ENOPEER, job->call,
-			  "device %d -> device %d (-1: host): route %s is "
-			  "not in option `routes` (0x%x); add "
-			  "PEAL_ROUTE_STAGED",
-			  move->from.device, move->to.device,
-			  peal_route_name(way), job->routes);
+	return peali_refuse(
+		PEAL_ENOPEER, job->call,
+		&(struct peali_refusal){
+			.object = "option",
+			.name = "routes",
+			.problem = PEALI_PRINT(
+				"excludes route %s of device %d -> device %d",
+				peal_route_name(way), move->from.device,
+				move->to.device),
+			.value = PEALI_PRINT("0x%x", job->routes),
+			.allowed = PEALI_PRINT("masks with 0x%x",
+					       (unsigned)(way |
+							  PEAL_ROUTE_STAGED)),
+			.remedy = "add PEAL_ROUTE_STAGED" });
 }
 
 /* ---- direct copies ------------------------------------------------------- */

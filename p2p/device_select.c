@@ -6,6 +6,8 @@
 #include <peal/peer.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/device.h"
 #include "runtime/device/devices.h"
@@ -55,16 +57,20 @@ static int take_filter(struct peal_runtime *rt, const char *call,
 	int r;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, call, "runtime is NULL");
+		return peali_refuse_null(call, "runtime");
 	if (peali_foreign(&rt->owner, call))
 		return PEAL_EFORKED;
 	r = peali_options_copy(out, sizeof(*out), wish, call);
 	if (!r && out->capabilities & ~known)
-		r = peali_fail(
+		r = peali_refuse(
 			PEAL_EINVAL, call,
-			"capabilities is 0x%x: unknown bits (allowed: the "
-			"bits of enum peal_device_capability, 0x%x)",
-			out->capabilities, known);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "capabilities",
+				.problem = "has unknown bits",
+				.value = PEALI_PRINT("0x%x", out->capabilities),
+				.allowed = PEALI_PRINT("bits of 0x%x", known),
+				.remedy = "use enum peal_device_capability" });
 	if (!r && out->peer_of)
 		r = peali_devices_check(&rt->devices, out->peer_of - 1, call);
 	return r;
@@ -123,9 +129,17 @@ int peal_device_select_all(struct peal_runtime *rt,
 	if (r < 0)
 		return r;
 	if (most < 1 || !devices_out)
-		return peali_fail(PEAL_EINVAL, call,
-				  "devices_out cannot hold an index: most is "
-				  "%d, devices_out is %s",
-				  most, devices_out ? "given" : "NULL");
+		return most < 1 ?
+			       peali_refuse(
+				       PEAL_EINVAL, call,
+				       &(struct peali_refusal){
+					       .object = "argument",
+					       .name = "most",
+					       .problem = "is too small for an "
+							  "index",
+					       .value = PEALI_PRINT("%d", most),
+					       .allowed = "1..2147483647",
+					       .remedy = "use 1" }) :
+			       peali_refuse_null(call, "devices_out");
 	return select_all(rt, call, &w, most, devices_out);
 }

@@ -9,6 +9,7 @@
 #include "p2p/peer.h"
 #include "p2p/peer_internal.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/device/devices.h"
 
@@ -140,10 +141,18 @@ int peali_memory_alloc(struct peali_peers *peers, int device, uint64_t bytes,
 	if (r < 0)
 		return r;
 	if (!bytes)
-		return peali_fail(PEAL_EINVAL, call,
-				  "an allocation of 0 bytes on device %d: "
-				  "allocate at least 1 byte",
-				  device);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "bytes",
+				.problem = PEALI_PRINT(
+					"is too small for an allocation on "
+					"device %d",
+					device),
+				.value = "0",
+				.allowed = "1 or more",
+				.remedy = "allocate at least 1 byte" });
 	return take(peers, device, bytes, 0, address_out);
 }
 
@@ -165,15 +174,23 @@ static int take_out(struct peali_peers *peers, int device, uint64_t address,
 
 	if (!record || record->address != address ||
 	    record->is_buffer != is_buffer)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EFAULT, call,
-			"no allocation of device %d starts at 0x%llx; pass "
-			"an address of peal_memory_alloc once%s",
-			device, (unsigned long long)address,
-			record && record->is_buffer ?
-				"; this is the memory of a buffer "
-				"(peal_buffer_destroy)" :
-				"");
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "address",
+				.problem = PEALI_PRINT(
+					"is the start of no allocation of "
+					"device %d",
+					device),
+				.value = PEALI_PRINT(
+					"0x%llx", (unsigned long long)address),
+				.allowed = "an address of peal_memory_alloc",
+				.remedy =
+					record && record->is_buffer ?
+						"call peal_buffer_destroy, as "
+						"a buffer owns this memory" :
+						"pass each address once" });
 	if (record->n_copies)
 		peali_copies_settle(peers);
 	if (record->n_maps || record->n_copies)
@@ -290,7 +307,7 @@ int peal_memory_alloc(struct peal_runtime *runtime, int device, uint64_t bytes,
 	if (!peers)
 		return peal_last_error()->code;
 	if (!address_out)
-		return peali_fail(PEAL_EINVAL, call, "address_out is NULL");
+		return peali_refuse_null(call, "address_out");
 	return peali_memory_alloc(peers, device, bytes, address_out);
 }
 

@@ -14,6 +14,7 @@
 #include "p2p/probe_cache.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/device/devices.h"
 #include "runtime/runtime.h"
@@ -199,9 +200,7 @@ struct peali_peers *peali_peers_of(struct peal_runtime *runtime,
 				   const char *call)
 {
 	if (!runtime) {
-		peali_fail(PEAL_EINVAL, call,
-			   "the runtime is NULL: open one by "
-			   "peal_runtime_open");
+		peali_refuse_null(call, "runtime");
 		return NULL;
 	}
 	return peali_forked(&runtime->owner, call) ? NULL : runtime->peers;
@@ -267,10 +266,16 @@ int peali_pair_take(struct peali_peers *peers, int from, int to,
 	int r = 0;
 
 	if (from == to)
-		return peali_fail(PEAL_EINVAL, call,
-				  "device %d -> device %d: a device needs no "
-				  "access to its own memory",
-				  from, to);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = PEALI_PRINT("device %d -> device %d",
+						      from, to),
+				.problem = "is a device and itself",
+				.value = PEALI_PRINT("%d", to),
+				.allowed = "another device",
+				.remedy =
+					"use its own memory without peer access" });
 	if (!n_uses(pair))
 		r = enable(peers, from, to, call);
 	if (!r)
@@ -419,7 +424,7 @@ int peal_peer_capability(struct peal_runtime *runtime, int from, int to,
 	if (!peers)
 		return peal_last_error()->code;
 	if (!capability_out)
-		return peali_fail(PEAL_EINVAL, call, "capability_out is NULL");
+		return peali_refuse_null(call, "capability_out");
 	r = check_pair(peers, from, to, call);
 	if (!r)
 		r = peali_probe_pair(peers, from, to, &info);

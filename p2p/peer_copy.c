@@ -4,7 +4,7 @@
 
 #include "p2p/peer.h"
 #include "p2p/peer_internal.h"
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 
 int peal_peer_copy(struct peal_runtime *runtime, int to, uint64_t to_address,
 		   int from, uint64_t from_address, uint64_t bytes)
@@ -29,6 +29,6 @@ int peal_peer_copy_async(struct peal_runtime *runtime, int to,
 	if (!peers)
 		return peal_last_error()->code;
 	if (!copy_out)
-		return peali_fail(PEAL_EINVAL, call, "copy_out is NULL");
+		return peali_refuse_null(call, "copy_out");
 	return peali_copy_submit_one(peers, target, source, bytes, copy_out);
 }

@@ -8,6 +8,8 @@
 #include "p2p/peer.h"
 #include "p2p/peer_internal.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/device/devices.h"
 
 /* The search is linear: there are few mappings at a time. */
@@ -61,12 +63,18 @@ static int grow_table(struct peali_peers *peers, const char *call)
 static int refuse_range(int device, uint64_t address, uint64_t bytes,
 			const char *call)
 {
-	return peali_fail(PEAL_EFAULT, call,
-			  "range of %llu bytes at 0x%llx: no allocation of "
-			  "device %d contains it; pass an address of "
-			  "peal_memory_alloc on that device",
-			  (unsigned long long)bytes,
-			  (unsigned long long)address, device);
+	return peali_refuse(
+		PEAL_EFAULT, call,
+		&(struct peali_refusal){
+			.object = PEALI_PRINT("range of device %d", device),
+			.problem = "is in no allocation of the device",
+			.value = PEALI_PRINT("%llu bytes at 0x%llx",
+					     (unsigned long long)bytes,
+					     (unsigned long long)address),
+			.allowed = "one allocation",
+			.remedy =
+				"pass an address of peal_memory_alloc on that "
+				"device" });
 }
 
 /* Finds the allocation that contains the range, by record or in the backend. */
@@ -162,21 +170,45 @@ static int check_map(struct peali_peers *peers, int device, uint64_t address,
 	if (r < 0)
 		return r;
 	if (device == remote)
-		return peali_fail(PEAL_EINVAL, call,
-				  "device %d -> device %d: a device sees its "
-				  "own memory without a mapping",
-				  remote, device);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = PEALI_PRINT("device %d -> device %d",
+						      remote, device),
+				.problem = "is a device and itself",
+				.value = PEALI_PRINT("%d", device),
+				.allowed = "another device",
+				.remedy =
+					"use its own memory without a mapping" });
 	if (!bytes)
-		return peali_fail(PEAL_EINVAL, call,
-				  "0 bytes of device %d: a mapping has at "
-				  "least 1 byte",
-				  device);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "bytes",
+				.problem = PEALI_PRINT(
+					"is too small for a mapping of device "
+					"%d",
+					device),
+				.value = "0",
+				.allowed = "1 or more",
+				.remedy = "map at least 1 byte" });
 	if (address % 16)
-		return peali_fail(PEAL_EINVAL, call,
-				  "address 0x%llx of device %d is no "
-				  "multiple of 16; map from the next lower "
-				  "multiple",
-				  (unsigned long long)address, device);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "address",
+				.problem = PEALI_PRINT(
+					"must be a multiple of 16 on device %d",
+					device),
+				.value = PEALI_PRINT(
+					"0x%llx", (unsigned long long)address),
+				.allowed = "multiples of 16",
+				.remedy = PEALI_PRINT(
+					"use 0x%llx",
+					(unsigned long long)(address &
+							     ~15ULL)) });
 	return 0;
 }
 
@@ -227,11 +259,19 @@ int peali_peer_unmap(struct peali_peers *peers, int remote, uint64_t address)
 	if (m)
 		give_back(peers, m);
 	else
-		r = peali_fail(
+		r = peali_refuse(
 			PEAL_EFAULT, call,
-			"device %d: no mapping starts at 0x%llx; pass an "
-			"address of peal_peer_map once for each call",
-			remote, (unsigned long long)address);
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "address",
+				.problem = PEALI_PRINT(
+					"is the start of no mapping on device "
+					"%d",
+					remote),
+				.value = PEALI_PRINT(
+					"0x%llx", (unsigned long long)address),
+				.allowed = "an address of peal_peer_map",
+				.remedy = "pass it once for each call" });
 	pthread_mutex_unlock(&peers->lock);
 	return r;
 }
@@ -253,7 +293,7 @@ int peal_peer_map(struct peal_runtime *runtime, int device, uint64_t address,
 	if (!peers)
 		return peal_last_error()->code;
 	if (!address_out)
-		return peali_fail(PEAL_EINVAL, call, "address_out is NULL");
+		return peali_refuse_null(call, "address_out");
 	return peali_peer_map(peers, device, address, remote, bytes,
 			      address_out);
 }

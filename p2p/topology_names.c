@@ -5,9 +5,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "runtime/base/text.h"
-
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 
 static const struct {
 	enum peal_route route;
@@ -52,10 +50,17 @@ int peal_route_parse(const char *name)
 		if (!strcmp(routes[i].name, name))
 			return (int)routes[i].route;
 	}
-	return peali_fail(PEAL_EINVAL, "peal_route_parse",
-			  "route '%s': unknown name (allowed: local, "
-			  "peer, mapped-host, staged, process and none)",
-			  PEALI_CUT(40, name ? name : "(NULL)"));
+	return peali_refuse(
+		PEAL_EINVAL, "peal_route_parse",
+		&(struct peali_refusal){
+			.object = "argument",
+			.name = "name",
+			.problem = "is no route",
+			.value = name ? name : "NULL",
+			.allowed =
+				"local, peer, mapped-host, staged, process or "
+				"none",
+			.remedy = "use staged" });
 }
 
 const char *peal_verdict_name(enum peal_verdict verdict)

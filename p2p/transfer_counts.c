@@ -5,7 +5,7 @@
 #include "p2p/copy_stats.h"
 #include "p2p/peer.h"
 #include "p2p/peer_internal.h"
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/device/devices.h"
 
 int peal_transfer_counts(struct peal_runtime *runtime, int from, int to,
@@ -18,7 +18,7 @@ int peal_transfer_counts(struct peal_runtime *runtime, int from, int to,
 	if (!peers)
 		return peal_last_error()->code;
 	if (!counts_out)
-		return peali_fail(PEAL_EINVAL, call, "counts_out is NULL");
+		return peali_refuse_null(call, "counts_out");
 	r = peali_devices_check_place(peers->devices, from, call);
 	if (!r)
 		r = peali_devices_check_place(peers->devices, to, call);

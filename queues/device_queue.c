@@ -9,6 +9,7 @@
 #include "p2p/peer.h"
 #include "queues/queue_select.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
@@ -45,10 +46,16 @@ static int plan_at(const struct peali_devices *devices, int device,
 		return result;
 	/* the other kinds have atomic words for the workers of one device */
 	if (device == PEALI_HOST && plan->options.kind != PEAL_QUEUE_LINK)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "kind is %s; host memory can only contain "
-				  "a link; name a device",
-				  peal_queue_kind_name(plan->options.kind));
+		return peali_refuse(PEAL_EINVAL, CALL,
+				    &(struct peali_refusal){
+					    .object = "option",
+					    .name = "kind",
+					    .problem =
+						    "does not fit host memory",
+					    .value = peal_queue_kind_name(
+						    plan->options.kind),
+					    .allowed = "link",
+					    .remedy = "name a device" });
 	return 0;
 }
 
@@ -128,8 +135,7 @@ int peal_device_queue_create(struct peal_runtime *rt, int device,
 	int result;
 
 	if (!rt || !queue_out)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "runtime or queue_out is NULL");
+		return peali_refuse_null(CALL, "runtime or queue_out");
 	if (peali_foreign(&rt->owner, CALL))
 		return PEAL_EFORKED;
 	result = peali_devices_check_place(&rt->devices, device, CALL);

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "queues/publication.h"
-#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 
 /* Fills the lease if it is 0. */
@@ -44,28 +44,32 @@ static int complete_lease(struct peali_mailbox_spec *s, const char *call)
 {
 	const struct peali_mailbox_spec given = *s;
 	uint32_t tells = s->tells ? s->tells : 1;
-	char remedy[PEALI_REMEDY_BYTES];
 
 	default_lease(s, tells);
 	if (s->lease < tells)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, call,
-			"mailbox lease is %u slot%s; a handler tells up to %u "
-			"message%s at a time, and the lease must be at least "
-			"that",
-			s->lease, peali_s(s->lease), s->tells,
-			peali_s(s->tells));
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "mailbox.lease",
+				.problem = PEALI_PRINT(
+					"is too small for handlers that tell "
+					"up to %u message%s at a time",
+					s->tells, peali_s(s->tells)),
+				.number = s->lease,
+				.least = tells,
+				.most = UINT32_MAX });
 	/* the first two checks prevent an overflow in the third */
 	if (s->n_workers > s->slots || s->lease > s->slots ||
 	    s->n_workers * ((uint64_t)s->lease + tells - 1) > s->slots)
-		return peali_fail(PEAL_EINVAL, call,
-				  "mailbox.slots is %u, too few for %u "
-				  "worker%s with leases of %u and handlers "
-				  "that tell %u message%s at a time; %s",
-				  s->slots, s->n_workers, peali_s(s->n_workers),
-				  s->lease, s->tells, peali_s(s->tells),
-				  peali_slots_remedy(slots_for(&given, tells),
-						     "workers", remedy));
+		return peali_slots_refuse(
+			"mailbox.slots", s->slots, slots_for(&given, tells),
+			PEALI_PRINT(
+				"is too small for %u worker%s with leases of "
+				"%u that tell up to %u message%s at a time",
+				s->n_workers, peali_s(s->n_workers), s->lease,
+				s->tells, peali_s(s->tells)),
+			"workers", call);
 	return 0;
 }
 
@@ -85,8 +89,8 @@ int peali_mailbox_spec_complete(struct peali_mailbox_spec *spec,
 	s.policy = slots.policy;
 	s.slot_bytes = slots.bytes;
 	if (!s.n_workers)
-		return peali_fail(PEAL_EINVAL, call,
-				  "workers is 0; a mailbox needs at least one");
+		return peali_refuse_option(call, "workers", 0, 1,
+					   PEALI_SLOTS_MAX);
 	result = complete_lease(&s, call);
 	if (!result)
 		*spec = s;
@@ -128,22 +132,21 @@ int peali_admission_spec_complete(struct peali_admission_spec *spec,
 	uint64_t held = (uint64_t)spec->n_workers *
 			((uint64_t)spec->tells + spec->others);
 	uint64_t rest = spec->slots - held, past;
-	char remedy[PEALI_REMEDY_BYTES];
 
 	if (tells < spec->to_all)
 		tells = spec->to_all;
 	if (spec->slots < held + tells + spec->to_all)
-		return peali_fail(
-			PEAL_EINVAL, call,
-			"mailbox.slots is %u, too few for %u worker%s; "
-			"handlers tell up to %u message%s at a time, timers "
-			"and monitors need %u slot%s per worker; %s",
-			spec->slots, spec->n_workers, peali_s(spec->n_workers),
-			(uint32_t)tells, peali_s((uint32_t)tells), spec->others,
-			peali_s(spec->others),
-			peali_slots_remedy(
-				peali_slots_for(held + tells + spec->to_all),
-				"workers", remedy));
+		return peali_slots_refuse(
+			"mailbox.slots", spec->slots,
+			peali_slots_for(held + tells + spec->to_all),
+			PEALI_PRINT(
+				"is too small for %u worker%s that tell %u "
+				"message%s at a time, with %u for timers and "
+				"monitors",
+				spec->n_workers, peali_s(spec->n_workers),
+				(uint32_t)tells, peali_s((uint32_t)tells),
+				spec->others),
+			"workers", call);
 	spec->links = (uint32_t)(held + rest / 4 * 3);
 	if (spec->links < held + tells)
 		spec->links = (uint32_t)(held + tells);

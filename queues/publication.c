@@ -7,8 +7,9 @@
 
 #include <peal/device/impl/queue/slot.h>
 
-#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 
 #define SLOT_MAX 4096
 #define HEADER_BYTES ((uint32_t)sizeof(struct peal_header))
@@ -31,21 +32,38 @@ int peali_publication_choose(uint32_t *policy, uint32_t policies,
 	size_t i;
 
 	if (chosen < PEAL_POLICY_SEQUENCE || chosen > PEAL_POLICY_ATOM8)
-		return peali_fail(PEAL_EINVAL, call,
-				  "%s is %u; allowed are 0 (default), 1 "
-				  "(sequence), 2 (atom16) and 3 (atom8)",
-				  option, chosen);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = option,
+				.problem = "is no policy",
+				.number = chosen,
+				.allowed =
+					"0 (default), 1 (sequence), 2 (atom16) "
+					"or 3 (atom8)",
+				.remedy = "use 0" });
 	for (i = 0; !*policy && i < 3 && !(policies & 1u << chosen); i++)
 		chosen = others[i];
 	if (!(policies & 1u << chosen))
-		return peali_fail(PEAL_EINVAL, call,
-				  "%s is %u (%s), which %s cannot do "
-				  "(allowed:%s%s%s%s)",
-				  option, chosen, names[chosen], user,
-				  policies & 2 ? " sequence" : "",
-				  policies & 4 ? " atom16" : "",
-				  policies & 8 ? " atom8" : "",
-				  policies & 14 ? "" : " none");
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = option,
+				.problem = PEALI_PRINT(
+					"is a policy that %s cannot do", user),
+				.value = PEALI_PRINT("%u, %s", chosen,
+						     names[chosen]),
+				.allowed = PEALI_PRINT(
+					"%s%s%s%s",
+					policies & 14 ? "0" : "none",
+					policies & 2 ? ", 1 (sequence)" : "",
+					policies & 4 ? ", 2 (atom16)" : "",
+					policies & 8 ? ", 3 (atom8)" : ""),
+				.remedy = policies & 14 ?
+						  "use 0" :
+						  "use another device" });
 	*policy = chosen;
 	return 0;
 }
@@ -99,17 +117,21 @@ uint32_t peali_slots_for(uint64_t n)
 	return n > PEALI_SLOTS_MAX ? 0 : peali_power_of_two((uint32_t)n);
 }
 
-const char *peali_slots_remedy(uint32_t slots, const char *fewer,
-			       char text[PEALI_REMEDY_BYTES])
+int peali_slots_refuse(const char *option, uint32_t n, uint32_t slots,
+		       const char *problem, const char *fewer, const char *call)
 {
-	if (!slots)
-		snprintf(text, PEALI_REMEDY_BYTES, "use fewer %s", fewer);
-	else if (slots == PEALI_SLOTS_MAX)
-		snprintf(text, PEALI_REMEDY_BYTES, "use %u", slots);
-	else
-		snprintf(text, PEALI_REMEDY_BYTES,
-			 "use %u or a larger power of two", slots);
-	return text;
+	return peali_refuse(
+		PEAL_EINVAL, call,
+		&(struct peali_refusal){
+			.object = "option",
+			.name = option,
+			.problem = problem,
+			.number = n,
+			.allowed = slots ? NULL : "none",
+			.least = slots,
+			.most = PEALI_SLOTS_MAX,
+			.remedy = slots ? NULL :
+					  PEALI_PRINT("use fewer %s", fewer) });
 }
 
 int peali_slots_check(const char *option, uint32_t n, uint32_t least,
@@ -119,12 +141,19 @@ int peali_slots_check(const char *option, uint32_t n, uint32_t least,
 
 	if (n && !(n & (n - 1)) && n <= PEALI_SLOTS_MAX)
 		return 0;
-	return peali_fail(PEAL_EINVAL, call,
-			  "%s is %u; it must be a power of two from 1 to %u; "
-			  "use %u",
-			  option, n, PEALI_SLOTS_MAX,
-			  use > PEALI_SLOTS_MAX ? PEALI_SLOTS_MAX :
-						  peali_slots_for(use));
+	return peali_refuse(
+		PEAL_EINVAL, call,
+		&(struct peali_refusal){
+			.object = "option",
+			.name = option,
+			.number = n,
+			.least = 1,
+			.most = PEALI_SLOTS_MAX,
+			.power_of_two = 1,
+			.remedy = PEALI_PRINT("use %u",
+					      use > PEALI_SLOTS_MAX ?
+						      PEALI_SLOTS_MAX :
+						      peali_slots_for(use)) });
 }
 
 int peali_slots_complete(struct peali_slots *slots, const char *prefix,
@@ -149,11 +178,17 @@ int peali_slots_complete(struct peali_slots *slots, const char *prefix,
 		return result;
 	most = peali_publication_message_max(slots->policy);
 	if (slots->message_bytes > most)
-		return peali_fail(PEAL_EINVAL, call,
-				  "%smessage_bytes is %u; at most %u are "
-				  "allowed (policy %s)",
-				  prefix, slots->message_bytes, most,
-				  names[slots->policy]);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = PEALI_PRINT("%smessage_bytes", prefix),
+				.problem = PEALI_PRINT(
+					"is too large for policy %s",
+					names[slots->policy]),
+				.number = slots->message_bytes,
+				.least = 1,
+				.most = most });
 	slots->bytes = peali_publication_slot(
 		slots->policy, HEADER_BYTES + slots->message_bytes);
 	return 0;

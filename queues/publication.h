@@ -60,15 +60,14 @@ int peali_slots_check(const char *option, uint32_t n, uint32_t least,
 /* Returns the least legal number of slots that holds n; 0: there is none. */
 uint32_t peali_slots_for(uint64_t n);
 
-#define PEALI_REMEDY_BYTES 64
-
 /*
- * Writes the end of an error text about too few slots: "use 128 or a larger
- * power of two". For 0 slots it writes "use fewer" and the text `fewer`.
- * Returns `text`.
+ * Refuses an option that is a number of slots. Returns PEAL_EINVAL.
+ *
+ * @param slots the least legal number; 0: there is none, use fewer of `fewer`.
  */
-const char *peali_slots_remedy(uint32_t slots, const char *fewer,
-			       char text[PEALI_REMEDY_BYTES]);
+int peali_slots_refuse(const char *option, uint32_t n, uint32_t slots,
+		       const char *problem, const char *fewer,
+		       const char *call);
 
 /* The slots of a queue that stores each message in one slot. */
 struct peali_slots {

@@ -12,6 +12,7 @@
 #include "queues/call_guard.h"
 #include "queues/queue_select.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 
@@ -104,7 +105,7 @@ static int create(const struct peal_queue_options *options, uint64_t each,
 	int result;
 
 	if (!queue_out)
-		return peali_fail(PEAL_EINVAL, call, "queue_out is NULL");
+		return peali_refuse_null(call, "queue_out");
 	result = peali_queue_select(&plan, options, each, call);
 	if (result)
 		return result;
@@ -143,8 +144,15 @@ int peal_queue_create_of(const struct peal_queue_options *options,
 	const char *call = "peal_queue_create_of";
 
 	if (!bytes)
-		return peali_fail(PEAL_EINVAL, call,
-				  "bytes is 0; a message has at least 1");
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "bytes",
+				.problem = "is too small for a message",
+				.value = "0",
+				.allowed = "1 or more",
+				.remedy = "use at least 1" });
 	return create(options, bytes, queue_out, call);
 }
 
@@ -233,12 +241,20 @@ int peal_queue_open_of(struct peal_queue *q, uint64_t bytes,
 		       struct peal_queue_end **end_out)
 {
 	if (q && (!bytes || q->least != bytes))
-		return peali_fail(PEAL_EMSGSIZE, "peal_queue_open_of",
-				  "the messages of '%s' have %s%llu bytes; "
-				  "all should have %llu",
-				  q->name, q->least ? "" : "up to ",
-				  (unsigned long long)q->options.message_bytes,
-				  (unsigned long long)bytes);
+		return peali_refuse(
+			PEAL_EMSGSIZE, "peal_queue_open_of",
+			&(struct peali_refusal){
+				.object = "queue",
+				.name = q->name,
+				.problem = PEALI_PRINT(
+					"has messages of %s%llu bytes",
+					q->least ? "" : "up to ",
+					(unsigned long long)
+						q->options.message_bytes),
+				.number = bytes,
+				.least = q->options.message_bytes,
+				.most = q->options.message_bytes,
+				.remedy = "open it with peal_queue_open" });
 	return peali_fail_in(peal_queue_open(q, role, end_out),
 			     "peal_queue_open_of");
 }
@@ -317,7 +333,7 @@ static PEAL_INLINE int check_end(const struct peal_queue_end *end,
 				 uint64_t bytes, uint32_t n, const char *call)
 {
 	if (!end || (!data && bytes))
-		return peali_fail(PEAL_EINVAL, call, "end or data is NULL");
+		return peali_refuse_null(call, "end or data");
 	if (end->role != role)
 		return peali_fail(PEAL_EINVAL, call,
 				  "'%s': this end is for a %s (producers "
@@ -328,9 +344,13 @@ static PEAL_INLINE int check_end(const struct peal_queue_end *end,
 				  "'%s': this end is closed; open another",
 				  end->queue->name);
 	if (n < 1 || n > PEAL_QUEUE_BURST)
-		return peali_fail(PEAL_EINVAL, call,
-				  "n is %u; it must be from 1 to %d", n,
-				  PEAL_QUEUE_BURST);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){ .object = "argument",
+						 .name = "n",
+						 .number = n,
+						 .least = 1,
+						 .most = PEAL_QUEUE_BURST });
 	return 0;
 }
 
@@ -393,27 +413,55 @@ static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 				  q->name);
 	case PEAL_EMSGSIZE:
 		if (n > q->bulk)
-			return peali_fail(
+			return peali_refuse(
 				result, call,
-				"%u message%s at a time for '%s', a %s of %u "
-				"slot%s: at most %u; push fewer, or raise "
-				"capacity in the options",
-				n, peali_s(n), q->name, q->kind->name,
-				q->options.capacity,
-				peali_s(q->options.capacity), q->bulk);
+				&(struct peali_refusal){
+					.object = "queue",
+					.name = q->name,
+					.problem = PEALI_PRINT(
+						"is a %s of %u slot%s, too few "
+						"for the messages at a time",
+						q->kind->name,
+						q->options.capacity,
+						peali_s(q->options.capacity)),
+					.number = n,
+					.least = 1,
+					.most = q->bulk,
+					.remedy =
+						"push fewer, or raise capacity "
+						"in the options" });
 		if (bytes <= q->options.message_bytes && !q->least)
-			return peali_fail(result, call,
-					  "messages of %llu bytes are longer "
-					  "than a slot of '%s'; push one at "
-					  "a time",
-					  (unsigned long long)bytes, q->name);
-		return peali_fail(result, call,
-				  "message of %llu bytes for '%s', a %s for "
-				  "messages of %s %llu: %s",
-				  (unsigned long long)bytes, q->name,
-				  q->kind->name, q->least ? "exactly" : "up to",
-				  (unsigned long long)q->options.message_bytes,
-				  q->least ? "another length" : "too long");
+			return peali_refuse(
+				result, call,
+				&(struct peali_refusal){
+					.object = "queue",
+					.name = q->name,
+					.problem =
+						"has messages that are longer "
+						"than a slot",
+					.value = PEALI_PRINT(
+						"%llu bytes",
+						(unsigned long long)bytes),
+					.allowed =
+						"single messages of this length",
+					.remedy = "push one at a time" });
+		return peali_refuse(
+			result, call,
+			&(struct peali_refusal){
+				.object = "queue",
+				.name = q->name,
+				.problem = PEALI_PRINT(
+					"is a %s, and the message is %s",
+					q->kind->name,
+					q->least ? "of another length" :
+						   "too long"),
+				.value = PEALI_PRINT("%llu bytes",
+						     (unsigned long long)bytes),
+				.allowed = PEALI_PRINT(
+					"%s%llu", q->least ? "" : "0..",
+					(unsigned long long)
+						q->options.message_bytes),
+				.remedy = "set message_bytes in the options" });
 	default:
 		return peali_fail(result, call, "'%s' is damaged", q->name);
 	}
@@ -532,11 +580,7 @@ static int pop_failed(const struct peal_queue_end *end, uint64_t each,
 				  "'%s' is empty; push to it, or wait longer",
 				  name);
 	case PEAL_EMSGSIZE:
-		return peali_fail(result, call,
-				  "the next message of '%s' has %llu bytes, "
-				  "the buffer %llu",
-				  name, (unsigned long long)*needed,
-				  (unsigned long long)each);
+		return peali_refuse_buffer(call, "queue", name, each, *needed);
 	default:
 		return peali_fail(result, call, "'%s' is damaged", name);
 	}
@@ -718,8 +762,8 @@ static void count_messages(const struct peal_queue *q,
 int peal_queue_info(struct peal_queue *q, struct peal_queue_info *info_out)
 {
 	if (!q || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_queue_info",
-				  "queue or info_out is NULL");
+		return peali_refuse_null("peal_queue_info",
+					 "queue or info_out");
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->kind = q->kind->kind;
 	info_out->capacity = q->options.capacity;

@@ -6,7 +6,7 @@
 
 #include "queues/publication.h"
 #include "queues/queue.h"
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 
@@ -36,9 +36,8 @@ static int complete_ends(const char *option, uint32_t *n, const char *call)
 	if (!*n)
 		*n = 1;
 	if (*n > PEAL_QUEUE_ENDS)
-		return peali_fail(PEAL_EINVAL, call,
-				  "%s is %u; allowed are 0 to %d", option, *n,
-				  PEAL_QUEUE_ENDS);
+		return peali_refuse_option(call, option, *n, 0,
+					   PEAL_QUEUE_ENDS);
 	return 0;
 }
 
@@ -55,24 +54,37 @@ static int choose_kind(const struct peal_queue_options *o,
 		    o->max_consumers <= kinds[i]->consumers)
 			return 0;
 		if (o->kind)
-			return peali_fail(
+			return peali_refuse(
 				PEAL_EINVAL, call,
-				"kind is %s, with up to %u producer%s and %u "
-				"consumer%s; max_producers is %u, "
-				"max_consumers is %u%s",
-				kinds[i]->name, kinds[i]->producers,
-				peali_s(kinds[i]->producers),
-				kinds[i]->consumers,
-				peali_s(kinds[i]->consumers), o->max_producers,
-				o->max_consumers,
-				kinds[i]->to_each ?
-					"" :
-					"; set kind to 0 to select a kind "
-					"that fits");
+				&(struct peali_refusal){
+					.object = "option",
+					.name = "kind",
+					.problem = PEALI_PRINT(
+						"is %s, which has too few ends",
+						kinds[i]->name),
+					.value =
+						PEALI_PRINT("max_producers %u, "
+							    "max_consumers %u",
+							    o->max_producers,
+							    o->max_consumers),
+					.allowed = PEALI_PRINT(
+						"1..%u, 1..%u",
+						kinds[i]->producers,
+						kinds[i]->consumers),
+					.remedy = kinds[i]->to_each ?
+							  "use fewer ends" :
+							  "set kind to 0 to "
+							  "select a kind that "
+							  "fits" });
 	}
-	return peali_fail(PEAL_EINVAL, call,
-			  "kind is %u, which is not in enum peal_queue_kind",
-			  o->kind);
+	return peali_refuse(PEAL_EINVAL, call,
+			    &(struct peali_refusal){
+				    .object = "option",
+				    .name = "kind",
+				    .problem = "is not of enum peal_queue_kind",
+				    .number = o->kind,
+				    .most = (uint32_t)KINDS,
+				    .remedy = "use 0 to select a kind" });
 }
 
 /* From 64 slots on, a work queue frees slots in blocks. */
@@ -98,16 +110,14 @@ static int check_producers(const struct peali_queue_plan *plan,
 			   const char *call)
 {
 	const struct peal_queue_options *o = &plan->options;
-	char remedy[PEALI_REMEDY_BYTES];
 
 	if (o->capacity >= slots_needed(plan, o->capacity))
 		return 0;
-	return peali_fail(PEAL_EINVAL, call,
-			  "capacity is %u, too few for %u producer%s; %s",
-			  o->capacity, o->max_producers,
-			  peali_s(o->max_producers),
-			  peali_slots_remedy(slots_for_producers(plan),
-					     "max_producers", remedy));
+	return peali_slots_refuse(
+		"capacity", o->capacity, slots_for_producers(plan),
+		PEALI_PRINT("is too small for %u producer%s", o->max_producers,
+			    peali_s(o->max_producers)),
+		"max_producers", call);
 }
 
 /* Checks the sizes here, so that errors name these options. */
@@ -121,23 +131,32 @@ static int check_sizes(const struct peali_queue_plan *plan, const char *call)
 	    check_producers(plan, call))
 		return PEAL_EINVAL;
 	if (o->reserved)
-		return peali_fail(PEAL_EINVAL, call,
-				  "reserved is %u; it must be 0", o->reserved);
+		return peali_refuse_option(call, "reserved", o->reserved, 0, 0);
 	if (plan->kind != &peali_queue_link && o->message_bytes > in_slot)
-		return peali_fail(PEAL_EINVAL, call,
-				  "message_bytes is %llu; a %s stores "
-				  "messages in slots, at most %u are allowed",
-				  (unsigned long long)o->message_bytes,
-				  plan->kind->name, in_slot);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "message_bytes",
+				.problem = PEALI_PRINT(
+					"is too large for the slots of a %s",
+					plan->kind->name),
+				.number = o->message_bytes,
+				.most = in_slot });
 	if (o->overwrite > 1)
-		return peali_fail(PEAL_EINVAL, call,
-				  "overwrite is %u; it must be 0 or 1",
-				  o->overwrite);
+		return peali_refuse_option(call, "overwrite", o->overwrite, 0,
+					   1);
 	if (plan->kind != &peali_queue_topic && o->overwrite)
-		return peali_fail(PEAL_EINVAL, call,
-				  "overwrite is %u; only a topic overwrites, "
-				  "and kind is %s",
-				  o->overwrite, plan->kind->name);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "overwrite",
+				.problem = PEALI_PRINT(
+					"is only for topics, and kind is %s",
+					plan->kind->name),
+				.number = o->overwrite,
+				.remedy = "use 0, or kind PEAL_QUEUE_TOPIC" });
 	return 0;
 }
 
@@ -163,11 +182,17 @@ static int complete_bytes(struct peali_queue_plan *plan, uint64_t each,
 	uint64_t *most = &plan->options.message_bytes;
 
 	if (each && *most && *most != each)
-		return peali_fail(PEAL_EINVAL, call,
-				  "message_bytes is %llu, and the messages "
-				  "have %llu; set it to 0",
-				  (unsigned long long)*most,
-				  (unsigned long long)each);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "message_bytes",
+				.problem = "differs from the length of the "
+					   "messages",
+				.number = *most,
+				.allowed = PEALI_PRINT(
+					"0 or %llu", (unsigned long long)each),
+				.remedy = "use 0" });
 	if (each)
 		*most = each;
 	if (!*most)

@@ -7,8 +7,8 @@
 #include <peal/device/impl/queue/slot.h>
 
 #include "queues/publication.h"
-#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 
 #define HEADER_BYTES ((uint32_t)sizeof(struct peal_header))
@@ -58,11 +58,13 @@ static int complete_slot(struct peali_ring_spec *s, const char *call)
 	if (!s->message_bytes)
 		s->message_bytes = PEALI_MESSAGE_DEFAULT;
 	if (s->message_bytes > PEALI_RING_MESSAGE_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "message_bytes is %llu; at most %llu "
-				  "(256 MiB) are allowed",
-				  (unsigned long long)s->message_bytes,
-				  PEALI_RING_MESSAGE_MAX);
+		return peali_refuse(PEAL_EINVAL, call,
+				    &(struct peali_refusal){
+					    .object = "option",
+					    .name = "message_bytes",
+					    .number = s->message_bytes,
+					    .least = 1,
+					    .most = PEALI_RING_MESSAGE_MAX });
 	if (!s->slot_bytes && s->message_bytes <= in_slot_max[s->policy])
 		s->slot_bytes = peali_publication_slot(
 			s->policy, HEADER_BYTES + (uint32_t)s->message_bytes);
@@ -70,11 +72,18 @@ static int complete_slot(struct peali_ring_spec *s, const char *call)
 		s->slot_bytes = PEALI_RING_SLOT_WITH_SLAB;
 	if (s->slot_bytes % 16 || s->slot_bytes < PEALI_RING_SLOT_MIN ||
 	    s->slot_bytes > limit)
-		return peali_fail(PEAL_EINVAL, call,
-				  "slot_bytes is %u; it must be a multiple of "
-				  "16 from %u to %u (policy %s)",
-				  s->slot_bytes, PEALI_RING_SLOT_MIN, limit,
-				  peali_publication_name(s->policy));
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "slot_bytes",
+				.problem = PEALI_PRINT(
+					"must be a multiple of 16 for policy %s",
+					peali_publication_name(s->policy)),
+				.number = s->slot_bytes,
+				.least = PEALI_RING_SLOT_MIN,
+				.most = limit,
+				.multiple = 16 });
 	return 0;
 }
 
@@ -87,24 +96,26 @@ static int complete_slab(struct peali_ring_spec *s, const char *call)
 	uint64_t each = PEAL_SLAB_ROUND(s->message_bytes), bytes, most;
 
 	if (s->slab_bytes > PEALI_RING_SLAB_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "slab_bytes is %llu; at most %llu (1 TiB) "
-				  "are allowed",
-				  (unsigned long long)s->slab_bytes,
-				  PEALI_RING_SLAB_MAX);
+		return peali_refuse_option(call, "slab_bytes", s->slab_bytes, 0,
+					   PEALI_RING_SLAB_MAX);
 	if (s->message_bytes <= payload_max(s)) {
 		s->slab_bytes = 0;
 		return 0;
 	}
 	if (peal_slot_content_max(s->policy, s->slot_bytes) < DESCRIBED_BYTES)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EMSGSIZE, call,
-			"slot_bytes is %u, too small for a message of %llu "
-			"bytes and for a slab descriptor; use at least %u "
-			"with a slab (any slot: at least %u)",
-			s->slot_bytes, (unsigned long long)s->message_bytes,
-			peali_publication_slot(s->policy, DESCRIBED_BYTES),
-			PEALI_RING_SLOT_MIN);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "slot_bytes",
+				.problem = PEALI_PRINT(
+					"is too small for a slab descriptor, "
+					"which messages of %llu bytes need",
+					(unsigned long long)s->message_bytes),
+				.number = s->slot_bytes,
+				.least = peali_publication_slot(
+					s->policy, DESCRIBED_BYTES),
+				.most = peali_publication_slot_max(s->policy) });
 	bytes = s->slab_bytes;
 	if (!bytes) {
 		bytes = ((uint64_t)s->capacity + 1) * each;
@@ -116,12 +127,18 @@ static int complete_slab(struct peali_ring_spec *s, const char *call)
 	}
 	bytes = PEAL_SLAB_ROUND(bytes);
 	if (bytes < 2 * each)
-		return peali_fail(PEAL_EMSGSIZE, call,
-				  "slab_bytes is %llu; two messages of %llu "
-				  "bytes need at least %llu",
-				  (unsigned long long)s->slab_bytes,
-				  (unsigned long long)s->message_bytes,
-				  (unsigned long long)(2 * each));
+		return peali_refuse(
+			PEAL_EMSGSIZE, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "slab_bytes",
+				.problem = PEALI_PRINT(
+					"is too small for two messages of %llu "
+					"bytes",
+					(unsigned long long)s->message_bytes),
+				.number = s->slab_bytes,
+				.least = 2 * each,
+				.most = PEALI_RING_SLAB_MAX });
 	s->slab_bytes = bytes;
 	return 0;
 }
@@ -150,25 +167,30 @@ int peali_ring_spec_emits(const struct peali_ring_spec *spec, uint32_t n,
 {
 	uint64_t slab =
 		((uint64_t)n + 1) * PEAL_SLAB_ROUND(spec->message_bytes);
-	char remedy[PEALI_REMEDY_BYTES];
 
 	if (n > spec->capacity)
-		return peali_fail(PEAL_EINVAL, call,
-				  "capacity is %u, too few for a sender that "
-				  "emits up to %u message%s at a time; %s",
-				  spec->capacity, n, peali_s(n),
-				  peali_slots_remedy(peali_slots_for(n),
-						     "messages at a time",
-						     remedy));
+		return peali_slots_refuse(
+			"capacity", spec->capacity, peali_slots_for(n),
+			PEALI_PRINT(
+				"is too small for a sender that emits up to %u "
+				"message%s at a time",
+				n, peali_s(n)),
+			"messages at a time", call);
 	if (spec->slab_bytes && n && slab > spec->slab_bytes)
-		return peali_fail(PEAL_EINVAL, call,
-				  "slab_bytes is %llu; the sender emits up to "
-				  "%u message%s of %llu bytes at a time, which "
-				  "needs at least %llu",
-				  (unsigned long long)spec->slab_bytes, n,
-				  peali_s(n),
-				  (unsigned long long)spec->message_bytes,
-				  (unsigned long long)slab);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "slab_bytes",
+				.problem = PEALI_PRINT(
+					"is too small for a sender that emits "
+					"up to %u message%s of %llu bytes at a "
+					"time",
+					n, peali_s(n),
+					(unsigned long long)spec->message_bytes),
+				.number = spec->slab_bytes,
+				.least = slab,
+				.most = PEALI_RING_SLAB_MAX });
 	return 0;
 }
 
@@ -223,11 +245,17 @@ uint64_t peali_ring_mirror_bytes(const struct peali_ring_spec *spec,
 static int refuse(const char *call, const char *field, uint64_t value,
 		  const char *expected)
 {
-	return peali_fail(PEAL_EPROTO, call,
-			  "ring header is damaged or of another library: %s "
-			  "is %llu (0x%llx); expected %s",
-			  field, (unsigned long long)value,
-			  (unsigned long long)value, expected);
+	return peali_refuse(
+		PEAL_EPROTO, call,
+		&(struct peali_refusal){
+			.object = "ring header",
+			.name = field,
+			.problem = "is damaged or of another library",
+			.value = PEALI_PRINT("%llu, 0x%llx",
+					     (unsigned long long)value,
+					     (unsigned long long)value),
+			.allowed = expected,
+			.remedy = "use one version of Peal at both ends" });
 }
 
 /* Checks the fields that determine all other fields. */

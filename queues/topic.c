@@ -5,21 +5,18 @@
 #include <string.h>
 
 #include "queues/publication.h"
-#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/refusal.h"
 
 static int check(const struct peali_topic_spec *s, const char *call)
 {
 	if (!s->n_subscribers || s->n_subscribers > PEALI_TOPIC_SUBSCRIBERS_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "max_subscribers is %u; allowed are 1 to %u",
-				  s->n_subscribers,
-				  PEALI_TOPIC_SUBSCRIBERS_MAX);
+		return peali_refuse_option(call, "max_subscribers",
+					   s->n_subscribers, 1,
+					   PEALI_TOPIC_SUBSCRIBERS_MAX);
 	if (s->mode > PEAL_TOPIC_OVERWRITE)
-		return peali_fail(PEAL_EINVAL, call,
-				  "overwrite is %u; allowed are 0 (wait) and "
-				  "1 (overwrite)",
-				  s->mode);
+		return peali_refuse_option(call, "overwrite", s->mode, 0,
+					   PEAL_TOPIC_OVERWRITE);
 	return 0;
 }
 

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "queues/publication.h"
-#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 
 /*
@@ -58,19 +58,17 @@ static uint32_t slots_for(const struct peali_work_spec *spec)
 static int complete_lease(struct peali_work_spec *s, const char *call)
 {
 	const struct peali_work_spec given = *s;
-	char remedy[PEALI_REMEDY_BYTES];
 
 	if (plan_lease(s) <= s->slots)
 		return 0;
-	return peali_fail(PEAL_EINVAL, call,
-			  "capacity is %u, too few for %u producer%s with "
-			  "leases of %u that put up to %u message%s at a time; "
-			  "%s",
-			  s->slots, s->n_producers, peali_s(s->n_producers),
-			  s->lease, s->bulk, peali_s(s->bulk),
-			  peali_slots_remedy(slots_for(&given),
-					     "producers or messages at a time",
-					     remedy));
+	return peali_slots_refuse(
+		"capacity", s->slots, slots_for(&given),
+		PEALI_PRINT(
+			"is too small for %u producer%s with leases of %u that "
+			"put up to %u message%s at a time",
+			s->n_producers, peali_s(s->n_producers), s->lease,
+			s->bulk, peali_s(s->bulk)),
+		"producers or messages at a time", call);
 }
 
 int peali_work_spec_complete(struct peali_work_spec *spec, uint32_t policies,
@@ -88,9 +86,8 @@ int peali_work_spec_complete(struct peali_work_spec *spec, uint32_t policies,
 	s.policy = slots.policy;
 	s.slot_bytes = slots.bytes;
 	if (!s.n_producers)
-		return peali_fail(PEAL_EINVAL, call,
-				  "producers is 0; a work queue needs at least "
-				  "one");
+		return peali_refuse_option(call, "producers", 0, 1,
+					   PEALI_SLOTS_MAX);
 	if (!s.bulk)
 		s.bulk = 1;
 	result = complete_lease(&s, call);

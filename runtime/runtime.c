@@ -13,6 +13,7 @@
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/collective/barrier.h"
@@ -102,12 +103,19 @@ static int check_backends(const char *list)
 			    !strncmp(list, peali_backends[i]->name, part))
 				break;
 		if (!peali_backends[i])
-			return peali_fail(PEAL_EINVAL, "peal_runtime_open",
-					  "PEAL_BACKENDS has the unknown "
-					  "backend '%.*s' (allowed: %s)",
-					  (int)part, list,
-					  PEAL_SIM ? "host, in a simulator" :
-						     "cuda, hip and host");
+			return peali_refuse(
+				PEAL_EINVAL, "peal_runtime_open",
+				&(struct peali_refusal){
+					.object = "variable",
+					.name = "PEAL_BACKENDS",
+					.problem = "has an unknown backend",
+					.value = PEALI_PRINT("%.*s", (int)part,
+							     list),
+					.allowed =
+						PEAL_SIM ?
+							"host, in a simulator" :
+							"cuda, hip and host",
+					.remedy = "use host" });
 	}
 	return 0;
 }
@@ -293,12 +301,16 @@ static int read_env(struct peal_runtime *rt,
 		return result;
 	rt->lease_ns = options->lease_ns;
 	if (rt->lease_ns < PEALI_LEASE_NS_MIN)
-		return peali_fail(PEAL_EINVAL, "peal_runtime_open",
-				  "option lease_ns is %llu; it must be at "
-				  "least %llu, or kernels end before the "
-				  "host renews it",
-				  (unsigned long long)rt->lease_ns,
-				  (unsigned long long)PEALI_LEASE_NS_MIN);
+		return peali_refuse(
+			PEAL_EINVAL, "peal_runtime_open",
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "lease_ns",
+				.problem = "is too small, as kernels would end "
+					   "before the host renews it",
+				.number = rt->lease_ns,
+				.least = PEALI_LEASE_NS_MIN,
+				.most = UINT64_MAX });
 	return 0;
 }
 
@@ -342,8 +354,7 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 	int result;
 
 	if (!runtime_out)
-		return peali_fail(PEAL_EINVAL, "peal_runtime_open",
-				  "runtime_out is NULL");
+		return peali_refuse_null("peal_runtime_open", "runtime_out");
 	result =
 		peali_options_copy(&o, sizeof(o), options, "peal_runtime_open");
 	if (result)
@@ -434,8 +445,8 @@ int peal_runtime_close_report(struct peal_runtime *rt,
 	int result;
 
 	if (!report_out)
-		return peali_fail(PEAL_EINVAL, "peal_runtime_close_report",
-				  "report_out is NULL");
+		return peali_refuse_null("peal_runtime_close_report",
+					 "report_out");
 	if (!rt) {
 		memset(report_out, 0, sizeof(*report_out));
 		return 0;
@@ -569,8 +580,8 @@ int peal_runtime_info(struct peal_runtime *rt,
 		      struct peal_runtime_info *info_out)
 {
 	if (!rt || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_runtime_info",
-				  "runtime or info_out is NULL");
+		return peali_refuse_null("peal_runtime_info",
+					 "runtime or info_out");
 	if (peali_foreign(&rt->owner, "peal_runtime_info"))
 		return PEAL_EFORKED;
 	memset(info_out, 0, sizeof(*info_out));
@@ -587,14 +598,20 @@ int peal_backend_info(struct peal_runtime *rt, int index,
 		      struct peal_backend_info *info_out)
 {
 	if (!rt || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_backend_info",
-				  "runtime or info_out is NULL");
+		return peali_refuse_null("peal_backend_info",
+					 "runtime or info_out");
 	if (peali_foreign(&rt->owner, "peal_backend_info"))
 		return PEAL_EFORKED;
 	if (index < 0 || index >= rt->n_backends)
-		return peali_fail(PEAL_ENOENT, "peal_backend_info",
-				  "no backend %d; there are %d", index,
-				  rt->n_backends);
+		return peali_refuse(
+			PEAL_ENOENT, "peal_backend_info",
+			&(struct peali_refusal){
+				.object = "runtime",
+				.problem = "has no such backend",
+				.value = PEALI_PRINT("%d", index),
+				.allowed = PEALI_PRINT("0..%d",
+						       rt->n_backends - 1),
+				.remedy = "use 0" });
 	*info_out = rt->backend_info[index];
 	return 0;
 }

@@ -13,6 +13,8 @@
 #include "runtime/actor/supervisor.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/device/program.h"
@@ -333,27 +335,54 @@ static int check_options(const struct peal_kernel *k, uint32_t handler,
 	const struct peal_handler_info *h = &k->program->handlers[handler];
 
 	if (o->worker > k->params.n_workers)
-		return peali_fail(PEAL_ENOENT, "peal_actor_spawn",
-				  "no worker %u in kernel '%s': it has %u",
-				  o->worker - 1, k->name, k->params.n_workers);
+		return peali_refuse(
+			PEAL_ENOENT, "peal_actor_spawn",
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "worker",
+				.problem = PEALI_PRINT(
+					"is of no worker of kernel '%s'",
+					k->name),
+				.number = o->worker,
+				.most = k->params.n_workers });
 	if (o->init_bytes && !o->init)
-		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  "init is NULL, but init_bytes is %llu",
-				  (unsigned long long)o->init_bytes);
+		return peali_refuse(
+			PEAL_EINVAL, "peal_actor_spawn",
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "init_bytes",
+				.problem =
+					"needs an initial state, and init is "
+					"NULL",
+				.number = o->init_bytes,
+				.remedy = "set init" });
 	if (o->init_bytes > h->state_bytes)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, "peal_actor_spawn",
-			"%llu init bytes for '%s', more than its state of %u "
-			"bytes",
-			(unsigned long long)o->init_bytes, h->name,
-			h->state_bytes);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "init_bytes",
+				.problem = PEALI_PRINT(
+					"is too large for the state of handler "
+					"'%s'",
+					h->name),
+				.number = o->init_bytes,
+				.most = h->state_bytes });
 	if (o->init_stride && o->init_stride < o->init_bytes)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, "peal_actor_spawn",
-			"init_stride is %llu, less than init_bytes %llu: the "
-			"inits would overlap",
-			(unsigned long long)o->init_stride,
-			(unsigned long long)o->init_bytes);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "init_stride",
+				.problem =
+					"is too small, as the initial states "
+					"would overlap",
+				.number = o->init_stride,
+				.allowed = PEALI_PRINT(
+					"0 or at least %llu",
+					(unsigned long long)o->init_bytes),
+				.remedy =
+					"use 0 for one state of all actors" });
 	return 0;
 }
 
@@ -372,31 +401,64 @@ static int find_owner(struct batch *c, struct peal_actor_options *o)
 	if (!o->share_ports_with)
 		return 0;
 	if (peali_kernel_of(k->rt, address) != k)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_ENOENT, "peal_actor_spawn",
-			"`share_ports_with`: kernel '%s' has no actor with "
-			"the address %#llx",
-			k->name, (unsigned long long)o->share_ports_with);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "share_ports_with",
+				.problem = PEALI_PRINT(
+					"is of no actor of kernel '%s'",
+					k->name),
+				.value = PEALI_PRINT(
+					"%#llx", (unsigned long long)
+							 o->share_ports_with),
+				.allowed = "actors of this kernel",
+				.remedy = "spawn that actor first" });
 	a = &k->actors.entries[index];
 	if (peali_is_spawned(k, o->share_ports_with))
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, "peal_actor_spawn",
-			"`share_ports_with`: actor %u of kernel '%s' was "
-			"made by a handler and has no ports of its own",
-			index, k->name);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "share_ports_with",
+				.problem = PEALI_PRINT(
+					"is of an actor of kernel '%s' that a "
+					"handler made, which has no ports",
+					k->name),
+				.value = PEALI_PRINT("actor %u", index),
+				.allowed = "actors with ports",
+				.remedy =
+					"name an actor of peal_actor_spawn" });
 	if (a->share_ports_with)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, "peal_actor_spawn",
-			"`share_ports_with`: actor %u of kernel '%s' has no "
-			"ports of its own: it shares those of actor "
-			"%u",
-			index, k->name, a->share_ports_with - 1);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "share_ports_with",
+				.problem = PEALI_PRINT(
+					"is of an actor of kernel '%s' that "
+					"has no ports of its own",
+					k->name),
+				.value = PEALI_PRINT("actor %u", index),
+				.allowed = "actors with ports",
+				.remedy =
+					PEALI_PRINT("name actor %u",
+						    a->share_ports_with - 1) });
 	if (o->worker && o->worker - 1 != a->worker)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, "peal_actor_spawn",
-			"`share_ports_with`: actor %u of kernel '%s' is of "
-			"worker %u, not of %u",
-			index, k->name, a->worker, o->worker - 1);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "worker",
+				.problem = PEALI_PRINT(
+					"is not the worker of actor %u of "
+					"kernel '%s', which share_ports_with "
+					"names",
+					index, k->name),
+				.number = o->worker,
+				.allowed =
+					PEALI_PRINT("0 or %u", a->worker + 1),
+				.remedy = "use 0" });
 	o->worker = 1 + a->worker;
 	c->slots.share_ports_with = 1 + index;
 	return peali_schedule_check(c->handler,
@@ -438,10 +500,17 @@ static int spawn_actors(struct peal_kernel *k, const char *handler,
 	int result, number;
 
 	if (!n)
-		return peali_fail(PEAL_EINVAL, "peal_actor_spawn", "n is 0");
+		return peali_refuse(
+			PEAL_EINVAL, "peal_actor_spawn",
+			&(struct peali_refusal){ .object = "argument",
+						 .name = "n",
+						 .number = 0,
+						 .least = 1,
+						 .most = UINT32_MAX });
 	if (!k || !handler || !addresses_out)
-		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  "kernel, handler or %s is NULL", out_name);
+		return peali_refuse_null("peal_actor_spawn",
+					 PEALI_PRINT("kernel, handler or %s",
+						     out_name));
 	if (peali_foreign(&k->rt->owner, "peal_actor_spawn"))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, "peal_actor_spawn");
@@ -454,16 +523,27 @@ static int spawn_actors(struct peal_kernel *k, const char *handler,
 	if (result)
 		return result;
 	if (o.name && n > 1)
-		return peali_fail(PEAL_EINVAL, "peal_actor_spawn",
-				  "name '%s' is for one actor, not for %u; "
-				  "name the others by peal_name_set",
-				  o.name, n);
-	if (o.init_stride > (SIZE_MAX - o.init_bytes) / n)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, "peal_actor_spawn",
-			"init_stride %llu for %u actors exceeds the address "
-			"space",
-			(unsigned long long)o.init_stride, n);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "name",
+				.problem = "is for one actor",
+				.value = PEALI_PRINT("%u actors", n),
+				.allowed = "1",
+				.remedy = "name the others by peal_name_set" });
+	if (o.init_stride > (SIZE_MAX - o.init_bytes) / n)
+		return peali_refuse(
+			PEAL_EINVAL, "peal_actor_spawn",
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "init_stride",
+				.problem = PEALI_PRINT(
+					"is too large for %u actors in the "
+					"address space",
+					n),
+				.number = o.init_stride,
+				.most = (SIZE_MAX - o.init_bytes) / n });
 	pthread_mutex_lock(&k->rt->lock);
 	if (o.name)
 		result = peali_name_check(k->rt, o.name, "peal_actor_spawn");
@@ -521,9 +601,8 @@ static int read_state(struct peal_runtime *rt, uint64_t address,
 	address = peali_address_resolve(rt, address);
 	k = peali_kernel_of(rt, address);
 	if (!k)
-		return peali_fail(PEAL_ENOENT, "peal_actor_state",
-				  "no actor with the address %#llx",
-				  (unsigned long long)address);
+		return peali_refuse_address("peal_actor_state", "address",
+					    address, "actor");
 	state = peali_kernel_state(k, &failed);
 	if (state == PEAL_KERNEL_RUNNING || state == PEAL_KERNEL_DRAINING)
 		return peali_fail(PEAL_EBUSY, "peal_actor_state",
@@ -531,11 +610,18 @@ static int read_state(struct peal_runtime *rt, uint64_t address,
 				  k->name);
 	a = &k->actors.entries[PEAL_ACTOR_INDEX(address)];
 	if (bytes > k->program->handlers[a->handler].state_bytes)
-		return peali_fail(PEAL_EINVAL, "peal_actor_state",
-				  "buffer of %zu bytes is smaller than the "
-				  "state of %u bytes",
-				  bytes,
-				  k->program->handlers[a->handler].state_bytes);
+		return peali_refuse(
+			PEAL_EINVAL, "peal_actor_state",
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "bytes",
+				.problem = "is too small for the state of the "
+					   "actor",
+				.number = bytes,
+				.least = k->program->handlers[a->handler]
+						 .state_bytes,
+				.most = SIZE_MAX,
+				.remedy = "pass a larger buffer" });
 	if (!bytes)
 		return 0;
 	return peali_block_read(rt, &k->own, a->state_offset, state_out, bytes);
@@ -547,8 +633,8 @@ int peal_actor_state(struct peal_runtime *rt, uint64_t address, void *state_out,
 	int result;
 
 	if (!rt || (!state_out && bytes))
-		return peali_fail(PEAL_EINVAL, "peal_actor_state",
-				  "runtime or state_out is NULL");
+		return peali_refuse_null("peal_actor_state",
+					 "runtime or state_out");
 	if (peali_foreign(&rt->owner, "peal_actor_state"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);

@@ -10,11 +10,13 @@
 #include <peal/device/atomic.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernel/options.h"
 #include "runtime/kernel/record.h"
 #include "runtime/runtime.h"
 
@@ -25,11 +27,8 @@ int peali_limits_plan(const struct peal_kernel_options *o)
 {
 	if (!o->mailbox.max_limits || o->mailbox.slots)
 		return 0;
-	return peali_fail(
-		PEAL_EINVAL, "peal_kernel_launch",
-		"option mailbox.max_limits is %u and mailbox.slots is 0; "
-		"limits apply to mailboxes",
-		o->mailbox.max_limits);
+	return peali_refuse_without_mailboxes("mailbox.max_limits",
+					      o->mailbox.max_limits);
 }
 
 int peali_limits_open(struct peal_kernel *k)
@@ -54,24 +53,30 @@ int peali_limits_open(struct peal_kernel *k)
 static int check_values(const struct peal_actor_options *o)
 {
 	if (o->mailbox_overflow > PEAL_OVERFLOW_DROP_OLDEST)
-		return peali_fail(
-			PEAL_EINVAL, SPAWN,
-			"option mailbox_overflow is %u: it must be of "
-			"enum peal_mailbox_overflow",
-			o->mailbox_overflow);
+		return peali_refuse_option(SPAWN, "mailbox_overflow",
+					   o->mailbox_overflow, 0,
+					   PEAL_OVERFLOW_DROP_OLDEST);
 	if (!o->mailbox_limit != !o->mailbox_overflow)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, SPAWN,
-			"option mailbox_limit is %u and mailbox_overflow is "
-			"%u: %s",
-			o->mailbox_limit, o->mailbox_overflow,
-			o->mailbox_limit ?
-				"select the action for excess messages" :
-				"a mailbox without a limit does not overflow");
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "mailbox_overflow",
+				.problem =
+					o->mailbox_limit ?
+						"is 0, and mailbox_limit is set" :
+						"needs a mailbox_limit, which "
+						"is 0",
+				.number = o->mailbox_overflow,
+				.allowed = o->mailbox_limit ? "1..3" : "0",
+				.remedy =
+					o->mailbox_limit ?
+						"select the action for excess "
+						"messages" :
+						"set mailbox_limit" });
 	if (o->mailbox_limit > PEAL_LIMIT_MAX)
-		return peali_fail(PEAL_EINVAL, SPAWN,
-				  "option mailbox_limit is %u: at most %u",
-				  o->mailbox_limit, PEAL_LIMIT_MAX);
+		return peali_refuse_option(SPAWN, "mailbox_limit",
+					   o->mailbox_limit, 0, PEAL_LIMIT_MAX);
 	return 0;
 }
 
@@ -83,20 +88,31 @@ int peali_limits_check(const struct peal_kernel *k,
 	if (result || !o->mailbox_limit)
 		return result;
 	if (!k->params.max_mailbox_limits)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_ENOTSUP, SPAWN,
-			"option mailbox_limit is %u, and kernel '%s' was "
-			"launched without limits; set mailbox.max_limits in "
-			"struct peal_kernel_options",
-			o->mailbox_limit, k->name);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "mailbox_limit",
+				.problem = PEALI_PRINT(
+					"needs limits, and kernel '%s' has none",
+					k->name),
+				.number = o->mailbox_limit,
+				.remedy = "set mailbox.max_limits in struct "
+					  "peal_kernel_options" });
 	if (n > k->mailbox.n_free_limits)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_ENOSPC, SPAWN,
-			"%u actor%s with a limit: too few limits are free; of "
-			"the %u limits of kernel '%s' (mailbox.max_limits) "
-			"%u are left",
-			n, peali_s(n), k->params.max_mailbox_limits, k->name,
-			k->mailbox.n_free_limits);
+			&(struct peali_refusal){
+				.object = "kernel",
+				.name = k->name,
+				.problem = PEALI_PRINT(
+					"has too few of its %u limits left for "
+					"the actors",
+					k->params.max_mailbox_limits),
+				.number = n,
+				.most = k->mailbox.n_free_limits,
+				.remedy = "raise mailbox.max_limits in struct "
+					  "peal_kernel_options" });
 	return 0;
 }
 
@@ -166,15 +182,20 @@ static const struct peali_actor *find(struct peal_runtime *rt, uint64_t address,
 	*result = PEAL_ENOENT;
 	if (at && at->actors.entries[PEAL_ACTOR_INDEX(address)].handler ==
 			  PEALI_POOL_HANDLER) {
-		peali_fail(PEAL_ENOENT, CALL,
-			   "%#llx is a pool of kernel '%s'; only actors have "
-			   "limits",
-			   (unsigned long long)address, at->name);
+		peali_refuse(
+			PEAL_ENOENT, CALL,
+			&(struct peali_refusal){
+				.object = "kernel",
+				.name = at->name,
+				.problem = "has a pool at the address",
+				.value = PEALI_PRINT(
+					"%#llx", (unsigned long long)address),
+				.allowed = "actors with limits",
+				.remedy = "pass the address of an actor" });
 		return NULL;
 	}
 	if (!at || !peali_kernel_of(rt, address)) {
-		peali_fail(PEAL_ENOENT, CALL, "no actor with the address %#llx",
-			   (unsigned long long)address);
+		peali_refuse_address(CALL, "address", address, "actor");
 		return NULL;
 	}
 	a = &at->actors.entries[PEAL_ACTOR_INDEX(address)];
@@ -197,8 +218,7 @@ int peal_actor_mailbox(struct peal_runtime *rt, uint64_t address,
 	int result = 0;
 
 	if (!rt || !info_out)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "runtime or info_out is NULL");
+		return peali_refuse_null(CALL, "runtime or info_out");
 	if (peali_foreign(&rt->owner, CALL))
 		return PEAL_EFORKED;
 	memset(&report, 0, sizeof(report));

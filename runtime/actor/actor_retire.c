@@ -10,6 +10,8 @@
 #include "runtime/actor/supervisor.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel_control.h"
@@ -44,16 +46,25 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 	uint32_t index, held;
 
 	if (peali_kernel_of(k->rt, address) != k)
-		return peali_fail(peali_kernel_of(k->rt, address) ?
-					  PEAL_EINVAL :
-					  PEAL_ENOENT,
-				  "peal_actor_retire",
-				  "kernel '%s' has no actor with the address "
-				  "%#llx%s",
-				  k->name, (unsigned long long)address,
-				  peali_kernel_of(k->rt, address) ?
-					  ", which is of another kernel" :
-					  "");
+		return peali_refuse(
+			peali_kernel_of(k->rt, address) ? PEAL_EINVAL :
+							  PEAL_ENOENT,
+			"peal_actor_retire",
+			&(struct peali_refusal){
+				.object = "kernel",
+				.name = k->name,
+				.problem =
+					peali_kernel_of(k->rt, address) ?
+						"has no such actor, which is "
+						"of another kernel" :
+						"has no such actor",
+				.value = PEALI_PRINT(
+					"%#llx", (unsigned long long)address),
+				.allowed = "actors of one kernel",
+				.remedy = peali_kernel_of(k->rt, address) ?
+						  "retire it by another call" :
+						  "pass an address of "
+						  "peal_actor_spawn" });
 	index = peali_actor_resolve(k, PEAL_ACTOR_INDEX(address));
 	a = &k->actors.entries[index];
 	if (a->pool == LEAVING)
@@ -374,9 +385,8 @@ static int retire_there(struct peal_runtime *rt, const uint64_t *addresses,
 	int result;
 
 	if (!k)
-		return peali_fail(PEAL_ENOENT, "peal_actor_retire",
-				  "no actor with the address %#llx",
-				  (unsigned long long)addresses[0]);
+		return peali_refuse_address("peal_actor_retire", "addresses",
+					    addresses[0], "actor");
 	result = mark(k, addresses, n);
 	if (result)
 		return result;
@@ -441,10 +451,10 @@ int peal_actor_retire_many(struct peal_runtime *rt, const uint64_t *addresses,
 	int result;
 
 	if (!rt || !addresses || !n)
-		return peali_fail(PEAL_EINVAL, "peal_actor_retire",
-				  !rt ? "runtime is NULL" :
-				  !n  ? "n is 0" :
-					"addresses is NULL");
+		return !rt ? peali_refuse_null("peal_actor_retire", "runtime") :
+		       !n  ? peali_refuse_range("peal_actor_retire", "argument",
+						"n", 0, 1, UINT32_MAX) :
+			     peali_refuse_null("peal_actor_retire", "addresses");
 	if (peali_foreign(&rt->owner, "peal_actor_retire"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);

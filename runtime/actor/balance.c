@@ -11,6 +11,7 @@
 #include <peal/migration.h>
 #include "runtime/actor/balance.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/system_call.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
@@ -51,8 +52,7 @@ static int check_range(const char *name, uint32_t value, uint32_t most)
 {
 	if (value <= most)
 		return 0;
-	return peali_fail(PEAL_EINVAL, CALL, "option %s is %u: at most %u",
-			  name, value, most);
+	return peali_refuse_option(CALL, name, value, 0, most);
 }
 
 static int complete(struct peal_balance_options *o)
@@ -386,7 +386,7 @@ int peal_kernel_balance(struct peal_kernel *k,
 
 	memset(&report, 0, sizeof(report));
 	if (!k)
-		return peali_fail(PEAL_EINVAL, CALL, "kernel is NULL");
+		return peali_refuse_null(CALL, "kernel");
 	if (peali_foreign(&k->rt->owner, CALL))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);

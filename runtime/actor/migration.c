@@ -17,6 +17,7 @@
 #include "runtime/actor/slots.h"
 #include "runtime/actor/supervisor.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
@@ -86,20 +87,35 @@ int peali_schedule_check(const struct peal_handler_info *h,
 			 const char *call)
 {
 	if (h->ports > owner->ports || h->emits > owner->emits)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, call,
-			"`share_ports_with`: '%s' has %u port%s and emits %u, "
-			"more than '%s' with %u port%s and %u message%s",
-			h->name, h->ports, peali_s(h->ports), h->emits,
-			owner->name, owner->ports, peali_s(owner->ports),
-			owner->emits, peali_s(owner->emits));
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "share_ports_with",
+				.problem = PEALI_PRINT(
+					"is of handler '%s', which has too few "
+					"ports or messages for handler '%s'",
+					owner->name, h->name),
+				.value = PEALI_PRINT("ports %u, messages %u",
+						     h->ports, h->emits),
+				.allowed = PEALI_PRINT("0..%u, 0..%u",
+						       owner->ports,
+						       owner->emits),
+				.remedy = "name another actor" });
 	if (h->output_bytes != owner->output_bytes)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, call,
-			"`share_ports_with`: '%s' emits messages of %llu "
-			"bytes and '%s' of %llu",
-			h->name, (unsigned long long)h->output_bytes,
-			owner->name, (unsigned long long)owner->output_bytes);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "share_ports_with",
+				.problem = PEALI_PRINT(
+					"is of handler '%s', and handler '%s' "
+					"emits messages of another length",
+					owner->name, h->name),
+				.number = h->output_bytes,
+				.least = owner->output_bytes,
+				.most = owner->output_bytes,
+				.remedy = "name another actor" });
 	return 0;
 }
 
@@ -190,24 +206,48 @@ static int find_owner(struct move *m, uint64_t share_ports_with,
 	int itself = k == m->kernel && index == m->index;
 
 	if (peali_kernel_of(k->rt, address) != k)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_ENOENT, CALL,
-			"`share_ports_with`: kernel '%s' has no actor with "
-			"the address %#llx",
-			k->name, (unsigned long long)share_ports_with);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "share_ports_with",
+				.problem = PEALI_PRINT(
+					"is of no actor of kernel '%s'",
+					k->name),
+				.value = PEALI_PRINT(
+					"%#llx",
+					(unsigned long long)share_ports_with),
+				.allowed = "actors of this kernel",
+				.remedy = "spawn that actor first" });
 	if (owner->share_ports_with || itself)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, CALL,
-			"`share_ports_with`: actor %u of kernel '%s' %s", index,
-			k->name,
-			itself ? "is the one that moves" :
-				 "has no ports of its own");
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "share_ports_with",
+				.problem = PEALI_PRINT(
+					"is of an actor of kernel '%s' that %s",
+					k->name,
+					itself ? "moves" :
+						 "has no ports of its own"),
+				.value = PEALI_PRINT("actor %u", index),
+				.allowed = "other actors with ports",
+				.remedy = "name another actor" });
 	if (*worker && *worker - 1 != owner->worker)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, CALL,
-			"`share_ports_with`: actor %u of kernel '%s' is of "
-			"worker %u, not of %u",
-			index, k->name, owner->worker, *worker - 1);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "worker",
+				.problem = PEALI_PRINT(
+					"is not the worker of actor %u of "
+					"kernel '%s', which share_ports_with "
+					"names",
+					index, k->name),
+				.number = *worker,
+				.allowed = PEALI_PRINT("0 or %u",
+						       owner->worker + 1),
+				.remedy = "use 0" });
 	*worker = 1 + owner->worker;
 	m->slots.share_ports_with = 1 + index;
 	return peali_schedule_check(
@@ -223,9 +263,16 @@ static int choose(struct move *m, const struct peal_migration_options *o)
 	int result = 0;
 
 	if (worker > to->params.n_workers)
-		return peali_fail(PEAL_ENOENT, CALL,
-				  "no worker %u in kernel '%s': it has %u",
-				  worker - 1, to->name, to->params.n_workers);
+		return peali_refuse(
+			PEAL_ENOENT, CALL,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "worker",
+				.problem = PEALI_PRINT(
+					"is of no worker of kernel '%s'",
+					to->name),
+				.number = worker,
+				.most = to->params.n_workers });
 	if (o->share_ports_with)
 		result = find_owner(m, o->share_ports_with, &worker);
 	else if (a->share_ports_with && m->handler->ports)
@@ -579,12 +626,18 @@ static int check_other(const struct move *m)
 	if (result)
 		return result;
 	if (to->program != k->program)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "kernel '%s' runs program '%s', and the "
-				  "actor of kernel '%s' needs a handler of "
-				  "program '%s'",
-				  to->name, to->program->name, k->name,
-				  k->program->name);
+		return peali_refuse(
+			PEAL_EINVAL, CALL,
+			&(struct peali_refusal){
+				.object = "kernel",
+				.name = to->name,
+				.problem = PEALI_PRINT(
+					"runs another program than kernel '%s'",
+					k->name),
+				.value = to->program->name,
+				.allowed =
+					PEALI_PRINT("'%s'", k->program->name),
+				.remedy = "launch that program there" });
 	return check_supervisor(m);
 }
 
@@ -655,7 +708,7 @@ int peal_actor_migrate(struct peal_runtime *rt, uint64_t address,
 	int result;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, CALL, "runtime is NULL");
+		return peali_refuse_null(CALL, "runtime");
 	if (peali_foreign(&rt->owner, CALL))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);

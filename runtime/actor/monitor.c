@@ -12,6 +12,8 @@
 #include "runtime/actor/monitor.h"
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/memory_block.h"
@@ -40,10 +42,18 @@ int peali_monitors_plan(const struct peal_kernel *k,
 	if (!o->max_monitors || !o->mailbox.slots ||
 	    k->mailbox.message_bytes >= sizeof(struct peal_down))
 		return 0;
-	return peali_fail(PEAL_EINVAL, "peal_kernel_launch",
-			  "mailbox.message_bytes is %u: with monitors it "
-			  "must be at least %zu, a struct peal_down",
-			  k->mailbox.message_bytes, sizeof(struct peal_down));
+	return peali_refuse(
+		PEAL_EINVAL, "peal_kernel_launch",
+		&(struct peali_refusal){
+			.object = "option",
+			.name = "mailbox.message_bytes",
+			.problem = "is too small for the struct peal_down of "
+				   "monitors",
+			.number = k->mailbox.message_bytes,
+			.allowed = PEALI_PRINT("%zu or more",
+					       sizeof(struct peal_down)),
+			.remedy = PEALI_PRINT("use %zu",
+					      sizeof(struct peal_down)) });
 }
 
 int peali_monitors_open(struct peal_kernel *k)
@@ -143,7 +153,7 @@ static int take_off(struct peal_kernel *k, uint64_t handle, const char *call)
 static int check_kernel(const struct peal_kernel *k, const char *call)
 {
 	if (!k)
-		return peali_fail(PEAL_EINVAL, call, "kernel is NULL");
+		return peali_refuse_null(call, "kernel");
 	if (peali_foreign(&k->rt->owner, call))
 		return PEAL_EFORKED;
 	if (k->monitors.table)
@@ -159,18 +169,24 @@ static int check_kernel(const struct peal_kernel *k, const char *call)
 static int check_options(const struct peal_monitor_options *o)
 {
 	if (o->flags & ~(uint32_t)(PEAL_MONITOR_RESTARTS | PEAL_MONITOR_BINDS))
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "option flags is %#x: it must be of enum "
-				  "peal_monitor_flag",
-				  o->flags);
+		return peali_refuse(
+			PEAL_EINVAL, CALL,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "flags",
+				.problem = "has bits that are not of enum "
+					   "peal_monitor_flag",
+				.value = PEALI_PRINT("%#x", o->flags),
+				.allowed = PEALI_PRINT(
+					"bits of %#x",
+					(unsigned)(PEAL_MONITOR_RESTARTS |
+						   PEAL_MONITOR_BINDS)),
+				.remedy = "use 0" });
 	if (o->type > UINT16_MAX)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "option type is %u: it must be 0 to 65535",
-				  o->type);
+		return peali_refuse_option(CALL, "type", o->type, 0,
+					   UINT16_MAX);
 	if (o->reserved)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "option reserved is %u: it must be 0",
-				  o->reserved);
+		return peali_refuse_option(CALL, "reserved", o->reserved, 0, 0);
 	return 0;
 }
 
@@ -182,10 +198,17 @@ static int check_actor(struct peal_kernel *k, uint64_t actor, const char *call)
 	    index >= k->params.max_actors ||
 	    (k->actors.entries[index].handler == PEALI_POOL_HANDLER &&
 	     (uint32_t)actor == peali_actor_number(k, index)))
-		return peali_fail(PEAL_ENOENT, call,
-				  "kernel '%s': no actor has the address "
-				  "%#llx",
-				  k->name, (unsigned long long)actor);
+		return peali_refuse(
+			PEAL_ENOENT, call,
+			&(struct peali_refusal){
+				.object = "kernel",
+				.name = k->name,
+				.problem = "has no such actor",
+				.value = PEALI_PRINT("%#llx",
+						     (unsigned long long)actor),
+				.allowed = "addresses of its actors",
+				.remedy =
+					"pass an address of peal_actor_spawn" });
 	return 0;
 }
 
@@ -196,19 +219,33 @@ static int check_owner(struct peal_kernel *k, uint64_t owner, uint64_t actor,
 	const struct peal_kernel *of = peali_kernel_of(k->rt, owner);
 
 	if (of != k)
-		return peali_fail(of ? PEAL_EINVAL : PEAL_ENOENT, CALL,
-				  "owner %#llx is %s: it must be an endpoint "
-				  "or an actor of kernel '%s'",
-				  (unsigned long long)owner,
-				  of ? "another kernel's actor" :
-				       "neither an actor nor an endpoint",
-				  k->name);
+		return peali_refuse(
+			of ? PEAL_EINVAL : PEAL_ENOENT, CALL,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "owner",
+				.problem = of ? "is of another kernel" :
+						"is neither an actor nor an "
+						"endpoint",
+				.value = PEALI_PRINT("%#llx",
+						     (unsigned long long)owner),
+				.allowed = PEALI_PRINT(
+					"an endpoint or an actor of kernel '%s'",
+					k->name),
+				.remedy = "pass such an address" });
 	if (peali_address_resolve(k->rt, owner) ==
 	    peali_address_resolve(k->rt, actor))
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "actor %u of kernel '%s' cannot monitor "
-				  "itself",
-				  PEAL_ACTOR_INDEX(actor), k->name);
+		return peali_refuse(
+			PEAL_EINVAL, CALL,
+			&(struct peali_refusal){
+				.object = "kernel",
+				.name = k->name,
+				.problem =
+					"has an actor that would monitor itself",
+				.value = PEALI_PRINT("actor %u",
+						     PEAL_ACTOR_INDEX(actor)),
+				.allowed = "another owner",
+				.remedy = "pass another owner" });
 	if (!k->params.mailboxes)
 		return peali_fail(PEAL_ENOTSUP, CALL,
 				  "kernel '%s' has no mailboxes, so its "
@@ -345,9 +382,17 @@ int peal_actor_bind(struct peal_kernel *k, uint64_t a, uint64_t b,
 		return result;
 	pthread_mutex_lock(&k->rt->lock);
 	if (peali_endpoint_of(k->rt, b))
-		result = peali_fail(PEAL_EINVAL, "peal_actor_bind",
-				    "b is an endpoint; only actors can be "
-				    "bound");
+		result = peali_refuse(
+			PEAL_EINVAL, "peal_actor_bind",
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "b",
+				.problem = "is an endpoint",
+				.value = PEALI_PRINT("%#llx",
+						     (unsigned long long)b),
+				.allowed = "actors",
+				.remedy =
+					"monitor the actor by peal_monitor" });
 	if (!result)
 		result = set(k, a, b, &o, &pair[0]);
 	if (!result) {

@@ -3,6 +3,7 @@
 #include <peal/name.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/name_table.h"
 #include "runtime/link/endpoint.h"
@@ -32,10 +33,8 @@ static int set(struct peal_runtime *rt, uint64_t address, const char *name)
 	if (result)
 		return result;
 	if (!is_somebodys(rt, address))
-		return peali_fail(PEAL_ENOENT, call,
-				  "no actor, pool, endpoint or topic has the "
-				  "address %#llx",
-				  (unsigned long long)address);
+		return peali_refuse_address(call, "address", address,
+					    "actor, pool, endpoint or topic");
 	if (peali_name_of(rt, address, old))
 		return peali_fail(PEAL_EEXIST, call,
 				  "the address %#llx has the name '%s'; call "
@@ -55,8 +54,7 @@ int peal_name_set(struct peal_runtime *rt, uint64_t address, const char *name)
 	int result;
 
 	if (!rt || !name)
-		return peali_fail(PEAL_EINVAL, "peal_name_set",
-				  "runtime or name is NULL");
+		return peali_refuse_null("peal_name_set", "runtime or name");
 	if (peali_foreign(&rt->owner, "peal_name_set"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
@@ -69,22 +67,23 @@ int peal_name_find(struct peal_runtime *rt, const char *name,
 		   uint64_t *address_out)
 {
 	if (!rt || !name || !address_out)
-		return peali_fail(PEAL_EINVAL, "peal_name_find",
-				  "runtime, name or address_out is NULL");
+		return peali_refuse_null("peal_name_find",
+					 "runtime, name or address_out");
 	if (peali_foreign(&rt->owner, "peal_name_find"))
 		return PEAL_EFORKED;
 	return peali_name_find(rt, name, address_out) ?
 		       0 :
 		       peali_fail(PEAL_ENOENT, "peal_name_find",
-				  "name '%s': no address has this name", name);
+				  "name '%s': no address has this name; call "
+				  "peal_name_set first",
+				  name);
 }
 
 int peal_name_of(struct peal_runtime *rt, uint64_t address,
 		 char name_out[PEAL_NAME_BYTES])
 {
 	if (!rt || !name_out)
-		return peali_fail(PEAL_EINVAL, "peal_name_of",
-				  "runtime or name_out is NULL");
+		return peali_refuse_null("peal_name_of", "runtime or name_out");
 	if (peali_foreign(&rt->owner, "peal_name_of"))
 		return PEAL_EFORKED;
 	return peali_name_of(rt, address, name_out) ?
@@ -99,8 +98,7 @@ int peal_name_clear(struct peal_runtime *rt, const char *name)
 	int found;
 
 	if (!rt || !name)
-		return peali_fail(PEAL_EINVAL, "peal_name_clear",
-				  "runtime or name is NULL");
+		return peali_refuse_null("peal_name_clear", "runtime or name");
 	if (peali_foreign(&rt->owner, "peal_name_clear"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
@@ -108,5 +106,7 @@ int peal_name_clear(struct peal_runtime *rt, const char *name)
 	pthread_mutex_unlock(&rt->lock);
 	return found ? 0 :
 		       peali_fail(PEAL_ENOENT, "peal_name_clear",
-				  "name '%s': no address has this name", name);
+				  "name '%s': no address has this name; call "
+				  "peal_name_set first",
+				  name);
 }

@@ -12,6 +12,8 @@
 #include "runtime/actor/supervisor.h"
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/device/program.h"
@@ -44,8 +46,7 @@ void peali_pools_free(struct peal_kernel *k)
 
 static int no_such_pool(uint64_t address, const char *call)
 {
-	return peali_fail(PEAL_ENOENT, call, "no pool has the address %#llx",
-			  (unsigned long long)address);
+	return peali_refuse_address(call, "pool", address, "pool");
 }
 
 /* ---- creation ----------------------------------------------------------- */
@@ -262,8 +263,7 @@ int peal_pool_create(struct peal_kernel *k,
 	int result;
 
 	if (!k || !address_out)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "kernel or address_out is NULL");
+		return peali_refuse_null(CREATE, "kernel or address_out");
 	if (peali_foreign(&k->rt->owner, CREATE))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
@@ -310,12 +310,20 @@ static int check_types(struct peal_kernel *k, const struct peali_pool *p,
 			return result;
 	}
 	if (h->input_bytes > p->spec.message_bytes)
-		return peali_fail(PEAL_EINVAL, JOIN,
-				  "handler '%s' takes messages of %llu bytes "
-				  "and the messages of the pool have at most "
-				  "%u",
-				  h->name, (unsigned long long)h->input_bytes,
-				  p->spec.message_bytes);
+		return peali_refuse(
+			PEAL_EINVAL, JOIN,
+			&(struct peali_refusal){
+				.object = "handler",
+				.name = h->name,
+				.problem =
+					"takes messages that are too long for "
+					"the pool",
+				.value = PEALI_PRINT(
+					"%llu bytes",
+					(unsigned long long)h->input_bytes),
+				.allowed = PEALI_PRINT("0..%u",
+						       p->spec.message_bytes),
+				.remedy = "raise message_bytes of the pool" });
 	for (i = 0; i < k->params.n_workers; i++) {
 		if (!p->members[i])
 			continue;
@@ -323,14 +331,20 @@ static int check_types(struct peal_kernel *k, const struct peali_pool *p,
 				 [k->actors.entries[p->members[i] - 1].handler];
 		if (h->input_bytes && other->input_bytes &&
 		    h->input_bytes != other->input_bytes)
-			return peali_fail(
+			return peali_refuse(
 				PEAL_EINVAL, JOIN,
-				"handler '%s' takes messages of %llu bytes "
-				"and handler '%s' of another member takes "
-				"%llu",
-				h->name, (unsigned long long)h->input_bytes,
-				other->name,
-				(unsigned long long)other->input_bytes);
+				&(struct peali_refusal){
+					.object = "handler",
+					.name = h->name,
+					.problem = PEALI_PRINT(
+						"takes messages of another "
+						"length than handler '%s' of "
+						"another member",
+						other->name),
+					.number = h->input_bytes,
+					.least = other->input_bytes,
+					.most = other->input_bytes,
+					.remedy = "use another pool" });
 	}
 	return 0;
 }
@@ -349,9 +363,7 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	if (result)
 		return result;
 	if (!peali_kernel_of(rt, actor))
-		return peali_fail(PEAL_ENOENT, JOIN,
-				  "no actor has the address %#llx",
-				  (unsigned long long)actor);
+		return peali_refuse_address(JOIN, "actor", actor, "actor");
 	if (peali_kernel_of(rt, actor) != k)
 		return peali_fail(PEAL_EINVAL, JOIN,
 				  "the actor is of kernel '%s' and the pool of "
@@ -403,7 +415,7 @@ int peal_pool_join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	int result;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, JOIN, "runtime is NULL");
+		return peali_refuse_null(JOIN, "runtime");
 	if (peali_foreign(&rt->owner, JOIN))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
@@ -447,7 +459,7 @@ int peal_pool_leave(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	int result;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, LEAVE, "runtime is NULL");
+		return peali_refuse_null(LEAVE, "runtime");
 	if (peali_foreign(&rt->owner, LEAVE))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
@@ -480,7 +492,7 @@ int peal_pool_destroy(struct peal_runtime *rt, uint64_t pool)
 	int result;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, DESTROY, "runtime is NULL");
+		return peali_refuse_null(DESTROY, "runtime");
 	if (peali_foreign(&rt->owner, DESTROY))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
@@ -497,8 +509,8 @@ int peal_pool_info(struct peal_runtime *rt, uint64_t pool,
 	int result = 0;
 
 	if (!rt || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_pool_info",
-				  "runtime or info_out is NULL");
+		return peali_refuse_null("peal_pool_info",
+					 "runtime or info_out");
 	if (peali_foreign(&rt->owner, "peal_pool_info"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);

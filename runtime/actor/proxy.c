@@ -13,6 +13,8 @@
 #include "runtime/actor/actor_retire.h"
 #include "runtime/actor/slots.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel_control.h"
@@ -124,25 +126,36 @@ static int create(struct peal_kernel *k, uint64_t given, uint32_t worker,
 	int result;
 
 	if (!to)
-		return peali_fail(PEAL_ENOENT, CREATE,
-				  "no actor or pool has the address %#llx%s",
-				  (unsigned long long)given,
-				  given == address ?
-					  "" :
-					  ", nor the address that replaced it");
+		return peali_refuse_address(CREATE, "address", given,
+					    "actor or pool");
 	if (to == k)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "%#llx is in kernel '%s' itself; its "
-				  "handlers tell it by its own number, %u",
-				  (unsigned long long)address, k->name,
-				  (uint32_t)address);
+		return peali_refuse(
+			PEAL_EINVAL, CREATE,
+			&(struct peali_refusal){
+				.object = "kernel",
+				.name = k->name,
+				.problem = "has the actor itself and needs no "
+					   "proxy",
+				.value = PEALI_PRINT(
+					"%#llx", (unsigned long long)address),
+				.allowed = "actors of other kernels",
+				.remedy =
+					PEALI_PRINT("tell it by its number, %u",
+						    (uint32_t)address) });
 	result = peali_fwd_link_check(k, to, CREATE);
 	if (result)
 		return result;
 	if (worker > k->params.n_workers)
-		return peali_fail(PEAL_ENOENT, CREATE,
-				  "no worker %u in kernel '%s': it has %u",
-				  worker - 1, k->name, k->params.n_workers);
+		return peali_refuse(
+			PEAL_ENOENT, CREATE,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "worker",
+				.problem = PEALI_PRINT(
+					"is of no worker of kernel '%s'",
+					k->name),
+				.number = worker,
+				.most = k->params.n_workers });
 	worker = worker ? worker - 1 : choose_worker(k, to);
 	result = peali_fwd_link_make(k, worker, to, arrives_at(to, address),
 				     &fwd_link, CREATE);
@@ -157,8 +170,7 @@ int peal_proxy_create(struct peal_kernel *k, uint64_t address,
 	int result;
 
 	if (!k || !address_out)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "kernel or address_out is NULL");
+		return peali_refuse_null(CREATE, "kernel or address_out");
 	if (peali_foreign(&k->rt->owner, CREATE))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
@@ -176,17 +188,15 @@ int peal_proxy_destroy(struct peal_runtime *rt, uint64_t address)
 	int result;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, "peal_proxy_destroy",
-				  "runtime is NULL");
+		return peali_refuse_null("peal_proxy_destroy", "runtime");
 	if (peali_foreign(&rt->owner, "peal_proxy_destroy"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	c = peali_fwd_entry_from(rt, address);
-	result = c && c->proxy ? peali_fwd_entry_end(rt, address) :
-				 peali_fail(PEAL_ENOENT, "peal_proxy_destroy",
-					    "%#llx is not the address of a "
-					    "proxy",
-					    (unsigned long long)address);
+	result = c && c->proxy ?
+			 peali_fwd_entry_end(rt, address) :
+			 peali_refuse_address("peal_proxy_destroy", "address",
+					      address, "proxy");
 	pthread_mutex_unlock(&rt->lock);
 	return result;
 }

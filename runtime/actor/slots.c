@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/record.h"
@@ -364,27 +365,46 @@ static int say_lack(const struct peali_actor_slots *r, uint32_t n,
 					  "all %u of max_actors are used in "
 					  "kernel '%s'",
 					  k->params.first_actor_slot, k->name);
-		return peali_fail(PEAL_ENOSPC, call,
-				  "%u more actor%s on worker %u need slots; "
-				  "%llu of max_actors are left in kernel '%s'",
-				  n, peali_s(n), r->worker,
-				  (unsigned long long)left, k->name);
+		return peali_refuse(
+			PEAL_ENOSPC, call,
+			&(struct peali_refusal){
+				.object = "kernel",
+				.name = k->name,
+				.problem = PEALI_PRINT(
+					"has too few of max_actors left for "
+					"actors on worker %u",
+					r->worker),
+				.number = n,
+				.most = left,
+				.remedy = "raise max_actors" });
 	case LACK_BYTES:
-		return peali_fail(PEAL_ENOSPC, call,
-				  "state of '%s' has %llu bytes; those of %u "
-				  "actor%s on worker %u need %llu, and %llu "
-				  "of arena_bytes are left in kernel '%s'",
-				  h->name, step, n, peali_s(n), r->worker,
-				  n * step, (unsigned long long)left, k->name);
+		return peali_refuse(
+			PEAL_ENOSPC, call,
+			&(struct peali_refusal){
+				.object = "kernel",
+				.name = k->name,
+				.problem = PEALI_PRINT(
+					"has too few of arena_bytes left for "
+					"%u state%s of '%s' on worker %u",
+					n, peali_s(n), h->name, r->worker),
+				.number = n * step,
+				.most = left,
+				.remedy = "raise arena_bytes" });
 	case LACK_PORTS:
 		break;
 	}
-	return peali_fail(PEAL_ENOSPC, call,
-			  "'%s' has %u port%s; for %u actor%s %llu of "
-			  "max_ports are left on worker %u of kernel '%s'; "
-			  "use option share_ports_with",
-			  h->name, h->ports, peali_s(h->ports), n, peali_s(n),
-			  (unsigned long long)left, r->worker, k->name);
+	return peali_refuse(
+		PEAL_ENOSPC, call,
+		&(struct peali_refusal){
+			.object = "kernel",
+			.name = k->name,
+			.problem = PEALI_PRINT(
+				"has too few of max_ports left on worker %u "
+				"for %u actor%s of '%s'",
+				r->worker, n, peali_s(n), h->name),
+			.number = (uint64_t)n * h->ports,
+			.most = left,
+			.remedy = "use option share_ports_with" });
 }
 
 static uint32_t take_entry(struct peal_kernel *k)

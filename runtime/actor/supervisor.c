@@ -10,6 +10,7 @@
 
 #include "runtime/actor/initial_state.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/memory_block.h"
@@ -65,11 +66,18 @@ int peali_supervisor_check(const struct peal_supervisor *s,
 			   const char *call)
 {
 	if (s->kernel != k)
-		return peali_fail(PEAL_EINVAL, call,
-				  "the supervisor is of kernel '%s' and the "
-				  "actor of kernel '%s'",
-				  s->kernel ? s->kernel->name : "(none)",
-				  k->name);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "supervisor",
+				.problem = PEALI_PRINT(
+					"is not of kernel '%s', which has the "
+					"actor",
+					k->name),
+				.value = s->kernel ? s->kernel->name :
+						     "destroyed",
+				.allowed = PEALI_PRINT("'%s'", k->name),
+				.remedy = "create a supervisor there" });
 	if (n > UINT32_MAX - s->next_order)
 		return peali_fail(PEAL_ENOSPC, call,
 				  "supervisor %u of kernel '%s' has had %u "
@@ -142,43 +150,55 @@ static int check_options(const struct peal_kernel *k,
 	uint32_t depth = 1;
 
 	if (o->strategy > PEAL_REST_FOR_ONE)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option strategy is %u: it must be one of "
-				  "enum peal_strategy, 0 to %u",
-				  o->strategy, PEAL_REST_FOR_ONE);
+		return peali_refuse_option(CREATE, "strategy", o->strategy, 0,
+					   PEAL_REST_FOR_ONE);
 	if (!o->max_restarts)
 		o->max_restarts = RESTARTS_DEFAULT;
 	else if (o->max_restarts == PEAL_RESTARTS_NONE)
 		o->max_restarts = 0;
 	else if (o->max_restarts > PEAL_RESTARTS_MAX &&
 		 o->max_restarts != PEAL_RESTARTS_UNLIMITED)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, CREATE,
-			"option max_restarts is %u: it must be 1 to %u, "
-			"PEAL_RESTARTS_NONE or PEAL_RESTARTS_UNLIMITED",
-			o->max_restarts, PEAL_RESTARTS_MAX);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "max_restarts",
+				.problem = "is too large",
+				.number = o->max_restarts,
+				.allowed = PEALI_PRINT(
+					"0..%u, PEAL_RESTARTS_NONE or "
+					"PEAL_RESTARTS_UNLIMITED",
+					PEAL_RESTARTS_MAX),
+				.remedy = "use PEAL_RESTARTS_UNLIMITED" });
 	if (o->timers > PEAL_RESTART_ENDS_TIMERS)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option timers is %u: it must be one of "
-				  "enum peal_restart_timers, 0 to %u",
-				  o->timers, PEAL_RESTART_ENDS_TIMERS);
+		return peali_refuse_option(CREATE, "timers", o->timers, 0,
+					   PEAL_RESTART_ENDS_TIMERS);
 	if (!o->period_ns)
 		o->period_ns = PERIOD_DEFAULT_NS;
 	if (o->parent && o->parent->kernel != k)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option parent is a supervisor of kernel "
-				  "'%s', and the new one of kernel '%s'",
-				  o->parent->kernel ? o->parent->kernel->name :
-						      "(none)",
-				  k->name);
+		return peali_refuse(
+			PEAL_EINVAL, CREATE,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "parent",
+				.problem = "is a supervisor of another kernel",
+				.value = o->parent->kernel ?
+						 o->parent->kernel->name :
+						 "destroyed",
+				.allowed = PEALI_PRINT("'%s'", k->name),
+				.remedy = "create the parent there" });
 	for (above = o->parent; above; above = above->parent)
 		depth++;
 	if (depth > PEAL_SUPERVISOR_DEPTH)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option parent: the supervisor would have "
-				  "%u supervisor%s above it (allowed: at most "
-				  "%u)",
-				  depth, peali_s(depth), PEAL_SUPERVISOR_DEPTH);
+		return peali_refuse(
+			PEAL_EINVAL, CREATE,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "parent",
+				.problem = "has too many supervisors above it",
+				.number = depth,
+				.most = PEAL_SUPERVISOR_DEPTH,
+				.remedy = "name a higher parent" });
 	return 0;
 }
 
@@ -260,8 +280,7 @@ int peal_supervisor_create(struct peal_kernel *k,
 	int result;
 
 	if (!k || !supervisor_out)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "kernel or supervisor_out is NULL");
+		return peali_refuse_null(CREATE, "kernel or supervisor_out");
 	if (peali_foreign(&k->rt->owner, CREATE))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 
 /* Typed access to the environment variables of env.h. */
@@ -67,7 +68,7 @@ static void write_allowed(const struct setting *s, char *out, size_t out_bytes)
 
 	switch (s->type) {
 	case PEALI_ENV_TYPE_NUMBER:
-		snprintf(out, out_bytes, "a number from %llu to %llu",
+		snprintf(out, out_bytes, "%llu..%llu",
 			 (unsigned long long)s->lowest,
 			 (unsigned long long)s->highest);
 		return;
@@ -75,8 +76,7 @@ static void write_allowed(const struct setting *s, char *out, size_t out_bytes)
 		write_bytes(s->lowest, low, sizeof(low));
 		write_bytes(s->highest, high, sizeof(high));
 		snprintf(out, out_bytes,
-			 "bytes from %s to %s, with suffix K, M, G or T", low,
-			 high);
+			 "%s..%s bytes, with suffix K, M, G or T", low, high);
 		return;
 	case PEALI_ENV_TYPE_CHOICE:
 		snprintf(out, out_bytes, "%s", s->choices);
@@ -92,11 +92,26 @@ static void write_allowed(const struct setting *s, char *out, size_t out_bytes)
 
 static int refuse(const struct setting *s, const char *text)
 {
+	static const char *const problems[] = {
+		[PEALI_ENV_TYPE_NUMBER] = "is no number of the range",
+		[PEALI_ENV_TYPE_BYTES] = "is no size of the range",
+		[PEALI_ENV_TYPE_CHOICE] = "is no such choice",
+		[PEALI_ENV_TYPE_TEXT] = "is no such text",
+		[PEALI_ENV_TYPE_PATH] = "is no absolute path",
+	};
 	char allowed[96];
 
 	write_allowed(s, allowed, sizeof(allowed));
-	return peali_fail(PEAL_EINVAL, CALL, "%s is '%s': allowed is %s",
-			  s->name, PEALI_CUT(60, text), allowed);
+	return peali_refuse(
+		PEAL_EINVAL, CALL,
+		&(struct peali_refusal){
+			.object = "variable",
+			.name = s->name,
+			.problem = problems[s->type],
+			.value = text,
+			.allowed = allowed,
+			.remedy = *s->value ? PEALI_PRINT("use %s", s->value) :
+					      "unset it" });
 }
 
 static int wrong_type(const struct setting *s)
@@ -180,10 +195,17 @@ static int write_path(const char *name, char *out, size_t bytes,
 	int n = snprintf(out, bytes, "%s%s", folder, rest);
 
 	if (n < 0 || (size_t)n >= bytes)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "%s is a path of more than %zu bytes; set "
-				  "it to a shorter path",
-				  name, bytes - 1);
+		return peali_refuse(
+			PEAL_EINVAL, CALL,
+			&(struct peali_refusal){
+				.object = "variable",
+				.name = name,
+				.problem = "is a path that is too long",
+				.value = PEALI_PRINT("%zu bytes",
+						     strlen(folder) +
+							     strlen(rest)),
+				.allowed = PEALI_PRINT("1..%zu", bytes - 1),
+				.remedy = "set it to a shorter path" });
 	return 0;
 }
 

@@ -158,6 +158,21 @@ size_t peali_text_format(char *out, size_t size, const char *format, ...)
 	return length;
 }
 
+const char *peali_text_make(char *out, size_t size, const char *format, ...)
+{
+	va_list arguments;
+	int n;
+
+	va_start(arguments, format);
+	n = vsnprintf(out, size, format, arguments);
+	va_end(arguments);
+	if (n < 0)
+		*out = 0;
+	if (n >= (int)size)
+		end_with_mark(out, size, size - 1 - MARK_BYTES);
+	return out;
+}
+
 /* Returns 1 for a byte inside a UTF-8 character, but not its first byte. */
 static int is_inside(char byte)
 {

@@ -51,11 +51,19 @@ const char *peali_text_cut(char *copy, size_t size, const char *text);
 /* Copies a text, cut as by peali_text_cut if it does not fit. */
 void peali_text_fit(char *out, size_t size, const char *text);
 
+/* Formats as snprintf, and returns `out`. A text that does not fit ends with
+ * "...". Escapes nothing. */
+const char *peali_text_make(char *out, size_t size, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
 /* Returns the ending of a noun behind a number: "" for 1, else "s". */
 const char *peali_s(uint64_t n);
 
 /* Cuts a text to a number of bytes. The result is valid in its block. */
 #define PEALI_CUT(bytes, text)                                                 \
 	peali_text_cut((char[(bytes) + 1]){ 0 }, (bytes) + 1, text)
+
+/* Formats up to 127 bytes. The result is valid in its block. */
+#define PEALI_PRINT(...) peali_text_make((char[128]){ 0 }, 128, __VA_ARGS__)
 
 #endif

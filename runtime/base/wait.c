@@ -6,7 +6,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/host_support/idle.h"
 
 #define SLEEP_US 50000 /* longest sleep where the other side rings the bell */
@@ -116,17 +117,28 @@ int peali_options_take(void *out, size_t bytes, size_t alignment,
 	uint32_t size = options ? *(const uint32_t *)options : 0;
 
 	if (options && (!size || size > bytes))
-		return peali_fail(PEAL_EINVAL, call,
-				  "options.size is %u; set it to sizeof the "
-				  "struct (%zu)",
-				  size, bytes);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "size",
+				.problem = "is 0, or of a newer version",
+				.number = size,
+				.least = alignment,
+				.most = bytes,
+				.remedy = "set it to sizeof the struct" });
 	if (size % alignment)
-		return peali_fail(PEAL_EINVAL, call,
-				  "options.size is %u, which no version of "
-				  "the struct has; set it to sizeof the "
-				  "struct (%zu; older versions have a "
-				  "multiple of %zu)",
-				  size, bytes, alignment);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "size",
+				.problem = "is of no version of the struct",
+				.number = size,
+				.allowed = PEALI_PRINT(
+					"multiples of %zu up to %zu", alignment,
+					bytes),
+				.remedy = "set it to sizeof the struct" });
 	memset(out, 0, bytes);
 	if (options)
 		memcpy(out, options, size);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `peal bench`: finds benchmarks by name and passes their arguments on. */
 #include "runtime/cli/command.h"
+#include "runtime/base/refusal.h"
 #include "runtime/cli/output.h"
 
 #if PEAL_WITH_BENCH
@@ -52,9 +53,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		names(list, sizeof(list));
 		arguments->chosen[arguments->n_chosen] = find(argument);
 		if (!arguments->chosen[arguments->n_chosen])
-			argp_error(state,
-				   "there is no benchmark '%s'; there are %s",
-				   argument, list);
+			peali_refuse_value(state,
+					   &(struct peali_refusal){
+						   .object = "argument",
+						   .name = argument,
+						   .problem = "is no benchmark",
+						   .value = argument,
+						   .allowed = list,
+						   .remedy = "use latency" });
 		arguments->n_chosen++;
 		/* The first option after a name belongs to the benchmarks. */
 		if (state->next < state->argc &&
@@ -66,10 +72,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_END:
 		names(list, sizeof(list));
 		if (!arguments->n_chosen)
-			argp_error(state,
-				   "the name of a benchmark is missing; there "
-				   "are %s",
-				   list);
+			peali_refuse_value(state,
+					   &(struct peali_refusal){
+						   .object = "argument",
+						   .name = "BENCHMARK",
+						   .problem = "is missing",
+						   .value = "none",
+						   .allowed = list,
+						   .remedy = "use latency" });
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -7,6 +7,8 @@
 #include <peal/device.h>
 #include <peal/runtime.h>
 
+#include "runtime/base/number.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/cli/output.h"
 
@@ -161,12 +163,51 @@ const struct argp_option peali_json_options[] = {
 	{ 0 },
 };
 
+void peali_refuse_value(struct argp_state *state,
+			const struct peali_refusal *refusal)
+{
+	char text[PEALI_REFUSAL_BYTES];
+
+	argp_error(state, "%s", peali_refusal_text(refusal, text));
+}
+
+void peali_say_refused(const struct peali_refusal *refusal)
+{
+	char text[PEALI_REFUSAL_BYTES];
+
+	peali_say("%s", peali_refusal_text(refusal, text));
+}
+
 void peali_refuse_argument(struct argp_state *state, const char *argument)
 {
-	argp_error(state,
-		   "argument '%s': is not expected (allowed: options only); "
-		   "leave it out",
-		   argument);
+	peali_refuse_value(
+		state, &(struct peali_refusal){ .object = "argument",
+						.name = argument,
+						.problem = "is not expected",
+						.value = argument,
+						.allowed = "options only",
+						.remedy = "leave it out" });
+}
+
+uint64_t peali_parse_number(struct argp_state *state, const char *option,
+			    const char *text, uint64_t least, uint64_t most)
+{
+	uint64_t value = 0, any = 0;
+
+	if (peali_number_parse(text, least, most, &value))
+		return value;
+	/* text that is no number at all gets the least value as a remedy */
+	peali_number_parse(text, 0, UINT64_MAX, &any);
+	peali_refuse_value(state,
+			   &(struct peali_refusal){
+				   .object = "option",
+				   .name = option,
+				   .problem = "is no whole number of the range",
+				   .value = text,
+				   .number = any,
+				   .least = least,
+				   .most = most });
+	return value;
 }
 
 error_t peali_json_parse(int key, char *argument, struct argp_state *state)

@@ -8,9 +8,11 @@
  */
 
 #include <argp.h>
+#include <stdint.h>
 #include <stdio.h>
 
 struct peal_runtime;
+struct peali_refusal;
 struct peal_device_info;
 
 struct peali_command {
@@ -48,6 +50,21 @@ void peali_usage_errors_to(FILE *to);
 
 /** Refuses an argument in a parser of argp, for a command with options only. */
 void peali_refuse_argument(struct argp_state *state, const char *argument);
+
+/** Refuses a value in a parser of argp, and ends the process. */
+void peali_refuse_value(struct argp_state *state,
+			const struct peali_refusal *refusal);
+
+/** Prints a text about a value that another place than a parser refuses. */
+void peali_say_refused(const struct peali_refusal *refusal);
+
+/**
+ * Parses a whole number. Refuses another text, and ends the process.
+ *
+ * @param option the option with its dashes, for the message.
+ */
+uint64_t peali_parse_number(struct argp_state *state, const char *option,
+			    const char *text, uint64_t least, uint64_t most);
 
 /** argp options of a sub-command that has only --json; `input` is an int. */
 extern const struct argp_option peali_json_options[];

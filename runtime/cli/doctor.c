@@ -13,6 +13,7 @@
 
 #include "runtime/base/env.h"
 #include "runtime/base/number.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/cli/command.h"
 
@@ -277,10 +278,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	if (key != 's')
 		return ARGP_ERR_UNKNOWN;
 	if (!peali_number_parse(argument, 1, INT_MAX, &pid))
-		argp_error(state,
-			   "option --stall: '%s' is no process id (allowed 1 "
-			   "to %d); use pidof to find it",
-			   argument, INT_MAX);
+		peali_refuse_value(
+			state, &(struct peali_refusal){
+				       .object = "option",
+				       .name = "--stall",
+				       .problem = "is no process id",
+				       .value = argument,
+				       .allowed = PEALI_PRINT("1..%d", INT_MAX),
+				       .remedy = "find it by pidof" });
 	arguments->pid = (int)pid;
 	return 0;
 }

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "runtime/base/refusal.h"
 #include "runtime/base/system_call.h"
 #include "runtime/base/text.h"
 
@@ -57,6 +58,15 @@ int peali_reader_fail(struct peali_reader *reader, int result,
 	va_end(arguments);
 	reader->result = result;
 	return result;
+}
+
+int peali_reader_refuse(struct peali_reader *reader, int result,
+			const struct peali_refusal *refusal)
+{
+	char text[PEALI_REFUSAL_BYTES];
+
+	return peali_reader_fail(reader, result, "%s",
+				 peali_refusal_text(refusal, text));
 }
 
 int peali_writer_fail(struct peali_writer *writer, int result,
@@ -201,10 +211,15 @@ static int start_named(struct peali_reader *reader, const char *text)
 		reader->stream.format = formats[i];
 		return formats[i]->start(reader, text[n] ? text + n + 1 : NULL);
 	}
-	return peali_reader_fail(reader, -EINVAL,
-				 "unknown format '%s': there are y4m, lines "
-				 "and records:BYTES",
-				 PEALI_CUT(64, text));
+	return peali_reader_refuse(
+		reader, -EINVAL,
+		&(struct peali_refusal){ .object = "format",
+					 .name = text,
+					 .problem = "is unknown",
+					 .value = text,
+					 .allowed =
+						 "y4m, lines or records:BYTES",
+					 .remedy = "use y4m" });
 }
 
 static int start_guessed(struct peali_reader *reader)

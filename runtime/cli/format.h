@@ -36,6 +36,8 @@
 #define PEALI_Y4M_HEADER_BYTES 65536
 #define PEALI_Y4M_PARAMETER_BYTES 256
 
+struct peali_refusal;
+struct peali_refusal;
 struct peali_reader;
 struct peali_writer;
 
@@ -205,6 +207,9 @@ const struct peali_format *const *peali_formats(void);
 int peali_reader_fail(struct peali_reader *reader, int result,
 		      const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
+/* Stores the text of a refused value. Returns `result`. */
+int peali_reader_refuse(struct peali_reader *reader, int result,
+			const struct peali_refusal *refusal);
 int peali_writer_fail(struct peali_writer *writer, int result,
 		      const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -8,15 +8,20 @@
 
 #include <errno.h>
 
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 
 static int lines_start(struct peali_reader *reader, const char *argument)
 {
 	if (argument)
-		return peali_reader_fail(reader, -EINVAL,
-					 "format 'lines:%s': lines takes no "
-					 "argument",
-					 PEALI_CUT(64, argument));
+		return peali_reader_refuse(
+			reader, -EINVAL,
+			&(struct peali_refusal){ .object = "format",
+						 .name = "lines",
+						 .problem = "takes no argument",
+						 .value = argument,
+						 .allowed = "none",
+						 .remedy = "use lines" });
 	reader->stream.item_bytes_max = reader->line_bytes_max;
 	return 0;
 }
@@ -32,14 +37,20 @@ static int lines_next(struct peali_reader *reader, struct peal_item *head,
 		capacity = most;
 	n = peali_reader_line(reader, body, capacity, &ended);
 	if (n == -EMSGSIZE)
-		return peali_reader_fail(
+		return peali_reader_refuse(
 			reader, -EMSGSIZE,
-			"input '%s': line %llu is longer than %zu bytes%s",
-			reader->name, (unsigned long long)reader->n_items + 1,
-			capacity,
-			most < PEALI_ITEM_BYTES_MAX ?
-				"; --line-bytes sets the longest line" :
-				", the most that a message holds");
+			&(struct peali_refusal){
+				.object = "input",
+				.name = reader->name,
+				.problem = PEALI_PRINT(
+					"has too long a line, %llu",
+					(unsigned long long)reader->n_items + 1),
+				.value = "longer",
+				.allowed =
+					PEALI_PRINT("0..%zu bytes", capacity),
+				.remedy = most < PEALI_ITEM_BYTES_MAX ?
+						  "raise --line-bytes" :
+						  "use shorter lines" });
 	if (n < 0)
 		return (int)n;
 	if (ended && n == 0)

@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "runtime/base/number.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 
 static int records_start(struct peali_reader *reader, const char *argument)
@@ -13,14 +14,16 @@ static int records_start(struct peali_reader *reader, const char *argument)
 
 	if (!argument ||
 	    !peali_number_parse(argument, 1, PEALI_ITEM_BYTES_MAX, &bytes))
-		return peali_reader_fail(reader, -EINVAL,
-					 "format 'records%s%s': say "
-					 "records:BYTES with BYTES from 1 to "
-					 "%u, for example records:4096",
-					 argument ? ":" : "",
-					 PEALI_CUT(64,
-						   argument ? argument : ""),
-					 PEALI_ITEM_BYTES_MAX);
+		return peali_reader_refuse(
+			reader, -EINVAL,
+			&(struct peali_refusal){
+				.object = "format",
+				.name = "records",
+				.problem = "needs the bytes of a record",
+				.value = argument ? argument : "none",
+				.allowed = PEALI_PRINT("1..%u",
+						       PEALI_ITEM_BYTES_MAX),
+				.remedy = "use records:4096" });
 	reader->stream.frame_bytes = (uint32_t)bytes;
 	reader->stream.item_bytes_max = (uint32_t)bytes;
 	return 0;
@@ -34,11 +37,18 @@ static int records_next(struct peali_reader *reader, struct peal_item *head,
 	ssize_t n;
 
 	if (capacity < bytes)
-		return peali_reader_fail(
+		return peali_reader_refuse(
 			reader, -EMSGSIZE,
-			"input '%s': a record of %u bytes does "
-			"not fit a message of %zu",
-			reader->name, bytes, capacity);
+			&(struct peali_refusal){
+				.object = "input",
+				.name = reader->name,
+				.problem =
+					"has records that are too long for a "
+					"message",
+				.number = bytes,
+				.least = 1,
+				.most = capacity,
+				.remedy = "use shorter records" });
 	n = peali_reader_bytes(reader, body, bytes);
 	if (n < 0)
 		return (int)n;

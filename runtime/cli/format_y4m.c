@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 
 #define SIDE_MAX 65535u
@@ -83,18 +84,30 @@ static int find_sampling(struct peali_reader *reader, const char *tag,
 			return 0;
 		}
 	if (is_deep(name))
-		return peali_reader_fail(
+		return peali_reader_refuse(
 			reader, -ENOTSUP,
-			"input '%s': colour space '%s' has more than 8 bits a "
-			"sample; convert it: ffmpeg -i INPUT -pix_fmt yuv420p "
-			"-f yuv4mpegpipe -",
-			reader->name, PEALI_CUT(32, tag));
-	return peali_reader_fail(
+			&(struct peali_refusal){
+				.object = "input",
+				.name = reader->name,
+				.problem = "has too deep a colour space",
+				.value = tag,
+				.allowed = "8 bits a sample",
+				.remedy =
+					"convert it: ffmpeg -i INPUT -pix_fmt "
+					"yuv420p -f yuv4mpegpipe -" });
+	return peali_reader_refuse(
 		reader, -ENOTSUP,
-		"input '%s': unknown colour space '%s'; known are 420, "
-		"420jpeg, 420mpeg2, 420paldv, 411, 422, 444, 444alpha, mono; "
-		"convert it: ffmpeg -i INPUT -pix_fmt yuv420p -f yuv4mpegpipe -",
-		reader->name, PEALI_CUT(32, tag));
+		&(struct peali_refusal){
+			.object = "input",
+			.name = reader->name,
+			.problem = "has an unknown colour space",
+			.value = tag,
+			.allowed =
+				"420, 420jpeg, 420mpeg2, 420paldv, 411, 422, "
+				"444, 444alpha or mono",
+			.remedy =
+				"convert it: ffmpeg -i INPUT -pix_fmt yuv420p "
+				"-f yuv4mpegpipe -" });
 }
 
 static int parse_side(struct peali_reader *reader, const char *token,
@@ -203,12 +216,18 @@ static int set_sizes(struct peali_reader *reader,
 			 across * down * sampling->n_chroma;
 
 	if (bytes + PEALI_Y4M_PARAMETER_BYTES > PEALI_ITEM_BYTES_MAX)
-		return peali_reader_fail(
+		return peali_reader_refuse(
 			reader, -EMSGSIZE,
-			"input '%s': a frame of %ux%u has %llu "
-			"bytes, more than %u",
-			reader->name, stream->width, stream->height,
-			(unsigned long long)bytes, PEALI_ITEM_BYTES_MAX);
+			&(struct peali_refusal){
+				.object = "input",
+				.name = reader->name,
+				.problem = PEALI_PRINT(
+					"has too large frames of %ux%u",
+					stream->width, stream->height),
+				.number = bytes,
+				.least = 1,
+				.most = PEALI_ITEM_BYTES_MAX,
+				.remedy = "use a smaller picture" });
 	stream->frame_bytes = (uint32_t)bytes;
 	stream->item_bytes_max = (uint32_t)bytes + PEALI_Y4M_PARAMETER_BYTES;
 	return 0;
@@ -240,10 +259,16 @@ static int read_header(struct peali_reader *reader)
 	n = peali_reader_line(reader, rest,
 			      PEALI_Y4M_HEADER_BYTES - MAGIC_BYTES, &ended);
 	if (n == -EMSGSIZE)
-		return peali_reader_fail(reader, -EMSGSIZE,
-					 "input '%s': the YUV4MPEG2 header is "
-					 "longer than %u bytes",
-					 reader->name, PEALI_Y4M_HEADER_BYTES);
+		return peali_reader_refuse(
+			reader, -EMSGSIZE,
+			&(struct peali_refusal){
+				.object = "input",
+				.name = reader->name,
+				.problem = "has too long a YUV4MPEG2 header",
+				.value = "longer",
+				.allowed = PEALI_PRINT("0..%u bytes",
+						       PEALI_Y4M_HEADER_BYTES),
+				.remedy = "write the video again" });
 	if (n < 0)
 		return (int)n;
 	if (n && *rest != ' ')
@@ -264,10 +289,14 @@ static int y4m_start(struct peali_reader *reader, const char *argument)
 	int result;
 
 	if (argument)
-		return peali_reader_fail(reader, -EINVAL,
-					 "format 'y4m:%s': y4m takes no "
-					 "argument",
-					 PEALI_CUT(64, argument));
+		return peali_reader_refuse(
+			reader, -EINVAL,
+			&(struct peali_refusal){ .object = "format",
+						 .name = "y4m",
+						 .problem = "takes no argument",
+						 .value = argument,
+						 .allowed = "none",
+						 .remedy = "use y4m" });
 	result = read_header(reader);
 	if (!result)
 		result = parse_header(reader, &sampling);

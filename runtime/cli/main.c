@@ -10,6 +10,7 @@
 #include <peal/runtime.h>
 
 #include "runtime/cli/command.h"
+#include "runtime/base/refusal.h"
 #include "runtime/cli/interrupt.h"
 #include "runtime/cli/output.h"
 
@@ -49,8 +50,14 @@ static void take_name(struct found *found, struct argp_state *state,
 	}
 	found->command = find(name);
 	if (!found->command)
-		argp_error(state, "there is no command '%s'; there are " NAMES,
-			   name);
+		peali_refuse_value(
+			state,
+			&(struct peali_refusal){ .object = "command",
+						 .name = name,
+						 .problem = "does not exist",
+						 .value = name,
+						 .allowed = NAMES,
+						 .remedy = "use peal --help" });
 	found->at = state->next - 1;
 	state->next = state->argc;
 }
@@ -62,7 +69,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		take_name(state->input, state, argument);
 		return 0;
 	case ARGP_KEY_NO_ARGS:
-		argp_error(state, "a command is missing; there are " NAMES);
+		peali_refuse_value(
+			state,
+			&(struct peali_refusal){ .object = "argument",
+						 .name = "COMMAND",
+						 .problem = "is missing",
+						 .value = "none",
+						 .allowed = NAMES,
+						 .remedy = "use peal --help" });
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

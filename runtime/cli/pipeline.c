@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 
 /* The parser of pipelines, see pipeline.h. */
@@ -132,6 +133,14 @@ fail(const struct parser *parser, const char *place, const char *format, ...)
 	return -EINVAL;
 }
 
+static int refuse(const struct parser *parser, const char *place,
+		  const struct peali_refusal *refusal)
+{
+	char text[PEALI_REFUSAL_BYTES];
+
+	return fail(parser, place, "%s", peali_refusal_text(refusal, text));
+}
+
 static void skip_spaces(struct parser *parser)
 {
 	while (isspace((unsigned char)*parser->at))
@@ -175,13 +184,16 @@ static int unknown_stage(const struct parser *parser, size_t n)
 		       kinds[i].name);
 	}
 	quote(quoted, parser->at, n);
-	if (nearest)
-		return fail(parser, parser->at,
-			    "unknown stage '%s'; did you mean '%s'? There are "
-			    "%s",
-			    quoted, nearest, names);
-	return fail(parser, parser->at, "unknown stage '%s'; there are %s",
-		    quoted, names);
+	return refuse(parser, parser->at,
+		      &(struct peali_refusal){
+			      .object = "stage",
+			      .name = quoted,
+			      .problem = "is unknown",
+			      .value = quoted,
+			      .allowed = names,
+			      .remedy = nearest ?
+						PEALI_PRINT("use %s", nearest) :
+						"use one of these" });
 }
 
 static int parse_name(struct parser *parser, struct peali_stage *stage)
@@ -209,30 +221,38 @@ static int parse_name(struct parser *parser, struct peali_stage *stage)
 static int parse_device(struct parser *parser, struct peali_stage *stage)
 {
 	size_t n = token_bytes(parser->at);
-	char quoted[TOKEN_BYTES];
+	char quoted[TOKEN_BYTES], devices[24];
 	long value = 0;
 
+	snprintf(devices, sizeof(devices), "0..%u",
+		 parser->n_devices ? parser->n_devices - 1 : 999999);
 	stage->device_column = (uint32_t)(parser->at - parser->text) + 1;
 	if (n == 0)
 		return fail(parser, parser->at,
 			    "the index of a device is missing after '@'");
 	for (size_t i = 0; i < n; i++) {
 		if (!isdigit((unsigned char)parser->at[i]))
-			return fail(parser, parser->at,
-				    "'%s' is no index of a device; write 0, 1, "
-				    "2, ...",
-				    quote(quoted, parser->at, n));
+			return refuse(
+				parser, parser->at,
+				&(struct peali_refusal){
+					.object = "device",
+					.name = quote(quoted, parser->at, n),
+					.problem = "is no index",
+					.value = quoted,
+					.allowed = devices,
+					.remedy = "use 0" });
 		if (value < 1000000)
 			value = value * 10 + (parser->at[i] - '0');
 	}
-	if (parser->n_devices && value >= (long)parser->n_devices)
-		return fail(parser, parser->at,
-			    "there is no device %s; devices are 0 to %u",
-			    quote(quoted, parser->at, n),
-			    parser->n_devices - 1);
-	if (value >= 1000000)
-		return fail(parser, parser->at, "there is no device %s",
-			    quote(quoted, parser->at, n));
+	if (value >= (parser->n_devices ? (long)parser->n_devices : 1000000))
+		return refuse(parser, parser->at,
+			      &(struct peali_refusal){
+				      .object = "device",
+				      .name = quote(quoted, parser->at, n),
+				      .problem = "does not exist",
+				      .value = quoted,
+				      .allowed = devices,
+				      .remedy = "use 0" });
 	stage->device = (int)value;
 	parser->at += n;
 	return 0;
@@ -278,15 +298,29 @@ static int parse_value(struct parser *parser, const struct peali_stage_key *key,
 			    key->name);
 	quote(quoted, parser->at, n);
 	if (parse_number(parser->at, n, key->type, &value))
-		return fail(parser, parser->at,
-			    "'%s' is no %s; '%s' (%s) is from %g to %g", quoted,
-			    key->type == PEALI_KEY_UINT ? "whole number" :
-							  "number",
-			    key->name, key->help, key->least, key->most);
+		return refuse(
+			parser, parser->at,
+			&(struct peali_refusal){
+				.object = "key",
+				.name = key->name,
+				.problem = key->type == PEALI_KEY_UINT ?
+						   "is no whole number" :
+						   "is no number",
+				.value = quoted,
+				.allowed = PEALI_PRINT("%g..%g", key->least,
+						       key->most),
+				.remedy = PEALI_PRINT("use %g", key->value) });
 	if (value < key->least || value > key->most)
-		return fail(parser, parser->at,
-			    "%s is out of range; '%s' is from %g to %g", quoted,
-			    key->name, key->least, key->most);
+		return refuse(
+			parser, parser->at,
+			&(struct peali_refusal){
+				.object = "key",
+				.name = key->name,
+				.problem = "is out of range",
+				.value = quoted,
+				.allowed = PEALI_PRINT("%g..%g", key->least,
+						       key->most),
+				.remedy = PEALI_PRINT("use %g", key->value) });
 	if (key->type == PEALI_KEY_UINT) {
 		uint32_t whole = (uint32_t)value;
 
@@ -310,13 +344,16 @@ static int unknown_key(const struct parser *parser, size_t n,
 	for (const struct peali_stage_key *key = kind->keys; key->name; key++)
 		append(names, sizeof(names), "%s%s",
 		       key == kind->keys ? "" : ", ", key->name);
-	if (!names[0])
-		return fail(parser, parser->at,
-			    "unknown key '%s'; '%s' has no keys", quoted,
-			    kind->name);
-	return fail(parser, parser->at,
-		    "unknown key '%s'; the keys of '%s' are: %s", quoted,
-		    kind->name, names);
+	return refuse(parser, parser->at,
+		      &(struct peali_refusal){
+			      .object = "key",
+			      .name = quoted,
+			      .problem = PEALI_PRINT("is no key of stage '%s'",
+						     kind->name),
+			      .value = quoted,
+			      .allowed = *names ? names : "none",
+			      .remedy = *names ? "use one of these" :
+						 "leave it out" });
 }
 
 /* Parses one KEY=VALUE; `seen` has a bit for each earlier key. */
@@ -424,9 +461,14 @@ int peali_pipeline_parse(const char *text, uint32_t n_devices,
 
 		skip_spaces(&parser);
 		if (pipeline.n_stages == PEALI_STAGES_MAX)
-			return fail(&parser, parser.at,
-				    "too many stages; there may be %d",
-				    PEALI_STAGES_MAX);
+			return refuse(&parser, parser.at,
+				      &(struct peali_refusal){
+					      .object = "pipeline",
+					      .problem = "has too many stages",
+					      .number = PEALI_STAGES_MAX + 1,
+					      .least = 1,
+					      .most = PEALI_STAGES_MAX,
+					      .remedy = "use fewer stages" });
 		if (pipeline.n_stages && !*parser.at)
 			return fail(&parser, separator - 1,
 				    "a stage is missing after the last '!'");

@@ -10,7 +10,7 @@
 #include <peal/metrics.h>
 #include "runtime/cli/run.h"
 #include "runtime/base/math.h"
-#include "runtime/base/number.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/cli/command.h"
 
@@ -91,39 +91,37 @@ void peali_run_fail_call(struct peali_run *run, const char *doing)
 
 /* ---- arguments ----------------------------------------------------------- */
 
-static uint32_t number(struct argp_state *state, const char *name,
-		       const char *text, uint32_t most)
-{
-	uint64_t value = 0;
-
-	if (!peali_number_parse(text, 1, most, &value))
-		argp_error(state, "--%s is '%s': give a number from 1 to %u",
-			   name, text, most);
-	return (uint32_t)value;
-}
-
 static void parse_route(struct argp_state *state, const char *text,
 			struct peali_run_options *to)
 {
 	int route = peal_route_parse(text);
 
 	if (route <= 0 || route == PEAL_ROUTE_PROCESS)
-		argp_error(state,
-			   "--require is '%s': give local, peer, mapped-host "
-			   "or staged",
-			   text);
+		peali_refuse_value(
+			state,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "--require",
+				.problem = "is no route of a stage",
+				.value = text,
+				.allowed = "local, peer, mapped-host or staged",
+				.remedy = "use staged" });
 	to->require = (enum peal_route)route;
 }
 
 static void parse_capacity(struct argp_state *state, const char *text,
 			   struct peali_run_options *to)
 {
-	to->capacity = number(state, "capacity", text, 1u << 20);
+	to->capacity = (uint32_t)peali_parse_number(state, "--capacity", text,
+						    1, 1u << 20);
 	if (to->capacity & (to->capacity - 1))
-		argp_error(state,
-			   "--capacity is %u: it must be a power of two; use "
-			   "%u",
-			   to->capacity, peali_power_of_two(to->capacity));
+		peali_refuse_value(
+			state, &(struct peali_refusal){ .object = "option",
+							.name = "--capacity",
+							.number = to->capacity,
+							.least = 1,
+							.most = 1u << 20,
+							.power_of_two = 1 });
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -153,11 +151,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		parse_capacity(state, argument, to);
 		return 0;
 	case KEY_LINE_BYTES:
-		to->line_bytes = number(state, "line-bytes", argument,
-					PEALI_ITEM_BYTES_MAX);
+		to->line_bytes = (uint32_t)peali_parse_number(
+			state, "--line-bytes", argument, 1,
+			PEALI_ITEM_BYTES_MAX);
 		return 0;
 	case KEY_LANES:
-		to->lanes = number(state, "lanes", argument, 1024);
+		to->lanes = (uint32_t)peali_parse_number(state, "--lanes",
+							 argument, 1, 1024);
 		return 0;
 	case KEY_PROGRESS:
 		to->progress = 1;
@@ -167,17 +167,30 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (to->text)
-			argp_error(state,
-				   "argument '%s': is not expected (allowed: "
-				   "one pipeline); put the pipeline in quotes",
-				   argument);
+			peali_refuse_value(
+				state,
+				&(struct peali_refusal){
+					.object = "argument",
+					.name = argument,
+					.problem = "is not expected",
+					.value = argument,
+					.allowed = "one pipeline",
+					.remedy =
+						"put the pipeline in quotes" });
 		to->text = argument;
 		return 0;
 	case ARGP_KEY_END:
 		if (!to->text)
-			argp_error(state, "the pipeline is missing, for "
-					  "example 'blur ! sobel ! "
-					  "threshold:level=96'");
+			peali_refuse_value(
+				state,
+				&(struct peali_refusal){
+					.object = "argument",
+					.name = "PIPELINE",
+					.problem = "is missing",
+					.value = "none",
+					.allowed = "one pipeline",
+					.remedy = "use blur ! sobel ! "
+						  "threshold:level=96" });
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

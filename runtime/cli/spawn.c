@@ -18,8 +18,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "runtime/base/number.h"
 #include "runtime/base/system_call.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/wait.h"
 #include "runtime/base/text.h"
 #include "runtime/cli/command.h"
@@ -53,26 +53,14 @@ static const struct argp_option options[] = {
 	{ 0 },
 };
 
-static uint64_t parse_number(const char *text, const char *option, uint64_t low,
-			     uint64_t high, struct argp_state *state)
-{
-	uint64_t value = 0;
-
-	if (!peali_number_parse(text, low, high, &value))
-		argp_error(state, "%s is '%s': it must be %llu to %llu", option,
-			   text, (unsigned long long)low,
-			   (unsigned long long)high);
-	return value;
-}
-
 static error_t parse(int key, char *argument, struct argp_state *state)
 {
 	struct spawn *s = state->input;
 
 	switch (key) {
 	case 'n':
-		s->n = (int)parse_number(argument, "--processes", 1,
-					 PROCESS_GROUP_MAX, state);
+		s->n = (int)peali_parse_number(state, "--processes", argument,
+					       1, PROCESS_GROUP_MAX);
 		return 0;
 	case 'r':
 		s->given = argument;
@@ -84,8 +72,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		s->keep = 1;
 		return 0;
 	case 'g':
-		s->grace_ms = parse_number(argument, "--grace", 0, GRACE_MS_MAX,
-					   state);
+		s->grace_ms = peali_parse_number(state, "--grace", argument, 0,
+						 GRACE_MS_MAX);
 		return 0;
 	case 'j':
 		s->json = 1;
@@ -97,13 +85,27 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_END:
 		if (!s->n)
-			argp_error(state,
-				   "the number of processes is missing; set "
-				   "it by -n N");
+			peali_refuse_value(
+				state,
+				&(struct peali_refusal){
+					.object = "option",
+					.name = "--processes",
+					.problem = "is missing",
+					.value = "none",
+					.allowed = PEALI_PRINT(
+						"1..%d", PROCESS_GROUP_MAX),
+					.remedy = "set it by -n N" });
 		if (!s->program)
-			argp_error(state,
-				   "the program is missing; give it and its "
-				   "arguments last");
+			peali_refuse_value(
+				state,
+				&(struct peali_refusal){
+					.object = "argument",
+					.name = "PROGRAM",
+					.problem = "is missing",
+					.value = "none",
+					.allowed =
+						"a program and its arguments",
+					.remedy = "give it last" });
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -12,6 +12,7 @@
 #include "p2p/peer.h"
 #include "p2p/probe.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
@@ -227,21 +228,36 @@ static int check_arguments(struct peal_runtime *rt, const int *devices,
 
 	if (!n_devices || !per_device || n_devices > 256 ||
 	    n > PEAL_BARRIER_PARTICIPANTS_MAX)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "%u device%s with %u participant%s each and "
-				  "%u of the host; the sum must be 1 to %d",
-				  n_devices, peali_s(n_devices), per_device,
-				  peali_s(per_device), host,
-				  PEAL_BARRIER_PARTICIPANTS_MAX);
+		return peali_refuse(
+			PEAL_EINVAL, CALL,
+			&(struct peali_refusal){
+				.object = "barrier",
+				.problem = "has a wrong number of participants",
+				.value = PEALI_PRINT(
+					"%u device%s of %u, and %u of the host",
+					n_devices, peali_s(n_devices),
+					per_device, host),
+				.allowed = PEALI_PRINT(
+					"1..%d in all",
+					PEAL_BARRIER_PARTICIPANTS_MAX),
+				.remedy = "use fewer, and at least 1 of each "
+					  "device" });
 	for (i = 0; i < n_devices; i++) {
 		result = peali_devices_check(&rt->devices, devices[i], CALL);
 		if (result)
 			return result;
 		for (j = 0; j < i; j++)
 			if (devices[i] == devices[j])
-				return peali_fail(PEAL_EINVAL, CALL,
-						  "device %d is named twice",
-						  devices[i]);
+				return peali_refuse(
+					PEAL_EINVAL, CALL,
+					&(struct peali_refusal){
+						.object =
+							PEALI_PRINT("device %d",
+								    devices[i]),
+						.problem = "is listed twice",
+						.value = "2 times",
+						.allowed = "1",
+						.remedy = "list it once" });
 	}
 	return 0;
 }
@@ -304,8 +320,8 @@ int peal_barrier_create(struct peal_runtime *rt, const int *devices,
 	int result;
 
 	if (!rt || !devices || !barrier_out)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "runtime, devices or barrier_out is NULL");
+		return peali_refuse_null(CALL,
+					 "runtime, devices or barrier_out");
 	if (peali_foreign(&rt->owner, CALL))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
@@ -380,9 +396,9 @@ static int find_place(const struct peal_barrier *b, const struct peal_kernel *k,
 	uint32_t i;
 
 	if (worker >= k->params.n_workers)
-		return peali_fail(PEAL_ENOENT, "peal_barrier_join",
-				  "no worker %u in kernel '%s': it has %u",
-				  worker, k->name, k->params.n_workers);
+		return peali_refuse_index("peal_barrier_join", "kernel",
+					  k->name, "worker", worker,
+					  k->params.n_workers);
 	for (i = 0; i < b->n; i++) {
 		const struct participant *p = &b->participants[i];
 
@@ -416,10 +432,16 @@ static int join(struct peal_barrier *b, struct peal_kernel *k, uint32_t worker)
 	if (place < 0)
 		return place;
 	if (k->workers[worker].n_barriers >= k->params.max_barriers)
-		return peali_fail(PEAL_ENOSPC, "peal_barrier_join",
-				  "worker %u of kernel '%s' has joined "
-				  "max_barriers (%u) already",
-				  worker, k->name, k->params.max_barriers);
+		return peali_refuse(
+			PEAL_ENOSPC, "peal_barrier_join",
+			&(struct peali_refusal){
+				.object = PEALI_PRINT("worker %u of kernel",
+						      worker),
+				.name = k->name,
+				.problem = "has joined too many barriers",
+				.number = k->workers[worker].n_barriers + 1,
+				.most = k->params.max_barriers,
+				.remedy = "raise max_barriers" });
 	result = make_view(b, (uint32_t)place, &view);
 	if (result)
 		return result;
@@ -462,7 +484,7 @@ static int host_participant(struct peal_barrier *b, uint32_t number,
 	uint32_t i, seen = 0;
 
 	if (!b)
-		return peali_fail(PEAL_EINVAL, call, "barrier is NULL");
+		return peali_refuse_null(call, "barrier");
 	if (peali_forked(&b->rt->owner, call))
 		return PEAL_EFORKED;
 	for (i = 0; i < b->n; i++)
@@ -471,9 +493,8 @@ static int host_participant(struct peal_barrier *b, uint32_t number,
 			*out = &b->participants[i];
 			return 0;
 		}
-	return peali_fail(PEAL_ENOENT, call,
-			  "no host participant %u; the barrier has %u", number,
-			  seen);
+	return peali_refuse_index(call, "barrier", NULL, "host participant",
+				  number, seen);
 }
 
 int peal_barrier_arrive(struct peal_barrier *b, uint32_t participant)
@@ -535,8 +556,7 @@ int peal_barrier_abort(struct peal_barrier *b)
 	uint32_t i;
 
 	if (!b)
-		return peali_fail(PEAL_EINVAL, "peal_barrier_abort",
-				  "barrier is NULL");
+		return peali_refuse_null("peal_barrier_abort", "barrier");
 	if (peali_forked(&b->rt->owner, "peal_barrier_abort"))
 		return PEAL_EFORKED;
 	peal_store_release_sys(b->abort, 1);
@@ -552,8 +572,8 @@ int peal_barrier_info(struct peal_barrier *b,
 	uint32_t i, ahead = 0;
 
 	if (!b || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_barrier_info",
-				  "barrier or info_out is NULL");
+		return peali_refuse_null("peal_barrier_info",
+					 "barrier or info_out");
 	if (peali_foreign(&b->rt->owner, "peal_barrier_info"))
 		return PEAL_EFORKED;
 	memset(info_out, 0, sizeof(*info_out));

@@ -7,6 +7,8 @@
 #include "p2p/peer.h"
 #include "runtime/base/collect_reports.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/collective/communicator.h"
 #include "runtime/kernel/kernel_control.h"
@@ -23,42 +25,40 @@ static int has_root(const struct peal_collective *c)
 	       c->kind == PEAL_GATHER || c->kind == PEAL_SCATTER;
 }
 
-static int refuse(const char *what, uint32_t value, uint32_t least,
-		  uint32_t most)
-{
-	if (least == most)
-		return peali_fail(PEAL_EINVAL, START, "%s is %u: it must be %u",
-				  what, value, most);
-	return peali_fail(PEAL_EINVAL, START, "%s is %u: it must be %u to %u",
-			  what, value, least, most);
-}
-
 static int check(const struct peal_comm *g, const struct peal_collective *c)
 {
 	if (!c->kind || c->kind >= PEAL_COLLECTIVE_KINDS)
-		return refuse("kind", c->kind, 1, PEAL_COLLECTIVE_KINDS - 1);
+		return peali_refuse_option(START, "kind", c->kind, 1,
+					   PEAL_COLLECTIVE_KINDS - 1);
 	if (c->algorithm >= PEAL_ALGORITHMS)
-		return refuse("algorithm", c->algorithm, 0,
-			      PEAL_ALGORITHMS - 1);
+		return peali_refuse_option(START, "algorithm", c->algorithm, 0,
+					   PEAL_ALGORITHMS - 1);
 	if (c->kind == PEAL_COMM_BARRIER)
 		return 0;
 	if (!c->element || c->element >= PEAL_ELEMENTS)
-		return refuse("element", c->element, 1, PEAL_ELEMENTS - 1);
+		return peali_refuse_option(START, "element", c->element, 1,
+					   PEAL_ELEMENTS - 1);
 	if (peali_kind_reduces(c->kind) ?
 		    !c->reduction || c->reduction >= PEAL_REDUCTIONS :
 		    c->reduction != 0)
-		return refuse(
-			"reduction", c->reduction, peali_kind_reduces(c->kind),
+		return peali_refuse_option(
+			START, "reduction", c->reduction,
+			peali_kind_reduces(c->kind),
 			peali_kind_reduces(c->kind) ? PEAL_REDUCTIONS - 1 : 0);
 	if (has_root(c) ? c->root >= g->n : c->root != 0)
-		return refuse("root", c->root, 0, has_root(c) ? g->n - 1 : 0);
+		return peali_refuse_option(START, "root", c->root, 0,
+					   has_root(c) ? g->n - 1 : 0);
 	if (c->count > UINT64_MAX / 16)
-		return peali_fail(PEAL_EINVAL, START,
-				  "count is %llu, more than fits in memory",
-				  (unsigned long long)c->count);
+		return peali_refuse(
+			PEAL_EINVAL, START,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "count",
+				.problem = "is too large for the memory",
+				.number = c->count,
+				.most = UINT64_MAX / 16 });
 	if (c->count && (!c->in || !c->out))
-		return peali_fail(PEAL_EINVAL, START, "%s is NULL",
-				  c->in ? "out" : "in");
+		return peali_refuse_null(START, c->in ? "out" : "in");
 	return 0;
 }
 
@@ -119,11 +119,22 @@ static int keep(struct peal_comm *g, const struct peal_collective *c,
 	struct peali_place place = { m->device, s.address };
 
 	if (s.address % peal_element_bytes(c->element))
-		return peali_fail(PEAL_EINVAL, START,
-				  "`%s` of rank %u is 0x%llx: not aligned to "
-				  "elements of %u bytes",
-				  what, m->rank, (unsigned long long)s.address,
-				  peal_element_bytes(c->element));
+		return peali_refuse(
+			PEAL_EINVAL, START,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = what,
+				.problem = PEALI_PRINT(
+					"of rank %u is not aligned to its "
+					"elements",
+					m->rank),
+				.value = PEALI_PRINT(
+					"0x%llx",
+					(unsigned long long)s.address),
+				.allowed = PEALI_PRINT(
+					"multiples of %u",
+					peal_element_bytes(c->element)),
+				.remedy = "pass another address" });
 	return peali_range_keep(g->rt->peers, place, s.bytes, START, kept);
 }
 
@@ -161,15 +172,21 @@ static int check_overlaps(const struct peal_comm *g,
 			if ((overlap(&a->out, &b->in) &&
 			     !(a == b && is_in_place(g, c, a))) ||
 			    (a != b && overlap(&a->out, &b->out)))
-				return peali_fail(
+				return peali_refuse(
 					PEAL_EINVAL, START,
-					"`out` of rank %u (device %d) overlaps "
-					"`%s` of rank %u (device %d)",
-					a->rank, a->device,
-					a != b && overlap(&a->out, &b->out) ?
-						"out" :
-						"in",
-					b->rank, b->device);
+					&(struct peali_refusal){
+						.object = "option",
+						.name = "out",
+						.problem = PEALI_PRINT(
+							"overlaps a range of "
+							"rank %u on device %d",
+							b->rank, b->device),
+						.value = PEALI_PRINT(
+							"rank %u, device %d",
+							a->rank, a->device),
+						.allowed = "ranges apart",
+						.remedy =
+							"pass another address" });
 	return 0;
 }
 
@@ -274,9 +291,17 @@ static int choose(const struct peal_comm *g, const struct peal_collective *c,
 	uint32_t algorithm = c->algorithm;
 
 	if (algorithm == PEAL_ALGORITHM_TREE && !peali_kind_has_tree(c->kind))
-		return peali_fail(PEAL_EINVAL, START,
-				  "algorithm tree does not split elements; "
-				  "use another algorithm, or 0");
+		return peali_refuse(
+			PEAL_EINVAL, START,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "algorithm",
+				.problem =
+					"does not split elements, as this kind "
+					"needs",
+				.value = "tree",
+				.allowed = "another algorithm, or 0",
+				.remedy = "use 0" });
 	if (c->kind == PEAL_COMM_BARRIER && algorithm != PEAL_ALGORITHM_TREE)
 		algorithm = PEAL_ALGORITHM_EXCHANGE;
 	if (!algorithm)
@@ -284,11 +309,18 @@ static int choose(const struct peal_comm *g, const struct peal_collective *c,
 				    PEAL_ALGORITHM_EXCHANGE :
 				    PEAL_ALGORITHM_RING;
 	if (algorithm != PEAL_ALGORITHM_RING && bytes > PEAL_EXCHANGE_BYTES)
-		return peali_fail(PEAL_EMSGSIZE, START,
-				  "messages between members have %llu bytes; "
-				  "an exchange or a tree takes at most %u",
-				  (unsigned long long)bytes,
-				  PEAL_EXCHANGE_BYTES);
+		return peali_refuse(
+			PEAL_EMSGSIZE, START,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "algorithm",
+				.problem = "is an exchange or a tree, and the "
+					   "messages are too long",
+				.value = PEALI_PRINT("%llu bytes",
+						     (unsigned long long)bytes),
+				.allowed = PEALI_PRINT("0..%u",
+						       PEAL_EXCHANGE_BYTES),
+				.remedy = "use PEAL_ALGORITHM_RING" });
 	*algorithm_out = algorithm;
 	return 0;
 }
@@ -388,8 +420,7 @@ int peal_collective_start(struct peal_comm *g,
 	int result;
 
 	if (!g || !collective)
-		return peali_fail(PEAL_EINVAL, START,
-				  "comm or collective is NULL");
+		return peali_refuse_null(START, "comm or collective");
 	if (peali_forked(&g->rt->owner, START))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&c, sizeof(c), collective, START);
@@ -536,7 +567,7 @@ int peal_collective_wait(struct peal_comm *g, int64_t timeout_ns)
 	int result;
 
 	if (!g)
-		return peali_fail(PEAL_EINVAL, WAIT, "comm is NULL");
+		return peali_refuse_null(WAIT, "comm");
 	if (peali_forked(&g->rt->owner, WAIT))
 		return PEAL_EFORKED;
 	if (!g->waits_for)

@@ -9,6 +9,7 @@
 
 #include "p2p/probe.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/wait.h"
 #include "runtime/collective/communicator.h"
 #include "runtime/device/backend.h"
@@ -328,14 +329,16 @@ struct peal_comm *peali_comm_next(struct peal_comm *g)
 static int check_options(const struct peal_comm_options *o, const char *call)
 {
 	if (o->channels > PEALI_CHANNELS_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "channels is %u: at most %u", o->channels,
-				  PEALI_CHANNELS_MAX);
+		return peali_refuse_option(call, "channels", o->channels, 0,
+					   PEALI_CHANNELS_MAX);
 	if (o->slice_bytes % 8 || o->slice_bytes > SLICE_BYTES_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "slice_bytes is %u: a multiple of 8 up to "
-				  "%u",
-				  o->slice_bytes, SLICE_BYTES_MAX);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){ .object = "option",
+						 .name = "slice_bytes",
+						 .number = o->slice_bytes,
+						 .most = SLICE_BYTES_MAX,
+						 .multiple = 8 });
 	return 0;
 }
 
@@ -343,9 +346,8 @@ static int check_devices(struct peal_runtime *rt, const int *devices,
 			 uint32_t n)
 {
 	if (!n || n > PEAL_COMM_MAX)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "%u devices: a group has 1 to %u", n,
-				  PEAL_COMM_MAX);
+		return peali_refuse_range(CALL, "argument", "n", n, 1,
+					  PEAL_COMM_MAX);
 	return peali_devices_check_ranks(&rt->devices, devices, n, "a group",
 					 CALL);
 }
@@ -461,8 +463,7 @@ int peal_comm_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 	int result;
 
 	if (!rt || !devices || !comm_out)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "runtime, devices or comm_out is NULL");
+		return peali_refuse_null(CALL, "runtime, devices or comm_out");
 	if (peali_foreign(&rt->owner, CALL))
 		return PEAL_EFORKED;
 	result = check_devices(rt, devices, n);
@@ -501,8 +502,7 @@ int peal_comm_info(struct peal_comm *g, struct peal_comm_info *info_out)
 	uint32_t i;
 
 	if (!g || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_comm_info",
-				  "comm or info_out is NULL");
+		return peali_refuse_null("peal_comm_info", "comm or info_out");
 	if (peali_foreign(&g->rt->owner, "peal_comm_info"))
 		return PEAL_EFORKED;
 	memset(info_out, 0, sizeof(*info_out));

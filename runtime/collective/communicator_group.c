@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/collective/communicator.h"
 #include "runtime/device/devices.h"
@@ -30,27 +32,38 @@ static int check_ranks(struct peal_process_group *set, const uint32_t *ranks,
 	uint32_t i, j, own = n;
 
 	if (!n || n > PEAL_COMM_MAX)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "%u processes: a group has 1 to %u", n,
-				  PEAL_COMM_MAX);
+		return peali_refuse_range(CALL, "argument", "n", n, 1,
+					  PEAL_COMM_MAX);
 	for (i = 0; i < n; i++) {
 		if (ranks[i] >= set->plan.ranks)
-			return peali_fail(PEAL_ENOENT, CALL,
-					  "no rank %u: the set has %u "
-					  "processes",
-					  ranks[i], set->plan.ranks);
+			return peali_refuse_index(CALL, "process group", NULL,
+						  "rank", ranks[i],
+						  set->plan.ranks);
 		for (j = 0; j < i; j++)
 			if (ranks[j] == ranks[i])
-				return peali_fail(PEAL_EINVAL, CALL,
-						  "rank %u is listed twice",
-						  ranks[i]);
+				return peali_refuse(
+					PEAL_EINVAL, CALL,
+					&(struct peali_refusal){
+						.object = PEALI_PRINT("rank %u",
+								      ranks[i]),
+						.problem = "is listed twice",
+						.value = "2 times",
+						.allowed = "1",
+						.remedy = "list it once" });
 		if (ranks[i] == set->plan.rank)
 			own = i;
 	}
 	if (own == n)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "rank %u, the caller, is not in the list",
-				  set->plan.rank);
+		return peali_refuse(
+			PEAL_EINVAL, CALL,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "ranks",
+				.problem = "lacks the rank of the caller",
+				.value = "not listed",
+				.allowed = PEALI_PRINT("lists with rank %u",
+						       set->plan.rank),
+				.remedy = "add this rank" });
 	*own_out = own;
 	return 0;
 }
@@ -321,13 +334,11 @@ static int check_arguments(struct peal_process_group *set, const char *name,
 	size_t n = name ? strnlen(name, NAME_MAX) : 0;
 
 	if (!set || !comm_out)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "group or comm_out is NULL");
+		return peali_refuse_null(CALL, "group or comm_out");
 	if (peali_foreign(&set->rt->owner, CALL))
 		return PEAL_EFORKED;
 	if (!n || n >= NAME_MAX)
-		return peali_fail(PEAL_EINVAL, CALL, "a name has 1 to %d bytes",
-				  NAME_MAX - 1);
+		return peali_refuse_name(CALL, name, NAME_MAX - 1);
 	return 0;
 }
 

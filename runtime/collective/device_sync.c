@@ -6,6 +6,7 @@
 #include <peal/topic.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/devices.h"
 #include "runtime/kernel/kernel_control.h"
@@ -246,7 +247,7 @@ int peal_device_sync(struct peal_runtime *rt, int device, int64_t timeout_ns)
 	int result = 0, in_order;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, CALL, "runtime is NULL");
+		return peali_refuse_null(CALL, "runtime");
 	if (peali_foreign(&rt->owner, CALL))
 		return PEAL_EFORKED;
 	if (device != PEAL_ALL_DEVICES)

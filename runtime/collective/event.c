@@ -15,6 +15,7 @@
 #include "p2p/peer.h"
 #include "p2p/probe.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
@@ -128,17 +129,22 @@ static int check_devices(struct peal_runtime *rt, int device,
 	int result = peali_devices_check(&rt->devices, device, CALL);
 
 	if (!result && n >= PEAL_EVENT_DEVICES_MAX)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "%u watchers: an event has at most %d", n,
-				  PEAL_EVENT_DEVICES_MAX - 1);
+		return peali_refuse_range(CALL, "argument", "n", n, 0,
+					  PEAL_EVENT_DEVICES_MAX - 1);
 	for (i = 0; i < n && !result; i++) {
 		result = peali_devices_check(&rt->devices, watchers[i], CALL);
 		for (j = 0; j < i && watchers[j] != watchers[i]; j++)
 			;
 		if (!result && (j < i || watchers[i] == device))
-			return peali_fail(PEAL_EINVAL, CALL,
-					  "device %d is named twice",
-					  watchers[i]);
+			return peali_refuse(
+				PEAL_EINVAL, CALL,
+				&(struct peali_refusal){
+					.object = PEALI_PRINT("device %d",
+							      watchers[i]),
+					.problem = "is listed twice",
+					.value = "2 times",
+					.allowed = "1",
+					.remedy = "list it once" });
 	}
 	return result;
 }
@@ -168,14 +174,14 @@ int peal_event_create(struct peal_runtime *rt, int device, const int *watchers,
 	int result;
 
 	if (!rt || (n && !watchers) || !event_out)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "runtime, watchers or event_out is NULL");
+		return peali_refuse_null(CALL,
+					 "runtime, watchers or event_out");
 	if (peali_foreign(&rt->owner, CALL))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
 	if (!result && o.reserved)
-		result = peali_fail(PEAL_EINVAL, CALL, "reserved is %u, not 0",
-				    o.reserved);
+		result =
+			peali_refuse_option(CALL, "reserved", o.reserved, 0, 0);
 	if (!result)
 		result = check_devices(rt, device, watchers, n);
 	if (result)
@@ -229,8 +235,8 @@ int peal_event_address(const struct peal_event *e, int device,
 	uint32_t i;
 
 	if (!e || !address_out)
-		return peali_fail(PEAL_EINVAL, "peal_event_address",
-				  "event or address_out is NULL");
+		return peali_refuse_null("peal_event_address",
+					 "event or address_out");
 	if (peali_foreign(&e->rt->owner, "peal_event_address"))
 		return PEAL_EFORKED;
 	if (device == e->device) {
@@ -247,9 +253,15 @@ int peal_event_address(const struct peal_event *e, int device,
 			at += (size_t)snprintf(text + at, sizeof(text) - at,
 					       ", %d", e->watchers[i].device);
 	}
-	return peali_fail(PEAL_ENODEV, "peal_event_address",
-			  "event '%s' is for the devices %d%s, not for %d",
-			  e->name, e->device, text, device);
+	return peali_refuse(
+		PEAL_ENODEV, "peal_event_address",
+		&(struct peali_refusal){
+			.object = "event",
+			.name = e->name,
+			.problem = "is not for the device",
+			.value = PEALI_PRINT("%d", device),
+			.allowed = PEALI_PRINT("%d%s", e->device, text),
+			.remedy = "name the device in peal_event_create" });
 }
 
 int peal_event_wait(struct peal_event *e, uint64_t count, int64_t timeout_ns)
@@ -259,8 +271,7 @@ int peal_event_wait(struct peal_event *e, uint64_t count, int64_t timeout_ns)
 	int result = 0;
 
 	if (!e)
-		return peali_fail(PEAL_EINVAL, "peal_event_wait",
-				  "event is NULL");
+		return peali_refuse_null("peal_event_wait", "event");
 	if (peali_forked(&e->rt->owner, "peal_event_wait"))
 		return PEAL_EFORKED;
 	peali_bell_wait_begin(&wait, &bell, 1, timeout_ns); /* never rung */
@@ -304,8 +315,8 @@ int peal_event_info(const struct peal_event *e,
 	uint32_t i, looks = 0;
 
 	if (!e || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_event_info",
-				  "event or info_out is NULL");
+		return peali_refuse_null("peal_event_info",
+					 "event or info_out");
 	if (peali_foreign(&e->rt->owner, "peal_event_info"))
 		return PEAL_EFORKED;
 	memset(&info, 0, sizeof(info));
@@ -335,8 +346,7 @@ int peal_event_elapsed(const struct peal_event_info *earlier,
 	int64_t ns;
 
 	if (!earlier || !later || !ns_out)
-		return peali_fail(PEAL_EINVAL, call,
-				  "earlier, later or ns_out is NULL");
+		return peali_refuse_null(call, "earlier, later or ns_out");
 	if (!earlier->count || !later->count)
 		return peali_fail(PEAL_EAGAIN, call,
 				  "event '%s' was never recorded",

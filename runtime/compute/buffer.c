@@ -15,6 +15,7 @@
 #include "p2p/peer.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
@@ -205,15 +206,20 @@ static int check_views(struct peal_runtime *rt,
 	uint32_t i;
 
 	if (o->views > PEAL_BUFFER_VIEWS_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "option views is %u: at most %d", o->views,
-				  PEAL_BUFFER_VIEWS_MAX);
+		return peali_refuse_option(call, "views", o->views, 0,
+					   PEAL_BUFFER_VIEWS_MAX);
 	if (o->bytes % o->views)
-		return peali_fail(PEAL_EINVAL, call,
-				  "option bytes is %llu; it must be a "
-				  "multiple of %u, so that the views have "
-				  "equal parts",
-				  (unsigned long long)o->bytes, o->views);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "bytes",
+				.number = o->bytes,
+				.allowed = PEALI_PRINT(
+					"multiples of %u, the views", o->views),
+				.least = o->views,
+				.most = UINT64_MAX,
+				.multiple = o->views });
 	for (i = 0; i < o->views && i < (uint32_t)rt->devices.n; i++) {
 		if (peal_device_info(rt, (int)i, &info) < 0 ||
 		    info.capabilities & PEAL_CAN_UNIFIED)
@@ -233,28 +239,33 @@ static int complete(struct peal_runtime *rt, struct peal_buffer_options *o)
 	const char *call = "peal_buffer_create";
 
 	if (o->kind > PEAL_BUFFER_UNIFIED)
-		return peali_fail(PEAL_EINVAL, call,
-				  "option kind is %u: allowed are 0 to %d",
-				  o->kind, PEAL_BUFFER_UNIFIED);
+		return peali_refuse_option(call, "kind", o->kind, 0,
+					   PEAL_BUFFER_UNIFIED);
 	if (!o->bytes)
-		return peali_fail(PEAL_EINVAL, call,
-				  "option bytes is 0; it must be at least 1");
+		return peali_refuse_option(call, "bytes", 0, 1, UINT64_MAX);
 	if (o->name && strlen(o->name) >= PEAL_BUFFER_NAME_BYTES)
-		return peali_fail(PEAL_EINVAL, call,
-				  "option name has %zu bytes: at most %d",
-				  strlen(o->name), PEAL_BUFFER_NAME_BYTES - 1);
+		return peali_refuse_name(call, o->name,
+					 PEAL_BUFFER_NAME_BYTES - 1);
 	if (o->kind == PEAL_BUFFER_DEVICE && !o->views)
 		return peali_devices_check(&rt->devices, o->device, call);
 	if (o->kind != PEAL_BUFFER_UNIFIED && o->views)
-		return peali_fail(PEAL_EINVAL, call,
-				  "option views is %u: only a unified buffer "
-				  "has views",
-				  o->views);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "views",
+				.problem = "is only for unified buffers",
+				.number = o->views,
+				.remedy = "use 0, or PEAL_BUFFER_UNIFIED" });
 	if (o->device)
-		return peali_fail(PEAL_EINVAL, call,
-				  "option device is %d; this kind of buffer "
-				  "is on no device, set it to 0",
-				  o->device);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "device",
+				.problem = "is only for buffers on a device",
+				.value = PEALI_PRINT("%d", o->device),
+				.allowed = "0" });
 	if (o->kind == PEAL_BUFFER_PINNED)
 		return 0;
 	if (!o->views)
@@ -323,8 +334,8 @@ int peal_buffer_create(struct peal_runtime *runtime,
 	int r;
 
 	if (!runtime || !buffer_out)
-		return peali_fail(PEAL_EINVAL, call, "%s is NULL",
-				  runtime ? "buffer_out" : "runtime");
+		return peali_refuse_null(call,
+					 runtime ? "buffer_out" : "runtime");
 	if (peali_foreign(&runtime->owner, call))
 		return PEAL_EFORKED;
 	r = peali_options_copy(&o, sizeof(o), options, call);
@@ -393,8 +404,8 @@ int peal_buffer_info(const struct peal_buffer *buffer,
 	struct peal_buffer_info info = { 0 };
 
 	if (!buffer || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_buffer_info",
-				  "buffer or info_out is NULL");
+		return peali_refuse_null("peal_buffer_info",
+					 "buffer or info_out");
 	if (peali_foreign(&buffer->rt->owner, "peal_buffer_info"))
 		return PEAL_EFORKED;
 	info.kind = buffer->kind;
@@ -417,15 +428,26 @@ static int check_inside(const char *call, uint64_t offset, uint64_t bytes,
 			const char *of, uint64_t all)
 {
 	if (!bytes)
-		return peali_fail(PEAL_EINVAL, call,
-				  "a range has 0 bytes; it must have at "
-				  "least 1");
+		return peali_refuse(PEAL_EINVAL, call,
+				    &(struct peali_refusal){
+					    .object = "range",
+					    .problem = "has no bytes",
+					    .value = "0 bytes",
+					    .allowed = "1 or more",
+					    .remedy = "use at least 1 byte" });
 	if (offset <= all && bytes <= all - offset)
 		return 0;
-	return peali_fail(PEAL_EFAULT, call,
-			  "%llu bytes from offset %llu on: the %s has %llu",
-			  (unsigned long long)bytes, (unsigned long long)offset,
-			  of, (unsigned long long)all);
+	return peali_refuse(
+		PEAL_EFAULT, call,
+		&(struct peali_refusal){
+			.object = "range",
+			.problem = PEALI_PRINT("is beyond the %s", of),
+			.value = PEALI_PRINT("%llu bytes at offset %llu",
+					     (unsigned long long)bytes,
+					     (unsigned long long)offset),
+			.allowed =
+				PEALI_PRINT("0..%llu", (unsigned long long)all),
+			.remedy = "use a smaller offset or length" });
 }
 
 static int check_range(struct peal_range range, const char *call)
@@ -466,8 +488,7 @@ int peal_buffer_range(struct peal_buffer *buffer, uint64_t offset,
 	int r;
 
 	if (!buffer || !range_out)
-		return peali_fail(PEAL_EINVAL, call,
-				  "buffer or range_out is NULL");
+		return peali_refuse_null(call, "buffer or range_out");
 	if (peali_forked(&buffer->rt->owner, call))
 		return PEAL_EFORKED;
 	r = check_inside(call, offset, bytes, "buffer", buffer->bytes);
@@ -486,14 +507,17 @@ int peal_buffer_view(struct peal_buffer *buffer, uint32_t view,
 	uint64_t bytes;
 
 	if (!buffer || !range_out)
-		return peali_fail(PEAL_EINVAL, call,
-				  "buffer or range_out is NULL");
+		return peali_refuse_null(call, "buffer or range_out");
 	if (peali_forked(&buffer->rt->owner, call))
 		return PEAL_EFORKED;
 	if (view >= buffer->views)
-		return peali_fail(PEAL_EINVAL, call,
-				  "no view %u; there are %u, numbered from 0",
-				  view, buffer->views);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){ .object = "buffer",
+						 .name = buffer->name,
+						 .problem = "has no such view",
+						 .number = view,
+						 .most = buffer->views - 1 });
 	bytes = buffer->bytes / buffer->views;
 	range_out->buffer = buffer;
 	range_out->offset = view * bytes;
@@ -508,7 +532,7 @@ int peal_range_slice(struct peal_range range, uint64_t offset, uint64_t bytes,
 	int r = check_range(range, call);
 
 	if (!r && !slice_out)
-		r = peali_fail(PEAL_EINVAL, call, "slice_out is NULL");
+		r = peali_refuse_null(call, "slice_out");
 	if (!r)
 		r = check_inside(call, offset, bytes, "range", range.bytes);
 	if (r < 0)
@@ -546,7 +570,7 @@ int peal_buffer_address(struct peal_range range, int viewer,
 	int r = check_range(range, call);
 
 	if (!r && !address_out)
-		r = peali_fail(PEAL_EINVAL, call, "address_out is NULL");
+		r = peali_refuse_null(call, "address_out");
 	if (!r)
 		r = peali_devices_check_place(&b->rt->devices, viewer, call);
 	if (r < 0)
@@ -589,8 +613,7 @@ static int move(struct peal_range range, void *memory, int write,
 				  write ? &move.to : &move.from);
 
 	if (!r && !memory)
-		r = peali_fail(PEAL_EINVAL, call, "%s is NULL",
-			       write ? "from" : "to");
+		r = peali_refuse_null(call, write ? "from" : "to");
 	return r < 0 ? r : peali_copy_sync(rt->peers, &move, 1, &order, NULL);
 }
 
@@ -640,13 +663,23 @@ int peal_buffer_fill(struct peal_range to, const void *pattern,
 	if (r < 0)
 		return r;
 	if (!pattern_bytes || pattern_bytes > PATTERN_BYTES_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "pattern_bytes is %u: 1 to %d", pattern_bytes,
-				  PATTERN_BYTES_MAX);
+		return peali_refuse_range(call, "argument", "pattern_bytes",
+					  pattern_bytes, 1, PATTERN_BYTES_MAX);
 	if (to.bytes % pattern_bytes)
-		return peali_fail(PEAL_EINVAL, call,
-				  "%llu bytes are no multiple of the pattern "
-				  "(%u bytes)",
-				  (unsigned long long)to.bytes, pattern_bytes);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "range",
+				.problem = "is no multiple of the pattern",
+				.value = PEALI_PRINT(
+					"%llu bytes",
+					(unsigned long long)to.bytes),
+				.allowed = PEALI_PRINT("multiples of %u",
+						       pattern_bytes),
+				.remedy = PEALI_PRINT(
+					"use %llu bytes",
+					(unsigned long long)(to.bytes /
+							     pattern_bytes *
+							     pattern_bytes)) });
 	return fill(to, pattern, pattern_bytes);
 }

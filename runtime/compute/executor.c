@@ -5,6 +5,7 @@
 
 #include "p2p/peer.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/executor.h"
 #include "runtime/compute/task.h"
@@ -27,9 +28,8 @@ static int check_devices(struct peal_runtime *rt, const int *devices,
 			 uint32_t n)
 {
 	if (!n || n > PEAL_PARTS_MAX)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "%u devices: an executor has 1 to %u", n,
-				  PEAL_PARTS_MAX);
+		return peali_refuse_range(CREATE, "argument", "n", n, 1,
+					  PEAL_PARTS_MAX);
 	return peali_devices_check_ranks(&rt->devices, devices, n,
 					 "an executor", CREATE);
 }
@@ -195,18 +195,16 @@ int peal_executor_create(struct peal_runtime *rt, const int *devices,
 	int result;
 
 	if (!rt || !devices || !program || !executor_out)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "runtime, devices, program or executor_out "
-				  "is NULL");
+		return peali_refuse_null(
+			CREATE, "runtime, devices, program or executor_out");
 	if (peali_foreign(&rt->owner, CREATE))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (!result)
 		result = peali_program_check(program, CREATE);
 	if (!result && o.workers > WORKERS_MAX)
-		result = peali_fail(PEAL_EINVAL, CREATE,
-				    "workers is %u: at most %u", o.workers,
-				    WORKERS_MAX);
+		result = peali_refuse_option(CREATE, "workers", o.workers, 0,
+					     WORKERS_MAX);
 	if (!result)
 		result = check_devices(rt, devices, n);
 	if (result)

@@ -5,6 +5,7 @@
 
 #include "p2p/peer.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/executor.h"
@@ -17,22 +18,16 @@
 
 /* ---- check a job --------------------------------------------------------- */
 
-static int refuse(const char *what, uint64_t value, uint64_t most)
-{
-	return peali_fail(PEAL_EINVAL, START, "%s is %llu: at most %llu", what,
-			  (unsigned long long)value, (unsigned long long)most);
-}
-
 static int check_arguments(const struct peal_job *j)
 {
 	uint64_t bytes = 0;
 	uint32_t i;
 
 	if (j->n_arguments > PEAL_TASK_ARGUMENTS)
-		return refuse("n_arguments", j->n_arguments,
-			      PEAL_TASK_ARGUMENTS);
+		return peali_refuse_option(START, "n_arguments", j->n_arguments,
+					   0, PEAL_TASK_ARGUMENTS);
 	if (j->n_arguments && !j->arguments)
-		return peali_fail(PEAL_EINVAL, START, "arguments is NULL");
+		return peali_refuse_null(START, "arguments");
 	for (i = 0; i < j->n_arguments; i++) {
 		const struct peal_job_argument *a = &j->arguments[i];
 
@@ -40,52 +35,78 @@ static int check_arguments(const struct peal_job *j)
 			return peali_fail(PEAL_EINVAL, START,
 					  "argument %u has no addresses", i);
 		if (!a->element_bytes == !a->bytes)
-			return peali_fail(
+			return peali_refuse(
 				PEAL_EINVAL, START,
-				"argument %u: exactly one of element_bytes "
-				"and bytes must be set",
-				i);
+				&(struct peali_refusal){
+					.object = PEALI_PRINT("argument %u", i),
+					.problem =
+						"needs element_bytes or bytes",
+					.value = a->bytes ? "both" : "none",
+					.allowed = "one of them",
+					.remedy = "set one of them" });
 		if (a->element_bytes > UINT32_MAX)
-			return refuse("element_bytes", a->element_bytes,
-				      UINT32_MAX);
+			return peali_refuse_option(START, "element_bytes",
+						   a->element_bytes, 0,
+						   UINT32_MAX);
 		bytes += a->element_bytes;
 	}
 	if (bytes && j->count > UINT64_MAX / bytes)
-		return refuse("count", j->count, UINT64_MAX / bytes);
+		return peali_refuse_option(START, "count", j->count, 0,
+					   UINT64_MAX / bytes);
 	return 0;
 }
 
 static int check(const struct peal_executor *e, const struct peal_job *j)
 {
 	if (j->schedule >= PEAL_SCHEDULE_COUNT)
-		return refuse("schedule", j->schedule, PEAL_SCHEDULE_COUNT - 1);
+		return peali_refuse_option(START, "schedule", j->schedule, 0,
+					   PEAL_SCHEDULE_COUNT - 1);
 	if (j->parameter_bytes > PEAL_TASK_PARAMETERS)
-		return refuse("parameter_bytes", j->parameter_bytes,
-			      PEAL_TASK_PARAMETERS);
+		return peali_refuse_option(START, "parameter_bytes",
+					   j->parameter_bytes, 0,
+					   PEAL_TASK_PARAMETERS);
 	if (j->parameter_bytes && !j->parameters)
-		return peali_fail(PEAL_EINVAL, START, "parameters is NULL");
+		return peali_refuse_null(START, "parameters");
 	if (j->repeatable > 1)
-		return refuse("repeatable", j->repeatable, 1);
+		return peali_refuse_option(START, "repeatable", j->repeatable,
+					   0, 1);
 	if (j->reserved)
-		return refuse("reserved", j->reserved, 0);
+		return peali_refuse_option(START, "reserved", j->reserved, 0,
+					   0);
 	if ((j->partition || j->weights) && j->schedule > PEAL_SCHEDULE_STATIC)
-		return peali_fail(PEAL_EINVAL, START,
-				  "%s is for static schedules",
-				  j->partition ? "a partition" : "weights");
+		return peali_refuse(
+			PEAL_EINVAL, START,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = j->partition ? "partition" : "weights",
+				.problem = "is for static schedules",
+				.value =
+					PEALI_PRINT("schedule %u", j->schedule),
+				.allowed = PEALI_PRINT(
+					"schedule 0..%u",
+					(unsigned)PEAL_SCHEDULE_STATIC),
+				.remedy = "use schedule 0" });
 	if (j->partition && j->weights)
 		return peali_fail(PEAL_EINVAL, START,
-				  "only one of partition and weights can be "
-				  "set");
+				  "option 'weights': excludes option "
+				  "partition; set one to NULL");
 	if (j->partition &&
 	    (j->partition->parts != e->n || j->partition->count != j->count))
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, START,
-			"the partition has %u part%s of %llu element%s: "
-			"there are %u device%s and %llu elements",
-			j->partition->parts, peali_s(j->partition->parts),
-			(unsigned long long)j->partition->count,
-			peali_s(j->partition->count), e->n, peali_s(e->n),
-			(unsigned long long)j->count);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "partition",
+				.problem =
+					"does not fit the executor and the job",
+				.value = PEALI_PRINT(
+					"%u parts, %llu elements",
+					j->partition->parts,
+					(unsigned long long)j->partition->count),
+				.allowed = PEALI_PRINT(
+					"%u parts, %llu elements", e->n,
+					(unsigned long long)j->count),
+				.remedy = "create another partition" });
 	return check_arguments(j);
 }
 
@@ -95,7 +116,7 @@ static int find_handler(const struct peal_executor *e, const struct peal_job *j)
 	int handler;
 
 	if (!j->handler)
-		return peali_fail(PEAL_EINVAL, START, "handler is NULL");
+		return peali_refuse_null(START, "handler");
 	handler = peali_program_handler(e->program, j->handler, START);
 	if (handler < 0 || e->handlers[handler].is_task)
 		return handler;
@@ -126,13 +147,19 @@ static int set_limits(struct peal_executor *e, const struct peal_job *j)
 			continue;
 		s->most = j->limits[i] / e->element_bytes;
 		if (s->most < one && !s->result)
-			return peali_fail(
+			return peali_refuse(
 				PEAL_ENOSPC, START,
-				"device %d: the limit is %llu bytes; a task "
-				"of %llu element%s has %llu",
-				s->device, (unsigned long long)j->limits[i],
-				(unsigned long long)one, peali_s(one),
-				(unsigned long long)(one * e->element_bytes));
+				&(struct peali_refusal){
+					.object = "option",
+					.name = "limits",
+					.problem = PEALI_PRINT(
+						"is too small for a task of "
+						"%llu element%s on device %d",
+						(unsigned long long)one,
+						peali_s(one), s->device),
+					.number = j->limits[i],
+					.least = one * e->element_bytes,
+					.most = UINT64_MAX });
 	}
 	return 0;
 }
@@ -168,11 +195,19 @@ static int check_part(const struct peal_executor *e, uint32_t rank,
 				  s->device, peal_error_text(s->result),
 				  (unsigned long long)length, peali_s(length));
 	if (length > s->most)
-		return peali_fail(PEAL_ENOSPC, START,
-				  "the part of device %d is %llu elements: "
-				  "its limit is %llu of them",
-				  s->device, (unsigned long long)length,
-				  (unsigned long long)s->most);
+		return peali_refuse(
+			PEAL_ENOSPC, START,
+			&(struct peali_refusal){
+				.object = PEALI_PRINT("device %d", s->device),
+				.problem = "has a part beyond its limit",
+				.value =
+					PEALI_PRINT("%llu elements",
+						    (unsigned long long)length),
+				.allowed = PEALI_PRINT(
+					"0..%llu", (unsigned long long)s->most),
+				.remedy =
+					"raise limits of the job, or use other "
+					"weights" });
 	return 0;
 }
 
@@ -334,8 +369,7 @@ int peal_executor_start(struct peal_executor *e, const struct peal_job *job)
 	int result, handler;
 
 	if (!e || !job)
-		return peali_fail(PEAL_EINVAL, START,
-				  "executor or job is NULL");
+		return peali_refuse_null(START, "executor or job");
 	if (peali_forked(&e->rt->owner, START))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&j, sizeof(j), job, START);
@@ -670,7 +704,7 @@ int peal_executor_wait(struct peal_executor *e, int64_t timeout_ns)
 	int64_t left = timeout_ns;
 
 	if (!e)
-		return peali_fail(PEAL_EINVAL, WAIT, "executor is NULL");
+		return peali_refuse_null(WAIT, "executor");
 	if (peali_forked(&e->rt->owner, WAIT))
 		return PEAL_EFORKED;
 	if (!e->goes_on)
@@ -711,8 +745,7 @@ int peal_executor_run(struct peal_executor *e, const struct peal_job *job,
 int peal_executor_cancel(struct peal_executor *e)
 {
 	if (!e)
-		return peali_fail(PEAL_EINVAL, "peal_executor_cancel",
-				  "executor is NULL");
+		return peali_refuse_null("peal_executor_cancel", "executor");
 	if (peali_foreign(&e->rt->owner, "peal_executor_cancel"))
 		return PEAL_EFORKED;
 	atomic_store(&e->cancelled, 1);
@@ -729,8 +762,8 @@ int peal_executor_report(struct peal_executor *e,
 	uint32_t i, took = 0;
 
 	if (!e || !report_out)
-		return peali_fail(PEAL_EINVAL, "peal_executor_report",
-				  "executor or report_out is NULL");
+		return peali_refuse_null("peal_executor_report",
+					 "executor or report_out");
 	if (peali_foreign(&e->rt->owner, "peal_executor_report"))
 		return PEAL_EFORKED;
 	if (!e->number)

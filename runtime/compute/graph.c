@@ -7,6 +7,7 @@
 #include "p2p/peer.h"
 #include "runtime/base/collect_reports.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/graph.h"
@@ -77,17 +78,14 @@ static int check_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 	if (result)
 		return result;
 	if (!n || n > PEAL_GRAPH_DEVICES_MAX)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "%u devices: a graph has 1 to %u", n,
-				  PEAL_GRAPH_DEVICES_MAX);
+		return peali_refuse_range(CREATE, "argument", "n", n, 1,
+					  PEAL_GRAPH_DEVICES_MAX);
 	if (o->workers > WORKERS_MAX)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "workers is %u: at most %u", o->workers,
-				  WORKERS_MAX);
+		return peali_refuse_option(CREATE, "workers", o->workers, 0,
+					   WORKERS_MAX);
 	if (o->lanes > LANES_MAX)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "lanes is %u: at most %u", o->lanes,
-				  LANES_MAX);
+		return peali_refuse_option(CREATE, "lanes", o->lanes, 0,
+					   LANES_MAX);
 	if (!peali_task_count(program))
 		return peali_fail(PEAL_ENOTSUP, CREATE,
 				  "no handler of '%s' does tasks; "
@@ -109,9 +107,8 @@ int peal_graph_create(struct peal_runtime *rt, const int *devices, uint32_t n,
 	int result, full;
 
 	if (!rt || !devices || !program || !graph_out)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "runtime, devices, program or graph_out is "
-				  "NULL");
+		return peali_refuse_null(
+			CREATE, "runtime, devices, program or graph_out");
 	if (peali_foreign(&rt->owner, CREATE))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
@@ -184,9 +181,15 @@ static int check_capacity(const struct peal_graph *g, uint32_t have,
 				  "graph '%s' has run and cannot be changed",
 				  g->name);
 	if (have >= most)
-		return peali_fail(PEAL_ENOSPC, call,
-				  "graph '%s' has %u %s already", g->name, have,
-				  what);
+		return peali_refuse(
+			PEAL_ENOSPC, call,
+			&(struct peali_refusal){
+				.object = "graph",
+				.name = g->name,
+				.problem = PEALI_PRINT("has too many %s", what),
+				.number = have + 1ULL,
+				.most = most,
+				.remedy = "create another graph" });
 	return 0;
 }
 
@@ -219,9 +222,7 @@ static int new_node(struct peal_graph *g, uint32_t rank, uint32_t kind,
 				    "nodes", call);
 
 	if (!result && rank >= g->n)
-		result = peali_fail(PEAL_EINVAL, call,
-				    "rank is %u: the graph has %u device%s",
-				    rank, g->n, peali_s(g->n));
+		result = peali_refuse_option(call, "rank", rank, 0, g->n - 1);
 	nodes = g->nodes;
 	if (!result)
 		result = grow(&nodes, g->n_nodes, &g->max_nodes,
@@ -239,30 +240,32 @@ static int new_node(struct peal_graph *g, uint32_t rank, uint32_t kind,
 static int check_task(const struct peal_graph_task *t)
 {
 	if (!t->count)
-		return peali_fail(PEAL_EINVAL, TASK,
-				  "count is 0; a task has at least 1 element");
+		return peali_refuse_option(TASK, "count", 0, 1, UINT64_MAX);
 	if (t->pieces > PEAL_GRAPH_PIECES_MAX)
-		return peali_fail(PEAL_EINVAL, TASK, "pieces is %u: at most %u",
-				  t->pieces, PEAL_GRAPH_PIECES_MAX);
+		return peali_refuse_option(TASK, "pieces", t->pieces, 0,
+					   PEAL_GRAPH_PIECES_MAX);
 	if (t->pieces > t->count)
-		return peali_fail(PEAL_EINVAL, TASK,
-				  "pieces is %u, more than the elements "
-				  "(%llu)",
-				  t->pieces, (unsigned long long)t->count);
+		return peali_refuse(
+			PEAL_EINVAL, TASK,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "pieces",
+				.problem =
+					"is larger than the number of elements",
+				.number = t->pieces,
+				.most = t->count });
 	if (t->n_arguments > PEAL_TASK_ARGUMENTS)
-		return peali_fail(PEAL_EINVAL, TASK,
-				  "n_arguments is %u: at most %u",
-				  t->n_arguments, PEAL_TASK_ARGUMENTS);
+		return peali_refuse_option(TASK, "n_arguments", t->n_arguments,
+					   0, PEAL_TASK_ARGUMENTS);
 	if (t->parameter_bytes > PEAL_TASK_PARAMETERS)
-		return peali_fail(PEAL_EINVAL, TASK,
-				  "parameter_bytes is %u: at most %u",
-				  t->parameter_bytes, PEAL_TASK_PARAMETERS);
+		return peali_refuse_option(TASK, "parameter_bytes",
+					   t->parameter_bytes, 0,
+					   PEAL_TASK_PARAMETERS);
 	if ((t->n_arguments && !t->arguments) ||
 	    (t->parameter_bytes && !t->parameters))
-		return peali_fail(PEAL_EINVAL, TASK, "%s is NULL",
-				  t->n_arguments && !t->arguments ?
-					  "arguments" :
-					  "parameters");
+		return peali_refuse_null(TASK, t->n_arguments && !t->arguments ?
+						       "arguments" :
+						       "parameters");
 	return 0;
 }
 
@@ -272,7 +275,7 @@ static int find_handler(const struct peal_graph *g, const char *name,
 	int result;
 
 	if (!name)
-		return peali_fail(PEAL_EINVAL, TASK, "handler is NULL");
+		return peali_refuse_null(TASK, "handler");
 	result = peali_program_handler(g->program, name, TASK);
 	if (result < 0)
 		return result;
@@ -296,11 +299,18 @@ static int set_argument(struct peal_graph *g, struct peali_graph_node *node,
 
 	if ((each != 0) == (a->bytes != 0) ||
 	    (each && count > UINT64_MAX / each))
-		return peali_fail(PEAL_EINVAL, TASK,
-				  "argument %u: exactly one of element_bytes "
-				  "and bytes must be set, and the sum must "
-				  "fit in memory",
-				  k);
+		return peali_refuse(
+			PEAL_EINVAL, TASK,
+			&(struct peali_refusal){
+				.object = PEALI_PRINT("argument %u", k),
+				.problem =
+					"has both or none of element_bytes and "
+					"bytes, or is too large",
+				.value = PEALI_PRINT(
+					"%llu, %llu", (unsigned long long)each,
+					(unsigned long long)a->bytes),
+				.allowed = "one of them",
+				.remedy = "set the other to 0" });
 	result = peali_range_keep(g->rt->peers, place, a->bytes + each * count,
 				  TASK, &node->kept[k]);
 	if (result) {
@@ -324,7 +334,7 @@ int peal_graph_add_task(struct peal_graph *g,
 	int result;
 
 	if (!g || !task)
-		return peali_fail(PEAL_EINVAL, TASK, "graph or task is NULL");
+		return peali_refuse_null(TASK, "graph or task");
 	if (peali_foreign(&g->rt->owner, TASK))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&t, sizeof(t), task, TASK);
@@ -367,8 +377,7 @@ int peal_graph_add_message(struct peal_graph *g,
 	int result;
 
 	if (!g || !message)
-		return peali_fail(PEAL_EINVAL, MESSAGE,
-				  "graph or message is NULL");
+		return peali_refuse_null(MESSAGE, "graph or message");
 	if (peali_foreign(&g->rt->owner, MESSAGE))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&m, sizeof(m), message, MESSAGE);
@@ -378,13 +387,13 @@ int peal_graph_add_message(struct peal_graph *g,
 	if (result)
 		return result;
 	if (m.type > UINT16_MAX || m.bytes > PEAL_TASK_PARAMETERS)
-		return peali_fail(PEAL_EINVAL, MESSAGE, "%s is %u: at most %u",
-				  m.type > UINT16_MAX ? "type" : "bytes",
-				  m.type > UINT16_MAX ? m.type : m.bytes,
-				  m.type > UINT16_MAX ? UINT16_MAX :
-							PEAL_TASK_PARAMETERS);
+		return peali_refuse_option(
+			MESSAGE, m.type > UINT16_MAX ? "type" : "bytes",
+			m.type > UINT16_MAX ? m.type : m.bytes, 0,
+			m.type > UINT16_MAX ? UINT16_MAX :
+					      PEAL_TASK_PARAMETERS);
 	if (m.bytes && !m.data)
-		return peali_fail(PEAL_EINVAL, MESSAGE, "data is NULL");
+		return peali_refuse_null(MESSAGE, "data");
 	pthread_mutex_lock(&g->rt->lock);
 	result = peali_link_end_resolve(g->rt, m.to, "to", &end, MESSAGE);
 	pthread_mutex_unlock(&g->rt->lock);
@@ -407,7 +416,7 @@ int peal_graph_add_edge(struct peal_graph *g, uint32_t before, uint32_t after)
 	int result;
 
 	if (!g)
-		return peali_fail(PEAL_EINVAL, EDGE, "graph is NULL");
+		return peali_refuse_null(EDGE, "graph");
 	if (peali_foreign(&g->rt->owner, EDGE))
 		return PEAL_EFORKED;
 	result = check_capacity(g, g->n_edges, PEAL_GRAPH_EDGES_MAX, "edges",
@@ -415,13 +424,19 @@ int peal_graph_add_edge(struct peal_graph *g, uint32_t before, uint32_t after)
 	if (result)
 		return result;
 	if (before >= g->n_nodes || after >= g->n_nodes)
-		return peali_fail(PEAL_ENOENT, EDGE,
-				  "no node %u: the graph has %u node%s",
-				  before >= g->n_nodes ? before : after,
-				  g->n_nodes, peali_s(g->n_nodes));
+		return peali_refuse_index(EDGE, "graph", g->name, "node",
+					  before >= g->n_nodes ? before : after,
+					  g->n_nodes);
 	if (before == after)
-		return peali_fail(PEAL_EINVAL, EDGE,
-				  "node %u cannot wait for itself", after);
+		return peali_refuse(
+			PEAL_EINVAL, EDGE,
+			&(struct peali_refusal){
+				.object = "graph",
+				.name = g->name,
+				.problem = "has no edge from a node to itself",
+				.value = PEALI_PRINT("node %u", after),
+				.allowed = "two nodes",
+				.remedy = "name another node" });
 	edges = g->edges;
 	result = grow(&edges, g->n_edges, &g->max_edges, sizeof(*g->edges),
 		      EDGE);
@@ -489,7 +504,7 @@ int peal_graph_start(struct peal_graph *g)
 	int result = 0;
 
 	if (!g)
-		return peali_fail(PEAL_EINVAL, START, "graph is NULL");
+		return peali_refuse_null(START, "graph");
 	if (peali_forked(&g->rt->owner, START))
 		return PEAL_EFORKED;
 	if (g->lost)
@@ -686,7 +701,7 @@ int peal_graph_wait(struct peal_graph *g, int64_t timeout_ns)
 	int result;
 
 	if (!g)
-		return peali_fail(PEAL_EINVAL, WAIT, "graph is NULL");
+		return peali_refuse_null(WAIT, "graph");
 	if (peali_forked(&g->rt->owner, WAIT))
 		return PEAL_EFORKED;
 	if (g->lost)
@@ -717,14 +732,12 @@ int peal_graph_node_info(struct peal_graph *g, uint32_t i,
 	uint32_t k;
 
 	if (!g || !info_out)
-		return peali_fail(PEAL_EINVAL, INFO,
-				  "graph or info_out is NULL");
+		return peali_refuse_null(INFO, "graph or info_out");
 	if (peali_foreign(&g->rt->owner, INFO))
 		return PEAL_EFORKED;
 	if (i >= g->n_nodes)
-		return peali_fail(PEAL_ENOENT, INFO,
-				  "no node %u: the graph has %u node%s", i,
-				  g->n_nodes, peali_s(g->n_nodes));
+		return peali_refuse_index(INFO, "graph", g->name, "node", i,
+					  g->n_nodes);
 	if (g->lost)
 		return say_lost(g, INFO);
 	if (g->waits_for || g->to_collect)

@@ -7,6 +7,7 @@
 #include "p2p/peer.h"
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/graph.h"
@@ -120,13 +121,19 @@ static int check_tasks(const struct peal_graph *g, const char *call)
 
 	for (i = 0; i < g->n; i++)
 		if (g->devices[i].n_tasks > PEAL_GRAPH_TASKS_MAX)
-			return peali_fail(PEAL_ENOSPC, call,
-					  "device %d has %u task%s, with all "
-					  "pieces; allowed are at most %u",
-					  g->devices[i].device,
-					  g->devices[i].n_tasks,
-					  peali_s(g->devices[i].n_tasks),
-					  PEAL_GRAPH_TASKS_MAX);
+			return peali_refuse(
+				PEAL_ENOSPC, call,
+				&(struct peali_refusal){
+					.object = "graph",
+					.name = g->name,
+					.problem = PEALI_PRINT(
+						"has too many tasks on device "
+						"%d, with all pieces",
+						g->devices[i].device),
+					.number = g->devices[i].n_tasks,
+					.most = PEAL_GRAPH_TASKS_MAX,
+					.remedy =
+						"use fewer pieces or tasks" });
 	return 0;
 }
 
@@ -196,14 +203,20 @@ static int number_ports(struct peal_graph *g, const char *call)
 		struct peali_graph_device *p = &g->devices[i];
 
 		if (p->n_ports > PEAL_GRAPH_PORTS)
-			return peali_fail(PEAL_ENOSPC, call,
-					  "device %d needs %u port%s, to the "
-					  "host, %u other devices, its "
-					  "handlers and receivers; allowed "
-					  "are at most %u",
-					  p->device, p->n_ports,
-					  peali_s(p->n_ports), g->n - 1,
-					  PEAL_GRAPH_PORTS);
+			return peali_refuse(
+				PEAL_ENOSPC, call,
+				&(struct peali_refusal){
+					.object = "graph",
+					.name = g->name,
+					.problem = PEALI_PRINT(
+						"needs too many ports on "
+						"device %d, to the host, %u "
+						"device%s and receivers",
+						p->device, g->n - 1,
+						peali_s(g->n - 1)),
+					.number = p->n_ports,
+					.most = PEAL_GRAPH_PORTS,
+					.remedy = "use fewer receivers" });
 	}
 	return 0;
 }

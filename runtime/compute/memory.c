@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/compute/buffer.h"
 #include "runtime/device/devices.h"
 #include "runtime/runtime.h"
@@ -40,8 +40,7 @@ int peal_memory_info(struct peal_runtime *runtime, int device,
 	int r;
 
 	if (!runtime || !info_out)
-		return peali_fail(PEAL_EINVAL, call,
-				  "runtime or info_out is NULL");
+		return peali_refuse_null(call, "runtime or info_out");
 	if (peali_foreign(&runtime->owner, call))
 		return PEAL_EFORKED;
 	r = peali_devices_check_place(&runtime->devices, device, call);
@@ -67,7 +66,7 @@ int peal_memory_limit(struct peal_runtime *runtime, int device, uint64_t bytes)
 	int r;
 
 	if (!runtime)
-		return peali_fail(PEAL_EINVAL, call, "runtime is NULL");
+		return peali_refuse_null(call, "runtime");
 	if (peali_foreign(&runtime->owner, call))
 		return PEAL_EFORKED;
 	r = peali_devices_check_place(&runtime->devices, device, call);

@@ -7,7 +7,7 @@
 
 #include <peal/abi/collective.h>
 #include <peal/partition.h>
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/runtime.h"
 
@@ -25,11 +25,10 @@ static int check(uint32_t parts, const struct peal_partition *out,
 		 const char *call)
 {
 	if (!out)
-		return peali_fail(PEAL_EINVAL, call, "partition_out is NULL");
+		return peali_refuse_null(call, "partition_out");
 	if (!parts || parts > PEAL_PARTS_MAX)
-		return peali_fail(PEAL_EINVAL, call,
-				  "parts is %u: there are 1 to %u", parts,
-				  PEAL_PARTS_MAX);
+		return peali_refuse_range(call, "argument", "parts", parts, 1,
+					  PEAL_PARTS_MAX);
 	return 0;
 }
 
@@ -72,8 +71,8 @@ int peal_partition_cyclic(uint64_t count, uint64_t block, uint32_t parts,
 	int result = check(parts, partition_out, CYCLIC);
 
 	if (!result && !block)
-		result = peali_fail(PEAL_EINVAL, CYCLIC,
-				    "block is 0; it must be at least 1");
+		result = peali_refuse_range(CYCLIC, "argument", "block", 0, 1,
+					    UINT64_MAX);
 	if (result)
 		return result;
 	begin(partition_out, PEAL_PARTITION_CYCLIC, count, parts);
@@ -120,9 +119,16 @@ static int add_up(uint64_t count, const uint64_t *weight,
 
 	for (i = 0; i < n; i++) {
 		if (weight[i] > UINT64_MAX - sum)
-			return peali_fail(PEAL_EINVAL, WEIGHTED,
-					  "weights are too large; their sum "
-					  "must be below 2^64");
+			return peali_refuse(
+				PEAL_EINVAL, WEIGHTED,
+				&(struct peali_refusal){
+					.object = "argument",
+					.name = "weights",
+					.problem =
+						"has a sum that is too large",
+					.value = "2^64 or more",
+					.allowed = "sums below 2^64",
+					.remedy = "divide all by one number" });
 		sum += weight[i];
 		more = limits && weight[i] ? limits[i] :
 		       weight[i]	   ? UINT64_MAX :
@@ -131,16 +137,28 @@ static int add_up(uint64_t count, const uint64_t *weight,
 							  capacity + more;
 	}
 	if (count && !sum)
-		return peali_fail(PEAL_EINVAL, WEIGHTED,
-				  "all weights are 0, so no part takes the "
-				  "%llu elements",
-				  (unsigned long long)count);
+		return peali_refuse(
+			PEAL_EINVAL, WEIGHTED,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "weights",
+				.problem = PEALI_PRINT(
+					"has only zeros, and no part takes the "
+					"%llu elements",
+					(unsigned long long)count),
+				.value = "sum 0",
+				.allowed = "a sum of 1 or more",
+				.remedy = "set a weight" });
 	if (capacity < count)
-		return peali_fail(PEAL_ENOSPC, WEIGHTED,
-				  "the limits of the parts sum to %llu "
-				  "element%s less than the count",
-				  (unsigned long long)(count - capacity),
-				  peali_s((count - capacity)));
+		return peali_refuse(
+			PEAL_ENOSPC, WEIGHTED,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "count",
+				.problem =
+					"is larger than the sum of the limits",
+				.number = count,
+				.most = capacity });
 	*sum_out = sum;
 	return 0;
 }
@@ -249,12 +267,11 @@ int peal_partition_extent(const struct peal_partition *p, uint32_t part,
 			  uint64_t i, struct peal_extent *extent_out)
 {
 	if (!p || !extent_out)
-		return peali_fail(PEAL_EINVAL, EXTENT,
-				  "partition or extent_out is NULL");
+		return peali_refuse_null(EXTENT, "partition or extent_out");
 	if (i >= peal_partition_extents(p, part))
-		return peali_fail(PEAL_ENOENT, EXTENT,
-				  "part %u has no extent %llu", part,
-				  (unsigned long long)i);
+		return peali_refuse_index(EXTENT, PEALI_PRINT("part %u", part),
+					  NULL, "extent", i,
+					  peal_partition_extents(p, part));
 	if (p->kind != PEAL_PARTITION_CYCLIC) {
 		extent_out->offset = p->bound[part];
 		extent_out->count = p->bound[part + 1] - p->bound[part];
@@ -274,13 +291,10 @@ int peal_partition_find(const struct peal_partition *p, uint64_t element,
 	uint32_t part = 0;
 
 	if (!p || !part_out)
-		return peali_fail(PEAL_EINVAL, FIND,
-				  "partition or part_out is NULL");
+		return peali_refuse_null(FIND, "partition or part_out");
 	if (element >= p->count)
-		return peali_fail(PEAL_ENOENT, FIND,
-				  "no element %llu; the partition has %llu",
-				  (unsigned long long)element,
-				  (unsigned long long)p->count);
+		return peali_refuse_index(FIND, "partition", NULL, "element",
+					  element, p->count);
 	if (p->kind == PEAL_PARTITION_CYCLIC) {
 		block = element / p->block;
 		part = (uint32_t)(block % p->parts);

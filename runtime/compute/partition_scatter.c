@@ -8,6 +8,8 @@
 #include <peal/peer.h>
 #include "p2p/peer.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/runtime.h"
 
@@ -168,8 +170,7 @@ static int check(struct moving *m, const struct peal_partition_memory *parts)
 	int result;
 
 	if (!m->rt || !parts)
-		return peali_fail(PEAL_EINVAL, m->call,
-				  "runtime or parts is NULL");
+		return peali_refuse_null(m->call, "runtime or parts");
 	if (peali_forked(&m->rt->owner, m->call))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&m->p, sizeof(m->p), parts, m->call);
@@ -177,21 +178,27 @@ static int check(struct moving *m, const struct peal_partition_memory *parts)
 		return result;
 	p = m->p.partition;
 	if (!p || !m->p.devices || !m->p.parts)
-		return peali_fail(PEAL_EINVAL, m->call, "%s is NULL",
-				  !p		? "partition" :
-				  !m->p.devices ? "devices" :
-						  "parts");
+		return peali_refuse_null(m->call, !p		? "partition" :
+						  !m->p.devices ? "devices" :
+								  "parts");
 	if (!p->parts || p->parts > PEAL_PARTS_MAX ||
 	    (p->kind == PEAL_PARTITION_CYCLIC && !p->block))
 		return peali_fail(PEAL_EINVAL, m->call,
 				  "the partition was not created by a call "
 				  "of peal/partition.h");
 	if (!m->p.element_bytes || p->count > UINT64_MAX / m->p.element_bytes)
-		return peali_fail(PEAL_EINVAL, m->call,
-				  "%llu elements of %u bytes: each must have "
-				  "at least 1, and all must fit in memory",
-				  (unsigned long long)p->count,
-				  m->p.element_bytes);
+		return peali_refuse(
+			PEAL_EINVAL, m->call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "element_bytes",
+				.problem = PEALI_PRINT(
+					"is 0, or too large for %llu elements",
+					(unsigned long long)p->count),
+				.number = m->p.element_bytes,
+				.least = 1,
+				.most = UINT64_MAX /
+					(p->count ? p->count : 1) });
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/devices.h"
@@ -38,26 +39,40 @@ static int of_stage(int result, uint32_t i, const char *name, int device)
 static int check_options(const struct peal_pipeline_options *o)
 {
 	if (o->workers > WORKERS_MOST)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option workers is %u: at most %u",
-				  o->workers, WORKERS_MOST);
+		return peali_refuse_option(CREATE, "workers", o->workers, 0,
+					   WORKERS_MOST);
 	if (o->skip_failed > 1 || o->reserved)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option %s is %u; it must be 0%s",
-				  o->reserved ? "reserved" : "skip_failed",
-				  o->reserved ? o->reserved : o->skip_failed,
-				  o->reserved ? "" : " or 1");
+		return peali_refuse_option(
+			CREATE, o->reserved ? "reserved" : "skip_failed",
+			o->reserved ? o->reserved : o->skip_failed, 0,
+			!o->reserved);
 	if (o->skip_failed && o->workers > 1)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option skip_failed needs 1 worker, not "
-				  "%u; after a missing batch the workers "
-				  "would lose the order",
-				  o->workers);
+		return peali_refuse(
+			PEAL_EINVAL, CREATE,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "workers",
+				.problem =
+					"is too large with skip_failed, as a "
+					"missing batch breaks the order",
+				.number = o->workers,
+				.most = 1 });
 	if (o->link && (o->link->require || o->link->priority))
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "option link sets %s; a stage has its own "
-				  "`require`, and priority has no effect",
-				  o->link->require ? "require" : "priority");
+		return peali_refuse(
+			PEAL_EINVAL, CREATE,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "link",
+				.problem = PEALI_PRINT(
+					"sets %s, which the link of a stage "
+					"does not have",
+					o->link->require ? "require" :
+							   "priority"),
+				.number = o->link->require ? o->link->require :
+							     o->link->priority,
+				.remedy = o->link->require ?
+						  "set require of a stage" :
+						  "use 0" });
 	return 0;
 }
 
@@ -90,13 +105,17 @@ static int check_stage(const struct peal_pipeline *p,
 				   "and the stage has several workers" :
 				   "has no port to emit on");
 	if (s->init_bytes > h->state_bytes || (s->init_bytes && !s->init))
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "stage %u, '%s' on device %d: initial "
-				  "state of %llu bytes is longer than the "
-				  "state (%u bytes)",
-				  i, p->stages[i].name, s->device,
-				  (unsigned long long)s->init_bytes,
-				  h->state_bytes);
+		return peali_refuse(
+			PEAL_EINVAL, CREATE,
+			&(struct peali_refusal){
+				.object = PEALI_PRINT("stage %u", i),
+				.name = p->stages[i].name,
+				.problem = PEALI_PRINT(
+					"has init_bytes beyond the state of "
+					"its handler on device %d, or no init",
+					s->device),
+				.number = s->init_bytes,
+				.most = h->state_bytes });
 	if (i == 0 && s->require)
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "stage 0, '%s' on device %d: it requires a "
@@ -376,10 +395,18 @@ static int copy_stages(struct peal_pipeline *p,
 		struct peali_pipeline_stage *stage = &p->stages[i];
 
 		if (!stages->size || s->size != stages->size)
-			return peali_fail(PEAL_EINVAL, CREATE,
-					  "stage %u has a struct of %u "
-					  "bytes, the first stage one of %u",
-					  i, s->size, stages->size);
+			return peali_refuse(
+				PEAL_EINVAL, CREATE,
+				&(struct peali_refusal){
+					.object = PEALI_PRINT("stage %u", i),
+					.problem =
+						"has another struct size than "
+						"the first stage",
+					.number = s->size,
+					.least = stages->size,
+					.most = stages->size,
+					.remedy =
+						"set size to sizeof the struct" });
 		result = peali_options_copy(&out[i], sizeof(out[i]), s, CREATE);
 		list[i] = &out[i];
 		stage->device = out[i].device;
@@ -407,13 +434,13 @@ int peal_pipeline_create(struct peal_runtime *rt,
 	int result;
 
 	if (!rt || !pipeline_out || (n && !stages))
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "runtime, pipeline_out or stages is NULL");
+		return peali_refuse_null(CREATE,
+					 "runtime, pipeline_out or stages");
 	if (peali_foreign(&rt->owner, CREATE))
 		return PEAL_EFORKED;
 	if (!n)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "a pipeline has one stage or more");
+		return peali_refuse_range(CREATE, "argument", "n", 0, 1,
+					  UINT32_MAX);
 	result = peali_options_copy(&o, sizeof(o), options, CREATE);
 	if (!result)
 		result = check_options(&o);
@@ -491,8 +518,8 @@ int peal_pipeline_info(struct peal_pipeline *p,
 	int result = 0;
 
 	if (!p || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_pipeline_info",
-				  "pipeline or info_out is NULL");
+		return peali_refuse_null("peal_pipeline_info",
+					 "pipeline or info_out");
 	if (peali_foreign(&p->rt->owner, "peal_pipeline_info"))
 		return PEAL_EFORKED;
 	n_links = (p->n + 1) * p->workers;
@@ -542,14 +569,14 @@ int peal_pipeline_stage_info(struct peal_pipeline *p, uint32_t stage,
 	int result;
 
 	if (!p || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_pipeline_stage_info",
-				  "pipeline or info_out is NULL");
+		return peali_refuse_null("peal_pipeline_stage_info",
+					 "pipeline or info_out");
 	if (peali_foreign(&p->rt->owner, "peal_pipeline_stage_info"))
 		return PEAL_EFORKED;
 	if (stage >= p->n)
-		return peali_fail(PEAL_ENOENT, "peal_pipeline_stage_info",
-				  "no stage %u: '%s' has %u", stage, p->name,
-				  p->n);
+		return peali_refuse_index("peal_pipeline_stage_info",
+					  "pipeline", p->name, "stage", stage,
+					  p->n);
 	memset(&info, 0, sizeof(info));
 	result = peal_kernel_info(p->stages[stage].kernel, &kernel);
 	for (i = 0; i < p->workers && !result; i++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pipelines: push, pull, close, drain and stop. */
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/pipeline.h"
@@ -224,8 +225,7 @@ int peal_pipeline_push(struct peal_pipeline *p, uint16_t type, const void *data,
 	int result;
 
 	if (!p || (!data && bytes))
-		return peali_fail(PEAL_EINVAL, PUSH,
-				  "pipeline or data is NULL");
+		return peali_refuse_null(PUSH, "pipeline or data");
 	if (peali_forked(&p->rt->owner, PUSH))
 		return PEAL_EFORKED;
 	result = may_push(p, look_now(p));
@@ -246,8 +246,8 @@ int peal_pipeline_reserve(struct peal_pipeline *p, uint64_t bytes,
 	int result;
 
 	if (!p || !place_out)
-		return peali_fail(PEAL_EINVAL, "peal_pipeline_reserve",
-				  "pipeline or place_out is NULL");
+		return peali_refuse_null("peal_pipeline_reserve",
+					 "pipeline or place_out");
 	if (peali_forked(&p->rt->owner, "peal_pipeline_reserve"))
 		return PEAL_EFORKED;
 	result = may_push(p, look_now(p));
@@ -310,7 +310,7 @@ int peal_pipeline_close(struct peal_pipeline *p, int64_t timeout_ns)
 	const char *call = "peal_pipeline_close";
 
 	if (!p)
-		return peali_fail(PEAL_EINVAL, call, "pipeline is NULL");
+		return peali_refuse_null(call, "pipeline");
 	if (peali_foreign(&p->rt->owner, call))
 		return PEAL_EFORKED;
 	if (atomic_load(&p->closed))
@@ -336,7 +336,7 @@ int peal_pipeline_drain(struct peal_pipeline *p, int64_t timeout_ns)
 	int result = 0;
 
 	if (!p)
-		return peali_fail(PEAL_EINVAL, call, "pipeline is NULL");
+		return peali_refuse_null(call, "pipeline");
 	if (peali_foreign(&p->rt->owner, call))
 		return PEAL_EFORKED;
 	if (!atomic_load(&p->closed))
@@ -374,8 +374,7 @@ int peal_pipeline_stop(struct peal_pipeline *p, int64_t timeout_ns)
 	int result = 0;
 
 	if (!p)
-		return peali_fail(PEAL_EINVAL, "peal_pipeline_stop",
-				  "pipeline is NULL");
+		return peali_refuse_null("peal_pipeline_stop", "pipeline");
 	if (peali_foreign(&p->rt->owner, "peal_pipeline_stop"))
 		return PEAL_EFORKED;
 	for (i = 0; i < p->n; i++) /* stop all kernels before the first wait */
@@ -470,8 +469,8 @@ int peal_pipeline_peek(struct peal_pipeline *p,
 	int result;
 
 	if (!p || !received_out)
-		return peali_fail(PEAL_EINVAL, "peal_pipeline_peek",
-				  "pipeline or received_out is NULL");
+		return peali_refuse_null("peal_pipeline_peek",
+					 "pipeline or received_out");
 	if (peali_forked(&p->rt->owner, "peal_pipeline_peek"))
 		return PEAL_EFORKED;
 	pulled = atomic_load(&p->pulled);
@@ -516,18 +515,16 @@ int peal_pipeline_pull(struct peal_pipeline *p, void *buffer,
 	int result;
 
 	if (!p || !received_out || (!buffer && buffer_bytes))
-		return peali_fail(PEAL_EINVAL, PULL,
-				  "pipeline, received_out or buffer is NULL");
+		return peali_refuse_null(PULL,
+					 "pipeline, received_out or buffer");
 	if (peali_foreign(&p->rt->owner, PULL))
 		return PEAL_EFORKED;
 	result = peal_pipeline_peek(p, received_out, timeout_ns);
 	if (result)
 		return peali_fail_in(result, PULL);
 	if (received_out->length > buffer_bytes)
-		return peali_fail(PEAL_EMSGSIZE, PULL,
-				  "the batch has %llu bytes, the buffer %llu",
-				  (unsigned long long)received_out->length,
-				  (unsigned long long)buffer_bytes);
+		return peali_refuse_buffer(PULL, "pipeline", p->name,
+					   buffer_bytes, received_out->length);
 	if (received_out->length)
 		memcpy(buffer, received_out->data, received_out->length);
 	received_out->data = buffer;

@@ -6,6 +6,8 @@
 
 #include "p2p/peer.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/buffer.h"
 #include "runtime/runtime.h"
@@ -33,12 +35,18 @@ static int by_place(const void *first, const void *second)
 
 static int overlap(const struct side *a, const struct side *b, const char *call)
 {
-	return peali_fail(PEAL_EINVAL, call,
-			  "a range of device %d (-1: host) that copy %u %s "
-			  "overlaps one that copy %u %s",
-			  a->place.device, a->copy,
-			  a->written ? "writes" : "reads", b->copy,
-			  b->written ? "writes" : "reads");
+	return peali_refuse(
+		PEAL_EINVAL, call,
+		&(struct peali_refusal){
+			.object = PEALI_PRINT("copy %u", a->copy),
+			.problem = PEALI_PRINT(
+				"%s a range of device %d that copy %u %s",
+				a->written ? "writes" : "reads",
+				a->place.device, b->copy,
+				b->written ? "writes" : "reads"),
+			.value = "overlapping ranges",
+			.allowed = "ranges apart",
+			.remedy = "copy one after the other" });
 }
 
 /*
@@ -88,11 +96,17 @@ static int place(struct peal_runtime *rt, const struct peal_transfer *transfer,
 	out->bytes = transfer->to.bytes;
 	if (out->bytes == transfer->from.bytes)
 		return 0;
-	return peali_fail(PEAL_EINVAL, call,
-			  "copy %u is of %llu bytes to %llu bytes; both "
-			  "ranges must have the same length",
-			  i, (unsigned long long)transfer->from.bytes,
-			  (unsigned long long)transfer->to.bytes);
+	return peali_refuse(
+		PEAL_EINVAL, call,
+		&(struct peali_refusal){
+			.object = PEALI_PRINT("copy %u", i),
+			.problem = "has ranges of two lengths",
+			.value = PEALI_PRINT(
+				"%llu bytes to %llu bytes",
+				(unsigned long long)transfer->from.bytes,
+				(unsigned long long)transfer->to.bytes),
+			.allowed = "equal lengths",
+			.remedy = "use a part of the longer range" });
 }
 
 static int place_all(struct peal_runtime *rt,
@@ -131,18 +145,12 @@ static int check_options(const struct peal_transfer_options *o,
 				PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED;
 
 	if (o->routes & ~routes)
-		return peali_fail(PEAL_EINVAL, call,
-				  "option routes is 0x%x: unknown bits "
-				  "(allowed: the bits of enum peal_route, "
-				  "0x%x)",
-				  o->routes, routes);
+		return peali_refuse_bits(call, "routes", o->routes, routes);
 	if (o->chunk_bytes && (o->chunk_bytes < PEAL_TRANSFER_CHUNK_MIN ||
 			       o->chunk_bytes > PEAL_TRANSFER_CHUNK_MAX))
-		return peali_fail(PEAL_EINVAL, call,
-				  "option chunk_bytes is %llu: %d to %d",
-				  (unsigned long long)o->chunk_bytes,
-				  PEAL_TRANSFER_CHUNK_MIN,
-				  PEAL_TRANSFER_CHUNK_MAX);
+		return peali_refuse_option(call, "chunk_bytes", o->chunk_bytes,
+					   PEAL_TRANSFER_CHUNK_MIN,
+					   PEAL_TRANSFER_CHUNK_MAX);
 	return 0;
 }
 
@@ -158,17 +166,16 @@ static int prepare(struct peal_runtime *rt,
 	int r;
 
 	if (!rt || !transfers || !n)
-		return peali_fail(PEAL_EINVAL, order->call,
-				  !rt	     ? "runtime is NULL" :
-				  !transfers ? "transfers is NULL" :
-					       "there are 0 copies; pass at "
-					       "least 1");
+		return !rt ? peali_refuse_null(order->call, "runtime") :
+		       !transfers ?
+			     peali_refuse_null(order->call, "transfers") :
+			     peali_refuse_range(order->call, "argument", "n", 0,
+						1, PEAL_TRANSFERS_MAX);
 	if (peali_forked(&rt->owner, order->call))
 		return PEAL_EFORKED;
 	if (n > PEAL_TRANSFERS_MAX)
-		return peali_fail(PEAL_EINVAL, order->call,
-				  "there are %u copies: at most %d", n,
-				  PEAL_TRANSFERS_MAX);
+		return peali_refuse_range(order->call, "argument", "n", n, 1,
+					  PEAL_TRANSFERS_MAX);
 	r = peali_options_copy(&o, sizeof(o), options, order->call);
 	if (!r)
 		r = check_options(&o, order->call);
@@ -214,7 +221,7 @@ int peal_transfer_start(struct peal_runtime *runtime,
 	int r;
 
 	if (!copy_out)
-		return peali_fail(PEAL_EINVAL, order.call, "copy_out is NULL");
+		return peali_refuse_null(order.call, "copy_out");
 	r = prepare(runtime, transfers, n, options, &order, &moves);
 	if (!r)
 		r = peali_copy_submit(runtime->peers, moves, n, &order,

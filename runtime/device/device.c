@@ -3,7 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/device/device.h"
 #include "runtime/device/devices.h"
 #include "runtime/runtime.h"
@@ -11,8 +11,7 @@
 int peal_device_count(struct peal_runtime *rt)
 {
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, "peal_device_count",
-				  "runtime is NULL");
+		return peali_refuse_null("peal_device_count", "runtime");
 	if (peali_foreign(&rt->owner, "peal_device_count"))
 		return PEAL_EFORKED;
 	return rt->devices.n;
@@ -59,8 +58,8 @@ int peal_device_info(struct peal_runtime *rt, int device,
 	int result;
 
 	if (!rt || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_device_info",
-				  "runtime or info_out is NULL");
+		return peali_refuse_null("peal_device_info",
+					 "runtime or info_out");
 	if (peali_foreign(&rt->owner, "peal_device_info"))
 		return PEAL_EFORKED;
 	result = peali_devices_check(&rt->devices, device, "peal_device_info");

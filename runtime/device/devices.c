@@ -2,6 +2,7 @@
 #include "runtime/device/devices.h"
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/device/backend.h"
 
@@ -10,9 +11,14 @@ int peali_devices_check(const struct peali_devices *devices, int device,
 {
 	if (device >= 0 && device < devices->n)
 		return 0;
-	return peali_fail(PEAL_ENODEV, call,
-			  "no device %d; there are %d, numbered 0 to %d",
-			  device, devices->n, devices->n - 1);
+	return peali_refuse(
+		PEAL_ENODEV, call,
+		&(struct peali_refusal){
+			.object = PEALI_PRINT("device %d", device),
+			.problem = "does not exist",
+			.value = PEALI_PRINT("%d", device),
+			.allowed = PEALI_PRINT("0..%d", devices->n - 1),
+			.remedy = "use device 0" });
 }
 
 int peali_devices_check_ranks(const struct peali_devices *devices,
@@ -26,11 +32,18 @@ int peali_devices_check_ranks(const struct peali_devices *devices,
 		result = peali_devices_check(devices, device[i], call);
 		for (j = 0; j < i && !result; j++)
 			if (device[i] == device[j])
-				result = peali_fail(
+				result = peali_refuse(
 					PEAL_EINVAL, call,
-					"device %d has two ranks, %u and %u; "
-					"each device can be in %s once",
-					device[i], j, i, list);
+					&(struct peali_refusal){
+						.object = PEALI_PRINT(
+							"device %d", device[i]),
+						.problem = PEALI_PRINT(
+							"is in %s twice", list),
+						.value = PEALI_PRINT(
+							"ranks %u and %u", j,
+							i),
+						.allowed = "one rank",
+						.remedy = "list it once" });
 	}
 	return result;
 }

@@ -3,7 +3,8 @@
 #include <peal/hlc.h>
 
 #include <peal/device/hlc.h>
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/runtime.h"
 
@@ -37,17 +38,27 @@ int peal_hlc_merge(struct peal_hlc *clock, uint64_t received,
 	uint64_t ns = peali_now_ns(), word;
 
 	if (!clock)
-		return peali_fail(PEAL_EINVAL, "peal_hlc_merge",
-				  "clock is NULL");
+		return peali_refuse_null("peal_hlc_merge", "clock");
 	if (peali_hlc_is_ahead(received, ns))
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, "peal_hlc_merge",
-			"timestamp %#llx is %llu ms ahead of the clock of "
-			"the host (allowed: at most %llu)",
-			(unsigned long long)received,
-			(unsigned long long)(peal_hlc_ns(received) - ns) /
-				1000000,
-			PEAL_HLC_DRIFT_NS / 1000000);
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "received",
+				.problem = PEALI_PRINT(
+					"is a timestamp of %#llx, ahead of the "
+					"clock of the host",
+					(unsigned long long)received),
+				.value = PEALI_PRINT(
+					"%llu ms",
+					(unsigned long long)(peal_hlc_ns(
+								     received) -
+							     ns) /
+						1000000),
+				.allowed = PEALI_PRINT("0..%llu ms",
+						       PEAL_HLC_DRIFT_NS /
+							       1000000),
+				.remedy = "set the clocks of the hosts" });
 	word = next(clock, received, ns);
 	if (word_out)
 		*word_out = word;

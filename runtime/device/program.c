@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/device/rtc.h"
 #include "runtime/runtime.h"
@@ -36,23 +37,31 @@ int peali_programs_init(struct peal_runtime *rt)
 int peali_program_check(const struct peal_program *program, const char *call)
 {
 	if (!program)
-		return peali_fail(PEAL_EINVAL, call, "program is NULL");
+		return peali_refuse_null(call, "program");
 	if (program->size != sizeof(*program))
-		return peali_fail(PEAL_EPROGRAM, call,
-				  "program was compiled with other headers "
-				  "(its struct has %u bytes, not %zu); "
-				  "compile it again",
-				  program->size, sizeof(*program));
+		return peali_refuse(
+			PEAL_EPROGRAM, call,
+			&(struct peali_refusal){
+				.object = "program",
+				.problem = "was compiled with other headers",
+				.value = PEALI_PRINT("struct of %u bytes",
+						     program->size),
+				.allowed = PEALI_PRINT("%zu", sizeof(*program)),
+				.remedy = "compile it again" });
 	if (!program->name || !program->handlers || !program->n_handlers)
 		return peali_fail(PEAL_EPROGRAM, call,
 				  "program '%s' has no handler",
 				  program->name ? program->name : "?");
 	if (program->n_handlers > PEAL_HANDLER_MASK)
-		return peali_fail(PEAL_EPROGRAM, call,
-				  "program '%s' has %u handler%s: at most %u",
-				  program->name, program->n_handlers,
-				  peali_s(program->n_handlers),
-				  PEAL_HANDLER_MASK);
+		return peali_refuse(PEAL_EPROGRAM, call,
+				    &(struct peali_refusal){
+					    .object = "program",
+					    .name = program->name,
+					    .problem = "has too many handlers",
+					    .number = program->n_handlers,
+					    .least = 1,
+					    .most = PEAL_HANDLER_MASK,
+					    .remedy = "use two programs" });
 	if (!program->host_entry)
 		return peali_fail(PEAL_EPROGRAM, call,
 				  "program '%s' has no host image",
@@ -100,8 +109,7 @@ int peal_program_add(struct peal_runtime *rt,
 	int result;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, "peal_program_add",
-				  "runtime is NULL");
+		return peali_refuse_null("peal_program_add", "runtime");
 	if (peali_foreign(&rt->owner, "peal_program_add"))
 		return PEAL_EFORKED;
 	result = peali_program_check(program, "peal_program_add");
@@ -158,8 +166,7 @@ const struct peal_program *peal_program_find(struct peal_runtime *rt,
 	uint32_t i, n;
 
 	if (!rt || !name) {
-		peali_fail(PEAL_EINVAL, "peal_program_find",
-			   "runtime or name is NULL");
+		peali_refuse_null("peal_program_find", "runtime or name");
 		return NULL;
 	}
 	if (peali_foreign(&rt->owner, "peal_program_find"))
@@ -172,8 +179,14 @@ const struct peal_program *peal_program_find(struct peal_runtime *rt,
 	list_names(text, sizeof(text), names, n);
 	pthread_mutex_unlock(&rt->lock);
 	if (!program)
-		peali_fail(PEAL_ENOENT, "peal_program_find",
-			   "no program '%s'; the runtime has %s", name, text);
+		peali_refuse(PEAL_ENOENT, "peal_program_find",
+			     &(struct peali_refusal){
+				     .object = "program",
+				     .name = name,
+				     .problem = "is not known to the runtime",
+				     .value = name,
+				     .allowed = text,
+				     .remedy = "add it by peal_program_add" });
 	return program;
 }
 
@@ -185,8 +198,7 @@ int peali_program_handler(const struct peal_program *program,
 	uint32_t i;
 
 	if (!program || !handler)
-		return peali_fail(PEAL_EINVAL, call,
-				  "program or handler is NULL");
+		return peali_refuse_null(call, "program or handler");
 	for (i = 0; i < program->n_handlers; i++) {
 		if (!strcmp(program->handlers[i].name, handler))
 			return (int)i;
@@ -194,9 +206,14 @@ int peali_program_handler(const struct peal_program *program,
 			names[i] = program->handlers[i].name;
 	}
 	list_names(text, sizeof(text), names, i < 32 ? i : 32);
-	return peali_fail(PEAL_ENOENT, call,
-			  "program '%s' has no handler '%s'; it has %s",
-			  program->name, handler, text);
+	return peali_refuse(
+		PEAL_ENOENT, call,
+		&(struct peali_refusal){ .object = "program",
+					 .name = program->name,
+					 .problem = "has no such handler",
+					 .value = handler,
+					 .allowed = text,
+					 .remedy = "use one of these" });
 }
 
 int peal_program_handler(const struct peal_program *program,
@@ -221,8 +238,8 @@ int peal_program_info(struct peal_runtime *rt, int index,
 	const struct peal_program *program = NULL;
 
 	if (!rt || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_program_info",
-				  "runtime or info_out is NULL");
+		return peali_refuse_null("peal_program_info",
+					 "runtime or info_out");
 	if (peali_foreign(&rt->owner, "peal_program_info"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
@@ -230,9 +247,15 @@ int peal_program_info(struct peal_runtime *rt, int index,
 		program = rt->programs[index];
 	pthread_mutex_unlock(&rt->lock);
 	if (!program)
-		return peali_fail(PEAL_ENOENT, "peal_program_info",
-				  "no program %d; the runtime has %u", index,
-				  rt->n_programs);
+		return peali_refuse(
+			PEAL_ENOENT, "peal_program_info",
+			&(struct peali_refusal){
+				.object = "runtime",
+				.problem = "has no such program",
+				.value = PEALI_PRINT("%d", index),
+				.allowed = PEALI_PRINT("0..%d",
+						       (int)rt->n_programs - 1),
+				.remedy = "use 0" });
 	info_out->name = program->name;
 	info_out->handlers = program->n_handlers;
 	info_out->images = 1 + count_images(program);
@@ -254,15 +277,21 @@ int peal_image_info(const struct peal_program *program, int index,
 	int result;
 
 	if (!info_out)
-		return peali_fail(PEAL_EINVAL, "peal_image_info",
-				  "info_out is NULL");
+		return peali_refuse_null("peal_image_info", "info_out");
 	result = peali_program_check(program, "peal_image_info");
 	if (result)
 		return result;
 	if (index < 0 || (uint32_t)index > count_images(program))
-		return peali_fail(PEAL_ENOENT, "peal_image_info",
-				  "no image %d; program '%s' has %u", index,
-				  program->name, 1 + count_images(program));
+		return peali_refuse(
+			PEAL_ENOENT, "peal_image_info",
+			&(struct peali_refusal){
+				.object = "program",
+				.name = program->name,
+				.problem = "has no such image",
+				.value = PEALI_PRINT("%d", index),
+				.allowed = PEALI_PRINT("0..%u",
+						       count_images(program)),
+				.remedy = "use 0" });
 	if (index == 0) {
 		info_out->target = info_out->kind = kind_name(0);
 		info_out->bytes = 0;
@@ -284,8 +313,7 @@ int peal_program_compile(struct peal_runtime *rt,
 	int result;
 
 	if (!rt || !target || !info_out)
-		return peali_fail(PEAL_EINVAL, call,
-				  "runtime, target or info_out is NULL");
+		return peali_refuse_null(call, "runtime, target or info_out");
 	if (peali_foreign(&rt->owner, call))
 		return PEAL_EFORKED;
 	result = peali_program_check(program, call);

@@ -10,6 +10,8 @@
 #include "ringkernels/loops.h"
 #include "runtime/base/error.h"
 #include "runtime/base/file.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/device/elf.h"
 #include "runtime/device/program.h"
 #include "runtime/device/program_digest.h"
@@ -81,10 +83,16 @@ static int find_program(const struct peali_elf *elf, const char *path,
 				  "by peal_add_program(... MODULE ...)",
 				  path);
 	if (n > 1)
-		return peali_fail(PEAL_EPROGRAM, CALL,
-				  "%s: it exports %d programs, %s; a file "
-				  "must have one",
-				  path, n, names);
+		return peali_refuse(
+			PEAL_EPROGRAM, CALL,
+			&(struct peali_refusal){
+				.object = "program file",
+				.name = path,
+				.problem =
+					PEALI_PRINT("exports %d programs", n),
+				.value = names,
+				.allowed = "1 program",
+				.remedy = "build a file for each program" });
 	if (out->symbol.st_size != sizeof(struct peal_program) ||
 	    out->bytes < sizeof(struct peal_program))
 		return peali_fail(PEAL_EPROGRAM, CALL,
@@ -251,8 +259,7 @@ int peal_program_load_file(struct peal_runtime *rt, const char *path,
 	int result;
 
 	if (!rt || !path || !program_out)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "runtime, path or program_out is NULL");
+		return peali_refuse_null(CALL, "runtime, path or program_out");
 	if (peali_foreign(&rt->owner, CALL))
 		return PEAL_EFORKED;
 	/* The loader searches other directories for a name without a slash. */

@@ -8,6 +8,8 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 
 #define CALL "peal_memory_alloc"
 
@@ -231,10 +233,15 @@ int peali_suballoc_take(struct peali_suballoc *space, uint64_t bytes,
 	uint64_t rounded, offset;
 
 	if (!bytes)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "an allocation of 0 bytes on %s; allocate "
-				  "at least 1 byte",
-				  space->name);
+		return peali_refuse(
+			PEAL_EINVAL, CALL,
+			&(struct peali_refusal){
+				.object = "allocation",
+				.problem = PEALI_PRINT("on %s has no bytes",
+						       space->name),
+				.value = "0 bytes",
+				.allowed = "1 or more",
+				.remedy = "allocate at least 1 byte" });
 	rounded = bytes > space->bytes ?
 			  bytes :
 			  peali_round_up(bytes, PEALI_SUBALLOC_ALIGN);

@@ -13,6 +13,7 @@
 #include "runtime/base/file.h"
 #include "runtime/base/log.h"
 #include "runtime/base/owner.h"
+#include "runtime/base/refusal.h"
 #include "runtime/device/image.h"
 #include "runtime/device/rtc_library.h"
 
@@ -295,10 +296,15 @@ int peali_rtc_compile(const struct peal_program *program, const char *target,
 
 	snprintf(job.what, sizeof(job.what), "program '%s'", program->name);
 	if (!peali_image_is_target(target))
-		return peali_fail(PEAL_EPROGRAM, call,
-				  "'%s' is no target of a program (allowed: "
-				  "sm_NN, compute_NN or gfxNNN)",
-				  target);
+		return peali_refuse(
+			PEAL_EPROGRAM, call,
+			&(struct peali_refusal){
+				.object = "target",
+				.name = target,
+				.problem = "is no target of a program",
+				.value = target,
+				.allowed = "sm_NN, compute_NN or gfxNNN",
+				.remedy = "use sm_90" });
 	if (!program->sources || !program->sources->name ||
 	    !peali_dialect->name)
 		return peali_fail(

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/wait.h"
 #include "runtime/ipc/process_group.h"
 #include "runtime/ipc/rendezvous.h"
@@ -87,8 +88,7 @@ int peal_process_group_join(struct peal_runtime *rt,
 	int result;
 
 	if (!rt || !group_out)
-		return peali_fail(PEAL_EINVAL, JOIN,
-				  "runtime or group_out is NULL");
+		return peali_refuse_null(JOIN, "runtime or group_out");
 	if (peali_foreign(&rt->owner, JOIN))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, JOIN);
@@ -242,8 +242,8 @@ int peal_process_group_info(struct peal_process_group *set,
 	uint32_t rank;
 
 	if (!set || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_process_group_info",
-				  "group or info_out is NULL");
+		return peali_refuse_null("peal_process_group_info",
+					 "group or info_out");
 	if (peali_foreign(&set->rt->owner, "peal_process_group_info"))
 		return PEAL_EFORKED;
 	memset(info_out, 0, sizeof(*info_out));
@@ -273,14 +273,13 @@ int peal_process_info(struct peal_process_group *set, uint32_t rank,
 	const struct peali_peer *p;
 
 	if (!set || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_process_info",
-				  "group or info_out is NULL");
+		return peali_refuse_null("peal_process_info",
+					 "group or info_out");
 	if (peali_foreign(&set->rt->owner, "peal_process_info"))
 		return PEAL_EFORKED;
 	if (rank >= set->plan.ranks)
-		return peali_fail(PEAL_ENOENT, "peal_process_info",
-				  "no rank %u; the set has %u processes", rank,
-				  set->plan.ranks);
+		return peali_refuse_index("peal_process_info", "process group",
+					  NULL, "rank", rank, set->plan.ranks);
 	memset(info_out, 0, sizeof(*info_out));
 	p = &set->peers[rank];
 	info_out->rank = rank;
@@ -303,10 +302,7 @@ static int check_name(const char *name, const char *call)
 
 	if (n && n < PEAL_PROCESS_NAME_BYTES)
 		return 0;
-	return peali_fail(PEAL_EINVAL, call,
-			  name ? "a name has 1 to %d bytes" :
-				 "name is NULL: it has 1 to %d bytes",
-			  PEAL_PROCESS_NAME_BYTES - 1);
+	return peali_refuse_name(call, name, PEAL_PROCESS_NAME_BYTES - 1);
 }
 
 static struct peali_export **find_export(struct peal_process_group *set,
@@ -329,8 +325,15 @@ static int add_export(struct peal_process_group *set, const char *name,
 		return peali_fail(PEAL_EEXIST, "peal_process_export",
 				  "'%s' is exported already", name);
 	if (set->n_exports >= EXPORTS_MAX)
-		return peali_fail(PEAL_ENOSPC, "peal_process_export",
-				  "there are %d exports already", EXPORTS_MAX);
+		return peali_refuse(
+			PEAL_ENOSPC, "peal_process_export",
+			&(struct peali_refusal){
+				.object = "export",
+				.name = name,
+				.problem = "exceeds the exports of a process",
+				.number = set->n_exports + 1ULL,
+				.most = EXPORTS_MAX,
+				.remedy = "unexport another address" });
 	offer = calloc(1, sizeof(*offer));
 	if (!offer)
 		return peali_fail(PEAL_ENOMEM, "peal_process_export",
@@ -349,8 +352,7 @@ int peal_process_export(struct peal_process_group *set, const char *name,
 	int result;
 
 	if (!set)
-		return peali_fail(PEAL_EINVAL, "peal_process_export",
-				  "group is NULL");
+		return peali_refuse_null("peal_process_export", "group");
 	if (peali_foreign(&set->rt->owner, "peal_process_export"))
 		return PEAL_EFORKED;
 	result = check_name(name, "peal_process_export");
@@ -374,8 +376,7 @@ int peal_process_unexport(struct peal_process_group *set, const char *name)
 	int result;
 
 	if (!set)
-		return peali_fail(PEAL_EINVAL, "peal_process_unexport",
-				  "group is NULL");
+		return peali_refuse_null("peal_process_unexport", "group");
 	if (peali_foreign(&set->rt->owner, "peal_process_unexport"))
 		return PEAL_EFORKED;
 	result = check_name(name, "peal_process_unexport");

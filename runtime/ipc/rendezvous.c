@@ -17,6 +17,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/process.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/system_call.h"
 #include "runtime/base/text.h"
 
@@ -138,12 +139,17 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 		return damaged(plan, 1,
 			       "it is no first line of a rendezvous file");
 	if (version != PEALI_RENDEZVOUS_VERSION)
-		return peali_fail(PEAL_EPROTO, CALL,
-				  "rendezvous file %s is of version %u, "
-				  "but this process uses version %d; all "
-				  "processes must use the same Peal",
-				  SHOWN(plan), version,
-				  PEALI_RENDEZVOUS_VERSION);
+		return peali_refuse(
+			PEAL_EPROTO, CALL,
+			&(struct peali_refusal){
+				.object = "rendezvous file",
+				.name = plan->path,
+				.problem = "is of another version",
+				.number = version,
+				.least = PEALI_RENDEZVOUS_VERSION,
+				.most = PEALI_RENDEZVOUS_VERSION,
+				.remedy = "use one version of Peal in all "
+					  "processes" });
 	if (sscanf(line,
 		   "peal-rendezvous %u %32[0-9a-f] ranks %u uid %u namespaces "
 		   "%llu %llu %llu",
@@ -158,11 +164,17 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 	if (!is_printed(line, text))
 		return damaged(plan, 1, "id, ranks, uid or namespaces");
 	if (ranks != plan->ranks)
-		return peali_fail(PEAL_EPROTO, CALL,
-				  "rendezvous file %s is for %u "
-				  "processes, but this process was started "
-				  "with %u",
-				  SHOWN(plan), ranks, plan->ranks);
+		return peali_refuse(
+			PEAL_EPROTO, CALL,
+			&(struct peali_refusal){
+				.object = "rendezvous file",
+				.name = plan->path,
+				.problem = "is for another number of processes",
+				.number = ranks,
+				.least = plan->ranks,
+				.most = plan->ranks,
+				.remedy =
+					"remove it, or start as many processes" });
 	return 0;
 }
 

@@ -7,8 +7,10 @@
 #include <peal/abi/ask.h>
 
 #include "queues/mailbox.h"
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernel/options.h"
 #include "runtime/kernel/timer.h"
 #include "runtime/runtime.h"
 
@@ -27,18 +29,22 @@ int peali_asks_plan(struct peal_kernel *k, const struct peal_kernel_options *o,
 	if (!o->max_asks)
 		return 0;
 	if (!o->mailbox.slots)
-		return peali_fail(
-			PEAL_EINVAL, CALL,
-			"option max_asks is %u and mailbox.slots is 0; asks "
-			"and their answers need mailboxes",
-			o->max_asks);
+		return peali_refuse_without_mailboxes("max_asks", o->max_asks);
 	if (box->message_bytes < PEAL_REQUEST_BYTES + ERROR_BYTES)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, CALL,
-			"option max_asks is %u and mailbox.message_bytes "
-			"is %u: an answer needs at least %u",
-			o->max_asks, box->message_bytes,
-			(unsigned)(PEAL_REQUEST_BYTES + ERROR_BYTES));
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "mailbox.message_bytes",
+				.problem = "is too small for the answers of "
+					   "max_asks",
+				.number = box->message_bytes,
+				.allowed = PEALI_PRINT("%zu or more",
+						       PEAL_REQUEST_BYTES +
+							       ERROR_BYTES),
+				.remedy = PEALI_PRINT("use %zu",
+						      PEAL_REQUEST_BYTES +
+							      ERROR_BYTES) });
 	k->params.max_asks = o->max_asks;
 	return 0;
 }

@@ -10,7 +10,8 @@
 #include <peal/device/impl/worker/ask_table.h>
 #include <peal/device/atomic.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/device/program.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/runtime.h"
@@ -39,18 +40,29 @@ int peali_spawned_check(struct peal_kernel_options *o,
 		o->max_actors + (uint64_t)o->workers * o->spawn.max_actors;
 
 	if (all > 1ULL << PEAL_ACTOR_BITS)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, CALL,
-			"max_actors %u and spawn.max_actors %u for each of "
-			"%u workers are %llu actors in all (allowed: at most "
-			"%u)",
-			o->max_actors, o->spawn.max_actors, o->workers,
-			(unsigned long long)all, 1u << PEAL_ACTOR_BITS);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "spawn.max_actors",
+				.problem = PEALI_PRINT(
+					"is too large for %u worker%s, with "
+					"max_actors %u",
+					o->workers, peali_s(o->workers),
+					o->max_actors),
+				.number = o->spawn.max_actors,
+				.most = ((1ULL << PEAL_ACTOR_BITS) -
+					 o->max_actors) /
+					o->workers });
 	if (o->spawn.state_bytes && !o->spawn.max_actors)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "option spawn.state_bytes is %u, but "
-				  "spawn.max_actors is 0",
-				  o->spawn.state_bytes);
+		return peali_refuse(
+			PEAL_EINVAL, CALL,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "spawn.state_bytes",
+				.problem = "needs spawn.max_actors, which is 0",
+				.number = o->spawn.state_bytes,
+				.remedy = "set spawn.max_actors" });
 	if (o->spawn.max_actors && !o->spawn.state_bytes)
 		o->spawn.state_bytes = largest_state(program);
 	return 0;

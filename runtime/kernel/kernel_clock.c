@@ -2,7 +2,7 @@
 /* Reads the bounds of a kernel's clock. */
 #include <peal/kernel.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/kernel/clock.h"
 #include "runtime/kernel/kernel.h"
 
@@ -11,8 +11,8 @@ int peal_kernel_clock(struct peal_kernel *k, struct peal_clock *clock_out)
 	int known;
 
 	if (!k || !clock_out)
-		return peali_fail(PEAL_EINVAL, "peal_kernel_clock",
-				  "kernel or clock_out is NULL");
+		return peali_refuse_null("peal_kernel_clock",
+					 "kernel or clock_out");
 	if (peali_foreign(&k->rt->owner, "peal_kernel_clock"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&k->clock.lock);

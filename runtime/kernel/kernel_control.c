@@ -9,6 +9,7 @@
 #include <peal/device/link_producer.h>
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
@@ -537,8 +538,7 @@ static int waited_in_vain(struct peal_kernel *k, int code, int64_t waited_ns,
 int peal_kernel_wait(struct peal_kernel *k, int64_t timeout_ns)
 {
 	if (!k)
-		return peali_fail(PEAL_EINVAL, "peal_kernel_wait",
-				  "kernel is NULL");
+		return peali_refuse_null("peal_kernel_wait", "kernel");
 	if (peali_foreign(&k->rt->owner, "peal_kernel_wait"))
 		return PEAL_EFORKED;
 	if (await_end(k, timeout_ns))
@@ -552,7 +552,7 @@ int peal_kernel_wait(struct peal_kernel *k, int64_t timeout_ns)
 static int check_alive(struct peal_kernel *k, const char *call)
 {
 	if (!k)
-		return peali_fail(PEAL_EINVAL, call, "kernel is NULL");
+		return peali_refuse_null(call, "kernel");
 	if (peali_foreign(&k->rt->owner, call))
 		return PEAL_EFORKED;
 	if (peali_kernel_ended(k))
@@ -634,8 +634,7 @@ int peal_kernel_drain(struct peal_kernel *k, int64_t timeout_ns)
 	uint32_t i, drained = 0;
 
 	if (!k)
-		return peali_fail(PEAL_EINVAL, "peal_kernel_drain",
-				  "kernel is NULL");
+		return peali_refuse_null("peal_kernel_drain", "kernel");
 	if (peali_foreign(&k->rt->owner, "peal_kernel_drain"))
 		return PEAL_EFORKED;
 	if (!peali_kernel_ended(k)) {
@@ -666,7 +665,7 @@ static int end_kernel(struct peal_kernel *k, uint64_t how, int64_t timeout_ns,
 		      int late_code, const char *call)
 {
 	if (!k)
-		return peali_fail(PEAL_EINVAL, call, "kernel is NULL");
+		return peali_refuse_null(call, "kernel");
 	if (peali_foreign(&k->rt->owner, call))
 		return PEAL_EFORKED;
 	if (!peali_kernel_ended(k)) {
@@ -716,8 +715,8 @@ int peal_kernel_info(struct peal_kernel *k, struct peal_kernel_info *info_out)
 	uint32_t i;
 
 	if (!k || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_kernel_info",
-				  "kernel or info_out is NULL");
+		return peali_refuse_null("peal_kernel_info",
+					 "kernel or info_out");
 	if (peali_foreign(&k->rt->owner, "peal_kernel_info"))
 		return PEAL_EFORKED;
 	memset(info_out, 0, sizeof(*info_out));

@@ -12,6 +12,8 @@
 
 #include <peal/device/atomic.h>
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/kernel_control.h"
@@ -46,19 +48,31 @@ static int check(struct peal_kernel *k, const void *data, uint64_t bytes)
 				  "peal_kernel_options",
 				  k->name);
 	if (PEAL_TO_ALL_BYTES + bytes > k->mailbox.message_bytes)
-		return peali_fail(PEAL_EMSGSIZE, CALL,
-				  "kernel '%s': the payload has %llu bytes "
-				  "(allowed: mailbox.message_bytes, %u, less "
-				  "%d)",
-				  k->name, (unsigned long long)bytes,
-				  k->mailbox.message_bytes, PEAL_TO_ALL_BYTES);
+		return peali_refuse(
+			PEAL_EMSGSIZE, CALL,
+			&(struct peali_refusal){
+				.object = "kernel",
+				.name = k->name,
+				.problem = "takes no payload of this length by "
+					   "its mailboxes",
+				.number = bytes,
+				.most = k->mailbox.message_bytes -
+					PEAL_TO_ALL_BYTES,
+				.remedy = "raise mailbox.message_bytes" });
 	if (k->mailbox.free_slots < k->params.n_workers)
-		return peali_fail(PEAL_ENOSPC, CALL,
-				  "kernel '%s': %u mailbox slots are free at "
-				  "most, and %u workers need one each; "
-				  "increase mailbox.slots (%u)",
-				  k->name, k->mailbox.free_slots,
-				  k->params.n_workers, k->mailbox.slots);
+		return peali_refuse(
+			PEAL_ENOSPC, CALL,
+			&(struct peali_refusal){
+				.object = "kernel",
+				.name = k->name,
+				.problem = "has too few free mailbox slots for "
+					   "its workers",
+				.number = k->mailbox.free_slots,
+				.least = k->params.n_workers,
+				.most = k->mailbox.slots,
+				.remedy = PEALI_PRINT(
+					"raise mailbox.slots above %u",
+					k->mailbox.slots) });
 	return 0;
 }
 

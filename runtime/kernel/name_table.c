@@ -9,6 +9,7 @@
 #include "runtime/kernel/name_table.h"
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/runtime.h"
@@ -157,9 +158,7 @@ int peali_name_check(struct peal_runtime *rt, const char *name,
 	struct named *e;
 
 	if (!*name || strlen(name) >= PEAL_NAME_BYTES)
-		return peali_fail(PEAL_EINVAL, call,
-				  "a name has 1 to %d bytes, not %zu",
-				  PEAL_NAME_BYTES - 1, strlen(name));
+		return peali_refuse_name(call, name, PEAL_NAME_BYTES - 1);
 	e = with_name(&rt->names, name);
 	if (e && was_spawned(rt, e->newest->address)) {
 		forget(&rt->names, e);

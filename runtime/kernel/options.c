@@ -8,8 +8,9 @@
 #include "runtime/kernel/options.h"
 
 #include "queues/mailbox.h"
-#include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/kernel/device_spawned.h"
 #include "runtime/runtime.h"
 
@@ -58,10 +59,19 @@ static int check_range(const char *name, uint64_t value, uint64_t low,
 {
 	if (value >= low && value <= high)
 		return 0;
-	return peali_fail(PEAL_EINVAL, CALL,
-			  "option %s is %llu: it must be %llu to %llu", name,
-			  (unsigned long long)value, (unsigned long long)low,
-			  (unsigned long long)high);
+	return peali_refuse_option(CALL, name, value, low, high);
+}
+
+int peali_refuse_without_mailboxes(const char *name, uint32_t value)
+{
+	return peali_refuse(
+		PEAL_EINVAL, CALL,
+		&(struct peali_refusal){ .object = "option",
+					 .name = name,
+					 .problem = "needs mailboxes, and "
+						    "mailbox.slots is 0",
+					 .number = value,
+					 .remedy = "set mailbox.slots" });
 }
 
 /* Sets the default of one option if it is 0, and checks its range. */
@@ -91,16 +101,27 @@ static int check_cluster(struct peal_kernel_options *o)
 	uint32_t n = o->cluster.workers;
 
 	if (n > PEAL_CLUSTER_WORKERS_MAX || (n & (n - 1)))
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "option cluster.workers is %u: it must be 0, "
-				  "1, 2, 4 or 8",
-				  n);
+		return peali_refuse(PEAL_EINVAL, CALL,
+				    &(struct peali_refusal){
+					    .object = "option",
+					    .name = "cluster.workers",
+					    .number = n,
+					    .allowed = "0, 1, 2, 4 or 8",
+					    .most = PEAL_CLUSTER_WORKERS_MAX,
+					    .power_of_two = 1 });
 	if (n && o->workers % n)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, CALL,
-			"option workers is %u (1 if not set), which is "
-			"no multiple of cluster.workers, %u",
-			o->workers, n);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "workers",
+				.problem =
+					"must be a multiple of cluster.workers",
+				.number = o->workers,
+				.allowed = PEALI_PRINT("multiples of %u", n),
+				.least = n,
+				.most = 65535,
+				.multiple = n });
 	if (n < 2) {
 		o->cluster.workers = o->cluster.bytes = 0;
 		return 0;
@@ -122,10 +143,7 @@ static int check_mailboxes(const struct peal_kernel_options *o)
 
 	if (!value || o->mailbox.slots)
 		return 0;
-	return peali_fail(PEAL_EINVAL, CALL,
-			  "option %s is %u and mailbox.slots is 0; set "
-			  "mailbox.slots",
-			  name, value);
+	return peali_refuse_without_mailboxes(name, value);
 }
 
 /*

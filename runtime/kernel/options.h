@@ -11,4 +11,8 @@ int peali_kernel_options_complete(struct peal_kernel_options *options,
 				  const struct peal_runtime *rt,
 				  const struct peal_program *program);
 
+/* Refuses an option that needs mailboxes, as mailbox.slots is 0. Returns
+ * PEAL_EINVAL. */
+int peali_refuse_without_mailboxes(const char *name, uint32_t value);
+
 #endif

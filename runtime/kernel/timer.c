@@ -4,8 +4,9 @@
 #include <string.h>
 #include <peal/abi/timer.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/kernel/kernel.h"
+#include "runtime/kernel/options.h"
 #include "runtime/kernel/timer.h"
 #include "runtime/runtime.h"
 
@@ -17,11 +18,8 @@ int peali_timers_plan(struct peal_kernel *k,
 		      const struct peal_kernel_options *o)
 {
 	if (o->max_timers && !o->mailbox.slots)
-		return peali_fail(
-			PEAL_EINVAL, "peal_kernel_launch",
-			"option max_timers is %u and mailbox.slots is 0; "
-			"timers send their messages to mailboxes",
-			o->max_timers);
+		return peali_refuse_without_mailboxes("max_timers",
+						      o->max_timers);
 	k->params.max_timers = o->max_timers;
 	if (k->params.max_asks) /* each ask has a timer */
 		k->params.max_timers += k->params.max_asks + 1;

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel.h"
@@ -17,14 +17,14 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 	uint64_t moved, blocked, inflight;
 
 	if (!k || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_worker_info",
-				  "kernel or info_out is NULL");
+		return peali_refuse_null("peal_worker_info",
+					 "kernel or info_out");
 	if (peali_foreign(&k->rt->owner, "peal_worker_info"))
 		return PEAL_EFORKED;
 	if (worker >= k->params.n_workers)
-		return peali_fail(PEAL_ENOENT, "peal_worker_info",
-				  "no worker %u in kernel '%s': it has %u",
-				  worker, k->name, k->params.n_workers);
+		return peali_refuse_index("peal_worker_info", "kernel", k->name,
+					  "worker", worker,
+					  k->params.n_workers);
 	s = &k->status[worker];
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->phase = peal_load_acquire_sys(&s->phase);

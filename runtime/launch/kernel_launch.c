@@ -22,6 +22,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/math.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
@@ -342,13 +343,20 @@ static int grow_box(struct peali_mailbox_spec *box,
 	while (slots < most)
 		slots *= 2;
 	if (slots > PEALI_MAILBOX_SLOTS_MAX)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, CALL,
-			"mailbox.slots %u, mailbox.forward_slots %u and "
-			"max_asks %u need too many mailbox slots "
-			"(allowed: at most 2^20 in all)",
-			o->mailbox.slots, o->mailbox.forward_slots,
-			o->max_asks);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "mailbox.slots",
+				.problem = PEALI_PRINT(
+					"is too large with "
+					"mailbox.forward_slots %u and max_asks "
+					"%u",
+					o->mailbox.forward_slots, o->max_asks),
+				.number = o->mailbox.slots,
+				.allowed = PEALI_PRINT("%u slots in all",
+						       PEALI_MAILBOX_SLOTS_MAX),
+				.remedy = "use less of these" });
 	box->slots = (uint32_t)slots;
 	return 0;
 }
@@ -644,21 +652,22 @@ static int check_fit(struct peal_runtime *rt, int device,
 		return result;
 	if (o->workers <= most)
 		return 0;
-	if (o->cluster.workers)
-		return peali_fail(
-			PEAL_ENOSPC, CALL,
-			"%u worker%s of %u lane%s in clusters of %u with %u "
-			"bytes each do not fit on device %d; at most %u can be "
-			"resident; use fewer workers or lanes, smaller "
-			"clusters or less cluster.bytes",
-			o->workers, peali_s(o->workers), o->lanes,
-			peali_s(o->lanes), o->cluster.workers, o->cluster.bytes,
-			device, most);
-	return peali_fail(PEAL_ENOSPC, CALL,
-			  "%u worker%s of %u lane%s do not fit on device %d: "
-			  "at most %u can be resident together",
-			  o->workers, peali_s(o->workers), o->lanes,
-			  peali_s(o->lanes), device, most);
+	return peali_refuse(
+		PEAL_ENOSPC, CALL,
+		&(struct peali_refusal){
+			.object = "option",
+			.name = "workers",
+			.problem = PEALI_PRINT(
+				"is too large for device %d with lanes %u, "
+				"cluster.workers %u, cluster.bytes %u",
+				device, o->lanes, o->cluster.workers,
+				o->cluster.bytes),
+			.number = o->workers,
+			.allowed = most ? NULL : "none",
+			.least = 1,
+			.most = most,
+			.multiple = o->cluster.workers,
+			.remedy = most ? NULL : "use fewer lanes" });
 }
 
 /* Waits until every worker has checked in. */
@@ -752,8 +761,7 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 	int result;
 
 	if (!rt || !kernel_out)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "runtime or kernel_out is NULL");
+		return peali_refuse_null(CALL, "runtime or kernel_out");
 	if (peali_foreign(&rt->owner, CALL))
 		return PEAL_EFORKED;
 	result = peali_devices_check(&rt->devices, device, CALL);

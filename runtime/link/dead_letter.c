@@ -10,6 +10,8 @@
 
 #include "queues/publication.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel.h"
@@ -111,7 +113,7 @@ int peal_dead_letter_connect(struct peal_kernel *k, uint64_t to,
 	int result;
 
 	if (!k)
-		return peali_fail(PEAL_EINVAL, CALL, "kernel is NULL");
+		return peali_refuse_null(CALL, "kernel");
 	if (peali_foreign(&k->rt->owner, CALL))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
@@ -132,8 +134,8 @@ int peal_dead_letter_links(struct peal_kernel *k, struct peal_link **links_out,
 	uint32_t i;
 
 	if (!k || (n && !links_out))
-		return peali_fail(PEAL_EINVAL, "peal_dead_letter_links",
-				  "kernel or links_out is NULL");
+		return peali_refuse_null("peal_dead_letter_links",
+					 "kernel or links_out");
 	if (peali_foreign(&k->rt->owner, "peal_dead_letter_links"))
 		return PEAL_EFORKED;
 	for (i = 0; i < n && i < k->params.n_workers; i++)
@@ -185,10 +187,19 @@ int peal_dead_letter_payload(const struct peal_dead_letter *letter,
 	struct peal_dead_letter_payload out = { 0 };
 
 	if (!payload_out || !is_letter(letter, bytes))
-		return peali_fail(PEAL_EINVAL, "peal_dead_letter_payload",
-				  "%llu bytes are no dead letter, or "
-				  "payload_out is NULL",
-				  (unsigned long long)bytes);
+		return peali_refuse(
+			PEAL_EINVAL, "peal_dead_letter_payload",
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "letter",
+				.problem =
+					"is no dead letter, or payload_out is "
+					"NULL",
+				.value = PEALI_PRINT("%llu bytes",
+						     (unsigned long long)bytes),
+				.allowed = "a received dead letter",
+				.remedy = "pass the message of an endpoint of "
+					  "dead letters" });
 	out.data = letter + 1;
 	out.length = bytes - sizeof(*letter);
 	out.full_length = letter->length;
@@ -248,18 +259,33 @@ int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
 	if (e && peali_forked(&e->owner, call))
 		return PEAL_EFORKED;
 	if (!is_letter(letter, bytes) || letter->flags & PEAL_FLAG_DEAD_LETTER)
-		return peali_fail(PEAL_EINVAL, call,
-				  "%llu bytes are no dead letter",
-				  (unsigned long long)bytes);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "letter",
+				.problem = "is no dead letter",
+				.value = PEALI_PRINT("%llu bytes",
+						     (unsigned long long)bytes),
+				.allowed = "a received dead letter",
+				.remedy = "pass the message of an endpoint of "
+					  "dead letters" });
 	data = (const uint8_t *)(letter + 1);
 	kept = bytes - sizeof(*letter);
 	if (letter->length != kept)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EMSGSIZE, call,
-			"the letter contains %llu of %llu bytes; raise "
-			"option message_bytes of peal_dead_letter_connect",
-			(unsigned long long)kept,
-			(unsigned long long)letter->length);
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "letter",
+				.problem = "has only a part of its message",
+				.value = PEALI_PRINT("%llu bytes",
+						     (unsigned long long)kept),
+				.allowed = PEALI_PRINT(
+					"%llu",
+					(unsigned long long)letter->length),
+				.remedy = "raise message_bytes of "
+					  "peal_dead_letter_connect" });
 	header.type = letter->type;
 	header.flags = letter->flags;
 	out = leave_out(letter, &header);

@@ -3,7 +3,7 @@
 #include <peal/deadline.h>
 
 #include <peal/device/clock.h>
-#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/wait.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/runtime.h"
@@ -35,12 +35,15 @@ static int check_options(const struct peal_send_options *o, const char *call)
 
 	for (i = 0; i < sizeof(option) / sizeof(option[0]); i++)
 		if (option[i].value)
-			return peali_fail(PEAL_EINVAL, call,
-					  "option '%s': not supported by this "
-					  "call (%llu, allowed 0); %s",
-					  option[i].name,
-					  (unsigned long long)option[i].value,
-					  option[i].remedy);
+			return peali_refuse(
+				PEAL_EINVAL, call,
+				&(struct peali_refusal){
+					.object = "option",
+					.name = option[i].name,
+					.problem =
+						"is not supported by this call",
+					.number = option[i].value,
+					.remedy = option[i].remedy });
 	return 0;
 }
 
@@ -58,7 +61,7 @@ int peali_endpoint_send_options(struct peal_endpoint *e, uint32_t port,
 	if (result)
 		return result;
 	if (!data && bytes)
-		return peali_fail(PEAL_EINVAL, call, "data is NULL");
+		return peali_refuse_null(call, "data");
 	cover.deadline = o.deadline;
 	return peali_endpoint_send(e, port, &cover, data, bytes, timeout_ns,
 				   call);

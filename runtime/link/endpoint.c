@@ -8,6 +8,8 @@
 #include <peal/device/link_consumer.h>
 #include <peal/device/link_producer.h>
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel.h"
@@ -67,12 +69,20 @@ static int send_failed(const struct peal_endpoint *e,
 				  "(peal_stall_report finds the cause)",
 				  port, e->name);
 	case PEAL_EMSGSIZE:
-		return peali_fail(
+		return peali_refuse(
 			result, call,
-			"%llu bytes on port %u of '%s': the link takes "
-			"at most %llu",
-			(unsigned long long)bytes, port, e->name,
-			(unsigned long long)p->producer.message_bytes);
+			&(struct peali_refusal){
+				.object = PEALI_PRINT("port %u of endpoint",
+						      port),
+				.name = e->name,
+				.problem = "has a link for shorter messages",
+				.value = PEALI_PRINT("%llu bytes",
+						     (unsigned long long)bytes),
+				.allowed = PEALI_PRINT(
+					"0..%llu",
+					(unsigned long long)
+						p->producer.message_bytes),
+				.remedy = "raise message_bytes of the link" });
 	case PEAL_EPIPE:
 		return peali_fail(result, call, "port %u of '%s' was ended",
 				  port, e->name);
@@ -132,7 +142,7 @@ static int check_port(struct peal_endpoint *e, uint32_t port, const char *call,
 		      struct peali_endpoint_port **out)
 {
 	if (!e)
-		return peali_fail(PEAL_EINVAL, call, "endpoint is NULL");
+		return peali_refuse_null(call, "endpoint");
 	if (peali_forked(&e->owner, call))
 		return PEAL_EFORKED;
 	*out = port_of(e, port);
@@ -151,8 +161,7 @@ int peal_send_reserve(struct peal_endpoint *e, uint32_t port, uint64_t bytes,
 	if (result)
 		return result;
 	if (!place_out)
-		return peali_fail(PEAL_EINVAL, "peal_send_reserve",
-				  "place_out is NULL");
+		return peali_refuse_null("peal_send_reserve", "place_out");
 	p->reserved = 0;
 	result = reserve(e, p, bytes, timeout_ns, place_out);
 	if (PEAL_UNLIKELY(result))
@@ -199,7 +208,7 @@ static int send(struct peal_endpoint *e, uint32_t port,
 	int result;
 
 	if (PEAL_UNLIKELY(!data && bytes))
-		return peali_fail(PEAL_EINVAL, call, "data is NULL");
+		return peali_refuse_null(call, "data");
 	p->reserved = 0;
 	result = reserve(e, p, bytes, timeout_ns, &place);
 	if (PEAL_UNLIKELY(result))
@@ -247,11 +256,20 @@ static int address(const struct peal_endpoint *e, uint32_t port, uint64_t to,
 	if (PEAL_UNLIKELY((to ^ link->to.address) >> 32) ||
 	    PEAL_UNLIKELY(PEAL_ACTOR_INDEX(to) >=
 			  link->to.kernel->params.max_actors))
-		return peali_fail(PEAL_ENOENT, call,
-				  "port %u of '%s' leads to kernel '%s', "
-				  "which has no actor with the address %#llx",
-				  port, e->name, link->to.kernel->name,
-				  (unsigned long long)to);
+		return peali_refuse(
+			PEAL_ENOENT, call,
+			&(struct peali_refusal){
+				.object = PEALI_PRINT("port %u of endpoint",
+						      port),
+				.name = e->name,
+				.problem = PEALI_PRINT(
+					"leads to kernel '%s', which has no "
+					"such actor",
+					link->to.kernel->name),
+				.value = PEALI_PRINT("%#llx",
+						     (unsigned long long)to),
+				.allowed = "its actors",
+				.remedy = "pass the address of one" });
 	header->actor = (uint32_t)to;
 	return 0;
 }
@@ -311,13 +329,20 @@ static int check_mailbox(const struct peal_endpoint *e, uint32_t port,
 	pthread_mutex_unlock(&k->rt->lock);
 	if (worker == link->to.worker)
 		return 0;
-	return peali_fail(PEAL_EMSGSIZE, "peal_request_to",
-			  "message of %llu bytes with the request number (%u "
-			  "bytes): actor %u is of worker %u, the link leads "
-			  "to worker %u; mailboxes of kernel '%s' take at "
-			  "most %u (mailbox.message_bytes)",
-			  (unsigned long long)bytes, PEAL_REQUEST_BYTES, actor,
-			  worker, link->to.worker, k->name, most);
+	return peali_refuse(
+		PEAL_EMSGSIZE, "peal_request_to",
+		&(struct peali_refusal){
+			.object = "kernel",
+			.name = k->name,
+			.problem = PEALI_PRINT(
+				"takes no such message for actor %u of worker "
+				"%u by a link to worker %u",
+				actor, worker, link->to.worker),
+			.value = PEALI_PRINT("%llu bytes and %u",
+					     (unsigned long long)bytes,
+					     PEAL_REQUEST_BYTES),
+			.allowed = PEALI_PRINT("0..%u", most),
+			.remedy = "raise mailbox.message_bytes" });
 }
 
 /*
@@ -692,8 +717,8 @@ int peal_receive_peek(struct peal_endpoint *e,
 	uint64_t deadline = 0;
 
 	if (!e || !received_out)
-		return peali_fail(PEAL_EINVAL, "peal_receive_peek",
-				  "endpoint or received_out is NULL");
+		return peali_refuse_null("peal_receive_peek",
+					 "endpoint or received_out");
 	if (peali_forked(&e->owner, "peal_receive_peek"))
 		return PEAL_EFORKED;
 	return peali_endpoint_peek(e, received_out, timeout_ns, &deadline);
@@ -752,8 +777,8 @@ int peal_receive(struct peal_endpoint *e, void *buffer, uint64_t buffer_bytes,
 	int result;
 
 	if (!e || !received_out || (!buffer && buffer_bytes))
-		return peali_fail(PEAL_EINVAL, "peal_receive",
-				  "endpoint, received_out or buffer is NULL");
+		return peali_refuse_null("peal_receive",
+					 "endpoint, received_out or buffer");
 	if (peali_forked(&e->owner, "peal_receive"))
 		return PEAL_EFORKED;
 	result = hold(e, timeout_ns, &deadline);
@@ -761,10 +786,8 @@ int peal_receive(struct peal_endpoint *e, void *buffer, uint64_t buffer_bytes,
 		return result;
 	describe(e, received_out);
 	if (received_out->length > buffer_bytes)
-		return peali_fail(PEAL_EMSGSIZE, "peal_receive",
-				  "the message has %llu bytes, the buffer %llu",
-				  (unsigned long long)received_out->length,
-				  (unsigned long long)buffer_bytes);
+		return peali_refuse_buffer("peal_receive", "endpoint", e->name,
+					   buffer_bytes, received_out->length);
 	if (received_out->length)
 		memcpy(buffer, received_out->data, received_out->length);
 	received_out->data = buffer;

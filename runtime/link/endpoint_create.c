@@ -7,6 +7,7 @@
 #include <peal/device/link_consumer.h>
 #include <peal/device/link_producer.h>
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
@@ -115,8 +116,8 @@ int peal_endpoint_create(struct peal_runtime *rt,
 	int result;
 
 	if (!rt || !endpoint_out)
-		return peali_fail(PEAL_EINVAL, "peal_endpoint_create",
-				  "runtime or endpoint_out is NULL");
+		return peali_refuse_null("peal_endpoint_create",
+					 "runtime or endpoint_out");
 	if (peali_foreign(&rt->owner, "peal_endpoint_create"))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options,
@@ -124,11 +125,11 @@ int peal_endpoint_create(struct peal_runtime *rt,
 	if (result)
 		return result;
 	if (o.max_ports > 4096 || o.max_inputs > 4096)
-		return peali_fail(
-			PEAL_EINVAL, "peal_endpoint_create",
-			"option %s is %u: it must be 1 to 4096",
+		return peali_refuse_option(
+			"peal_endpoint_create",
 			o.max_ports > 4096 ? "max_ports" : "max_inputs",
-			o.max_ports > 4096 ? o.max_ports : o.max_inputs);
+			o.max_ports > 4096 ? o.max_ports : o.max_inputs, 1,
+			4096);
 	e = new_endpoint(rt, &o);
 	if (!e)
 		return peali_fail(PEAL_ENOMEM, "peal_endpoint_create",

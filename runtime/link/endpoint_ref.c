@@ -6,6 +6,8 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/device/backend.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel_control.h"
@@ -48,17 +50,34 @@ int peali_link_end_resolve(struct peal_runtime *rt, uint64_t address,
 		return 0;
 	out->kernel = peali_kernel_of(rt, address);
 	if (address & PEALI_ADDRESS_TOPIC)
-		return peali_fail(PEAL_ENOENT, call,
-				  "`%s`: %#llx is a topic; connect actors by "
-				  "peal_publish and peal_subscribe",
-				  what, (unsigned long long)address);
+		return peali_refuse(
+			PEAL_ENOENT, call,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = what,
+				.problem = "is a topic",
+				.value = PEALI_PRINT(
+					"%#llx", (unsigned long long)address),
+				.allowed = "actors, pools and endpoints",
+				.remedy =
+					"use peal_publish and peal_subscribe" });
 	if (!out->kernel)
 		out->pool = peali_pool_at(rt, address, &out->kernel);
 	if (!out->kernel)
-		return peali_fail(PEAL_ENOENT, call,
-				  "`%s`: no actor, pool or endpoint has the "
-				  "address %#llx",
-				  what, (unsigned long long)address);
+		return peali_refuse(
+			PEAL_ENOENT, call,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = what,
+				.problem =
+					"is the address of no actor, pool or "
+					"endpoint",
+				.value = PEALI_PRINT(
+					"%#llx", (unsigned long long)address),
+				.allowed = "an address of this runtime",
+				.remedy =
+					"pass the address of an actor, pool or "
+					"endpoint" });
 	if (peali_kernel_ended(out->kernel))
 		return peali_fail(PEAL_ESTOPPED, call,
 				  "`%s`: kernel '%s' has ended", what,
@@ -106,7 +125,8 @@ static const char *sender_text(const struct peali_link_end *from,
 			       char text[SENDER_BYTES])
 {
 	if (from->endpoint)
-		snprintf(text, SENDER_BYTES, "'%s'", from->endpoint->name);
+		snprintf(text, SENDER_BYTES, "endpoint '%s'",
+			 from->endpoint->name);
 	else if (from->dead_letters)
 		snprintf(text, SENDER_BYTES, "the dead letters of kernel '%s'",
 			 from->kernel->name);
@@ -127,9 +147,8 @@ int peali_link_end_port(struct peal_runtime *rt, struct peali_link_end *from,
 	const char *topic;
 
 	if (port >= n)
-		return peali_fail(PEAL_ENOENT, call,
-				  "%s has no port %u (ports: %u, from 0)",
-				  sender_text(from, sender), port, n);
+		return peali_refuse_index(call, sender_text(from, sender), NULL,
+					  "port", port, n);
 	from->index = port;
 	if (from->dead_letters) {
 		from->worker = port;
@@ -193,12 +212,19 @@ int peali_handlers_agree(const struct peal_handler_info *emitter,
 	if (!emitter || !taker || !emitter->output_bytes ||
 	    !taker->input_bytes || emitter->output_bytes == taker->input_bytes)
 		return 0;
-	return peali_fail(PEAL_EINVAL, call,
-			  "handler '%s' emits messages of %llu bytes and "
-			  "handler '%s' takes messages of %llu",
-			  emitter->name,
-			  (unsigned long long)emitter->output_bytes,
-			  taker->name, (unsigned long long)taker->input_bytes);
+	return peali_refuse(
+		PEAL_EINVAL, call,
+		&(struct peali_refusal){
+			.object = "handler",
+			.name = emitter->name,
+			.problem = PEALI_PRINT(
+				"emits messages of another length than handler "
+				"'%s' takes",
+				taker->name),
+			.number = emitter->output_bytes,
+			.least = taker->input_bytes,
+			.most = taker->input_bytes,
+			.remedy = "connect handlers of one message type" });
 }
 
 int peali_handler_takes_dead_letters(const struct peal_handler_info *taker,
@@ -206,10 +232,16 @@ int peali_handler_takes_dead_letters(const struct peal_handler_info *taker,
 {
 	if (!taker || !taker->input_bytes)
 		return 0;
-	return peali_fail(PEAL_EINVAL, call,
-			  "handler '%s' takes messages of %u bytes and dead "
-			  "letters have any length",
-			  taker->name, taker->input_bytes);
+	return peali_refuse(
+		PEAL_EINVAL, call,
+		&(struct peali_refusal){
+			.object = "handler",
+			.name = taker->name,
+			.problem = "takes messages of one length, and dead "
+				   "letters have any length",
+			.value = PEALI_PRINT("%u bytes", taker->input_bytes),
+			.allowed = "0, any length",
+			.remedy = "connect another handler" });
 }
 
 void peali_link_end_add_links(const struct peali_link_end *end, int n)

@@ -21,6 +21,7 @@
 #include <peal/link.h>
 #include <peal/topic.h>
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/kernel.h"
@@ -394,12 +395,13 @@ static int check(struct peal_kernel *const *kernels, uint32_t n)
 	uint32_t i, j;
 
 	if (!kernels || !n)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  n ? "kernels is NULL" : "n is 0");
+		return n ? peali_refuse_null(CALL, "kernels") :
+			   peali_refuse_range(CALL, "argument", "n", 0, 1,
+					      UINT32_MAX);
 	for (i = 0; i < n; i++)
 		if (!kernels[i])
-			return peali_fail(PEAL_EINVAL, CALL,
-					  "kernels[%u] is NULL", i);
+			return peali_refuse_null(CALL,
+						 PEALI_PRINT("kernels[%u]", i));
 	if (peali_foreign(&kernels[0]->rt->owner, CALL))
 		return PEAL_EFORKED;
 	for (i = 1; i < n; i++) {
@@ -410,10 +412,16 @@ static int check(struct peal_kernel *const *kernels, uint32_t n)
 					  kernels[i]->name, kernels[0]->name);
 		for (j = 0; j < i; j++)
 			if (kernels[i] == kernels[j])
-				return peali_fail(PEAL_EINVAL, CALL,
-						  "kernel '%s' is listed twice "
-						  "(kernels[%u] and [%u])",
-						  kernels[i]->name, j, i);
+				return peali_refuse(
+					PEAL_EINVAL, CALL,
+					&(struct peali_refusal){
+						.object = PEALI_PRINT(
+							"kernels[%u] '%s'", i,
+							kernels[i]->name),
+						.problem = "is listed twice",
+						.value = "2 times",
+						.allowed = "1",
+						.remedy = "list it once" });
 	}
 	return 0;
 }

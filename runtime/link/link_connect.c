@@ -6,6 +6,7 @@
 #include "queues/ring.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
@@ -55,16 +56,28 @@ const struct peal_handler_info *peali_link_taker(const struct peal_link *link)
 static int check_dead_letters(const struct peal_link *link, const char *call)
 {
 	if (link->spec.message_bytes < sizeof(struct peal_dead_letter))
-		return peali_fail(PEAL_EMSGSIZE, call,
-				  "option message_bytes is %llu; a dead "
-				  "letter has %zu bytes and the bytes of its "
-				  "message",
-				  (unsigned long long)link->spec.message_bytes,
-				  sizeof(struct peal_dead_letter));
+		return peali_refuse(
+			PEAL_EMSGSIZE, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "message_bytes",
+				.problem = "is too small for a dead letter and "
+					   "the bytes of its message",
+				.number = link->spec.message_bytes,
+				.least = sizeof(struct peal_dead_letter),
+				.most = PEALI_RING_MESSAGE_MAX });
 	if (link->spec.capacity < 2)
-		return peali_fail(PEAL_EINVAL, call,
-				  "option capacity is 1; a link for dead "
-				  "letters keeps one slot free");
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "capacity",
+				.problem =
+					"is too small for dead letters, as one "
+					"slot stays free",
+				.number = link->spec.capacity,
+				.least = 2,
+				.most = 1 << 20 });
 	return 0;
 }
 
@@ -86,17 +99,29 @@ int peali_link_check_types(const struct peal_link *link, const char *call)
 		return result;
 	if (link->to.pool &&
 	    link->spec.message_bytes > link->to.pool->spec.message_bytes)
-		return peali_fail(PEAL_EMSGSIZE, call,
-				  "option message_bytes is %llu and the pool "
-				  "takes messages of at most %u bytes",
-				  (unsigned long long)link->spec.message_bytes,
-				  link->to.pool->spec.message_bytes);
+		return peali_refuse(
+			PEAL_EMSGSIZE, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "message_bytes",
+				.problem =
+					"is larger than the message_bytes of "
+					"the pool",
+				.number = link->spec.message_bytes,
+				.least = 1,
+				.most = link->to.pool->spec.message_bytes });
 	if ((out ? out : in) > link->spec.message_bytes)
-		return peali_fail(PEAL_EMSGSIZE, call,
-				  "the ends declare messages of %llu bytes "
-				  "and option message_bytes is %llu",
-				  (unsigned long long)(out ? out : in),
-				  (unsigned long long)link->spec.message_bytes);
+		return peali_refuse(
+			PEAL_EMSGSIZE, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "message_bytes",
+				.problem =
+					"is too small for the messages of the "
+					"handlers",
+				.number = link->spec.message_bytes,
+				.least = out ? out : in,
+				.most = PEALI_RING_MESSAGE_MAX });
 	return 0;
 }
 
@@ -254,11 +279,14 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 				  "`from` is a pool, and a pool sends no "
 				  "messages; connect its members");
 	if (link->to.endpoint && o->priority)
-		return peali_fail(
+		return peali_refuse(
 			PEAL_EINVAL, CALL,
-			"option priority is %u; an endpoint has no "
-			"priorities, only links to actors and pools have",
-			o->priority);
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "priority",
+				.problem =
+					"is only for links to actors and pools",
+				.number = o->priority });
 	link->from_port = port;
 	link->require = o->require;
 	link->forbid = o->forbid;
@@ -353,16 +381,12 @@ static int check_options(const struct peal_link_options *o)
 		       PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED;
 
 	if ((o->require | o->forbid) & ~all)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "options require and forbid must be masks "
-				  "of enum peal_route, not %#x and %#x",
-				  o->require, o->forbid);
+		return peali_refuse_bits(
+			CALL, o->require & ~all ? "require" : "forbid",
+			o->require & ~all ? o->require : o->forbid, all);
 	if (o->priority > PEAL_PRIORITY_HIGH)
-		return peali_fail(
-			PEAL_EINVAL, CALL,
-			"option priority is %u: it must be 0 (normal) "
-			"or 1 (high)",
-			o->priority);
+		return peali_refuse_option(CALL, "priority", o->priority, 0,
+					   PEAL_PRIORITY_HIGH);
 	return 0;
 }
 
@@ -434,7 +458,7 @@ int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
 	int result;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, CALL, "runtime is NULL");
+		return peali_refuse_null(CALL, "runtime");
 	if (peali_foreign(&rt->owner, CALL))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);

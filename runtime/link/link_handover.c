@@ -18,6 +18,8 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/link/link.h"
@@ -69,14 +71,21 @@ static int finish_old(struct peal_link *link)
 static int check(struct peal_link *link, enum peal_route route)
 {
 	if (!link)
-		return peali_fail(PEAL_EINVAL, CALL, "link is NULL");
+		return peali_refuse_null(CALL, "link");
 	if (peali_foreign(&link->rt->owner, CALL))
 		return PEAL_EFORKED;
 	if (route & (route - 1) || route <= PEAL_ROUTE_NONE ||
 	    route > PEAL_ROUTE_STAGED)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "%#x is not one route of enum peal_route",
-				  (unsigned)route);
+		return peali_refuse(
+			PEAL_EINVAL, CALL,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = "route",
+				.problem =
+					"is not one route of enum peal_route",
+				.value = PEALI_PRINT("%#x", (unsigned)route),
+				.allowed = "0x1, 0x2, 0x4 or 0x8",
+				.remedy = "use PEAL_ROUTE_STAGED" });
 	if (link->remote)
 		return peali_fail(PEAL_ENOTSUP, CALL,
 				  "an end of link %llu is in another "

@@ -2,8 +2,8 @@
 /* Links: reads their counters, and closes them after the end of a kernel. */
 #include <string.h>
 
-#include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
 #include "runtime/ipc/process_group.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/kernel_control.h"
@@ -109,8 +109,7 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 	int gone;
 
 	if (!link || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_link_info",
-				  "link or info_out is NULL");
+		return peali_refuse_null("peal_link_info", "link or info_out");
 	if (peali_foreign(&link->rt->owner, "peal_link_info"))
 		return PEAL_EFORKED;
 	memset(info_out, 0, sizeof(*info_out));
@@ -151,8 +150,8 @@ int peal_link_list(struct peal_runtime *rt, struct peal_link **links_out,
 	uint32_t there = 0, i = 0;
 
 	if (!rt || (n && !links_out))
-		return peali_fail(PEAL_EINVAL, "peal_link_list",
-				  "runtime or links_out is NULL");
+		return peali_refuse_null("peal_link_list",
+					 "runtime or links_out");
 	if (peali_foreign(&rt->owner, "peal_link_list"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);

@@ -8,6 +8,7 @@
 #include "queues/publication.h"
 #include "queues/ring.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
@@ -432,16 +433,17 @@ static int check_wish(const struct peal_process_group *set, uint32_t rank,
 	size_t n = name ? strnlen(name, PEAL_PROCESS_NAME_BYTES) : 0;
 
 	if (rank >= set->plan.ranks || rank == set->plan.rank)
-		return peali_fail(
-			PEAL_ENOENT, CALL,
-			rank == set->plan.rank ?
-				"rank %u is this process; connect within it "
-				"by peal_connect (%u processes)" :
-				"no rank %u; the set has %u processes",
-			rank, set->plan.ranks);
+		return rank == set->plan.rank ?
+			       peali_fail(PEAL_ENOENT, CALL,
+					  "rank %u is this process; connect "
+					  "within it by peal_connect",
+					  rank) :
+			       peali_refuse_index(CALL, "process group", NULL,
+						  "rank", rank,
+						  set->plan.ranks);
 	if (!n || n >= PEAL_PROCESS_NAME_BYTES)
-		return peali_fail(PEAL_EINVAL, CALL, "a name has 1 to %d bytes",
-				  PEAL_PROCESS_NAME_BYTES - 1);
+		return peali_refuse_name(CALL, name,
+					 PEAL_PROCESS_NAME_BYTES - 1);
 	if ((o->require && !(o->require & PEAL_ROUTE_PROCESS)) ||
 	    o->forbid & PEAL_ROUTE_PROCESS)
 		return peali_fail(PEAL_ENOPEER, CALL,
@@ -449,10 +451,7 @@ static int check_wish(const struct peal_process_group *set, uint32_t rank,
 				  "process, which `require` or `forbid` rule "
 				  "out");
 	if (o->priority)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "option priority is %u; links between "
-				  "processes have no priority",
-				  o->priority);
+		return peali_refuse_option(CALL, "priority", o->priority, 0, 0);
 	return 0;
 }
 
@@ -765,7 +764,7 @@ int peal_process_connect(struct peal_process_group *set, uint32_t rank,
 	int result;
 
 	if (!set)
-		return peali_fail(PEAL_EINVAL, CALL, "group is NULL");
+		return peali_refuse_null(CALL, "group");
 	if (peali_foreign(&set->rt->owner, CALL))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);

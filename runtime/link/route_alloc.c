@@ -7,6 +7,7 @@
 #include "p2p/probe.h"
 #include "queues/ring.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
@@ -139,10 +140,18 @@ int peali_route_choose(struct peal_runtime *rt, int from, int to,
 	}
 	name_mask(wanted & ALL_ROUTES, names, sizeof(names));
 	if (!names[0])
-		return peali_fail(PEAL_EINVAL, call,
-				  "%s -> %s: `require` and `forbid` leave no "
-				  "route",
-				  place_name(from, a), place_name(to, b));
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "forbid",
+				.problem = PEALI_PRINT(
+					"leaves no route of option require "
+					"from %s to %s",
+					place_name(from, a), place_name(to, b)),
+				.value = PEALI_PRINT("0x%x", forbid),
+				.allowed = "masks that leave a route",
+				.remedy = "use 0" });
 	return peali_fail(PEAL_ENOPEER, call,
 			  "%s -> %s cannot go by %s (%s); it could go by %s",
 			  place_name(from, a), place_name(to, b), names,

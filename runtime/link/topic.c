@@ -9,6 +9,7 @@
 #include "queues/topic.h"
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
@@ -99,8 +100,7 @@ struct peali_topic *peali_topic_of(struct peal_runtime *rt, uint64_t address,
 	for (t = rt->topics; t; t = t->next)
 		if (t->address == address)
 			return t;
-	peali_fail(PEAL_ENOENT, call, "no topic has the address %#llx",
-		   (unsigned long long)address);
+	peali_refuse_address(call, "topic", address, "topic");
 	return NULL;
 }
 
@@ -137,8 +137,7 @@ int peal_topic_create(struct peal_runtime *rt, int device,
 	int result;
 
 	if (!rt || !address_out)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "runtime or address_out is NULL");
+		return peali_refuse_null(CALL, "runtime or address_out");
 	if (peali_foreign(&rt->owner, CALL))
 		return PEAL_EFORKED;
 	result = peali_devices_check(&rt->devices, device, CALL);
@@ -207,8 +206,7 @@ int peal_topic_destroy(struct peal_runtime *rt, uint64_t address)
 	int result;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, "peal_topic_destroy",
-				  "runtime is NULL");
+		return peali_refuse_null("peal_topic_destroy", "runtime");
 	if (peali_foreign(&rt->owner, "peal_topic_destroy"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
@@ -327,8 +325,8 @@ int peal_topic_info(struct peal_runtime *rt, uint64_t address,
 	const struct peali_topic *t;
 
 	if (!rt || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_topic_info",
-				  "runtime or info_out is NULL");
+		return peali_refuse_null("peal_topic_info",
+					 "runtime or info_out");
 	if (peali_foreign(&rt->owner, "peal_topic_info"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
@@ -364,8 +362,8 @@ int peal_topic_subscribers(struct peal_runtime *rt, uint64_t address,
 	uint32_t i, there = 0;
 
 	if (!rt || (n && !info_out))
-		return peali_fail(PEAL_EINVAL, "peal_topic_subscribers",
-				  "runtime or info_out is NULL");
+		return peali_refuse_null("peal_topic_subscribers",
+					 "runtime or info_out");
 	if (peali_foreign(&rt->owner, "peal_topic_subscribers"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);

@@ -5,6 +5,7 @@
 #include <peal/topic.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/memory_block.h"
@@ -28,21 +29,47 @@ static int resolve(const struct peali_topic *t, uint64_t address,
 	if (result)
 		return result;
 	if (out->endpoint)
-		return peali_fail(PEAL_EINVAL, call,
-				  "`%s` is endpoint '%s'; connect it to an "
-				  "actor on device %d that passes messages on",
-				  what, out->endpoint->name, t->device);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = what,
+				.problem = PEALI_PRINT(
+					"is endpoint '%s', and topics have "
+					"actors",
+					out->endpoint->name),
+				.value = PEALI_PRINT(
+					"%#llx", (unsigned long long)address),
+				.allowed = PEALI_PRINT("actors on device %d",
+						       t->device),
+				.remedy = "connect it to an actor there that "
+					  "passes messages on" });
 	if (out->pool)
-		return peali_fail(PEAL_EINVAL, call,
-				  "`%s` is a pool; connect it to an actor "
-				  "that passes messages on",
-				  what);
+		return peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = what,
+				.problem = "is a pool, and topics have actors",
+				.value = PEALI_PRINT(
+					"%#llx", (unsigned long long)address),
+				.allowed = PEALI_PRINT("actors on device %d",
+						       t->device),
+				.remedy = "connect it to an actor there that "
+					  "passes messages on" });
 	if (out->device != t->device)
-		return peali_fail(PEAL_ENOPEER, call,
-				  "`%s` is on device %d and topic '%s' on "
-				  "device %d; connect it to an actor there "
-				  "that passes messages on",
-				  what, out->device, t->name, t->device);
+		return peali_refuse(
+			PEAL_ENOPEER, call,
+			&(struct peali_refusal){
+				.object = "argument",
+				.name = what,
+				.problem = PEALI_PRINT(
+					"is on another device than topic '%s'",
+					t->name),
+				.value = PEALI_PRINT("device %d", out->device),
+				.allowed = PEALI_PRINT("device %d", t->device),
+				.remedy = "connect it to an actor there that "
+					  "passes messages on" });
 	return 0;
 }
 
@@ -296,17 +323,35 @@ static int check_publisher(const struct peali_topic *t,
 	int result = 0;
 
 	if (h->output_bytes > t->spec.message_bytes)
-		return peali_fail(PEAL_EMSGSIZE, "peal_publish",
-				  "handler '%s' declares messages of %u bytes "
-				  "and message_bytes of topic '%s' is %u",
-				  h->name, h->output_bytes, t->name,
-				  t->spec.message_bytes);
+		return peali_refuse(
+			PEAL_EMSGSIZE, "peal_publish",
+			&(struct peali_refusal){
+				.object = "topic",
+				.name = t->name,
+				.problem = PEALI_PRINT(
+					"has too small message_bytes for "
+					"handler '%s'",
+					h->name),
+				.number = t->spec.message_bytes,
+				.allowed = PEALI_PRINT("%u or more",
+						       h->output_bytes),
+				.remedy = PEALI_PRINT("use %u",
+						      h->output_bytes) });
 	if (t->spec.mode == PEAL_TOPIC_WAIT && h->emits > t->spec.slots)
-		return peali_fail(PEAL_EINVAL, "peal_publish",
-				  "handler '%s' may emit %u message%s at once "
-				  "and capacity of topic '%s' is %u",
-				  h->name, h->emits, peali_s(h->emits), t->name,
-				  t->spec.slots);
+		return peali_refuse(
+			PEAL_EINVAL, "peal_publish",
+			&(struct peali_refusal){
+				.object = "topic",
+				.name = t->name,
+				.problem = PEALI_PRINT(
+					"has too small a capacity for the "
+					"messages that handler '%s' emits at "
+					"once",
+					h->name),
+				.number = t->spec.slots,
+				.least = h->emits,
+				.most = 1 << 20,
+				.power_of_two = 1 });
 	for (i = 0; i < t->spec.n_subscribers && !result; i++)
 		result = check_sizes(from, &t->subscribers[i].end,
 				     "peal_publish");
@@ -369,8 +414,7 @@ int peal_publish(struct peal_runtime *rt, uint64_t from, uint32_t port,
 	int result;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, "peal_publish",
-				  "runtime is NULL");
+		return peali_refuse_null("peal_publish", "runtime");
 	if (peali_foreign(&rt->owner, "peal_publish"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
@@ -406,8 +450,7 @@ int peal_unpublish(struct peal_runtime *rt, uint64_t topic)
 	int result;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, "peal_unpublish",
-				  "runtime is NULL");
+		return peali_refuse_null("peal_unpublish", "runtime");
 	if (peali_foreign(&rt->owner, "peal_unpublish"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
@@ -444,10 +487,15 @@ static int check_subscriber(const struct peali_topic *t,
 				  "'%s' already",
 				  to->actor, to->kernel->name, t->name);
 	if (cursor < 0)
-		return peali_fail(PEAL_ENOSPC, call,
-				  "topic '%s': all subscriber slots are in "
-				  "use (%u)",
-				  t->name, t->spec.n_subscribers);
+		return peali_refuse(
+			PEAL_ENOSPC, call,
+			&(struct peali_refusal){
+				.object = "topic",
+				.name = t->name,
+				.problem = "has too many subscribers",
+				.number = t->spec.n_subscribers + 1ULL,
+				.most = t->spec.n_subscribers,
+				.remedy = "raise max_subscribers" });
 	return check_sizes(&t->publisher, to, call);
 }
 
@@ -519,15 +567,13 @@ int peal_subscribe(struct peal_runtime *rt, uint64_t topic, uint64_t actor,
 	int result;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, "peal_subscribe",
-				  "runtime is NULL");
+		return peali_refuse_null("peal_subscribe", "runtime");
 	if (peali_foreign(&rt->owner, "peal_subscribe"))
 		return PEAL_EFORKED;
 	if (flags & ~(uint32_t)(PEAL_SUBSCRIBE_OLDEST | PEAL_SUBSCRIBE_HIGH))
-		return peali_fail(PEAL_EINVAL, "peal_subscribe",
-				  "flags are %#x: allowed are 1 (oldest) and 2 "
-				  "(high)",
-				  flags);
+		return peali_refuse_bits("peal_subscribe", "flags", flags,
+					 PEAL_SUBSCRIBE_OLDEST |
+						 PEAL_SUBSCRIBE_HIGH);
 	pthread_mutex_lock(&rt->lock);
 	t = peali_topic_of(rt, topic, "peal_subscribe");
 	result = t ? subscribe(t, actor, flags) : PEAL_ENOENT;
@@ -542,10 +588,16 @@ static int unsubscribe(struct peali_topic *t, uint64_t actor)
 	struct peali_link_end end;
 
 	if (cursor < 0)
-		return peali_fail(PEAL_ENOENT, call,
-				  "no subscriber with the address %#llx at "
-				  "topic '%s'",
-				  (unsigned long long)actor, t->name);
+		return peali_refuse(
+			PEAL_ENOENT, call,
+			&(struct peali_refusal){
+				.object = "topic",
+				.name = t->name,
+				.problem = "has no such subscriber",
+				.value = PEALI_PRINT("%#llx",
+						     (unsigned long long)actor),
+				.allowed = "addresses of its subscribers",
+				.remedy = "call peal_subscribe first" });
 	end = t->subscribers[cursor].end;
 	result = peali_link_end_tell(&end, PEAL_CONTROL_DETACH_INPUT, call);
 	if (!result)
@@ -563,8 +615,7 @@ int peal_unsubscribe(struct peal_runtime *rt, uint64_t topic, uint64_t actor)
 	int result;
 
 	if (!rt)
-		return peali_fail(PEAL_EINVAL, "peal_unsubscribe",
-				  "runtime is NULL");
+		return peali_refuse_null("peal_unsubscribe", "runtime");
 	if (peali_foreign(&rt->owner, "peal_unsubscribe"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);

@@ -8,6 +8,7 @@
 #include "p2p/copy_stats.h"
 #include "p2p/peer.h"
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
@@ -42,10 +43,16 @@ static int check_size(const struct peal_metrics *metrics, const char *call)
 {
 	if (metrics->size == sizeof(*metrics))
 		return 0;
-	return peali_fail(PEAL_EINVAL, call,
-			  "size of the snapshot is %u; set it to "
-			  "sizeof(struct peal_metrics), %zu in this version",
-			  metrics->size, sizeof(*metrics));
+	return peali_refuse(
+		PEAL_EINVAL, call,
+		&(struct peali_refusal){
+			.object = "option",
+			.name = "size",
+			.problem = "is not the size of this version",
+			.number = metrics->size,
+			.least = sizeof(*metrics),
+			.most = sizeof(*metrics),
+			.remedy = "set it to sizeof(struct peal_metrics)" });
 }
 
 /* ---- snapshot ------------------------------------------------------------ */
@@ -233,8 +240,7 @@ int peal_metrics_snapshot(struct peal_runtime *rt,
 	int result;
 
 	if (!rt || !metrics_out)
-		return peali_fail(PEAL_EINVAL, SNAPSHOT,
-				  "runtime or metrics_out is NULL");
+		return peali_refuse_null(SNAPSHOT, "runtime or metrics_out");
 	if (peali_foreign(&rt->owner, SNAPSHOT))
 		return PEAL_EFORKED;
 	result = check_size(metrics_out, SNAPSHOT);
@@ -296,8 +302,7 @@ int peal_metrics_delta(const struct peal_metrics *before,
 	int i, result;
 
 	if (!before || !after || !delta_out)
-		return peali_fail(PEAL_EINVAL, DELTA,
-				  "before, after or delta_out is NULL");
+		return peali_refuse_null(DELTA, "before, after or delta_out");
 	result = check_size(before, DELTA);
 	if (!result)
 		result = check_size(after, DELTA);

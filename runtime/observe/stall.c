@@ -23,6 +23,7 @@
 #include "runtime/actor/forwarding.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/system_call.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
@@ -645,14 +646,12 @@ int peali_stall_report(struct peal_runtime *rt, uint64_t watch_ns,
 	int result;
 
 	if (!rt || (n && !causes_out))
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "runtime or causes_out is NULL");
+		return peali_refuse_null(CALL, "runtime or causes_out");
 	if (peali_foreign(&rt->owner, CALL))
 		return PEAL_EFORKED;
 	if (watch_ns > WATCH_NS_MAX)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "watch_ns %llu: at most %llu",
-				  (unsigned long long)watch_ns, WATCH_NS_MAX);
+		return peali_refuse_range(CALL, "argument", "watch_ns",
+					  watch_ns, 0, WATCH_NS_MAX);
 	result = search_failed(
 		search(&s, rt, watch_ns ? watch_ns : WATCH_NS, ending));
 	if (result)

@@ -25,7 +25,9 @@
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/process.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/socket.h"
+#include "runtime/base/text.h"
 #include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
 #include "runtime/observe/stall.h"
@@ -427,9 +429,18 @@ int peal_stall_report_pid(int pid, uint64_t watch_ns,
 	int result, asked = 0;
 
 	if (pid <= 0 || (n && !causes_out))
-		return peali_fail(PEAL_EINVAL, CALL, "%s",
-				  pid <= 0 ? "pid is not positive" :
-					     "causes_out is NULL");
+		return pid > 0 ?
+			       peali_refuse_null(CALL, "causes_out") :
+			       peali_refuse(
+				       PEAL_EINVAL, CALL,
+				       &(struct peali_refusal){
+					       .object = "argument",
+					       .name = "pid",
+					       .problem = "is no process",
+					       .value = PEALI_PRINT("%d", pid),
+					       .allowed = "1..2147483647",
+					       .remedy = "pass the number of a "
+							 "process" });
 	causes = calloc(PEAL_STALL_CAUSES_MAX, sizeof(*causes));
 	if (!causes)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for causes");

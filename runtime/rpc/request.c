@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/link/endpoint.h"
@@ -288,16 +289,23 @@ static int check_request(const struct peal_requester *r,
 			 const struct question *what, const char *call)
 {
 	if (!r || (!what->data && what->bytes))
-		return peali_fail(PEAL_EINVAL, call, "%s is NULL",
-				  r ? "data" : "requester");
+		return peali_refuse_null(call, r ? "data" : "requester");
 	if (peali_forked(&r->rt->owner, call))
 		return PEAL_EFORKED;
 	if (what->bytes > r->message_bytes)
-		return peali_fail(PEAL_EMSGSIZE, call,
-				  "message of %llu bytes for '%s' (allowed: "
-				  "up to %llu, message_bytes)",
-				  (unsigned long long)what->bytes, r->name,
-				  (unsigned long long)r->message_bytes);
+		return peali_refuse(
+			PEAL_EMSGSIZE, call,
+			&(struct peali_refusal){
+				.object = "requester",
+				.name = r->name,
+				.problem = "takes no message of this length",
+				.value = PEALI_PRINT(
+					"%llu bytes",
+					(unsigned long long)what->bytes),
+				.allowed = PEALI_PRINT(
+					"0..%llu",
+					(unsigned long long)r->message_bytes),
+				.remedy = "raise message_bytes" });
 	if (r->n_links < 2)
 		return peali_fail(PEAL_ENOTCONN, call,
 				  "'%s' has no source of replies; call "
@@ -451,12 +459,8 @@ static int take(struct peal_requester *r, struct request *q, const char *call,
 		return fail_ended(r, q, call);
 	}
 	if (q->reply.length > q->buffer_bytes)
-		return peali_fail(
-			PEAL_EMSGSIZE, call,
-			"'%s': the reply has %llu bytes (buffer_bytes "
-			"%llu); pass a larger buffer",
-			r->name, (unsigned long long)q->reply.length,
-			(unsigned long long)q->buffer_bytes);
+		return peali_refuse_buffer(call, "requester", r->name,
+					   q->buffer_bytes, q->reply.length);
 	if (q->reply.length && q->reply.data != q->buffer)
 		memcpy(q->buffer, q->reply.data, q->reply.length);
 	if (reply_out)
@@ -519,7 +523,7 @@ static int request(struct peal_requester *r, struct question *what,
 	if (result)
 		return result;
 	if (!buffer && buffer_bytes)
-		return peali_fail(PEAL_EINVAL, call, "buffer is NULL");
+		return peali_refuse_null(call, "buffer");
 	if (r->deadlines && timeout_ns >= 0)
 		what->deadline = deadline_of(&limit);
 	pthread_mutex_lock(&r->lock);
@@ -560,7 +564,7 @@ static int begin(struct peal_requester *r, const struct question *what,
 	if (result)
 		return result;
 	if (!request_out)
-		return peali_fail(PEAL_EINVAL, call, "request_out is NULL");
+		return peali_refuse_null(call, "request_out");
 	pthread_mutex_lock(&r->lock);
 	r->inside++;
 	result = ask(r, what, &limit, call, &q);
@@ -576,8 +580,16 @@ static int begin(struct peal_requester *r, const struct question *what,
 static int check_to(uint64_t to, const char *call)
 {
 	return to ? 0 :
-		    peali_fail(PEAL_ENOENT, call,
-			       "0 is no address of an actor");
+		    peali_refuse(
+			    PEAL_ENOENT, call,
+			    &(struct peali_refusal){
+				    .object = "argument",
+				    .name = "to",
+				    .problem = "is no address of an actor",
+				    .value = "0",
+				    .allowed = "an address of an actor",
+				    .remedy =
+					    "use peal_request without an actor" });
 }
 
 int peal_request(struct peal_requester *r, uint16_t type, const void *data,
@@ -651,8 +663,7 @@ int peal_request_wait(struct peal_requester *r, uint64_t request, void *buffer,
 	int result;
 
 	if (!r || (!buffer && buffer_bytes))
-		return peali_fail(PEAL_EINVAL, WAIT, "%s is NULL",
-				  r ? "buffer" : "requester");
+		return peali_refuse_null(WAIT, r ? "buffer" : "requester");
 	if (peali_forked(&r->rt->owner, WAIT))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&r->lock);
@@ -674,7 +685,7 @@ int peal_request_cancel(struct peal_requester *r, uint64_t request)
 	int result;
 
 	if (!r)
-		return peali_fail(PEAL_EINVAL, CANCEL, "requester is NULL");
+		return peali_refuse_null(CANCEL, "requester");
 	if (peali_foreign(&r->rt->owner, CANCEL))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&r->lock);

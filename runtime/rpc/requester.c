@@ -8,6 +8,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/math.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/link/endpoint.h"
@@ -78,29 +79,23 @@ static int check_options(struct peal_requester_options *o)
 	if (!o->name)
 		o->name = "requester";
 	if (o->max_outstanding > OUTSTANDING_MAX)
-		return peali_fail(PEAL_EINVAL, OPEN,
-				  "option max_outstanding is %u: it must be 1 "
-				  "to %u",
-				  o->max_outstanding, OUTSTANDING_MAX);
+		return peali_refuse_option(OPEN, "max_outstanding",
+					   o->max_outstanding, 1,
+					   OUTSTANDING_MAX);
 	if (o->message_bytes > PAYLOAD_MAX || o->reply_bytes > PAYLOAD_MAX)
-		return peali_fail(
-			PEAL_EINVAL, OPEN,
-			"option %s is %llu: it must be 1 to %llu",
+		return peali_refuse_option(
+			OPEN,
 			o->message_bytes > PAYLOAD_MAX ? "message_bytes" :
 							 "reply_bytes",
-			(unsigned long long)(o->message_bytes > PAYLOAD_MAX ?
-						     o->message_bytes :
-						     o->reply_bytes),
-			PAYLOAD_MAX);
+			o->message_bytes > PAYLOAD_MAX ? o->message_bytes :
+							 o->reply_bytes,
+			1, PAYLOAD_MAX);
 	if (o->max_sources > 4096)
-		return peali_fail(PEAL_EINVAL, OPEN,
-				  "option max_sources is %u: it must be 1 to "
-				  "4096",
-				  o->max_sources);
+		return peali_refuse_option(OPEN, "max_sources", o->max_sources,
+					   1, 4096);
 	if (o->deadlines > 1)
-		return peali_fail(PEAL_EINVAL, OPEN,
-				  "option deadlines is %u: it must be 0 or 1",
-				  o->deadlines);
+		return peali_refuse_option(OPEN, "deadlines", o->deadlines, 0,
+					   1);
 	return 0;
 }
 
@@ -156,8 +151,7 @@ int peal_requester_create(struct peal_runtime *rt, uint64_t to,
 	int result;
 
 	if (!rt || !requester_out)
-		return peali_fail(PEAL_EINVAL, OPEN,
-				  "runtime or requester_out is NULL");
+		return peali_refuse_null(OPEN, "runtime or requester_out");
 	if (peali_foreign(&rt->owner, OPEN))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, OPEN);
@@ -199,15 +193,19 @@ int peal_requester_listen(struct peal_requester *r, uint64_t from,
 			  uint32_t port)
 {
 	if (!r)
-		return peali_fail(PEAL_EINVAL, LISTEN, "requester is NULL");
+		return peali_refuse_null(LISTEN, "requester");
 	if (peali_foreign(&r->rt->owner, LISTEN))
 		return PEAL_EFORKED;
 	if (r->n_links == r->max_links)
-		return peali_fail(PEAL_ENOSPC, LISTEN,
-				  "'%s' takes replies from %u port%s, which "
-				  "is max_sources",
-				  r->name, r->max_links - 1,
-				  peali_s(r->max_links - 1));
+		return peali_refuse(
+			PEAL_ENOSPC, LISTEN,
+			&(struct peali_refusal){
+				.object = "requester",
+				.name = r->name,
+				.problem = "has too many sources of replies",
+				.number = r->max_links,
+				.most = r->max_links - 1,
+				.remedy = "raise max_sources" });
 	return peali_fail_in(link_up(r, from, port,
 				     peal_endpoint_address(r->endpoint),
 				     r->reply_bytes),
@@ -220,8 +218,8 @@ int peal_requester_links(struct peal_requester *r, struct peal_link **links_out,
 	uint32_t i;
 
 	if (!r || (n && !links_out))
-		return peali_fail(PEAL_EINVAL, "peal_requester_links",
-				  "requester or links_out is NULL");
+		return peali_refuse_null("peal_requester_links",
+					 "requester or links_out");
 	if (peali_foreign(&r->rt->owner, "peal_requester_links"))
 		return PEAL_EFORKED;
 	for (i = 0; i < n && i < r->n_links; i++)
@@ -297,8 +295,8 @@ int peal_requester_info(struct peal_requester *r,
 			struct peal_requester_info *info_out)
 {
 	if (!r || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_requester_info",
-				  "requester or info_out is NULL");
+		return peali_refuse_null("peal_requester_info",
+					 "requester or info_out");
 	if (peali_foreign(&r->rt->owner, "peal_requester_info"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&r->lock);

@@ -146,7 +146,7 @@ PEAL_TEST(older_option_sizes_are_accepted_at_whole_fields)
 		}
 		CHECK_FAILS(peali_options_copy(&wide, sizeof(wide), &from,
 					       "test"),
-			    PEAL_EINVAL, "sizeof the struct (32");
+			    PEAL_EINVAL, "'size': is");
 		CHECK(!memcmp(&wide, &untouched, sizeof(wide)));
 	}
 	CHECK_EQ(taken, 4);

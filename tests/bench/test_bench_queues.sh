@@ -109,7 +109,7 @@ rows = json.load(open("front.json"))["rows"]
 assert {r["subject"] for r in rows} == {f"{kind} of threads" for kind in
                                         ("link", "mailbox", "work queue")}, rows
 END
-refused 2 'no row of queues' --front --what slab --bytes 256
+refused 2 "benchmark 'queues': has no such row" --front --what slab --bytes 256
 
 step 'a table, and what somebody has to look at'
 measured table.txt --seconds 0.05 --bytes 8 --what throughput --peer mutex
@@ -125,10 +125,10 @@ refused 1 'no row was decided; .* lack time (raise --seconds)' --seconds 0.01
 step 'what is wrong is refused'
 refused 2 'bogus' --bogus
 refused 2 'seconds' --seconds never
-refused 2 'no row of queues' --bytes 12345
-refused 2 'no row of queues' --route peer
-refused 2 "--what 'nothing': unknown kind" --what nothing
-refused 2 'no row of queues' --peer nobody
+refused 2 "benchmark 'queues': has no such row" --bytes 12345
+refused 2 "benchmark 'queues': has no such row" --route peer
+refused 2 "option '--what': names no kind .nothing, allowed " --what nothing
+refused 2 "benchmark 'queues': has no such row" --peer nobody
 refused 1 "cannot write '/nowhere/rows.json'" --json-out /nowhere/rows.json
 refused 1 "cannot write '$work'" --json-out "$work"
 echo ok

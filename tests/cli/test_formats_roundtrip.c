@@ -148,8 +148,10 @@ PEAL_TEST(too_long_line_fails_after_earlier_lines)
 	text[3 + (1 << 20)] = 'x';
 	write_input(text, sizeof(text));
 	CHECK_EQ(copy_all("lines"), -EMSGSIZE);
-	CHECK_CONTAINS(reader.message, "line 2 is longer than 1048576 bytes; "
-				       "--line-bytes sets the longest line");
+	CHECK_CONTAINS(
+		reader.message,
+		"has too long a line, 2 (longer, allowed 0..1048576 bytes); "
+		"raise --line-bytes");
 	output_is("ab\n", 3);
 }
 
@@ -276,17 +278,21 @@ PEAL_TEST(invalid_video_header_error_names_remedy)
 	header_refused("YUV4MPEG2 W4x H1\n", -EBADMSG, "'W4x'");
 	header_refused("YUV4MPEG2 W99999999999 H1\n", -EBADMSG, "from 1 to");
 	header_refused("YUV4MPEG2 W4 W5 H1\n", -EBADMSG, "given twice");
-	header_refused("YUV4MPEG2 W65535 H65535\n", -EMSGSIZE, "a frame of");
+	header_refused("YUV4MPEG2 W65535 H65535\n", -EMSGSIZE,
+		       "has too large frames of 65535x65535 (");
 	header_refused("YUV4MPEG2 W4 H4 C420p10\n", -ENOTSUP,
-		       "'C420p10' has more than 8 bits a sample; convert it: "
+		       "(C420p10, allowed 8 bits a sample); convert it: "
 		       "ffmpeg -i INPUT -pix_fmt yuv420p");
-	header_refused("YUV4MPEG2 W4 H4 Cmono16\n", -ENOTSUP, "more than 8");
-	header_refused("YUV4MPEG2 W4 H4 C444p12 XA\n", -ENOTSUP, "'C444p12'");
-	header_refused("YUV4MPEG2 W4 H4 C123\n", -ENOTSUP, "unknown colour");
+	header_refused("YUV4MPEG2 W4 H4 Cmono16\n", -ENOTSUP,
+		       "has too deep a colour space (Cmono16");
+	header_refused("YUV4MPEG2 W4 H4 C444p12 XA\n", -ENOTSUP,
+		       "(C444p12, allowed");
+	header_refused("YUV4MPEG2 W4 H4 C123\n", -ENOTSUP,
+		       "has an unknown colour space (C123");
 	header_refused("YUV4MPEG2 W4 H4 XYSCSS=420P10\n", -ENOTSUP,
-		       "'XYSCSS=420P10' has more than 8 bits");
+		       "has too deep a colour space (XYSCSS=420P10");
 	header_refused("YUV4MPEG2 W4 H4 XYSCSS=410\n", -ENOTSUP,
-		       "unknown colour space 'XYSCSS=410'");
+		       "has an unknown colour space (XYSCSS=410");
 	header_refused("YUV4MPEG2 W4 H4 C\033[31m\n", -EBADMSG,
 		       "byte 18 is the control character 0x1b");
 	header_refused("YUV4MPEG2 W4 H4 Ip\r\n", -EBADMSG,
@@ -294,8 +300,9 @@ PEAL_TEST(invalid_video_header_error_names_remedy)
 	header_refused("YUV4MPEG2X W4 H4\n", -EBADMSG, "is no YUV4MPEG2 video");
 	memset(text, 'x', sizeof(text) - 1);
 	memcpy(text, "YUV4MPEG2 W4 H4 ", 16);
-	header_refused(text, -EMSGSIZE,
-		       "the YUV4MPEG2 header is longer than 65536 bytes");
+	header_refused(
+		text, -EMSGSIZE,
+		"has too long a YUV4MPEG2 header (longer, allowed 0..65536");
 }
 
 /* Tags of a header for its colour space, by their writers. */
@@ -369,7 +376,8 @@ PEAL_TEST(each_dialect_of_video_is_read_or_refused_by_its_name)
 			continue;
 		}
 		strcat(header, "\n");
-		snprintf(name, sizeof(name), "'%.*s' has more than 8 bits",
+		snprintf(name, sizeof(name),
+			 "has too deep a colour space (%.*s, ",
 			 (int)strcspn(d->tags, " "), d->tags);
 		header_refused(header, -ENOTSUP, name);
 	}
@@ -444,15 +452,24 @@ static void format_refused(const char *format, const char *words)
 
 PEAL_TEST(invalid_format_texts_are_refused)
 {
-	format_refused("mp4", "there are y4m, lines and records:BYTES");
-	format_refused("", "unknown format ''");
-	format_refused("line", "unknown format 'line'");
-	format_refused("records", "say records:BYTES");
-	format_refused("records:", "say records:BYTES");
-	format_refused("records:0", "say records:BYTES");
-	format_refused("records:-1", "say records:BYTES");
-	format_refused("records:12k", "'records:12k'");
-	format_refused("records:99999999999999999999999", "say records");
+	format_refused("mp4", "'mp4': is unknown (mp4, allowed y4m, lines or "
+			      "records:BYTES)");
+	format_refused("", "'': is unknown ('', allowed y4m, lines or "
+			   "records:BYTES)");
+	format_refused("line", "'line': is unknown (line, allowed y4m, lines "
+			       "or records:BYTES)");
+	format_refused("records", "'records': needs the bytes of a record (");
+	format_refused("records:", "'records': needs the bytes of a record (");
+	format_refused("records:0", "'records': needs the bytes of a record (");
+	format_refused("records:-1",
+		       "'records': needs the bytes of a record (");
+	format_refused("records:12k", "'records': needs the bytes of a record "
+				      "(12k, allowed 1..268435424)");
+	format_refused(
+		"records:99999999999999999999999",
+		"'records': needs "
+		"the bytes of a record (99999999999999999999999, allowed "
+		"1..268435424)");
 	format_refused("lines:3", "takes no argument");
 	format_refused("y4m:3", "takes no argument");
 }
@@ -468,7 +485,9 @@ PEAL_TEST(too_small_item_body_returns_emsgsize)
 	peali_reader_close(&reader);
 	CHECK_EQ(open_reader("records:8"), 0);
 	CHECK_EQ(peali_reader_next(&reader, &head, small, 4), -EMSGSIZE);
-	CHECK_CONTAINS(reader.message, "does not fit a message of 4");
+	CHECK_CONTAINS(
+		reader.message,
+		"has records that are too long for a message (8, allowed 1..4)");
 	peali_reader_close(&reader);
 }
 

@@ -20,7 +20,7 @@ for command in $commands; do
     "$peal" $command --help | cmp - out.txt || fail "peal help $command is not --help"
     narrow out.txt
 done
-refuses 2 "no command 'fly'; there are .* and help" "$peal" help fly
+refuses 2 "command 'fly': does not exist \\(fly, allowed .* and help\\); use peal --help" "$peal" help fly
 if [ -n "$has_bench" ]; then
     "$peal" help bench >out.txt
     for name in latency throughput stream echo request actors tells moves barrier \
@@ -52,16 +52,16 @@ for command in $commands; do
     done
 done
 json_error 2 "fly" "$peal" fly --json
-json_error 2 'pipeline is missing' "$peal" run --json
-json_error 2 '--capacity is 3: it must be a power of two; use 4' "$peal" run --capacity 3 -j xor
-json_error 2 '--processes is' "$peal" spawn --json -n 0 -- true
-json_error 2 'program is missing' "$peal" spawn -n 2 --json
+json_error 2 'allowed one pipeline' "$peal" run --json
+json_error 2 'must be a power of two' "$peal" run --capacity 3 -j xor
+json_error 2 'is no whole number of the range' "$peal" spawn --json -n 0 -- true
+json_error 2 'allowed a program and its arguments' "$peal" spawn -n 2 --json
 json_error 2 'is no process id' "$peal" doctor --stall x --json
 json_error 2 'is no process id' "$peal" doctor --stall +1 --json
 for command in info topo doctor probe; do
     json_error 2 'is not expected' "$peal" $command more --json
 done
-json_error 2 '--processes is' "$peal" spawn --json -n ' 2' -- true
+json_error 2 'is no whole number of the range' "$peal" spawn --json -n ' 2' -- true
 json_error 1 'no runtime of process' "$peal" doctor --stall $$ --json
 for command in topo probe 'run xor'; do
     # shellcheck disable=SC2086
@@ -70,16 +70,16 @@ done
 if [ -n "$has_bench" ]; then
     json_error 2 '--wrong' "$peal" bench latency --json --wrong
     grep -q '^peal bench latency: ' err.txt || fail "the error names no command: $(cat err.txt)"
-    json_error 2 'local, peer, mapped-host and staged' "$peal" bench latency --json --route foo
+    json_error 2 'local, peer, mapped-host or staged' "$peal" bench latency --json --route foo
     json_error 2 '--wrong' "$peal" bench latency idle --wrong --json
-    json_error 2 'there is no benchmark' "$peal" bench fly --json
+    json_error 2 'is no benchmark' "$peal" bench fly --json
     json_error 2 'is not expected' "$peal" bench idle --seconds 1 more --json
-    json_error 2 'no row of latency' "$peal" bench latency --bytes 12345 --json
-    json_error 2 'not a whole number' "$peal" bench latency --bytes 24.5 --json
+    json_error 2 'has no such row' "$peal" bench latency --bytes 12345 --json
+    json_error 2 'is no whole number of the range' "$peal" bench latency --bytes 24.5 --json
     for bench in latency stream faults actors; do
-        refuses 2 'its sizes are [0-9, ]+ bytes; its routes are [a-z, -]+' "$peal" bench $bench --bytes 12345
+        refuses 2 'has no such row .any route, 12345 bytes, allowed [a-z, -]+; [0-9, ]+ bytes.; leave' "$peal" bench $bench --bytes 12345
     done
-    refuses 2 'its sizes are [0-9, ]+ bytes; its rows have no route' "$peal" bench balance --bytes 12345
+    refuses 2 'has no such row .any route, 12345 bytes, allowed [0-9, ]+ bytes.; leave' "$peal" bench balance --bytes 12345
     json_error 1 'PEAL_LEASE_MS' env PEAL_LEASE_MS=-1 "$peal" bench latency --json
 fi
 # Options behind a program are the program's.

@@ -8,32 +8,32 @@ source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 seq 5000 >lines.txt
 
 # ---- usage: exit 2 -------------------------------------------------------------
-refuses 2 'a command is missing' "$peal"
-refuses 2 "no command 'fly'" "$peal" fly
-refuses 2 'pipeline is missing' "$peal" run
+refuses 2 "argument 'COMMAND': is missing" "$peal"
+refuses 2 "command 'fly': does not exist" "$peal" fly
+refuses 2 "argument 'PIPELINE': is missing" "$peal" run
 refuses 2 'is not expected' "$peal" run blur '!' sobel
-refuses 2 "unknown stage 'blurr'; did you mean 'blur'" "$peal" run -i lines.txt blurr
+refuses 2 "stage 'blurr': is unknown \(blurr, allowed blur, .*\); use blur" "$peal" run -i lines.txt blurr
 grep -q '^  blurr$' err.txt && grep -q '^  ^$' err.txt || fail 'no caret'
-refuses 2 "unknown key 'lvl'; the keys of 'threshold' are: " "$peal" run -i lines.txt 'threshold:lvl=3'
+refuses 2 "key 'lvl': is no key of stage 'threshold' \(lvl, allowed level\); use one of these" "$peal" run -i lines.txt 'threshold:lvl=3'
 refuses 2 'out of range' "$peal" run -i lines.txt 'threshold:level=256'
-refuses 2 "is no whole number" "$peal" run -i lines.txt 'threshold:level=many'
+refuses 2 "key 'level': is no whole number \(many, allowed 0..255\); use 128" "$peal" run -i lines.txt 'threshold:level=many'
 refuses 2 'a stage is missing' "$peal" run -i lines.txt 'xor !'
 refuses 2 'pipeline is empty' "$peal" run -i lines.txt ''
-refuses 2 'no device 9; devices are 0 to 1' "$peal" run -i lines.txt 'xor@9'
-refuses 2 "--require is 'fast'" "$peal" run --require fast xor
-refuses 2 '--capacity is 3: it must be a power of two; use 4' "$peal" run --capacity 3 xor
-refuses 2 "--capacity is '0'" "$peal" run --capacity 0 xor
-refuses 2 "--line-bytes is 'x'" "$peal" run --line-bytes x xor
+refuses 2 "device '9': does not exist .9, allowed 0..1.; use 0" "$peal" run -i lines.txt 'xor@9'
+refuses 2 "option '--require': is no route of a stage .fast, allowed local, .*.; use staged" "$peal" run --require fast xor
+refuses 2 "option '--capacity': must be a power of two \(3, allowed 1..1048576\); use 4" "$peal" run --capacity 3 xor
+refuses 2 "option '--capacity': .* .0, allowed 1..1048576.; use 1" "$peal" run --capacity 0 xor
+refuses 2 "option '--line-bytes': is no whole number of the range .x, " "$peal" run --line-bytes x xor
 refuses 2 'unrecognized option' "$peal" run --fast xor
-refuses 2 "unknown format 'mp4'" "$peal" run -i clip.y4m --format mp4 xor
-refuses 2 'records:BYTES' "$peal" run -i lines.txt --format records:0 xor
+refuses 2 "format 'mp4': is unknown \(mp4, allowed y4m, lines or records:BYTES\); use y4m" "$peal" run -i clip.y4m --format mp4 xor
+refuses 2 "format 'records': .*; use records:4096" "$peal" run -i lines.txt --format records:0 xor
 refuses 2 'floats' "$peal" run -i clip.y4m 'blur ! sqrt'
 
 # With --json there is an object, even if the run fails before the stream
 # begins.
-refuses 2 "unknown stage 'blurr'" "$peal" run --json -i lines.txt blurr
+refuses 2 "stage 'blurr': is unknown" "$peal" run --json -i lines.txt blurr
 mv stdout.txt out.json
-holds out.json "d['exit_status'] == 2" "\"unknown stage 'blurr'\" in d['error']"
+holds out.json "d['exit_status'] == 2" "\"stage 'blurr': is unknown\" in d['error']"
 refuses 1 "cannot open input 'nowhere'" "$peal" run --json -i nowhere -o - xor
 [ ! -s stdout.txt ] && grep -q '"exit_status": 1' err.txt || fail "items and report are mixed"
 refuses 1 'PEAL_HOST_DEVICES' env PEAL_HOST_DEVICES=none "$peal" topo --json
@@ -72,7 +72,7 @@ head -c $((header + 4 * (frame + 6))) clip.y4m >whole.y4m
 refuses 1 'ends inside frame 5' "$peal" run -i cut.y4m -o out.y4m --verify 'invert ! invert'
 cmp out.y4m whole.y4m || fail 'the frames before the cut were not delivered'
 { seq 100; head -c 200 /dev/zero | tr '\0' x; echo; seq 3; } >long.txt
-refuses 1 'line 101 is longer than 64 bytes' "$peal" run -i long.txt -o out.txt \
+refuses 1 'has too long a line, 101 .longer, allowed 0..64 bytes.; raise --line-bytes' "$peal" run -i long.txt -o out.txt \
     --format lines --line-bytes 64 xor:key=0
 cmp out.txt <(seq 100) || fail 'the lines before the long one were not delivered'
 

@@ -154,12 +154,12 @@ else
 fi
 
 # ---- wrong use ---------------------------------------------------------------------
-refuses 2 "--processes is '0': it must be 1 to 64" "$peal" spawn -n 0 -- true
-refuses 2 "--processes is '65'" "$peal" spawn -n 65 -- true
-refuses 2 "--processes is '2x'" "$peal" spawn -n 2x -- true
-refuses 2 'number of processes is missing' "$peal" spawn -- true
-refuses 2 'program is missing' "$peal" spawn -n 2
-refuses 2 "--grace is '-1'" "$peal" spawn -n 2 --grace -1 -- true
+refuses 2 "option '--processes': is no whole number of the range \(0, allowed 1..64\); use 1" "$peal" spawn -n 0 -- true
+refuses 2 "option '--processes': is no whole number of the range .65, allowed 1..64.; use 64" "$peal" spawn -n 65 -- true
+refuses 2 "option '--processes': .* .2x, " "$peal" spawn -n 2x -- true
+refuses 2 "option '--processes': is missing" "$peal" spawn -- true
+refuses 2 "argument 'PROGRAM': is missing" "$peal" spawn -n 2
+refuses 2 "option '--grace': .* .-1, allowed 0..3600000.; use 0" "$peal" spawn -n 2 --grace -1 -- true
 touch there
 refuses 1 'there exists already' "$peal" spawn -n 2 --rendezvous there -- true
 [ -e there ] || fail 'a file that it has not made is gone'

@@ -295,23 +295,31 @@ PEAL_TEST(invalid_launch_error_reports_values)
 
 	open_two("auto");
 	bad.device = 2;
-	refuse(bad, PEAL_ENODEV, "no device 2");
+	refuse(bad, PEAL_ENODEV,
+	       "device 2: does not exist in the host backend "
+	       "(2");
 	bad = good;
 	bad.recorded = 1;
 	refuse(bad, PEAL_ENOTSUP, "cannot be recorded");
 	bad = good;
 	bad.n_workers = 0;
-	refuse(bad, PEAL_EINVAL, "0 workers");
+	refuse(bad, PEAL_EINVAL,
+	       "'workers': is out of range (0, allowed "
+	       "1..256)");
 	bad = good;
 	bad.lanes = 0;
-	refuse(bad, PEAL_EINVAL, "1 to 1024");
+	refuse(bad, PEAL_EINVAL,
+	       "'lanes': is out of range for device 0 (0, "
+	       "allowed 1..1024)");
 	bad.lanes = 1025;
-	refuse(bad, PEAL_EINVAL, "1025 lanes");
+	refuse(bad, PEAL_EINVAL,
+	       "'lanes': is out of range for device 0 (1025, "
+	       "allowed 1..1024)");
 	bad = good;
 	CHECK_OK(ops->max_workers(backend, 0, &program, 1, &most));
 	CHECK_EQ(most, 256);
 	bad.n_workers = most + 1;
-	refuse(bad, PEAL_ENOSPC, "at most 256 fit");
+	refuse(bad, PEAL_ENOSPC, "'workers': is too large for device");
 	CHECK_OK(ops->max_workers(backend, 0, &program, 1024, &most));
 	CHECK(most >= 2 && most < 256);
 	bad = good;

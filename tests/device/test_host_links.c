@@ -85,28 +85,44 @@ PEAL_TEST(link_text_error_names_column_part_and_choices)
 		{ "0-1:nvlin", "column 5", "'nvlin'", "nvlink, pcie or none" },
 		{ "0-1:nvlinks", "column 5", "'nvlinks'", "nvlink" },
 		{ "0-1:", "column 5", "''", "nvlink, pcie or none" },
-		{ "0-1", "column 4", "''", "expected :" },
-		{ "0-4:pcie", "column 3", "'4'", "no such device" },
+		{ "0-1", "column 4", "''",
+		  "'PEAL_HOST_LINKS': is wrong at "
+		  "column 4 ('', allowed : and a kind)" },
+		{ "0-4:pcie", "column 3", "'4'",
+		  "'PEAL_HOST_LINKS': is wrong "
+		  "at column" },
 		{ "99999999999-1:pcie", "column 1", "'99999999999'",
-		  "no such device" },
-		{ "0-0:pcie", "column 3", "'0'", "itself" },
-		{ "x-0:pcie", "column 1", "'x'", "expected a device" },
-		{ "0-:pcie", "column 3", "':'", "expected a device" },
+		  "'PEAL_HOST_LINKS': is wrong at column" },
+		{ "0-0:pcie", "column 3", "'0'", "allowed another device" },
+		{ "x-0:pcie", "column 1", "'x'",
+		  "'PEAL_HOST_LINKS': is wrong "
+		  "at column" },
+		{ "0-:pcie", "column 3", "':'",
+		  "'PEAL_HOST_LINKS': is wrong "
+		  "at column" },
 		{ "0+1:pcie", "column 2", "'+1'", "- or >" },
 		{ "0 -1:pcie", "column 2", "' '", "- or >" },
-		{ "0-1:pcie;", "column 9", "';'", "expected , or the end" },
-		{ "0-1:pcie,", "column 10", "''", "expected an entry" },
-		{ ",0-1:pcie", "column 1", "','", "expected a device" },
+		{ "0-1:pcie;", "column 9", "';'",
+		  "'PEAL_HOST_LINKS': is wrong "
+		  "at column 9 (';', allowed , or the end)" },
+		{ "0-1:pcie,", "column 10", "''",
+		  "'PEAL_HOST_LINKS': is wrong "
+		  "at column 10 ('', allowed an entry behind the ,)" },
+		{ ",0-1:pcie", "column 1", "','",
+		  "'PEAL_HOST_LINKS': is wrong "
+		  "at column" },
 		{ "0-1:pcie!", "column 10", "''", "lost or swapped" },
 		{ "0-1:pcie!slow", "column 10", "'slow'", "lost or swapped" },
 		{ "0-1:none!lost", "column 10", "'lost'", "no faults" },
 		{ "0-1:pcie, 0-1:none", "column 11", "'0-1'",
-		  "names this link" },
+		  "'PEAL_HOST_LINKS': is wrong at column" },
 		{ "0-1:pcie,1>0:none", "column 10", "'1>0'",
-		  "names this link" },
+		  "'PEAL_HOST_LINKS': is wrong at column" },
 		{ "1>0:pcie,0-1:none", "column 10", "'0-1'",
-		  "names this link" },
-		{ "*:pcie,*:none", "column 8", "'*'", "names this link" },
+		  "'PEAL_HOST_LINKS': is wrong at column" },
+		{ "*:pcie,*:none", "column 8", "'*'",
+		  "'PEAL_HOST_LINKS': is "
+		  "wrong at column" },
 	};
 	size_t i;
 

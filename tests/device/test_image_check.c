@@ -46,7 +46,7 @@ PEAL_TEST(cubin_of_another_target_or_kernel_is_refused)
 	CHECK_REFUSED(&image, "sm_NN");
 	image = cubin_image(f);
 	image.kind = 77;
-	CHECK_REFUSED(&image, "kind 77");
+	CHECK_REFUSED(&image, "'made': has an unknown kind (77, allowed 1..3)");
 	image.kind = PEAL_IMAGE_HSACO;
 	CHECK_REFUSED(&image, "machine 190 (needed: 224)");
 	free(f);

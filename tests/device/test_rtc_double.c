@@ -238,7 +238,9 @@ PEAL_TEST(program_compile_returns_image_info)
 	CHECK_EQ(peal_program_compile(rt, &broken, "sm_90", NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_program_compile(rt, &broken, "sm_9", &info),
 		 PEAL_EPROGRAM);
-	CHECK_CONTAINS(peal_last_error()->text, "'sm_9' is no target");
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "'sm_9': is no target of a "
+		       "program (sm_9, allowed sm_NN, compute_NN or gfxNNN)");
 	CHECK_EQ(peal_program_compile(rt, &broken, "../../gfx90a", &info),
 		 PEAL_EPROGRAM);
 	broken.sources = NULL;

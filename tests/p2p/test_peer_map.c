@@ -118,7 +118,7 @@ PEAL_TEST(map_refuses_invalid_arguments)
 	rt = machine_open("3", "0-1:none");
 	address = machine_alloc(rt, 1, 4096);
 	CHECK_EQ(peal_peer_map(rt, 1, address, 2, 0, &mapped), PEAL_EINVAL);
-	check_error("peal_peer_map", "0 bytes");
+	check_error("peal_peer_map", "'bytes': is too small for a mapping");
 	CHECK_EQ(peal_peer_map(rt, 1, address + 8, 2, 16, &mapped),
 		 PEAL_EINVAL);
 	check_error("peal_peer_map", "multiple of 16");
@@ -168,7 +168,7 @@ PEAL_TEST(alloc_refuses_invalid_arguments)
 
 	rt = machine_open("2", "");
 	CHECK_EQ(peal_memory_alloc(rt, 0, 0, &address), PEAL_EINVAL);
-	check_error("peal_memory_alloc", "0 bytes");
+	check_error("peal_memory_alloc", "'bytes': is too small for an");
 	CHECK_EQ(peal_memory_alloc(rt, 2, 16, &address), PEAL_ENODEV);
 	CHECK_EQ(peal_memory_alloc(rt, -2, 16, &address), PEAL_ENODEV);
 	CHECK_EQ(peal_memory_alloc(rt, 0, 16, NULL), PEAL_EINVAL);

@@ -165,7 +165,7 @@ PEAL_TEST(invalid_pair_returns_enodev)
 
 	rt = machine_open("2", "");
 	CHECK_EQ(peal_topology_pair(rt, 0, 2, &info), PEAL_ENODEV);
-	CHECK_CONTAINS(peal_last_error()->text, "there are 2");
+	CHECK_CONTAINS(peal_last_error()->text, "device 2: does not exist (2");
 	CHECK_EQ(peal_topology_pair(rt, -1, 0, &info), PEAL_ENODEV);
 	CHECK_EQ(peal_topology_pair(NULL, 0, 1, &info), PEAL_EINVAL);
 	CHECK_EQ(peal_topology_pair(rt, 0, 1, NULL), PEAL_EINVAL);

@@ -87,17 +87,29 @@ PEAL_TEST(policy_is_the_requested_or_the_device_best)
 	CHECK_EQ(peali_mailbox_spec_complete(&s, atom8, PEAL_POLICY_ATOM8,
 					     "call"),
 		 PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "mailbox.policy is 2 (atom16)");
+	CHECK_CONTAINS(
+		peal_last_error()->text,
+		"'mailbox.policy': is a policy "
+		"that the device cannot do (2, atom16, allowed 0, 3 (atom8))");
 	CHECK_CONTAINS(peal_last_error()->text, "the device cannot do");
-	CHECK_CONTAINS(peal_last_error()->text, "allowed: atom8");
+	CHECK_CONTAINS(
+		peal_last_error()->text,
+		"'mailbox.policy': is a policy "
+		"that the device cannot do (2, atom16, allowed 0, 3 (atom8))");
 	CHECK(!memcmp(&s, &before, sizeof(s)));
 	s.policy = 4;
 	CHECK_EQ(complete(&s), PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "mailbox.policy is 4");
+	CHECK_CONTAINS(
+		peal_last_error()->text,
+		"'mailbox.policy': is no "
+		"policy (4, allowed 0 (default), 1 (sequence), 2 (atom16) or 3 "
+		"(atom8))");
 	s = spec(4, 1017, 1, 1, 0);
 	s.policy = PEAL_POLICY_ATOM8;
 	CHECK_EQ(complete(&s), PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "at most 1016");
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "'mailbox.message_bytes': is "
+		       "too large for policy atom8 (1017, allowed 1..1016)");
 	CHECK_CONTAINS(peal_last_error()->text, "atom8");
 }
 
@@ -141,12 +153,23 @@ PEAL_TEST(option_error_names_option_value_and_range)
 		{ 16, 4081, 1, 1, 0, "mailbox.message_bytes", "4081", "4080" },
 		{ 16, ~0u, 1, 1, 0, "mailbox.message_bytes", "4294967295",
 		  "4080" },
-		{ 16, 0, 0, 1, 0, "workers", "0", "at least one" },
-		{ 16, 0, 17, 1, 0, "mailbox.slots is 16", "17 workers",
-		  "; use 32 or a larger power of two" },
-		{ 16, 0, 2, 5, 0, "mailbox.slots is 16", "5", "; use 32" },
-		{ 16, 0, 4, 1, 8, "mailbox.slots is 16", "8", "; use 32" },
-		{ 64, 0, 1, 9, 8, "lease is 8", "9", "at least" },
+		{ 16, 0, 0, 1, 0, "workers", "0",
+		  "'workers': is out of range "
+		  "(0, allowed 1..1048576)" },
+		{ 16, 0, 17, 1, 0, "at a time (16, allowed 32..1048576)",
+		  "17 workers",
+		  "'mailbox.slots': is too small for 17 workers with leases of "
+		  "1 that tell up to 1 message at a time (16, allowed "
+		  "32..1048576)" },
+		{ 16, 0, 2, 5, 0, "at a time (16, allowed 32..1048576)", "5",
+		  "; use 32" },
+		{ 16, 0, 4, 1, 8, "at a time (16, allowed 32..1048576)", "8",
+		  "; use 32" },
+		{ 64, 0, 1, 9, 8,
+		  "'mailbox.lease': is too small for handlers "
+		  "that tell up to 9 messages at a time (8, allowed "
+		  "9..4294967295)",
+		  "9", "use 9" },
 		{ 16, 0, ~0u, ~0u, 0, "mailbox.slots", "4294967295",
 		  "; use fewer workers" },
 		{ 16, 0, 1, 65535, 0, "mailbox.slots", "65535",

@@ -60,37 +60,56 @@ PEAL_TEST(options_out_of_range_are_refused_with_their_value)
 	struct peal_queue_options o = plain;
 	struct peal_queue *q = NULL;
 
-	REFUSED(size, 0, PEAL_EINVAL, "options.size is 0");
-	REFUSED(capacity, 3, PEAL_EINVAL, "capacity is 3");
-	REFUSED(capacity, 2u << 20, PEAL_EINVAL, "capacity is 2097152");
+	REFUSED(size, 0, PEAL_EINVAL,
+		"'size': is 0, or of a newer version (0, "
+		"allowed 8..48)");
+	REFUSED(capacity, 3, PEAL_EINVAL,
+		"'capacity': must be a power of two "
+		"(3, allowed 1..1048576)");
+	REFUSED(capacity, 2u << 20, PEAL_EINVAL,
+		"'capacity': is out of range "
+		"(2097152, allowed 1..1048576)");
 	REFUSED(message_bytes, 1ull << 40, PEAL_EINVAL, "1099511627776");
 	REFUSED(policy, 9, PEAL_EINVAL, "policy");
-	REFUSED(max_producers, 65, PEAL_EINVAL, "max_producers is 65");
-	REFUSED(max_consumers, 65, PEAL_EINVAL, "max_consumers is 65");
-	REFUSED(kind, 17, PEAL_EINVAL, "kind is 17");
-	REFUSED(reserved, 1, PEAL_EINVAL, "reserved is 1");
-	REFUSED(overwrite, 1, PEAL_EINVAL, "overwrite is 1; only a topic");
-	REFUSED(overwrite, 2, PEAL_EINVAL, "overwrite is 2; it must be 0 or 1");
+	REFUSED(max_producers, 65, PEAL_EINVAL,
+		"'max_producers': is out of "
+		"range (65, allowed 0..64)");
+	REFUSED(max_consumers, 65, PEAL_EINVAL,
+		"'max_consumers': is out of "
+		"range (65, allowed 0..64)");
+	REFUSED(kind, 17, PEAL_EINVAL,
+		"'kind': is not of enum peal_queue_kind "
+		"(17, allowed 0..4)");
+	REFUSED(reserved, 1, PEAL_EINVAL,
+		"'reserved': is out of range (1, "
+		"allowed 0)");
+	REFUSED(overwrite, 1, PEAL_EINVAL,
+		"'overwrite': is only for topics, and kind");
+	REFUSED(overwrite, 2, PEAL_EINVAL, "'overwrite': is out of range (2");
 	o.kind = PEAL_QUEUE_LINK;
 	o.max_producers = 2;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
-		    "kind is link, with up to 1 producer and");
+		    "'kind': is link, which has too few ends (max_producers 2, "
+		    "max_consumers 1, allowed 1..1, 1..1)");
 	o.kind = PEAL_QUEUE_MAILBOX;
 	o.message_bytes = 5000;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
-		    "at most 4080 are allowed");
+		    "'message_bytes': is too large for the slots of a mailbox "
+		    "(5000, allowed 0..4080)");
 	o.message_bytes = 1ull << 33;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL, "8589934592");
 	o.message_bytes = 8;
 	o.max_producers = 64;
 	o.capacity = 32;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
-		    "capacity is 32, too few for 64 producers");
+		    "'capacity': is too small for 64 producers (32, allowed "
+		    "64..1048576)");
 	CHECK_FAILS(peal_queue_create(NULL, NULL), PEAL_EINVAL, "NULL");
 	o.kind = PEAL_QUEUE_WORK;
 	o.capacity = 64;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
-		    "capacity is 64, too few for 64 producers; use 128 or");
+		    "'capacity': is too small for 64 producers (64, allowed "
+		    "128..1048576)");
 }
 
 /* A queue of the capacity that a refusal proposes can be made. */
@@ -253,8 +272,10 @@ PEAL_TEST(short_buffer_keeps_the_message)
 				 PEAL_EMSGSIZE);
 		CHECK_EQ(peal_queue_pop_burst(c, out, n, 1, lengths, 0), 1);
 		CHECK_EQ(lengths[0], 5);
-		CHECK_FAILS(peal_queue_pop(c, out, 47, &length, 0),
-			    PEAL_EMSGSIZE, "has 48 bytes, the buffer 47");
+		CHECK_FAILS(
+			peal_queue_pop(c, out, 47, &length, 0), PEAL_EMSGSIZE,
+			"'queue': has a message that is "
+			"longer than the buffer (47, allowed 48 bytes or more)");
 		CHECK_EQ(length, 48);
 		CHECK_EQ(peal_queue_pop_burst(c, out, 40, 2, lengths, 0),
 			 PEAL_EMSGSIZE);
@@ -262,7 +283,8 @@ PEAL_TEST(short_buffer_keeps_the_message)
 		CHECK_OK(peal_queue_pop(c, out, 48, &length, 0));
 		CHECK(!memcmp(in, out, 48));
 		CHECK_FAILS(peal_queue_push(p, in, 49, 0), PEAL_EMSGSIZE,
-			    "messages of up to 48");
+			    "and the message is too long (49 bytes, allowed "
+			    "0..48)");
 		CHECK_OK(peal_queue_close(p));
 		CHECK_OK(peal_queue_close(c));
 		CHECK_OK(peal_queue_destroy(q));
@@ -304,9 +326,9 @@ PEAL_TEST(invalid_ends_and_counts_are_refused)
 	CHECK_FAILS(peal_queue_push(NULL, &word, 8, 0), PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_queue_pop(c, NULL, 8, NULL, 0), PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_queue_push_bulk(p, &word, 8, 0, 0), PEAL_EINVAL,
-		    "n is 0");
+		    "'n': is out of range (0, allowed 1..32)");
 	CHECK_FAILS(peal_queue_push_bulk(p, &word, 8, 33, 0), PEAL_EINVAL,
-		    "n is 33");
+		    "'n': is out of range (33, allowed 1..32)");
 	CHECK_FAILS(peal_queue_open(q, (enum peal_queue_role)2, &p),
 		    PEAL_EINVAL, "role");
 	CHECK_FAILS(peal_queue_info(q, NULL), PEAL_EINVAL, "NULL");

@@ -89,7 +89,7 @@ PEAL_TEST(slot_capacity_matches_its_policy)
 		    !(peali_queue_policies() & 1u << policy))
 			continue;
 		o.policy = policy;
-		snprintf(refused, sizeof(refused), "at most %u are allowed",
+		snprintf(refused, sizeof(refused), "allowed 0..%u); use",
 			 most[policy]);
 		largest(o, most[policy], refused);
 	}
@@ -102,12 +102,15 @@ PEAL_TEST(link_accepts_messages_up_to_256_mib)
 
 	o.capacity = 1;
 	if (!PEAL_TSAN && !PEAL_ASAN) {
-		largest(o, 256ull << 20, "at most 268435456");
+		largest(o, 256ull << 20,
+			"'message_bytes': is out of range "
+			"(268435457, allowed 1..268435456)");
 		return;
 	}
 	o.message_bytes = (256ull << 20) + 1;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
-		    "at most 268435456");
+		    "'message_bytes': is out of range (268435457, allowed "
+		    "1..268435456)");
 	test_leave_out("a sanitizer's copy of so much memory takes long");
 }
 
@@ -312,7 +315,9 @@ PEAL_TEST(bulk_above_capacity_is_refused)
 		CHECK_FAILS(peal_queue_push_bulk(p, words, 8, most + 1, -1),
 			    PEAL_EMSGSIZE, "at a time");
 		CHECK_FAILS(peal_queue_push_bulk(p, words, 9, 2, -1),
-			    PEAL_EMSGSIZE, "message of 9 bytes");
+			    PEAL_EMSGSIZE,
+			    "and the message is too long (9 "
+			    "bytes, allowed 0..8)");
 		CHECK_EQ(info(q).accepted, 0);
 		CHECK_OK(peal_queue_push_bulk(p, words, 8, most, 0));
 		CHECK_EQ(info(q).accepted, most);

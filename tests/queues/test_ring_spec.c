@@ -142,8 +142,14 @@ PEAL_TEST(policy_is_the_default_or_the_best_of_both_ends)
 	CHECK_EQ(peali_ring_spec_complete(&s, BIT(SEQUENCE) | BIT(ATOM8),
 					  PEAL_POLICY_SEQUENCE, "c"),
 		 PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "2 (atom16)");
-	CHECK_CONTAINS(peal_last_error()->text, "sequence atom8");
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "'policy': is a policy that an "
+		       "end of the link cannot do (2, atom16, allowed 0, 1 "
+		       "(sequence), 3 (atom8))");
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "'policy': is a policy that an "
+		       "end of the link cannot do (2, atom16, allowed 0, 1 "
+		       "(sequence), 3 (atom8))");
 	s.policy = 0;
 	CHECK_EQ(peali_ring_spec_complete(&s, 0, PEAL_POLICY_SEQUENCE, "c"),
 		 PEAL_EINVAL);
@@ -178,7 +184,8 @@ static const struct {
 	  PEAL_EINVAL,
 	  "slot_bytes",
 	  "2064",
-	  "2048 (policy atom8)" },
+	  "'slot_bytes': must be a multiple of 16 for policy atom8 (2064, "
+	  "allowed 16..2048)" },
 	{ { 0, 0, 4, 0, 0 }, PEAL_EINVAL, "policy", "4", "3 (atom8)" },
 	{ { 0, 0, ~0u, 0, 0 },
 	  PEAL_EINVAL,
@@ -250,10 +257,18 @@ PEAL_TEST(emit_limit_requires_slots_and_slab)
 	CHECK_OK(peali_ring_spec_emits(&s, 0, "call"));
 	CHECK_OK(peali_ring_spec_emits(&s, 3, "call"));
 	CHECK_EQ(peali_ring_spec_emits(&s, 4, "call"), PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "slab_bytes is 4032");
+	CHECK_CONTAINS(
+		peal_last_error()->text,
+		"'slab_bytes': is too small "
+		"for a sender that emits up to 4 messages of 1000 bytes at a "
+		"time (4032, allowed 5040..1099511627776)");
 	CHECK_CONTAINS(peal_last_error()->text, "5040");
 	CHECK_EQ(peali_ring_spec_emits(&s, 5, "call"), PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "capacity is 4");
+	CHECK_CONTAINS(
+		peal_last_error()->text,
+		"'capacity': is too small for "
+		"a sender that emits up to 5 messages at a time (4, allowed "
+		"8..1048576)");
 	CHECK_EQ(test_proposed(), 8);
 	s = (struct peali_ring_spec){ 4, 0, 0, 48, 0 };
 	CHECK_OK(complete(&s));

@@ -301,13 +301,25 @@ PEAL_TEST(refused_option_is_named)
 	struct peali_topic_spec s = { 64, 0, 5, 0, 0, 0 };
 	struct peal_topic t;
 
-	refused(0, 0, 1, 0, "capacity is 0");
-	refused(3, 0, 1, 0, "capacity is 3");
-	refused(1u << 21, 0, 1, 0, "capacity is 2097152");
-	refused(8, 4081, 1, 0, "message_bytes is 4081");
-	refused(8, 0, 0, 0, "max_subscribers is 0");
-	refused(8, 0, 257, 0, "max_subscribers is 257");
-	refused(8, 0, 1, 2, "overwrite is 2");
+	refused(0, 0, 1, 0,
+		"'capacity': must be a power of two (0, allowed "
+		"1..1048576)");
+	refused(3, 0, 1, 0,
+		"'capacity': must be a power of two (3, allowed "
+		"1..1048576)");
+	refused(1u << 21, 0, 1, 0,
+		"'capacity': is out of range (2097152, "
+		"allowed 1..1048576)");
+	refused(8, 4081, 1, 0,
+		"'message_bytes': is too large for policy "
+		"sequence (4081, allowed 1..4080)");
+	refused(8, 0, 0, 0,
+		"'max_subscribers': is out of range (0, allowed "
+		"1..256)");
+	refused(8, 0, 257, 0,
+		"'max_subscribers': is out of range (257, "
+		"allowed 1..256)");
+	refused(8, 0, 1, 2, "'overwrite': is out of range (2, allowed 0..1)");
 	CHECK_OK(peali_topic_spec_complete(&s, 14, PEAL_POLICY_SEQUENCE,
 					   "call"));
 	CHECK_EQ(s.slot_bytes, 64);

@@ -364,10 +364,11 @@ PEAL_TEST(typed_thread_queue_refuses_other_lengths)
 				continue;
 			CHECK_FAILS(peal_queue_push(e.p.end, in, bytes, 0),
 				    PEAL_EMSGSIZE,
-				    "messages of exactly 24: another length");
+				    "the message is of another length (");
 			CHECK_FAILS(peal_queue_push_bulk(e.p.end, in, bytes, 2,
 							 0),
-				    PEAL_EMSGSIZE, "messages of exactly 24");
+				    PEAL_EMSGSIZE,
+				    "the message is of another length (");
 		}
 		CHECK_EQ(info(e.q.queue).accepted, 0);
 		CHECK_EQ(task_queue_pop(e.c, &out, 0), PEAL_EAGAIN);
@@ -387,13 +388,16 @@ PEAL_TEST(typed_thread_queue_has_length_of_type)
 
 	o.message_bytes = 8;
 	CHECK_FAILS(task_queue_create(&o, &q), PEAL_EINVAL,
-		    "message_bytes is 8, and the messages have 24");
+		    "'message_bytes': differs from the length of the messages "
+		    "(8, allowed 0 or 24)");
 	o.message_bytes = 48;
 	CHECK_FAILS(task_queue_create(&o, &q), PEAL_EINVAL,
-		    "message_bytes is 48, and the messages have 24");
+		    "'message_bytes': differs from the length of the messages "
+		    "(48, allowed 0 or 24)");
 	CHECK_FAILS(task_queue_create(NULL, NULL), PEAL_EINVAL, "NULL");
-	CHECK_FAILS(peal_queue_create_of(NULL, 0, &raw), PEAL_EINVAL,
-		    "bytes is 0");
+	CHECK_FAILS(
+		peal_queue_create_of(NULL, 0, &raw), PEAL_EINVAL,
+		"'bytes': is too small for a message (0, allowed 1 or more)");
 	CHECK(!q.queue && !raw);
 	o.message_bytes = sizeof(struct task);
 	CHECK_OK(task_queue_create(&o, &q));
@@ -414,14 +418,17 @@ PEAL_TEST(large_type_thread_queue_is_a_link)
 
 	o.max_producers = 2;
 	CHECK_FAILS(wide_queue_create(&o, &q), PEAL_EINVAL,
-		    "message_bytes is 5000; a mailbox");
+		    "'message_bytes': is too large for the slots of a mailbox "
+		    "(5000, allowed 0..4080)");
 	CHECK_OK(wide_queue_create(NULL, &q));
 	CHECK_OK(wide_queue_open_producer(q, &p));
 	CHECK_OK(wide_queue_open_consumer(q, &c));
 	memset(&in, 7, sizeof(in));
 	CHECK_OK(wide_queue_push(p, &in, 0));
 	CHECK_FAILS(peal_queue_push(p.end, &in, sizeof(in) - 1, 0),
-		    PEAL_EMSGSIZE, "exactly 5000");
+		    PEAL_EMSGSIZE,
+		    "'queue': is a link, and the message is of "
+		    "another length (4999 bytes, allowed 5000)");
 	CHECK_EQ(wide_queue_pop_burst(c, &out, 1, 0), 1);
 	CHECK(!memcmp(&in, &out, sizeof(in)));
 	CHECK_OK(peal_queue_close(p.end));
@@ -452,13 +459,15 @@ PEAL_TEST(typed_ends_open_only_on_equal_length_queue)
 
 	no_ends_on(NULL, PEAL_EINVAL, "NULL");
 	no_ends_on(make(plain), PEAL_EMSGSIZE,
-		   "up to 48 bytes; all should have 24");
+		   "'queue': has messages of up to 48 bytes (24, allowed 48)");
 	/* this queue would also accept shorter messages */
 	o.message_bytes = sizeof(struct task);
 	no_ends_on(make(o), PEAL_EMSGSIZE,
-		   "up to 24 bytes; all should have 24");
+		   "'queue': has messages of up to 24 bytes (24, allowed 24)");
 	CHECK_OK(number_queue_create(NULL, &n));
-	no_ends_on(n.queue, PEAL_EMSGSIZE, "have 8 bytes; all should have 24");
+	no_ends_on(n.queue, PEAL_EMSGSIZE,
+		   "'queue': has messages of 8 bytes "
+		   "(24, allowed 8)");
 	CHECK_OK(peal_queue_create_of(NULL, sizeof(struct task), &raw));
 	q.queue = raw;
 	CHECK_FAILS(task_queue_open_producer(q, NULL), PEAL_EINVAL, "NULL");
@@ -467,7 +476,9 @@ PEAL_TEST(typed_ends_open_only_on_equal_length_queue)
 	CHECK_OK(peal_queue_destroy(raw));
 	raw = make(plain);
 	CHECK_FAILS(peal_queue_open_of(raw, 0, PEAL_QUEUE_PRODUCER, &end),
-		    PEAL_EMSGSIZE, "all should have 0");
+		    PEAL_EMSGSIZE,
+		    "'queue': has messages of up to 48 bytes "
+		    "(0, allowed 48)");
 	CHECK_OK(peal_queue_destroy(raw));
 }
 

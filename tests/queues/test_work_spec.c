@@ -98,19 +98,32 @@ PEAL_TEST(refused_option_is_named)
 {
 	struct peali_work_spec s;
 
-	refused(spec(0, 0, 1, 1, 0), "capacity is 0");
-	refused(spec(48, 0, 1, 1, 0), "capacity is 48");
-	refused(spec(1u << 21, 0, 1, 1, 0), "capacity is 2097152");
-	refused(spec(64, 4081, 1, 1, 0), "message_bytes is 4081");
-	refused(spec(64, 0, 0, 1, 0), "producers is 0");
-	refused(spec(64, 0, 4, 16, 2), "; use 128 or a larger power of two");
-	refused(spec(64, 0, ~0u, ~0u, ~0u), "too few for 4294967295 producers");
+	refused(spec(0, 0, 1, 1, 0), "'capacity': must be a power of two (0, "
+				     "allowed 1..1048576)");
+	refused(spec(48, 0, 1, 1, 0), "'capacity': must be a power of two (48, "
+				      "allowed 1..1048576)");
+	refused(spec(1u << 21, 0, 1, 1, 0), "'capacity': is out of range "
+					    "(2097152, allowed 1..1048576)");
+	refused(spec(64, 4081, 1, 1, 0),
+		"'message_bytes': is too large for "
+		"policy sequence (4081, allowed 1..4080)");
+	refused(spec(64, 0, 0, 1, 0), "'producers': is out of range (0, "
+				      "allowed 1..1048576)");
+	refused(spec(64, 0, 4, 16, 2),
+		"'capacity': is too small for 4 "
+		"producers with leases of 2 that put up to 16 messages at a "
+		"time (64, allowed 128..1048576)");
+	refused(spec(64, 0, ~0u, ~0u, ~0u),
+		"'capacity': is too small for "
+		"4294967295 producers with leases of 4294967295 that put up to "
+		"4294967295 messages at a time (64, allowed none)");
 	refused(spec(64, 0, ~0u, ~0u, ~0u),
 		"; use fewer producers or messages");
 	refused(spec(1u << 19, 0, (1u << 19) - 100, 2, 0), "; use 1048576");
 	s = spec(64, 0, 1, 1, 0);
 	s.policy = 9;
-	refused(s, "policy is 9");
+	refused(s, "'policy': is no policy (9, allowed 0 (default), 1 "
+		   "(sequence), 2 (atom16) or 3 (atom8))");
 }
 
 PEAL_TEST(proposed_capacities_are_legal)

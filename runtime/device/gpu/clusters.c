@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/device/gpu/gpu.h"
 
 #include <stdlib.h>
@@ -77,13 +79,18 @@ int peali_gpu_clusters_check(struct peali_gpu *gpu, int device,
 				  gpu->driver.vendor->name, device,
 				  p->program->name);
 	if (bytes > p->cluster_bytes)
-		return peali_fail(PEAL_ENOSPC, "max_clustered",
-				  "%u bytes of cluster memory for each "
-				  "worker of program '%s' on %s device %d: "
-				  "%u is the most; set cluster.bytes",
-				  bytes, p->program->name,
-				  gpu->driver.vendor->name, device,
-				  p->cluster_bytes);
+		return peali_refuse(
+			PEAL_ENOSPC, "max_clustered",
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "cluster.bytes",
+				.problem = PEALI_PRINT(
+					"is too large for program '%s' on %s "
+					"device %d",
+					p->program->name,
+					gpu->driver.vendor->name, device),
+				.number = bytes,
+				.most = p->cluster_bytes });
 	return 0;
 }
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/thread.h"
+#include "runtime/base/wait.h"
 #include "runtime/device/gpu/gpu.h"
 
 #include <errno.h>
@@ -53,13 +55,11 @@ static int check_desc(struct peali_gpu *gpu,
 		return r;
 	if (!desc->n_workers || !desc->lanes ||
 	    desc->lanes > gpu->device[desc->device].max_lanes)
-		return peali_fail(PEAL_EINVAL, "launch",
-				  "%u workers of %u lanes on %s device %d; a "
-				  "launch has at least one worker, and 1 to "
-				  "%u lanes",
-				  desc->n_workers, desc->lanes,
-				  gpu->driver.vendor->name, desc->device,
-				  gpu->device[desc->device].max_lanes);
+		return peali_refuse_option(
+			"launch", desc->n_workers ? "lanes" : "workers",
+			desc->n_workers ? desc->lanes : 0, 1,
+			desc->n_workers ? gpu->device[desc->device].max_lanes :
+					  UINT16_MAX);
 	return 0;
 }
 
@@ -111,12 +111,19 @@ static int blocks_that_fit(struct peali_gpu *gpu, int device,
 				      "lost by the end of an earlier kernel");
 	r = peali_gpu_program(gpu, device, program, "max_workers", &p);
 	if (!r && p->max_lanes > 0 && lanes > (uint32_t)p->max_lanes)
-		r = peali_fail(PEAL_ENOSPC, "max_workers",
-			       "%u lanes per worker are too many for program "
-			       "'%s': because of its registers, %s device %d "
-			       "allows %d",
-			       lanes, program->name, gpu->driver.vendor->name,
-			       device, p->max_lanes);
+		r = peali_refuse(
+			PEAL_ENOSPC, "max_workers",
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "lanes",
+				.problem = PEALI_PRINT(
+					"is too large for the registers of "
+					"program '%s' on %s device %d",
+					program->name, gpu->driver.vendor->name,
+					device),
+				.number = lanes,
+				.least = 1,
+				.most = (uint32_t)p->max_lanes });
 	if (!r && shape->cluster_workers)
 		r = peali_gpu_clusters_check(gpu, device, p,
 					     shape->cluster_bytes);
@@ -734,29 +741,26 @@ static int how_it_ended(struct peali_launch *launch)
 			      launch->desc.program->name);
 }
 
-static int64_t now_ns(void)
+static int still_run(const struct peali_launch *launch, int code,
+		     const char *call)
 {
-	struct timespec t;
+	uint32_t n = launch->desc.n_workers;
 
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+	return peali_fail(code, call,
+			  "%u of %u worker%s of %s device %d still run", n, n,
+			  peali_s(n), launch->gpu->driver.vendor->name,
+			  launch->desc.device);
 }
 
 int peali_gpu_launch_wait(struct peali_launch *launch, int64_t timeout_ns)
 {
 	struct timespec nap = { 0, 20000 };
-	int64_t began = now_ns();
+	int64_t began = (int64_t)peali_now_ns();
 
 	while (running(launch)) {
-		if (timeout_ns >= 0 && now_ns() - began >= timeout_ns)
-			return peali_fail(PEAL_ETIMEDOUT, "launch_wait",
-					  "%u of %u worker%s of %s device %d "
-					  "still run",
-					  launch->desc.n_workers,
-					  launch->desc.n_workers,
-					  peali_s(launch->desc.n_workers),
-					  launch->gpu->driver.vendor->name,
-					  launch->desc.device);
+		if (timeout_ns >= 0 &&
+		    (int64_t)peali_now_ns() - began >= timeout_ns)
+			return still_run(launch, PEAL_ETIMEDOUT, "launch_wait");
 		nanosleep(&nap, NULL);
 		if (nap.tv_nsec < 1000000)
 			nap.tv_nsec *= 2;
@@ -774,13 +778,7 @@ int peali_gpu_launch_free(struct peali_launch *launch)
 		return 0;
 	gpu = launch->gpu;
 	if (running(launch))
-		return peali_fail(PEAL_EBUSY, "launch_free",
-				  "%u of %u worker%s of %s device %d still run",
-				  launch->desc.n_workers,
-				  launch->desc.n_workers,
-				  peali_s(launch->desc.n_workers),
-				  gpu->driver.vendor->name,
-				  launch->desc.device);
+		return still_run(launch, PEAL_EBUSY, "launch_free");
 	pthread_mutex_lock(&gpu->lock);
 	gpu->n_launches--;
 	kept = launch->recorded != NULL; /* until no kernel is resident */

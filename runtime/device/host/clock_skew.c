@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/text.h"
+#include "runtime/device/host/host.h"
 
 #define SECONDS_MAX 100000000LL /* three years */
 #define PPM_MAX 500
@@ -28,10 +29,8 @@ static int read_number(const char **at, int64_t most, int64_t *out)
 
 static int refuse(const char *text, const char *at, const char *allowed)
 {
-	return peali_fail(PEAL_EINVAL, "settings",
-			  "PEAL_HOST_CLOCKS, column %d: '%.*s': %s",
-			  (int)(at - text) + 1, (int)strcspn(at, ","), at,
-			  allowed);
+	return peali_host_refuse("PEAL_HOST_CLOCKS", text, at, strcspn(at, ","),
+				 allowed, "0:7200:50,1:-86400");
 }
 
 int peali_clock_skew_parse(const char *text, int n_devices, int device,
@@ -45,19 +44,17 @@ int peali_clock_skew_parse(const char *text, int n_devices, int device,
 		ppm = 0;
 		if (*at == '-' || !read_number(&at, n_devices - 1, &number))
 			return refuse(text, at,
-				      "expected a device, as in 0:7200:50; "
-				      "PEAL_HOST_DEVICES sets how many there "
-				      "are, numbered from 0");
+				      PEALI_PRINT("device 0..%d",
+						  n_devices - 1));
 		if (*at++ != ':' || !read_number(&at, SECONDS_MAX, &seconds))
 			return refuse(text, at - 1,
-				      "expected :SECONDS behind a device, at "
-				      "most 100000000 ahead or behind");
+				      ":SECONDS behind a device, "
+				      "-100000000..100000000");
 		if (*at == ':' && (at++, !read_number(&at, PPM_MAX, &ppm)))
 			return refuse(text, at,
-				      "expected the drift in millionths, "
-				      "from -500 to 500");
+				      "a drift in millionths, -500..500");
 		if (*at && *at != ',')
-			return refuse(text, at, "expected a comma");
+			return refuse(text, at, "a comma");
 		at += *at == ',';
 		if (number == device) {
 			out->ahead_ns = seconds * 1000000000;

@@ -4,7 +4,8 @@
 #include <string.h>
 
 #include <peal/device.h>
-#include "runtime/base/error.h"
+#include "runtime/base/text.h"
+#include "runtime/device/host/host.h"
 
 static const struct {
 	const char *name;
@@ -17,10 +18,9 @@ static const struct {
 
 static int refuse(const char *text, const char *at, const char *allowed)
 {
-	return peali_fail(PEAL_EINVAL, "settings",
-			  "PEAL_HOST_DISABLE, column %d: '%.*s': %s",
-			  (int)(at - text) + 1, (int)strcspn(at, ",+"), at,
-			  allowed);
+	return peali_host_refuse("PEAL_HOST_DISABLE", text, at,
+				 strcspn(at, ",+"), allowed,
+				 "0:unified+atomics");
 }
 
 /* Returns the bit of the name at *at and skips the name; 0: no such name. */
@@ -52,21 +52,20 @@ int peali_disabled_parse(const char *text, int n_devices, int device,
 				number = 10 * number + (*at - '0');
 		if (at == begin || number >= n_devices || *at != ':')
 			return refuse(text, begin,
-				      "expected a device and a colon, as in "
-				      "0:unified; PEAL_HOST_DEVICES sets how "
-				      "many there are, numbered from 0");
+				      PEALI_PRINT("device 0..%d and a colon",
+						  n_devices - 1));
 		do {
 			at++;
 			bit = read_name(&at);
 			if (!bit)
-				return refuse(text, at,
-					      "expected unified, atomics or "
-					      "cooperative");
+				return refuse(
+					text, at,
+					"unified, atomics or cooperative");
 			if (number == device)
 				set |= bit;
 		} while (*at == '+');
 		if (*at == ',' && !at[1])
-			return refuse(text, at, "nothing follows the comma");
+			return refuse(text, at, "an entry behind the comma");
 		at += *at == ',';
 	}
 	*out = set;

@@ -49,6 +49,14 @@ static inline struct peali_host *peali_host_of(struct peali_backend *backend)
 /* Checks a device number. Returns 0, or PEAL_ENODEV with a text for `call`. */
 int peali_host_check(const struct peali_host *host, int device,
 		     const char *call);
+/*
+ * Refuses a part of the text of a setting. Returns PEAL_EINVAL.
+ *
+ * @param part begins at the wrong part, and has n bytes.
+ * @param example a legal text.
+ */
+int peali_host_refuse(const char *setting, const char *text, const char *part,
+		      size_t n, const char *allowed, const char *example);
 /* Returns the heap of a device, or of host memory for PEALI_HOST. */
 struct peali_heap *peali_host_heap(struct peali_host *host, int device);
 

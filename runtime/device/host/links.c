@@ -3,7 +3,8 @@
 
 #include <string.h>
 
-#include "runtime/base/error.h"
+#include "runtime/base/text.h"
+#include "runtime/device/host/host.h"
 
 /* The parser of PEAL_HOST_LINKS, see links.h. */
 
@@ -38,10 +39,8 @@ static int refuse_part(const struct reader *r, size_t length,
 {
 	if (!length && *r->mark)
 		length = 1;
-	return peali_fail(PEAL_EINVAL, "settings",
-			  "PEAL_HOST_LINKS, column %d: '%.*s': %s",
-			  (int)(r->mark - r->text) + 1,
-			  length > 40 ? 40 : (int)length, r->mark, allowed);
+	return peali_host_refuse("PEAL_HOST_LINKS", r->text, r->mark, length,
+				 allowed, "0-1:nvlink,0>1:none,*:pcie");
 }
 
 /* Reports the wrong word at `mark`. */
@@ -65,11 +64,9 @@ static int read_device(struct reader *r, int *out)
 		if (value < 1000000)
 			value = value * 10 + (*r->at - '0');
 	if (r->at == r->mark)
-		return refuse(r, "expected a device, as in 0-1:nvlink, "
-				 "0>1:none or *:pcie");
+		return refuse(r, PEALI_PRINT("device 0..%d", r->n_devices - 1));
 	if (value >= r->n_devices)
-		return refuse(r, "no such device; PEAL_HOST_DEVICES sets how "
-				 "many there are, numbered from 0");
+		return refuse(r, PEALI_PRINT("device 0..%d", r->n_devices - 1));
 	*out = value;
 	return 0;
 }
@@ -109,13 +106,13 @@ static int read_ends(struct reader *r, struct entry *e)
 		return result;
 	r->mark = r->at;
 	if (*r->at != '-' && *r->at != '>')
-		return refuse(r, "expected - or > between two devices");
+		return refuse(r, "- or > between two devices");
 	e->both = *r->at++ == '-';
 	result = read_device(r, &e->b);
 	if (result < 0)
 		return result;
 	if (e->a == e->b)
-		return refuse(r, "a device has no link to itself");
+		return refuse(r, "another device");
 	return 0;
 }
 
@@ -130,24 +127,24 @@ static int read_entry(struct reader *r, struct entry *e)
 		return result;
 	r->mark = r->at;
 	if (*r->at++ != ':')
-		return refuse(r, "expected : and a kind");
-	result = read_name(r, kinds, PEALI_LINK_KINDS,
-			   "expected nvlink, pcie or none", &e->pair.kind);
+		return refuse(r, ": and a kind");
+	result = read_name(r, kinds, PEALI_LINK_KINDS, "nvlink, pcie or none",
+			   &e->pair.kind);
 	if (result < 0)
 		return result;
 	if (*r->at == '!') {
 		r->at++;
 		result = read_name(r, faults, PEALI_LINK_FAULTS,
-				   "expected lost or swapped", &e->pair.fault);
+				   "lost or swapped", &e->pair.fault);
 		if (result < 0)
 			return result;
 		if (e->pair.kind == PEALI_LINK_NONE)
-			return refuse(r, "a link of kind none has no faults");
+			return refuse(r, "no faults of kind none");
 	}
 	skip_blanks(r);
 	r->mark = r->at;
 	if (*r->at && *r->at != ',')
-		return refuse(r, "expected , or the end");
+		return refuse(r, ", or the end");
 	return 0;
 }
 
@@ -157,8 +154,7 @@ static int set(struct reader *r, const struct entry *e,
 {
 	if (pair->kind != UNSET) {
 		r->mark = e->start;
-		return refuse_part(r, strcspn(e->start, ":"),
-				   "an earlier entry names this link");
+		return refuse_part(r, strcspn(e->start, ":"), "each link once");
 	}
 	*pair = e->pair;
 	return 0;
@@ -200,7 +196,7 @@ int peali_links_parse(const char *text, int n_devices,
 		skip_blanks(&r);
 		r.mark = r.at;
 		if (!*r.at)
-			return refuse(&r, "expected an entry behind the ,");
+			return refuse(&r, "an entry behind the ,");
 	}
 	if (r.rest.kind == UNSET)
 		r.rest.kind = PEALI_LINK_NVLINK;

@@ -14,6 +14,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/owner.h"
+#include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
@@ -154,10 +155,17 @@ static int check_lanes(const struct peali_host *host, int device,
 	int r = peali_host_check(host, device, call);
 
 	if (!r && (!lanes || lanes > PEALI_LANES_MAX))
-		r = peali_fail(PEAL_EINVAL, call,
-			       "%u lane%s on device %d: allowed are 1 to %u",
-			       (unsigned)lanes, peali_s((unsigned)lanes),
-			       device, PEALI_LANES_MAX);
+		r = peali_refuse(
+			PEAL_EINVAL, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "lanes",
+				.problem = PEALI_PRINT(
+					"is out of range for device %d",
+					device),
+				.number = lanes,
+				.least = 1,
+				.most = PEALI_LANES_MAX });
 	return r;
 }
 
@@ -193,21 +201,24 @@ static int check_desc(struct peali_host *host,
 				  (unsigned)desc->lanes,
 				  peali_s((unsigned)desc->lanes));
 	if (!desc->n_workers)
-		return peali_fail(PEAL_EINVAL, call,
-				  "a launch of 0 workers: at least 1 is "
-				  "needed");
+		return peali_refuse_option(call, "workers", 0, 1, most);
 	if (desc->recorded)
 		return peali_fail(PEAL_ENOTSUP, call,
 				  "host launches cannot be recorded");
 	if (desc->n_workers > most)
-		return peali_fail(PEAL_ENOSPC, call,
-				  "%u worker%s of %u lane%s on device %d: at "
-				  "most %u fit",
-				  (unsigned)desc->n_workers,
-				  peali_s((unsigned)desc->n_workers),
-				  (unsigned)desc->lanes,
-				  peali_s((unsigned)desc->lanes), desc->device,
-				  (unsigned)most);
+		return peali_refuse(
+			PEAL_ENOSPC, call,
+			&(struct peali_refusal){
+				.object = "option",
+				.name = "workers",
+				.problem = PEALI_PRINT(
+					"is too large for device %d with %u "
+					"lane%s",
+					desc->device, (unsigned)desc->lanes,
+					peali_s((unsigned)desc->lanes)),
+				.number = desc->n_workers,
+				.least = 1,
+				.most = most });
 	return 0;
 }
 

@@ -180,14 +180,16 @@ PEAL_TEST(address_of_other_kernel_is_refused)
 	harness_from(rt, e, 0, address[0], small);
 	CHECK_FAILS(SEND(0, there), PEAL_ENOENT, "leads to kernel 'here'");
 	CHECK_FAILS(SEND(0, address[0] + (1 << 20)), PEAL_ENOENT,
-		    "no actor with the address");
+		    "', which has no such actor");
 	CHECK_FAILS(SEND(0, peal_endpoint_address(e)), PEAL_ENOENT, "port 0");
 	CHECK_EQ(peal_send_to(e, 0, address[0], 0, NULL, 1, 0, NULL),
 		 PEAL_EINVAL);
 	CHECK_EQ(peal_send_to(NULL, 0, address[0], 0, "x", 1, 0, NULL),
 		 PEAL_EINVAL);
 	CHECK_FAILS(peal_send_to(e, 0, address[0], 0, "x", 1 << 20, 0, NULL),
-		    PEAL_EMSGSIZE, "the link takes at most");
+		    PEAL_EMSGSIZE,
+		    "'endpoint': has a link for shorter "
+		    "messages (1048576 bytes, allowed 0..48)");
 #undef SEND
 	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_stop(far, MAX_WAIT));
@@ -380,10 +382,16 @@ PEAL_TEST(undeliverable_request_reports_an_error)
 #define BEGIN(to)                                                              \
 	peal_request_start_to(r, to, 0, &m, sizeof(m), SECOND, &number)
 	CHECK_OK(peal_actor_spawn(far, "tally", NULL, &there));
-	CHECK_FAILS(ASK(there), PEAL_ENOENT, "port 0 of 'requester'");
-	CHECK_FAILS(ASK(0), PEAL_ENOENT, "0 is no address of an actor");
-	CHECK_FAILS(BEGIN(there), PEAL_ENOENT, "no actor with the address");
-	CHECK_FAILS(BEGIN(0), PEAL_ENOENT, "0 is no address of an actor");
+	CHECK_FAILS(ASK(there), PEAL_ENOENT,
+		    "'requester': leads to kernel "
+		    "'tally', which has no such actor");
+	CHECK_FAILS(ASK(0), PEAL_ENOENT,
+		    "'to': is no address of an actor (0, "
+		    "allowed an address of an actor)");
+	CHECK_FAILS(BEGIN(there), PEAL_ENOENT, "', which has no such actor");
+	CHECK_FAILS(BEGIN(0), PEAL_ENOENT,
+		    "'to': is no address of an actor "
+		    "(0, allowed an address of an actor)");
 	CHECK_EQ(number, 0);
 	CHECK_OK(peal_requester_info(r, &info));
 	CHECK_EQ(info.asked, 0);
@@ -391,8 +399,13 @@ PEAL_TEST(undeliverable_request_reports_an_error)
 	CHECK_FAILS(peal_request_to(r, address[N / 2], 0, longer, 41, &t,
 				    sizeof(t), NULL, SECOND),
 		    PEAL_EMSGSIZE,
-		    "49 bytes with the request number (8 bytes)");
-	CHECK_CONTAINS(peal_last_error()->text, "take at most 48");
+		    "'tally': takes no such message for actor 32 of worker 1 "
+		    "by a link to worker 0 (49 bytes and 8, allowed 0..48)");
+	CHECK_CONTAINS(
+		peal_last_error()->text,
+		"'tally': takes no such "
+		"message for actor 32 of worker 1 by a link to worker 0 (49 "
+		"bytes and 8, allowed 0..48)");
 	CHECK_OK(peal_requester_info(r, &info));
 	CHECK_EQ(info.asked, 0);
 	CHECK_OK(peal_request_to(r, address[0], 0, longer, 48, &t, sizeof(t),

@@ -249,21 +249,30 @@ PEAL_TEST(failed_spawn_many_creates_no_actor)
 	uint64_t init[2] = { 1, 2 };
 
 #define MANY(handler, n) peal_actor_spawn_many(k, handler, &a, n, address)
-	CHECK_FAILS(MANY("post", 0), PEAL_EINVAL, "n is 0");
+	CHECK_FAILS(MANY("post", 0), PEAL_EINVAL,
+		    "'n': is out of range (0, "
+		    "allowed 1..4294967295)");
 	CHECK_EQ(peal_actor_spawn_many(k, "post", &a, 1, NULL), PEAL_EINVAL);
 	CHECK_FAILS(MANY("post", 11), PEAL_ENOSPC,
-		    "11 more actors on worker 0 need slots; 10 of max_actors");
+		    "'small': has too few of max_actors left for actors on "
+		    "worker 0 (11, allowed 0..10)");
 	CHECK_FAILS(MANY("tally", 6), PEAL_ENOSPC,
-		    "those of 6 actors on worker 0 need 192, and 160 of");
+		    "'small': has too few of arena_bytes left for 6 states of "
+		    "'tally' on worker 0 (192, allowed 0..160)");
 	CHECK_FAILS(MANY("post", 4), PEAL_ENOSPC,
-		    "3 of max_ports are left on worker 0");
+		    "'small': has too few of max_ports left on worker 0 for 4 "
+		    "actors of 'post' (4, allowed 0..3)");
 	a.worker = 0;
 	/* the arena has memory for the share of worker 0 alone */
 	CHECK_FAILS(MANY("tally", 7), PEAL_ENOSPC, "arena_bytes");
 	a.init = init;
 	a.init_bytes = 16;
 	a.init_stride = 8;
-	CHECK_FAILS(MANY("tally", 2), PEAL_EINVAL, "the inits would overlap");
+	CHECK_FAILS(
+		MANY("tally", 2), PEAL_EINVAL,
+		"'init_stride': is too "
+		"small, as the initial states would overlap (8, allowed 0 or "
+		"at least 16)");
 	a.init_bytes = a.init_stride = 0;
 	CHECK_EQ(tallies_info(k).actors, 0);
 	/* the failed calls have taken no capacity */
@@ -299,10 +308,11 @@ PEAL_TEST(failed_retire_many_retires_no_actor)
 		    "is listed twice");
 	address[8] = other[0];
 	CHECK_FAILS(peal_actor_retire_many(rt, address, 9), PEAL_EINVAL,
-		    "kernel 'here' has no actor");
+		    "kernel 'here': has no such actor, which is of another "
+		    "kernel (");
 	address[8] = address[3] + 40;
 	CHECK_FAILS(peal_actor_retire_many(rt, address, 9), PEAL_ENOENT,
-		    "kernel 'here' has no actor");
+		    "kernel 'here': has no such actor (");
 	CHECK_EQ(peal_actor_retire_many(rt, address, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_actor_retire_many(rt, NULL, 1), PEAL_EINVAL);
 	CHECK_EQ(peal_actor_retire_many(NULL, address, 1), PEAL_EINVAL);
@@ -380,17 +390,23 @@ PEAL_TEST(ports_are_shared_only_with_matching_actors)
 	CHECK_OK(peal_actor_spawn(k, "post", &a, &shares)); /* as many ports */
 	CHECK_OK(peal_actor_spawn(k, "tally", &a, &other[0])); /* fewer ports */
 	CHECK_FAILS(peal_actor_spawn(second, "post", &a, &other[1]),
-		    PEAL_ENOENT, "kernel 'here' has no actor");
+		    PEAL_ENOENT,
+		    "'share_ports_with': is of no actor of kernel "
+		    "'here'");
 	a.worker = 2;
 	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_EINVAL,
-		    "is of worker 0, not of 1");
+		    "'worker': is not the worker of actor 0 of kernel 'here', "
+		    "which share_ports_with names (2, allowed 0 or 1)");
 	a.worker = 0;
 	a.share_ports_with = shares;
 	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_EINVAL,
 		    "has no ports of its own");
 	a.share_ports_with = portless;
-	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_EINVAL,
-		    "more than '");
+	CHECK_FAILS(
+		peal_actor_spawn(k, "post", &a, &other[1]), PEAL_EINVAL,
+		"'share_ports_with': is of handler 'tally', which has too "
+		"few ports or messages for handler 'post' (ports 1, messages "
+		"1, allowed 0..0, 0..0)");
 	a.share_ports_with = portless + 30;
 	CHECK_FAILS(peal_actor_spawn(k, "post", &a, &other[1]), PEAL_ENOENT,
 		    "share_ports_with");

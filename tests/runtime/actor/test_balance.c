@@ -341,7 +341,8 @@ PEAL_TEST(invalid_balance_arguments_are_refused)
 	CHECK_OK(peal_kernel_balance(s.k, &o, NULL));
 	o.sample_interval_us = 101;
 	CHECK_FAILS(peal_kernel_balance(s.k, &o, &r), PEAL_EINVAL,
-		    "sample_interval_us is 101: at most 100");
+		    "'sample_interval_us': is out of range (101, allowed "
+		    "0..100)");
 	CHECK_EQ(r.samples, 0);
 	o.sample_interval_us = 0;
 	o.sample_ms = 60001;

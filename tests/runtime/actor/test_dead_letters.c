@@ -238,7 +238,7 @@ PEAL_TEST(letter_payload_is_cut_to_link_size)
 			CHECK_FAILS(
 				peal_dead_letter_replay(s.in, 0, 0, &l.about,
 							LETTER + keeps[i], 0),
-				PEAL_EMSGSIZE, "the link takes at most 48");
+				PEAL_EMSGSIZE, "(4000 bytes, allowed 0..48)");
 			CHECK_OK(peal_dead_letter_replay(
 				s.in, 1, address[0], &l.about,
 				LETTER + keeps[i], MAX_WAIT));
@@ -250,7 +250,7 @@ PEAL_TEST(letter_payload_is_cut_to_link_size)
 			CHECK_FAILS(peal_dead_letter_replay(
 					    s.in, 1, address[0], &l.about,
 					    LETTER + keeps[i], 0),
-				    PEAL_EMSGSIZE, "of 4000 bytes");
+				    PEAL_EMSGSIZE, "has only a part of its");
 		}
 		close_fixture(&s);
 	}
@@ -380,16 +380,16 @@ PEAL_TEST(replay_sends_the_kept_message)
 	/* invalid letters */
 	CHECK_FAILS(REPLAY(0, NULL, 100), PEAL_EINVAL, "no dead letter");
 	CHECK_FAILS(REPLAY(0, &l.about, LETTER - 1), PEAL_EINVAL,
-		    "47 bytes are no dead letter");
+		    "'letter': is no dead letter (47 bytes");
 	CHECK_FAILS(REPLAY(0, &l.about, LETTER + 23), PEAL_EMSGSIZE,
-		    "contains 23 of 24 bytes");
+		    "of its message (23 bytes, allowed 24)");
 	odd.about.reason = PEAL_REASON_COUNT;
 	CHECK_EQ(REPLAY(0, &odd.about, LETTER + 24), PEAL_EINVAL);
 	odd.about.reason = PEAL_REASON_NO_ACTOR;
 	odd.about.flags = PEAL_FLAG_DEAD_LETTER;
 	CHECK_EQ(REPLAY(0, &odd.about, LETTER + 24), PEAL_EINVAL);
 	CHECK_FAILS(REPLAY(peal_endpoint_address(s.in), &l.about, LETTER + 24),
-		    PEAL_ENOENT, "no actor with the address");
+		    PEAL_ENOENT, "kernel 'tally', which has no such actor");
 	CHECK_FAILS(peal_dead_letter_replay(s.in, 1, 0, &l.about, LETTER + 24,
 					    0),
 		    PEAL_ENOTCONN, "no link at port 1");
@@ -633,12 +633,12 @@ PEAL_TEST(pool_members_receive_letters)
 	picky = harness_spawn(k, "picky", 0);
 	link = harness_from(rt, e, 0, other, wide);
 	CHECK_FAILS(peal_dead_letter_connect(k, little, NULL), PEAL_EMSGSIZE,
-		    "the pool takes messages of at most 48 bytes");
+		    "message_bytes of the pool (248, allowed 1..48)");
 	CHECK_OK(peal_dead_letter_connect(k, large, NULL));
 	CHECK_EQ(harness_info(harness_letters(rt, k, 0)).message_bytes,
 		 LETTER + 200);
 	CHECK_FAILS(peal_pool_join(rt, large, picky), PEAL_EINVAL,
-		    "'picky' takes messages of 32 bytes and dead letters");
+		    "any length (32 bytes, allowed 0, any length)");
 	CHECK_OK(peal_pool_join(rt, large, member));
 	for (i = 0; i < 30; i++) /* no actor, too long, valid */
 		CHECK_OK(peal_send_to(e, 0, i % 3 ? little : other + 50, 0,
@@ -733,18 +733,18 @@ PEAL_TEST(invalid_letter_receivers_are_refused)
 	CHECK_OK(peal_actor_spawn(k, "exact", NULL, &exact));
 	CHECK_EQ(peal_dead_letter_address(NULL), 0);
 	CHECK_FAILS(peal_dead_letter_connect(NULL, to, NULL), PEAL_EINVAL,
-		    "kernel is NULL");
+		    "'kernel': is NULL (NULL, allowed an address)");
 	CHECK_FAILS(LETTERS(to + 1), PEAL_ENOENT, "no actor, pool or endpoint");
 	CHECK_FAILS(LETTERS(from), PEAL_ENOENT, "no actor, pool or endpoint");
 	CHECK_FAILS(LETTERS(exact), PEAL_EINVAL,
-		    "'exact' takes messages of 24 bytes and dead letters");
+		    "any length (24 bytes, allowed 0, any length)");
 	CHECK_FAILS(LETTERS(peal_endpoint_address(narrow)), PEAL_ENOSPC,
 		    "all 1 of the receiver's max_inputs");
 	o.message_bytes = LETTER - 1;
-	CHECK_FAILS(LETTERS(to), PEAL_EMSGSIZE, "is 47; a dead letter has 48");
+	CHECK_FAILS(LETTERS(to), PEAL_EMSGSIZE, "(47, allowed 48..268435456)");
 	o.message_bytes = 0;
 	o.capacity = 1;
-	CHECK_FAILS(LETTERS(to), PEAL_EINVAL, "keeps one slot free");
+	CHECK_FAILS(LETTERS(to), PEAL_EINVAL, "(1, allowed 2..1048576); use 2");
 	o.capacity = 3;
 	CHECK_FAILS(LETTERS(to), PEAL_EINVAL, "capacity");
 	o.capacity = 0;
@@ -759,7 +759,7 @@ PEAL_TEST(invalid_letter_receivers_are_refused)
 	CHECK_EQ(peal_link_list(rt, NULL, 0), 2);
 	CHECK_OK(peal_actor_retire(rt, exact)); /* no link holds it */
 	CHECK_FAILS(peal_connect(rt, from, 2, to, NULL, NULL), PEAL_ENOENT,
-		    "no port 2");
+		    "'tally': has no such port (2, allowed 0..1)");
 	CHECK_OK(LETTERS(0));
 	CHECK_OK(peal_connect(rt, from, 1, to, NULL, NULL)); /* for worker 1 */
 	CHECK_EQ(harness_info(harness_letters(rt, k, 1)).message_bytes, LETTER);

@@ -69,7 +69,9 @@ PEAL_TEST(unknown_failure_action_is_refused)
 	struct peal_kernel *k = NULL;
 
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_monitors, &o, &k),
-		    PEAL_EINVAL, "option on_failure is 2: it must be 0 to 1");
+		    PEAL_EINVAL,
+		    "'on_failure': is out of range (2, allowed "
+		    "0..1)");
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 

@@ -145,12 +145,20 @@ PEAL_TEST(mailbox_below_minimum_slots_is_refused)
 
 	/* the message being handled keeps the only slot */
 	o.mailbox.slots = 1;
-	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
-		    PEAL_EINVAL, "mailbox.slots is 1");
+	CHECK_FAILS(
+		peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
+		PEAL_EINVAL,
+		"'mailbox.slots': is too small for 1 worker "
+		"that tell 1 message at a time, with 0 for timers and monitors "
+		"(1, allowed 2..1048576)");
 	o.workers = 8;
 	o.mailbox.slots = 4;
-	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
-		    PEAL_EINVAL, "mailbox.slots is 4");
+	CHECK_FAILS(
+		peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
+		PEAL_EINVAL,
+		"'mailbox.slots': is too small for 8 workers "
+		"that tell 1 message at a time, with 0 for timers and monitors "
+		"(4, allowed 16..1048576)");
 	CHECK_CONTAINS(peal_last_error()->text, "8 workers");
 	o.mailbox.slots = 3;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
@@ -158,11 +166,15 @@ PEAL_TEST(mailbox_below_minimum_slots_is_refused)
 	o.mailbox.slots = 64;
 	o.mailbox.message_bytes = 5000;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
-		    PEAL_EINVAL, "mailbox.message_bytes is 5000");
+		    PEAL_EINVAL,
+		    "'mailbox.message_bytes': is too large for "
+		    "policy sequence (5000, allowed 1..4080)");
 	o.mailbox.message_bytes = 0;
 	o.mailbox.policy = 9;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
-		    PEAL_EINVAL, "mailbox.policy is 9");
+		    PEAL_EINVAL,
+		    "'mailbox.policy': is no policy (9, allowed 0 "
+		    "(default), 1 (sequence), 2 (atom16) or 3 (atom8))");
 	/* the refused launches have left nothing behind */
 	CHECK_OK(peal_runtime_close(rt));
 }

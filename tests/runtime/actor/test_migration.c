@@ -528,7 +528,9 @@ PEAL_TEST(refused_migration_leaves_actor_unchanged)
 		       "no actor with the address");
 	expect_refused(&h, peal_endpoint_address(h.e), 1, 0, PEAL_ENOENT,
 		       "no actor with the address");
-	expect_refused(&h, guest, WORKERS, 0, PEAL_ENOENT, "no worker 3");
+	expect_refused(&h, guest, WORKERS, 0, PEAL_ENOENT,
+		       "'worker': is of no "
+		       "worker of kernel 'guest' (4, allowed 0..3)");
 	expect_refused(&h, guest, 0, 0, PEAL_EINVAL, "is of worker 0 already");
 	link = harness_to(h.rt, owner[0], h.e, plain);
 	expect_refused(&h, owner[0], 1, 0, PEAL_EBUSY, "comes from port 0");
@@ -536,13 +538,21 @@ PEAL_TEST(refused_migration_leaves_actor_unchanged)
 	sharer = spawn(&h, "porter", 0, owner[0]);
 	expect_refused(&h, owner[0], 1, 0, PEAL_EBUSY, "shares the ports");
 	expect_refused(&h, sharer, 1, 0, PEAL_EINVAL, "to an actor of its");
-	expect_refused(&h, sharer, 1, guest, PEAL_EINVAL, "of worker 0, not");
+	expect_refused(&h, sharer, 1, guest, PEAL_EINVAL,
+		       "'worker': is not "
+		       "the worker of actor 0 of kernel 'guest', which "
+		       "share_ports_with names (2, allowed 0 or 1)");
 	expect_refused(&h, sharer, 0, sharer, PEAL_EINVAL,
-		       "the one that moves");
+		       "'share_ports_with': is of an actor of kernel 'guest' "
+		       "that moves (actor 4, allowed other actors with ports)");
 	expect_refused(&h, sharer, 1, guest + 100, PEAL_ENOENT,
-		       "`share_ports_with`");
+		       "'share_ports_with': is of no actor of kernel 'guest'");
 	CHECK_OK(move_to(&h, guest, 1, 0));
-	expect_refused(&h, sharer, 1, h.newest, PEAL_EINVAL, "has 1 port ");
+	expect_refused(
+		&h, sharer, 1, h.newest, PEAL_EINVAL,
+		"'share_ports_with': is of handler 'guest', which has too few "
+		"ports or messages for handler 'porter' (ports 1, messages 1, "
+		"allowed 0..0, 0..0)");
 	CHECK_OK(move_to(&h, sharer, 1, owner[1]));
 	CHECK_EQ(peal_actor_retire(h.rt, owner[1]), PEAL_EBUSY);
 	CHECK_OK(peal_actor_retire(h.rt, sharer));
@@ -552,7 +562,10 @@ PEAL_TEST(refused_migration_leaves_actor_unchanged)
 	spawn(&h, "porter", 1, 0);
 	spawn(&h, "porter", 1, 0);
 	spawn(&h, "porter", 1, 0);
-	expect_refused(&h, other, 1, 0, PEAL_ENOSPC, "of max_ports are left");
+	expect_refused(&h, other, 1, 0, PEAL_ENOSPC,
+		       "'guest': has too few of "
+		       "max_ports left on worker 1 for 1 actor of 'porter' (1, "
+		       "allowed 0)");
 	close_fixture(&h);
 }
 

@@ -312,11 +312,15 @@ PEAL_TEST(refused_kernel_migration_changes_nothing)
 	struct fixture s;
 
 	open_full(&s);
-	expect_refused(&s, s.guest, WORKERS, 0, PEAL_ENOENT, "no worker 2");
+	expect_refused(&s, s.guest, WORKERS, 0, PEAL_ENOENT,
+		       "'worker': is of "
+		       "no worker of kernel 'guest' (3, allowed 0..2)");
 	owner = spawn(s.k[0], "porter", 0);
 	sharer = spawn_with(s.k[0], "porter", 0, owner, NULL);
 	expect_refused(&s, sharer, 0, 0, PEAL_EINVAL, "to an actor of its");
-	expect_refused(&s, sharer, 0, owner, PEAL_ENOENT, "`share_ports_with`");
+	expect_refused(&s, sharer, 0, owner, PEAL_ENOENT,
+		       "'share_ports_with': "
+		       "is of no actor of kernel 'guest'");
 	expect_refused(&s, owner, 0, 0, PEAL_EBUSY, "shares the ports");
 	CHECK_OK(peal_supervisor_create(s.k[0], &v, &supervisor));
 	expect_refused(&s, spawn_with(s.k[0], "guest", 0, 0, supervisor), 0, 0,
@@ -329,7 +333,9 @@ PEAL_TEST(refused_kernel_migration_changes_nothing)
 	mine = s.k[1];
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_pools, &o, &other));
 	s.k[1] = other;
-	expect_refused(&s, s.guest, 0, 0, PEAL_EINVAL, "runs program 'pools'");
+	expect_refused(&s, s.guest, 0, 0, PEAL_EINVAL,
+		       "'pools': runs another "
+		       "program than kernel 'guest' (pools, allowed 'guest')");
 	o.mailbox.slots = 0;
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_guest, &o, &bare));
 	s.k[1] = bare;

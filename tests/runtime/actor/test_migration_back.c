@@ -569,7 +569,8 @@ PEAL_TEST(kernel_without_forward_slots_refuses_migration)
 	m.kernel = small;
 	CHECK_EQ(peal_actor_migrate(c.rt, c.player[0], &m, NULL), PEAL_ENOTSUP);
 	CHECK_CONTAINS(peal_last_error()->text,
-		       "has mailbox.forward_slots 1, too few");
+		       "'players': has too few mailbox.forward_slots for its "
+		       "handlers (1, allowed 2..16)");
 	CHECK_OK(peal_kernel_stop(small, MAX_WAIT));
 	play(&c, 1, 0);
 	o.mailbox.forward_slots = 1 << 20;
@@ -583,7 +584,8 @@ PEAL_TEST(kernel_without_forward_slots_refuses_migration)
 		 PEAL_EINVAL);
 	CHECK_CONTAINS(
 		peal_last_error()->text,
-		"option mailbox.forward_slots is 1 and mailbox.slots is 0");
+		"'mailbox.forward_slots': needs mailboxes, and mailbox.slots "
+		"is 0 (1, allowed 0)");
 	close_fixture(&c);
 }
 

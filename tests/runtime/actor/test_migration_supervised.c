@@ -247,7 +247,9 @@ PEAL_TEST(supervisor_of_other_kernel_is_refused)
 	CHECK_CONTAINS(peal_last_error()->text,
 		       "has a supervisor, which stays");
 	CHECK_EQ(move_to(&w, FIRST, 1, w.s[0]), PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "the supervisor is of kernel");
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "supervisor: is not of kernel "
+		       "'guest', which has the actor (guest, allowed 'guest')");
 	o.supervisor = w.s[0];
 	CHECK_EQ(peal_actor_migrate(w.rt, w.guest[FIRST], &o, NULL),
 		 PEAL_EINVAL);

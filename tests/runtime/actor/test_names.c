@@ -152,8 +152,11 @@ PEAL_TEST(invalid_and_taken_names_are_refused)
 	longest[PEAL_NAME_BYTES] = 0;
 	CHECK_OK(peal_actor_spawn(k, "tally", NULL, &other));
 	CHECK_FAILS(peal_name_set(rt, other, longest), PEAL_EINVAL,
-		    "1 to 63 bytes, not 64");
-	CHECK_FAILS(peal_name_set(rt, other, ""), PEAL_EINVAL, "not 0");
+		    "'nnnnnnnnnnnnnnnnnnnnnnn...nnnnnnnnnnnnnnnnnnnnnn': is "
+		    "too long (64 bytes, allowed 1..63)");
+	CHECK_FAILS(peal_name_set(rt, other, ""), PEAL_EINVAL,
+		    "'': is empty "
+		    "(0 bytes, allowed 1..63)");
 	CHECK_EQ(peal_name_find(rt, longest, &other), PEAL_ENOENT);
 	CHECK_FAILS(peal_name_set(rt, other, "one"), PEAL_EEXIST,
 		    "has the name 'one'");
@@ -172,7 +175,7 @@ PEAL_TEST(invalid_and_taken_names_are_refused)
 	CHECK_EQ(peal_actor_spawn(k, "tally", &o, &both[0]), PEAL_EINVAL);
 	o.name = "both";
 	CHECK_FAILS(peal_actor_spawn_many(k, "tally", &o, 2, both), PEAL_EINVAL,
-		    "name 'both' is for one actor, not for 2");
+		    "'name': is for one actor (2 actors, allowed 1)");
 	CHECK_EQ(both[0], 0);
 	EVENTUALLY(tallies_info(k).actors == 2);
 	check_named(rt, one, "one");

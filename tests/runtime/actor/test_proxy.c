@@ -375,11 +375,15 @@ PEAL_TEST(invalid_proxies_are_refused)
 	CHECK_EQ(peal_proxy_create(NULL, guest, NULL, &proxy), PEAL_EINVAL);
 	CHECK_EQ(peal_proxy_create(mine, guest, NULL, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_proxy_destroy(NULL, guest), PEAL_EINVAL);
-	expect_refused(&s, 1, guest, 0, PEAL_EINVAL, "by its own number");
+	expect_refused(&s, 1, guest, 0, PEAL_EINVAL,
+		       "'guest': has the actor "
+		       "itself and needs no proxy");
 	expect_refused(&s, 0, 0x123456789ULL, 0, PEAL_ENOENT, "no actor or");
 	expect_refused(&s, 0, peal_endpoint_address(s.e), 0, PEAL_ENOENT,
 		       "no actor or");
-	expect_refused(&s, 0, guest, 1 + WORKERS, PEAL_ENOENT, "no worker 2");
+	expect_refused(&s, 0, guest, 1 + WORKERS, PEAL_ENOENT,
+		       "'worker': is "
+		       "of no worker of kernel 'guest' (3, allowed 0..2)");
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_guest, &o, &bare));
 	lone = spawn(bare, "guest", 0);
 	expect_refused(&s, 0, lone, 0, PEAL_ENOTSUP, "has no mailboxes");
@@ -393,7 +397,10 @@ PEAL_TEST(invalid_proxies_are_refused)
 	o.mailbox.slots = 1 << 20;
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_guest, &o, &tight));
 	lone = spawn(tight, "guest", 0);
-	expect_refused(&s, 0, lone, 0, PEAL_ENOTSUP, "too few for");
+	expect_refused(
+		&s, 0, lone, 0, PEAL_ENOTSUP,
+		"'guest': has too few "
+		"mailbox.forward_slots for its handlers (0, allowed 1..1048576)");
 	CHECK_OK(peal_kernel_stop(tight, MAX_WAIT));
 	CHECK_OK(peal_actor_spawn_many(s.k[0], "guest", NULL, ACTORS, actors));
 	expect_refused(&s, 0, guest, 0, PEAL_ENOSPC, "a proxy needs one");
@@ -415,7 +422,11 @@ PEAL_TEST(worker_without_free_port_is_named)
 	guest[0] = spawn(s.k[1], "guest", 0);
 	for (i = 0; i < 4; i++) /* takes all ports of worker 0 */
 		spawn(s.k[0], "porter", 0);
-	expect_refused(&s, 0, guest[0], 0, PEAL_ENOSPC, "all ports are in use");
+	expect_refused(
+		&s, 0, guest[0], 0, PEAL_ENOSPC,
+		"'guest': has no free "
+		"port for messages to kernel 'guest' (max_ports 4, allowed up "
+		"to 4096)");
 	CHECK_OK(peal_proxy_create(
 		s.k[0], guest[0],
 		&(struct peal_proxy_options){ sizeof(struct peal_proxy_options),

@@ -49,17 +49,19 @@ PEAL_TEST(send_with_deadline_reports_errors)
 	struct fixture_letter l = { 0 };
 
 	CHECK_FAILS(peal_send(s.in, 0, 0, NULL, 1, 0, &options), PEAL_EINVAL,
-		    "data is NULL");
+		    "'data': is NULL (NULL, allowed an address)");
 	CHECK_FAILS(peal_send(s.in, 0, 0, &l, 41, 0, &options), PEAL_EMSGSIZE,
 		    "49 bytes");
 	CHECK_FAILS(peal_send(s.in, 9, 0, NULL, 0, 0, &options), PEAL_ENOTCONN,
 		    "no link at port 9");
 	CHECK_FAILS(peal_send_to(s.in, 0, 1, 0, NULL, 0, 0, &options),
-		    PEAL_ENOENT, "which has no actor with the address 0x1");
+		    PEAL_ENOENT, "'endpoint': leads to kernel 'deadline");
 	CHECK_FAILS(peal_send_to(s.in, 0, 0, 0, NULL, 0, 0, &options),
-		    PEAL_ENOENT, "which has no actor with the address 0");
+		    PEAL_ENOENT,
+		    "s', which has no such actor (0, allowed its "
+		    "actors)");
 	CHECK_FAILS(peal_send(NULL, 0, 0, NULL, 0, 0, &options), PEAL_EINVAL,
-		    "endpoint is NULL");
+		    "'endpoint': is NULL (NULL, allowed an address)");
 	close_fixture(&s);
 }
 
@@ -76,9 +78,12 @@ PEAL_TEST(send_refuses_unsupported_options)
 		{ .size = sizeof(bad[0]), .with_sender = 1 },
 	};
 	const char *why[] = {
-		"'priority': not supported",  "'delay_ns': not supported",
-		"'period_ns': not supported", "'timer_out': not supported",
-		"'by_port': not supported",   "'with_sender': not supported"
+		"'priority': is not supported by this call (1, allowed 0)",
+		"'delay_ns': is not supported by this call (1, allowed 0)",
+		"'period_ns': is not supported by this call (1, allowed 0)",
+		"'timer_out': is not supported by this call (1, allowed 0)",
+		"'by_port': is not supported by this call (1, allowed 0)",
+		"'with_sender': is not supported by this call (1, allowed 0)"
 	};
 	struct peal_send_options none = PEAL_SEND_OPTIONS;
 	struct fixture s = open_fixture();

@@ -93,7 +93,7 @@ PEAL_TEST(unknown_effect_on_timers_is_refused)
 
 	open_fixture(&h, 1, 1);
 	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,
-		    "option timers is 2");
+		    "'timers': is out of range (2, allowed 0..1)");
 	o.timers = PEAL_RESTART_KEEPS_TIMERS;
 	o.max_restarts = PEAL_RESTARTS_MAX + 1;
 	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,

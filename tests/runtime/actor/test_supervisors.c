@@ -488,7 +488,9 @@ PEAL_TEST(invalid_supervision_is_refused)
 	open_fixture(&h, 1, 16);
 	CHECK_FAILS(peal_kernel_launch(h.rt, 0, &peal_program_supervised, &ko,
 				       &other),
-		    PEAL_EINVAL, "max_supervisors is 65536");
+		    PEAL_EINVAL,
+		    "'max_supervisors': is out of range (65536, "
+		    "allowed 0..65535)");
 	ko.max_supervisors = 0;
 	CHECK_OK(peal_kernel_launch(h.rt, 0, &peal_program_supervised, &ko,
 				    &other));
@@ -500,29 +502,34 @@ PEAL_TEST(invalid_supervision_is_refused)
 		    "NULL");
 	o.strategy = 3;
 	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,
-		    "strategy is 3");
+		    "'strategy': is out of range (3, allowed 0..2)");
 	o.strategy = 0;
 	o.max_restarts = PEAL_RESTARTS_MAX + 1;
 	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,
-		    "max_restarts is 31");
+		    "'max_restarts': is too large (31, allowed 0..30, "
+		    "PEAL_RESTARTS_NONE or PEAL_RESTARTS_UNLIMITED)");
 	o.max_restarts = 0;
 	o.timers = 7;
 	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,
-		    "timers is 7");
+		    "'timers': is out of range (7, allowed 0..1)");
 	o.timers = 0;
 	CHECK_OK(peal_supervisor_create(h.k, &o, &s));
 	a.supervisor = s;
 	CHECK_FAILS(peal_actor_spawn(other, "supervised", &a, &address),
-		    PEAL_EINVAL, "the supervisor is of kernel");
+		    PEAL_EINVAL,
+		    "supervisor: is not of kernel 'supervised', "
+		    "which has the actor (supervised, allowed 'supervised')");
 	o.parent = s;
 	CHECK_FAILS(peal_supervisor_create(other, &o, &deep), PEAL_EINVAL,
-		    "parent is a supervisor of kernel");
+		    "'parent': is a supervisor of another kernel (supervised, "
+		    "allowed 'supervised')");
 	for (i = 1; i < PEAL_SUPERVISOR_DEPTH; i++) {
 		CHECK_OK(peal_supervisor_create(h.k, &o, &deep));
 		o.parent = deep;
 	}
 	CHECK_FAILS(peal_supervisor_create(h.k, &o, &deep), PEAL_EINVAL,
-		    "at most 8");
+		    "'parent': has too many supervisors above it (9, allowed "
+		    "0..8)");
 	CHECK_FAILS(peal_supervisor_info(NULL, &info), PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_supervisor_info(s, NULL), PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_supervisor_restart(NULL), PEAL_EINVAL, "NULL");

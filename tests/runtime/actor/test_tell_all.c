@@ -607,11 +607,14 @@ PEAL_TEST(bad_arguments_of_the_host_are_refused)
 		    "data is NULL with 1 bytes");
 	CHECK_FAILS(peal_kernel_tell_all(k, 0, data, 41, 0, NULL),
 		    PEAL_EMSGSIZE,
-		    "41 bytes (allowed: mailbox.message_bytes, 48, less 8)");
+		    "'relay': takes no payload of this length by its mailboxes "
+		    "(41, allowed 0..40)");
 	CHECK_FAILS(peal_kernel_tell_all(bare, 0, data, 1, 0, NULL),
 		    PEAL_ENOTSUP, "set mailbox.slots");
 	CHECK_FAILS(peal_kernel_tell_all(small, 0, data, 1, 0, NULL),
-		    PEAL_ENOSPC, "increase mailbox.slots (16)");
+		    PEAL_ENOSPC,
+		    "'relay': has too few free mailbox slots for "
+		    "its workers (6, allowed 8..16)");
 	CHECK_OK(peal_kernel_tell_all(k, 0, data, 40, MAX_WAIT, NULL));
 	CHECK_OK(peal_kernel_tell_all(k, 0, NULL, 0, MAX_WAIT, NULL));
 	CHECK_OK(peal_runtime_shutdown(rt));
@@ -654,7 +657,10 @@ PEAL_TEST(kernel_without_slots_for_its_callers_is_refused)
 	struct peal_kernel *k;
 
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_crowd, &o, &k),
-		    PEAL_EINVAL, "handlers tell up to 9 messages at a time");
+		    PEAL_EINVAL,
+		    "'mailbox.slots': is too small for 8 workers "
+		    "that tell 9 messages at a time, with 0 for timers and "
+		    "monitors (16, allowed 32..1048576)");
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 

@@ -291,7 +291,7 @@ PEAL_TEST(barrier_errors_name_the_argument)
 	open_phases(&p, "", 0);
 	k = harness_launch(p.rt, 1);
 	CHECK_FAILS(peal_barrier_create(p.rt, twice, 2, 1, NULL, &b),
-		    PEAL_EINVAL, "device 1 is named twice");
+		    PEAL_EINVAL, "device 1: is listed twice (2 times");
 	CHECK_FAILS(peal_barrier_create(p.rt, not, 2, 1, NULL, &b), PEAL_ENODEV,
 		    "9");
 	CHECK_EQ(peal_barrier_create(p.rt, there, 0, 1, NULL, &b), PEAL_EINVAL);
@@ -307,7 +307,7 @@ PEAL_TEST(barrier_errors_name_the_argument)
 	CHECK_FAILS(peal_barrier_join(p.barrier, p.k[0], 0), PEAL_EALREADY,
 		    "worker 0");
 	CHECK_FAILS(peal_barrier_join(p.barrier, p.k[0], 2), PEAL_ENOENT,
-		    "no worker 2");
+		    "'relay': has no such worker (2, allowed 0..1)");
 	CHECK_FAILS(peal_barrier_join(p.barrier, k, 0), PEAL_ENOSPC,
 		    "device 1");
 	CHECK_OK(peal_barrier_create(p.rt, there, 1, 8, NULL, &b));
@@ -316,7 +316,9 @@ PEAL_TEST(barrier_errors_name_the_argument)
 	CHECK_EQ(peal_barrier_join(NULL, k, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_barrier_join(b, NULL, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_barrier_arrive(NULL, 0), PEAL_EINVAL);
-	CHECK_FAILS(peal_barrier_arrive(b, 0), PEAL_ENOENT, "participant 0");
+	CHECK_FAILS(peal_barrier_arrive(b, 0), PEAL_ENOENT,
+		    "barrier: has no "
+		    "such host participant (0, allowed none)");
 	CHECK_EQ(peal_barrier_wait(b, 3, 0), PEAL_ENOENT);
 	CHECK_EQ(peal_barrier_wait(NULL, 0, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_barrier_info(b, NULL), PEAL_EINVAL);
@@ -343,7 +345,7 @@ PEAL_TEST(worker_joins_up_to_max_barriers)
 	CHECK_EQ(peal_barrier_join(b[0], k, 0), 0);
 	CHECK_EQ(peal_barrier_join(b[1], k, 0), 1);
 	CHECK_FAILS(peal_barrier_join(b[2], k, 0), PEAL_ENOSPC,
-		    "max_barriers (2)");
+		    "'relay': has joined too many barriers (3, allowed 0..2)");
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 

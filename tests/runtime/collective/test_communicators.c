@@ -201,26 +201,38 @@ PEAL_TEST(invalid_arguments_return_einval)
 	CHECK_EQ(peal_collective_wait(NULL, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_comm_info(NULL, &s.info), PEAL_EINVAL);
 	d = c, d.kind = 0,
-	refused(d, PEAL_EINVAL, "kind is 0: it must be 1 to 8");
-	d = c, d.kind = 9, refused(d, PEAL_EINVAL, "kind is 9");
-	d = c, d.element = 0, refused(d, PEAL_EINVAL, "element is 0");
-	d = c, d.element = 5, refused(d, PEAL_EINVAL, "element is 5");
-	d = c, d.reduction = 0, refused(d, PEAL_EINVAL, "reduction is 0");
-	d = c, d.reduction = 5, refused(d, PEAL_EINVAL, "reduction is 5");
-	d = c, d.algorithm = 4, refused(d, PEAL_EINVAL, "algorithm is 4");
-	d = c, d.root = 1, refused(d, PEAL_EINVAL, "root is 1: it must be 0");
-	d = c, d.count = UINT64_MAX / 4, refused(d, PEAL_EINVAL, "count is");
-	d = c, d.in = NULL, refused(d, PEAL_EINVAL, "in is NULL");
-	d = c, d.out = NULL, refused(d, PEAL_EINVAL, "out is NULL");
+	refused(d, PEAL_EINVAL, "'kind': is out of range (0, allowed 1..8)");
+	d = c, d.kind = 9,
+	refused(d, PEAL_EINVAL, "'kind': is out of range (9, allowed 1..8)");
+	d = c, d.element = 0,
+	refused(d, PEAL_EINVAL, "'element': is out of range (0, allowed 1..4)");
+	d = c, d.element = 5,
+	refused(d, PEAL_EINVAL, "'element': is out of range (5, allowed 1..4)");
+	d = c, d.reduction = 0,
+	refused(d, PEAL_EINVAL,
+		"'reduction': is out of range (0, allowed 1..4)");
+	d = c, d.reduction = 5,
+	refused(d, PEAL_EINVAL,
+		"'reduction': is out of range (5, allowed 1..4)");
+	d = c, d.algorithm = 4,
+	refused(d, PEAL_EINVAL,
+		"'algorithm': is out of range (4, allowed 0..3)");
+	d = c, d.root = 1,
+	refused(d, PEAL_EINVAL, "'root': is out of range (1, allowed 0)");
+	d = c, d.count = UINT64_MAX / 4,
+	refused(d, PEAL_EINVAL, "'count': is too large for the memory (");
+	d = c, d.in = NULL, refused(d, PEAL_EINVAL, "'in': is NULL");
+	d = c, d.out = NULL, refused(d, PEAL_EINVAL, "'out': is NULL");
 	d = c, d.kind = PEAL_BROADCAST;
-	refused(d, PEAL_EINVAL, "reduction is 1");
-	d.reduction = 0, d.root = 3, refused(d, PEAL_EINVAL, "root is 3");
+	refused(d, PEAL_EINVAL, "'reduction': is out of range (1, allowed 0)");
+	d.reduction = 0, d.root = 3,
+	refused(d, PEAL_EINVAL, "'root': is out of range (3, allowed 0..2)");
 	d = c, d.algorithm = PEAL_ALGORITHM_EXCHANGE, d.count = 1025;
-	refused(d, PEAL_EMSGSIZE, "4100 bytes");
+	refused(d, PEAL_EMSGSIZE, "(4100 bytes, allowed 0..4096)");
 	d.algorithm = PEAL_ALGORITHM_TREE;
-	refused(d, PEAL_EMSGSIZE, "4100 bytes");
+	refused(d, PEAL_EMSGSIZE, "(4100 bytes, allowed 0..4096)");
 	d.count = 3, d.kind = PEAL_REDUCE_SCATTER;
-	refused(d, PEAL_EINVAL, "algorithm tree");
+	refused(d, PEAL_EINVAL, "'algorithm': does not split elements");
 	CHECK_OK(peal_comm_info(s.g, &s.info));
 	CHECK_EQ(s.info.done, 0);
 	fixture_check(&s, sum);
@@ -239,19 +251,21 @@ PEAL_TEST(invalid_or_overlapping_memory_is_refused)
 		out[i] = s.out[i];
 	}
 	in[1] += 2;
-	refused(c, PEAL_EINVAL, "`in` of rank 1");
+	refused(c, PEAL_EINVAL, "'in': of rank 1 is not aligned");
 	in[1] += 8 * COUNT - 2;
 	refused(c, PEAL_EFAULT, "device 2");
 	in[1] = 0;
 	refused(c, PEAL_EFAULT, "device 2");
 	in[1] = out[1] + 4; /* overlaps, and is not in place */
-	refused(c, PEAL_EINVAL, "`out` of rank 1 (device 2) overlaps `in`");
+	refused(c, PEAL_EINVAL,
+		"'out': overlaps a range of rank 1 on device 2");
 	in[1] = out[1];
 	CHECK_OK(peal_collective_run(s.g, &c, MAX_WAIT));
 	/* in place, the input of an all-gather is its part of the output */
 	c.kind = PEAL_ALL_GATHER;
 	c.reduction = 0;
-	refused(c, PEAL_EINVAL, "`out` of rank 1 (device 2) overlaps `in`");
+	refused(c, PEAL_EINVAL,
+		"'out': overlaps a range of rank 1 on device 2");
 	in[1] = out[1] + 4 * part_first(COUNT, 3, 1);
 	CHECK_OK(peal_collective_run(s.g, &c, MAX_WAIT));
 	/* refused calls hold no memory: it can be freed */
@@ -269,7 +283,7 @@ PEAL_TEST(members_writing_one_range_are_refused)
 	out[0] = place;
 	out[1] = place + 4 * COUNT - 4;
 	out[2] = s.out[2];
-	refused(c, PEAL_EINVAL, "`out` of rank");
+	refused(c, PEAL_EINVAL, "'out': overlaps a range of rank");
 	out[1] += 4;
 	CHECK_OK(peal_collective_run(s.g, &c, MAX_WAIT));
 	CHECK_OK(peal_memory_free(s.rt, PEAL_HOST_MEMORY, place));
@@ -292,16 +306,22 @@ PEAL_TEST(invalid_communicators_are_refused)
 	CHECK_EQ(peal_comm_create(s.rt, devices, 2, NULL, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_comm_create(s.rt, devices, 0, NULL, &g), PEAL_EINVAL);
 	CHECK_EQ(peal_comm_create(s.rt, devices, 17, NULL, &g), PEAL_EINVAL);
-	CHECK(strstr(peal_last_error()->text, "17 devices"));
+	CHECK(strstr(peal_last_error()->text,
+		     "'n': is out of range (17, allowed 1..16)"));
 	CHECK_EQ(peal_comm_create(s.rt, twice, 3, NULL, &g), PEAL_EINVAL);
-	CHECK(strstr(peal_last_error()->text, "device 0 has two ranks"));
+	CHECK(strstr(peal_last_error()->text,
+		     "device 0: is in a group twice (ranks 0 and 2, allowed "
+		     "one "
+		     "rank)"));
 	CHECK_EQ(peal_comm_create(s.rt, none, 2, NULL, &g), PEAL_ENODEV);
 	o.channels = 65;
 	CHECK_EQ(peal_comm_create(s.rt, devices, 2, &o, &g), PEAL_EINVAL);
-	CHECK(strstr(peal_last_error()->text, "channels is 65"));
+	CHECK(strstr(peal_last_error()->text,
+		     "'channels': is out of range (65, allowed 0..64)"));
 	o.channels = 0, o.slice_bytes = 12;
 	CHECK_EQ(peal_comm_create(s.rt, devices, 2, &o, &g), PEAL_EINVAL);
-	CHECK(strstr(peal_last_error()->text, "slice_bytes is 12"));
+	CHECK(strstr(peal_last_error()->text,
+		     "'slice_bytes': must be a multiple of 8 (12"));
 	o.slice_bytes = 0, o.lanes = 1000000;
 	CHECK_EQ(peal_comm_create(s.rt, devices, 2, &o, &g), PEAL_EINVAL);
 	CHECK_EQ(g == NULL, 1);

@@ -271,18 +271,20 @@ PEAL_TEST(invalid_arguments_return_einval)
 	CHECK_EQ(peal_event_create(s.rt, 0, NULL, 0, NULL, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_event_create(s.rt, 0, NULL, 0, &o, &e), PEAL_EINVAL);
 	CHECK_EQ(peal_event_create(s.rt, 0, twice, 2, NULL, &e), PEAL_EINVAL);
-	CHECK(strstr(peal_last_error()->text, "device 1 is named twice"));
+	CHECK(strstr(peal_last_error()->text, "device 1: is listed twice"));
 	CHECK_EQ(peal_event_create(s.rt, 0, own, 1, NULL, &e), PEAL_EINVAL);
 	CHECK_EQ(peal_event_create(s.rt, 0, twice, PEAL_EVENT_DEVICES_MAX, NULL,
 				   &e),
 		 PEAL_EINVAL);
-	CHECK(strstr(peal_last_error()->text, "64 watchers"));
+	CHECK(strstr(peal_last_error()->text,
+		     "'n': is out of range (64, allowed 0..63)"));
 	CHECK_EQ(peal_event_create(s.rt, 0, none, 1, NULL, &e), PEAL_ENODEV);
 	CHECK_EQ(peal_event_create(s.rt, 9, NULL, 0, NULL, &e), PEAL_ENODEV);
 	CHECK(!e);
 	CHECK_OK(peal_event_create(s.rt, 0, NULL, 0, NULL, &e));
 	CHECK_EQ(peal_event_address(e, 1, &at), PEAL_ENODEV);
-	CHECK(strstr(peal_last_error()->text, "for the devices 0, not for 1"));
+	CHECK(strstr(peal_last_error()->text,
+		     "is not for the device (1, allowed 0)"));
 	CHECK_EQ(peal_event_address(NULL, 0, &at), PEAL_EINVAL);
 	CHECK_EQ(peal_event_address(e, 0, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_event_wait(NULL, 1, 0), PEAL_EINVAL);

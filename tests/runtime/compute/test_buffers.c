@@ -150,12 +150,13 @@ PEAL_TEST(host_buffer_views_are_contiguous_for_all_devices)
 		CHECK(holds(view, 100 + i));
 	}
 	CHECK_FAILS(peal_buffer_view(b, 3, &view), PEAL_EINVAL,
-		    "no view 3; there are 3");
+		    "has no such view (3, allowed 0..2)");
 	CHECK_OK(peal_buffer_destroy(b));
 	b = make(PEAL_BUFFER_PINNED, 0, 4096);
 	CHECK_OK(peal_buffer_view(b, 0, &view));
 	CHECK_EQ(view.bytes, 4096);
-	CHECK_FAILS(peal_buffer_view(b, 1, &view), PEAL_EINVAL, "there are 1");
+	CHECK_FAILS(peal_buffer_view(b, 1, &view), PEAL_EINVAL,
+		    "has no such view (1, allowed 0)");
 	CHECK_OK(peal_buffer_destroy(b));
 	CHECK_OK(peal_runtime_close(rt));
 }
@@ -228,13 +229,14 @@ PEAL_TEST(ranges_beyond_the_buffer_are_refused)
 	CHECK_OK(peal_range_slice(r, 7, 1, &part));
 	CHECK_EQ(part.offset, 999);
 	CHECK_FAILS(peal_range_slice(r, 8, 1, &part), PEAL_EFAULT,
-		    "1 bytes from offset 8 on: the range has 8");
+		    "is beyond the range (1 bytes at offset 8, allowed 0..8)");
 	CHECK_FAILS(peal_range_slice(r, 0, 0, &part), PEAL_EINVAL, "0 bytes");
 	CHECK_FAILS(peal_range_slice(none, 0, 1, &part), PEAL_EINVAL,
 		    "no buffer");
 	CHECK_EQ(peal_range_slice(r, 0, 1, NULL), PEAL_EINVAL);
-	CHECK_FAILS(peal_buffer_range(b, 993, 8, &r), PEAL_EFAULT,
-		    "8 bytes from offset 993 on: the buffer has 1000");
+	CHECK_FAILS(
+		peal_buffer_range(b, 993, 8, &r), PEAL_EFAULT,
+		"is beyond the buffer (8 bytes at offset 993, allowed 0..1000)");
 	CHECK_EQ(peal_buffer_range(b, 1001, 1, &r), PEAL_EFAULT);
 	CHECK_EQ(peal_buffer_range(b, 8, UINT64_MAX - 4, &r), PEAL_EFAULT);
 	CHECK_EQ(peal_buffer_range(b, UINT64_MAX, 8, &r), PEAL_EFAULT);
@@ -244,7 +246,8 @@ PEAL_TEST(ranges_beyond_the_buffer_are_refused)
 	/* A range is a plain value: each call checks it again. */
 	CHECK_EQ(r.offset, 992);
 	r.bytes = 9;
-	CHECK_FAILS(peal_buffer_write(r, &word), PEAL_EFAULT, "has 1000");
+	CHECK_FAILS(peal_buffer_write(r, &word), PEAL_EFAULT,
+		    "allowed 0..1000");
 	CHECK_EQ(peal_buffer_read(r, &word), PEAL_EFAULT);
 	CHECK_EQ(peal_buffer_fill(r, NULL, 1), PEAL_EFAULT);
 	CHECK_EQ(peal_buffer_address(r, 0, &address), PEAL_EFAULT);
@@ -293,10 +296,12 @@ PEAL_TEST(pattern_fills_only_its_range)
 	CHECK_OK(peal_buffer_read(r, p));
 	for (i = 0; i < 3 * count; i++)
 		CHECK_EQ(p[i], 0);
-	CHECK_FAILS(peal_buffer_fill(r, value, 0), PEAL_EINVAL, "1 to 4096");
-	CHECK_FAILS(peal_buffer_fill(r, value, 4097), PEAL_EINVAL, "1 to 4096");
+	CHECK_FAILS(peal_buffer_fill(r, value, 0), PEAL_EINVAL,
+		    "'pattern_bytes': is out of range (0, allowed 1..4096)");
+	CHECK_FAILS(peal_buffer_fill(r, value, 4097), PEAL_EINVAL,
+		    "); use 4096");
 	CHECK_FAILS(peal_buffer_fill(r, value, 11), PEAL_EINVAL,
-		    "no multiple of the pattern (11 bytes)");
+		    "allowed multiples of 11); use ");
 	CHECK_OK(peal_buffer_destroy(b));
 	CHECK_OK(peal_runtime_close(rt));
 	free(p);
@@ -312,38 +317,44 @@ PEAL_TEST(invalid_buffer_options_are_named)
 	CHECK_FAILS(peal_buffer_create(NULL, &o, &b), PEAL_EINVAL, "runtime");
 	CHECK_EQ(peal_buffer_create(rt, &o, NULL), PEAL_EINVAL);
 	CHECK_FAILS(peal_buffer_create(rt, NULL, &b), PEAL_EINVAL,
-		    "bytes is 0");
+		    "'bytes': is out of range (0, allowed 1..");
 	o.size = 3;
 	CHECK_EQ(peal_buffer_create(rt, &o, &b), PEAL_EINVAL);
 	o = good;
 	o.bytes = 0;
-	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL, "bytes is 0");
+	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL,
+		    "'bytes': is out of range (0, allowed 1..");
 	o = good;
 	o.kind = 3;
-	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL, "kind is 3");
+	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL,
+		    "'kind': is out of range (3, allowed 0..2)");
 	o = good;
 	o.device = 2;
-	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_ENODEV, "no device 2");
+	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_ENODEV,
+		    "device 2: does not exist (2, ");
 	o.device = PEAL_HOST_MEMORY;
 	CHECK_EQ(peal_buffer_create(rt, &o, &b), PEAL_ENODEV);
 	o = good;
 	o.views = 2;
-	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL, "views is 2");
+	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL,
+		    "'views': is only for unified buffers (2, allowed 0)");
 	o.kind = PEAL_BUFFER_PINNED;
 	CHECK_EQ(peal_buffer_create(rt, &o, &b), PEAL_EINVAL);
 	o.kind = PEAL_BUFFER_UNIFIED;
 	o.device = 1;
-	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL, "device is 1");
+	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL,
+		    "'device': is only for buffers on a device (1");
 	o.device = 0;
 	o.views = 3;
 	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL,
-		    "a multiple of 3");
+		    "'bytes': must be a multiple of 3 (");
 	o.views = 65;
-	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL, "at most 64");
+	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL,
+		    "'views': is out of range (65, allowed 0..64)");
 	o = good;
 	o.name = "a name of thirty-two characters!";
 	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL,
-		    "name has 32 bytes");
+		    "is too long (32 bytes, allowed 1..31)");
 	CHECK(!b);
 	CHECK_OK(peal_runtime_close(rt));
 }

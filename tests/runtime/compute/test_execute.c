@@ -218,7 +218,8 @@ PEAL_TEST(element_limits_are_respected)
 	CHECK_EQ(s.report.part[2].elements, 1680);
 	s.job.count = 2321;
 	CHECK_FAILS(peal_executor_start(s.e, &s.job), PEAL_ENOSPC,
-		    "1 element less");
+		    "'count': is larger than the sum of the limits (2321, "
+		    "allowed 0..2320)");
 	s.job.schedule = PEAL_SCHEDULE_DYNAMIC;
 	for (i = 0; i < 2; i++) {
 		s.job.count = 19000;
@@ -229,8 +230,8 @@ PEAL_TEST(element_limits_are_respected)
 	}
 	s.job.grain = 21;
 	CHECK_FAILS(peal_executor_start(s.e, &s.job), PEAL_ENOSPC,
-		    "device 2: the limit is 240 bytes; a task of 21 "
-		    "elements has 252");
+		    "'limits': is too small for a task of 21 elements on "
+		    "device 2 (240, allowed 252..18446744073709551615)");
 	s.job.count = 20;
 	fixture_check(&s);
 	fixture_close(&s);

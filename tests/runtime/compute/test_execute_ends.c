@@ -370,47 +370,59 @@ PEAL_TEST(invalid_jobs_are_refused)
 #define REFUSED(error, part)                                                   \
 	CHECK_FAILS(peal_executor_start(s.e, &j), error, part)
 	j = s.job, j.schedule = 4;
-	REFUSED(PEAL_EINVAL, "schedule is 4");
+	REFUSED(PEAL_EINVAL, "'schedule': is out of range (4, allowed 0..3)");
 	j = s.job, j.handler = NULL;
-	REFUSED(PEAL_EINVAL, "handler is NULL");
+	REFUSED(PEAL_EINVAL, "'handler': is NULL (NULL, allowed an address)");
 	j = s.job, j.handler = "nobody";
 	REFUSED(PEAL_ENOENT, "combine");
 	j = s.job, j.handler = "other";
 	REFUSED(PEAL_ENOTSUP, "'other' does no tasks");
 	j = s.job, j.n_arguments = 9;
-	REFUSED(PEAL_EINVAL, "n_arguments is 9");
+	REFUSED(PEAL_EINVAL,
+		"'n_arguments': is out of range (9, allowed 0..8)");
 	j = s.job, j.arguments = NULL;
-	REFUSED(PEAL_EINVAL, "arguments is NULL");
+	REFUSED(PEAL_EINVAL, "'arguments': is NULL (NULL, allowed an address)");
 	j = s.job, j.parameter_bytes = 97;
-	REFUSED(PEAL_EINVAL, "parameter_bytes is 97");
+	REFUSED(PEAL_EINVAL, "'parameter_bytes': is out of range (97, allowed "
+			     "0..96)");
 	j = s.job, j.parameters = NULL;
-	REFUSED(PEAL_EINVAL, "parameters is NULL");
+	REFUSED(PEAL_EINVAL,
+		"'parameters': is NULL (NULL, allowed an address)");
 	j = s.job, j.repeatable = 2;
-	REFUSED(PEAL_EINVAL, "repeatable is 2");
+	REFUSED(PEAL_EINVAL, "'repeatable': is out of range (2, allowed 0..1)");
 	j = s.job, j.reserved = 1;
-	REFUSED(PEAL_EINVAL, "reserved is 1");
+	REFUSED(PEAL_EINVAL, "'reserved': is out of range (1, allowed 0)");
 	j = s.job, j.count = UINT64_MAX / 4;
-	REFUSED(PEAL_EINVAL, "count is ");
+	REFUSED(PEAL_EINVAL, "'count': is out of range (4611686018427387903, "
+			     "allowed 0..1537228672809129301)");
 	j = s.job, j.weights = weights, j.schedule = PEAL_SCHEDULE_DYNAMIC;
-	REFUSED(PEAL_EINVAL, "weights is for static schedules");
+	REFUSED(PEAL_EINVAL, "'weights': is for static schedules (schedule 2, "
+			     "allowed schedule 0..1)");
 	j.schedule = 0, j.weights = zero;
-	REFUSED(PEAL_EINVAL, "all weights are 0");
+	REFUSED(PEAL_EINVAL,
+		"'weights': has only zeros, and no part takes the "
+		"100 elements (sum 0, allowed a sum of 1 or more)");
 	CHECK_OK(peal_partition_block(100, 3, &p));
 	j = s.job, j.partition = &p;
-	REFUSED(PEAL_EINVAL, "3 parts of 100 elements");
+	REFUSED(PEAL_EINVAL,
+		"'partition': does not fit the executor and the "
+		"job (3 parts, 100 elements, allowed 2 parts, 100 elements)");
 	CHECK_OK(peal_partition_block(99, 2, &p));
-	REFUSED(PEAL_EINVAL, "2 parts of 99 elements");
+	REFUSED(PEAL_EINVAL,
+		"'partition': does not fit the executor and the "
+		"job (2 parts, 99 elements, allowed 2 parts, 100 elements)");
 	CHECK_OK(peal_partition_block(100, 2, &p));
 	j.weights = weights;
-	REFUSED(PEAL_EINVAL, "only one of");
+	REFUSED(PEAL_EINVAL, "option 'weights': excludes option partition");
 	memcpy(arguments, s.argument, sizeof(arguments));
 	j = s.job, j.arguments = arguments;
 	arguments[1].bytes = 4;
-	REFUSED(PEAL_EINVAL, "argument 1: exactly one");
+	REFUSED(PEAL_EINVAL, "argument 1: needs element_bytes or bytes (");
 	arguments[1].bytes = arguments[1].element_bytes = 0;
-	REFUSED(PEAL_EINVAL, "argument 1: exactly one");
+	REFUSED(PEAL_EINVAL, "argument 1: needs element_bytes or bytes (");
 	arguments[1].element_bytes = 1ULL << 32;
-	REFUSED(PEAL_EINVAL, "element_bytes is 4294967296");
+	REFUSED(PEAL_EINVAL, "'element_bytes': is out of range (4294967296, "
+			     "allowed 0..4294967295)");
 	arguments[1] = s.argument[1], arguments[0].address = NULL;
 	REFUSED(PEAL_EINVAL, "argument 0 has no addresses");
 	j = s.job, j.count = FIXTURE_MOST + 100;
@@ -432,7 +444,7 @@ PEAL_TEST(part_over_its_limit_is_refused)
 	fixture_pack(&s, &p);
 	s.job.limits = limits;
 	CHECK_FAILS(peal_executor_start(s.e, &s.job), PEAL_ENOSPC,
-		    "the part of device 1 is 50 elements: its limit is 40");
+		    "device 1: has a part beyond its limit (50 elements");
 	CHECK_OK(peal_partition_weighted(100, NULL, (uint64_t[]){ 40, 100 }, 2,
 					 &p));
 	fixture_pack(&s, &p);
@@ -458,18 +470,20 @@ PEAL_TEST(invalid_executors_are_refused)
 	CHECK_EQ(peal_executor_create(s.rt, none, 1, t, NULL, NULL),
 		 PEAL_EINVAL);
 	CHECK_FAILS(peal_executor_create(s.rt, none, 0, t, NULL, &e),
-		    PEAL_EINVAL, "0 devices");
+		    PEAL_EINVAL, "'n': is out of range (0, allowed 1..64)");
 	CHECK_FAILS(peal_executor_create(s.rt, many, 65, t, NULL, &e),
-		    PEAL_EINVAL, "65 devices");
+		    PEAL_EINVAL, "'n': is out of range (65, allowed 1..64)");
 	CHECK_FAILS(peal_executor_create(s.rt, twice, 3, t, NULL, &e),
-		    PEAL_EINVAL, "device 0 has two ranks");
+		    PEAL_EINVAL,
+		    "device 0: is in an executor twice (ranks 0 "
+		    "and 2");
 	CHECK_EQ(peal_executor_create(s.rt, none, 2, t, NULL, &e), PEAL_ENODEV);
 	CHECK_FAILS(peal_executor_create(s.rt, none, 1, &peal_program_relay,
 					 NULL, &e),
 		    PEAL_ENOTSUP, "no handler of 'relay'");
 	o.workers = 1025;
 	CHECK_FAILS(peal_executor_create(s.rt, none, 1, t, &o, &e), PEAL_EINVAL,
-		    "workers is 1025");
+		    "'workers': is out of range (1025, allowed 0..1024)");
 	o.workers = 0, o.lanes = 1000000;
 	CHECK_EQ(peal_executor_create(s.rt, none, 1, t, &o, &e), PEAL_EINVAL);
 	CHECK(!e);

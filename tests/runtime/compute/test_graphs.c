@@ -453,32 +453,54 @@ PEAL_TEST(invalid_tasks_and_messages_are_refused)
 		t_.change;                                                     \
 		refused(t_, error, text);                                      \
 	} while (0)
-	REFUSED(rank = 2, PEAL_EINVAL, "rank is 2: the graph has 2 devices");
-	REFUSED(count = 0, PEAL_EINVAL, "count is 0");
+	REFUSED(rank = 2, PEAL_EINVAL,
+		"'rank': is out of range (2, allowed "
+		"0..1)");
+	REFUSED(count = 0, PEAL_EINVAL,
+		"'count': is out of range (0, allowed "
+		"1..18446744073709551615)");
 	REFUSED(pieces = 2, PEAL_EINVAL,
-		"pieces is 2, more than the elements (1)");
-	REFUSED(pieces = 2000, PEAL_EINVAL, "pieces is 2000: at most 1024");
-	REFUSED(handler = NULL, PEAL_EINVAL, "handler is NULL");
-	REFUSED(handler = "nobody", PEAL_ENOENT, "has no handler 'nobody'");
+		"'pieces': is larger than the number of elements (2, allowed "
+		"0..1)");
+	REFUSED(pieces = 2000, PEAL_EINVAL,
+		"'pieces': is out of range (2000, "
+		"allowed 0..1024)");
+	REFUSED(handler = NULL, PEAL_EINVAL,
+		"'handler': is NULL (NULL, "
+		"allowed an address)");
+	REFUSED(handler = "nobody", PEAL_ENOENT,
+		"'tasks': has no such handler "
+		"(nobody, allowed combine, visit, other)");
 	REFUSED(handler = "other", PEAL_ENOTSUP, "'other' does no tasks");
-	REFUSED(n_arguments = 9, PEAL_EINVAL, "n_arguments is 9: at most 8");
-	REFUSED(n_arguments = 1, PEAL_EINVAL, "arguments is NULL");
-	REFUSED(parameter_bytes = 97, PEAL_EINVAL, "at most 96");
-	REFUSED(parameter_bytes = 9, PEAL_EINVAL, "parameters is NULL");
+	REFUSED(n_arguments = 9, PEAL_EINVAL,
+		"'n_arguments': is out of range "
+		"(9, allowed 0..8)");
+	REFUSED(n_arguments = 1, PEAL_EINVAL,
+		"'arguments': is NULL (NULL, "
+		"allowed an address)");
+	REFUSED(parameter_bytes = 97, PEAL_EINVAL,
+		"'parameter_bytes': is out "
+		"of range (97, allowed 0..96)");
+	REFUSED(parameter_bytes = 9, PEAL_EINVAL,
+		"'parameters': is NULL "
+		"(NULL, allowed an address)");
 	t.n_arguments = 1;
-	REFUSED(arguments = both, PEAL_EINVAL, "argument 0: exactly one");
+	REFUSED(arguments = both, PEAL_EINVAL,
+		"argument 0: has both or none "
+		"of element_bytes and bytes, or is too large (4, 4, allowed "
+		"one of them)");
 	REFUSED(arguments = nowhere, PEAL_EFAULT, "argument 0 on device 1");
 	m.to = peal_endpoint_address(e);
 	m.type = 65536;
 	CHECK_FAILS(peal_graph_add_message(g, &m, NULL), PEAL_EINVAL,
-		    "type is 65536: at most 65535");
+		    "'type': is out of range (65536, allowed 0..65535)");
 	m.type = 1;
 	m.bytes = 97;
 	CHECK_FAILS(peal_graph_add_message(g, &m, NULL), PEAL_EINVAL,
-		    "bytes is 97: at most 96");
+		    "'bytes': is out of range (97, allowed 0..96)");
 	m.bytes = 8;
 	CHECK_FAILS(peal_graph_add_message(g, &m, NULL), PEAL_EINVAL,
-		    "data is NULL");
+		    "'data': is NULL (NULL, allowed an address)");
 	m.bytes = 0;
 	m.to = 12345;
 	CHECK_EQ(peal_graph_add_message(g, &m, NULL), PEAL_ENOENT);
@@ -497,7 +519,8 @@ PEAL_TEST(invalid_graphs_are_refused)
 	open_graph(2, 1, 4096);
 	CHECK_FAILS(peal_graph_create(rt, twice, 2, &peal_program_tasks, NULL,
 				      &other),
-		    PEAL_EINVAL, "device 1 has two ranks, 0 and 1");
+		    PEAL_EINVAL,
+		    "device 1: is in a graph twice (ranks 0 and 1");
 	CHECK_EQ(peal_graph_create(rt, none, 1, &peal_program_tasks, NULL,
 				   &other),
 		 PEAL_ENODEV);
@@ -511,8 +534,11 @@ PEAL_TEST(invalid_graphs_are_refused)
 	for (i = 0; i < 3; i++)
 		add_gated(i % 2, 0);
 	CHECK_FAILS(peal_graph_add_edge(g, 1, 1), PEAL_EINVAL,
-		    "node 1 cannot wait for itself");
-	CHECK_FAILS(peal_graph_add_edge(g, 1, 3), PEAL_ENOENT, "no node 3");
+		    "'graph': has no edge from a node to itself (node 1, "
+		    "allowed two nodes)");
+	CHECK_FAILS(peal_graph_add_edge(g, 1, 3), PEAL_ENOENT,
+		    "'graph': has "
+		    "no such node (3, allowed 0..2)");
 	CHECK_OK(peal_graph_add_edge(g, 0, 1));
 	CHECK_OK(peal_graph_add_edge(g, 1, 2));
 	CHECK_OK(peal_graph_add_edge(g, 2, 1));
@@ -527,7 +553,8 @@ PEAL_TEST(invalid_graphs_are_refused)
 		add_message(0, e[i], i);
 	}
 	CHECK_FAILS(peal_graph_run(g, MAX_WAIT), PEAL_ENOSPC,
-		    "device 1 needs 26 ports");
+		    "'graph': needs too many ports on device 1, to the host, 1 "
+		    "device and receivers (26, allowed 0..24)");
 	CHECK_OK(peal_graph_destroy(g));
 	g = NULL;
 	for (i = 0; i < PEAL_GRAPH_PORTS; i++)

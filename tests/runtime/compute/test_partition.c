@@ -78,7 +78,7 @@ static void check_owners(const struct peal_partition *p)
 		}
 		CHECK_EQ(peal_partition_length(p, part), index);
 		CHECK_FAILS(peal_partition_extent(p, part, n, &e), PEAL_ENOENT,
-			    "has no extent");
+			    "has no such extent (");
 	}
 	CHECK_EQ(seen, p->count);
 }
@@ -271,20 +271,25 @@ PEAL_TEST(invalid_partitions_are_refused)
 	struct peal_extent e;
 	uint32_t part;
 
-	CHECK_FAILS(peal_partition_block(4, 0, &p), PEAL_EINVAL, "parts is 0");
+	CHECK_FAILS(peal_partition_block(4, 0, &p), PEAL_EINVAL,
+		    "'parts': is "
+		    "out of range (0, allowed 1..64)");
 	CHECK_FAILS(peal_partition_block(4, 65, &p), PEAL_EINVAL,
-		    "parts is 65");
+		    "'parts': is out of range (65, allowed 1..64)");
 	CHECK_EQ(peal_partition_block(4, 1, NULL), PEAL_EINVAL);
 	CHECK_FAILS(peal_partition_cyclic(4, 0, 1, &p), PEAL_EINVAL,
-		    "block is 0");
+		    "'block': is out of range (0, allowed "
+		    "1..18446744073709551615)");
 	CHECK_FAILS(peal_partition_weighted(4, none, NULL, 2, &p), PEAL_EINVAL,
-		    "all weights are 0");
+		    "'weights': has only zeros, and no part takes the 4 "
+		    "elements (sum 0, allowed a sum of 1 or more)");
 	CHECK_OK(peal_partition_weighted(0, none, NULL, 2, &p));
 	CHECK_EQ(p.bound[2], 0);
 	CHECK_FAILS(peal_partition_weighted(4, much, NULL, 2, &p), PEAL_EINVAL,
 		    "too large");
 	CHECK_FAILS(peal_partition_weighted(4, one, few, 2, &p), PEAL_ENOSPC,
-		    "1 element less");
+		    "'count': is larger than the sum of the limits (4, allowed "
+		    "0..3)");
 	CHECK_EQ(peal_partition_extent(NULL, 0, 0, &e), PEAL_EINVAL);
 	CHECK_EQ(peal_partition_extent(&p, 0, 0, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_partition_find(&p, 0, NULL, NULL), PEAL_EINVAL);
@@ -471,16 +476,29 @@ PEAL_TEST(invalid_scatter_and_gather_are_refused)
 	CHECK_EQ(peal_scatter(NULL, &m), PEAL_EINVAL);
 	CHECK_EQ(peal_gather(s.rt, NULL), PEAL_EINVAL);
 	n = m, n.partition = NULL;
-	CHECK_FAILS(peal_gather(s.rt, &n), PEAL_EINVAL, "partition is NULL");
+	CHECK_FAILS(peal_gather(s.rt, &n), PEAL_EINVAL,
+		    "'partition': is NULL "
+		    "(NULL, allowed an address)");
 	n = m, n.devices = NULL;
-	CHECK_FAILS(peal_gather(s.rt, &n), PEAL_EINVAL, "devices is NULL");
+	CHECK_FAILS(peal_gather(s.rt, &n), PEAL_EINVAL,
+		    "'devices': is NULL "
+		    "(NULL, allowed an address)");
 	n = m, n.parts = NULL;
-	CHECK_FAILS(peal_gather(s.rt, &n), PEAL_EINVAL, "parts is NULL");
+	CHECK_FAILS(peal_gather(s.rt, &n), PEAL_EINVAL,
+		    "'parts': is NULL "
+		    "(NULL, allowed an address)");
 	n = m, n.element_bytes = 0;
-	CHECK_FAILS(peal_scatter(s.rt, &n), PEAL_EINVAL, "of 0 bytes");
+	CHECK_FAILS(peal_scatter(s.rt, &n), PEAL_EINVAL,
+		    "'element_bytes': is "
+		    "0, or too large for 1000 elements (0, allowed "
+		    "1..18446744073709551)");
 	n = m, n.partition = &q;
 	CHECK_OK(peal_partition_block(UINT64_MAX, PARTS, &q));
-	CHECK_FAILS(peal_scatter(s.rt, &n), PEAL_EINVAL, "of 4 bytes");
+	CHECK_FAILS(
+		peal_scatter(s.rt, &n), PEAL_EINVAL,
+		"'element_bytes': is "
+		"0, or too large for 18446744073709551615 elements (4, allowed "
+		"1)");
 	q.parts = 0;
 	CHECK_FAILS(peal_scatter(s.rt, &n), PEAL_EINVAL,
 		    "not created by a call");

@@ -558,7 +558,9 @@ PEAL_TEST(too_small_pull_buffer_keeps_the_batch)
 	CHECK_OK(make(&s, 1));
 	CHECK_OK(push(&s, 7, MAX_WAIT));
 	CHECK_FAILS(peal_pipeline_pull(s.p, small, sizeof(small), &r, MAX_WAIT),
-		    PEAL_EMSGSIZE, "the buffer 32");
+		    PEAL_EMSGSIZE,
+		    "'pipeline': has a message that is longer "
+		    "than the buffer (32, allowed 275 bytes or more)");
 	CHECK_EQ(r.length, length_of(7));
 	CHECK_EQ(info_of(&s).pulled, 0);
 	pull(&s, 7, 0, 1000);
@@ -623,7 +625,9 @@ PEAL_TEST(invalid_pipelines_are_refused_without_leak)
 {
 	struct fixture s = plan();
 
-	refused(&s, 0, PEAL_EINVAL, "one stage or more");
+	refused(&s, 0, PEAL_EINVAL,
+		"'n': is out of range (0, allowed "
+		"1..4294967295)");
 	CHECK_FAILS(peal_pipeline_create(NULL, s.stage, 1, NULL, &s.p),
 		    PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_pipeline_create(s.rt, NULL, 1, NULL, &s.p),
@@ -631,22 +635,29 @@ PEAL_TEST(invalid_pipelines_are_refused_without_leak)
 	CHECK_FAILS(peal_pipeline_create(s.rt, s.stage, 1, NULL, NULL),
 		    PEAL_EINVAL, "NULL");
 	REFUSED_WITH(stage[1].handler, "stepp", PEAL_ENOENT,
-		     "stage 1, 'stepp@1' on device 1: program 'steps' has no "
-		     "handler 'stepp'");
+		     "stage 1, 'stepp@1' on device 1: program 'steps': has no "
+		     "such handler (stepp, allowed step, twice, swallow)");
 	REFUSED_WITH(stage[1].handler, NULL, PEAL_EINVAL, "stage 1 has no h");
 	REFUSED_WITH(stage[1].program, NULL, PEAL_EINVAL, "stage 1 has no p");
 	REFUSED_WITH(stage[1].device, 2, PEAL_ENODEV, "stage 1");
 	REFUSED_WITH(stage[0].device, -1, PEAL_ENODEV, "stage 0");
-	REFUSED_WITH(stage[1].init_bytes, 4096, PEAL_EINVAL, "4096 bytes");
+	REFUSED_WITH(
+		stage[1].init_bytes, 4096, PEAL_EINVAL,
+		"'step@1': has "
+		"init_bytes beyond the state of its handler on device 1, or no "
+		"init (4096, allowed 0..40)");
 	REFUSED_WITH(stage[1].size, 8, PEAL_EINVAL,
-		     "stage 1 has a struct of 8");
+		     "stage 1: has another struct size than the first stage "
+		     "(8, allowed 56)");
 	REFUSED_WITH(stage[1].lanes, 1u << 20, PEAL_EINVAL, "stage 1");
 	REFUSED_WITH(stage[0].require, PEAL_ROUTE_PEER, PEAL_EINVAL, "stage 0");
 	REFUSED_WITH(stage[1].require, PEAL_ROUTE_LOCAL, PEAL_ENOPEER,
 		     "from 'step@0' to 'step@1'");
 	REFUSED_WITH(link.capacity, 3, PEAL_EINVAL, "the host");
 	REFUSED_WITH(link.require, PEAL_ROUTE_PEER, PEAL_EINVAL, "require");
-	REFUSED_WITH(options.workers, 5000, PEAL_EINVAL, "workers is 5000");
+	REFUSED_WITH(options.workers, 5000, PEAL_EINVAL,
+		     "'workers': is out of "
+		     "range (5000, allowed 0..4096)");
 	REFUSED_WITH(options.skip_failed, 2, PEAL_EINVAL, "skip_failed");
 	s.stage[1].handler = "swallow";
 	s.stage[1].init_bytes = 0;
@@ -655,7 +666,9 @@ PEAL_TEST(invalid_pipelines_are_refused_without_leak)
 	s.options.workers = 2;
 	refused(&s, 2, PEAL_EINVAL, "more than one message");
 	s.options.skip_failed = 1;
-	refused(&s, 2, PEAL_EINVAL, "lose the order");
+	refused(&s, 2, PEAL_EINVAL,
+		"'workers': is too large with skip_failed, "
+		"as a missing batch breaks the order (2, allowed 0..1)");
 	CHECK_OK(peal_memory_free(s.rt, PEAL_HOST_MEMORY, s.word));
 	CHECK_OK(peal_runtime_close(s.rt));
 }
@@ -692,7 +705,7 @@ PEAL_TEST(invalid_pipeline_calls_are_refused)
 	CHECK_FAILS(peal_pipeline_info(NULL, &info), PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_pipeline_stage_info(s.p, 0, NULL), PEAL_EINVAL, "");
 	CHECK_FAILS(peal_pipeline_stage_info(s.p, 2, &stage), PEAL_ENOENT,
-		    "no stage 2");
+		    "'pipeline': has no such stage (2, allowed 0..1)");
 	CHECK(!peal_pipeline_kernel(s.p, 2) && !peal_pipeline_kernel(NULL, 0));
 	CHECK(!peal_pipeline_actor(s.p, 2, 0) &&
 	      !peal_pipeline_actor(s.p, 0, 1));

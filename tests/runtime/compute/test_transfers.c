@@ -395,11 +395,13 @@ PEAL_TEST(overlapping_ranges_are_refused)
 	b = make(1, 4096);
 	t[0].to = part(a, 100, 1000);
 	t[0].from = part(a, 0, 1000);
-	refused(PEAL_EINVAL, t, 1, NULL, "copy 0 reads");
+	refused(PEAL_EINVAL, t, 1, NULL,
+		"copy 0: reads a range of device 0 "
+		"that copy 0 writes (overlapping ranges, allowed ranges apart)");
 	t[0].from = part(a, 1099, 1000);
-	refused(PEAL_EINVAL, t, 1, NULL, "overlaps");
+	refused(PEAL_EINVAL, t, 1, NULL, "overlapping ranges");
 	t[0].from = t[0].to;
-	refused(PEAL_EINVAL, t, 1, NULL, "overlaps");
+	refused(PEAL_EINVAL, t, 1, NULL, "overlapping ranges");
 	t[0].from = part(a, 1100, 1000); /* adjacent */
 	CHECK_OK(peal_transfer_run(rt, t, 1, NULL, NULL));
 	/* Two copies may read the same bytes. No copy may write bytes that
@@ -413,14 +415,19 @@ PEAL_TEST(overlapping_ranges_are_refused)
 	t[2].from = part(a, 5, 10);
 	CHECK_OK(peal_transfer_run(rt, t, 3, NULL, NULL));
 	t[2].to = part(b, 1990, 10);
-	refused(PEAL_EINVAL, t, 3, NULL, "overlaps one that copy 2 writes");
+	refused(PEAL_EINVAL, t, 3, NULL,
+		"that copy 2 writes (overlapping "
+		"ranges, allowed ranges apart)");
 	CHECK_CONTAINS(peal_last_error()->text, "device 1");
 	t[2].to = part(a, 1500, 10);
-	refused(PEAL_EINVAL, t, 3, NULL, "overlaps one that copy 2 writes");
+	refused(PEAL_EINVAL, t, 3, NULL,
+		"that copy 2 writes (overlapping "
+		"ranges, allowed ranges apart)");
 	t[2].to = part(b, 2010, 10);
 	t[2].from = part(b, 1000, 10);
 	refused(PEAL_EINVAL, t, 3, NULL,
-		"copy 0 writes overlaps one that copy 2 reads");
+		"copy 0: writes a range of device 1 that copy 2 reads "
+		"(overlapping ranges, allowed ranges apart)");
 	destroy(a, b);
 	CHECK_OK(peal_runtime_close(rt));
 }
@@ -439,31 +446,40 @@ PEAL_TEST(invalid_arguments_are_named_without_copying)
 	b = make(1, 4096);
 	write_words(peal_buffer_full_range(a), 1);
 	t[0] = t[1] = whole(b, a);
-	refused(PEAL_EINVAL, NULL, 1, NULL, "transfers is NULL");
-	refused(PEAL_EINVAL, t, 0, NULL, "0 copies");
-	refused(PEAL_EINVAL, t, PEAL_TRANSFERS_MAX + 1, NULL, "at most");
+	refused(PEAL_EINVAL, NULL, 1, NULL,
+		"'transfers': is NULL (NULL, "
+		"allowed an address)");
+	refused(PEAL_EINVAL, t, 0, NULL, "argument 'n': is out of range (0");
+	refused(PEAL_EINVAL, t, PEAL_TRANSFERS_MAX + 1, NULL,
+		"allowed 1..16777216)");
 	CHECK_EQ(peal_transfer_run(NULL, t, 1, NULL, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_transfer_start(NULL, t, 1, NULL, &copy), PEAL_EINVAL);
 	CHECK_EQ(peal_transfer_start(rt, t, 1, NULL, NULL), PEAL_EINVAL);
 	t[0].to.bytes = 4088;
-	refused(PEAL_EINVAL, t, 1, NULL, "copy 0 is of 4096 bytes to 4088");
+	refused(PEAL_EINVAL, t, 1, NULL,
+		"copy 0: has ranges of two lengths "
+		"(4096 bytes to 4088 bytes, allowed equal lengths)");
 	t[0].from.bytes = t[0].to.bytes = 0;
 	refused(PEAL_EINVAL, t, 1, NULL, "0 bytes");
 	t[0].from.bytes = t[0].to.bytes = 4097;
-	refused(PEAL_EFAULT, t, 1, NULL, "the buffer has 4096");
+	refused(PEAL_EFAULT, t, 1, NULL, "range: is beyond the buffer (409");
 	t[0] = t[1];
 	t[0].to.offset = UINT64_MAX - 8;
-	refused(PEAL_EFAULT, t, 1, NULL, "the buffer has 4096");
+	refused(PEAL_EFAULT, t, 1, NULL, "range: is beyond the buffer (409");
 	t[0].to.buffer = NULL;
 	refused(PEAL_EINVAL, t, 1, NULL, "no buffer");
 	t[0] = t[1];
 	o.routes = 16;
-	refused(PEAL_EINVAL, t, 1, &o, "routes is 0x10");
+	refused(PEAL_EINVAL, t, 1, &o, "'routes': has unknown bits");
 	o = good;
 	o.chunk_bytes = PEAL_TRANSFER_CHUNK_MIN - 1;
-	refused(PEAL_EINVAL, t, 1, &o, "chunk_bytes is 4095");
+	refused(PEAL_EINVAL, t, 1, &o,
+		"'chunk_bytes': is out of range (4095, "
+		"allowed 4096..2097152)");
 	o.chunk_bytes = PEAL_TRANSFER_CHUNK_MAX + 1;
-	refused(PEAL_EINVAL, t, 1, &o, "chunk_bytes is 2097153");
+	refused(PEAL_EINVAL, t, 1, &o,
+		"'chunk_bytes': is out of range "
+		"(2097153, allowed 4096..2097152)");
 	o = good;
 	o.size = 5;
 	refused(PEAL_EINVAL, t, 1, &o, "size");
@@ -471,7 +487,7 @@ PEAL_TEST(invalid_arguments_are_named_without_copying)
 	o = good;
 	o.routes = PEAL_ROUTE_PEER | PEAL_ROUTE_LOCAL;
 	CHECK_FAILS(peal_transfer_run(rt, t, 1, &o, NULL), PEAL_ENOPEER,
-		    "device 0 -> device 1 (-1: host): route staged");
+		    "'routes': excludes route staged of device 0 -> device 1");
 	CHECK_OK(peal_transfer_start(rt, t, 1, &o, &copy));
 	CHECK_EQ(peal_copy_wait(copy, MAX_WAIT), PEAL_ENOPEER);
 	peal_copy_destroy(copy);

@@ -110,10 +110,12 @@ PEAL_TEST(failed_selection_error_names_each_device)
 	CHECK_EQ(devices[0], 7);
 	wish.capabilities = 16;
 	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_EINVAL,
-		    "capabilities is 0x10");
+		    "'capabilities': has unknown bits");
 	wish.capabilities = 0;
 	wish.peer_of = 3;
-	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_ENODEV, "no device 2");
+	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_ENODEV,
+		    "device 2: "
+		    "does not exist (2");
 	wish.peer_of = -1;
 	CHECK_EQ(peal_device_select(rt, &wish), PEAL_ENODEV);
 	wish.peer_of = 0;
@@ -122,7 +124,8 @@ PEAL_TEST(failed_selection_error_names_each_device)
 	CHECK_EQ(peal_device_select(NULL, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_device_select_all(NULL, NULL, 2, devices), PEAL_EINVAL);
 	CHECK_FAILS(peal_device_select_all(rt, NULL, 0, devices), PEAL_EINVAL,
-		    "cannot hold an index");
+		    "'most': is too small for an index (0, allowed "
+		    "1..2147483647)");
 	CHECK_EQ(peal_device_select_all(rt, NULL, 1, NULL), PEAL_EINVAL);
 	/* Two devices match, and the array holds one. */
 	CHECK_EQ(peal_device_select_all(rt, NULL, 1, devices), 2);
@@ -169,16 +172,27 @@ PEAL_TEST(disabled_capability_setting_is_checked)
 	static const struct {
 		const char *text, *part;
 	} bad[] = {
-		{ "0", "column 1: '0'" },
-		{ "2:unified", "column 1: '2:unified'" },
+		{ "0", "'PEAL_HOST_DISABLE': is wrong at column 1 ('0', "
+		       "allowed device 0..1 and a colon)" },
+		{ "2:unified",
+		  "'PEAL_HOST_DISABLE': is wrong at column 1 "
+		  "('2:unified', allowed device 0..1 and a colon)" },
 		{ ":unified", "column 1" },
 		{ "-1:unified", "column 1" },
-		{ "0:", "column 3: '': expected unified, atomics" },
-		{ "0:peer", "column 3: 'peer'" },
-		{ "0:unified+", "column 11: ''" },
+		{ "0:", "'PEAL_HOST_DISABLE': is wrong at column 3 ('', "
+			"allowed unified, atomics or cooperative)" },
+		{ "0:peer",
+		  "'PEAL_HOST_DISABLE': is wrong at column 3 "
+		  "('peer', allowed unified, atomics or cooperative)" },
+		{ "0:unified+",
+		  "'PEAL_HOST_DISABLE': is wrong at column 11 "
+		  "('', allowed unified, atomics or cooperative)" },
 		{ "0:unified;1:atomics", "column 3" },
 		{ "0:unified,", "column 10" },
-		{ "0:unified,1:unifie", "column 13: 'unifie'" },
+		{ "0:unified,1:unifie",
+		  "'PEAL_HOST_DISABLE': is wrong at "
+		  "column 13 ('unifie', allowed unified, atomics or "
+		  "cooperative)" },
 		{ "99999999999999:unified", "column 1" },
 	};
 	size_t i;

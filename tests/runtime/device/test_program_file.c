@@ -171,7 +171,7 @@ PEAL_TEST(invalid_program_files_are_refused)
 	check_refused(path, PEAL_EIO, "no regular file");
 	check_refused("/proc/self/exe", PEAL_EPROGRAM, "");
 	check_refused(module("none"), PEAL_EPROGRAM, "exports no peal_program");
-	check_refused(module("two"), PEAL_EPROGRAM, "exports 2 programs, ");
+	check_refused(module("two"), PEAL_EPROGRAM, "exports 2 programs (");
 	CHECK_CONTAINS(peal_last_error()->text, "left");
 	CHECK_CONTAINS(peal_last_error()->text, "right");
 	check_refused(module("old"), PEAL_EPROGRAM, "16 bytes");

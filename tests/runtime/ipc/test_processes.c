@@ -188,7 +188,8 @@ static void full(int rank)
 		CHECK_EQ(info.queued, 16);
 		CHECK_EQ(info.full_count, 1); /* attempts for one message */
 		CHECK_FAILS(peal_send(e, 0, 0, &m, 49, 0, NULL), PEAL_EMSGSIZE,
-			    "at most 48");
+			    "'endpoint': has a link for shorter messages (49 "
+			    "bytes, allowed 0..48)");
 		CHECK_FAILS(peal_send_to(e, 0, info.to, 0, &m, sizeof(m), 0,
 					 NULL),
 			    PEAL_ENOTSUP, "another process");

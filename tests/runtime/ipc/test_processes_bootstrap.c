@@ -125,10 +125,11 @@ PEAL_TEST(invalid_arguments_are_named)
 	CHECK_FAILS(peal_process_group_join(rt, &o, NULL), PEAL_EINVAL, "NULL");
 	o.ranks = 65;
 	CHECK_FAILS(peal_process_group_join(rt, &o, &set), PEAL_EINVAL,
-		    "65 processes (by options): there may be 1 to 64");
+		    "is out of range (65, allowed 1..64)");
 	o.ranks = o.rank = 2;
-	CHECK_FAILS(peal_process_group_join(rt, &o, &set), PEAL_EINVAL,
-		    "rank 2 (by options) is not below");
+	CHECK_FAILS(
+		peal_process_group_join(rt, &o, &set), PEAL_EINVAL,
+		"is not below the 2 processes by options (2, allowed 0..1)");
 	o.rank = 0;
 	CHECK_FAILS(peal_process_group_join(rt, &o, &set), PEAL_EINVAL,
 		    "no rendezvous file");
@@ -149,18 +150,22 @@ PEAL_TEST(invalid_arguments_are_named)
 	CHECK_OK(peal_process_group_join(rt, &o, &set));
 	CHECK_FAILS(peal_process_group_info(set, NULL), PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_process_info(set, 1, &one), PEAL_ENOENT,
-		    "no rank 1; the set has 1 processes");
+		    "process group: has no such rank (1, allowed 0)");
 	memset(name, 'n', sizeof(name));
 	name[PEAL_PROCESS_NAME_BYTES] = 0;
 	CHECK_FAILS(peal_process_export(set, name, 1), PEAL_EINVAL,
-		    "1 to 47 bytes");
-	CHECK_FAILS(peal_process_export(set, "", 1), PEAL_EINVAL, "1 to 47");
+		    "'nnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnnn': is "
+		    "too long (48 bytes, allowed 1..47)");
+	CHECK_FAILS(peal_process_export(set, "", 1), PEAL_EINVAL,
+		    "'': is empty (0 bytes, allowed 1..47)");
 	CHECK_FAILS(peal_process_unexport(set, "x"), PEAL_ENOENT,
 		    "'x' is not exported");
 	CHECK_FAILS(peal_process_export(set, "x", 12345), PEAL_ENOENT,
 		    "no actor, pool or endpoint");
 	CHECK_FAILS(peal_process_connect(set, 1, "a", 1, 0, NULL, 0, NULL),
-		    PEAL_ENOENT, "no rank 1");
+		    PEAL_ENOENT,
+		    "process group: has no such rank (1, allowed "
+		    "0)");
 	CHECK_FAILS(peal_process_connect(set, 0, "a", 1, 0, NULL, 0, NULL),
 		    PEAL_ENOENT, "rank 0 is this process");
 	CHECK_OK(peal_process_group_leave(set, 0));
@@ -206,7 +211,7 @@ PEAL_TEST(invalid_launcher_variables_are_named)
 		    "PMI_SIZE is missing");
 	setenv("PMI_SIZE", "two", 1);
 	CHECK_FAILS(peal_process_group_join(rt, NULL, &set), PEAL_EINVAL,
-		    "PMI_SIZE is 'two'");
+		    "'PMI_SIZE': is no number (two, allowed 0..4294967295)");
 	setenv("PMI_SIZE", "2", 1);
 	CHECK_FAILS(peal_process_group_join(rt, NULL, &set), PEAL_EINVAL,
 		    "no variable names the job");
@@ -216,7 +221,7 @@ PEAL_TEST(invalid_launcher_variables_are_named)
 		    "PEAL_RANKS is missing");
 	setenv("PEAL_RANKS", "1", 1);
 	CHECK_FAILS(peal_process_group_join(rt, NULL, &set), PEAL_EINVAL,
-		    "rank 1 (by PEAL_RANK)");
+		    "is not below the 1 process by PEAL_RANKS (1, allowed 0)");
 	clear_environment();
 }
 
@@ -356,12 +361,13 @@ PEAL_TEST(malformed_rendezvous_files_are_named)
 		  "id, ranks, uid or namespaces" },
 		{ "hello\n", "no first line of a rendezvous" },
 		{ "peal-rendezvous 2 " ID SPACES, "it has no end" },
-		{ "peal-rendezvous 1 " ID " ranks 2 uid 0\n", "of version 1" },
+		{ "peal-rendezvous 1 " ID " ranks 2 uid 0\n",
+		  "is of another version (1, allowed 2)" },
 		{ "peal-rendezvous 2 abc" SPACES "\n", "id, ranks, uid or" },
 		{ "peal-rendezvous 2 " ID SPACES " more\n",
 		  "id, ranks, uid or" },
 		{ "peal-rendezvous 2 " ID " ranks 3 uid 0 namespaces 1 2 3\n",
-		  "is for 3 processes, but this process was started with 2" },
+		  "is for another number of processes (3, allowed 2)" },
 		{ "peal-rendezvous 2 " ID SPACES "\n", "rank 0 is missing" },
 		{ "peal-rendezvous 2 " ID SPACES "\nrank 2 pid 1 start 1 "
 		  "socket @peal-" ID "-2\n",
@@ -439,7 +445,8 @@ PEAL_TEST(missing_rendezvous_folder_is_named)
 	path[sizeof(path) - 1] = 0;
 	o.rendezvous = path;
 	CHECK_FAILS(peal_process_group_join(rt, &o, &set), PEAL_EINVAL,
-		    "at most 4095");
+		    "'xxxxxxxxxxxxxxxxxxxxxxx...xxxxxxxxxxxxxxxxxxxxxx': has a "
+		    "path that is too long (4111 bytes, allowed 1..4095)");
 }
 
 /* ---- missing ranks ------------------------------------------------------- */
@@ -464,7 +471,7 @@ PEAL_TEST(job_script_without_launcher_is_named)
 	CHECK_CONTAINS(peal_last_error()->text, "start all tasks by srun");
 	setenv("SLURM_NTASKS", "65", 1);
 	CHECK_FAILS(peal_process_group_join(rt, &o, &set), PEAL_EINVAL,
-		    "65 processes (by SLURM_NTASKS)");
+		    "is out of range (65, allowed 1..64)");
 	unsetenv("SLURM_NTASKS");
 	unsetenv("SLURM_PROCID");
 	unsetenv("PEAL_RENDEZVOUS");
@@ -554,7 +561,8 @@ PEAL_TEST(early_death_of_rank_0_leaves_a_stale_file)
 	EVENTUALLY(is_there(&c));
 	REFUSED(&c, 0, 3, SECOND, PEAL_EEXIST,
 		"is of another active run: its rank 0 is pid");
-	REFUSED(&c, 1, 4, SECOND, PEAL_EPROTO, "is for 3 processes");
+	REFUSED(&c, 1, 4, SECOND, PEAL_EPROTO,
+		"is for another number of processes (3, allowed 4)");
 	kill(c.pid[0], SIGKILL);
 	procs_await(&c, 0);
 	REFUSED(&c, 1, 3, SECOND, PEAL_EEXIST, "is stale");

@@ -377,16 +377,23 @@ static void bad(int rank_)
 	s.rt = harness_open(1, "");
 	set = procs_enter(s.rt);
 	if (rank == 0) {
-		refuse(3, twice, "a", 0, PEAL_EINVAL, "rank 0 is listed twice");
+		refuse(3, twice, "a", 0, PEAL_EINVAL,
+		       "rank 0: is listed twice "
+		       "(2 times, allowed 1)");
 		refuse(1, others, "a", 0, PEAL_EINVAL,
-		       "rank 0, the caller, is not in the list");
-		refuse(2, none, "a", 0, PEAL_ENOENT, "no rank 2");
-		refuse(0, none, "a", 0, PEAL_EINVAL, "has 1 to 16");
-		refuse(2, us, "", 0, PEAL_EINVAL, "1 to 39 bytes");
-		refuse(2, us, NULL, 0, PEAL_EINVAL, "1 to 39 bytes");
+		       "'ranks': lacks the rank of the caller (not listed, "
+		       "allowed lists with rank 0)");
+		refuse(2, none, "a", 0, PEAL_ENOENT,
+		       "process group: has no "
+		       "such rank (2, allowed 0..1)");
+		refuse(0, none, "a", 0, PEAL_EINVAL,
+		       "'n': is out of range (0, "
+		       "allowed 1..16)");
+		refuse(2, us, "", 0, PEAL_EINVAL, "bytes, allowed 1..39)");
+		refuse(2, us, NULL, 0, PEAL_EINVAL, "bytes, allowed 1..39)");
 		refuse(2, us,
 		       "a name that is too long for what it is put before", 0,
-		       PEAL_EINVAL, "1 to 39 bytes");
+		       PEAL_EINVAL, "bytes, allowed 1..39)");
 		refuse(2, us, "a", 7, PEAL_ENODEV, "7");
 		/* rank 1 does not make the group */
 		refuse(2, us, "a", 0, PEAL_ENOENT, "rank 1");

@@ -584,8 +584,12 @@ static void wrong(int rank)
 		REFUSED(PEAL_ENOENT, "rank 1 (pid ", 1, "out", 0, 0);
 		CHECK_CONTAINS(peal_last_error()->text,
 			       "'out' is not exported");
-		REFUSED(PEAL_EINVAL, "1 to 47 bytes", 1, "", 0, 0);
-		REFUSED(PEAL_ENOENT, "no port 9", 1, "in", 9, 0);
+		REFUSED(PEAL_EINVAL, "'': is empty (0 bytes, allowed 1..47)", 1,
+			"", 0, 0);
+		REFUSED(PEAL_ENOENT,
+			"'endpoint': has no such port (9, allowed "
+			"0..3)",
+			1, "in", 9, 0);
 		REFUSED(PEAL_EINVAL, "rank 1 (pid ", 1, "in", 0,
 			.capacity = 33);
 		CHECK_CONTAINS(peal_last_error()->text, "capacity");
@@ -594,8 +598,10 @@ static void wrong(int rank)
 		REFUSED(PEAL_EINVAL, "message_bytes", 1, "in", 0,
 			.message_bytes = 1ULL << 30);
 		REFUSED(PEAL_EINVAL, "policy", 1, "in", 0, .policy = 9);
-		REFUSED(PEAL_EINVAL, "priority is 1", 1, "in", 0,
-			.priority = 1);
+		REFUSED(PEAL_EINVAL,
+			"'priority': is out of range (1, allowed "
+			"0)",
+			1, "in", 0, .priority = 1);
 		REFUSED(PEAL_ENOPEER, "rule out", 1, "in", 0,
 			.require = PEAL_ROUTE_PEER);
 		REFUSED(PEAL_ENOPEER, "rule out", 1, "in", 0,
@@ -617,7 +623,7 @@ static void wrong(int rank)
 					     .size = sizeof(plain),
 					     .require = PEAL_ROUTE_PROCESS },
 				     NULL),
-			PEAL_EINVAL, "masks of enum peal_route");
+			PEAL_EINVAL, "'require': has unknown bits");
 	}
 	procs_meet(1);
 	CHECK_OK(peal_process_group_leave(set, MAX_WAIT));

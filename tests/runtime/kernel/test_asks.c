@@ -297,12 +297,15 @@ PEAL_TEST(invalid_ask_options_are_refused)
 					   .mailbox.slots = 1 << 20 };
 	struct peal_kernel_options odd = { .max_asks = 1, .mailbox.slots = 65 };
 
-	refused(many, "max_asks is 65536");
+	refused(many, "'max_asks': is out of range (65536, allowed 0..65535)");
 	refused(alone, "mailbox.slots is 0");
-	refused(small, "mailbox.message_bytes is 8");
+	refused(small, "'mailbox.message_bytes': is too small for the answers "
+		       "of max_asks (8, allowed 12 or more)");
 	refused(big,
-		"mailbox.slots 1048576, mailbox.forward_slots 0 and max_asks 1");
-	refused(odd, "mailbox.slots is 65");
+		"'mailbox.slots': is too large with mailbox.forward_slots 0 "
+		"and max_asks 1 (1048576, allowed 1048576 slots in all)");
+	refused(odd, "'mailbox.slots': must be a power of two (65, allowed "
+		     "1..1048576)");
 }
 
 /* A kernel with timers and without asks refuses asks. */

@@ -202,7 +202,7 @@ PEAL_TEST(invalid_emulated_clock_settings_are_refused)
 		test_set_machine("2", "");
 		setenv("PEAL_HOST_CLOCKS", bad[i], 1);
 		CHECK_FAILS(peal_runtime_open(NULL, &rt), PEAL_EINVAL,
-			    "PEAL_HOST_CLOCKS, column ");
+			    "'PEAL_HOST_CLOCKS': is wrong at column");
 		CHECK(!rt);
 	}
 	unsetenv("PEAL_HOST_CLOCKS");

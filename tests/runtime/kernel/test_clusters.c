@@ -386,23 +386,28 @@ PEAL_TEST(invalid_cluster_options_are_refused)
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_device_info info;
 
-	refused(rt, three, PEAL_EINVAL, "cluster.workers is 3");
-	refused(rt, many, PEAL_EINVAL, "cluster.workers is 16");
-	refused(rt, uneven, PEAL_EINVAL, "no multiple of cluster.workers, 4");
+	refused(rt, three, PEAL_EINVAL,
+		"'cluster.workers': must be a power of two (3, allowed 0, 1,");
+	refused(rt, many, PEAL_EINVAL,
+		"'cluster.workers': is out of range (16");
+	refused(rt, uneven, PEAL_EINVAL,
+		"must be a multiple of cluster.workers (6, allowed multiples "
+		"of 4); use 8");
 	refused(rt, huge, PEAL_EINVAL, "cluster.bytes");
 	if (device_clusters(rt)) {
-		refused(rt, large, PEAL_ENOSPC, "is the most");
+		refused(rt, large, PEAL_ENOSPC,
+			"'cluster.bytes': is too large for");
 		/* a compute unit fits one worker with 200 KiB */
 		CHECK_OK(peal_device_info(rt, 0, &info));
 		many.workers = info.compute_units / 2 * 2 + 2;
 		many.cluster.workers = 2;
 		many.cluster.bytes = 200 << 10;
-		refused(rt, many, PEAL_ENOSPC, "in clusters of 2");
+		refused(rt, many, PEAL_ENOSPC, "cluster.workers 2, ");
 		/* a cluster must fit into one group of compute units */
 		many.workers = info.compute_units / 8 * 8;
 		many.cluster.workers = 8;
 		if (info.emulated)
-			refused(rt, many, PEAL_ENOSPC, "at most 8 can be");
+			refused(rt, many, PEAL_ENOSPC, "allowed 1..8); use 8");
 	}
 	CHECK_OK(peal_runtime_close(rt));
 }

@@ -522,7 +522,9 @@ PEAL_TEST(reused_slot_starts_with_zero_limit_count)
 				    .mailbox_limit = 1,
 				    .mailbox_overflow = PEAL_OVERFLOW_FAIL },
 			    &more),
-		    PEAL_ENOSPC, "(mailbox.max_limits) 0 are left");
+		    PEAL_ENOSPC,
+		    "'limits': has too few of its 1 limits left "
+		    "for the actors (1, allowed 0)");
 	CHECK_OK(peal_link_destroy(s.near));
 	fixture_hold(&s);
 	fixture_order(&s, 0, LIMITS_TELL, 0, SENT);
@@ -627,27 +629,36 @@ PEAL_TEST(invalid_limits_are_refused)
 	struct fixture s;
 
 	fixture_open(&s, usual, "note", LIMIT, PEAL_OVERFLOW_FAIL);
-	CHECK_FAILS(
-		peal_kernel_launch(s.rt, 0, &peal_program_limits, &o, &plain),
-		PEAL_EINVAL, "mailbox.max_limits is 1 and mailbox.slots is 0");
+	CHECK_FAILS(peal_kernel_launch(s.rt, 0, &peal_program_limits, &o,
+				       &plain),
+		    PEAL_EINVAL,
+		    "'mailbox.max_limits': needs mailboxes, and "
+		    "mailbox.slots is 0 (1, allowed 0)");
 	o.mailbox.slots = 64;
 	o.mailbox.max_limits = PEAL_LIMITS_MAX + 1;
 	CHECK_FAILS(peal_kernel_launch(s.rt, 0, &peal_program_limits, &o,
 				       &plain),
 		    PEAL_EINVAL,
-		    "mailbox.max_limits is 8192: it must be 0 to 8191");
+		    "'mailbox.max_limits': is out of range (8192, allowed "
+		    "0..8191)");
 	o.mailbox.max_limits = 0;
 	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_limits, &o, &plain));
 	refuse(plain, 1, PEAL_OVERFLOW_FAIL, PEAL_ENOTSUP,
 	       "set mailbox.max_limits");
 	refuse(s.k, 1, 0, PEAL_EINVAL, "select the action");
-	refuse(s.k, 0, PEAL_OVERFLOW_FAIL, PEAL_EINVAL, "does not overflow");
-	refuse(s.k, 1, 4, PEAL_EINVAL, "enum peal_mailbox_overflow");
-	refuse(s.k, PEAL_LIMIT_MAX + 1, 1, PEAL_EINVAL, "at most 1048576");
+	refuse(s.k, 0, PEAL_OVERFLOW_FAIL, PEAL_EINVAL,
+	       "'mailbox_overflow': "
+	       "needs a mailbox_limit, which is 0 (1, allowed 0)");
+	refuse(s.k, 1, 4, PEAL_EINVAL,
+	       "'mailbox_overflow': is out of range "
+	       "(4, allowed 0..3)");
+	refuse(s.k, PEAL_LIMIT_MAX + 1, 1, PEAL_EINVAL,
+	       "'mailbox_limit': is "
+	       "out of range (1048577, allowed 0..1048576)");
 	CHECK_FAILS(peal_actor_mailbox(s.rt, s.teller[0], &m), PEAL_ENOTSUP,
 		    "has no limit, so its messages are not counted");
 	CHECK_FAILS(peal_actor_mailbox(s.rt, 4711, &m), PEAL_ENOENT,
-		    "no actor with the address");
+		    "'address': is the address of no actor");
 	CHECK_FAILS(peal_actor_mailbox(NULL, s.actor, &m), PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_actor_mailbox(s.rt, s.actor, NULL), PEAL_EINVAL,
 		    "NULL");

@@ -357,7 +357,9 @@ PEAL_TEST(kernel_without_timers_refuses_timers)
 	o.mailbox.slots = 64;
 	o.max_timers = (1 << 20) + 1;
 	CHECK_FAILS(peal_kernel_launch(s.rt, 0, &peal_program_timers, &o, &s.k),
-		    PEAL_EINVAL, "max_timers is 1048577");
+		    PEAL_EINVAL,
+		    "'max_timers': is out of range (1048577, "
+		    "allowed 0..1048576)");
 	o.max_timers = 1 << 10;
 	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_timers, &o, &s.k));
 	CHECK_OK(peal_kernel_info(s.k, &info));

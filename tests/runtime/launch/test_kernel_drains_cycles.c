@@ -225,12 +225,14 @@ PEAL_TEST(invalid_groups_are_refused)
 	k[1] = f.k[1];
 	k[2] = f.k[0];
 	CHECK_FAILS(peal_kernel_drain_many(NULL, 1, 0), PEAL_EINVAL,
-		    "kernels is NULL");
-	CHECK_FAILS(peal_kernel_drain_many(k, 0, 0), PEAL_EINVAL, "n is 0");
+		    "'kernels': is NULL (NULL, allowed an address)");
+	CHECK_FAILS(peal_kernel_drain_many(k, 0, 0), PEAL_EINVAL,
+		    "'n': is out "
+		    "of range (0, allowed 1..4294967295)");
 	CHECK_FAILS(peal_kernel_drain_many(&none, 1, 0), PEAL_EINVAL,
-		    "kernels[0] is NULL");
+		    "'kernels[0]': is NULL (NULL, allowed an address)");
 	CHECK_FAILS(peal_kernel_drain_many(k, 3, 0), PEAL_EINVAL,
-		    "kernel 'first' is listed twice (kernels[0] and [2])");
+		    "'first': is listed twice (2 times, allowed 1)");
 	CHECK_OK(peal_runtime_shutdown(f.rt));
 }
 

@@ -443,35 +443,53 @@ PEAL_TEST(options_out_of_range_are_named)
 	struct peal_queue_options o = of_kind(0, 1, 1);
 
 	rt = harness_open(2, "");
-	refused(2, o, PEAL_ENODEV, "no device 2");
-	refused(-2, o, PEAL_ENODEV, "no device -2");
+	refused(2, o, PEAL_ENODEV, "device 2: does not exist (2");
+	refused(-2, o, PEAL_ENODEV, "device -2: does not exist (-2");
 	o.size = 0;
 	refused(0, o, PEAL_EINVAL, "size");
 	o = of_kind(7, 1, 1);
-	refused(0, o, PEAL_EINVAL, "kind is 7");
+	refused(0, o, PEAL_EINVAL,
+		"'kind': is not of enum peal_queue_kind (7, "
+		"allowed 0..4)");
 	o = of_kind(PEAL_QUEUE_MAILBOX, 1, 2);
-	refused(0, o, PEAL_EINVAL, "kind is mailbox");
+	refused(0, o, PEAL_EINVAL,
+		"'kind': is mailbox, which has too few ends "
+		"(max_producers 1, max_consumers 2, allowed 1..64, 1..1)");
 	o = of_kind(0, 65, 1);
-	refused(0, o, PEAL_EINVAL, "max_producers is 65");
+	refused(0, o, PEAL_EINVAL,
+		"'max_producers': is out of range (65, "
+		"allowed 0..64)");
 	o = of_kind(0, 1, 65);
-	refused(0, o, PEAL_EINVAL, "max_consumers is 65");
+	refused(0, o, PEAL_EINVAL,
+		"'max_consumers': is out of range (65, "
+		"allowed 0..64)");
 	o = of_kind(0, 1, 1);
 	o.capacity = 3;
-	refused(0, o, PEAL_EINVAL, "capacity is 3");
+	refused(0, o, PEAL_EINVAL,
+		"'capacity': must be a power of two (3, "
+		"allowed 1..1048576)");
 	o.capacity = 0;
 	o.message_bytes = (256ull << 20) + 1;
-	refused(0, o, PEAL_EINVAL, "message_bytes is 268435457");
+	refused(0, o, PEAL_EINVAL,
+		"'message_bytes': is out of range "
+		"(268435457, allowed 1..268435456)");
 	o = of_kind(PEAL_QUEUE_WORK, 1, 1);
 	o.message_bytes = 4081;
-	refused(0, o, PEAL_EINVAL, "message_bytes is 4081");
+	refused(0, o, PEAL_EINVAL,
+		"'message_bytes': is too large for the "
+		"slots of a work queue (4081, allowed 0..4080)");
 	o = of_kind(PEAL_QUEUE_WORK, 1, 1);
 	o.overwrite = 1;
-	refused(0, o, PEAL_EINVAL, "overwrite is 1");
+	refused(0, o, PEAL_EINVAL,
+		"'overwrite': is only for topics, and kind "
+		"is work queue (1, allowed 0)");
 	o = of_kind(0, 1, 1);
 	o.policy = 4;
-	refused(0, o, PEAL_EINVAL, "policy is 4");
+	refused(0, o, PEAL_EINVAL,
+		"'policy': is no policy (4, allowed 0 "
+		"(default), 1 (sequence), 2 (atom16) or 3 (atom8))");
 	refused(PEAL_HOST_MEMORY, of_kind(0, 2, 2), PEAL_EINVAL,
-		"kind is work queue; host memory");
+		"'kind': does not fit host memory (work queue, allowed link)");
 	/* no queue is left */
 	CHECK_OK(peal_runtime_close(rt));
 }

@@ -52,15 +52,25 @@ PEAL_TEST(connect_names_the_missing_end_or_port)
 	begin("");
 	here = peal_endpoint_address(e);
 	CHECK_EQ(peal_connect(NULL, here, 0, sink, NULL, NULL), PEAL_EINVAL);
-	CHECK_FAILS(connect(0xabcdef, 0, sink), PEAL_ENOENT, "`from`");
+	CHECK_FAILS(connect(0xabcdef, 0, sink), PEAL_ENOENT,
+		    "'from': is the "
+		    "address of no actor, pool or endpoint");
 	CHECK_CONTAINS(peal_last_error()->text, "0xabcdef");
-	CHECK_FAILS(connect(here, 0, sink + 20), PEAL_ENOENT, "`to`");
+	CHECK_FAILS(connect(here, 0, sink + 20), PEAL_ENOENT,
+		    "'to': is the "
+		    "address of no actor, pool or endpoint");
 	CHECK_EQ(connect(here + 1, 0, sink), PEAL_ENOENT);
-	CHECK_FAILS(connect(here, 64, sink), PEAL_ENOENT, "port 64");
-	CHECK_FAILS(connect(echo, 1, sink), PEAL_ENOENT, "port 1");
+	CHECK_FAILS(connect(here, 64, sink), PEAL_ENOENT,
+		    "'endpoint': has no "
+		    "such port (64, allowed 0..63)");
+	CHECK_FAILS(connect(echo, 1, sink), PEAL_ENOENT,
+		    "'stays': has no such "
+		    "port (1, allowed 0)");
 	CHECK_CONTAINS(peal_last_error()->text,
-		       "has no port 1 (ports: 1, from 0)");
-	CHECK_FAILS(connect(sink, 0, here), PEAL_ENOENT, "has no port 0");
+		       "'stays': has no such port (1, allowed 0)");
+	CHECK_FAILS(connect(sink, 0, here), PEAL_ENOENT,
+		    "'stays': has no such "
+		    "port (0, allowed none)");
 	CHECK_FAILS(connect(here, 0, peal_endpoint_address(other)), PEAL_EINVAL,
 		    "endpoints");
 	CHECK_OK(connect(here, 0, sink));
@@ -95,17 +105,37 @@ PEAL_TEST(connect_names_the_option_out_of_range)
 		struct peal_link_options o = { __VA_ARGS__ };                  \
 		CHECK_FAILS(connect_with(here, 0, echo, o), error, part);      \
 	} while (0)
-	REFUSED(PEAL_EINVAL, "capacity is 3", .capacity = 3);
-	REFUSED(PEAL_EINVAL, "capacity is 2097152", .capacity = 1 << 21);
+	REFUSED(PEAL_EINVAL,
+		"'capacity': must be a power of two (3, allowed "
+		"1..1048576)",
+		.capacity = 3);
+	REFUSED(PEAL_EINVAL,
+		"'capacity': is out of range (2097152, allowed "
+		"1..1048576)",
+		.capacity = 1 << 21);
 	REFUSED(PEAL_EINVAL, "message_bytes", .message_bytes = 257ULL << 20);
 	REFUSED(PEAL_EINVAL, "message_bytes", .message_bytes = UINT64_MAX);
-	REFUSED(PEAL_EINVAL, "slot_bytes is 40", .slot_bytes = 40);
-	REFUSED(PEAL_EINVAL, "slot_bytes is 8192", .slot_bytes = 8192);
-	REFUSED(PEAL_EINVAL, "policy is 9", .policy = 9);
-	REFUSED(PEAL_EMSGSIZE, "slab_bytes is 100", .message_bytes = 5000,
-		.slab_bytes = 100);
-	REFUSED(PEAL_EMSGSIZE, "slot_bytes is 16", .message_bytes = 100,
-		.slot_bytes = 16);
+	REFUSED(PEAL_EINVAL,
+		"'slot_bytes': must be a multiple of 16 for "
+		"policy sequence (40, allowed 16..4096)",
+		.slot_bytes = 40);
+	REFUSED(PEAL_EINVAL,
+		"'slot_bytes': must be a multiple of 16 for "
+		"policy sequence (8192, allowed 16..4096)",
+		.slot_bytes = 8192);
+	REFUSED(PEAL_EINVAL,
+		"'policy': is no policy (9, allowed 0 (default), "
+		"1 (sequence), 2 (atom16) or 3 (atom8))",
+		.policy = 9);
+	REFUSED(PEAL_EMSGSIZE,
+		"'slab_bytes': is too small for two messages of "
+		"5000 bytes (100, allowed 10016..1099511627776)",
+		.message_bytes = 5000, .slab_bytes = 100);
+	REFUSED(PEAL_EMSGSIZE,
+		"'slot_bytes': is too small for a slab "
+		"descriptor, which messages of 100 bytes need (16, allowed "
+		"32..4096)",
+		.message_bytes = 100, .slot_bytes = 16);
 	REFUSED(PEAL_EINVAL, "0x10", .require = 16);
 	REFUSED(PEAL_EINVAL, "0x100", .forbid = 256);
 	REFUSED(PEAL_ENOPEER, "the host", .require = PEAL_ROUTE_PEER);
@@ -145,7 +175,9 @@ PEAL_TEST(connect_checks_declared_message_sizes)
 
 	begin("");
 	CHECK_FAILS(connect_with(lanes, 0, peal_endpoint_address(e), small),
-		    PEAL_EMSGSIZE, "message_bytes is 40");
+		    PEAL_EMSGSIZE,
+		    "'message_bytes': is too small for the "
+		    "messages of the handlers (40, allowed 48..268435456)");
 	CHECK_OK(connect(lanes, 0, peal_endpoint_address(e)));
 	end();
 }
@@ -189,7 +221,8 @@ PEAL_TEST(endpoints_refuse_invalid_calls)
 	CHECK_EQ(peal_send(e, 0, 0, NULL, 1, 0, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_send_reserve(e, 0, 1, 0, NULL), PEAL_EINVAL);
 	CHECK_FAILS(peal_send(e, 0, 0, buffer, 49, 0, NULL), PEAL_EMSGSIZE,
-		    "at most 48");
+		    "'endpoint': has a link for shorter messages (49 bytes, "
+		    "allowed 0..48)");
 	CHECK_EQ(peal_send_reserve(e, 0, UINT64_MAX, 0, &place), PEAL_EMSGSIZE);
 	end();
 }
@@ -289,7 +322,11 @@ PEAL_TEST(error_names_the_public_call)
 	here = peal_endpoint_address(e);
 	/* a misspelled handler */
 	FAILS_IN(peal_actor_spawn, k, "ecko", NULL, out);
-	CHECK_CONTAINS(peal_last_error()->text, "no handler 'ecko'");
+	CHECK_CONTAINS(
+		peal_last_error()->text,
+		"'relay': has no such handler "
+		"(ecko, allowed echo, sink, nearby, burst, moody, gate, hop, "
+		"forward, die, linger, phase, lanes)");
 	FAILS_IN(peal_actor_spawn_many, k, "ecko", NULL, 2, out);
 	FAILS_IN(peal_program_handler, &peal_program_relay, "ecko");
 	CHECK_OK(peal_graph_create(rt, devices, 1, &peal_program_tasks, NULL,

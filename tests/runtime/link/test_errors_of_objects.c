@@ -103,7 +103,8 @@ PEAL_TEST(devices_out_of_range_are_named_with_their_number)
 		snprintf(number, sizeof(number), "%d", bad[i]);
 		CHECK_FAILS(peal_device_info(rt, bad[i], &info), PEAL_ENODEV,
 			    number);
-		CHECK_CONTAINS(peal_last_error()->text, "2");
+		CHECK_CONTAINS(peal_last_error()->text, "does not exist (");
+		CHECK_CONTAINS(peal_last_error()->text, "); use device 0");
 		CHECK_FAILS(peal_kernel_launch(rt, bad[i], &peal_program_relay,
 					       NULL, &k),
 			    PEAL_ENODEV, number);
@@ -244,17 +245,26 @@ PEAL_TEST(launch_names_the_option_out_of_range)
 		struct peal_kernel_options o = { .field = (value) };           \
 		CHECK_FAILS(launch(o), error, part);                           \
 	} while (0)
-	REFUSED(workers, 1 << 20, PEAL_EINVAL, "workers is 1048576");
-	REFUSED(workers, 60000, PEAL_ENOSPC, "60000 workers");
-	CHECK_CONTAINS(peal_last_error()->text, "at most");
-	REFUSED(lanes, 1025, PEAL_EINVAL, "lanes is 1025");
+	REFUSED(workers, 1 << 20, PEAL_EINVAL,
+		"'workers': is out of range "
+		"(1048576, allowed 1..65535)");
+	REFUSED(workers, 60000, PEAL_ENOSPC,
+		"'workers': is too large for "
+		"device");
+	CHECK_CONTAINS(peal_last_error()->text, "'workers': is too large for "
+						"device");
+	REFUSED(lanes, 1025, PEAL_EINVAL,
+		"'lanes': is out of range (1025, "
+		"allowed 1..1024)");
 	REFUSED(max_actors, UINT32_MAX, PEAL_EINVAL, "max_actors");
 	REFUSED(max_inputs, 4097, PEAL_EINVAL, "max_inputs");
 	REFUSED(max_ports, 4097, PEAL_EINVAL, "max_ports");
 	REFUSED(max_barriers, 257, PEAL_EINVAL, "max_barriers");
 	REFUSED(arena_bytes, UINT64_MAX, PEAL_EINVAL, "arena_bytes");
 	REFUSED(arena_bytes, 1ULL << 39, PEAL_ENOMEM, "");
-	REFUSED(mailbox.slots, 100, PEAL_EINVAL, "mailbox.slots is 100");
+	REFUSED(mailbox.slots, 100, PEAL_EINVAL,
+		"'mailbox.slots': must be a "
+		"power of two (100, allowed 1..1048576)");
 	REFUSED(mailbox.slots, UINT32_MAX, PEAL_EINVAL, "mailbox.slots");
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &bad_size,
 				       &k),
@@ -284,7 +294,7 @@ PEAL_TEST(kernel_calls_refuse_null_and_missing_workers)
 	CHECK_EQ(peal_kernel_info(NULL, &info), PEAL_EINVAL);
 	CHECK_EQ(peal_kernel_info(k, NULL), PEAL_EINVAL);
 	CHECK_FAILS(peal_worker_info(k, 1, &worker), PEAL_ENOENT,
-		    "no worker 1");
+		    "'relay': has no such worker (1, allowed 0)");
 	CHECK_EQ(peal_worker_info(NULL, 0, &worker), PEAL_EINVAL);
 	CHECK_EQ(peal_worker_info(k, 0, NULL), PEAL_EINVAL);
 	CHECK_FAILS(peal_kernel_destroy(k), PEAL_EBUSY, "'relay' still runs");
@@ -311,11 +321,14 @@ PEAL_TEST(spawn_refuses_bad_name_full_slots_and_state)
 	CHECK_FAILS(SPAWN("shout"), PEAL_ENOENT, "echo, sink, nearby, burst");
 	a.worker = 2;
 	CHECK_FAILS(SPAWN("echo"), PEAL_ENOENT,
-		    "no worker 1 in kernel 'small'");
+		    "'worker': is of no worker of kernel 'small' (2, allowed "
+		    "0..1)");
 	a.worker = 0;
 	a.init = init;
 	a.init_bytes = 256;
-	CHECK_FAILS(SPAWN("sink"), PEAL_EINVAL, "256 init bytes for 'sink'");
+	CHECK_FAILS(SPAWN("sink"), PEAL_EINVAL,
+		    "'init_bytes': is too large "
+		    "for the state of handler 'sink' (256, allowed 0..56)");
 	a.init_bytes = 0;
 	CHECK_OK(SPAWN("sink"));
 	sink = address;

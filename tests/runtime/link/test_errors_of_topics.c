@@ -43,21 +43,32 @@ PEAL_TEST(create_names_the_option_out_of_range)
 	uint64_t address;
 
 	begin(1);
-	refuses(o, PEAL_EINVAL, "capacity is 3");
+	refuses(o, PEAL_EINVAL,
+		"'capacity': must be a power of two (3, "
+		"allowed 1..1048576)");
 	o.capacity = 1u << 21;
-	refuses(o, PEAL_EINVAL, "capacity is 2097152");
+	refuses(o, PEAL_EINVAL,
+		"'capacity': is out of range (2097152, allowed "
+		"1..1048576)");
 	o.capacity = 0;
 	o.message_bytes = 5000;
-	refuses(o, PEAL_EINVAL, "message_bytes is 5000");
+	refuses(o, PEAL_EINVAL,
+		"'message_bytes': is too large for policy "
+		"sequence (5000, allowed 1..4080)");
 	o.message_bytes = 0;
 	o.max_subscribers = 257;
-	refuses(o, PEAL_EINVAL, "max_subscribers is 257");
+	refuses(o, PEAL_EINVAL,
+		"'max_subscribers': is out of range (257, "
+		"allowed 1..256)");
 	o.max_subscribers = 0;
 	o.overwrite = 2;
-	refuses(o, PEAL_EINVAL, "overwrite is 2");
+	refuses(o, PEAL_EINVAL,
+		"'overwrite': is out of range (2, allowed 0..1)");
 	o.overwrite = 0;
 	o.policy = 4;
-	refuses(o, PEAL_EINVAL, "policy is 4");
+	refuses(o, PEAL_EINVAL,
+		"'policy': is no policy (4, allowed 0 "
+		"(default), 1 (sequence), 2 (atom16) or 3 (atom8))");
 	o.size = 1000000;
 	CHECK_EQ(peal_topic_create(rt, 0, &o, &address), PEAL_EINVAL);
 	CHECK_EQ(peal_topic_create(NULL, 0, NULL, &address), PEAL_EINVAL);
@@ -93,23 +104,32 @@ PEAL_TEST(publish_error_names_the_sender_problem)
 	host = peal_endpoint_address(e);
 	CHECK_EQ(peal_publish(NULL, echo, 0, topic), PEAL_EINVAL);
 	CHECK_FAILS(peal_publish(rt, echo, 0, 99), PEAL_ENOENT, "no topic");
-	CHECK_FAILS(peal_publish(rt, 99, 0, topic), PEAL_ENOENT, "`from`");
+	CHECK_FAILS(peal_publish(rt, 99, 0, topic), PEAL_ENOENT,
+		    "'from': is "
+		    "the address of no actor, pool or endpoint");
 	CHECK_FAILS(peal_publish(rt, topic, 0, topic), PEAL_ENOENT,
 		    "is a topic");
 	CHECK_FAILS(peal_publish(rt, host, 0, topic), PEAL_EINVAL,
-		    "actor on device 0 that passes");
-	CHECK_FAILS(peal_publish(rt, echo, 1, topic), PEAL_ENOENT, "no port 1");
+		    "'from': is endpoint 'endpoint', and topics have actors");
+	CHECK_FAILS(peal_publish(rt, echo, 1, topic), PEAL_ENOENT,
+		    "'relay': has no such port (1, allowed 0)");
 	other = harness_spawn(harness_launch(rt, 1), "echo", 0);
 	CHECK_FAILS(peal_publish(rt, other, 0, topic), PEAL_ENOPEER,
-		    "is on device 1 and topic 'news' on device 0");
+		    "'from': is on another device than topic 'news' (device 1, "
+		    "allowed device 0)");
 	burst = harness_spawn(k, "burst", 0);
 	CHECK_FAILS(peal_publish(rt, burst, 0, topic_create(rt, 0, small)),
-		    PEAL_EINVAL, "may emit 16 messages");
+		    PEAL_EINVAL,
+		    "'topic': has too small a capacity for the "
+		    "messages that handler 'burst' emits at once (8, allowed "
+		    "16..1048576)");
 	small.overwrite = 1; /* it never waits for free slots */
 	CHECK_OK(peal_publish(rt, burst, 0, topic_create(rt, 0, small)));
 	lanes = harness_spawn(k, "lanes", 0);
 	CHECK_FAILS(peal_publish(rt, lanes, 0, topic_create(rt, 0, tiny)),
-		    PEAL_EMSGSIZE, "message_bytes of topic 'topic' is 8");
+		    PEAL_EMSGSIZE,
+		    "'topic': has too small message_bytes for "
+		    "handler 'lanes' (8, allowed 48 or more)");
 	end();
 }
 
@@ -148,12 +168,14 @@ PEAL_TEST(subscribe_error_names_the_receiver_problem)
 	CHECK_EQ(peal_subscribe(NULL, topic, sink, 0), PEAL_EINVAL);
 	CHECK_FAILS(peal_subscribe(rt, topic, sink, 4), PEAL_EINVAL, "flags");
 	CHECK_FAILS(peal_subscribe(rt, 99, sink, 0), PEAL_ENOENT, "no topic");
-	CHECK_FAILS(peal_subscribe(rt, topic, 99, 0), PEAL_ENOENT, "`actor`");
+	CHECK_FAILS(peal_subscribe(rt, topic, 99, 0), PEAL_ENOENT,
+		    "'actor': is the address of no actor, pool or endpoint");
 	CHECK_FAILS(peal_subscribe(rt, topic, peal_endpoint_address(e), 0),
 		    PEAL_EINVAL, "endpoint 'endpoint'");
 	other = harness_spawn(harness_launch(rt, 1), "sink", 0);
 	CHECK_FAILS(peal_subscribe(rt, topic, other, 0), PEAL_ENOPEER,
-		    "is on device 1");
+		    "'actor': is on another device than topic 'news' (device "
+		    "1, allowed device 0)");
 	CHECK_OK(peal_subscribe(rt, topic, sink, 0));
 	CHECK_FAILS(peal_subscribe(rt, topic, sink, 0), PEAL_EEXIST,
 		    "subscribes to topic 'news' already");
@@ -161,15 +183,15 @@ PEAL_TEST(subscribe_error_names_the_receiver_problem)
 	CHECK_OK(peal_subscribe(rt, topic, other, 0));
 	third = harness_spawn(k, "sink", 0);
 	CHECK_FAILS(peal_subscribe(rt, topic, third, 0), PEAL_ENOSPC,
-		    "all subscriber slots are in use (2)");
+		    "'news': has too many subscribers (3, allowed 0..2)");
 	CHECK_OK(peal_unsubscribe(rt, topic, sink));
 	third = topic_create(rt, 0, (struct peal_topic_options){ 0 });
 	CHECK_FAILS(peal_subscribe(rt, third, other, 0), PEAL_ENOSPC,
 		    "all 1 of the receiver's max_inputs");
 	CHECK_FAILS(peal_unsubscribe(rt, topic, sink), PEAL_ENOENT,
-		    "no subscriber");
+		    "'news': has no such subscriber");
 	CHECK_FAILS(peal_unsubscribe(rt, topic, 0), PEAL_ENOENT,
-		    "no subscriber");
+		    "'news': has no such subscriber");
 	CHECK_FAILS(peal_unsubscribe(rt, 99, sink), PEAL_ENOENT, "no topic");
 	CHECK_EQ(peal_unsubscribe(NULL, topic, sink), PEAL_EINVAL);
 	end();

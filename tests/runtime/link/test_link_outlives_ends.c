@@ -160,7 +160,8 @@ PEAL_TEST(self_link_needs_a_slot_for_the_current_message)
 	uint64_t actor = harness_spawn(k, "burst", 0);
 
 	CHECK_FAILS(peal_connect(rt, actor, 1, actor, &o, NULL), PEAL_EINVAL,
-		    "capacity is 16");
+		    "'capacity': is too small for a sender that emits up to 17 "
+		    "messages at a time (16, allowed 32..1048576)");
 	o.capacity = 2 * RELAY_BURST;
 	CHECK_OK(peal_connect(rt, actor, 1, actor, &o, NULL));
 	CHECK_OK(peal_runtime_shutdown(rt));

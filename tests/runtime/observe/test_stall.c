@@ -111,7 +111,8 @@ PEAL_TEST(idle_links_report_no_stall)
 	CHECK_EQ(peal_stall_report(NULL, 0, NULL, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_stall_report(rt, 0, NULL, 1), PEAL_EINVAL);
 	CHECK_FAILS(peal_stall_report(rt, 11 * SECOND, &one, 1), PEAL_EINVAL,
-		    "watch_ns 11000000000: at most 10000000000");
+		    "'watch_ns': is out of range (11000000000, allowed "
+		    "0..10000000000)");
 	CHECK_CONTAINS(peal_stall_cause_name(PEAL_STALL_CYCLE), "cycle");
 	CHECK_CONTAINS(peal_stall_cause_name(PEAL_STALL_COUNT), "?");
 	end(rt);
@@ -711,7 +712,7 @@ PEAL_TEST(process_reports_stalls_of_all_its_runtimes)
 	CHECK_FAILS(peal_stall_report_pid(pid, 11 * SECOND, NULL, 0),
 		    PEAL_EINVAL, "process");
 	CHECK_FAILS(peal_stall_report_pid(0, 0, NULL, 0), PEAL_EINVAL,
-		    "pid is not");
+		    "'pid': is no process (0, allowed 1..2147483647)");
 	CHECK_EQ(peal_stall_report_pid(pid, 0, NULL, 1), PEAL_EINVAL);
 	if (geteuid() == 0)
 		ask_as_nobody();

@@ -375,7 +375,9 @@ PEAL_TEST(replies_have_any_length)
 	memset(bytes, 1, sizeof(bytes));
 	CHECK_FAILS(peal_request(s.r, ask_number, &a, sizeof(a), bytes, 4095,
 				 &reply, MAX_WAIT),
-		    PEAL_EMSGSIZE, "4096 bytes (buffer_bytes 4095)");
+		    PEAL_EMSGSIZE,
+		    "'asker': has a message that is longer than "
+		    "the buffer (4095, allowed 4096 bytes or more)");
 	CHECK_EQ(reply.length, 4096);
 	CHECK(!reply.data);
 	CHECK_EQ(bytes[0], 1);
@@ -383,13 +385,17 @@ PEAL_TEST(replies_have_any_length)
 	CHECK_OK(peal_request_start(s.r, ask_number, &a, sizeof(a), MAX_WAIT,
 				    &out));
 	CHECK_FAILS(peal_request_wait(s.r, out, bytes, 100, &reply, MAX_WAIT),
-		    PEAL_EMSGSIZE, "(buffer_bytes 100)");
+		    PEAL_EMSGSIZE,
+		    "'asker': has a message that is longer than "
+		    "the buffer (100, allowed 4096 bytes or more)");
 	CHECK_OK(peal_request_wait(s.r, out, bytes, sizeof(bytes), &reply, 0));
 	CHECK(reply.data == bytes);
 	are_known(bytes, 4096);
 	CHECK_FAILS(peal_request(s.r, ask_number, bytes, sizeof(a) + 1, bytes,
 				 100, NULL, MAX_WAIT),
-		    PEAL_EMSGSIZE, "up to 16");
+		    PEAL_EMSGSIZE,
+		    "'asker': takes no message of this length "
+		    "(17 bytes, allowed 0..16)");
 	close_fixture(&s);
 }
 
@@ -637,8 +643,8 @@ PEAL_TEST(invalid_request_arguments_are_refused)
 	o.max_outstanding = 65536;
 	CHECK_FAILS(peal_requester_create(s.rt, s.server, &o, &other),
 		    PEAL_EINVAL,
-		    "option max_outstanding is 65536: it must be "
-		    "1 to 65535");
+		    "'max_outstanding': is out of range (65536, allowed "
+		    "1..65535)");
 	o = few();
 	o.reply_bytes = UINT64_MAX;
 	CHECK_FAILS(peal_requester_create(s.rt, s.server, &o, &other),
@@ -646,11 +652,15 @@ PEAL_TEST(invalid_request_arguments_are_refused)
 	o = few();
 	o.max_sources = 4097;
 	CHECK_FAILS(peal_requester_create(s.rt, s.server, &o, &other),
-		    PEAL_EINVAL, "option max_sources is 4097");
+		    PEAL_EINVAL,
+		    "'max_sources': is out of range (4097, "
+		    "allowed 1..4096)");
 	o = few();
 	o.deadlines = 2;
 	CHECK_FAILS(peal_requester_create(s.rt, s.server, &o, &other),
-		    PEAL_EINVAL, "deadlines is 2");
+		    PEAL_EINVAL,
+		    "'deadlines': is out of range (2, allowed "
+		    "0..1)");
 	CHECK(!other);
 	o = few();
 	o.max_sources = 1;
@@ -668,18 +678,19 @@ PEAL_TEST(invalid_request_arguments_are_refused)
 	CHECK_EQ(peal_requester_listen(NULL, s.server, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_request(NULL, 0, NULL, 0, NULL, 0, NULL, 0), PEAL_EINVAL);
 	CHECK_FAILS(peal_request(s.r, 0, NULL, 4, NULL, 0, NULL, 0),
-		    PEAL_EINVAL, "data is NULL");
+		    PEAL_EINVAL, "'data': is NULL (NULL, allowed an address)");
 	CHECK_FAILS(peal_request(s.r, 0, NULL, 0, NULL, 4, NULL, 0),
-		    PEAL_EINVAL, "buffer is NULL");
+		    PEAL_EINVAL,
+		    "'buffer': is NULL (NULL, allowed an address)");
 	CHECK_FAILS(peal_request_start(s.r, 0, NULL, 0, 0, NULL), PEAL_EINVAL,
-		    "request_out is NULL");
+		    "'request_out': is NULL (NULL, allowed an address)");
 	for (out = 0; out < 3; out++)
 		CHECK_FAILS(peal_request_wait(s.r, out, &told, sizeof(told),
 					      NULL, 0),
 			    PEAL_ENOENT, "no request");
 	CHECK_EQ(peal_request_wait(NULL, 1, NULL, 0, NULL, 0), PEAL_EINVAL);
 	CHECK_FAILS(peal_request_wait(s.r, 1, NULL, 4, NULL, 0), PEAL_EINVAL,
-		    "buffer is NULL");
+		    "'buffer': is NULL (NULL, allowed an address)");
 	CHECK_EQ(peal_request_cancel(NULL, 1), PEAL_EINVAL);
 	CHECK_EQ(peal_requester_info(s.r, NULL), PEAL_EINVAL);
 	close_fixture(&s);
