@@ -75,10 +75,12 @@ static inline void *run_block(void *context)
 	return NULL;
 }
 
-/* Runs the entry `t` of a module. Its one parameter is the address of
- * run->memory. Each block has a thread. */
-static inline void run_grid(struct run *run, struct ptx_module *module,
-			    uint32_t blocks, uint32_t threads, uint32_t cluster)
+/* Creates a grid of the entry `t` of a module. Its one parameter is the address
+ * of run->memory. */
+static inline struct ptx_grid *run_create(struct run *run,
+					  struct ptx_module *module,
+					  uint32_t blocks, uint32_t threads,
+					  uint32_t cluster, int device)
 {
 	uint64_t params[1] = { (uintptr_t)run->memory };
 	struct ptx_launch launch = {
@@ -87,19 +89,30 @@ static inline void run_grid(struct run *run, struct ptx_module *module,
 		.threads = threads,
 		.cluster = cluster,
 		.dynamic_shared_bytes = run->dynamic_shared_bytes,
+		.device = device,
 		.params = params,
 		.host = { run_range, NULL, NULL, run_fault, run },
 		.options = run->options,
 	};
+	struct ptx_grid *grid;
+
+	CHECK(launch.function != NULL);
+	run->fault = PTX_FAULT_NONE;
+	run->text[0] = 0;
+	grid = ptx_grid_create(&launch);
+	CHECK(grid != NULL);
+	return grid;
+}
+
+/* Runs the entry `t` of a module. Each block has a thread. */
+static inline void run_grid(struct run *run, struct ptx_module *module,
+			    uint32_t blocks, uint32_t threads, uint32_t cluster)
+{
 	struct run_thread t[64];
 	uint32_t i;
 
-	CHECK(launch.function != NULL);
 	CHECK(blocks <= 64);
-	run->fault = PTX_FAULT_NONE;
-	run->text[0] = 0;
-	t[0].grid = ptx_grid_create(&launch);
-	CHECK(t[0].grid != NULL);
+	t[0].grid = run_create(run, module, blocks, threads, cluster, 0);
 	for (i = 0; i < blocks; i++) {
 		t[i].grid = t[0].grid;
 		t[i].block = i;

@@ -15,20 +15,7 @@ static struct ptx_sector *sector_of(struct ptx_block *block, uint64_t at)
 	return &block->weak->sectors[at / PTX_SECTOR % PTX_N_SECTORS];
 }
 
-/* Puts the block's late stores over a sector that was read from memory. */
-static void put_late(struct ptx_block *block, struct ptx_sector *sector)
-{
-	const struct ptx_late *late = &block->weak->block;
-	uint32_t i;
-
-	for (i = 0; i < late->n; i++)
-		if (late->stores[i].at / PTX_SECTOR == sector->tag)
-			memcpy(sector->data + late->stores[i].at % PTX_SECTOR,
-			       late->stores[i].data, late->stores[i].bytes);
-}
-
-static void fill(struct ptx_block *block, struct ptx_sector *sector,
-		 uint64_t at)
+static void fill(struct ptx_lane *lane, struct ptx_sector *sector, uint64_t at)
 {
 	uint64_t from = at / PTX_SECTOR * PTX_SECTOR;
 	uint32_t i;
@@ -37,17 +24,18 @@ static void fill(struct ptx_block *block, struct ptx_sector *sector,
 		ptx_copy_in(sector->data + i,
 			    (const void *)(uintptr_t)(from + i), 8);
 	sector->tag = at / PTX_SECTOR;
-	put_late(block, sector);
+	ptx_device_cover(lane, sector);
+	ptx_stores_cover(&lane->block->weak->block, sector);
 }
 
-void ptx_sector_read(struct ptx_block *block, uint64_t at, uint32_t bytes,
+void ptx_sector_read(struct ptx_lane *lane, uint64_t at, uint32_t bytes,
 		     uint8_t *data)
 {
-	struct ptx_sector *sector = sector_of(block, at);
+	struct ptx_sector *sector = sector_of(lane->block, at);
 
 	if (sector->tag != at / PTX_SECTOR ||
-	    ptx_random(block) % FORGETS_OF == 0)
-		fill(block, sector, at);
+	    ptx_random(lane->block) % FORGETS_OF == 0)
+		fill(lane, sector, at);
 	memcpy(data, sector->data + at % PTX_SECTOR, bytes);
 }
 

@@ -14,11 +14,13 @@ static uint64_t memory[512] __attribute__((aligned(4096)));
  * Words of the memory: x is at 0, y at 256. The flags are at 512 and 768. Each
  * is in a sector of its own. Results of thread n are in words 256 + 2n.
  *
- * A thread is a lane of one block, or a block with one lane. Threads 0, 1 and 2
- * begin at the labels $t0, $t1 and $t2.
+ * A thread is a lane of one block, a block with one lane, or a device with one
+ * block. The threads begin at the labels $t0, $t1 and $t2. The number of the
+ * device is in %r3 at first.
  */
 #define WORDS                                                                  \
-	"mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x; add.s32 %r3, %r1, %r2;\n" \
+	"mov.u32 %r1, %tid.x; mov.u32 %r2, %ctaid.x;\n"                        \
+	"add.s32 %r3, %r3, %r1; add.s32 %r3, %r3, %r2;\n"                      \
 	"setp.eq.u32 %p0, %r3, 0; setp.eq.u32 %p1, %r3, 1;\n"                  \
 	"setp.eq.u32 %p2, %r3, 2; mov.u32 %r20, 9; mov.u32 %r21, 9;\n"         \
 	"mul.wide.u32 %rd2, %r3, 16; add.s64 %rd2, %rd2, %rd0;\n"              \
@@ -37,7 +39,7 @@ static uint32_t result(int thread, int k)
 	return (uint32_t)memory[256 + 2 * thread + k];
 }
 
-/* A litmus test: its threads are lanes of one block, or blocks with one lane. */
+/* A litmus test. blocks 0: each of two devices has a block. */
 struct litmus {
 	const char *name;
 	const char *threads; /* from $t0 on */
@@ -46,20 +48,45 @@ struct litmus {
 	int allowed;
 };
 
+static struct ptx_module *load(const struct litmus *litmus, int device)
+{
+	char text[8192];
+
+	snprintf(text, sizeof(text), "%s%smov.u32 %%r3, %d;\n%s%s%s",
+		 RUN_HEAD RUN_ENTRY, ".shared .align 16 .b8 s[1024];\n", device,
+		 WORDS, litmus->threads, RESULTS);
+	return run_load(text);
+}
+
+/* Runs a module on each of two devices at once. */
+static void run_devices(struct run *run, struct ptx_module *const m[2],
+			uint32_t lanes)
+{
+	struct run_thread t[2];
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		t[i].grid = run_create(run, m[i], 1, lanes, 0, i);
+		t[i].block = 0;
+	}
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(pthread_create(&t[i].thread, NULL, run_block, &t[i]),
+			 0);
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(pthread_join(t[i].thread, NULL), 0);
+		ptx_grid_destroy(t[i].grid);
+	}
+}
+
 /* Runs a test with seeds until its weak result is there. Returns the number of
  * weak results. */
 static int count_weak(const struct litmus *litmus)
 {
-	char text[8192];
-	struct ptx_module *m;
+	struct ptx_module *m[2] = { load(litmus, 0), load(litmus, 1) };
 	uint64_t seed,
 		seeds = litmus->allowed ? SEEDS_ALLOWED : SEEDS_FORBIDDEN;
 	int n = 0;
 
-	snprintf(text, sizeof(text), "%s%s%s%s", RUN_HEAD RUN_ENTRY,
-		 ".shared .align 16 .b8 s[1024];\n" WORDS, litmus->threads,
-		 RESULTS);
-	m = run_load(text);
 	for (seed = 0; seed < seeds && !n; seed++) {
 		struct run run = { .memory = memory, .bytes = sizeof(memory) };
 
@@ -67,13 +94,17 @@ static int count_weak(const struct litmus *litmus)
 		run.options.seed = seed;
 		run.options.quantum = 2;
 		run.options.weak = 1;
-		run_grid(&run, m, litmus->blocks, litmus->lanes, 0);
+		if (litmus->blocks)
+			run_grid(&run, m[0], litmus->blocks, litmus->lanes, 0);
+		else
+			run_devices(&run, m, litmus->lanes);
 		if (run.fault)
 			fprintf(stderr, "%s\n", run.text);
 		CHECK_EQ(run.fault, PTX_FAULT_NONE);
 		n += litmus->is_weak();
 	}
-	ptx_unload(m);
+	ptx_unload(m[0]);
+	ptx_unload(m[1]);
 	return n;
 }
 
@@ -173,6 +204,26 @@ PEAL_TEST(scope_of_a_block_reaches_no_other_block)
 		  lost_message, 0 },
 		{ "blocks", MESSAGE(ST, SET_CTA, GET_ACQUIRE, LD), 2, 1,
 		  lost_message, 1 },
+	};
+
+	CHECK_LITMUS(tests);
+}
+
+#define SET_SYS "st.release.sys.global.u32 [%rd0+512], 1;"
+#define GET_SYS "ld.acquire.sys.global.u32 %r5, [%rd0+512];"
+
+PEAL_TEST(scope_of_a_device_reaches_no_other_device)
+{
+	static const struct litmus tests[] = {
+		{ "blocks", MESSAGE(ST, SET_RELEASE, GET_ACQUIRE, LD), 2, 1,
+		  lost_message, 0 },
+		{ "devices, .gpu", MESSAGE(ST, SET_RELEASE, GET_SYS, LD), 0, 1,
+		  lost_message, 1 },
+		{ "devices, .sys", MESSAGE(ST, SET_SYS, GET_SYS, LD), 0, 1,
+		  lost_message, 0 },
+		{ "devices, fence.sys",
+		  MESSAGE(ST, "fence.acq_rel.sys;" SET, GET_SYS, LD), 0, 1,
+		  lost_message, 0 },
 	};
 
 	CHECK_LITMUS(tests);
@@ -414,6 +465,7 @@ PEAL_TEST(seed_repeats_weak_results)
 
 PEAL_TEST_MAIN(RUN(message_needs_a_release_and_an_acquire);
 	       RUN(scope_of_a_block_reaches_no_other_block);
+	       RUN(scope_of_a_device_reaches_no_other_device);
 	       RUN(weak_load_is_stale_without_an_acquire);
 	       RUN(release_gives_on_the_stores_that_its_lane_has_seen);
 	       RUN(loads_miss_both_stores_without_a_fence);

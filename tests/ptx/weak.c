@@ -7,11 +7,10 @@
 /*
  * What the instructions do to weak memory.
  *
- * A release shows all stores that the lane sees to its scope: to its block for
- * .cta, else to memory. Scopes .gpu and .sys are equal. An acquire forgets the
- * sectors. A vector that is weak or volatile is one access for each element. A
- * relaxed vector is one access: ptxas makes one instruction of it. .b128 is one
- * access.
+ * A release shows all stores that the lane sees to its scope. Scope .cta is the
+ * block, .gpu the device, .sys memory. An acquire forgets the sectors. A vector
+ * that is weak or volatile is one access for each element. A relaxed vector is
+ * one access: ptxas makes one instruction of it. .b128 is one access.
  */
 
 int ptx_weak_create(struct ptx_block *block)
@@ -36,8 +35,10 @@ static void release(struct ptx_lane *lane, int scope)
 {
 	if (scope == PTX_SCOPE_CTA)
 		ptx_late_to_block(lane);
-	else
+	else if (scope == PTX_SCOPE_SYS)
 		ptx_late_to_memory(lane);
+	else
+		ptx_late_to_device(lane);
 }
 
 static void acquire(struct ptx_lane *lane, int scope)
@@ -141,11 +142,11 @@ static void load_part(struct ptx_lane *lane, const struct ptx_instruction *in,
 {
 	int stale = in->order == PTX_WEAK && !ptx_is_shared(lane, at);
 
-	if (ptx_late_read(lane, at, bytes, !stale, data))
+	if (ptx_late_read_own(lane, at, bytes, data))
 		return;
 	if (stale)
-		ptx_sector_read(lane->block, at, bytes, data);
-	else
+		ptx_sector_read(lane, at, bytes, data);
+	else if (!ptx_late_read(lane, at, bytes, data))
 		ptx_copy_in(data, (const void *)(uintptr_t)at, bytes);
 }
 

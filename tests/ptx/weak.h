@@ -3,15 +3,15 @@
 #define PTX_WEAK_H
 
 /*
- * Weak memory. A store is first late: only its lane sees it. Then its block sees
- * it. Then it is in memory. Stores to different bytes pass each other. Weak
- * loads of device memory read sectors that may be stale.
+ * Weak memory. A store is late: first only its lane sees it, then its block,
+ * then its device. At last it is in memory. Stores to different bytes pass each
+ * other. Weak loads of device memory read sectors that may be stale.
  */
 
 #include "check.h"
 
 #define PTX_N_LATE_LANE 16
-#define PTX_N_LATE_BLOCK 64
+#define PTX_N_LATE 64 /* of a block or a device */
 #define PTX_SECTOR 32 /* bytes */
 #define PTX_N_SECTORS 512
 
@@ -26,7 +26,7 @@ struct ptx_store {
 /* Late stores, the oldest one first. */
 struct ptx_late {
 	uint32_t n;
-	struct ptx_store stores[PTX_N_LATE_BLOCK];
+	struct ptx_store stores[PTX_N_LATE];
 };
 
 struct ptx_sector {
@@ -40,26 +40,54 @@ struct ptx_weak {
 	struct ptx_late lanes[];
 };
 
+/* ---- stores.c ------------------------------------------------------------ */
+/* Takes store i from a list, or a store that must go before it. Returns 1 if the
+ * store passes others. */
+int ptx_stores_take(struct ptx_late *late, uint32_t i, struct ptx_store *store);
+/* Returns the number of the newest store to one of these bytes, or -1. */
+int ptx_stores_find(const struct ptx_late *late, uint64_t at, uint32_t bytes);
+/* Reads bytes. Returns 0 if the newest store to one of them lacks others. */
+int ptx_stores_read(const struct ptx_late *late, uint64_t at, uint32_t bytes,
+		    uint8_t *data);
+/* Writes the stores to a sector. */
+void ptx_stores_cover(const struct ptx_late *late, struct ptx_sector *sector);
+
 /* ---- late.c -------------------------------------------------------------- */
 /* Adds a store of a lane. */
 void ptx_late_add(struct ptx_lane *lane, const struct ptx_store *store);
-/* Reads bytes from the late stores that a lane sees. Returns 1 if one store has
- * them all. Else delivers stores to them: none is late for the lane then.
- * `of_block`: of the block's stores, too. */
+/* Each reads bytes from late stores: from those of the lane, or from those of its
+ * block and its device. Returns 0 if the bytes are elsewhere. */
+int ptx_late_read_own(struct ptx_lane *lane, uint64_t at, uint32_t bytes,
+		      uint8_t *data);
 int ptx_late_read(struct ptx_lane *lane, uint64_t at, uint32_t bytes,
-		  int of_block, uint8_t *data);
-/* Shows all late stores of a lane to its block. */
+		  uint8_t *data);
+/* Each shows all late stores that the lane sees to a scope. */
 void ptx_late_to_block(struct ptx_lane *lane);
-/* Delivers all late stores of a lane and its block to memory. */
+void ptx_late_to_device(struct ptx_lane *lane);
 void ptx_late_to_memory(struct ptx_lane *lane);
 /* Delivers the late stores to these bytes to memory. */
 void ptx_late_flush(struct ptx_lane *lane, uint64_t at, uint32_t bytes);
-/* Delivers a late store now and then. */
+/* Moves a late store now and then. */
 void ptx_late_tick(struct ptx_lane *lane);
+
+/* A store has passed others. Other threads sometimes get time to see that. */
+void ptx_let_others_see(const struct ptx_lane *lane);
+
+/* ---- device.c ------------------------------------------------------------ */
+/* The late stores of the lane's device. */
+void ptx_device_add(struct ptx_lane *lane, const struct ptx_store *store);
+int ptx_device_read(struct ptx_lane *lane, uint64_t at, uint32_t bytes,
+		    uint8_t *data);
+void ptx_device_cover(struct ptx_lane *lane, struct ptx_sector *sector);
+/* Each delivers stores to memory: those to some bytes, all, or one now and
+ * then. */
+void ptx_device_flush(struct ptx_lane *lane, uint64_t at, uint32_t bytes);
+void ptx_device_drain(struct ptx_lane *lane);
+void ptx_device_tick(struct ptx_lane *lane);
 
 /* ---- sectors.c ----------------------------------------------------------- */
 /* Reads bytes of device memory, which may be stale. */
-void ptx_sector_read(struct ptx_block *block, uint64_t at, uint32_t bytes,
+void ptx_sector_read(struct ptx_lane *lane, uint64_t at, uint32_t bytes,
 		     uint8_t *data);
 /* The block sees a store. */
 void ptx_sector_write(struct ptx_block *block, const struct ptx_store *store);
