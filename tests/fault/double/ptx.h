@@ -20,6 +20,8 @@
  *	PEAL_DOUBLE_RACE	1: finds races on shared memory, 0
  *	PEAL_DOUBLE_UNDEFINED	1: finds uses of undefined values, 0
  *	PEAL_DOUBLE_TRACE	1: prints each instruction, 0
+ *	PEAL_DOUBLE_COUNT	1: prints the executed instructions of each
+ *				kernel, 0
  *	PEAL_DOUBLE_QUANTUM	most instructions of a lane in a turn
  *	PEAL_DOUBLE_TIMER	step of the global timer in ns, 1 to 1000000
  *	PEAL_DOUBLE_WATCHDOG	ms after which a kernel ends with an error, as on
@@ -41,5 +43,7 @@ uint32_t double_ptx_stall_s(void);
 struct ptx_grid *double_ptx_grid(struct ptx_function *function,
 				 const struct double_shape *shape,
 				 uint64_t params);
+/* All blocks of a grid have ended. Prints its counts if the option is set. */
+void double_ptx_ended(const struct ptx_grid *grid);
 
 #endif
