@@ -15,7 +15,7 @@
 
 struct slots {
 	uint32_t n;
-	uint32_t at[2 + PTX_MAX_VECTOR];
+	uint32_t at[3 + PTX_MAX_VECTOR];
 };
 
 static void add_slot(struct slots *s, uint32_t slot)
