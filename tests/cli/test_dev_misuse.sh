@@ -141,7 +141,7 @@ misused "$form" "option '--bytes': follows no benchmark (--bytes, allowed a benc
     ) options); use ./dev bench latency --bytes" bench --bytes 48
 misused "$form" "argument 'fly': is no benchmark (fly, allowed $all); use latency" bench --queues fly
 
-form='ptx [--weak] [--race] [--undefined] [--trace] [--seed N] [--lanes N] [--stall N] COMMAND...'
+form='ptx [--weak] [--race] [--undefined] [--trace] [--count] [--seed N] [--lanes N] [--stall N] COMMAND...'
 for option in seed lanes stall; do
     misused "$form" "option '--$option': is no whole number (x, allowed 1..9999);$(
         ) use --$option 60" ptx --$option x build/peal

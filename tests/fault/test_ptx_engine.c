@@ -235,6 +235,26 @@ PEAL_TEST(lanes_of_all_blocks_execute_the_ptx)
 	CHECK_EQ(strlen(output), 0);
 }
 
+static void run_count(void)
+{
+	open_driver();
+	launch(numbers, "numbers", 3, 8, words);
+	ENDS_WITH(0);
+}
+
+/* Each lane stores a word in pinned memory. */
+PEAL_TEST(kernel_prints_what_it_has_executed)
+{
+	setenv("PEAL_DOUBLE_COUNT", "1", 1);
+	PASSES(run_count);
+	unsetenv("PEAL_DOUBLE_COUNT");
+	CHECK_CONTAINS(output, "{\"entry\": \"numbers\", \"device\": 0, "
+			       "\"blocks\": 3, \"lanes\": 8, "
+			       "\"instructions\": 216.00, ");
+	CHECK_CONTAINS(output, "\"host_accesses\": 24.00");
+	CHECK_CONTAINS(output, "\"global_accesses\": 0.00");
+}
+
 static void run_outside(void)
 {
 	/* No memory of the driver. The double reads 8 bytes of an argument. */
@@ -585,6 +605,7 @@ PEAL_TEST(wrong_value_of_a_variable_is_refused)
 }
 
 PEAL_TEST_MAIN(RUN(lanes_of_all_blocks_execute_the_ptx);
+	       RUN(kernel_prints_what_it_has_executed);
 	       RUN(access_outside_of_the_drivers_memory_is_an_error);
 	       RUN(misaligned_access_is_an_error);
 	       RUN(image_that_the_machine_cannot_execute_is_refused);

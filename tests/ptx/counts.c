@@ -2,6 +2,7 @@
 #include "operands.h"
 #include "state.h"
 
+#include <stdio.h>
 #include <string.h>
 
 /* Counts of executed instructions, see machine.h. */
@@ -74,17 +75,32 @@ static enum ptx_class class_of(const struct ptx_instruction *in)
 
 /* ---- accesses ------------------------------------------------------------ */
 
+/* Returns a variable of the module, or NULL. */
+static const struct ptx_variable *variable_at(const struct ptx_lane *lane,
+					      uint64_t address)
+{
+	const struct ptx_variable *v = lane->function->module->variables;
+
+	while (v && address - (uintptr_t)v->memory >= v->bytes)
+		v = v->next;
+	return v;
+}
+
 static enum ptx_memory generic_memory(const struct ptx_lane *lane,
 				      uint64_t address)
 {
 	const struct ptx_grid *grid = lane->block->grid;
 	const struct ptx_host *host = &grid->launch.host;
+	const struct ptx_variable *v;
 
 	if (address - (uintptr_t)lane->local < PTX_LOCAL_BYTES)
 		return PTX_MEMORY_LOCAL;
 	if (address - (uintptr_t)grid->shared <
 	    (uint64_t)grid->launch.blocks * grid->shared_stride)
 		return PTX_MEMORY_SHARED;
+	v = variable_at(lane, address);
+	if (v)
+		return v->is_const ? PTX_MEMORY_CONST : PTX_MEMORY_GLOBAL;
 	return host->memory ? host->memory(host->context, grid->launch.device,
 					   address) :
 			      PTX_MEMORY_GLOBAL;
@@ -189,4 +205,71 @@ struct ptx_counts ptx_grid_counts(const struct ptx_grid *grid, uint32_t lane)
 		if (lane == PTX_ALL_LANES || i % n == lane)
 			ptx_counts_add(&sum, &grid->counts[i], 1);
 	return sum;
+}
+
+/* ---- JSON ---------------------------------------------------------------- */
+
+struct column {
+	const char *name;
+	uint64_t count;
+};
+
+static uint64_t in_memory(const struct ptx_counts *c, enum ptx_memory memory)
+{
+	uint64_t n = 0;
+	int i;
+
+	for (i = 0; i < PTX_N_ACCESSES; i++)
+		n += c->accesses[i][memory];
+	return n;
+}
+
+static uint64_t of_scopes(const uint64_t *counts)
+{
+	uint64_t n = 0;
+	int i;
+
+	for (i = 0; i < PTX_N_COUNT_SCOPES; i++)
+		n += counts[i];
+	return n;
+}
+
+void ptx_counts_print(const struct ptx_counts *c, uint64_t messages, FILE *file)
+{
+	const struct column columns[] = {
+		{ "instructions", c->instructions },
+		{ "moves", c->by_class[PTX_CLASS_MOVE] },
+		{ "branches", c->by_class[PTX_CLASS_BRANCH] },
+		{ "loads", c->by_class[PTX_CLASS_LOAD] },
+		{ "stores", c->by_class[PTX_CLASS_STORE] },
+		{ "atomics", c->by_class[PTX_CLASS_ATOM] },
+		{ "host_accesses", in_memory(c, PTX_MEMORY_HOST) },
+		{ "global_accesses", in_memory(c, PTX_MEMORY_GLOBAL) },
+		{ "peer_accesses", in_memory(c, PTX_MEMORY_PEER) },
+		{ "shared_accesses", in_memory(c, PTX_MEMORY_SHARED) },
+		{ "local_accesses", in_memory(c, PTX_MEMORY_LOCAL) },
+		{ "barriers", c->by_class[PTX_CLASS_BARRIER] },
+		{ "fences", of_scopes(c->fences) },
+		{ "orders", of_scopes(c->orders) },
+		{ "system_orders",
+		  c->orders[PTX_COUNT_SYS] + c->fences[PTX_COUNT_SYS] },
+	};
+	uint32_t i;
+
+	for (i = 0; i < sizeof(columns) / sizeof(*columns); i++)
+		fprintf(file, "%s\"%s\": %.2f", i ? ", " : "", columns[i].name,
+			(double)columns[i].count / (double)messages);
+}
+
+void ptx_grid_print(const struct ptx_grid *grid, FILE *file)
+{
+	const struct ptx_counts c = ptx_grid_counts(grid, PTX_ALL_LANES);
+
+	fprintf(file,
+		"{\"entry\": \"%s\", \"device\": %d, \"blocks\": %u, "
+		"\"lanes\": %u, ",
+		grid->function->text_name, grid->launch.device,
+		grid->launch.blocks, grid->launch.threads);
+	ptx_counts_print(&c, 1, file);
+	fprintf(file, "}\n");
 }

@@ -242,6 +242,11 @@ struct ptx_counts ptx_grid_counts(const struct ptx_grid *grid, uint32_t lane);
 /** Adds counts `n` times. n may be -1: subtracts. */
 void ptx_counts_add(struct ptx_counts *to, const struct ptx_counts *from,
 		    int64_t n);
+/** Prints counts per message as members of a JSON object. */
+void ptx_counts_print(const struct ptx_counts *counts, uint64_t messages,
+		      FILE *file);
+/** Prints the counts of all lanes as a JSON object on a line. */
+void ptx_grid_print(const struct ptx_grid *grid, FILE *file);
 /** Frees a grid. No block may be running. NULL: does nothing. */
 void ptx_grid_destroy(struct ptx_grid *grid);
 

@@ -2,6 +2,9 @@
 /* Counts of executed instructions: classes, memories, orders, lanes. */
 #include "run.h"
 
+#define VARIABLES                                                              \
+	".global .align 8 .u64 variable; .const .align 8 .u64 constant;\n"
+
 static uint64_t memory[64] __attribute__((aligned(256)));
 
 /* The first words are the device's, the second ones a peer's, then the host's. */
@@ -11,6 +14,7 @@ static enum ptx_memory memory_at(void *context, int device, uint64_t address)
 
 	(void)context;
 	CHECK_EQ(device, 0);
+	CHECK(word < 64);
 	return word < 16 ? PTX_MEMORY_GLOBAL :
 	       word < 32 ? PTX_MEMORY_PEER :
 			   PTX_MEMORY_HOST;
@@ -38,8 +42,8 @@ static struct ptx_counts count(const char *body, uint32_t blocks,
 	char text[4096];
 	uint32_t i;
 
-	snprintf(text, sizeof(text), "%s%s\nret; }\n", RUN_HEAD RUN_ENTRY,
-		 body);
+	snprintf(text, sizeof(text), "%s%s\nret; }\n",
+		 RUN_HEAD VARIABLES RUN_ENTRY, body);
 	m = run_load(text);
 	launch.function = ptx_find(m, "t");
 	grid = ptx_grid_create(&launch);
@@ -145,6 +149,21 @@ PEAL_TEST(accesses_have_the_memory_of_their_address)
 	CHECK_EQ(c.by_class[PTX_CLASS_ATOM], 1);
 }
 
+/* The host does not know the variables of a module. */
+PEAL_TEST(variables_of_the_module_are_memory_of_the_device)
+{
+	struct ptx_counts c = count_body("mov.u64 %rd1, variable;\n"
+					 "ld.global.u64 %rd2, [%rd1];\n"
+					 "mov.u64 %rd1, constant;\n"
+					 "ld.const.u64 %rd2, [%rd1];\n"
+					 "cvta.const.u64 %rd3, %rd1;\n"
+					 "ld.u64 %rd2, [%rd3];");
+
+	CHECK_EQ(c.accesses[PTX_ACCESS_LOAD][PTX_MEMORY_GLOBAL], 1);
+	CHECK_EQ(c.accesses[PTX_ACCESS_LOAD][PTX_MEMORY_CONST], 2);
+	CHECK_EQ(c.by_class[PTX_CLASS_MOVE], 3);
+}
+
 PEAL_TEST(orders_and_fences_have_scopes)
 {
 	struct ptx_counts c =
@@ -200,5 +219,6 @@ PEAL_TEST(counts_subtract)
 PEAL_TEST_MAIN(RUN(instructions_have_classes); RUN(loop_counts_each_turn);
 	       RUN(skipped_instruction_counts_once_and_makes_no_access);
 	       RUN(accesses_have_the_memory_of_their_address);
+	       RUN(variables_of_the_module_are_memory_of_the_device);
 	       RUN(orders_and_fences_have_scopes); RUN(lanes_are_counted_apart);
 	       RUN(counts_are_zero_without_the_option); RUN(counts_subtract);)

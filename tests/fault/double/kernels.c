@@ -163,8 +163,10 @@ static void *block_main(void *argument)
 		double_unit_give(k->device, k->unit[b->index], &k->need);
 	/* first not resident, then ended: the caller relies on this order */
 	if (atomic_fetch_sub(&k->inside, 1) == 1) {
-		if (k->grid)
+		if (k->grid) {
+			double_ptx_ended(k->grid);
 			double_stall_leave(&k->watched);
+		}
 		atomic_fetch_sub(&resident[k->device], 1);
 	}
 	atomic_fetch_sub(&k->running, 1);

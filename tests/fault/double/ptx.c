@@ -72,6 +72,7 @@ static void read_options(void)
 	options.trace_to = (uint32_t)number("PEAL_DOUBLE_TRACE_TO", 1023);
 	options.trace_lines = number("PEAL_DOUBLE_TRACE_LINES", UINT64_MAX);
 	options.trace_file = file("PEAL_DOUBLE_TRACE_FILE");
+	options.count = flag("PEAL_DOUBLE_COUNT");
 	if (ptx_options_check(&options, &error))
 		double_refuse("PEAL_DOUBLE_ENGINE", "%s", error.text);
 }
@@ -223,6 +224,16 @@ static int find_range(void *context, int device, uint64_t address,
 	return double_sees(device, address, from, bytes);
 }
 
+static enum ptx_memory find_memory(void *context, int device, uint64_t address)
+{
+	int owner = double_owner(address);
+
+	(void)context;
+	return owner < 0       ? PTX_MEMORY_HOST :
+	       owner == device ? PTX_MEMORY_GLOBAL :
+				 PTX_MEMORY_PEER;
+}
+
 static uint64_t find_generation(void *context)
 {
 	(void)context;
@@ -252,6 +263,7 @@ struct ptx_grid *double_ptx_grid(struct ptx_function *function,
 			  .clock = read_clock,
 			  .fault = note_fault,
 			  .lane = note_lane,
+			  .memory = find_memory,
 			  .context = (void *)(intptr_t)double_current() },
 		.options = options
 	};
@@ -270,4 +282,10 @@ struct ptx_grid *double_ptx_grid(struct ptx_function *function,
 			      "blocks with %u lanes",
 			      shape->blocks, shape->threads);
 	return grid;
+}
+
+void double_ptx_ended(const struct ptx_grid *grid)
+{
+	if (options.count)
+		ptx_grid_print(grid, stderr);
 }

@@ -24,6 +24,8 @@
  *	PEAL_DOUBLE_TRACE_TO	last lane that is traced; 0: no end
  *	PEAL_DOUBLE_TRACE_LINES	most lines of a kernel; 0: 100000
  *	PEAL_DOUBLE_TRACE_FILE	file that the lines are appended to, else stderr
+ *	PEAL_DOUBLE_COUNT	1: prints the executed instructions of each
+ *				kernel, 0
  *	PEAL_DOUBLE_QUANTUM	most instructions of a lane in a turn
  *	PEAL_DOUBLE_TIMER	step of the global timer in ns, 1 to 1000000
  *	PEAL_DOUBLE_WATCHDOG	ms after which a kernel ends with an error, as on
@@ -51,5 +53,7 @@ void double_ptx_filled(uint64_t address, uint64_t bytes);
 struct ptx_grid *double_ptx_grid(struct ptx_function *function,
 				 const struct double_shape *shape,
 				 uint64_t params);
+/* All blocks of a grid have ended. Prints its counts if the option is set. */
+void double_ptx_ended(const struct ptx_grid *grid);
 
 #endif

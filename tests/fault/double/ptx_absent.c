@@ -92,6 +92,12 @@ void ptx_grid_stop(struct ptx_grid *grid)
 	(void)grid;
 }
 
+void ptx_grid_print(const struct ptx_grid *grid, FILE *file)
+{
+	(void)grid;
+	(void)file;
+}
+
 void ptx_grid_destroy(struct ptx_grid *grid)
 {
 	(void)grid;

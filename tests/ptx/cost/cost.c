@@ -8,6 +8,16 @@
 
 #include <stdio.h>
 
+/* Measures the paths of a file with PTX. */
+static void measure(const char *path, const char *target,
+		    void (*run)(struct ptx_module *module, const char *target))
+{
+	struct ptx_module *module = cost_load(path);
+
+	run(module, target);
+	ptx_unload(module);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 5) {
@@ -15,9 +25,9 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	printf("[");
-	cost_loops(cost_load(argv[4]), argv[1]);
-	cost_queues(cost_load(argv[2]), argv[1]);
-	cost_rings(cost_load(argv[3]), argv[1]);
+	measure(argv[4], argv[1], cost_loops);
+	measure(argv[2], argv[1], cost_queues);
+	measure(argv[3], argv[1], cost_rings);
 	printf("]\n");
 	return 0;
 }
