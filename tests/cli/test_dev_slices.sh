@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Shows that the slices of tests/run.py share the tests of tier 2. The commit selects
-# the slice of .ci/run. Small tests and a pretend git and ./dev
-# stand for the real ones.
+# the slice of .ci/run and its build. Small tests and a pretend git and ./dev stand for
+# the real ones.
 source "$(dirname "${BASH_SOURCE[0]}")/lib.sh"
 source_dir=$(cd "$here/../.." && pwd)
 command -v ctest >/dev/null || skip 'ctest is not installed'
@@ -66,24 +66,27 @@ printf '#!/bin/sh\n[ "$1" = rev-parse ] && echo "$COMMIT"\n' >tools/git
 chmod +x tree/dev tools/git
 export PATH=$work/tools:$PATH FAIL=
 
-# slice COMMIT: the slice of .ci/run for that commit. Its other runs are fixed.
+# slice COMMIT: the slice of .ci/run for that commit, and its build. Its other runs
+# are fixed.
 slice() {
     rm -f tree/calls.txt
     COMMIT=$1 timeout 20 tree/.ci/run >out.txt || fail ".ci/run at commit $1"
     [ "$(head -3 tree/calls.txt)" = $'test\ntest --preset asan\ntest --preset tsan' ] ||
         fail "not tier 1 in three builds: $(cat tree/calls.txt)"
     [ "$(wc -l <tree/calls.txt)" = 4 ] || fail "not four runs: $(cat tree/calls.txt)"
-    sed -n '4s/^test --slice //p' tree/calls.txt >slice.txt
-    grep -qx "== slice $(cat slice.txt) of tier 2, by commit $1" out.txt || fail "slice not printed"
+    sed -nE '4s/^test --preset (\S+) --slice (\S+)$/\2 \1/p' tree/calls.txt >slice.txt
+    grep -qx "== slice $(cut -d' ' -f1 slice.txt) of tier 2 in the build $(
+        )$(cut -d' ' -f2 slice.txt), by commit $1" out.txt || fail "slice not printed"
     cat slice.txt
 }
-[ "$(slice 0000000)" = 1/10 ] || fail "slice of commit 0: $(cat slice.txt)"
-[ "$(slice 00000ff)" = 6/10 ] || fail "slice of commit ff, 255: $(cat slice.txt)"
-[ "$(slice fffffff)" = 6/10 ] || fail "slice of commit fffffff: $(cat slice.txt)"
-[ "$(slice fffffff)" = 6/10 ] || fail 'another slice of one commit'
-slices=$(for i in 0 1 2 3 4 5 6 7 8 9; do slice "abcde0$i"; done | sort -t/ -n)
-[ "$slices" = "$(printf '%d/10\n' $(seq 10))" ] || fail "not all slices: $slices"
-for FAIL in test 'test --preset asan' 'test --preset tsan' 'test --slice 1/10'; do
+[ "$(slice 0000000)" = '1/10 release' ] || fail "slice of commit 0: $(cat slice.txt)"
+[ "$(slice 00000ff)" = '6/10 asan' ] || fail "slice of commit ff, 255: $(cat slice.txt)"
+[ "$(slice fffffff)" = '6/10 asan' ] || fail "slice of commit fffffff: $(cat slice.txt)"
+[ "$(slice fffffff)" = '6/10 asan' ] || fail 'another slice of one commit'
+slices=$(for i in $(seq 0 29); do slice "$(printf 'abcd%03x' "$i")"; done | sort -t/ -n)
+all=$(for i in $(seq 10); do printf "$i/10 %s\n" asan release tsan; done)
+[ "$slices" = "$all" ] || fail "not all slices: $slices"
+for FAIL in test 'test --preset asan' 'test --preset tsan' 'test --preset release --slice 1/10'; do
     rm -f tree/calls.txt
     ! COMMIT=0000000 timeout 20 tree/.ci/run >out.txt || fail ".ci/run passes over ./dev $FAIL"
     [ "$(tail -1 tree/calls.txt)" = "$FAIL" ] || fail ".ci/run goes on after ./dev $FAIL"
