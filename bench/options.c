@@ -10,6 +10,7 @@
 
 #include <peal/errors.h>
 
+#include "runtime/base/number.h"
 #include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/cli/command.h"
@@ -88,8 +89,19 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		options->route = (enum peal_route)route;
 		return 0;
 	case 'b':
-		options->bytes = peali_parse_number(state, "--bytes", argument,
-						    1, 1u << 28);
+		if (!peali_number_parse(argument, 1, 1u << 28, &options->bytes))
+			peali_refuse_value(
+				state,
+				&(struct peali_refusal){
+					.object = "option",
+					.name = "--bytes",
+					.problem = "is no whole number of the "
+						   "range",
+					.value = argument,
+					.allowed =
+						PEALI_PRINT("1..%u", 1u << 28),
+					.remedy =
+						"leave it out for all sizes" });
 		return 0;
 	case 'o':
 		options->samples_out = argument;

@@ -70,6 +70,9 @@ static const char *allowed_of(const struct peali_refusal *r,
 		return r->allowed;
 	if (r->least == r->most)
 		snprintf(out, PART_BYTES, "%llu", (unsigned long long)r->most);
+	else if (r->most == UINT64_MAX)
+		snprintf(out, PART_BYTES, "%llu or more",
+			 (unsigned long long)r->least);
 	else
 		snprintf(out, PART_BYTES, "%llu..%llu",
 			 (unsigned long long)r->least,

@@ -193,16 +193,18 @@ uint64_t peali_parse_number(struct argp_state *state, const char *option,
 			    const char *text, uint64_t least, uint64_t most)
 {
 	uint64_t value = 0, any = 0;
+	int is_number;
 
 	if (peali_number_parse(text, least, most, &value))
 		return value;
-	/* text that is no number at all gets the least value as a remedy */
-	peali_number_parse(text, 0, UINT64_MAX, &any);
+	/* without a number the remedy is the least value */
+	is_number = peali_number_parse(text, 0, UINT64_MAX, &any);
 	peali_refuse_value(state,
 			   &(struct peali_refusal){
 				   .object = "option",
 				   .name = option,
-				   .problem = "is no whole number of the range",
+				   .problem = is_number ? NULL :
+							  "is no whole number",
 				   .value = text,
 				   .number = any,
 				   .least = least,

@@ -189,8 +189,8 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 					.problem = "is missing",
 					.value = "none",
 					.allowed = "one pipeline",
-					.remedy = "use blur ! sobel ! "
-						  "threshold:level=96" });
+					.remedy = "use 'blur ! sobel ! "
+						  "threshold:level=96'" });
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

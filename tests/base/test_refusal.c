@@ -32,6 +32,12 @@ PEAL_TEST(text_has_object_name_problem_value_range_and_remedy)
 		"device 3: is no GPU (host, allowed cuda or hip); name another "
 		"device");
 	is_text(&(struct peali_refusal){ .object = "option",
+					 .name = "count",
+					 .least = 3,
+					 .most = UINT64_MAX },
+		"option 'count': is out of range (0, allowed 3 or more); use "
+		"3");
+	is_text(&(struct peali_refusal){ .object = "option",
 					 .name = "reserved",
 					 .number = 5 },
 		"option 'reserved': is out of range (5, allowed 0); use 0");

@@ -54,14 +54,14 @@ done
 json_error 2 "fly" "$peal" fly --json
 json_error 2 'allowed one pipeline' "$peal" run --json
 json_error 2 'must be a power of two' "$peal" run --capacity 3 -j xor
-json_error 2 'is no whole number of the range' "$peal" spawn --json -n 0 -- true
+json_error 2 'is out of range' "$peal" spawn --json -n 0 -- true
 json_error 2 'allowed a program and its arguments' "$peal" spawn -n 2 --json
 json_error 2 'is no process id' "$peal" doctor --stall x --json
 json_error 2 'is no process id' "$peal" doctor --stall +1 --json
 for command in info topo doctor probe; do
     json_error 2 'is not expected' "$peal" $command more --json
 done
-json_error 2 'is no whole number of the range' "$peal" spawn --json -n ' 2' -- true
+json_error 2 'is no whole number' "$peal" spawn --json -n ' 2' -- true
 json_error 1 'no runtime of process' "$peal" doctor --stall $$ --json
 for command in topo probe 'run xor'; do
     # shellcheck disable=SC2086

@@ -23,7 +23,7 @@ refuses 2 "device '9': does not exist .9, allowed 0..1.; use 0" "$peal" run -i l
 refuses 2 "option '--require': is no route of a stage .fast, allowed local, .*.; use staged" "$peal" run --require fast xor
 refuses 2 "option '--capacity': must be a power of two \(3, allowed 1..1048576\); use 4" "$peal" run --capacity 3 xor
 refuses 2 "option '--capacity': .* .0, allowed 1..1048576.; use 1" "$peal" run --capacity 0 xor
-refuses 2 "option '--line-bytes': is no whole number of the range .x, " "$peal" run --line-bytes x xor
+refuses 2 "option '--line-bytes': is no whole number .x, " "$peal" run --line-bytes x xor
 refuses 2 'unrecognized option' "$peal" run --fast xor
 refuses 2 "format 'mp4': is unknown \(mp4, allowed y4m, lines or records:BYTES\); use y4m" "$peal" run -i clip.y4m --format mp4 xor
 refuses 2 "format 'records': .*; use records:4096" "$peal" run -i lines.txt --format records:0 xor

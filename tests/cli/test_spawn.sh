@@ -154,8 +154,8 @@ else
 fi
 
 # ---- wrong use ---------------------------------------------------------------------
-refuses 2 "option '--processes': is no whole number of the range \(0, allowed 1..64\); use 1" "$peal" spawn -n 0 -- true
-refuses 2 "option '--processes': is no whole number of the range .65, allowed 1..64.; use 64" "$peal" spawn -n 65 -- true
+refuses 2 "option '--processes': is out of range \(0, allowed 1..64\); use 1" "$peal" spawn -n 0 -- true
+refuses 2 "option '--processes': is out of range .65, allowed 1..64.; use 64" "$peal" spawn -n 65 -- true
 refuses 2 "option '--processes': .* .2x, " "$peal" spawn -n 2x -- true
 refuses 2 "option '--processes': is missing" "$peal" spawn -- true
 refuses 2 "argument 'PROGRAM': is missing" "$peal" spawn -n 2

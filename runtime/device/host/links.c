@@ -40,7 +40,7 @@ static int refuse_part(const struct reader *r, size_t length,
 	if (!length && *r->mark)
 		length = 1;
 	return peali_host_refuse("PEAL_HOST_LINKS", r->text, r->mark, length,
-				 allowed, "0-1:nvlink,0>1:none,*:pcie");
+				 allowed, "0-1:nvlink,*:pcie");
 }
 
 /* Reports the wrong word at `mark`. */

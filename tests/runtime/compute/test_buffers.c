@@ -317,13 +317,13 @@ PEAL_TEST(invalid_buffer_options_are_named)
 	CHECK_FAILS(peal_buffer_create(NULL, &o, &b), PEAL_EINVAL, "runtime");
 	CHECK_EQ(peal_buffer_create(rt, &o, NULL), PEAL_EINVAL);
 	CHECK_FAILS(peal_buffer_create(rt, NULL, &b), PEAL_EINVAL,
-		    "'bytes': is out of range (0, allowed 1..");
+		    "'bytes': is out of range (0, allowed 1 or more)");
 	o.size = 3;
 	CHECK_EQ(peal_buffer_create(rt, &o, &b), PEAL_EINVAL);
 	o = good;
 	o.bytes = 0;
 	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL,
-		    "'bytes': is out of range (0, allowed 1..");
+		    "'bytes': is out of range (0, allowed 1 or more)");
 	o = good;
 	o.kind = 3;
 	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL,

@@ -231,7 +231,7 @@ PEAL_TEST(element_limits_are_respected)
 	s.job.grain = 21;
 	CHECK_FAILS(peal_executor_start(s.e, &s.job), PEAL_ENOSPC,
 		    "'limits': is too small for a task of 21 elements on "
-		    "device 2 (240, allowed 252..18446744073709551615)");
+		    "device 2 (240, allowed 252 or more)");
 	s.job.count = 20;
 	fixture_check(&s);
 	fixture_close(&s);
