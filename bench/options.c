@@ -49,15 +49,15 @@ static double number(struct argp_state *state, const char *name,
 	if (end == text || *end || errno || !(value >= least && value <= most))
 		peali_refuse_value(
 			state,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = PEALI_PRINT("--%s", name),
-				.problem = "is no number of the range",
-				.value = text,
-				.allowed = PEALI_PRINT("%g..%g", least, most),
-				.remedy = PEALI_PRINT("use %g",
-						      value < least ? least :
-								      most) });
+			PEALI_REFUSAL(.object = "option",
+				      .name = PEALI_PRINT("--%s", name),
+				      .problem = "is no number of the range",
+				      .value = text,
+				      .allowed = PEALI_PRINT("%g..%g", least,
+							     most),
+				      .remedy = PEALI_PRINT(
+					      "use %g",
+					      value < least ? least : most)));
 	return value;
 }
 
@@ -76,32 +76,31 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (route <= 0 || route == PEAL_ROUTE_PROCESS)
 			peali_refuse_value(
 				state,
-				&(struct peali_refusal){
-					.object = "option",
-					.name = "--route",
-					.problem =
-						"is no route within a process",
-					.value = argument,
-					.allowed =
-						"local, peer, mapped-host or "
-						"staged",
-					.remedy = "use peer" });
+				PEALI_REFUSAL(.object = "option",
+					      .name = "--route",
+					      .problem =
+						      "is no route within a process",
+					      .value = argument,
+					      .allowed =
+						      "local, peer, mapped-host or "
+						      "staged",
+					      .remedy = "use peer"));
 		options->route = (enum peal_route)route;
 		return 0;
 	case 'b':
 		if (!peali_number_parse(argument, 1, 1u << 28, &options->bytes))
 			peali_refuse_value(
 				state,
-				&(struct peali_refusal){
-					.object = "option",
-					.name = "--bytes",
-					.problem = "is no whole number of the "
-						   "range",
-					.value = argument,
-					.allowed =
-						PEALI_PRINT("1..%u", 1u << 28),
-					.remedy =
-						"leave it out for all sizes" });
+				PEALI_REFUSAL(.object = "option",
+					      .name = "--bytes",
+					      .problem =
+						      "is no whole number of the "
+						      "range",
+					      .value = argument,
+					      .allowed = PEALI_PRINT("1..%u",
+								     1u << 28),
+					      .remedy =
+						      "leave it out for all sizes"));
 		return 0;
 	case 'o':
 		options->samples_out = argument;
@@ -201,17 +200,17 @@ int peali_bench_refuse(const char *benchmark,
 					 (unsigned long long)offered.bytes[i]);
 	snprintf(allowed, sizeof(allowed), "%.96s%s%.250s bytes", routes,
 		 *routes ? "; " : "", sizes);
-	peali_say_refused(&(struct peali_refusal){
-		.object = "benchmark",
-		.name = benchmark,
-		.problem = "has no such row",
-		.value = PEALI_PRINT("%s, %llu bytes",
-				     options->route ?
-					     peal_route_name(options->route) :
-					     "any route",
-				     (unsigned long long)options->bytes),
-		.allowed = allowed,
-		.remedy = "leave out --route and --bytes" });
+	peali_say_refused(
+		PEALI_REFUSAL(.object = "benchmark", .name = benchmark,
+			      .problem = "has no such row",
+			      .value = PEALI_PRINT(
+				      "%s, %llu bytes",
+				      options->route ?
+					      peal_route_name(options->route) :
+					      "any route",
+				      (unsigned long long)options->bytes),
+			      .allowed = allowed,
+			      .remedy = "leave out --route and --bytes"));
 	return PEALI_EXIT_USAGE;
 }
 

@@ -225,12 +225,10 @@ static int no_group(const char *what)
 					      "%s'%s'", i ? ", " : "",
 					      groups[i].what);
 	}
-	peali_say_refused(&(struct peali_refusal){ .object = "option",
-						   .name = "--what",
-						   .problem = "names no kind",
-						   .value = what,
-						   .allowed = names,
-						   .remedy = "leave it out" });
+	peali_say_refused(PEALI_REFUSAL(.object = "option", .name = "--what",
+					.problem = "names no kind",
+					.value = what, .allowed = names,
+					.remedy = "leave it out"));
 	return PEALI_EXIT_USAGE;
 }
 
@@ -617,14 +615,13 @@ static int prepare(struct queues *q)
 			skipped += is_skipped(q, groups[i].peers[p]);
 	}
 	if (!q->n && !skipped) {
-		peali_say_refused(&(struct peali_refusal){
-			.object = "benchmark",
-			.name = "queues",
-			.problem = "has no such row",
-			.value = "these options",
-			.allowed = "the rows of this build",
-			.remedy =
-				"leave out --route, --bytes, --what and --peer" });
+		peali_say_refused(PEALI_REFUSAL(
+				.object = "benchmark", .name = "queues",
+				.problem = "has no such row",
+				.value = "these options",
+				.allowed = "the rows of this build",
+				.remedy =
+					"leave out --route, --bytes, --what and --peer"));
 		return PEALI_EXIT_USAGE;
 	}
 	if (!q->json_out)

@@ -23,31 +23,25 @@
 static int refuse(struct peali_place place, uint64_t bytes, const char *call)
 {
 	if (place.device == PEALI_HOST)
-		return peali_refuse(
-			PEAL_EFAULT, call,
-			&(struct peali_refusal){
-				.object = "host range",
-				.problem =
-					"is NULL, or beyond its allocation or "
-					"the address space",
-				.value = PEALI_PRINT(
-					"%llu bytes at 0x%llx",
-					(unsigned long long)bytes,
-					(unsigned long long)place.address),
-				.allowed = "memory of this process",
-				.remedy = "pass a range of one allocation" });
-	return peali_refuse(
-		PEAL_EFAULT, call,
-		&(struct peali_refusal){
-			.object =
-				PEALI_PRINT("range of device %d", place.device),
-			.problem = "is in no allocation that the device sees",
+		return PEALI_REFUSE(
+			PEAL_EFAULT, call, .object = "host range",
+			.problem = "is NULL, or beyond its allocation or "
+				   "the address space",
 			.value = PEALI_PRINT("%llu bytes at 0x%llx",
 					     (unsigned long long)bytes,
 					     (unsigned long long)place.address),
-			.allowed = "one allocation",
-			.remedy = "pass an address of peal_memory_alloc, or of "
-				  "peal_peer_map for this device" });
+			.allowed = "memory of this process",
+			.remedy = "pass a range of one allocation");
+	return PEALI_REFUSE(
+		PEAL_EFAULT, call,
+		.object = PEALI_PRINT("range of device %d", place.device),
+		.problem = "is in no allocation that the device sees",
+		.value = PEALI_PRINT("%llu bytes at 0x%llx",
+				     (unsigned long long)bytes,
+				     (unsigned long long)place.address),
+		.allowed = "one allocation",
+		.remedy = "pass an address of peal_memory_alloc, or of "
+			  "peal_peer_map for this device");
 }
 
 static int in_record(struct peali_allocation *record, struct peali_place place,

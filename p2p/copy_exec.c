@@ -99,20 +99,16 @@ static int choose(struct peali_peers *peers, const struct peali_copy_op *move,
 		return (int)way;
 	if (job->routes & PEAL_ROUTE_STAGED)
 		return PEAL_ROUTE_STAGED;
-	return peali_refuse(
-		PEAL_ENOPEER, job->call,
-		&(struct peali_refusal){
-			.object = "option",
-			.name = "routes",
-			.problem = PEALI_PRINT(
-				"excludes route %s of device %d -> device %d",
-				peal_route_name(way), move->from.device,
-				move->to.device),
-			.value = PEALI_PRINT("0x%x", job->routes),
-			.allowed = PEALI_PRINT("masks with 0x%x",
-					       (unsigned)(way |
-							  PEAL_ROUTE_STAGED)),
-			.remedy = "add PEAL_ROUTE_STAGED" });
+	return PEALI_REFUSE(
+		PEAL_ENOPEER, job->call, .object = "option", .name = "routes",
+		.problem = PEALI_PRINT(
+			"excludes route %s of device %d -> device %d",
+			peal_route_name(way), move->from.device,
+			move->to.device),
+		.value = PEALI_PRINT("0x%x", job->routes),
+		.allowed = PEALI_PRINT("masks with 0x%x",
+				       (unsigned)(way | PEAL_ROUTE_STAGED)),
+		.remedy = "add PEAL_ROUTE_STAGED");
 }
 
 /* ---- direct copies ------------------------------------------------------- */

@@ -62,15 +62,12 @@ static int take_filter(struct peal_runtime *rt, const char *call,
 		return PEAL_EFORKED;
 	r = peali_options_copy(out, sizeof(*out), wish, call);
 	if (!r && out->capabilities & ~known)
-		r = peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "capabilities",
-				.problem = "has unknown bits",
-				.value = PEALI_PRINT("0x%x", out->capabilities),
-				.allowed = PEALI_PRINT("bits of 0x%x", known),
-				.remedy = "use enum peal_device_capability" });
+		r = PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option",
+			.name = "capabilities", .problem = "has unknown bits",
+			.value = PEALI_PRINT("0x%x", out->capabilities),
+			.allowed = PEALI_PRINT("bits of 0x%x", known),
+			.remedy = "use enum peal_device_capability");
 	if (!r && out->peer_of)
 		r = peali_devices_check(&rt->devices, out->peer_of - 1, call);
 	return r;
@@ -129,17 +126,14 @@ int peal_device_select_all(struct peal_runtime *rt,
 	if (r < 0)
 		return r;
 	if (most < 1 || !devices_out)
-		return most < 1 ?
-			       peali_refuse(
-				       PEAL_EINVAL, call,
-				       &(struct peali_refusal){
+		return most < 1 ? PEALI_REFUSE(PEAL_EINVAL, call,
 					       .object = "argument",
 					       .name = "most",
 					       .problem = "is too small for an "
 							  "index",
 					       .value = PEALI_PRINT("%d", most),
 					       .allowed = "1..2147483647",
-					       .remedy = "use 1" }) :
-			       peali_refuse_null(call, "devices_out");
+					       .remedy = "use 1") :
+				  peali_refuse_null(call, "devices_out");
 	return select_all(rt, call, &w, most, devices_out);
 }

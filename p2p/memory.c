@@ -141,18 +141,14 @@ int peali_memory_alloc(struct peali_peers *peers, int device, uint64_t bytes,
 	if (r < 0)
 		return r;
 	if (!bytes)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "bytes",
-				.problem = PEALI_PRINT(
-					"is too small for an allocation on "
-					"device %d",
-					device),
-				.value = "0",
-				.allowed = "1 or more",
-				.remedy = "allocate at least 1 byte" });
+		return PEALI_REFUSE(PEAL_EINVAL, call, .object = "argument",
+				    .name = "bytes",
+				    .problem = PEALI_PRINT(
+					    "is too small for an allocation on "
+					    "device %d",
+					    device),
+				    .value = "0", .allowed = "1 or more",
+				    .remedy = "allocate at least 1 byte");
 	return take(peers, device, bytes, 0, address_out);
 }
 
@@ -174,23 +170,20 @@ static int take_out(struct peali_peers *peers, int device, uint64_t address,
 
 	if (!record || record->address != address ||
 	    record->is_buffer != is_buffer)
-		return peali_refuse(
-			PEAL_EFAULT, call,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "address",
-				.problem = PEALI_PRINT(
-					"is the start of no allocation of "
-					"device %d",
-					device),
-				.value = PEALI_PRINT(
-					"0x%llx", (unsigned long long)address),
-				.allowed = "an address of peal_memory_alloc",
-				.remedy =
-					record && record->is_buffer ?
-						"call peal_buffer_destroy, as "
-						"a buffer owns this memory" :
-						"pass each address once" });
+		return PEALI_REFUSE(
+			PEAL_EFAULT, call, .object = "argument",
+			.name = "address",
+			.problem =
+				PEALI_PRINT("is the start of no allocation of "
+					    "device %d",
+					    device),
+			.value = PEALI_PRINT("0x%llx",
+					     (unsigned long long)address),
+			.allowed = "an address of peal_memory_alloc",
+			.remedy = record && record->is_buffer ?
+					  "call peal_buffer_destroy, as "
+					  "a buffer owns this memory" :
+					  "pass each address once");
 	if (record->n_copies)
 		peali_copies_settle(peers);
 	if (record->n_maps || record->n_copies)

@@ -266,16 +266,14 @@ int peali_pair_take(struct peali_peers *peers, int from, int to,
 	int r = 0;
 
 	if (from == to)
-		return peali_refuse(
+		return PEALI_REFUSE(
 			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = PEALI_PRINT("device %d -> device %d",
-						      from, to),
-				.problem = "is a device and itself",
-				.value = PEALI_PRINT("%d", to),
-				.allowed = "another device",
-				.remedy =
-					"use its own memory without peer access" });
+			.object =
+				PEALI_PRINT("device %d -> device %d", from, to),
+			.problem = "is a device and itself",
+			.value = PEALI_PRINT("%d", to),
+			.allowed = "another device",
+			.remedy = "use its own memory without peer access");
 	if (!n_uses(pair))
 		r = enable(peers, from, to, call);
 	if (!r)

@@ -63,18 +63,16 @@ static int grow_table(struct peali_peers *peers, const char *call)
 static int refuse_range(int device, uint64_t address, uint64_t bytes,
 			const char *call)
 {
-	return peali_refuse(
+	return PEALI_REFUSE(
 		PEAL_EFAULT, call,
-		&(struct peali_refusal){
-			.object = PEALI_PRINT("range of device %d", device),
-			.problem = "is in no allocation of the device",
-			.value = PEALI_PRINT("%llu bytes at 0x%llx",
-					     (unsigned long long)bytes,
-					     (unsigned long long)address),
-			.allowed = "one allocation",
-			.remedy =
-				"pass an address of peal_memory_alloc on that "
-				"device" });
+		.object = PEALI_PRINT("range of device %d", device),
+		.problem = "is in no allocation of the device",
+		.value = PEALI_PRINT("%llu bytes at 0x%llx",
+				     (unsigned long long)bytes,
+				     (unsigned long long)address),
+		.allowed = "one allocation",
+		.remedy = "pass an address of peal_memory_alloc on that "
+			  "device");
 }
 
 /* Finds the allocation that contains the range, by record or in the backend. */
@@ -170,45 +168,37 @@ static int check_map(struct peali_peers *peers, int device, uint64_t address,
 	if (r < 0)
 		return r;
 	if (device == remote)
-		return peali_refuse(
+		return PEALI_REFUSE(
 			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = PEALI_PRINT("device %d -> device %d",
-						      remote, device),
-				.problem = "is a device and itself",
-				.value = PEALI_PRINT("%d", device),
-				.allowed = "another device",
-				.remedy =
-					"use its own memory without a mapping" });
+			.object = PEALI_PRINT("device %d -> device %d", remote,
+					      device),
+			.problem = "is a device and itself",
+			.value = PEALI_PRINT("%d", device),
+			.allowed = "another device",
+			.remedy = "use its own memory without a mapping");
 	if (!bytes)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "bytes",
-				.problem = PEALI_PRINT(
-					"is too small for a mapping of device "
-					"%d",
-					device),
-				.value = "0",
-				.allowed = "1 or more",
-				.remedy = "map at least 1 byte" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "argument",
+			.name = "bytes",
+			.problem = PEALI_PRINT(
+				"is too small for a mapping of device "
+				"%d",
+				device),
+			.value = "0", .allowed = "1 or more",
+			.remedy = "map at least 1 byte");
 	if (address % 16)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "address",
-				.problem = PEALI_PRINT(
-					"must be a multiple of 16 on device %d",
-					device),
-				.value = PEALI_PRINT(
-					"0x%llx", (unsigned long long)address),
-				.allowed = "multiples of 16",
-				.remedy = PEALI_PRINT(
-					"use 0x%llx",
-					(unsigned long long)(address &
-							     ~15ULL)) });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "argument",
+			.name = "address",
+			.problem = PEALI_PRINT(
+				"must be a multiple of 16 on device %d",
+				device),
+			.value = PEALI_PRINT("0x%llx",
+					     (unsigned long long)address),
+			.allowed = "multiples of 16",
+			.remedy = PEALI_PRINT("use 0x%llx",
+					      (unsigned long long)(address &
+								   ~15ULL)));
 	return 0;
 }
 
@@ -259,19 +249,16 @@ int peali_peer_unmap(struct peali_peers *peers, int remote, uint64_t address)
 	if (m)
 		give_back(peers, m);
 	else
-		r = peali_refuse(
-			PEAL_EFAULT, call,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "address",
-				.problem = PEALI_PRINT(
-					"is the start of no mapping on device "
-					"%d",
-					remote),
-				.value = PEALI_PRINT(
-					"0x%llx", (unsigned long long)address),
-				.allowed = "an address of peal_peer_map",
-				.remedy = "pass it once for each call" });
+		r = PEALI_REFUSE(PEAL_EFAULT, call, .object = "argument",
+				 .name = "address",
+				 .problem = PEALI_PRINT(
+					 "is the start of no mapping on device "
+					 "%d",
+					 remote),
+				 .value = PEALI_PRINT(
+					 "0x%llx", (unsigned long long)address),
+				 .allowed = "an address of peal_peer_map",
+				 .remedy = "pass it once for each call");
 	pthread_mutex_unlock(&peers->lock);
 	return r;
 }

@@ -50,17 +50,13 @@ int peal_route_parse(const char *name)
 		if (!strcmp(routes[i].name, name))
 			return (int)routes[i].route;
 	}
-	return peali_refuse(
-		PEAL_EINVAL, "peal_route_parse",
-		&(struct peali_refusal){
-			.object = "argument",
-			.name = "name",
-			.problem = "is no route",
-			.value = name ? name : "NULL",
-			.allowed =
-				"local, peer, mapped-host, staged, process or "
-				"none",
-			.remedy = "use staged" });
+	return PEALI_REFUSE(
+		PEAL_EINVAL, "peal_route_parse", .object = "argument",
+		.name = "name", .problem = "is no route",
+		.value = name ? name : "NULL",
+		.allowed = "local, peer, mapped-host, staged, process or "
+			   "none",
+		.remedy = "use staged");
 }
 
 const char *peal_verdict_name(enum peal_verdict verdict)

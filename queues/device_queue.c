@@ -46,16 +46,11 @@ static int plan_at(const struct peali_devices *devices, int device,
 		return result;
 	/* the other kinds have atomic words for the workers of one device */
 	if (device == PEALI_HOST && plan->options.kind != PEAL_QUEUE_LINK)
-		return peali_refuse(PEAL_EINVAL, CALL,
-				    &(struct peali_refusal){
-					    .object = "option",
-					    .name = "kind",
-					    .problem =
-						    "does not fit host memory",
-					    .value = peal_queue_kind_name(
-						    plan->options.kind),
-					    .allowed = "link",
-					    .remedy = "name a device" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "option", .name = "kind",
+			.problem = "does not fit host memory",
+			.value = peal_queue_kind_name(plan->options.kind),
+			.allowed = "link", .remedy = "name a device");
 	return 0;
 }
 

@@ -47,18 +47,14 @@ static int complete_lease(struct peali_mailbox_spec *s, const char *call)
 
 	default_lease(s, tells);
 	if (s->lease < tells)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "mailbox.lease",
-				.problem = PEALI_PRINT(
-					"is too small for handlers that tell "
-					"up to %u message%s at a time",
-					s->tells, peali_s(s->tells)),
-				.number = s->lease,
-				.least = tells,
-				.most = UINT32_MAX });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option",
+			.name = "mailbox.lease",
+			.problem = PEALI_PRINT(
+				"is too small for handlers that tell "
+				"up to %u message%s at a time",
+				s->tells, peali_s(s->tells)),
+			.number = s->lease, .least = tells, .most = UINT32_MAX);
 	/* the first two checks prevent an overflow in the third */
 	if (s->n_workers > s->slots || s->lease > s->slots ||
 	    s->n_workers * ((uint64_t)s->lease + tells - 1) > s->slots)

@@ -32,38 +32,27 @@ int peali_publication_choose(uint32_t *policy, uint32_t policies,
 	size_t i;
 
 	if (chosen < PEAL_POLICY_SEQUENCE || chosen > PEAL_POLICY_ATOM8)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = option,
-				.problem = "is no policy",
-				.number = chosen,
-				.allowed =
-					"0 (default), 1 (sequence), 2 (atom16) "
-					"or 3 (atom8)",
-				.remedy = "use 0" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option", .name = option,
+			.problem = "is no policy", .number = chosen,
+			.allowed = "0 (default), 1 (sequence), 2 (atom16) "
+				   "or 3 (atom8)",
+			.remedy = "use 0");
 	for (i = 0; !*policy && i < 3 && !(policies & 1u << chosen); i++)
 		chosen = others[i];
 	if (!(policies & 1u << chosen))
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = option,
-				.problem = PEALI_PRINT(
-					"is a policy that %s cannot do", user),
-				.value = PEALI_PRINT("%u, %s", chosen,
-						     names[chosen]),
-				.allowed = PEALI_PRINT(
-					"%s%s%s%s",
-					policies & 14 ? "0" : "none",
-					policies & 2 ? ", 1 (sequence)" : "",
-					policies & 4 ? ", 2 (atom16)" : "",
-					policies & 8 ? ", 3 (atom8)" : ""),
-				.remedy = policies & 14 ?
-						  "use 0" :
-						  "use another device" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option", .name = option,
+			.problem = PEALI_PRINT("is a policy that %s cannot do",
+					       user),
+			.value = PEALI_PRINT("%u, %s", chosen, names[chosen]),
+			.allowed = PEALI_PRINT(
+				"%s%s%s%s", policies & 14 ? "0" : "none",
+				policies & 2 ? ", 1 (sequence)" : "",
+				policies & 4 ? ", 2 (atom16)" : "",
+				policies & 8 ? ", 3 (atom8)" : ""),
+			.remedy = policies & 14 ? "use 0" :
+						  "use another device");
 	*policy = chosen;
 	return 0;
 }
@@ -120,18 +109,12 @@ uint32_t peali_slots_for(uint64_t n)
 int peali_slots_refuse(const char *option, uint32_t n, uint32_t slots,
 		       const char *problem, const char *fewer, const char *call)
 {
-	return peali_refuse(
-		PEAL_EINVAL, call,
-		&(struct peali_refusal){
-			.object = "option",
-			.name = option,
-			.problem = problem,
-			.number = n,
-			.allowed = slots ? NULL : "none",
-			.least = slots,
-			.most = PEALI_SLOTS_MAX,
-			.remedy = slots ? NULL :
-					  PEALI_PRINT("use fewer %s", fewer) });
+	return PEALI_REFUSE(
+		PEAL_EINVAL, call, .object = "option", .name = option,
+		.problem = problem, .number = n,
+		.allowed = slots ? NULL : "none", .least = slots,
+		.most = PEALI_SLOTS_MAX,
+		.remedy = slots ? NULL : PEALI_PRINT("use fewer %s", fewer));
 }
 
 int peali_slots_check(const char *option, uint32_t n, uint32_t least,
@@ -141,19 +124,13 @@ int peali_slots_check(const char *option, uint32_t n, uint32_t least,
 
 	if (n && !(n & (n - 1)) && n <= PEALI_SLOTS_MAX)
 		return 0;
-	return peali_refuse(
-		PEAL_EINVAL, call,
-		&(struct peali_refusal){
-			.object = "option",
-			.name = option,
-			.number = n,
-			.least = 1,
-			.most = PEALI_SLOTS_MAX,
-			.power_of_two = 1,
-			.remedy = PEALI_PRINT("use %u",
-					      use > PEALI_SLOTS_MAX ?
-						      PEALI_SLOTS_MAX :
-						      peali_slots_for(use)) });
+	return PEALI_REFUSE(
+		PEAL_EINVAL, call, .object = "option", .name = option,
+		.number = n, .least = 1, .most = PEALI_SLOTS_MAX,
+		.power_of_two = 1,
+		.remedy = PEALI_PRINT("use %u", use > PEALI_SLOTS_MAX ?
+							PEALI_SLOTS_MAX :
+							peali_slots_for(use)));
 }
 
 int peali_slots_complete(struct peali_slots *slots, const char *prefix,
@@ -178,17 +155,13 @@ int peali_slots_complete(struct peali_slots *slots, const char *prefix,
 		return result;
 	most = peali_publication_message_max(slots->policy);
 	if (slots->message_bytes > most)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = PEALI_PRINT("%smessage_bytes", prefix),
-				.problem = PEALI_PRINT(
-					"is too large for policy %s",
-					names[slots->policy]),
-				.number = slots->message_bytes,
-				.least = 1,
-				.most = most });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option",
+			.name = PEALI_PRINT("%smessage_bytes", prefix),
+			.problem = PEALI_PRINT("is too large for policy %s",
+					       names[slots->policy]),
+			.number = slots->message_bytes, .least = 1,
+			.most = most);
 	slots->bytes = peali_publication_slot(
 		slots->policy, HEADER_BYTES + slots->message_bytes);
 	return 0;

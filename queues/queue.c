@@ -144,15 +144,11 @@ int peal_queue_create_of(const struct peal_queue_options *options,
 	const char *call = "peal_queue_create_of";
 
 	if (!bytes)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "bytes",
-				.problem = "is too small for a message",
-				.value = "0",
-				.allowed = "1 or more",
-				.remedy = "use at least 1" });
+		return PEALI_REFUSE(PEAL_EINVAL, call, .object = "argument",
+				    .name = "bytes",
+				    .problem = "is too small for a message",
+				    .value = "0", .allowed = "1 or more",
+				    .remedy = "use at least 1");
 	return create(options, bytes, queue_out, call);
 }
 
@@ -241,20 +237,16 @@ int peal_queue_open_of(struct peal_queue *q, uint64_t bytes,
 		       struct peal_queue_end **end_out)
 {
 	if (q && (!bytes || q->least != bytes))
-		return peali_refuse(
-			PEAL_EMSGSIZE, "peal_queue_open_of",
-			&(struct peali_refusal){
-				.object = "queue",
-				.name = q->name,
-				.problem = PEALI_PRINT(
-					"has messages of %s%llu bytes",
-					q->least ? "" : "up to ",
-					(unsigned long long)
-						q->options.message_bytes),
-				.number = bytes,
-				.least = q->options.message_bytes,
-				.most = q->options.message_bytes,
-				.remedy = "open it with peal_queue_open" });
+		return PEALI_REFUSE(
+			PEAL_EMSGSIZE, "peal_queue_open_of", .object = "queue",
+			.name = q->name,
+			.problem = PEALI_PRINT(
+				"has messages of %s%llu bytes",
+				q->least ? "" : "up to ",
+				(unsigned long long)q->options.message_bytes),
+			.number = bytes, .least = q->options.message_bytes,
+			.most = q->options.message_bytes,
+			.remedy = "open it with peal_queue_open");
 	return peali_fail_in(peal_queue_open(q, role, end_out),
 			     "peal_queue_open_of");
 }
@@ -344,13 +336,9 @@ static PEAL_INLINE int check_end(const struct peal_queue_end *end,
 				  "'%s': this end is closed; open another",
 				  end->queue->name);
 	if (n < 1 || n > PEAL_QUEUE_BURST)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){ .object = "argument",
-						 .name = "n",
-						 .number = n,
-						 .least = 1,
-						 .most = PEAL_QUEUE_BURST });
+		return PEALI_REFUSE(PEAL_EINVAL, call, .object = "argument",
+				    .name = "n", .number = n, .least = 1,
+				    .most = PEAL_QUEUE_BURST);
 	return 0;
 }
 
@@ -413,55 +401,38 @@ static int push_failed(const struct peal_queue_end *end, uint64_t bytes,
 				  q->name);
 	case PEAL_EMSGSIZE:
 		if (n > q->bulk)
-			return peali_refuse(
-				result, call,
-				&(struct peali_refusal){
-					.object = "queue",
-					.name = q->name,
-					.problem = PEALI_PRINT(
-						"is a %s of %u slot%s, too few "
-						"for the messages at a time",
-						q->kind->name,
-						q->options.capacity,
-						peali_s(q->options.capacity)),
-					.number = n,
-					.least = 1,
-					.most = q->bulk,
-					.remedy =
-						"push fewer, or raise capacity "
-						"in the options" });
-		if (bytes <= q->options.message_bytes && !q->least)
-			return peali_refuse(
-				result, call,
-				&(struct peali_refusal){
-					.object = "queue",
-					.name = q->name,
-					.problem =
-						"has messages that are longer "
-						"than a slot",
-					.value = PEALI_PRINT(
-						"%llu bytes",
-						(unsigned long long)bytes),
-					.allowed =
-						"single messages of this length",
-					.remedy = "push one at a time" });
-		return peali_refuse(
-			result, call,
-			&(struct peali_refusal){
-				.object = "queue",
+			return PEALI_REFUSE(
+				result, call, .object = "queue",
 				.name = q->name,
 				.problem = PEALI_PRINT(
-					"is a %s, and the message is %s",
-					q->kind->name,
-					q->least ? "of another length" :
-						   "too long"),
+					"is a %s of %u slot%s, too few "
+					"for the messages at a time",
+					q->kind->name, q->options.capacity,
+					peali_s(q->options.capacity)),
+				.number = n, .least = 1, .most = q->bulk,
+				.remedy = "push fewer, or raise capacity "
+					  "in the options");
+		if (bytes <= q->options.message_bytes && !q->least)
+			return PEALI_REFUSE(
+				result, call, .object = "queue",
+				.name = q->name,
+				.problem = "has messages that are longer "
+					   "than a slot",
 				.value = PEALI_PRINT("%llu bytes",
 						     (unsigned long long)bytes),
-				.allowed = PEALI_PRINT(
-					"%s%llu", q->least ? "" : "0..",
-					(unsigned long long)
-						q->options.message_bytes),
-				.remedy = "set message_bytes in the options" });
+				.allowed = "single messages of this length",
+				.remedy = "push one at a time");
+		return PEALI_REFUSE(
+			result, call, .object = "queue", .name = q->name,
+			.problem = PEALI_PRINT(
+				"is a %s, and the message is %s", q->kind->name,
+				q->least ? "of another length" : "too long"),
+			.value = PEALI_PRINT("%llu bytes",
+					     (unsigned long long)bytes),
+			.allowed = PEALI_PRINT(
+				"%s%llu", q->least ? "" : "0..",
+				(unsigned long long)q->options.message_bytes),
+			.remedy = "set message_bytes in the options");
 	default:
 		return peali_fail(result, call, "'%s' is damaged", q->name);
 	}

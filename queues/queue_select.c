@@ -54,37 +54,30 @@ static int choose_kind(const struct peal_queue_options *o,
 		    o->max_consumers <= kinds[i]->consumers)
 			return 0;
 		if (o->kind)
-			return peali_refuse(
-				PEAL_EINVAL, call,
-				&(struct peali_refusal){
-					.object = "option",
-					.name = "kind",
-					.problem = PEALI_PRINT(
-						"is %s, which has too few ends",
-						kinds[i]->name),
-					.value =
-						PEALI_PRINT("max_producers %u, "
-							    "max_consumers %u",
-							    o->max_producers,
-							    o->max_consumers),
-					.allowed = PEALI_PRINT(
-						"1..%u, 1..%u",
-						kinds[i]->producers,
-						kinds[i]->consumers),
-					.remedy = kinds[i]->to_each ?
-							  "use fewer ends" :
-							  "set kind to 0 to "
-							  "select a kind that "
-							  "fits" });
+			return PEALI_REFUSE(
+				PEAL_EINVAL, call, .object = "option",
+				.name = "kind",
+				.problem = PEALI_PRINT(
+					"is %s, which has too few ends",
+					kinds[i]->name),
+				.value = PEALI_PRINT("max_producers %u, "
+						     "max_consumers %u",
+						     o->max_producers,
+						     o->max_consumers),
+				.allowed = PEALI_PRINT("1..%u, 1..%u",
+						       kinds[i]->producers,
+						       kinds[i]->consumers),
+				.remedy = kinds[i]->to_each ?
+						  "use fewer ends" :
+						  "set kind to 0 to "
+						  "select a kind that "
+						  "fits");
 	}
-	return peali_refuse(PEAL_EINVAL, call,
-			    &(struct peali_refusal){
-				    .object = "option",
-				    .name = "kind",
-				    .problem = "is not of enum peal_queue_kind",
-				    .number = o->kind,
-				    .most = (uint32_t)KINDS,
-				    .remedy = "use 0 to select a kind" });
+	return PEALI_REFUSE(PEAL_EINVAL, call, .object = "option",
+			    .name = "kind",
+			    .problem = "is not of enum peal_queue_kind",
+			    .number = o->kind, .most = (uint32_t)KINDS,
+			    .remedy = "use 0 to select a kind");
 }
 
 /* From 64 slots on, a work queue frees slots in blocks. */
@@ -133,30 +126,25 @@ static int check_sizes(const struct peali_queue_plan *plan, const char *call)
 	if (o->reserved)
 		return peali_refuse_option(call, "reserved", o->reserved, 0, 0);
 	if (plan->kind != &peali_queue_link && o->message_bytes > in_slot)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "message_bytes",
-				.problem = PEALI_PRINT(
-					"is too large for the slots of a %s",
-					plan->kind->name),
-				.number = o->message_bytes,
-				.most = in_slot });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option",
+			.name = "message_bytes",
+			.problem = PEALI_PRINT(
+				"is too large for the slots of a %s",
+				plan->kind->name),
+			.number = o->message_bytes, .most = in_slot);
 	if (o->overwrite > 1)
 		return peali_refuse_option(call, "overwrite", o->overwrite, 0,
 					   1);
 	if (plan->kind != &peali_queue_topic && o->overwrite)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "overwrite",
-				.problem = PEALI_PRINT(
-					"is only for topics, and kind is %s",
-					plan->kind->name),
-				.number = o->overwrite,
-				.remedy = "use 0, or kind PEAL_QUEUE_TOPIC" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option",
+			.name = "overwrite",
+			.problem = PEALI_PRINT(
+				"is only for topics, and kind is %s",
+				plan->kind->name),
+			.number = o->overwrite,
+			.remedy = "use 0, or kind PEAL_QUEUE_TOPIC");
 	return 0;
 }
 
@@ -182,17 +170,15 @@ static int complete_bytes(struct peali_queue_plan *plan, uint64_t each,
 	uint64_t *most = &plan->options.message_bytes;
 
 	if (each && *most && *most != each)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "message_bytes",
-				.problem = "differs from the length of the "
-					   "messages",
-				.number = *most,
-				.allowed = PEALI_PRINT(
-					"0 or %llu", (unsigned long long)each),
-				.remedy = "use 0" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option",
+			.name = "message_bytes",
+			.problem = "differs from the length of the "
+				   "messages",
+			.number = *most,
+			.allowed = PEALI_PRINT("0 or %llu",
+					       (unsigned long long)each),
+			.remedy = "use 0");
 	if (each)
 		*most = each;
 	if (!*most)

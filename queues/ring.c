@@ -58,13 +58,10 @@ static int complete_slot(struct peali_ring_spec *s, const char *call)
 	if (!s->message_bytes)
 		s->message_bytes = PEALI_MESSAGE_DEFAULT;
 	if (s->message_bytes > PEALI_RING_MESSAGE_MAX)
-		return peali_refuse(PEAL_EINVAL, call,
-				    &(struct peali_refusal){
-					    .object = "option",
-					    .name = "message_bytes",
-					    .number = s->message_bytes,
-					    .least = 1,
-					    .most = PEALI_RING_MESSAGE_MAX });
+		return PEALI_REFUSE(PEAL_EINVAL, call, .object = "option",
+				    .name = "message_bytes",
+				    .number = s->message_bytes, .least = 1,
+				    .most = PEALI_RING_MESSAGE_MAX);
 	if (!s->slot_bytes && s->message_bytes <= in_slot_max[s->policy])
 		s->slot_bytes = peali_publication_slot(
 			s->policy, HEADER_BYTES + (uint32_t)s->message_bytes);
@@ -72,18 +69,14 @@ static int complete_slot(struct peali_ring_spec *s, const char *call)
 		s->slot_bytes = PEALI_RING_SLOT_WITH_SLAB;
 	if (s->slot_bytes % 16 || s->slot_bytes < PEALI_RING_SLOT_MIN ||
 	    s->slot_bytes > limit)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "slot_bytes",
-				.problem = PEALI_PRINT(
-					"must be a multiple of 16 for policy %s",
-					peali_publication_name(s->policy)),
-				.number = s->slot_bytes,
-				.least = PEALI_RING_SLOT_MIN,
-				.most = limit,
-				.multiple = 16 });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option",
+			.name = "slot_bytes",
+			.problem = PEALI_PRINT(
+				"must be a multiple of 16 for policy %s",
+				peali_publication_name(s->policy)),
+			.number = s->slot_bytes, .least = PEALI_RING_SLOT_MIN,
+			.most = limit, .multiple = 16);
 	return 0;
 }
 
@@ -103,19 +96,17 @@ static int complete_slab(struct peali_ring_spec *s, const char *call)
 		return 0;
 	}
 	if (peal_slot_content_max(s->policy, s->slot_bytes) < DESCRIBED_BYTES)
-		return peali_refuse(
-			PEAL_EMSGSIZE, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "slot_bytes",
-				.problem = PEALI_PRINT(
-					"is too small for a slab descriptor, "
-					"which messages of %llu bytes need",
-					(unsigned long long)s->message_bytes),
-				.number = s->slot_bytes,
-				.least = peali_publication_slot(
-					s->policy, DESCRIBED_BYTES),
-				.most = peali_publication_slot_max(s->policy) });
+		return PEALI_REFUSE(
+			PEAL_EMSGSIZE, call, .object = "option",
+			.name = "slot_bytes",
+			.problem = PEALI_PRINT(
+				"is too small for a slab descriptor, "
+				"which messages of %llu bytes need",
+				(unsigned long long)s->message_bytes),
+			.number = s->slot_bytes,
+			.least = peali_publication_slot(s->policy,
+							DESCRIBED_BYTES),
+			.most = peali_publication_slot_max(s->policy));
 	bytes = s->slab_bytes;
 	if (!bytes) {
 		bytes = ((uint64_t)s->capacity + 1) * each;
@@ -127,18 +118,15 @@ static int complete_slab(struct peali_ring_spec *s, const char *call)
 	}
 	bytes = PEAL_SLAB_ROUND(bytes);
 	if (bytes < 2 * each)
-		return peali_refuse(
-			PEAL_EMSGSIZE, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "slab_bytes",
-				.problem = PEALI_PRINT(
-					"is too small for two messages of %llu "
-					"bytes",
-					(unsigned long long)s->message_bytes),
-				.number = s->slab_bytes,
-				.least = 2 * each,
-				.most = PEALI_RING_SLAB_MAX });
+		return PEALI_REFUSE(
+			PEAL_EMSGSIZE, call, .object = "option",
+			.name = "slab_bytes",
+			.problem = PEALI_PRINT(
+				"is too small for two messages of %llu "
+				"bytes",
+				(unsigned long long)s->message_bytes),
+			.number = s->slab_bytes, .least = 2 * each,
+			.most = PEALI_RING_SLAB_MAX);
 	s->slab_bytes = bytes;
 	return 0;
 }
@@ -177,20 +165,17 @@ int peali_ring_spec_emits(const struct peali_ring_spec *spec, uint32_t n,
 				n, peali_s(n)),
 			"messages at a time", call);
 	if (spec->slab_bytes && n && slab > spec->slab_bytes)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "slab_bytes",
-				.problem = PEALI_PRINT(
-					"is too small for a sender that emits "
-					"up to %u message%s of %llu bytes at a "
-					"time",
-					n, peali_s(n),
-					(unsigned long long)spec->message_bytes),
-				.number = spec->slab_bytes,
-				.least = slab,
-				.most = PEALI_RING_SLAB_MAX });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option",
+			.name = "slab_bytes",
+			.problem = PEALI_PRINT(
+				"is too small for a sender that emits "
+				"up to %u message%s of %llu bytes at a "
+				"time",
+				n, peali_s(n),
+				(unsigned long long)spec->message_bytes),
+			.number = spec->slab_bytes, .least = slab,
+			.most = PEALI_RING_SLAB_MAX);
 	return 0;
 }
 
@@ -245,17 +230,13 @@ uint64_t peali_ring_mirror_bytes(const struct peali_ring_spec *spec,
 static int refuse(const char *call, const char *field, uint64_t value,
 		  const char *expected)
 {
-	return peali_refuse(
-		PEAL_EPROTO, call,
-		&(struct peali_refusal){
-			.object = "ring header",
-			.name = field,
-			.problem = "is damaged or of another library",
-			.value = PEALI_PRINT("%llu, 0x%llx",
-					     (unsigned long long)value,
-					     (unsigned long long)value),
-			.allowed = expected,
-			.remedy = "use one version of Peal at both ends" });
+	return PEALI_REFUSE(
+		PEAL_EPROTO, call, .object = "ring header", .name = field,
+		.problem = "is damaged or of another library",
+		.value = PEALI_PRINT("%llu, 0x%llx", (unsigned long long)value,
+				     (unsigned long long)value),
+		.allowed = expected,
+		.remedy = "use one version of Peal at both ends");
 }
 
 /* Checks the fields that determine all other fields. */

@@ -103,19 +103,14 @@ static int check_backends(const char *list)
 			    !strncmp(list, peali_backends[i]->name, part))
 				break;
 		if (!peali_backends[i])
-			return peali_refuse(
+			return PEALI_REFUSE(
 				PEAL_EINVAL, "peal_runtime_open",
-				&(struct peali_refusal){
-					.object = "variable",
-					.name = "PEAL_BACKENDS",
-					.problem = "has an unknown backend",
-					.value = PEALI_PRINT("%.*s", (int)part,
-							     list),
-					.allowed =
-						PEAL_SIM ?
-							"host, in a simulator" :
-							"cuda, hip and host",
-					.remedy = "use host" });
+				.object = "variable", .name = "PEAL_BACKENDS",
+				.problem = "has an unknown backend",
+				.value = PEALI_PRINT("%.*s", (int)part, list),
+				.allowed = PEAL_SIM ? "host, in a simulator" :
+						      "cuda, hip and host",
+				.remedy = "use host");
 	}
 	return 0;
 }
@@ -301,16 +296,13 @@ static int read_env(struct peal_runtime *rt,
 		return result;
 	rt->lease_ns = options->lease_ns;
 	if (rt->lease_ns < PEALI_LEASE_NS_MIN)
-		return peali_refuse(
-			PEAL_EINVAL, "peal_runtime_open",
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "lease_ns",
-				.problem = "is too small, as kernels would end "
-					   "before the host renews it",
-				.number = rt->lease_ns,
-				.least = PEALI_LEASE_NS_MIN,
-				.most = UINT64_MAX });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, "peal_runtime_open", .object = "option",
+			.name = "lease_ns",
+			.problem = "is too small, as kernels would end "
+				   "before the host renews it",
+			.number = rt->lease_ns, .least = PEALI_LEASE_NS_MIN,
+			.most = UINT64_MAX);
 	return 0;
 }
 
@@ -603,15 +595,12 @@ int peal_backend_info(struct peal_runtime *rt, int index,
 	if (peali_foreign(&rt->owner, "peal_backend_info"))
 		return PEAL_EFORKED;
 	if (index < 0 || index >= rt->n_backends)
-		return peali_refuse(
-			PEAL_ENOENT, "peal_backend_info",
-			&(struct peali_refusal){
-				.object = "runtime",
-				.problem = "has no such backend",
-				.value = PEALI_PRINT("%d", index),
-				.allowed = PEALI_PRINT("0..%d",
-						       rt->n_backends - 1),
-				.remedy = "use 0" });
+		return PEALI_REFUSE(
+			PEAL_ENOENT, "peal_backend_info", .object = "runtime",
+			.problem = "has no such backend",
+			.value = PEALI_PRINT("%d", index),
+			.allowed = PEALI_PRINT("0..%d", rt->n_backends - 1),
+			.remedy = "use 0");
 	*info_out = rt->backend_info[index];
 	return 0;
 }

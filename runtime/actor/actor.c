@@ -335,54 +335,39 @@ static int check_options(const struct peal_kernel *k, uint32_t handler,
 	const struct peal_handler_info *h = &k->program->handlers[handler];
 
 	if (o->worker > k->params.n_workers)
-		return peali_refuse(
-			PEAL_ENOENT, "peal_actor_spawn",
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "worker",
-				.problem = PEALI_PRINT(
-					"is of no worker of kernel '%s'",
-					k->name),
-				.number = o->worker,
-				.most = k->params.n_workers });
+		return PEALI_REFUSE(
+			PEAL_ENOENT, "peal_actor_spawn", .object = "option",
+			.name = "worker",
+			.problem = PEALI_PRINT("is of no worker of kernel '%s'",
+					       k->name),
+			.number = o->worker, .most = k->params.n_workers);
 	if (o->init_bytes && !o->init)
-		return peali_refuse(
-			PEAL_EINVAL, "peal_actor_spawn",
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "init_bytes",
-				.problem =
-					"needs an initial state, and init is "
-					"NULL",
-				.number = o->init_bytes,
-				.remedy = "set init" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, "peal_actor_spawn", .object = "option",
+			.name = "init_bytes",
+			.problem = "needs an initial state, and init is "
+				   "NULL",
+			.number = o->init_bytes, .remedy = "set init");
 	if (o->init_bytes > h->state_bytes)
-		return peali_refuse(
-			PEAL_EINVAL, "peal_actor_spawn",
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "init_bytes",
-				.problem = PEALI_PRINT(
-					"is too large for the state of handler "
-					"'%s'",
-					h->name),
-				.number = o->init_bytes,
-				.most = h->state_bytes });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, "peal_actor_spawn", .object = "option",
+			.name = "init_bytes",
+			.problem = PEALI_PRINT(
+				"is too large for the state of handler "
+				"'%s'",
+				h->name),
+			.number = o->init_bytes, .most = h->state_bytes);
 	if (o->init_stride && o->init_stride < o->init_bytes)
-		return peali_refuse(
-			PEAL_EINVAL, "peal_actor_spawn",
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "init_stride",
-				.problem =
-					"is too small, as the initial states "
-					"would overlap",
-				.number = o->init_stride,
-				.allowed = PEALI_PRINT(
-					"0 or at least %llu",
-					(unsigned long long)o->init_bytes),
-				.remedy =
-					"use 0 for one state of all actors" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, "peal_actor_spawn", .object = "option",
+			.name = "init_stride",
+			.problem = "is too small, as the initial states "
+				   "would overlap",
+			.number = o->init_stride,
+			.allowed =
+				PEALI_PRINT("0 or at least %llu",
+					    (unsigned long long)o->init_bytes),
+			.remedy = "use 0 for one state of all actors");
 	return 0;
 }
 
@@ -401,64 +386,52 @@ static int find_owner(struct batch *c, struct peal_actor_options *o)
 	if (!o->share_ports_with)
 		return 0;
 	if (peali_kernel_of(k->rt, address) != k)
-		return peali_refuse(
-			PEAL_ENOENT, "peal_actor_spawn",
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "share_ports_with",
-				.problem = PEALI_PRINT(
-					"is of no actor of kernel '%s'",
-					k->name),
-				.value = PEALI_PRINT(
-					"%#llx", (unsigned long long)
-							 o->share_ports_with),
-				.allowed = "actors of this kernel",
-				.remedy = "spawn that actor first" });
+		return PEALI_REFUSE(
+			PEAL_ENOENT, "peal_actor_spawn", .object = "option",
+			.name = "share_ports_with",
+			.problem = PEALI_PRINT("is of no actor of kernel '%s'",
+					       k->name),
+			.value = PEALI_PRINT(
+				"%#llx",
+				(unsigned long long)o->share_ports_with),
+			.allowed = "actors of this kernel",
+			.remedy = "spawn that actor first");
 	a = &k->actors.entries[index];
 	if (peali_is_spawned(k, o->share_ports_with))
-		return peali_refuse(
-			PEAL_EINVAL, "peal_actor_spawn",
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "share_ports_with",
-				.problem = PEALI_PRINT(
-					"is of an actor of kernel '%s' that a "
-					"handler made, which has no ports",
-					k->name),
-				.value = PEALI_PRINT("actor %u", index),
-				.allowed = "actors with ports",
-				.remedy =
-					"name an actor of peal_actor_spawn" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, "peal_actor_spawn", .object = "option",
+			.name = "share_ports_with",
+			.problem = PEALI_PRINT(
+				"is of an actor of kernel '%s' that a "
+				"handler made, which has no ports",
+				k->name),
+			.value = PEALI_PRINT("actor %u", index),
+			.allowed = "actors with ports",
+			.remedy = "name an actor of peal_actor_spawn");
 	if (a->share_ports_with)
-		return peali_refuse(
-			PEAL_EINVAL, "peal_actor_spawn",
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "share_ports_with",
-				.problem = PEALI_PRINT(
-					"is of an actor of kernel '%s' that "
-					"has no ports of its own",
-					k->name),
-				.value = PEALI_PRINT("actor %u", index),
-				.allowed = "actors with ports",
-				.remedy =
-					PEALI_PRINT("name actor %u",
-						    a->share_ports_with - 1) });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, "peal_actor_spawn", .object = "option",
+			.name = "share_ports_with",
+			.problem = PEALI_PRINT(
+				"is of an actor of kernel '%s' that "
+				"has no ports of its own",
+				k->name),
+			.value = PEALI_PRINT("actor %u", index),
+			.allowed = "actors with ports",
+			.remedy = PEALI_PRINT("name actor %u",
+					      a->share_ports_with - 1));
 	if (o->worker && o->worker - 1 != a->worker)
-		return peali_refuse(
-			PEAL_EINVAL, "peal_actor_spawn",
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "worker",
-				.problem = PEALI_PRINT(
-					"is not the worker of actor %u of "
-					"kernel '%s', which share_ports_with "
-					"names",
-					index, k->name),
-				.number = o->worker,
-				.allowed =
-					PEALI_PRINT("0 or %u", a->worker + 1),
-				.remedy = "use 0" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, "peal_actor_spawn", .object = "option",
+			.name = "worker",
+			.problem = PEALI_PRINT(
+				"is not the worker of actor %u of "
+				"kernel '%s', which share_ports_with "
+				"names",
+				index, k->name),
+			.number = o->worker,
+			.allowed = PEALI_PRINT("0 or %u", a->worker + 1),
+			.remedy = "use 0");
 	o->worker = 1 + a->worker;
 	c->slots.share_ports_with = 1 + index;
 	return peali_schedule_check(c->handler,
@@ -500,13 +473,10 @@ static int spawn_actors(struct peal_kernel *k, const char *handler,
 	int result, number;
 
 	if (!n)
-		return peali_refuse(
-			PEAL_EINVAL, "peal_actor_spawn",
-			&(struct peali_refusal){ .object = "argument",
-						 .name = "n",
-						 .number = 0,
-						 .least = 1,
-						 .most = UINT32_MAX });
+		return PEALI_REFUSE(PEAL_EINVAL, "peal_actor_spawn",
+				    .object = "argument", .name = "n",
+				    .number = 0, .least = 1,
+				    .most = UINT32_MAX);
 	if (!k || !handler || !addresses_out)
 		return peali_refuse_null("peal_actor_spawn",
 					 PEALI_PRINT("kernel, handler or %s",
@@ -523,27 +493,20 @@ static int spawn_actors(struct peal_kernel *k, const char *handler,
 	if (result)
 		return result;
 	if (o.name && n > 1)
-		return peali_refuse(
-			PEAL_EINVAL, "peal_actor_spawn",
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "name",
-				.problem = "is for one actor",
-				.value = PEALI_PRINT("%u actors", n),
-				.allowed = "1",
-				.remedy = "name the others by peal_name_set" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, "peal_actor_spawn", .object = "option",
+			.name = "name", .problem = "is for one actor",
+			.value = PEALI_PRINT("%u actors", n), .allowed = "1",
+			.remedy = "name the others by peal_name_set");
 	if (o.init_stride > (SIZE_MAX - o.init_bytes) / n)
-		return peali_refuse(
-			PEAL_EINVAL, "peal_actor_spawn",
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "init_stride",
-				.problem = PEALI_PRINT(
-					"is too large for %u actors in the "
-					"address space",
-					n),
-				.number = o.init_stride,
-				.most = (SIZE_MAX - o.init_bytes) / n });
+		return PEALI_REFUSE(PEAL_EINVAL, "peal_actor_spawn",
+				    .object = "option", .name = "init_stride",
+				    .problem = PEALI_PRINT(
+					    "is too large for %u actors in the "
+					    "address space",
+					    n),
+				    .number = o.init_stride,
+				    .most = (SIZE_MAX - o.init_bytes) / n);
 	pthread_mutex_lock(&k->rt->lock);
 	if (o.name)
 		result = peali_name_check(k->rt, o.name, "peal_actor_spawn");
@@ -610,18 +573,14 @@ static int read_state(struct peal_runtime *rt, uint64_t address,
 				  k->name);
 	a = &k->actors.entries[PEAL_ACTOR_INDEX(address)];
 	if (bytes > k->program->handlers[a->handler].state_bytes)
-		return peali_refuse(
-			PEAL_EINVAL, "peal_actor_state",
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "bytes",
-				.problem = "is too small for the state of the "
-					   "actor",
-				.number = bytes,
-				.least = k->program->handlers[a->handler]
-						 .state_bytes,
-				.most = SIZE_MAX,
-				.remedy = "pass a larger buffer" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, "peal_actor_state", .object = "argument",
+			.name = "bytes",
+			.problem = "is too small for the state of the "
+				   "actor",
+			.number = bytes,
+			.least = k->program->handlers[a->handler].state_bytes,
+			.most = SIZE_MAX, .remedy = "pass a larger buffer");
 	if (!bytes)
 		return 0;
 	return peali_block_read(rt, &k->own, a->state_offset, state_out, bytes);

@@ -57,23 +57,19 @@ static int check_values(const struct peal_actor_options *o)
 					   o->mailbox_overflow, 0,
 					   PEAL_OVERFLOW_DROP_OLDEST);
 	if (!o->mailbox_limit != !o->mailbox_overflow)
-		return peali_refuse(
-			PEAL_EINVAL, SPAWN,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "mailbox_overflow",
-				.problem =
-					o->mailbox_limit ?
-						"is 0, and mailbox_limit is set" :
-						"needs a mailbox_limit, which "
-						"is 0",
-				.number = o->mailbox_overflow,
-				.allowed = o->mailbox_limit ? "1..3" : "0",
-				.remedy =
-					o->mailbox_limit ?
-						"select the action for excess "
-						"messages" :
-						"set mailbox_limit" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, SPAWN, .object = "option",
+			.name = "mailbox_overflow",
+			.problem = o->mailbox_limit ?
+					   "is 0, and mailbox_limit is set" :
+					   "needs a mailbox_limit, which "
+					   "is 0",
+			.number = o->mailbox_overflow,
+			.allowed = o->mailbox_limit ? "1..3" : "0",
+			.remedy = o->mailbox_limit ?
+					  "select the action for excess "
+					  "messages" :
+					  "set mailbox_limit");
 	if (o->mailbox_limit > PEAL_LIMIT_MAX)
 		return peali_refuse_option(SPAWN, "mailbox_limit",
 					   o->mailbox_limit, 0, PEAL_LIMIT_MAX);
@@ -88,31 +84,25 @@ int peali_limits_check(const struct peal_kernel *k,
 	if (result || !o->mailbox_limit)
 		return result;
 	if (!k->params.max_mailbox_limits)
-		return peali_refuse(
-			PEAL_ENOTSUP, SPAWN,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "mailbox_limit",
-				.problem = PEALI_PRINT(
-					"needs limits, and kernel '%s' has none",
-					k->name),
-				.number = o->mailbox_limit,
-				.remedy = "set mailbox.max_limits in struct "
-					  "peal_kernel_options" });
+		return PEALI_REFUSE(
+			PEAL_ENOTSUP, SPAWN, .object = "option",
+			.name = "mailbox_limit",
+			.problem = PEALI_PRINT(
+				"needs limits, and kernel '%s' has none",
+				k->name),
+			.number = o->mailbox_limit,
+			.remedy = "set mailbox.max_limits in struct "
+				  "peal_kernel_options");
 	if (n > k->mailbox.n_free_limits)
-		return peali_refuse(
-			PEAL_ENOSPC, SPAWN,
-			&(struct peali_refusal){
-				.object = "kernel",
-				.name = k->name,
-				.problem = PEALI_PRINT(
-					"has too few of its %u limits left for "
-					"the actors",
-					k->params.max_mailbox_limits),
-				.number = n,
-				.most = k->mailbox.n_free_limits,
-				.remedy = "raise mailbox.max_limits in struct "
-					  "peal_kernel_options" });
+		return PEALI_REFUSE(
+			PEAL_ENOSPC, SPAWN, .object = "kernel", .name = k->name,
+			.problem = PEALI_PRINT(
+				"has too few of its %u limits left for "
+				"the actors",
+				k->params.max_mailbox_limits),
+			.number = n, .most = k->mailbox.n_free_limits,
+			.remedy = "raise mailbox.max_limits in struct "
+				  "peal_kernel_options");
 	return 0;
 }
 
@@ -182,16 +172,13 @@ static const struct peali_actor *find(struct peal_runtime *rt, uint64_t address,
 	*result = PEAL_ENOENT;
 	if (at && at->actors.entries[PEAL_ACTOR_INDEX(address)].handler ==
 			  PEALI_POOL_HANDLER) {
-		peali_refuse(
-			PEAL_ENOENT, CALL,
-			&(struct peali_refusal){
-				.object = "kernel",
-				.name = at->name,
-				.problem = "has a pool at the address",
-				.value = PEALI_PRINT(
-					"%#llx", (unsigned long long)address),
-				.allowed = "actors with limits",
-				.remedy = "pass the address of an actor" });
+		PEALI_REFUSE(PEAL_ENOENT, CALL, .object = "kernel",
+			     .name = at->name,
+			     .problem = "has a pool at the address",
+			     .value = PEALI_PRINT("%#llx",
+						  (unsigned long long)address),
+			     .allowed = "actors with limits",
+			     .remedy = "pass the address of an actor");
 		return NULL;
 	}
 	if (!at || !peali_kernel_of(rt, address)) {

@@ -50,21 +50,21 @@ static int check_retire(struct peal_kernel *k, uint64_t address)
 			peali_kernel_of(k->rt, address) ? PEAL_EINVAL :
 							  PEAL_ENOENT,
 			"peal_actor_retire",
-			&(struct peali_refusal){
-				.object = "kernel",
-				.name = k->name,
-				.problem =
-					peali_kernel_of(k->rt, address) ?
-						"has no such actor, which is "
-						"of another kernel" :
-						"has no such actor",
-				.value = PEALI_PRINT(
-					"%#llx", (unsigned long long)address),
-				.allowed = "actors of one kernel",
-				.remedy = peali_kernel_of(k->rt, address) ?
-						  "retire it by another call" :
-						  "pass an address of "
-						  "peal_actor_spawn" });
+			PEALI_REFUSAL(.object = "kernel", .name = k->name,
+				      .problem =
+					      peali_kernel_of(k->rt, address) ?
+						      "has no such actor, which is "
+						      "of another kernel" :
+						      "has no such actor",
+				      .value = PEALI_PRINT(
+					      "%#llx",
+					      (unsigned long long)address),
+				      .allowed = "actors of one kernel",
+				      .remedy =
+					      peali_kernel_of(k->rt, address) ?
+						      "retire it by another call" :
+						      "pass an address of "
+						      "peal_actor_spawn"));
 	index = peali_actor_resolve(k, PEAL_ACTOR_INDEX(address));
 	a = &k->actors.entries[index];
 	if (a->pool == LEAVING)

@@ -103,20 +103,17 @@ int peali_fwd_link_make(struct peal_kernel *from, uint32_t worker,
 		return 0;
 	port = peali_port_take(from, worker);
 	if (port < 0)
-		return peali_refuse(
+		return PEALI_REFUSE(
 			PEAL_ENOSPC, call,
-			&(struct peali_refusal){
-				.object = PEALI_PRINT("worker %u of kernel",
-						      worker),
-				.name = from->name,
-				.problem = PEALI_PRINT(
-					"has no free port for messages to "
-					"kernel '%s'",
-					to->name),
-				.value = PEALI_PRINT("max_ports %u",
-						     from->params.max_ports),
-				.allowed = "up to 4096",
-				.remedy = "raise max_ports" });
+			.object = PEALI_PRINT("worker %u of kernel", worker),
+			.name = from->name,
+			.problem =
+				PEALI_PRINT("has no free port for messages to "
+					    "kernel '%s'",
+					    to->name),
+			.value = PEALI_PRINT("max_ports %u",
+					     from->params.max_ports),
+			.allowed = "up to 4096", .remedy = "raise max_ports");
 	memset(&like, 0, sizeof(like));
 	like.rt = from->rt;
 	set_end(&like.from, from, worker);
@@ -179,18 +176,13 @@ int peali_fwd_link_check(struct peal_kernel *from, struct peal_kernel *to,
 		result = peali_kernel_can_forward(to, call);
 	if (result || to->mailbox.forward_slots >= most_tells(to))
 		return result;
-	return peali_refuse(
-		PEAL_ENOTSUP, call,
-		&(struct peali_refusal){
-			.object = "kernel",
-			.name = to->name,
-			.problem = "has too few mailbox.forward_slots for its "
-				   "handlers",
-			.number = to->mailbox.forward_slots,
-			.least = most_tells(to),
-			.most = to->mailbox.slots,
-			.remedy = PEALI_PRINT("raise it to %u",
-					      most_tells(to)) });
+	return PEALI_REFUSE(
+		PEAL_ENOTSUP, call, .object = "kernel", .name = to->name,
+		.problem = "has too few mailbox.forward_slots for its "
+			   "handlers",
+		.number = to->mailbox.forward_slots, .least = most_tells(to),
+		.most = to->mailbox.slots,
+		.remedy = PEALI_PRINT("raise it to %u", most_tells(to)));
 }
 
 /*

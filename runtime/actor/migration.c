@@ -87,35 +87,29 @@ int peali_schedule_check(const struct peal_handler_info *h,
 			 const char *call)
 {
 	if (h->ports > owner->ports || h->emits > owner->emits)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "share_ports_with",
-				.problem = PEALI_PRINT(
-					"is of handler '%s', which has too few "
-					"ports or messages for handler '%s'",
-					owner->name, h->name),
-				.value = PEALI_PRINT("ports %u, messages %u",
-						     h->ports, h->emits),
-				.allowed = PEALI_PRINT("0..%u, 0..%u",
-						       owner->ports,
-						       owner->emits),
-				.remedy = "name another actor" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option",
+			.name = "share_ports_with",
+			.problem = PEALI_PRINT(
+				"is of handler '%s', which has too few "
+				"ports or messages for handler '%s'",
+				owner->name, h->name),
+			.value = PEALI_PRINT("ports %u, messages %u", h->ports,
+					     h->emits),
+			.allowed = PEALI_PRINT("0..%u, 0..%u", owner->ports,
+					       owner->emits),
+			.remedy = "name another actor");
 	if (h->output_bytes != owner->output_bytes)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "share_ports_with",
-				.problem = PEALI_PRINT(
-					"is of handler '%s', and handler '%s' "
-					"emits messages of another length",
-					owner->name, h->name),
-				.number = h->output_bytes,
-				.least = owner->output_bytes,
-				.most = owner->output_bytes,
-				.remedy = "name another actor" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option",
+			.name = "share_ports_with",
+			.problem = PEALI_PRINT(
+				"is of handler '%s', and handler '%s' "
+				"emits messages of another length",
+				owner->name, h->name),
+			.number = h->output_bytes, .least = owner->output_bytes,
+			.most = owner->output_bytes,
+			.remedy = "name another actor");
 	return 0;
 }
 
@@ -206,48 +200,37 @@ static int find_owner(struct move *m, uint64_t share_ports_with,
 	int itself = k == m->kernel && index == m->index;
 
 	if (peali_kernel_of(k->rt, address) != k)
-		return peali_refuse(
-			PEAL_ENOENT, CALL,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "share_ports_with",
-				.problem = PEALI_PRINT(
-					"is of no actor of kernel '%s'",
-					k->name),
-				.value = PEALI_PRINT(
-					"%#llx",
-					(unsigned long long)share_ports_with),
-				.allowed = "actors of this kernel",
-				.remedy = "spawn that actor first" });
+		return PEALI_REFUSE(
+			PEAL_ENOENT, CALL, .object = "option",
+			.name = "share_ports_with",
+			.problem = PEALI_PRINT("is of no actor of kernel '%s'",
+					       k->name),
+			.value = PEALI_PRINT(
+				"%#llx", (unsigned long long)share_ports_with),
+			.allowed = "actors of this kernel",
+			.remedy = "spawn that actor first");
 	if (owner->share_ports_with || itself)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "share_ports_with",
-				.problem = PEALI_PRINT(
-					"is of an actor of kernel '%s' that %s",
-					k->name,
-					itself ? "moves" :
-						 "has no ports of its own"),
-				.value = PEALI_PRINT("actor %u", index),
-				.allowed = "other actors with ports",
-				.remedy = "name another actor" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "option",
+			.name = "share_ports_with",
+			.problem = PEALI_PRINT(
+				"is of an actor of kernel '%s' that %s",
+				k->name,
+				itself ? "moves" : "has no ports of its own"),
+			.value = PEALI_PRINT("actor %u", index),
+			.allowed = "other actors with ports",
+			.remedy = "name another actor");
 	if (*worker && *worker - 1 != owner->worker)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "worker",
-				.problem = PEALI_PRINT(
-					"is not the worker of actor %u of "
-					"kernel '%s', which share_ports_with "
-					"names",
-					index, k->name),
-				.number = *worker,
-				.allowed = PEALI_PRINT("0 or %u",
-						       owner->worker + 1),
-				.remedy = "use 0" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "option", .name = "worker",
+			.problem = PEALI_PRINT(
+				"is not the worker of actor %u of "
+				"kernel '%s', which share_ports_with "
+				"names",
+				index, k->name),
+			.number = *worker,
+			.allowed = PEALI_PRINT("0 or %u", owner->worker + 1),
+			.remedy = "use 0");
 	*worker = 1 + owner->worker;
 	m->slots.share_ports_with = 1 + index;
 	return peali_schedule_check(
@@ -263,16 +246,11 @@ static int choose(struct move *m, const struct peal_migration_options *o)
 	int result = 0;
 
 	if (worker > to->params.n_workers)
-		return peali_refuse(
-			PEAL_ENOENT, CALL,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "worker",
-				.problem = PEALI_PRINT(
-					"is of no worker of kernel '%s'",
-					to->name),
-				.number = worker,
-				.most = to->params.n_workers });
+		return PEALI_REFUSE(
+			PEAL_ENOENT, CALL, .object = "option", .name = "worker",
+			.problem = PEALI_PRINT("is of no worker of kernel '%s'",
+					       to->name),
+			.number = worker, .most = to->params.n_workers);
 	if (o->share_ports_with)
 		result = find_owner(m, o->share_ports_with, &worker);
 	else if (a->share_ports_with && m->handler->ports)
@@ -626,18 +604,14 @@ static int check_other(const struct move *m)
 	if (result)
 		return result;
 	if (to->program != k->program)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "kernel",
-				.name = to->name,
-				.problem = PEALI_PRINT(
-					"runs another program than kernel '%s'",
-					k->name),
-				.value = to->program->name,
-				.allowed =
-					PEALI_PRINT("'%s'", k->program->name),
-				.remedy = "launch that program there" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "kernel", .name = to->name,
+			.problem = PEALI_PRINT(
+				"runs another program than kernel '%s'",
+				k->name),
+			.value = to->program->name,
+			.allowed = PEALI_PRINT("'%s'", k->program->name),
+			.remedy = "launch that program there");
 	return check_supervisor(m);
 }
 

@@ -42,18 +42,14 @@ int peali_monitors_plan(const struct peal_kernel *k,
 	if (!o->max_monitors || !o->mailbox.slots ||
 	    k->mailbox.message_bytes >= sizeof(struct peal_down))
 		return 0;
-	return peali_refuse(
-		PEAL_EINVAL, "peal_kernel_launch",
-		&(struct peali_refusal){
-			.object = "option",
-			.name = "mailbox.message_bytes",
-			.problem = "is too small for the struct peal_down of "
-				   "monitors",
-			.number = k->mailbox.message_bytes,
-			.allowed = PEALI_PRINT("%zu or more",
-					       sizeof(struct peal_down)),
-			.remedy = PEALI_PRINT("use %zu",
-					      sizeof(struct peal_down)) });
+	return PEALI_REFUSE(
+		PEAL_EINVAL, "peal_kernel_launch", .object = "option",
+		.name = "mailbox.message_bytes",
+		.problem = "is too small for the struct peal_down of "
+			   "monitors",
+		.number = k->mailbox.message_bytes,
+		.allowed = PEALI_PRINT("%zu or more", sizeof(struct peal_down)),
+		.remedy = PEALI_PRINT("use %zu", sizeof(struct peal_down)));
 }
 
 int peali_monitors_open(struct peal_kernel *k)
@@ -169,19 +165,16 @@ static int check_kernel(const struct peal_kernel *k, const char *call)
 static int check_options(const struct peal_monitor_options *o)
 {
 	if (o->flags & ~(uint32_t)(PEAL_MONITOR_RESTARTS | PEAL_MONITOR_BINDS))
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "flags",
-				.problem = "has bits that are not of enum "
-					   "peal_monitor_flag",
-				.value = PEALI_PRINT("%#x", o->flags),
-				.allowed = PEALI_PRINT(
-					"bits of %#x",
-					(unsigned)(PEAL_MONITOR_RESTARTS |
-						   PEAL_MONITOR_BINDS)),
-				.remedy = "use 0" });
+		return PEALI_REFUSE(PEAL_EINVAL, CALL, .object = "option",
+				    .name = "flags",
+				    .problem = "has bits that are not of enum "
+					       "peal_monitor_flag",
+				    .value = PEALI_PRINT("%#x", o->flags),
+				    .allowed = PEALI_PRINT(
+					    "bits of %#x",
+					    (unsigned)(PEAL_MONITOR_RESTARTS |
+						       PEAL_MONITOR_BINDS)),
+				    .remedy = "use 0");
 	if (o->type > UINT16_MAX)
 		return peali_refuse_option(CALL, "type", o->type, 0,
 					   UINT16_MAX);
@@ -198,17 +191,13 @@ static int check_actor(struct peal_kernel *k, uint64_t actor, const char *call)
 	    index >= k->params.max_actors ||
 	    (k->actors.entries[index].handler == PEALI_POOL_HANDLER &&
 	     (uint32_t)actor == peali_actor_number(k, index)))
-		return peali_refuse(
-			PEAL_ENOENT, call,
-			&(struct peali_refusal){
-				.object = "kernel",
-				.name = k->name,
-				.problem = "has no such actor",
-				.value = PEALI_PRINT("%#llx",
-						     (unsigned long long)actor),
-				.allowed = "addresses of its actors",
-				.remedy =
-					"pass an address of peal_actor_spawn" });
+		return PEALI_REFUSE(
+			PEAL_ENOENT, call, .object = "kernel", .name = k->name,
+			.problem = "has no such actor",
+			.value =
+				PEALI_PRINT("%#llx", (unsigned long long)actor),
+			.allowed = "addresses of its actors",
+			.remedy = "pass an address of peal_actor_spawn");
 	return 0;
 }
 
@@ -219,33 +208,27 @@ static int check_owner(struct peal_kernel *k, uint64_t owner, uint64_t actor,
 	const struct peal_kernel *of = peali_kernel_of(k->rt, owner);
 
 	if (of != k)
-		return peali_refuse(
+		return PEALI_REFUSE(
 			of ? PEAL_EINVAL : PEAL_ENOENT, CALL,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "owner",
-				.problem = of ? "is of another kernel" :
-						"is neither an actor nor an "
-						"endpoint",
-				.value = PEALI_PRINT("%#llx",
-						     (unsigned long long)owner),
-				.allowed = PEALI_PRINT(
-					"an endpoint or an actor of kernel '%s'",
-					k->name),
-				.remedy = "pass such an address" });
+			.object = "argument", .name = "owner",
+			.problem = of ? "is of another kernel" :
+					"is neither an actor nor an "
+					"endpoint",
+			.value =
+				PEALI_PRINT("%#llx", (unsigned long long)owner),
+			.allowed = PEALI_PRINT(
+				"an endpoint or an actor of kernel '%s'",
+				k->name),
+			.remedy = "pass such an address");
 	if (peali_address_resolve(k->rt, owner) ==
 	    peali_address_resolve(k->rt, actor))
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "kernel",
-				.name = k->name,
-				.problem =
-					"has an actor that would monitor itself",
-				.value = PEALI_PRINT("actor %u",
-						     PEAL_ACTOR_INDEX(actor)),
-				.allowed = "another owner",
-				.remedy = "pass another owner" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "kernel", .name = k->name,
+			.problem = "has an actor that would monitor itself",
+			.value = PEALI_PRINT("actor %u",
+					     PEAL_ACTOR_INDEX(actor)),
+			.allowed = "another owner",
+			.remedy = "pass another owner");
 	if (!k->params.mailboxes)
 		return peali_fail(PEAL_ENOTSUP, CALL,
 				  "kernel '%s' has no mailboxes, so its "
@@ -382,17 +365,12 @@ int peal_actor_bind(struct peal_kernel *k, uint64_t a, uint64_t b,
 		return result;
 	pthread_mutex_lock(&k->rt->lock);
 	if (peali_endpoint_of(k->rt, b))
-		result = peali_refuse(
-			PEAL_EINVAL, "peal_actor_bind",
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "b",
-				.problem = "is an endpoint",
-				.value = PEALI_PRINT("%#llx",
-						     (unsigned long long)b),
-				.allowed = "actors",
-				.remedy =
-					"monitor the actor by peal_monitor" });
+		result = PEALI_REFUSE(
+			PEAL_EINVAL, "peal_actor_bind", .object = "argument",
+			.name = "b", .problem = "is an endpoint",
+			.value = PEALI_PRINT("%#llx", (unsigned long long)b),
+			.allowed = "actors",
+			.remedy = "monitor the actor by peal_monitor");
 	if (!result)
 		result = set(k, a, b, &o, &pair[0]);
 	if (!result) {

@@ -310,20 +310,15 @@ static int check_types(struct peal_kernel *k, const struct peali_pool *p,
 			return result;
 	}
 	if (h->input_bytes > p->spec.message_bytes)
-		return peali_refuse(
-			PEAL_EINVAL, JOIN,
-			&(struct peali_refusal){
-				.object = "handler",
-				.name = h->name,
-				.problem =
-					"takes messages that are too long for "
-					"the pool",
-				.value = PEALI_PRINT(
-					"%llu bytes",
-					(unsigned long long)h->input_bytes),
-				.allowed = PEALI_PRINT("0..%u",
-						       p->spec.message_bytes),
-				.remedy = "raise message_bytes of the pool" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, JOIN, .object = "handler", .name = h->name,
+			.problem = "takes messages that are too long for "
+				   "the pool",
+			.value =
+				PEALI_PRINT("%llu bytes",
+					    (unsigned long long)h->input_bytes),
+			.allowed = PEALI_PRINT("0..%u", p->spec.message_bytes),
+			.remedy = "raise message_bytes of the pool");
 	for (i = 0; i < k->params.n_workers; i++) {
 		if (!p->members[i])
 			continue;
@@ -331,20 +326,18 @@ static int check_types(struct peal_kernel *k, const struct peali_pool *p,
 				 [k->actors.entries[p->members[i] - 1].handler];
 		if (h->input_bytes && other->input_bytes &&
 		    h->input_bytes != other->input_bytes)
-			return peali_refuse(
-				PEAL_EINVAL, JOIN,
-				&(struct peali_refusal){
-					.object = "handler",
-					.name = h->name,
-					.problem = PEALI_PRINT(
-						"takes messages of another "
-						"length than handler '%s' of "
-						"another member",
-						other->name),
-					.number = h->input_bytes,
-					.least = other->input_bytes,
-					.most = other->input_bytes,
-					.remedy = "use another pool" });
+			return PEALI_REFUSE(
+				PEAL_EINVAL, JOIN, .object = "handler",
+				.name = h->name,
+				.problem = PEALI_PRINT(
+					"takes messages of another "
+					"length than handler '%s' of "
+					"another member",
+					other->name),
+				.number = h->input_bytes,
+				.least = other->input_bytes,
+				.most = other->input_bytes,
+				.remedy = "use another pool");
 	}
 	return 0;
 }

@@ -129,33 +129,26 @@ static int create(struct peal_kernel *k, uint64_t given, uint32_t worker,
 		return peali_refuse_address(CREATE, "address", given,
 					    "actor or pool");
 	if (to == k)
-		return peali_refuse(
-			PEAL_EINVAL, CREATE,
-			&(struct peali_refusal){
-				.object = "kernel",
-				.name = k->name,
-				.problem = "has the actor itself and needs no "
-					   "proxy",
-				.value = PEALI_PRINT(
-					"%#llx", (unsigned long long)address),
-				.allowed = "actors of other kernels",
-				.remedy =
-					PEALI_PRINT("tell it by its number, %u",
-						    (uint32_t)address) });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CREATE, .object = "kernel",
+			.name = k->name,
+			.problem = "has the actor itself and needs no "
+				   "proxy",
+			.value = PEALI_PRINT("%#llx",
+					     (unsigned long long)address),
+			.allowed = "actors of other kernels",
+			.remedy = PEALI_PRINT("tell it by its number, %u",
+					      (uint32_t)address));
 	result = peali_fwd_link_check(k, to, CREATE);
 	if (result)
 		return result;
 	if (worker > k->params.n_workers)
-		return peali_refuse(
-			PEAL_ENOENT, CREATE,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "worker",
-				.problem = PEALI_PRINT(
-					"is of no worker of kernel '%s'",
-					k->name),
-				.number = worker,
-				.most = k->params.n_workers });
+		return PEALI_REFUSE(
+			PEAL_ENOENT, CREATE, .object = "option",
+			.name = "worker",
+			.problem = PEALI_PRINT("is of no worker of kernel '%s'",
+					       k->name),
+			.number = worker, .most = k->params.n_workers);
 	worker = worker ? worker - 1 : choose_worker(k, to);
 	result = peali_fwd_link_make(k, worker, to, arrives_at(to, address),
 				     &fwd_link, CREATE);

@@ -365,46 +365,34 @@ static int say_lack(const struct peali_actor_slots *r, uint32_t n,
 					  "all %u of max_actors are used in "
 					  "kernel '%s'",
 					  k->params.first_actor_slot, k->name);
-		return peali_refuse(
-			PEAL_ENOSPC, call,
-			&(struct peali_refusal){
-				.object = "kernel",
-				.name = k->name,
-				.problem = PEALI_PRINT(
-					"has too few of max_actors left for "
-					"actors on worker %u",
-					r->worker),
-				.number = n,
-				.most = left,
-				.remedy = "raise max_actors" });
+		return PEALI_REFUSE(
+			PEAL_ENOSPC, call, .object = "kernel", .name = k->name,
+			.problem = PEALI_PRINT(
+				"has too few of max_actors left for "
+				"actors on worker %u",
+				r->worker),
+			.number = n, .most = left,
+			.remedy = "raise max_actors");
 	case LACK_BYTES:
-		return peali_refuse(
-			PEAL_ENOSPC, call,
-			&(struct peali_refusal){
-				.object = "kernel",
-				.name = k->name,
-				.problem = PEALI_PRINT(
-					"has too few of arena_bytes left for "
-					"%u state%s of '%s' on worker %u",
-					n, peali_s(n), h->name, r->worker),
-				.number = n * step,
-				.most = left,
-				.remedy = "raise arena_bytes" });
+		return PEALI_REFUSE(
+			PEAL_ENOSPC, call, .object = "kernel", .name = k->name,
+			.problem = PEALI_PRINT(
+				"has too few of arena_bytes left for "
+				"%u state%s of '%s' on worker %u",
+				n, peali_s(n), h->name, r->worker),
+			.number = n * step, .most = left,
+			.remedy = "raise arena_bytes");
 	case LACK_PORTS:
 		break;
 	}
-	return peali_refuse(
-		PEAL_ENOSPC, call,
-		&(struct peali_refusal){
-			.object = "kernel",
-			.name = k->name,
-			.problem = PEALI_PRINT(
-				"has too few of max_ports left on worker %u "
-				"for %u actor%s of '%s'",
-				r->worker, n, peali_s(n), h->name),
-			.number = (uint64_t)n * h->ports,
-			.most = left,
-			.remedy = "use option share_ports_with" });
+	return PEALI_REFUSE(
+		PEAL_ENOSPC, call, .object = "kernel", .name = k->name,
+		.problem = PEALI_PRINT(
+			"has too few of max_ports left on worker %u "
+			"for %u actor%s of '%s'",
+			r->worker, n, peali_s(n), h->name),
+		.number = (uint64_t)n * h->ports, .most = left,
+		.remedy = "use option share_ports_with");
 }
 
 static uint32_t take_entry(struct peal_kernel *k)

@@ -66,18 +66,15 @@ int peali_supervisor_check(const struct peal_supervisor *s,
 			   const char *call)
 {
 	if (s->kernel != k)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "supervisor",
-				.problem = PEALI_PRINT(
-					"is not of kernel '%s', which has the "
-					"actor",
-					k->name),
-				.value = s->kernel ? s->kernel->name :
-						     "destroyed",
-				.allowed = PEALI_PRINT("'%s'", k->name),
-				.remedy = "create a supervisor there" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "supervisor",
+			.problem = PEALI_PRINT(
+				"is not of kernel '%s', which has the "
+				"actor",
+				k->name),
+			.value = s->kernel ? s->kernel->name : "destroyed",
+			.allowed = PEALI_PRINT("'%s'", k->name),
+			.remedy = "create a supervisor there");
 	if (n > UINT32_MAX - s->next_order)
 		return peali_fail(PEAL_ENOSPC, call,
 				  "supervisor %u of kernel '%s' has had %u "
@@ -158,47 +155,37 @@ static int check_options(const struct peal_kernel *k,
 		o->max_restarts = 0;
 	else if (o->max_restarts > PEAL_RESTARTS_MAX &&
 		 o->max_restarts != PEAL_RESTARTS_UNLIMITED)
-		return peali_refuse(
-			PEAL_EINVAL, CREATE,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "max_restarts",
-				.problem = "is too large",
-				.number = o->max_restarts,
-				.allowed = PEALI_PRINT(
-					"0..%u, PEAL_RESTARTS_NONE or "
-					"PEAL_RESTARTS_UNLIMITED",
-					PEAL_RESTARTS_MAX),
-				.remedy = "use PEAL_RESTARTS_UNLIMITED" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CREATE, .object = "option",
+			.name = "max_restarts", .problem = "is too large",
+			.number = o->max_restarts,
+			.allowed = PEALI_PRINT("0..%u, PEAL_RESTARTS_NONE or "
+					       "PEAL_RESTARTS_UNLIMITED",
+					       PEAL_RESTARTS_MAX),
+			.remedy = "use PEAL_RESTARTS_UNLIMITED");
 	if (o->timers > PEAL_RESTART_ENDS_TIMERS)
 		return peali_refuse_option(CREATE, "timers", o->timers, 0,
 					   PEAL_RESTART_ENDS_TIMERS);
 	if (!o->period_ns)
 		o->period_ns = PERIOD_DEFAULT_NS;
 	if (o->parent && o->parent->kernel != k)
-		return peali_refuse(
-			PEAL_EINVAL, CREATE,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "parent",
-				.problem = "is a supervisor of another kernel",
-				.value = o->parent->kernel ?
-						 o->parent->kernel->name :
-						 "destroyed",
-				.allowed = PEALI_PRINT("'%s'", k->name),
-				.remedy = "create the parent there" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CREATE, .object = "option",
+			.name = "parent",
+			.problem = "is a supervisor of another kernel",
+			.value = o->parent->kernel ? o->parent->kernel->name :
+						     "destroyed",
+			.allowed = PEALI_PRINT("'%s'", k->name),
+			.remedy = "create the parent there");
 	for (above = o->parent; above; above = above->parent)
 		depth++;
 	if (depth > PEAL_SUPERVISOR_DEPTH)
-		return peali_refuse(
-			PEAL_EINVAL, CREATE,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "parent",
-				.problem = "has too many supervisors above it",
-				.number = depth,
-				.most = PEAL_SUPERVISOR_DEPTH,
-				.remedy = "name a higher parent" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CREATE, .object = "option",
+			.name = "parent",
+			.problem = "has too many supervisors above it",
+			.number = depth, .most = PEAL_SUPERVISOR_DEPTH,
+			.remedy = "name a higher parent");
 	return 0;
 }
 

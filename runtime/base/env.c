@@ -102,16 +102,12 @@ static int refuse(const struct setting *s, const char *text)
 	char allowed[96];
 
 	write_allowed(s, allowed, sizeof(allowed));
-	return peali_refuse(
-		PEAL_EINVAL, CALL,
-		&(struct peali_refusal){
-			.object = "variable",
-			.name = s->name,
-			.problem = problems[s->type],
-			.value = text,
-			.allowed = allowed,
-			.remedy = *s->value ? PEALI_PRINT("use %s", s->value) :
-					      "unset it" });
+	return PEALI_REFUSE(PEAL_EINVAL, CALL, .object = "variable",
+			    .name = s->name, .problem = problems[s->type],
+			    .value = text, .allowed = allowed,
+			    .remedy = *s->value ?
+					      PEALI_PRINT("use %s", s->value) :
+					      "unset it");
 }
 
 static int wrong_type(const struct setting *s)
@@ -195,17 +191,13 @@ static int write_path(const char *name, char *out, size_t bytes,
 	int n = snprintf(out, bytes, "%s%s", folder, rest);
 
 	if (n < 0 || (size_t)n >= bytes)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "variable",
-				.name = name,
-				.problem = "is a path that is too long",
-				.value = PEALI_PRINT("%zu bytes",
-						     strlen(folder) +
-							     strlen(rest)),
-				.allowed = PEALI_PRINT("1..%zu", bytes - 1),
-				.remedy = "set it to a shorter path" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "variable", .name = name,
+			.problem = "is a path that is too long",
+			.value = PEALI_PRINT("%zu bytes",
+					     strlen(folder) + strlen(rest)),
+			.allowed = PEALI_PRINT("1..%zu", bytes - 1),
+			.remedy = "set it to a shorter path");
 	return 0;
 }
 

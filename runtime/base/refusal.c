@@ -110,12 +110,8 @@ int peali_refuse(int code, const char *call,
 int peali_refuse_range(const char *call, const char *object, const char *name,
 		       uint64_t value, uint64_t least, uint64_t most)
 {
-	return peali_refuse(PEAL_EINVAL, call,
-			    &(struct peali_refusal){ .object = object,
-						     .name = name,
-						     .number = value,
-						     .least = least,
-						     .most = most });
+	return PEALI_REFUSE(PEAL_EINVAL, call, .object = object, .name = name,
+			    .number = value, .least = least, .most = most);
 }
 
 int peali_refuse_option(const char *call, const char *name, uint64_t value,
@@ -126,78 +122,58 @@ int peali_refuse_option(const char *call, const char *name, uint64_t value,
 
 int peali_refuse_null(const char *call, const char *names)
 {
-	return peali_refuse(
-		PEAL_EINVAL, call,
-		&(struct peali_refusal){ .object = "argument",
-					 .name = names,
-					 .problem = "is NULL",
-					 .value = "NULL",
-					 .allowed = "an address",
-					 .remedy = "pass an address" });
+	return PEALI_REFUSE(PEAL_EINVAL, call, .object = "argument",
+			    .name = names, .problem = "is NULL",
+			    .value = "NULL", .allowed = "an address",
+			    .remedy = "pass an address");
 }
 
 int peali_refuse_address(const char *call, const char *name, uint64_t address,
 			 const char *kind)
 {
-	return peali_refuse(
-		PEAL_ENOENT, call,
-		&(struct peali_refusal){
-			.object = "argument",
-			.name = name,
-			.problem = PEALI_PRINT("is the address of no %s", kind),
-			.value = PEALI_PRINT("%#llx",
-					     (unsigned long long)address),
-			.allowed = "an address of this runtime",
-			.remedy = PEALI_PRINT(
-				"pass the address of an existing %s", kind) });
+	return PEALI_REFUSE(
+		PEAL_ENOENT, call, .object = "argument", .name = name,
+		.problem = PEALI_PRINT("is the address of no %s", kind),
+		.value = PEALI_PRINT("%#llx", (unsigned long long)address),
+		.allowed = "an address of this runtime",
+		.remedy = PEALI_PRINT("pass the address of an existing %s",
+				      kind));
 }
 
 int peali_refuse_bits(const char *call, const char *name, uint32_t value,
 		      uint32_t known)
 {
-	return peali_refuse(
-		PEAL_EINVAL, call,
-		&(struct peali_refusal){
-			.object = "option",
-			.name = name,
-			.problem = "has unknown bits",
-			.value = PEALI_PRINT("0x%x", value),
-			.allowed = PEALI_PRINT("bits of 0x%x", known),
-			.remedy = PEALI_PRINT("use 0x%x", value & known) });
+	return PEALI_REFUSE(PEAL_EINVAL, call, .object = "option", .name = name,
+			    .problem = "has unknown bits",
+			    .value = PEALI_PRINT("0x%x", value),
+			    .allowed = PEALI_PRINT("bits of 0x%x", known),
+			    .remedy = PEALI_PRINT("use 0x%x", value & known));
 }
 
 int peali_refuse_buffer(const char *call, const char *object, const char *name,
 			uint64_t bytes, uint64_t needed)
 {
-	return peali_refuse(
-		PEAL_EMSGSIZE, call,
-		&(struct peali_refusal){
-			.object = object,
-			.name = name,
-			.problem = "has a message that is longer than the "
-				   "buffer",
-			.number = bytes,
-			.allowed = PEALI_PRINT("%llu bytes or more",
-					       (unsigned long long)needed),
-			.remedy = "pass a larger buffer" });
+	return PEALI_REFUSE(PEAL_EMSGSIZE, call, .object = object, .name = name,
+			    .problem = "has a message that is longer than the "
+				       "buffer",
+			    .number = bytes,
+			    .allowed = PEALI_PRINT("%llu bytes or more",
+						   (unsigned long long)needed),
+			    .remedy = "pass a larger buffer");
 }
 
 int peali_refuse_name(const char *call, const char *name, size_t most)
 {
 	size_t bytes = name ? strlen(name) : 0;
 
-	return peali_refuse(PEAL_EINVAL, call,
-			    &(struct peali_refusal){
-				    .object = "name",
-				    .name = name,
-				    .problem = !name ? "is NULL" :
-					       bytes ? "is too long" :
-						       "is empty",
-				    .value = PEALI_PRINT("%zu bytes", bytes),
-				    .allowed = PEALI_PRINT("1..%zu", most),
-				    .remedy =
-					    bytes ? "use a shorter name" :
-						    "use a name of letters" });
+	return PEALI_REFUSE(PEAL_EINVAL, call, .object = "name", .name = name,
+			    .problem = !name ? "is NULL" :
+				       bytes ? "is too long" :
+					       "is empty",
+			    .value = PEALI_PRINT("%zu bytes", bytes),
+			    .allowed = PEALI_PRINT("1..%zu", most),
+			    .remedy = bytes ? "use a shorter name" :
+					      "use a name of letters");
 }
 
 int peali_refuse_index(const char *call, const char *object, const char *name,
@@ -206,15 +182,9 @@ int peali_refuse_index(const char *call, const char *object, const char *name,
 	char problem[64];
 
 	snprintf(problem, sizeof(problem), "has no such %s", part);
-	return peali_refuse(
-		PEAL_ENOENT, call,
-		&(struct peali_refusal){
-			.object = object,
-			.name = name,
-			.problem = problem,
-			.number = index,
-			.allowed = n ? NULL : "none",
-			.most = n ? n - 1 : 0,
-			.remedy = n ? NULL :
-				      PEALI_PRINT("add %s 0 first", part) });
+	return PEALI_REFUSE(PEAL_ENOENT, call, .object = object, .name = name,
+			    .problem = problem, .number = index,
+			    .allowed = n ? NULL : "none", .most = n ? n - 1 : 0,
+			    .remedy = n ? NULL :
+					  PEALI_PRINT("add %s 0 first", part));
 }

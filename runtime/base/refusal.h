@@ -28,6 +28,12 @@ struct peali_refusal {
 	const char *remedy; /* NULL: "use " and the nearest allowed number */
 };
 
+/* A refusal as an argument: PEALI_REFUSAL(.object = "option", ...). */
+#define PEALI_REFUSAL(...) (&(struct peali_refusal){ __VA_ARGS__ })
+/* Refuses a value: PEALI_REFUSE(code, call, .object = "option", ...). */
+#define PEALI_REFUSE(code, call, ...)                                          \
+	peali_refuse(code, call, PEALI_REFUSAL(__VA_ARGS__))
+
 /** Bytes of the longest text of a refusal, with its 0. */
 #define PEALI_REFUSAL_BYTES 512
 

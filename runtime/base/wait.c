@@ -117,28 +117,20 @@ int peali_options_take(void *out, size_t bytes, size_t alignment,
 	uint32_t size = options ? *(const uint32_t *)options : 0;
 
 	if (options && (!size || size > bytes))
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "size",
-				.problem = "is 0, or of a newer version",
-				.number = size,
-				.least = alignment,
-				.most = bytes,
-				.remedy = "set it to sizeof the struct" });
+		return PEALI_REFUSE(PEAL_EINVAL, call, .object = "option",
+				    .name = "size",
+				    .problem = "is 0, or of a newer version",
+				    .number = size, .least = alignment,
+				    .most = bytes,
+				    .remedy = "set it to sizeof the struct");
 	if (size % alignment)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "size",
-				.problem = "is of no version of the struct",
-				.number = size,
-				.allowed = PEALI_PRINT(
-					"multiples of %zu up to %zu", alignment,
-					bytes),
-				.remedy = "set it to sizeof the struct" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option", .name = "size",
+			.problem = "is of no version of the struct",
+			.number = size,
+			.allowed = PEALI_PRINT("multiples of %zu up to %zu",
+					       alignment, bytes),
+			.remedy = "set it to sizeof the struct");
 	memset(out, 0, bytes);
 	if (options)
 		memcpy(out, options, size);

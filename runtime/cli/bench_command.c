@@ -53,14 +53,14 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		names(list, sizeof(list));
 		arguments->chosen[arguments->n_chosen] = find(argument);
 		if (!arguments->chosen[arguments->n_chosen])
-			peali_refuse_value(state,
-					   &(struct peali_refusal){
-						   .object = "argument",
-						   .name = argument,
-						   .problem = "is no benchmark",
-						   .value = argument,
-						   .allowed = list,
-						   .remedy = "use latency" });
+			peali_refuse_value(
+				state,
+				PEALI_REFUSAL(.object = "argument",
+					      .name = argument,
+					      .problem = "is no benchmark",
+					      .value = argument,
+					      .allowed = list,
+					      .remedy = "use latency"));
 		arguments->n_chosen++;
 		/* The first option after a name belongs to the benchmarks. */
 		if (state->next < state->argc &&
@@ -72,14 +72,13 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_END:
 		names(list, sizeof(list));
 		if (!arguments->n_chosen)
-			peali_refuse_value(state,
-					   &(struct peali_refusal){
-						   .object = "argument",
-						   .name = "BENCHMARK",
-						   .problem = "is missing",
-						   .value = "none",
-						   .allowed = list,
-						   .remedy = "use latency" });
+			peali_refuse_value(
+				state,
+				PEALI_REFUSAL(.object = "argument",
+					      .name = "BENCHMARK",
+					      .problem = "is missing",
+					      .value = "none", .allowed = list,
+					      .remedy = "use latency"));
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

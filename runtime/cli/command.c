@@ -180,13 +180,12 @@ void peali_say_refused(const struct peali_refusal *refusal)
 
 void peali_refuse_argument(struct argp_state *state, const char *argument)
 {
-	peali_refuse_value(
-		state, &(struct peali_refusal){ .object = "argument",
-						.name = argument,
-						.problem = "is not expected",
-						.value = argument,
-						.allowed = "options only",
-						.remedy = "leave it out" });
+	peali_refuse_value(state,
+			   PEALI_REFUSAL(.object = "argument", .name = argument,
+					 .problem = "is not expected",
+					 .value = argument,
+					 .allowed = "options only",
+					 .remedy = "leave it out"));
 }
 
 uint64_t peali_parse_number(struct argp_state *state, const char *option,
@@ -199,16 +198,13 @@ uint64_t peali_parse_number(struct argp_state *state, const char *option,
 		return value;
 	/* without a number the remedy is the least value */
 	is_number = peali_number_parse(text, 0, UINT64_MAX, &any);
-	peali_refuse_value(state,
-			   &(struct peali_refusal){
-				   .object = "option",
-				   .name = option,
-				   .problem = is_number ? NULL :
-							  "is no whole number",
-				   .value = text,
-				   .number = any,
-				   .least = least,
-				   .most = most });
+	peali_refuse_value(
+		state,
+		PEALI_REFUSAL(.object = "option", .name = option,
+			      .problem = is_number ? NULL :
+						     "is no whole number",
+			      .value = text, .number = any, .least = least,
+			      .most = most));
 	return value;
 }
 

@@ -279,13 +279,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		return ARGP_ERR_UNKNOWN;
 	if (!peali_number_parse(argument, 1, INT_MAX, &pid))
 		peali_refuse_value(
-			state, &(struct peali_refusal){
-				       .object = "option",
-				       .name = "--stall",
-				       .problem = "is no process id",
-				       .value = argument,
-				       .allowed = PEALI_PRINT("1..%d", INT_MAX),
-				       .remedy = "find it by pidof" });
+			state,
+			PEALI_REFUSAL(.object = "option", .name = "--stall",
+				      .problem = "is no process id",
+				      .value = argument,
+				      .allowed = PEALI_PRINT("1..%d", INT_MAX),
+				      .remedy = "find it by pidof"));
 	arguments->pid = (int)pid;
 	return 0;
 }

@@ -213,13 +213,10 @@ static int start_named(struct peali_reader *reader, const char *text)
 	}
 	return peali_reader_refuse(
 		reader, -EINVAL,
-		&(struct peali_refusal){ .object = "format",
-					 .name = text,
-					 .problem = "is unknown",
-					 .value = text,
-					 .allowed =
-						 "y4m, lines or records:BYTES",
-					 .remedy = "use y4m" });
+		PEALI_REFUSAL(.object = "format", .name = text,
+			      .problem = "is unknown", .value = text,
+			      .allowed = "y4m, lines or records:BYTES",
+			      .remedy = "use y4m"));
 }
 
 static int start_guessed(struct peali_reader *reader)

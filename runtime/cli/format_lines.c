@@ -16,12 +16,10 @@ static int lines_start(struct peali_reader *reader, const char *argument)
 	if (argument)
 		return peali_reader_refuse(
 			reader, -EINVAL,
-			&(struct peali_refusal){ .object = "format",
-						 .name = "lines",
-						 .problem = "takes no argument",
-						 .value = argument,
-						 .allowed = "none",
-						 .remedy = "use lines" });
+			PEALI_REFUSAL(.object = "format", .name = "lines",
+				      .problem = "takes no argument",
+				      .value = argument, .allowed = "none",
+				      .remedy = "use lines"));
 	reader->stream.item_bytes_max = reader->line_bytes_max;
 	return 0;
 }
@@ -39,18 +37,18 @@ static int lines_next(struct peali_reader *reader, struct peal_item *head,
 	if (n == -EMSGSIZE)
 		return peali_reader_refuse(
 			reader, -EMSGSIZE,
-			&(struct peali_refusal){
-				.object = "input",
-				.name = reader->name,
-				.problem = PEALI_PRINT(
-					"has too long a line, %llu",
-					(unsigned long long)reader->n_items + 1),
-				.value = "longer",
-				.allowed =
-					PEALI_PRINT("0..%zu bytes", capacity),
-				.remedy = most < PEALI_ITEM_BYTES_MAX ?
-						  "raise --line-bytes" :
-						  "use shorter lines" });
+			PEALI_REFUSAL(.object = "input", .name = reader->name,
+				      .problem = PEALI_PRINT(
+					      "has too long a line, %llu",
+					      (unsigned long long)
+							      reader->n_items +
+						      1),
+				      .value = "longer",
+				      .allowed = PEALI_PRINT("0..%zu bytes",
+							     capacity),
+				      .remedy = most < PEALI_ITEM_BYTES_MAX ?
+							"raise --line-bytes" :
+							"use shorter lines"));
 	if (n < 0)
 		return (int)n;
 	if (ended && n == 0)

@@ -16,14 +16,12 @@ static int records_start(struct peali_reader *reader, const char *argument)
 	    !peali_number_parse(argument, 1, PEALI_ITEM_BYTES_MAX, &bytes))
 		return peali_reader_refuse(
 			reader, -EINVAL,
-			&(struct peali_refusal){
-				.object = "format",
-				.name = "records",
-				.problem = "needs the bytes of a record",
-				.value = argument ? argument : "none",
-				.allowed = PEALI_PRINT("1..%u",
-						       PEALI_ITEM_BYTES_MAX),
-				.remedy = "use records:4096" });
+			PEALI_REFUSAL(.object = "format", .name = "records",
+				      .problem = "needs the bytes of a record",
+				      .value = argument ? argument : "none",
+				      .allowed = PEALI_PRINT(
+					      "1..%u", PEALI_ITEM_BYTES_MAX),
+				      .remedy = "use records:4096"));
 	reader->stream.frame_bytes = (uint32_t)bytes;
 	reader->stream.item_bytes_max = (uint32_t)bytes;
 	return 0;
@@ -39,16 +37,13 @@ static int records_next(struct peali_reader *reader, struct peal_item *head,
 	if (capacity < bytes)
 		return peali_reader_refuse(
 			reader, -EMSGSIZE,
-			&(struct peali_refusal){
-				.object = "input",
-				.name = reader->name,
-				.problem =
-					"has records that are too long for a "
-					"message",
-				.number = bytes,
-				.least = 1,
-				.most = capacity,
-				.remedy = "use shorter records" });
+			PEALI_REFUSAL(.object = "input", .name = reader->name,
+				      .problem =
+					      "has records that are too long for a "
+					      "message",
+				      .number = bytes, .least = 1,
+				      .most = capacity,
+				      .remedy = "use shorter records"));
 	n = peali_reader_bytes(reader, body, bytes);
 	if (n < 0)
 		return (int)n;

@@ -86,28 +86,24 @@ static int find_sampling(struct peali_reader *reader, const char *tag,
 	if (is_deep(name))
 		return peali_reader_refuse(
 			reader, -ENOTSUP,
-			&(struct peali_refusal){
-				.object = "input",
-				.name = reader->name,
-				.problem = "has too deep a colour space",
-				.value = tag,
-				.allowed = "8 bits a sample",
-				.remedy =
-					"convert it: ffmpeg -i INPUT -pix_fmt "
-					"yuv420p -f yuv4mpegpipe -" });
+			PEALI_REFUSAL(.object = "input", .name = reader->name,
+				      .problem = "has too deep a colour space",
+				      .value = tag,
+				      .allowed = "8 bits a sample",
+				      .remedy =
+					      "convert it: ffmpeg -i INPUT -pix_fmt "
+					      "yuv420p -f yuv4mpegpipe -"));
 	return peali_reader_refuse(
 		reader, -ENOTSUP,
-		&(struct peali_refusal){
-			.object = "input",
-			.name = reader->name,
-			.problem = "has an unknown colour space",
-			.value = tag,
-			.allowed =
-				"420, 420jpeg, 420mpeg2, 420paldv, 411, 422, "
-				"444, 444alpha or mono",
-			.remedy =
-				"convert it: ffmpeg -i INPUT -pix_fmt yuv420p "
-				"-f yuv4mpegpipe -" });
+		PEALI_REFUSAL(.object = "input", .name = reader->name,
+			      .problem = "has an unknown colour space",
+			      .value = tag,
+			      .allowed =
+				      "420, 420jpeg, 420mpeg2, 420paldv, 411, 422, "
+				      "444, 444alpha or mono",
+			      .remedy =
+				      "convert it: ffmpeg -i INPUT -pix_fmt yuv420p "
+				      "-f yuv4mpegpipe -"));
 }
 
 static int parse_side(struct peali_reader *reader, const char *token,
@@ -218,16 +214,13 @@ static int set_sizes(struct peali_reader *reader,
 	if (bytes + PEALI_Y4M_PARAMETER_BYTES > PEALI_ITEM_BYTES_MAX)
 		return peali_reader_refuse(
 			reader, -EMSGSIZE,
-			&(struct peali_refusal){
-				.object = "input",
-				.name = reader->name,
-				.problem = PEALI_PRINT(
-					"has too large frames of %ux%u",
-					stream->width, stream->height),
-				.number = bytes,
-				.least = 1,
-				.most = PEALI_ITEM_BYTES_MAX,
-				.remedy = "use a smaller picture" });
+			PEALI_REFUSAL(.object = "input", .name = reader->name,
+				      .problem = PEALI_PRINT(
+					      "has too large frames of %ux%u",
+					      stream->width, stream->height),
+				      .number = bytes, .least = 1,
+				      .most = PEALI_ITEM_BYTES_MAX,
+				      .remedy = "use a smaller picture"));
 	stream->frame_bytes = (uint32_t)bytes;
 	stream->item_bytes_max = (uint32_t)bytes + PEALI_Y4M_PARAMETER_BYTES;
 	return 0;
@@ -261,14 +254,14 @@ static int read_header(struct peali_reader *reader)
 	if (n == -EMSGSIZE)
 		return peali_reader_refuse(
 			reader, -EMSGSIZE,
-			&(struct peali_refusal){
-				.object = "input",
-				.name = reader->name,
-				.problem = "has too long a YUV4MPEG2 header",
-				.value = "longer",
-				.allowed = PEALI_PRINT("0..%u bytes",
-						       PEALI_Y4M_HEADER_BYTES),
-				.remedy = "write the video again" });
+			PEALI_REFUSAL(.object = "input", .name = reader->name,
+				      .problem =
+					      "has too long a YUV4MPEG2 header",
+				      .value = "longer",
+				      .allowed = PEALI_PRINT(
+					      "0..%u bytes",
+					      PEALI_Y4M_HEADER_BYTES),
+				      .remedy = "write the video again"));
 	if (n < 0)
 		return (int)n;
 	if (n && *rest != ' ')
@@ -291,12 +284,10 @@ static int y4m_start(struct peali_reader *reader, const char *argument)
 	if (argument)
 		return peali_reader_refuse(
 			reader, -EINVAL,
-			&(struct peali_refusal){ .object = "format",
-						 .name = "y4m",
-						 .problem = "takes no argument",
-						 .value = argument,
-						 .allowed = "none",
-						 .remedy = "use y4m" });
+			PEALI_REFUSAL(.object = "format", .name = "y4m",
+				      .problem = "takes no argument",
+				      .value = argument, .allowed = "none",
+				      .remedy = "use y4m"));
 	result = read_header(reader);
 	if (!result)
 		result = parse_header(reader, &sampling);

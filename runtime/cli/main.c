@@ -51,13 +51,10 @@ static void take_name(struct found *found, struct argp_state *state,
 	found->command = find(name);
 	if (!found->command)
 		peali_refuse_value(
-			state,
-			&(struct peali_refusal){ .object = "command",
-						 .name = name,
-						 .problem = "does not exist",
-						 .value = name,
-						 .allowed = NAMES,
-						 .remedy = "use peal --help" });
+			state, PEALI_REFUSAL(.object = "command", .name = name,
+					     .problem = "does not exist",
+					     .value = name, .allowed = NAMES,
+					     .remedy = "use peal --help"));
 	found->at = state->next - 1;
 	state->next = state->argc;
 }
@@ -71,12 +68,10 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 	case ARGP_KEY_NO_ARGS:
 		peali_refuse_value(
 			state,
-			&(struct peali_refusal){ .object = "argument",
-						 .name = "COMMAND",
-						 .problem = "is missing",
-						 .value = "none",
-						 .allowed = NAMES,
-						 .remedy = "use peal --help" });
+			PEALI_REFUSAL(.object = "argument", .name = "COMMAND",
+				      .problem = "is missing", .value = "none",
+				      .allowed = NAMES,
+				      .remedy = "use peal --help"));
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -185,15 +185,12 @@ static int unknown_stage(const struct parser *parser, size_t n)
 	}
 	quote(quoted, parser->at, n);
 	return refuse(parser, parser->at,
-		      &(struct peali_refusal){
-			      .object = "stage",
-			      .name = quoted,
-			      .problem = "is unknown",
-			      .value = quoted,
-			      .allowed = names,
-			      .remedy = nearest ?
-						PEALI_PRINT("use %s", nearest) :
-						"use one of these" });
+		      PEALI_REFUSAL(.object = "stage", .name = quoted,
+				    .problem = "is unknown", .value = quoted,
+				    .allowed = names,
+				    .remedy = nearest ? PEALI_PRINT("use %s",
+								    nearest) :
+							"use one of these"));
 }
 
 static int parse_name(struct parser *parser, struct peali_stage *stage)
@@ -232,27 +229,26 @@ static int parse_device(struct parser *parser, struct peali_stage *stage)
 			    "the index of a device is missing after '@'");
 	for (size_t i = 0; i < n; i++) {
 		if (!isdigit((unsigned char)parser->at[i]))
-			return refuse(
-				parser, parser->at,
-				&(struct peali_refusal){
-					.object = "device",
-					.name = quote(quoted, parser->at, n),
-					.problem = "is no index",
-					.value = quoted,
-					.allowed = devices,
-					.remedy = "use 0" });
+			return refuse(parser, parser->at,
+				      PEALI_REFUSAL(.object = "device",
+						    .name = quote(quoted,
+								  parser->at,
+								  n),
+						    .problem = "is no index",
+						    .value = quoted,
+						    .allowed = devices,
+						    .remedy = "use 0"));
 		if (value < 1000000)
 			value = value * 10 + (parser->at[i] - '0');
 	}
 	if (value >= (parser->n_devices ? (long)parser->n_devices : 1000000))
-		return refuse(parser, parser->at,
-			      &(struct peali_refusal){
-				      .object = "device",
+		return refuse(
+			parser, parser->at,
+			PEALI_REFUSAL(.object = "device",
 				      .name = quote(quoted, parser->at, n),
 				      .problem = "does not exist",
-				      .value = quoted,
-				      .allowed = devices,
-				      .remedy = "use 0" });
+				      .value = quoted, .allowed = devices,
+				      .remedy = "use 0"));
 	stage->device = (int)value;
 	parser->at += n;
 	return 0;
@@ -300,27 +296,25 @@ static int parse_value(struct parser *parser, const struct peali_stage_key *key,
 	if (parse_number(parser->at, n, key->type, &value))
 		return refuse(
 			parser, parser->at,
-			&(struct peali_refusal){
-				.object = "key",
-				.name = key->name,
-				.problem = key->type == PEALI_KEY_UINT ?
-						   "is no whole number" :
-						   "is no number",
-				.value = quoted,
-				.allowed = PEALI_PRINT("%g..%g", key->least,
-						       key->most),
-				.remedy = PEALI_PRINT("use %g", key->value) });
+			PEALI_REFUSAL(.object = "key", .name = key->name,
+				      .problem = key->type == PEALI_KEY_UINT ?
+							 "is no whole number" :
+							 "is no number",
+				      .value = quoted,
+				      .allowed = PEALI_PRINT(
+					      "%g..%g", key->least, key->most),
+				      .remedy = PEALI_PRINT("use %g",
+							    key->value)));
 	if (value < key->least || value > key->most)
-		return refuse(
-			parser, parser->at,
-			&(struct peali_refusal){
-				.object = "key",
-				.name = key->name,
-				.problem = "is out of range",
-				.value = quoted,
-				.allowed = PEALI_PRINT("%g..%g", key->least,
-						       key->most),
-				.remedy = PEALI_PRINT("use %g", key->value) });
+		return refuse(parser, parser->at,
+			      PEALI_REFUSAL(.object = "key", .name = key->name,
+					    .problem = "is out of range",
+					    .value = quoted,
+					    .allowed = PEALI_PRINT("%g..%g",
+								   key->least,
+								   key->most),
+					    .remedy = PEALI_PRINT("use %g",
+								  key->value)));
 	if (key->type == PEALI_KEY_UINT) {
 		uint32_t whole = (uint32_t)value;
 
@@ -344,16 +338,15 @@ static int unknown_key(const struct parser *parser, size_t n,
 	for (const struct peali_stage_key *key = kind->keys; key->name; key++)
 		append(names, sizeof(names), "%s%s",
 		       key == kind->keys ? "" : ", ", key->name);
-	return refuse(parser, parser->at,
-		      &(struct peali_refusal){
-			      .object = "key",
-			      .name = quoted,
+	return refuse(
+		parser, parser->at,
+		PEALI_REFUSAL(.object = "key", .name = quoted,
 			      .problem = PEALI_PRINT("is no key of stage '%s'",
 						     kind->name),
 			      .value = quoted,
 			      .allowed = *names ? names : "none",
 			      .remedy = *names ? "use one of these" :
-						 "leave it out" });
+						 "leave it out"));
 }
 
 /* Parses one KEY=VALUE; `seen` has a bit for each earlier key. */
@@ -461,14 +454,14 @@ int peali_pipeline_parse(const char *text, uint32_t n_devices,
 
 		skip_spaces(&parser);
 		if (pipeline.n_stages == PEALI_STAGES_MAX)
-			return refuse(&parser, parser.at,
-				      &(struct peali_refusal){
-					      .object = "pipeline",
+			return refuse(
+				&parser, parser.at,
+				PEALI_REFUSAL(.object = "pipeline",
 					      .problem = "has too many stages",
 					      .number = PEALI_STAGES_MAX + 1,
 					      .least = 1,
 					      .most = PEALI_STAGES_MAX,
-					      .remedy = "use fewer stages" });
+					      .remedy = "use fewer stages"));
 		if (pipeline.n_stages && !*parser.at)
 			return fail(&parser, separator - 1,
 				    "a stage is missing after the last '!'");

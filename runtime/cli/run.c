@@ -99,13 +99,12 @@ static void parse_route(struct argp_state *state, const char *text,
 	if (route <= 0 || route == PEAL_ROUTE_PROCESS)
 		peali_refuse_value(
 			state,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "--require",
-				.problem = "is no route of a stage",
-				.value = text,
-				.allowed = "local, peer, mapped-host or staged",
-				.remedy = "use staged" });
+			PEALI_REFUSAL(.object = "option", .name = "--require",
+				      .problem = "is no route of a stage",
+				      .value = text,
+				      .allowed =
+					      "local, peer, mapped-host or staged",
+				      .remedy = "use staged"));
 	to->require = (enum peal_route)route;
 }
 
@@ -116,12 +115,10 @@ static void parse_capacity(struct argp_state *state, const char *text,
 						    1, 1u << 20);
 	if (to->capacity & (to->capacity - 1))
 		peali_refuse_value(
-			state, &(struct peali_refusal){ .object = "option",
-							.name = "--capacity",
-							.number = to->capacity,
-							.least = 1,
-							.most = 1u << 20,
-							.power_of_two = 1 });
+			state,
+			PEALI_REFUSAL(.object = "option", .name = "--capacity",
+				      .number = to->capacity, .least = 1,
+				      .most = 1u << 20, .power_of_two = 1));
 }
 
 static error_t parse(int key, char *argument, struct argp_state *state)
@@ -169,28 +166,26 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (to->text)
 			peali_refuse_value(
 				state,
-				&(struct peali_refusal){
-					.object = "argument",
-					.name = argument,
-					.problem = "is not expected",
-					.value = argument,
-					.allowed = "one pipeline",
-					.remedy =
-						"put the pipeline in quotes" });
+				PEALI_REFUSAL(.object = "argument",
+					      .name = argument,
+					      .problem = "is not expected",
+					      .value = argument,
+					      .allowed = "one pipeline",
+					      .remedy =
+						      "put the pipeline in quotes"));
 		to->text = argument;
 		return 0;
 	case ARGP_KEY_END:
 		if (!to->text)
 			peali_refuse_value(
 				state,
-				&(struct peali_refusal){
-					.object = "argument",
-					.name = "PIPELINE",
-					.problem = "is missing",
-					.value = "none",
-					.allowed = "one pipeline",
-					.remedy = "use 'blur ! sobel ! "
-						  "threshold:level=96'" });
+				PEALI_REFUSAL(.object = "argument",
+					      .name = "PIPELINE",
+					      .problem = "is missing",
+					      .value = "none",
+					      .allowed = "one pipeline",
+					      .remedy = "use 'blur ! sobel ! "
+							"threshold:level=96'"));
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

@@ -87,25 +87,24 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		if (!s->n)
 			peali_refuse_value(
 				state,
-				&(struct peali_refusal){
-					.object = "option",
-					.name = "--processes",
-					.problem = "is missing",
-					.value = "none",
-					.allowed = PEALI_PRINT(
-						"1..%d", PROCESS_GROUP_MAX),
-					.remedy = "set it by -n N" });
+				PEALI_REFUSAL(.object = "option",
+					      .name = "--processes",
+					      .problem = "is missing",
+					      .value = "none",
+					      .allowed = PEALI_PRINT(
+						      "1..%d",
+						      PROCESS_GROUP_MAX),
+					      .remedy = "set it by -n N"));
 		if (!s->program)
 			peali_refuse_value(
 				state,
-				&(struct peali_refusal){
-					.object = "argument",
-					.name = "PROGRAM",
-					.problem = "is missing",
-					.value = "none",
-					.allowed =
-						"a program and its arguments",
-					.remedy = "give it last" });
+				PEALI_REFUSAL(.object = "argument",
+					      .name = "PROGRAM",
+					      .problem = "is missing",
+					      .value = "none",
+					      .allowed =
+						      "a program and its arguments",
+					      .remedy = "give it last"));
 		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;

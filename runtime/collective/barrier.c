@@ -228,36 +228,30 @@ static int check_arguments(struct peal_runtime *rt, const int *devices,
 
 	if (!n_devices || !per_device || n_devices > 256 ||
 	    n > PEAL_BARRIER_PARTICIPANTS_MAX)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "barrier",
-				.problem = "has a wrong number of participants",
-				.value = PEALI_PRINT(
-					"%u device%s of %u, and %u of the host",
-					n_devices, peali_s(n_devices),
-					per_device, host),
-				.allowed = PEALI_PRINT(
-					"1..%d in all",
-					PEAL_BARRIER_PARTICIPANTS_MAX),
-				.remedy = "use fewer, and at least 1 of each "
-					  "device" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "barrier",
+			.problem = "has a wrong number of participants",
+			.value = PEALI_PRINT(
+				"%u device%s of %u, and %u of the host",
+				n_devices, peali_s(n_devices), per_device,
+				host),
+			.allowed = PEALI_PRINT("1..%d in all",
+					       PEAL_BARRIER_PARTICIPANTS_MAX),
+			.remedy = "use fewer, and at least 1 of each "
+				  "device");
 	for (i = 0; i < n_devices; i++) {
 		result = peali_devices_check(&rt->devices, devices[i], CALL);
 		if (result)
 			return result;
 		for (j = 0; j < i; j++)
 			if (devices[i] == devices[j])
-				return peali_refuse(
+				return PEALI_REFUSE(
 					PEAL_EINVAL, CALL,
-					&(struct peali_refusal){
-						.object =
-							PEALI_PRINT("device %d",
-								    devices[i]),
-						.problem = "is listed twice",
-						.value = "2 times",
-						.allowed = "1",
-						.remedy = "list it once" });
+					.object = PEALI_PRINT("device %d",
+							      devices[i]),
+					.problem = "is listed twice",
+					.value = "2 times", .allowed = "1",
+					.remedy = "list it once");
 	}
 	return 0;
 }
@@ -432,16 +426,14 @@ static int join(struct peal_barrier *b, struct peal_kernel *k, uint32_t worker)
 	if (place < 0)
 		return place;
 	if (k->workers[worker].n_barriers >= k->params.max_barriers)
-		return peali_refuse(
-			PEAL_ENOSPC, "peal_barrier_join",
-			&(struct peali_refusal){
-				.object = PEALI_PRINT("worker %u of kernel",
-						      worker),
-				.name = k->name,
-				.problem = "has joined too many barriers",
-				.number = k->workers[worker].n_barriers + 1,
-				.most = k->params.max_barriers,
-				.remedy = "raise max_barriers" });
+		return PEALI_REFUSE(PEAL_ENOSPC, "peal_barrier_join",
+				    .object = PEALI_PRINT("worker %u of kernel",
+							  worker),
+				    .name = k->name,
+				    .problem = "has joined too many barriers",
+				    .number = k->workers[worker].n_barriers + 1,
+				    .most = k->params.max_barriers,
+				    .remedy = "raise max_barriers");
 	result = make_view(b, (uint32_t)place, &view);
 	if (result)
 		return result;

@@ -49,14 +49,11 @@ static int check(const struct peal_comm *g, const struct peal_collective *c)
 		return peali_refuse_option(START, "root", c->root, 0,
 					   has_root(c) ? g->n - 1 : 0);
 	if (c->count > UINT64_MAX / 16)
-		return peali_refuse(
-			PEAL_EINVAL, START,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "count",
-				.problem = "is too large for the memory",
-				.number = c->count,
-				.most = UINT64_MAX / 16 });
+		return PEALI_REFUSE(PEAL_EINVAL, START, .object = "option",
+				    .name = "count",
+				    .problem = "is too large for the memory",
+				    .number = c->count,
+				    .most = UINT64_MAX / 16);
 	if (c->count && (!c->in || !c->out))
 		return peali_refuse_null(START, c->in ? "out" : "in");
 	return 0;
@@ -119,22 +116,17 @@ static int keep(struct peal_comm *g, const struct peal_collective *c,
 	struct peali_place place = { m->device, s.address };
 
 	if (s.address % peal_element_bytes(c->element))
-		return peali_refuse(
-			PEAL_EINVAL, START,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = what,
-				.problem = PEALI_PRINT(
-					"of rank %u is not aligned to its "
-					"elements",
-					m->rank),
-				.value = PEALI_PRINT(
-					"0x%llx",
-					(unsigned long long)s.address),
-				.allowed = PEALI_PRINT(
-					"multiples of %u",
-					peal_element_bytes(c->element)),
-				.remedy = "pass another address" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, START, .object = "option", .name = what,
+			.problem =
+				PEALI_PRINT("of rank %u is not aligned to its "
+					    "elements",
+					    m->rank),
+			.value = PEALI_PRINT("0x%llx",
+					     (unsigned long long)s.address),
+			.allowed = PEALI_PRINT("multiples of %u",
+					       peal_element_bytes(c->element)),
+			.remedy = "pass another address");
 	return peali_range_keep(g->rt->peers, place, s.bytes, START, kept);
 }
 
@@ -172,21 +164,18 @@ static int check_overlaps(const struct peal_comm *g,
 			if ((overlap(&a->out, &b->in) &&
 			     !(a == b && is_in_place(g, c, a))) ||
 			    (a != b && overlap(&a->out, &b->out)))
-				return peali_refuse(
-					PEAL_EINVAL, START,
-					&(struct peali_refusal){
-						.object = "option",
-						.name = "out",
-						.problem = PEALI_PRINT(
-							"overlaps a range of "
-							"rank %u on device %d",
-							b->rank, b->device),
-						.value = PEALI_PRINT(
-							"rank %u, device %d",
-							a->rank, a->device),
-						.allowed = "ranges apart",
-						.remedy =
-							"pass another address" });
+				return PEALI_REFUSE(
+					PEAL_EINVAL, START, .object = "option",
+					.name = "out",
+					.problem = PEALI_PRINT(
+						"overlaps a range of "
+						"rank %u on device %d",
+						b->rank, b->device),
+					.value = PEALI_PRINT(
+						"rank %u, device %d", a->rank,
+						a->device),
+					.allowed = "ranges apart",
+					.remedy = "pass another address");
 	return 0;
 }
 
@@ -291,17 +280,13 @@ static int choose(const struct peal_comm *g, const struct peal_collective *c,
 	uint32_t algorithm = c->algorithm;
 
 	if (algorithm == PEAL_ALGORITHM_TREE && !peali_kind_has_tree(c->kind))
-		return peali_refuse(
-			PEAL_EINVAL, START,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "algorithm",
-				.problem =
-					"does not split elements, as this kind "
-					"needs",
-				.value = "tree",
-				.allowed = "another algorithm, or 0",
-				.remedy = "use 0" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, START, .object = "option",
+			.name = "algorithm",
+			.problem = "does not split elements, as this kind "
+				   "needs",
+			.value = "tree", .allowed = "another algorithm, or 0",
+			.remedy = "use 0");
 	if (c->kind == PEAL_COMM_BARRIER && algorithm != PEAL_ALGORITHM_TREE)
 		algorithm = PEAL_ALGORITHM_EXCHANGE;
 	if (!algorithm)
@@ -309,18 +294,15 @@ static int choose(const struct peal_comm *g, const struct peal_collective *c,
 				    PEAL_ALGORITHM_EXCHANGE :
 				    PEAL_ALGORITHM_RING;
 	if (algorithm != PEAL_ALGORITHM_RING && bytes > PEAL_EXCHANGE_BYTES)
-		return peali_refuse(
-			PEAL_EMSGSIZE, START,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "algorithm",
-				.problem = "is an exchange or a tree, and the "
-					   "messages are too long",
-				.value = PEALI_PRINT("%llu bytes",
-						     (unsigned long long)bytes),
-				.allowed = PEALI_PRINT("0..%u",
-						       PEAL_EXCHANGE_BYTES),
-				.remedy = "use PEAL_ALGORITHM_RING" });
+		return PEALI_REFUSE(
+			PEAL_EMSGSIZE, START, .object = "option",
+			.name = "algorithm",
+			.problem = "is an exchange or a tree, and the "
+				   "messages are too long",
+			.value = PEALI_PRINT("%llu bytes",
+					     (unsigned long long)bytes),
+			.allowed = PEALI_PRINT("0..%u", PEAL_EXCHANGE_BYTES),
+			.remedy = "use PEAL_ALGORITHM_RING");
 	*algorithm_out = algorithm;
 	return 0;
 }

@@ -332,13 +332,10 @@ static int check_options(const struct peal_comm_options *o, const char *call)
 		return peali_refuse_option(call, "channels", o->channels, 0,
 					   PEALI_CHANNELS_MAX);
 	if (o->slice_bytes % 8 || o->slice_bytes > SLICE_BYTES_MAX)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){ .object = "option",
-						 .name = "slice_bytes",
-						 .number = o->slice_bytes,
-						 .most = SLICE_BYTES_MAX,
-						 .multiple = 8 });
+		return PEALI_REFUSE(PEAL_EINVAL, call, .object = "option",
+				    .name = "slice_bytes",
+				    .number = o->slice_bytes,
+				    .most = SLICE_BYTES_MAX, .multiple = 8);
 	return 0;
 }
 

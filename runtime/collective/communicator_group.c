@@ -41,29 +41,24 @@ static int check_ranks(struct peal_process_group *set, const uint32_t *ranks,
 						  set->plan.ranks);
 		for (j = 0; j < i; j++)
 			if (ranks[j] == ranks[i])
-				return peali_refuse(
+				return PEALI_REFUSE(
 					PEAL_EINVAL, CALL,
-					&(struct peali_refusal){
-						.object = PEALI_PRINT("rank %u",
-								      ranks[i]),
-						.problem = "is listed twice",
-						.value = "2 times",
-						.allowed = "1",
-						.remedy = "list it once" });
+					.object = PEALI_PRINT("rank %u",
+							      ranks[i]),
+					.problem = "is listed twice",
+					.value = "2 times", .allowed = "1",
+					.remedy = "list it once");
 		if (ranks[i] == set->plan.rank)
 			own = i;
 	}
 	if (own == n)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "ranks",
-				.problem = "lacks the rank of the caller",
-				.value = "not listed",
-				.allowed = PEALI_PRINT("lists with rank %u",
-						       set->plan.rank),
-				.remedy = "add this rank" });
+		return PEALI_REFUSE(PEAL_EINVAL, CALL, .object = "argument",
+				    .name = "ranks",
+				    .problem = "lacks the rank of the caller",
+				    .value = "not listed",
+				    .allowed = PEALI_PRINT("lists with rank %u",
+							   set->plan.rank),
+				    .remedy = "add this rank");
 	*own_out = own;
 	return 0;
 }

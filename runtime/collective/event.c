@@ -136,15 +136,12 @@ static int check_devices(struct peal_runtime *rt, int device,
 		for (j = 0; j < i && watchers[j] != watchers[i]; j++)
 			;
 		if (!result && (j < i || watchers[i] == device))
-			return peali_refuse(
-				PEAL_EINVAL, CALL,
-				&(struct peali_refusal){
-					.object = PEALI_PRINT("device %d",
-							      watchers[i]),
-					.problem = "is listed twice",
-					.value = "2 times",
-					.allowed = "1",
-					.remedy = "list it once" });
+			return PEALI_REFUSE(PEAL_EINVAL, CALL,
+					    .object = PEALI_PRINT("device %d",
+								  watchers[i]),
+					    .problem = "is listed twice",
+					    .value = "2 times", .allowed = "1",
+					    .remedy = "list it once");
 	}
 	return result;
 }
@@ -253,15 +250,12 @@ int peal_event_address(const struct peal_event *e, int device,
 			at += (size_t)snprintf(text + at, sizeof(text) - at,
 					       ", %d", e->watchers[i].device);
 	}
-	return peali_refuse(
-		PEAL_ENODEV, "peal_event_address",
-		&(struct peali_refusal){
-			.object = "event",
-			.name = e->name,
-			.problem = "is not for the device",
-			.value = PEALI_PRINT("%d", device),
-			.allowed = PEALI_PRINT("%d%s", e->device, text),
-			.remedy = "name the device in peal_event_create" });
+	return PEALI_REFUSE(PEAL_ENODEV, "peal_event_address",
+			    .object = "event", .name = e->name,
+			    .problem = "is not for the device",
+			    .value = PEALI_PRINT("%d", device),
+			    .allowed = PEALI_PRINT("%d%s", e->device, text),
+			    .remedy = "name the device in peal_event_create");
 }
 
 int peal_event_wait(struct peal_event *e, uint64_t count, int64_t timeout_ns)

@@ -209,17 +209,13 @@ static int check_views(struct peal_runtime *rt,
 		return peali_refuse_option(call, "views", o->views, 0,
 					   PEAL_BUFFER_VIEWS_MAX);
 	if (o->bytes % o->views)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "bytes",
-				.number = o->bytes,
-				.allowed = PEALI_PRINT(
-					"multiples of %u, the views", o->views),
-				.least = o->views,
-				.most = UINT64_MAX,
-				.multiple = o->views });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option", .name = "bytes",
+			.number = o->bytes,
+			.allowed = PEALI_PRINT("multiples of %u, the views",
+					       o->views),
+			.least = o->views, .most = UINT64_MAX,
+			.multiple = o->views);
 	for (i = 0; i < o->views && i < (uint32_t)rt->devices.n; i++) {
 		if (peal_device_info(rt, (int)i, &info) < 0 ||
 		    info.capabilities & PEAL_CAN_UNIFIED)
@@ -249,23 +245,16 @@ static int complete(struct peal_runtime *rt, struct peal_buffer_options *o)
 	if (o->kind == PEAL_BUFFER_DEVICE && !o->views)
 		return peali_devices_check(&rt->devices, o->device, call);
 	if (o->kind != PEAL_BUFFER_UNIFIED && o->views)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "views",
-				.problem = "is only for unified buffers",
-				.number = o->views,
-				.remedy = "use 0, or PEAL_BUFFER_UNIFIED" });
+		return PEALI_REFUSE(PEAL_EINVAL, call, .object = "option",
+				    .name = "views",
+				    .problem = "is only for unified buffers",
+				    .number = o->views,
+				    .remedy = "use 0, or PEAL_BUFFER_UNIFIED");
 	if (o->device)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "device",
-				.problem = "is only for buffers on a device",
-				.value = PEALI_PRINT("%d", o->device),
-				.allowed = "0" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option", .name = "device",
+			.problem = "is only for buffers on a device",
+			.value = PEALI_PRINT("%d", o->device), .allowed = "0");
 	if (o->kind == PEAL_BUFFER_PINNED)
 		return 0;
 	if (!o->views)
@@ -428,26 +417,20 @@ static int check_inside(const char *call, uint64_t offset, uint64_t bytes,
 			const char *of, uint64_t all)
 {
 	if (!bytes)
-		return peali_refuse(PEAL_EINVAL, call,
-				    &(struct peali_refusal){
-					    .object = "range",
-					    .problem = "has no bytes",
-					    .value = "0 bytes",
-					    .allowed = "1 or more",
-					    .remedy = "use at least 1 byte" });
+		return PEALI_REFUSE(PEAL_EINVAL, call, .object = "range",
+				    .problem = "has no bytes",
+				    .value = "0 bytes", .allowed = "1 or more",
+				    .remedy = "use at least 1 byte");
 	if (offset <= all && bytes <= all - offset)
 		return 0;
-	return peali_refuse(
-		PEAL_EFAULT, call,
-		&(struct peali_refusal){
-			.object = "range",
-			.problem = PEALI_PRINT("is beyond the %s", of),
-			.value = PEALI_PRINT("%llu bytes at offset %llu",
-					     (unsigned long long)bytes,
-					     (unsigned long long)offset),
-			.allowed =
-				PEALI_PRINT("0..%llu", (unsigned long long)all),
-			.remedy = "use a smaller offset or length" });
+	return PEALI_REFUSE(PEAL_EFAULT, call, .object = "range",
+			    .problem = PEALI_PRINT("is beyond the %s", of),
+			    .value = PEALI_PRINT("%llu bytes at offset %llu",
+						 (unsigned long long)bytes,
+						 (unsigned long long)offset),
+			    .allowed = PEALI_PRINT("0..%llu",
+						   (unsigned long long)all),
+			    .remedy = "use a smaller offset or length");
 }
 
 static int check_range(struct peal_range range, const char *call)
@@ -511,13 +494,10 @@ int peal_buffer_view(struct peal_buffer *buffer, uint32_t view,
 	if (peali_forked(&buffer->rt->owner, call))
 		return PEAL_EFORKED;
 	if (view >= buffer->views)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){ .object = "buffer",
-						 .name = buffer->name,
-						 .problem = "has no such view",
-						 .number = view,
-						 .most = buffer->views - 1 });
+		return PEALI_REFUSE(PEAL_EINVAL, call, .object = "buffer",
+				    .name = buffer->name,
+				    .problem = "has no such view",
+				    .number = view, .most = buffer->views - 1);
 	bytes = buffer->bytes / buffer->views;
 	range_out->buffer = buffer;
 	range_out->offset = view * bytes;
@@ -666,20 +646,16 @@ int peal_buffer_fill(struct peal_range to, const void *pattern,
 		return peali_refuse_range(call, "argument", "pattern_bytes",
 					  pattern_bytes, 1, PATTERN_BYTES_MAX);
 	if (to.bytes % pattern_bytes)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "range",
-				.problem = "is no multiple of the pattern",
-				.value = PEALI_PRINT(
-					"%llu bytes",
-					(unsigned long long)to.bytes),
-				.allowed = PEALI_PRINT("multiples of %u",
-						       pattern_bytes),
-				.remedy = PEALI_PRINT(
-					"use %llu bytes",
-					(unsigned long long)(to.bytes /
-							     pattern_bytes *
-							     pattern_bytes)) });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "range",
+			.problem = "is no multiple of the pattern",
+			.value = PEALI_PRINT("%llu bytes",
+					     (unsigned long long)to.bytes),
+			.allowed =
+				PEALI_PRINT("multiples of %u", pattern_bytes),
+			.remedy = PEALI_PRINT(
+				"use %llu bytes",
+				(unsigned long long)(to.bytes / pattern_bytes *
+						     pattern_bytes)));
 	return fill(to, pattern, pattern_bytes);
 }

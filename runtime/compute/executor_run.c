@@ -35,15 +35,13 @@ static int check_arguments(const struct peal_job *j)
 			return peali_fail(PEAL_EINVAL, START,
 					  "argument %u has no addresses", i);
 		if (!a->element_bytes == !a->bytes)
-			return peali_refuse(
+			return PEALI_REFUSE(
 				PEAL_EINVAL, START,
-				&(struct peali_refusal){
-					.object = PEALI_PRINT("argument %u", i),
-					.problem =
-						"needs element_bytes or bytes",
-					.value = a->bytes ? "both" : "none",
-					.allowed = "one of them",
-					.remedy = "set one of them" });
+				.object = PEALI_PRINT("argument %u", i),
+				.problem = "needs element_bytes or bytes",
+				.value = a->bytes ? "both" : "none",
+				.allowed = "one of them",
+				.remedy = "set one of them");
 		if (a->element_bytes > UINT32_MAX)
 			return peali_refuse_option(START, "element_bytes",
 						   a->element_bytes, 0,
@@ -74,39 +72,30 @@ static int check(const struct peal_executor *e, const struct peal_job *j)
 		return peali_refuse_option(START, "reserved", j->reserved, 0,
 					   0);
 	if ((j->partition || j->weights) && j->schedule > PEAL_SCHEDULE_STATIC)
-		return peali_refuse(
-			PEAL_EINVAL, START,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = j->partition ? "partition" : "weights",
-				.problem = "is for static schedules",
-				.value =
-					PEALI_PRINT("schedule %u", j->schedule),
-				.allowed = PEALI_PRINT(
-					"schedule 0..%u",
-					(unsigned)PEAL_SCHEDULE_STATIC),
-				.remedy = "use schedule 0" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, START, .object = "option",
+			.name = j->partition ? "partition" : "weights",
+			.problem = "is for static schedules",
+			.value = PEALI_PRINT("schedule %u", j->schedule),
+			.allowed = PEALI_PRINT("schedule 0..%u",
+					       (unsigned)PEAL_SCHEDULE_STATIC),
+			.remedy = "use schedule 0");
 	if (j->partition && j->weights)
 		return peali_fail(PEAL_EINVAL, START,
 				  "option 'weights': excludes option "
 				  "partition; set one to NULL");
 	if (j->partition &&
 	    (j->partition->parts != e->n || j->partition->count != j->count))
-		return peali_refuse(
-			PEAL_EINVAL, START,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "partition",
-				.problem =
-					"does not fit the executor and the job",
-				.value = PEALI_PRINT(
-					"%u parts, %llu elements",
-					j->partition->parts,
-					(unsigned long long)j->partition->count),
-				.allowed = PEALI_PRINT(
-					"%u parts, %llu elements", e->n,
-					(unsigned long long)j->count),
-				.remedy = "create another partition" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, START, .object = "option",
+			.name = "partition",
+			.problem = "does not fit the executor and the job",
+			.value = PEALI_PRINT(
+				"%u parts, %llu elements", j->partition->parts,
+				(unsigned long long)j->partition->count),
+			.allowed = PEALI_PRINT("%u parts, %llu elements", e->n,
+					       (unsigned long long)j->count),
+			.remedy = "create another partition");
 	return check_arguments(j);
 }
 
@@ -147,19 +136,17 @@ static int set_limits(struct peal_executor *e, const struct peal_job *j)
 			continue;
 		s->most = j->limits[i] / e->element_bytes;
 		if (s->most < one && !s->result)
-			return peali_refuse(
-				PEAL_ENOSPC, START,
-				&(struct peali_refusal){
-					.object = "option",
-					.name = "limits",
-					.problem = PEALI_PRINT(
-						"is too small for a task of "
-						"%llu element%s on device %d",
-						(unsigned long long)one,
-						peali_s(one), s->device),
-					.number = j->limits[i],
-					.least = one * e->element_bytes,
-					.most = UINT64_MAX });
+			return PEALI_REFUSE(
+				PEAL_ENOSPC, START, .object = "option",
+				.name = "limits",
+				.problem = PEALI_PRINT(
+					"is too small for a task of "
+					"%llu element%s on device %d",
+					(unsigned long long)one, peali_s(one),
+					s->device),
+				.number = j->limits[i],
+				.least = one * e->element_bytes,
+				.most = UINT64_MAX);
 	}
 	return 0;
 }
@@ -195,19 +182,16 @@ static int check_part(const struct peal_executor *e, uint32_t rank,
 				  s->device, peal_error_text(s->result),
 				  (unsigned long long)length, peali_s(length));
 	if (length > s->most)
-		return peali_refuse(
+		return PEALI_REFUSE(
 			PEAL_ENOSPC, START,
-			&(struct peali_refusal){
-				.object = PEALI_PRINT("device %d", s->device),
-				.problem = "has a part beyond its limit",
-				.value =
-					PEALI_PRINT("%llu elements",
-						    (unsigned long long)length),
-				.allowed = PEALI_PRINT(
-					"0..%llu", (unsigned long long)s->most),
-				.remedy =
-					"raise limits of the job, or use other "
-					"weights" });
+			.object = PEALI_PRINT("device %d", s->device),
+			.problem = "has a part beyond its limit",
+			.value = PEALI_PRINT("%llu elements",
+					     (unsigned long long)length),
+			.allowed = PEALI_PRINT("0..%llu",
+					       (unsigned long long)s->most),
+			.remedy = "raise limits of the job, or use other "
+				  "weights");
 	return 0;
 }
 

@@ -181,15 +181,11 @@ static int check_capacity(const struct peal_graph *g, uint32_t have,
 				  "graph '%s' has run and cannot be changed",
 				  g->name);
 	if (have >= most)
-		return peali_refuse(
-			PEAL_ENOSPC, call,
-			&(struct peali_refusal){
-				.object = "graph",
-				.name = g->name,
-				.problem = PEALI_PRINT("has too many %s", what),
-				.number = have + 1ULL,
-				.most = most,
-				.remedy = "create another graph" });
+		return PEALI_REFUSE(
+			PEAL_ENOSPC, call, .object = "graph", .name = g->name,
+			.problem = PEALI_PRINT("has too many %s", what),
+			.number = have + 1ULL, .most = most,
+			.remedy = "create another graph");
 	return 0;
 }
 
@@ -245,15 +241,10 @@ static int check_task(const struct peal_graph_task *t)
 		return peali_refuse_option(TASK, "pieces", t->pieces, 0,
 					   PEAL_GRAPH_PIECES_MAX);
 	if (t->pieces > t->count)
-		return peali_refuse(
-			PEAL_EINVAL, TASK,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "pieces",
-				.problem =
-					"is larger than the number of elements",
-				.number = t->pieces,
-				.most = t->count });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, TASK, .object = "option", .name = "pieces",
+			.problem = "is larger than the number of elements",
+			.number = t->pieces, .most = t->count);
 	if (t->n_arguments > PEAL_TASK_ARGUMENTS)
 		return peali_refuse_option(TASK, "n_arguments", t->n_arguments,
 					   0, PEAL_TASK_ARGUMENTS);
@@ -299,18 +290,16 @@ static int set_argument(struct peal_graph *g, struct peali_graph_node *node,
 
 	if ((each != 0) == (a->bytes != 0) ||
 	    (each && count > UINT64_MAX / each))
-		return peali_refuse(
+		return PEALI_REFUSE(
 			PEAL_EINVAL, TASK,
-			&(struct peali_refusal){
-				.object = PEALI_PRINT("argument %u", k),
-				.problem =
-					"has both or none of element_bytes and "
-					"bytes, or is too large",
-				.value = PEALI_PRINT(
-					"%llu, %llu", (unsigned long long)each,
-					(unsigned long long)a->bytes),
-				.allowed = "one of them",
-				.remedy = "set the other to 0" });
+			.object = PEALI_PRINT("argument %u", k),
+			.problem = "has both or none of element_bytes and "
+				   "bytes, or is too large",
+			.value = PEALI_PRINT("%llu, %llu",
+					     (unsigned long long)each,
+					     (unsigned long long)a->bytes),
+			.allowed = "one of them",
+			.remedy = "set the other to 0");
 	result = peali_range_keep(g->rt->peers, place, a->bytes + each * count,
 				  TASK, &node->kept[k]);
 	if (result) {
@@ -428,15 +417,11 @@ int peal_graph_add_edge(struct peal_graph *g, uint32_t before, uint32_t after)
 					  before >= g->n_nodes ? before : after,
 					  g->n_nodes);
 	if (before == after)
-		return peali_refuse(
-			PEAL_EINVAL, EDGE,
-			&(struct peali_refusal){
-				.object = "graph",
-				.name = g->name,
-				.problem = "has no edge from a node to itself",
-				.value = PEALI_PRINT("node %u", after),
-				.allowed = "two nodes",
-				.remedy = "name another node" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, EDGE, .object = "graph", .name = g->name,
+			.problem = "has no edge from a node to itself",
+			.value = PEALI_PRINT("node %u", after),
+			.allowed = "two nodes", .remedy = "name another node");
 	edges = g->edges;
 	result = grow(&edges, g->n_edges, &g->max_edges, sizeof(*g->edges),
 		      EDGE);

@@ -121,19 +121,16 @@ static int check_tasks(const struct peal_graph *g, const char *call)
 
 	for (i = 0; i < g->n; i++)
 		if (g->devices[i].n_tasks > PEAL_GRAPH_TASKS_MAX)
-			return peali_refuse(
-				PEAL_ENOSPC, call,
-				&(struct peali_refusal){
-					.object = "graph",
-					.name = g->name,
-					.problem = PEALI_PRINT(
-						"has too many tasks on device "
-						"%d, with all pieces",
-						g->devices[i].device),
-					.number = g->devices[i].n_tasks,
-					.most = PEAL_GRAPH_TASKS_MAX,
-					.remedy =
-						"use fewer pieces or tasks" });
+			return PEALI_REFUSE(
+				PEAL_ENOSPC, call, .object = "graph",
+				.name = g->name,
+				.problem = PEALI_PRINT(
+					"has too many tasks on device "
+					"%d, with all pieces",
+					g->devices[i].device),
+				.number = g->devices[i].n_tasks,
+				.most = PEAL_GRAPH_TASKS_MAX,
+				.remedy = "use fewer pieces or tasks");
 	return 0;
 }
 
@@ -203,20 +200,16 @@ static int number_ports(struct peal_graph *g, const char *call)
 		struct peali_graph_device *p = &g->devices[i];
 
 		if (p->n_ports > PEAL_GRAPH_PORTS)
-			return peali_refuse(
-				PEAL_ENOSPC, call,
-				&(struct peali_refusal){
-					.object = "graph",
-					.name = g->name,
-					.problem = PEALI_PRINT(
-						"needs too many ports on "
-						"device %d, to the host, %u "
-						"device%s and receivers",
-						p->device, g->n - 1,
-						peali_s(g->n - 1)),
-					.number = p->n_ports,
-					.most = PEAL_GRAPH_PORTS,
-					.remedy = "use fewer receivers" });
+			return PEALI_REFUSE(
+				PEAL_ENOSPC, call, .object = "graph",
+				.name = g->name,
+				.problem = PEALI_PRINT(
+					"needs too many ports on "
+					"device %d, to the host, %u "
+					"device%s and receivers",
+					p->device, g->n - 1, peali_s(g->n - 1)),
+				.number = p->n_ports, .most = PEAL_GRAPH_PORTS,
+				.remedy = "use fewer receivers");
 	}
 	return 0;
 }

@@ -119,16 +119,13 @@ static int add_up(uint64_t count, const uint64_t *weight,
 
 	for (i = 0; i < n; i++) {
 		if (weight[i] > UINT64_MAX - sum)
-			return peali_refuse(
-				PEAL_EINVAL, WEIGHTED,
-				&(struct peali_refusal){
-					.object = "argument",
-					.name = "weights",
-					.problem =
-						"has a sum that is too large",
-					.value = "2^64 or more",
-					.allowed = "sums below 2^64",
-					.remedy = "divide all by one number" });
+			return PEALI_REFUSE(
+				PEAL_EINVAL, WEIGHTED, .object = "argument",
+				.name = "weights",
+				.problem = "has a sum that is too large",
+				.value = "2^64 or more",
+				.allowed = "sums below 2^64",
+				.remedy = "divide all by one number");
 		sum += weight[i];
 		more = limits && weight[i] ? limits[i] :
 		       weight[i]	   ? UINT64_MAX :
@@ -137,28 +134,21 @@ static int add_up(uint64_t count, const uint64_t *weight,
 							  capacity + more;
 	}
 	if (count && !sum)
-		return peali_refuse(
-			PEAL_EINVAL, WEIGHTED,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "weights",
-				.problem = PEALI_PRINT(
-					"has only zeros, and no part takes the "
-					"%llu elements",
-					(unsigned long long)count),
-				.value = "sum 0",
-				.allowed = "a sum of 1 or more",
-				.remedy = "set a weight" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, WEIGHTED, .object = "argument",
+			.name = "weights",
+			.problem = PEALI_PRINT(
+				"has only zeros, and no part takes the "
+				"%llu elements",
+				(unsigned long long)count),
+			.value = "sum 0", .allowed = "a sum of 1 or more",
+			.remedy = "set a weight");
 	if (capacity < count)
-		return peali_refuse(
-			PEAL_ENOSPC, WEIGHTED,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "count",
-				.problem =
-					"is larger than the sum of the limits",
-				.number = count,
-				.most = capacity });
+		return PEALI_REFUSE(
+			PEAL_ENOSPC, WEIGHTED, .object = "argument",
+			.name = "count",
+			.problem = "is larger than the sum of the limits",
+			.number = count, .most = capacity);
 	*sum_out = sum;
 	return 0;
 }

@@ -187,18 +187,14 @@ static int check(struct moving *m, const struct peal_partition_memory *parts)
 				  "the partition was not created by a call "
 				  "of peal/partition.h");
 	if (!m->p.element_bytes || p->count > UINT64_MAX / m->p.element_bytes)
-		return peali_refuse(
-			PEAL_EINVAL, m->call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "element_bytes",
-				.problem = PEALI_PRINT(
-					"is 0, or too large for %llu elements",
-					(unsigned long long)p->count),
-				.number = m->p.element_bytes,
-				.least = 1,
-				.most = UINT64_MAX /
-					(p->count ? p->count : 1) });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, m->call, .object = "option",
+			.name = "element_bytes",
+			.problem = PEALI_PRINT(
+				"is 0, or too large for %llu elements",
+				(unsigned long long)p->count),
+			.number = m->p.element_bytes, .least = 1,
+			.most = UINT64_MAX / (p->count ? p->count : 1));
 	return 0;
 }
 

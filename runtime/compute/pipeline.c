@@ -47,32 +47,23 @@ static int check_options(const struct peal_pipeline_options *o)
 			o->reserved ? o->reserved : o->skip_failed, 0,
 			!o->reserved);
 	if (o->skip_failed && o->workers > 1)
-		return peali_refuse(
-			PEAL_EINVAL, CREATE,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "workers",
-				.problem =
-					"is too large with skip_failed, as a "
-					"missing batch breaks the order",
-				.number = o->workers,
-				.most = 1 });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CREATE, .object = "option",
+			.name = "workers",
+			.problem = "is too large with skip_failed, as a "
+				   "missing batch breaks the order",
+			.number = o->workers, .most = 1);
 	if (o->link && (o->link->require || o->link->priority))
-		return peali_refuse(
-			PEAL_EINVAL, CREATE,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "link",
-				.problem = PEALI_PRINT(
-					"sets %s, which the link of a stage "
-					"does not have",
-					o->link->require ? "require" :
-							   "priority"),
-				.number = o->link->require ? o->link->require :
-							     o->link->priority,
-				.remedy = o->link->require ?
-						  "set require of a stage" :
-						  "use 0" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CREATE, .object = "option", .name = "link",
+			.problem = PEALI_PRINT(
+				"sets %s, which the link of a stage "
+				"does not have",
+				o->link->require ? "require" : "priority"),
+			.number = o->link->require ? o->link->require :
+						     o->link->priority,
+			.remedy = o->link->require ? "set require of a stage" :
+						     "use 0");
 	return 0;
 }
 
@@ -105,17 +96,15 @@ static int check_stage(const struct peal_pipeline *p,
 				   "and the stage has several workers" :
 				   "has no port to emit on");
 	if (s->init_bytes > h->state_bytes || (s->init_bytes && !s->init))
-		return peali_refuse(
+		return PEALI_REFUSE(
 			PEAL_EINVAL, CREATE,
-			&(struct peali_refusal){
-				.object = PEALI_PRINT("stage %u", i),
-				.name = p->stages[i].name,
-				.problem = PEALI_PRINT(
-					"has init_bytes beyond the state of "
-					"its handler on device %d, or no init",
-					s->device),
-				.number = s->init_bytes,
-				.most = h->state_bytes });
+			.object = PEALI_PRINT("stage %u", i),
+			.name = p->stages[i].name,
+			.problem = PEALI_PRINT(
+				"has init_bytes beyond the state of "
+				"its handler on device %d, or no init",
+				s->device),
+			.number = s->init_bytes, .most = h->state_bytes);
 	if (i == 0 && s->require)
 		return peali_fail(PEAL_EINVAL, CREATE,
 				  "stage 0, '%s' on device %d: it requires a "
@@ -395,18 +384,14 @@ static int copy_stages(struct peal_pipeline *p,
 		struct peali_pipeline_stage *stage = &p->stages[i];
 
 		if (!stages->size || s->size != stages->size)
-			return peali_refuse(
+			return PEALI_REFUSE(
 				PEAL_EINVAL, CREATE,
-				&(struct peali_refusal){
-					.object = PEALI_PRINT("stage %u", i),
-					.problem =
-						"has another struct size than "
-						"the first stage",
-					.number = s->size,
-					.least = stages->size,
-					.most = stages->size,
-					.remedy =
-						"set size to sizeof the struct" });
+				.object = PEALI_PRINT("stage %u", i),
+				.problem = "has another struct size than "
+					   "the first stage",
+				.number = s->size, .least = stages->size,
+				.most = stages->size,
+				.remedy = "set size to sizeof the struct");
 		result = peali_options_copy(&out[i], sizeof(out[i]), s, CREATE);
 		list[i] = &out[i];
 		stage->device = out[i].device;

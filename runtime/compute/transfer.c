@@ -35,18 +35,14 @@ static int by_place(const void *first, const void *second)
 
 static int overlap(const struct side *a, const struct side *b, const char *call)
 {
-	return peali_refuse(
-		PEAL_EINVAL, call,
-		&(struct peali_refusal){
-			.object = PEALI_PRINT("copy %u", a->copy),
-			.problem = PEALI_PRINT(
-				"%s a range of device %d that copy %u %s",
-				a->written ? "writes" : "reads",
-				a->place.device, b->copy,
-				b->written ? "writes" : "reads"),
-			.value = "overlapping ranges",
-			.allowed = "ranges apart",
-			.remedy = "copy one after the other" });
+	return PEALI_REFUSE(
+		PEAL_EINVAL, call, .object = PEALI_PRINT("copy %u", a->copy),
+		.problem = PEALI_PRINT(
+			"%s a range of device %d that copy %u %s",
+			a->written ? "writes" : "reads", a->place.device,
+			b->copy, b->written ? "writes" : "reads"),
+		.value = "overlapping ranges", .allowed = "ranges apart",
+		.remedy = "copy one after the other");
 }
 
 /*
@@ -96,17 +92,14 @@ static int place(struct peal_runtime *rt, const struct peal_transfer *transfer,
 	out->bytes = transfer->to.bytes;
 	if (out->bytes == transfer->from.bytes)
 		return 0;
-	return peali_refuse(
-		PEAL_EINVAL, call,
-		&(struct peali_refusal){
-			.object = PEALI_PRINT("copy %u", i),
-			.problem = "has ranges of two lengths",
-			.value = PEALI_PRINT(
-				"%llu bytes to %llu bytes",
-				(unsigned long long)transfer->from.bytes,
-				(unsigned long long)transfer->to.bytes),
-			.allowed = "equal lengths",
-			.remedy = "use a part of the longer range" });
+	return PEALI_REFUSE(
+		PEAL_EINVAL, call, .object = PEALI_PRINT("copy %u", i),
+		.problem = "has ranges of two lengths",
+		.value = PEALI_PRINT("%llu bytes to %llu bytes",
+				     (unsigned long long)transfer->from.bytes,
+				     (unsigned long long)transfer->to.bytes),
+		.allowed = "equal lengths",
+		.remedy = "use a part of the longer range");
 }
 
 static int place_all(struct peal_runtime *rt,

@@ -11,14 +11,12 @@ int peali_devices_check(const struct peali_devices *devices, int device,
 {
 	if (device >= 0 && device < devices->n)
 		return 0;
-	return peali_refuse(
-		PEAL_ENODEV, call,
-		&(struct peali_refusal){
-			.object = PEALI_PRINT("device %d", device),
-			.problem = "does not exist",
-			.value = PEALI_PRINT("%d", device),
-			.allowed = PEALI_PRINT("0..%d", devices->n - 1),
-			.remedy = "use device 0" });
+	return PEALI_REFUSE(PEAL_ENODEV, call,
+			    .object = PEALI_PRINT("device %d", device),
+			    .problem = "does not exist",
+			    .value = PEALI_PRINT("%d", device),
+			    .allowed = PEALI_PRINT("0..%d", devices->n - 1),
+			    .remedy = "use device 0");
 }
 
 int peali_devices_check_ranks(const struct peali_devices *devices,
@@ -32,18 +30,16 @@ int peali_devices_check_ranks(const struct peali_devices *devices,
 		result = peali_devices_check(devices, device[i], call);
 		for (j = 0; j < i && !result; j++)
 			if (device[i] == device[j])
-				result = peali_refuse(
+				result = PEALI_REFUSE(
 					PEAL_EINVAL, call,
-					&(struct peali_refusal){
-						.object = PEALI_PRINT(
-							"device %d", device[i]),
-						.problem = PEALI_PRINT(
-							"is in %s twice", list),
-						.value = PEALI_PRINT(
-							"ranks %u and %u", j,
-							i),
-						.allowed = "one rank",
-						.remedy = "list it once" });
+					.object = PEALI_PRINT("device %d",
+							      device[i]),
+					.problem = PEALI_PRINT("is in %s twice",
+							       list),
+					.value = PEALI_PRINT("ranks %u and %u",
+							     j, i),
+					.allowed = "one rank",
+					.remedy = "list it once");
 	}
 	return result;
 }

@@ -40,25 +40,21 @@ int peal_hlc_merge(struct peal_hlc *clock, uint64_t received,
 	if (!clock)
 		return peali_refuse_null("peal_hlc_merge", "clock");
 	if (peali_hlc_is_ahead(received, ns))
-		return peali_refuse(
-			PEAL_EINVAL, "peal_hlc_merge",
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "received",
-				.problem = PEALI_PRINT(
-					"is a timestamp of %#llx, ahead of the "
-					"clock of the host",
-					(unsigned long long)received),
-				.value = PEALI_PRINT(
-					"%llu ms",
-					(unsigned long long)(peal_hlc_ns(
-								     received) -
-							     ns) /
-						1000000),
-				.allowed = PEALI_PRINT("0..%llu ms",
-						       PEAL_HLC_DRIFT_NS /
-							       1000000),
-				.remedy = "set the clocks of the hosts" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, "peal_hlc_merge", .object = "argument",
+			.name = "received",
+			.problem = PEALI_PRINT(
+				"is a timestamp of %#llx, ahead of the "
+				"clock of the host",
+				(unsigned long long)received),
+			.value = PEALI_PRINT(
+				"%llu ms",
+				(unsigned long long)(peal_hlc_ns(received) -
+						     ns) /
+					1000000),
+			.allowed = PEALI_PRINT("0..%llu ms",
+					       PEAL_HLC_DRIFT_NS / 1000000),
+			.remedy = "set the clocks of the hosts");
 	word = next(clock, received, ns);
 	if (word_out)
 		*word_out = word;

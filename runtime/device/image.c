@@ -110,15 +110,11 @@ static int check_cubin(const struct peali_image *image, const char *entry,
 	if (result)
 		return result;
 	if (!read_arch(image->target, strlen(image->target), "sm_", &target))
-		return peali_refuse(
-			PEAL_EPROGRAM, call,
-			&(struct peali_refusal){
-				.object = name,
-				.problem = "has a wrong target for a cubin",
-				.value = image->target,
-				.allowed = "sm_NN",
-				.remedy =
-					"build it with sm_NN in PEAL_TARGETS" });
+		return PEALI_REFUSE(
+			PEAL_EPROGRAM, call, .object = name,
+			.problem = "has a wrong target for a cubin",
+			.value = image->target, .allowed = "sm_NN",
+			.remedy = "build it with sm_NN in PEAL_TARGETS");
 	if (elf.head.e_type != ET_EXEC)
 		return peali_fail(PEAL_EPROGRAM, call,
 				  "%s: the cubin is not linked (ELF type %u)",
@@ -278,15 +274,12 @@ static int check_ptx(const struct peali_image *image, const char *entry,
 
 	if (!read_arch(image->target, strlen(image->target), "compute_",
 		       &target))
-		return peali_refuse(
-			PEAL_EPROGRAM, call,
-			&(struct peali_refusal){
-				.object = name,
-				.problem = "has a wrong target for PTX",
-				.value = image->target,
-				.allowed = "compute_NN",
-				.remedy = "build it with compute_NN in "
-					  "PEAL_TARGETS" });
+		return PEALI_REFUSE(PEAL_EPROGRAM, call, .object = name,
+				    .problem = "has a wrong target for PTX",
+				    .value = image->target,
+				    .allowed = "compute_NN",
+				    .remedy = "build it with compute_NN in "
+					      "PEAL_TARGETS");
 	if (!image->bytes || image->begin[image->bytes - 1])
 		return peali_fail(PEAL_EPROGRAM, call,
 				  "%s: the PTX text of %zu bytes does not "
@@ -332,15 +325,12 @@ int peali_image_check(const struct peali_image *image, const char *entry,
 	case PEAL_IMAGE_HSACO:
 		return check_hsaco(image, entry, name, call);
 	default:
-		return peali_refuse(
-			PEAL_EPROGRAM, call,
-			&(struct peali_refusal){
-				.object = name,
-				.problem = "has an unknown kind",
-				.number = image->kind,
-				.least = PEAL_IMAGE_CUBIN,
-				.most = PEAL_IMAGE_HSACO,
-				.remedy = "build the program again" });
+		return PEALI_REFUSE(PEAL_EPROGRAM, call, .object = name,
+				    .problem = "has an unknown kind",
+				    .number = image->kind,
+				    .least = PEAL_IMAGE_CUBIN,
+				    .most = PEAL_IMAGE_HSACO,
+				    .remedy = "build the program again");
 	}
 }
 
@@ -402,17 +392,13 @@ static int fail_none(const struct peal_program *program, const char *arch,
 		used += (size_t)snprintf(there + used, sizeof(there) - used,
 					 "%s%s", used ? ", " : "",
 					 image->target);
-	return peali_refuse(
-		PEAL_EPROGRAM, call,
-		&(struct peali_refusal){
-			.object = "program",
-			.name = program->name,
-			.problem = "has no image for the device",
-			.value = PEALI_PRINT("%.*s", (int)arch_n, arch),
-			.allowed = there,
-			.remedy = PEALI_PRINT(
-				"build it with %.*s in PEAL_TARGETS",
-				(int)arch_n, arch) });
+	return PEALI_REFUSE(
+		PEAL_EPROGRAM, call, .object = "program", .name = program->name,
+		.problem = "has no image for the device",
+		.value = PEALI_PRINT("%.*s", (int)arch_n, arch),
+		.allowed = there,
+		.remedy = PEALI_PRINT("build it with %.*s in PEAL_TARGETS",
+				      (int)arch_n, arch));
 }
 
 int peali_image_choose(const struct peal_program *program, const char *arch,

@@ -39,29 +39,24 @@ int peali_program_check(const struct peal_program *program, const char *call)
 	if (!program)
 		return peali_refuse_null(call, "program");
 	if (program->size != sizeof(*program))
-		return peali_refuse(
-			PEAL_EPROGRAM, call,
-			&(struct peali_refusal){
-				.object = "program",
-				.problem = "was compiled with other headers",
-				.value = PEALI_PRINT("struct of %u bytes",
-						     program->size),
-				.allowed = PEALI_PRINT("%zu", sizeof(*program)),
-				.remedy = "compile it again" });
+		return PEALI_REFUSE(
+			PEAL_EPROGRAM, call, .object = "program",
+			.problem = "was compiled with other headers",
+			.value = PEALI_PRINT("struct of %u bytes",
+					     program->size),
+			.allowed = PEALI_PRINT("%zu", sizeof(*program)),
+			.remedy = "compile it again");
 	if (!program->name || !program->handlers || !program->n_handlers)
 		return peali_fail(PEAL_EPROGRAM, call,
 				  "program '%s' has no handler",
 				  program->name ? program->name : "?");
 	if (program->n_handlers > PEAL_HANDLER_MASK)
-		return peali_refuse(PEAL_EPROGRAM, call,
-				    &(struct peali_refusal){
-					    .object = "program",
-					    .name = program->name,
-					    .problem = "has too many handlers",
-					    .number = program->n_handlers,
-					    .least = 1,
-					    .most = PEAL_HANDLER_MASK,
-					    .remedy = "use two programs" });
+		return PEALI_REFUSE(PEAL_EPROGRAM, call, .object = "program",
+				    .name = program->name,
+				    .problem = "has too many handlers",
+				    .number = program->n_handlers, .least = 1,
+				    .most = PEAL_HANDLER_MASK,
+				    .remedy = "use two programs");
 	if (!program->host_entry)
 		return peali_fail(PEAL_EPROGRAM, call,
 				  "program '%s' has no host image",
@@ -179,14 +174,11 @@ const struct peal_program *peal_program_find(struct peal_runtime *rt,
 	list_names(text, sizeof(text), names, n);
 	pthread_mutex_unlock(&rt->lock);
 	if (!program)
-		peali_refuse(PEAL_ENOENT, "peal_program_find",
-			     &(struct peali_refusal){
-				     .object = "program",
-				     .name = name,
-				     .problem = "is not known to the runtime",
-				     .value = name,
-				     .allowed = text,
-				     .remedy = "add it by peal_program_add" });
+		PEALI_REFUSE(PEAL_ENOENT, "peal_program_find",
+			     .object = "program", .name = name,
+			     .problem = "is not known to the runtime",
+			     .value = name, .allowed = text,
+			     .remedy = "add it by peal_program_add");
 	return program;
 }
 
@@ -206,14 +198,10 @@ int peali_program_handler(const struct peal_program *program,
 			names[i] = program->handlers[i].name;
 	}
 	list_names(text, sizeof(text), names, i < 32 ? i : 32);
-	return peali_refuse(
-		PEAL_ENOENT, call,
-		&(struct peali_refusal){ .object = "program",
-					 .name = program->name,
-					 .problem = "has no such handler",
-					 .value = handler,
-					 .allowed = text,
-					 .remedy = "use one of these" });
+	return PEALI_REFUSE(PEAL_ENOENT, call, .object = "program",
+			    .name = program->name,
+			    .problem = "has no such handler", .value = handler,
+			    .allowed = text, .remedy = "use one of these");
 }
 
 int peal_program_handler(const struct peal_program *program,
@@ -247,15 +235,13 @@ int peal_program_info(struct peal_runtime *rt, int index,
 		program = rt->programs[index];
 	pthread_mutex_unlock(&rt->lock);
 	if (!program)
-		return peali_refuse(
-			PEAL_ENOENT, "peal_program_info",
-			&(struct peali_refusal){
-				.object = "runtime",
-				.problem = "has no such program",
-				.value = PEALI_PRINT("%d", index),
-				.allowed = PEALI_PRINT("0..%d",
-						       (int)rt->n_programs - 1),
-				.remedy = "use 0" });
+		return PEALI_REFUSE(PEAL_ENOENT, "peal_program_info",
+				    .object = "runtime",
+				    .problem = "has no such program",
+				    .value = PEALI_PRINT("%d", index),
+				    .allowed = PEALI_PRINT(
+					    "0..%d", (int)rt->n_programs - 1),
+				    .remedy = "use 0");
 	info_out->name = program->name;
 	info_out->handlers = program->n_handlers;
 	info_out->images = 1 + count_images(program);
@@ -282,16 +268,12 @@ int peal_image_info(const struct peal_program *program, int index,
 	if (result)
 		return result;
 	if (index < 0 || (uint32_t)index > count_images(program))
-		return peali_refuse(
-			PEAL_ENOENT, "peal_image_info",
-			&(struct peali_refusal){
-				.object = "program",
-				.name = program->name,
-				.problem = "has no such image",
-				.value = PEALI_PRINT("%d", index),
-				.allowed = PEALI_PRINT("0..%u",
-						       count_images(program)),
-				.remedy = "use 0" });
+		return PEALI_REFUSE(
+			PEAL_ENOENT, "peal_image_info", .object = "program",
+			.name = program->name, .problem = "has no such image",
+			.value = PEALI_PRINT("%d", index),
+			.allowed = PEALI_PRINT("0..%u", count_images(program)),
+			.remedy = "use 0");
 	if (index == 0) {
 		info_out->target = info_out->kind = kind_name(0);
 		info_out->bytes = 0;

@@ -83,16 +83,12 @@ static int find_program(const struct peali_elf *elf, const char *path,
 				  "by peal_add_program(... MODULE ...)",
 				  path);
 	if (n > 1)
-		return peali_refuse(
-			PEAL_EPROGRAM, CALL,
-			&(struct peali_refusal){
-				.object = "program file",
-				.name = path,
-				.problem =
-					PEALI_PRINT("exports %d programs", n),
-				.value = names,
-				.allowed = "1 program",
-				.remedy = "build a file for each program" });
+		return PEALI_REFUSE(
+			PEAL_EPROGRAM, CALL, .object = "program file",
+			.name = path,
+			.problem = PEALI_PRINT("exports %d programs", n),
+			.value = names, .allowed = "1 program",
+			.remedy = "build a file for each program");
 	if (out->symbol.st_size != sizeof(struct peal_program) ||
 	    out->bytes < sizeof(struct peal_program))
 		return peali_fail(PEAL_EPROGRAM, CALL,

@@ -233,15 +233,11 @@ int peali_suballoc_take(struct peali_suballoc *space, uint64_t bytes,
 	uint64_t rounded, offset;
 
 	if (!bytes)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "allocation",
-				.problem = PEALI_PRINT("on %s has no bytes",
-						       space->name),
-				.value = "0 bytes",
-				.allowed = "1 or more",
-				.remedy = "allocate at least 1 byte" });
+		return PEALI_REFUSE(PEAL_EINVAL, CALL, .object = "allocation",
+				    .problem = PEALI_PRINT("on %s has no bytes",
+							   space->name),
+				    .value = "0 bytes", .allowed = "1 or more",
+				    .remedy = "allocate at least 1 byte");
 	rounded = bytes > space->bytes ?
 			  bytes :
 			  peali_round_up(bytes, PEALI_SUBALLOC_ALIGN);

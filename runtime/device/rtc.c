@@ -296,15 +296,12 @@ int peali_rtc_compile(const struct peal_program *program, const char *target,
 
 	snprintf(job.what, sizeof(job.what), "program '%s'", program->name);
 	if (!peali_image_is_target(target))
-		return peali_refuse(
-			PEAL_EPROGRAM, call,
-			&(struct peali_refusal){
-				.object = "target",
-				.name = target,
-				.problem = "is no target of a program",
-				.value = target,
-				.allowed = "sm_NN, compute_NN or gfxNNN",
-				.remedy = "use sm_90" });
+		return PEALI_REFUSE(PEAL_EPROGRAM, call, .object = "target",
+				    .name = target,
+				    .problem = "is no target of a program",
+				    .value = target,
+				    .allowed = "sm_NN, compute_NN or gfxNNN",
+				    .remedy = "use sm_90");
 	if (!program->sources || !program->sources->name ||
 	    !peali_dialect->name)
 		return peali_fail(

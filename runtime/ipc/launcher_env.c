@@ -69,15 +69,11 @@ static int parse(const struct source *s, const char *name, const char *other,
 				  other, PEALI_CUT(40, getenv(other)),
 				  s->remedy);
 	if (!peali_number_parse(text, 0, UINT32_MAX, &value))
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "variable",
-				.name = name,
-				.problem = "is no number",
-				.value = text,
-				.allowed = PEALI_PRINT("0..%u", UINT32_MAX),
-				.remedy = s->remedy });
+		return PEALI_REFUSE(PEAL_EINVAL, CALL, .object = "variable",
+				    .name = name, .problem = "is no number",
+				    .value = text,
+				    .allowed = PEALI_PRINT("0..%u", UINT32_MAX),
+				    .remedy = s->remedy);
 	*out = (uint32_t)value;
 	return 0;
 }
@@ -117,27 +113,21 @@ static int path_of_job(const struct source *s, struct peali_launcher_env *out)
 static int check(const struct peali_launcher_env *plan)
 {
 	if (plan->ranks < 1 || plan->ranks > PEAL_PROCESS_GROUP_MAX)
-		return peali_refuse(PEAL_EINVAL, CALL,
-				    &(struct peali_refusal){
-					    .object = PEALI_PRINT(
-						    "number of processes by %s",
-						    plan->counted),
-					    .number = plan->ranks,
-					    .least = 1,
-					    .most = PEAL_PROCESS_GROUP_MAX });
-	if (plan->rank >= plan->ranks)
-		return peali_refuse(
+		return PEALI_REFUSE(
 			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object =
-					PEALI_PRINT("rank by %s", plan->source),
-				.problem = PEALI_PRINT(
-					"is not below the %u process%s by %s",
-					plan->ranks,
-					plan->ranks == 1 ? "" : "es",
-					plan->counted),
-				.number = plan->rank,
-				.most = plan->ranks - 1 });
+			.object = PEALI_PRINT("number of processes by %s",
+					      plan->counted),
+			.number = plan->ranks, .least = 1,
+			.most = PEAL_PROCESS_GROUP_MAX);
+	if (plan->rank >= plan->ranks)
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL,
+			.object = PEALI_PRINT("rank by %s", plan->source),
+			.problem = PEALI_PRINT(
+				"is not below the %u process%s by %s",
+				plan->ranks, plan->ranks == 1 ? "" : "es",
+				plan->counted),
+			.number = plan->rank, .most = plan->ranks - 1);
 	return 0;
 }
 
@@ -195,16 +185,12 @@ int peali_launcher_env(const struct peal_process_group_options *o,
 				  "no rendezvous file; set option "
 				  "`rendezvous` or PEAL_RENDEZVOUS");
 	if (strlen(path) >= sizeof(out->path))
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "rendezvous file",
-				.name = path,
-				.problem = "has a path that is too long",
-				.value = PEALI_PRINT("%zu bytes", strlen(path)),
-				.allowed = PEALI_PRINT("1..%zu",
-						       sizeof(out->path) - 1),
-				.remedy = "use a shorter path" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "rendezvous file",
+			.name = path, .problem = "has a path that is too long",
+			.value = PEALI_PRINT("%zu bytes", strlen(path)),
+			.allowed = PEALI_PRINT("1..%zu", sizeof(out->path) - 1),
+			.remedy = "use a shorter path");
 	strcpy(out->path, path);
 	return 0;
 }

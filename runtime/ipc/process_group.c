@@ -325,15 +325,12 @@ static int add_export(struct peal_process_group *set, const char *name,
 		return peali_fail(PEAL_EEXIST, "peal_process_export",
 				  "'%s' is exported already", name);
 	if (set->n_exports >= EXPORTS_MAX)
-		return peali_refuse(
-			PEAL_ENOSPC, "peal_process_export",
-			&(struct peali_refusal){
-				.object = "export",
-				.name = name,
-				.problem = "exceeds the exports of a process",
-				.number = set->n_exports + 1ULL,
-				.most = EXPORTS_MAX,
-				.remedy = "unexport another address" });
+		return PEALI_REFUSE(
+			PEAL_ENOSPC, "peal_process_export", .object = "export",
+			.name = name,
+			.problem = "exceeds the exports of a process",
+			.number = set->n_exports + 1ULL, .most = EXPORTS_MAX,
+			.remedy = "unexport another address");
 	offer = calloc(1, sizeof(*offer));
 	if (!offer)
 		return peali_fail(PEAL_ENOMEM, "peal_process_export",

@@ -139,17 +139,13 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 		return damaged(plan, 1,
 			       "it is no first line of a rendezvous file");
 	if (version != PEALI_RENDEZVOUS_VERSION)
-		return peali_refuse(
-			PEAL_EPROTO, CALL,
-			&(struct peali_refusal){
-				.object = "rendezvous file",
-				.name = plan->path,
-				.problem = "is of another version",
-				.number = version,
-				.least = PEALI_RENDEZVOUS_VERSION,
-				.most = PEALI_RENDEZVOUS_VERSION,
-				.remedy = "use one version of Peal in all "
-					  "processes" });
+		return PEALI_REFUSE(
+			PEAL_EPROTO, CALL, .object = "rendezvous file",
+			.name = plan->path, .problem = "is of another version",
+			.number = version, .least = PEALI_RENDEZVOUS_VERSION,
+			.most = PEALI_RENDEZVOUS_VERSION,
+			.remedy = "use one version of Peal in all "
+				  "processes");
 	if (sscanf(line,
 		   "peal-rendezvous %u %32[0-9a-f] ranks %u uid %u namespaces "
 		   "%llu %llu %llu",
@@ -164,17 +160,13 @@ static int parse_head(const struct peali_launcher_env *plan, const char *line,
 	if (!is_printed(line, text))
 		return damaged(plan, 1, "id, ranks, uid or namespaces");
 	if (ranks != plan->ranks)
-		return peali_refuse(
-			PEAL_EPROTO, CALL,
-			&(struct peali_refusal){
-				.object = "rendezvous file",
-				.name = plan->path,
-				.problem = "is for another number of processes",
-				.number = ranks,
-				.least = plan->ranks,
-				.most = plan->ranks,
-				.remedy =
-					"remove it, or start as many processes" });
+		return PEALI_REFUSE(
+			PEAL_EPROTO, CALL, .object = "rendezvous file",
+			.name = plan->path,
+			.problem = "is for another number of processes",
+			.number = ranks, .least = plan->ranks,
+			.most = plan->ranks,
+			.remedy = "remove it, or start as many processes");
 	return 0;
 }
 

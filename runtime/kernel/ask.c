@@ -31,20 +31,17 @@ int peali_asks_plan(struct peal_kernel *k, const struct peal_kernel_options *o,
 	if (!o->mailbox.slots)
 		return peali_refuse_without_mailboxes("max_asks", o->max_asks);
 	if (box->message_bytes < PEAL_REQUEST_BYTES + ERROR_BYTES)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "mailbox.message_bytes",
-				.problem = "is too small for the answers of "
-					   "max_asks",
-				.number = box->message_bytes,
-				.allowed = PEALI_PRINT("%zu or more",
-						       PEAL_REQUEST_BYTES +
-							       ERROR_BYTES),
-				.remedy = PEALI_PRINT("use %zu",
-						      PEAL_REQUEST_BYTES +
-							      ERROR_BYTES) });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "option",
+			.name = "mailbox.message_bytes",
+			.problem = "is too small for the answers of "
+				   "max_asks",
+			.number = box->message_bytes,
+			.allowed =
+				PEALI_PRINT("%zu or more",
+					    PEAL_REQUEST_BYTES + ERROR_BYTES),
+			.remedy = PEALI_PRINT("use %zu", PEAL_REQUEST_BYTES +
+								 ERROR_BYTES));
 	k->params.max_asks = o->max_asks;
 	return 0;
 }

@@ -40,29 +40,23 @@ int peali_spawned_check(struct peal_kernel_options *o,
 		o->max_actors + (uint64_t)o->workers * o->spawn.max_actors;
 
 	if (all > 1ULL << PEAL_ACTOR_BITS)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "spawn.max_actors",
-				.problem = PEALI_PRINT(
-					"is too large for %u worker%s, with "
-					"max_actors %u",
-					o->workers, peali_s(o->workers),
-					o->max_actors),
-				.number = o->spawn.max_actors,
-				.most = ((1ULL << PEAL_ACTOR_BITS) -
-					 o->max_actors) /
-					o->workers });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "option",
+			.name = "spawn.max_actors",
+			.problem = PEALI_PRINT(
+				"is too large for %u worker%s, with "
+				"max_actors %u",
+				o->workers, peali_s(o->workers), o->max_actors),
+			.number = o->spawn.max_actors,
+			.most = ((1ULL << PEAL_ACTOR_BITS) - o->max_actors) /
+				o->workers);
 	if (o->spawn.state_bytes && !o->spawn.max_actors)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "spawn.state_bytes",
-				.problem = "needs spawn.max_actors, which is 0",
-				.number = o->spawn.state_bytes,
-				.remedy = "set spawn.max_actors" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "option",
+			.name = "spawn.state_bytes",
+			.problem = "needs spawn.max_actors, which is 0",
+			.number = o->spawn.state_bytes,
+			.remedy = "set spawn.max_actors");
 	if (o->spawn.max_actors && !o->spawn.state_bytes)
 		o->spawn.state_bytes = largest_state(program);
 	return 0;

@@ -48,31 +48,23 @@ static int check(struct peal_kernel *k, const void *data, uint64_t bytes)
 				  "peal_kernel_options",
 				  k->name);
 	if (PEAL_TO_ALL_BYTES + bytes > k->mailbox.message_bytes)
-		return peali_refuse(
-			PEAL_EMSGSIZE, CALL,
-			&(struct peali_refusal){
-				.object = "kernel",
-				.name = k->name,
-				.problem = "takes no payload of this length by "
-					   "its mailboxes",
-				.number = bytes,
-				.most = k->mailbox.message_bytes -
-					PEAL_TO_ALL_BYTES,
-				.remedy = "raise mailbox.message_bytes" });
+		return PEALI_REFUSE(
+			PEAL_EMSGSIZE, CALL, .object = "kernel",
+			.name = k->name,
+			.problem = "takes no payload of this length by "
+				   "its mailboxes",
+			.number = bytes,
+			.most = k->mailbox.message_bytes - PEAL_TO_ALL_BYTES,
+			.remedy = "raise mailbox.message_bytes");
 	if (k->mailbox.free_slots < k->params.n_workers)
-		return peali_refuse(
-			PEAL_ENOSPC, CALL,
-			&(struct peali_refusal){
-				.object = "kernel",
-				.name = k->name,
-				.problem = "has too few free mailbox slots for "
-					   "its workers",
-				.number = k->mailbox.free_slots,
-				.least = k->params.n_workers,
-				.most = k->mailbox.slots,
-				.remedy = PEALI_PRINT(
-					"raise mailbox.slots above %u",
-					k->mailbox.slots) });
+		return PEALI_REFUSE(
+			PEAL_ENOSPC, CALL, .object = "kernel", .name = k->name,
+			.problem = "has too few free mailbox slots for "
+				   "its workers",
+			.number = k->mailbox.free_slots,
+			.least = k->params.n_workers, .most = k->mailbox.slots,
+			.remedy = PEALI_PRINT("raise mailbox.slots above %u",
+					      k->mailbox.slots));
 	return 0;
 }
 

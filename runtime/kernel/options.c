@@ -64,14 +64,10 @@ static int check_range(const char *name, uint64_t value, uint64_t low,
 
 int peali_refuse_without_mailboxes(const char *name, uint32_t value)
 {
-	return peali_refuse(
-		PEAL_EINVAL, CALL,
-		&(struct peali_refusal){ .object = "option",
-					 .name = name,
-					 .problem = "needs mailboxes, and "
-						    "mailbox.slots is 0",
-					 .number = value,
-					 .remedy = "set mailbox.slots" });
+	return PEALI_REFUSE(PEAL_EINVAL, CALL, .object = "option", .name = name,
+			    .problem = "needs mailboxes, and "
+				       "mailbox.slots is 0",
+			    .number = value, .remedy = "set mailbox.slots");
 }
 
 /* Sets the default of one option if it is 0, and checks its range. */
@@ -101,27 +97,19 @@ static int check_cluster(struct peal_kernel_options *o)
 	uint32_t n = o->cluster.workers;
 
 	if (n > PEAL_CLUSTER_WORKERS_MAX || (n & (n - 1)))
-		return peali_refuse(PEAL_EINVAL, CALL,
-				    &(struct peali_refusal){
-					    .object = "option",
-					    .name = "cluster.workers",
-					    .number = n,
-					    .allowed = "0, 1, 2, 4 or 8",
-					    .most = PEAL_CLUSTER_WORKERS_MAX,
-					    .power_of_two = 1 });
+		return PEALI_REFUSE(PEAL_EINVAL, CALL, .object = "option",
+				    .name = "cluster.workers", .number = n,
+				    .allowed = "0, 1, 2, 4 or 8",
+				    .most = PEAL_CLUSTER_WORKERS_MAX,
+				    .power_of_two = 1);
 	if (n && o->workers % n)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "workers",
-				.problem =
-					"must be a multiple of cluster.workers",
-				.number = o->workers,
-				.allowed = PEALI_PRINT("multiples of %u", n),
-				.least = n,
-				.most = 65535,
-				.multiple = n });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "option",
+			.name = "workers",
+			.problem = "must be a multiple of cluster.workers",
+			.number = o->workers,
+			.allowed = PEALI_PRINT("multiples of %u", n),
+			.least = n, .most = 65535, .multiple = n);
 	if (n < 2) {
 		o->cluster.workers = o->cluster.bytes = 0;
 		return 0;

@@ -343,20 +343,18 @@ static int grow_box(struct peali_mailbox_spec *box,
 	while (slots < most)
 		slots *= 2;
 	if (slots > PEALI_MAILBOX_SLOTS_MAX)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "mailbox.slots",
-				.problem = PEALI_PRINT(
-					"is too large with "
-					"mailbox.forward_slots %u and max_asks "
-					"%u",
-					o->mailbox.forward_slots, o->max_asks),
-				.number = o->mailbox.slots,
-				.allowed = PEALI_PRINT("%u slots in all",
-						       PEALI_MAILBOX_SLOTS_MAX),
-				.remedy = "use less of these" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "option",
+			.name = "mailbox.slots",
+			.problem = PEALI_PRINT(
+				"is too large with "
+				"mailbox.forward_slots %u and max_asks "
+				"%u",
+				o->mailbox.forward_slots, o->max_asks),
+			.number = o->mailbox.slots,
+			.allowed = PEALI_PRINT("%u slots in all",
+					       PEALI_MAILBOX_SLOTS_MAX),
+			.remedy = "use less of these");
 	box->slots = (uint32_t)slots;
 	return 0;
 }
@@ -652,22 +650,15 @@ static int check_fit(struct peal_runtime *rt, int device,
 		return result;
 	if (o->workers <= most)
 		return 0;
-	return peali_refuse(
-		PEAL_ENOSPC, CALL,
-		&(struct peali_refusal){
-			.object = "option",
-			.name = "workers",
-			.problem = PEALI_PRINT(
-				"is too large for device %d with lanes %u, "
-				"cluster.workers %u, cluster.bytes %u",
-				device, o->lanes, o->cluster.workers,
-				o->cluster.bytes),
-			.number = o->workers,
-			.allowed = most ? NULL : "none",
-			.least = 1,
-			.most = most,
-			.multiple = o->cluster.workers,
-			.remedy = most ? NULL : "use fewer lanes" });
+	return PEALI_REFUSE(
+		PEAL_ENOSPC, CALL, .object = "option", .name = "workers",
+		.problem = PEALI_PRINT(
+			"is too large for device %d with lanes %u, "
+			"cluster.workers %u, cluster.bytes %u",
+			device, o->lanes, o->cluster.workers, o->cluster.bytes),
+		.number = o->workers, .allowed = most ? NULL : "none",
+		.least = 1, .most = most, .multiple = o->cluster.workers,
+		.remedy = most ? NULL : "use fewer lanes");
 }
 
 /* Waits until every worker has checked in. */

@@ -187,19 +187,16 @@ int peal_dead_letter_payload(const struct peal_dead_letter *letter,
 	struct peal_dead_letter_payload out = { 0 };
 
 	if (!payload_out || !is_letter(letter, bytes))
-		return peali_refuse(
+		return PEALI_REFUSE(
 			PEAL_EINVAL, "peal_dead_letter_payload",
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "letter",
-				.problem =
-					"is no dead letter, or payload_out is "
-					"NULL",
-				.value = PEALI_PRINT("%llu bytes",
-						     (unsigned long long)bytes),
-				.allowed = "a received dead letter",
-				.remedy = "pass the message of an endpoint of "
-					  "dead letters" });
+			.object = "argument", .name = "letter",
+			.problem = "is no dead letter, or payload_out is "
+				   "NULL",
+			.value = PEALI_PRINT("%llu bytes",
+					     (unsigned long long)bytes),
+			.allowed = "a received dead letter",
+			.remedy = "pass the message of an endpoint of "
+				  "dead letters");
 	out.data = letter + 1;
 	out.length = bytes - sizeof(*letter);
 	out.full_length = letter->length;
@@ -259,33 +256,27 @@ int peal_dead_letter_replay(struct peal_endpoint *e, uint32_t port, uint64_t to,
 	if (e && peali_forked(&e->owner, call))
 		return PEAL_EFORKED;
 	if (!is_letter(letter, bytes) || letter->flags & PEAL_FLAG_DEAD_LETTER)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "letter",
-				.problem = "is no dead letter",
-				.value = PEALI_PRINT("%llu bytes",
-						     (unsigned long long)bytes),
-				.allowed = "a received dead letter",
-				.remedy = "pass the message of an endpoint of "
-					  "dead letters" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "argument",
+			.name = "letter", .problem = "is no dead letter",
+			.value = PEALI_PRINT("%llu bytes",
+					     (unsigned long long)bytes),
+			.allowed = "a received dead letter",
+			.remedy = "pass the message of an endpoint of "
+				  "dead letters");
 	data = (const uint8_t *)(letter + 1);
 	kept = bytes - sizeof(*letter);
 	if (letter->length != kept)
-		return peali_refuse(
-			PEAL_EMSGSIZE, call,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "letter",
-				.problem = "has only a part of its message",
-				.value = PEALI_PRINT("%llu bytes",
-						     (unsigned long long)kept),
-				.allowed = PEALI_PRINT(
-					"%llu",
-					(unsigned long long)letter->length),
-				.remedy = "raise message_bytes of "
-					  "peal_dead_letter_connect" });
+		return PEALI_REFUSE(
+			PEAL_EMSGSIZE, call, .object = "argument",
+			.name = "letter",
+			.problem = "has only a part of its message",
+			.value = PEALI_PRINT("%llu bytes",
+					     (unsigned long long)kept),
+			.allowed = PEALI_PRINT(
+				"%llu", (unsigned long long)letter->length),
+			.remedy = "raise message_bytes of "
+				  "peal_dead_letter_connect");
 	header.type = letter->type;
 	header.flags = letter->flags;
 	out = leave_out(letter, &header);

@@ -35,15 +35,12 @@ static int check_options(const struct peal_send_options *o, const char *call)
 
 	for (i = 0; i < sizeof(option) / sizeof(option[0]); i++)
 		if (option[i].value)
-			return peali_refuse(
-				PEAL_EINVAL, call,
-				&(struct peali_refusal){
-					.object = "option",
-					.name = option[i].name,
-					.problem =
-						"is not supported by this call",
-					.number = option[i].value,
-					.remedy = option[i].remedy });
+			return PEALI_REFUSE(
+				PEAL_EINVAL, call, .object = "option",
+				.name = option[i].name,
+				.problem = "is not supported by this call",
+				.number = option[i].value,
+				.remedy = option[i].remedy);
 	return 0;
 }
 

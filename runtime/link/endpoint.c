@@ -69,20 +69,17 @@ static int send_failed(const struct peal_endpoint *e,
 				  "(peal_stall_report finds the cause)",
 				  port, e->name);
 	case PEAL_EMSGSIZE:
-		return peali_refuse(
+		return PEALI_REFUSE(
 			result, call,
-			&(struct peali_refusal){
-				.object = PEALI_PRINT("port %u of endpoint",
-						      port),
-				.name = e->name,
-				.problem = "has a link for shorter messages",
-				.value = PEALI_PRINT("%llu bytes",
-						     (unsigned long long)bytes),
-				.allowed = PEALI_PRINT(
-					"0..%llu",
-					(unsigned long long)
-						p->producer.message_bytes),
-				.remedy = "raise message_bytes of the link" });
+			.object = PEALI_PRINT("port %u of endpoint", port),
+			.name = e->name,
+			.problem = "has a link for shorter messages",
+			.value = PEALI_PRINT("%llu bytes",
+					     (unsigned long long)bytes),
+			.allowed = PEALI_PRINT(
+				"0..%llu",
+				(unsigned long long)p->producer.message_bytes),
+			.remedy = "raise message_bytes of the link");
 	case PEAL_EPIPE:
 		return peali_fail(result, call, "port %u of '%s' was ended",
 				  port, e->name);
@@ -256,20 +253,17 @@ static int address(const struct peal_endpoint *e, uint32_t port, uint64_t to,
 	if (PEAL_UNLIKELY((to ^ link->to.address) >> 32) ||
 	    PEAL_UNLIKELY(PEAL_ACTOR_INDEX(to) >=
 			  link->to.kernel->params.max_actors))
-		return peali_refuse(
+		return PEALI_REFUSE(
 			PEAL_ENOENT, call,
-			&(struct peali_refusal){
-				.object = PEALI_PRINT("port %u of endpoint",
-						      port),
-				.name = e->name,
-				.problem = PEALI_PRINT(
-					"leads to kernel '%s', which has no "
-					"such actor",
-					link->to.kernel->name),
-				.value = PEALI_PRINT("%#llx",
-						     (unsigned long long)to),
-				.allowed = "its actors",
-				.remedy = "pass the address of one" });
+			.object = PEALI_PRINT("port %u of endpoint", port),
+			.name = e->name,
+			.problem = PEALI_PRINT(
+				"leads to kernel '%s', which has no "
+				"such actor",
+				link->to.kernel->name),
+			.value = PEALI_PRINT("%#llx", (unsigned long long)to),
+			.allowed = "its actors",
+			.remedy = "pass the address of one");
 	header->actor = (uint32_t)to;
 	return 0;
 }
@@ -329,20 +323,18 @@ static int check_mailbox(const struct peal_endpoint *e, uint32_t port,
 	pthread_mutex_unlock(&k->rt->lock);
 	if (worker == link->to.worker)
 		return 0;
-	return peali_refuse(
-		PEAL_EMSGSIZE, "peal_request_to",
-		&(struct peali_refusal){
-			.object = "kernel",
-			.name = k->name,
-			.problem = PEALI_PRINT(
-				"takes no such message for actor %u of worker "
-				"%u by a link to worker %u",
-				actor, worker, link->to.worker),
-			.value = PEALI_PRINT("%llu bytes and %u",
-					     (unsigned long long)bytes,
-					     PEAL_REQUEST_BYTES),
-			.allowed = PEALI_PRINT("0..%u", most),
-			.remedy = "raise mailbox.message_bytes" });
+	return PEALI_REFUSE(
+		PEAL_EMSGSIZE, "peal_request_to", .object = "kernel",
+		.name = k->name,
+		.problem = PEALI_PRINT(
+			"takes no such message for actor %u of worker "
+			"%u by a link to worker %u",
+			actor, worker, link->to.worker),
+		.value = PEALI_PRINT("%llu bytes and %u",
+				     (unsigned long long)bytes,
+				     PEAL_REQUEST_BYTES),
+		.allowed = PEALI_PRINT("0..%u", most),
+		.remedy = "raise mailbox.message_bytes");
 }
 
 /*

@@ -50,34 +50,25 @@ int peali_link_end_resolve(struct peal_runtime *rt, uint64_t address,
 		return 0;
 	out->kernel = peali_kernel_of(rt, address);
 	if (address & PEALI_ADDRESS_TOPIC)
-		return peali_refuse(
-			PEAL_ENOENT, call,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = what,
-				.problem = "is a topic",
-				.value = PEALI_PRINT(
-					"%#llx", (unsigned long long)address),
-				.allowed = "actors, pools and endpoints",
-				.remedy =
-					"use peal_publish and peal_subscribe" });
+		return PEALI_REFUSE(
+			PEAL_ENOENT, call, .object = "argument", .name = what,
+			.problem = "is a topic",
+			.value = PEALI_PRINT("%#llx",
+					     (unsigned long long)address),
+			.allowed = "actors, pools and endpoints",
+			.remedy = "use peal_publish and peal_subscribe");
 	if (!out->kernel)
 		out->pool = peali_pool_at(rt, address, &out->kernel);
 	if (!out->kernel)
-		return peali_refuse(
-			PEAL_ENOENT, call,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = what,
-				.problem =
-					"is the address of no actor, pool or "
-					"endpoint",
-				.value = PEALI_PRINT(
-					"%#llx", (unsigned long long)address),
-				.allowed = "an address of this runtime",
-				.remedy =
-					"pass the address of an actor, pool or "
-					"endpoint" });
+		return PEALI_REFUSE(
+			PEAL_ENOENT, call, .object = "argument", .name = what,
+			.problem = "is the address of no actor, pool or "
+				   "endpoint",
+			.value = PEALI_PRINT("%#llx",
+					     (unsigned long long)address),
+			.allowed = "an address of this runtime",
+			.remedy = "pass the address of an actor, pool or "
+				  "endpoint");
 	if (peali_kernel_ended(out->kernel))
 		return peali_fail(PEAL_ESTOPPED, call,
 				  "`%s`: kernel '%s' has ended", what,
@@ -212,19 +203,15 @@ int peali_handlers_agree(const struct peal_handler_info *emitter,
 	if (!emitter || !taker || !emitter->output_bytes ||
 	    !taker->input_bytes || emitter->output_bytes == taker->input_bytes)
 		return 0;
-	return peali_refuse(
-		PEAL_EINVAL, call,
-		&(struct peali_refusal){
-			.object = "handler",
-			.name = emitter->name,
-			.problem = PEALI_PRINT(
-				"emits messages of another length than handler "
-				"'%s' takes",
-				taker->name),
-			.number = emitter->output_bytes,
-			.least = taker->input_bytes,
-			.most = taker->input_bytes,
-			.remedy = "connect handlers of one message type" });
+	return PEALI_REFUSE(
+		PEAL_EINVAL, call, .object = "handler", .name = emitter->name,
+		.problem = PEALI_PRINT(
+			"emits messages of another length than handler "
+			"'%s' takes",
+			taker->name),
+		.number = emitter->output_bytes, .least = taker->input_bytes,
+		.most = taker->input_bytes,
+		.remedy = "connect handlers of one message type");
 }
 
 int peali_handler_takes_dead_letters(const struct peal_handler_info *taker,
@@ -232,16 +219,13 @@ int peali_handler_takes_dead_letters(const struct peal_handler_info *taker,
 {
 	if (!taker || !taker->input_bytes)
 		return 0;
-	return peali_refuse(
-		PEAL_EINVAL, call,
-		&(struct peali_refusal){
-			.object = "handler",
-			.name = taker->name,
-			.problem = "takes messages of one length, and dead "
-				   "letters have any length",
-			.value = PEALI_PRINT("%u bytes", taker->input_bytes),
-			.allowed = "0, any length",
-			.remedy = "connect another handler" });
+	return PEALI_REFUSE(
+		PEAL_EINVAL, call, .object = "handler", .name = taker->name,
+		.problem = "takes messages of one length, and dead "
+			   "letters have any length",
+		.value = PEALI_PRINT("%u bytes", taker->input_bytes),
+		.allowed = "0, any length",
+		.remedy = "connect another handler");
 }
 
 void peali_link_end_add_links(const struct peali_link_end *end, int n)

@@ -412,16 +412,14 @@ static int check(struct peal_kernel *const *kernels, uint32_t n)
 					  kernels[i]->name, kernels[0]->name);
 		for (j = 0; j < i; j++)
 			if (kernels[i] == kernels[j])
-				return peali_refuse(
+				return PEALI_REFUSE(
 					PEAL_EINVAL, CALL,
-					&(struct peali_refusal){
-						.object = PEALI_PRINT(
-							"kernels[%u] '%s'", i,
-							kernels[i]->name),
-						.problem = "is listed twice",
-						.value = "2 times",
-						.allowed = "1",
-						.remedy = "list it once" });
+					.object = PEALI_PRINT(
+						"kernels[%u] '%s'", i,
+						kernels[i]->name),
+					.problem = "is listed twice",
+					.value = "2 times", .allowed = "1",
+					.remedy = "list it once");
 	}
 	return 0;
 }

@@ -56,28 +56,22 @@ const struct peal_handler_info *peali_link_taker(const struct peal_link *link)
 static int check_dead_letters(const struct peal_link *link, const char *call)
 {
 	if (link->spec.message_bytes < sizeof(struct peal_dead_letter))
-		return peali_refuse(
-			PEAL_EMSGSIZE, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "message_bytes",
-				.problem = "is too small for a dead letter and "
-					   "the bytes of its message",
-				.number = link->spec.message_bytes,
-				.least = sizeof(struct peal_dead_letter),
-				.most = PEALI_RING_MESSAGE_MAX });
+		return PEALI_REFUSE(
+			PEAL_EMSGSIZE, call, .object = "option",
+			.name = "message_bytes",
+			.problem = "is too small for a dead letter and "
+				   "the bytes of its message",
+			.number = link->spec.message_bytes,
+			.least = sizeof(struct peal_dead_letter),
+			.most = PEALI_RING_MESSAGE_MAX);
 	if (link->spec.capacity < 2)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "capacity",
-				.problem =
-					"is too small for dead letters, as one "
-					"slot stays free",
-				.number = link->spec.capacity,
-				.least = 2,
-				.most = 1 << 20 });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option",
+			.name = "capacity",
+			.problem = "is too small for dead letters, as one "
+				   "slot stays free",
+			.number = link->spec.capacity, .least = 2,
+			.most = 1 << 20);
 	return 0;
 }
 
@@ -99,29 +93,22 @@ int peali_link_check_types(const struct peal_link *link, const char *call)
 		return result;
 	if (link->to.pool &&
 	    link->spec.message_bytes > link->to.pool->spec.message_bytes)
-		return peali_refuse(
-			PEAL_EMSGSIZE, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "message_bytes",
-				.problem =
-					"is larger than the message_bytes of "
-					"the pool",
-				.number = link->spec.message_bytes,
-				.least = 1,
-				.most = link->to.pool->spec.message_bytes });
+		return PEALI_REFUSE(
+			PEAL_EMSGSIZE, call, .object = "option",
+			.name = "message_bytes",
+			.problem = "is larger than the message_bytes of "
+				   "the pool",
+			.number = link->spec.message_bytes, .least = 1,
+			.most = link->to.pool->spec.message_bytes);
 	if ((out ? out : in) > link->spec.message_bytes)
-		return peali_refuse(
-			PEAL_EMSGSIZE, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "message_bytes",
-				.problem =
-					"is too small for the messages of the "
-					"handlers",
-				.number = link->spec.message_bytes,
-				.least = out ? out : in,
-				.most = PEALI_RING_MESSAGE_MAX });
+		return PEALI_REFUSE(
+			PEAL_EMSGSIZE, call, .object = "option",
+			.name = "message_bytes",
+			.problem = "is too small for the messages of the "
+				   "handlers",
+			.number = link->spec.message_bytes,
+			.least = out ? out : in,
+			.most = PEALI_RING_MESSAGE_MAX);
 	return 0;
 }
 
@@ -279,14 +266,11 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 				  "`from` is a pool, and a pool sends no "
 				  "messages; connect its members");
 	if (link->to.endpoint && o->priority)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "priority",
-				.problem =
-					"is only for links to actors and pools",
-				.number = o->priority });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "option",
+			.name = "priority",
+			.problem = "is only for links to actors and pools",
+			.number = o->priority);
 	link->from_port = port;
 	link->require = o->require;
 	link->forbid = o->forbid;

@@ -76,16 +76,13 @@ static int check(struct peal_link *link, enum peal_route route)
 		return PEAL_EFORKED;
 	if (route & (route - 1) || route <= PEAL_ROUTE_NONE ||
 	    route > PEAL_ROUTE_STAGED)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = "route",
-				.problem =
-					"is not one route of enum peal_route",
-				.value = PEALI_PRINT("%#x", (unsigned)route),
-				.allowed = "0x1, 0x2, 0x4 or 0x8",
-				.remedy = "use PEAL_ROUTE_STAGED" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "argument",
+			.name = "route",
+			.problem = "is not one route of enum peal_route",
+			.value = PEALI_PRINT("%#x", (unsigned)route),
+			.allowed = "0x1, 0x2, 0x4 or 0x8",
+			.remedy = "use PEAL_ROUTE_STAGED");
 	if (link->remote)
 		return peali_fail(PEAL_ENOTSUP, CALL,
 				  "an end of link %llu is in another "

@@ -140,18 +140,15 @@ int peali_route_choose(struct peal_runtime *rt, int from, int to,
 	}
 	name_mask(wanted & ALL_ROUTES, names, sizeof(names));
 	if (!names[0])
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "forbid",
-				.problem = PEALI_PRINT(
-					"leaves no route of option require "
-					"from %s to %s",
-					place_name(from, a), place_name(to, b)),
-				.value = PEALI_PRINT("0x%x", forbid),
-				.allowed = "masks that leave a route",
-				.remedy = "use 0" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option", .name = "forbid",
+			.problem = PEALI_PRINT(
+				"leaves no route of option require "
+				"from %s to %s",
+				place_name(from, a), place_name(to, b)),
+			.value = PEALI_PRINT("0x%x", forbid),
+			.allowed = "masks that leave a route",
+			.remedy = "use 0");
 	return peali_fail(PEAL_ENOPEER, call,
 			  "%s -> %s cannot go by %s (%s); it could go by %s",
 			  place_name(from, a), place_name(to, b), names,

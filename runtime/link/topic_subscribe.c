@@ -29,47 +29,38 @@ static int resolve(const struct peali_topic *t, uint64_t address,
 	if (result)
 		return result;
 	if (out->endpoint)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = what,
-				.problem = PEALI_PRINT(
-					"is endpoint '%s', and topics have "
-					"actors",
-					out->endpoint->name),
-				.value = PEALI_PRINT(
-					"%#llx", (unsigned long long)address),
-				.allowed = PEALI_PRINT("actors on device %d",
-						       t->device),
-				.remedy = "connect it to an actor there that "
-					  "passes messages on" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "argument", .name = what,
+			.problem =
+				PEALI_PRINT("is endpoint '%s', and topics have "
+					    "actors",
+					    out->endpoint->name),
+			.value = PEALI_PRINT("%#llx",
+					     (unsigned long long)address),
+			.allowed =
+				PEALI_PRINT("actors on device %d", t->device),
+			.remedy = "connect it to an actor there that "
+				  "passes messages on");
 	if (out->pool)
-		return peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = what,
-				.problem = "is a pool, and topics have actors",
-				.value = PEALI_PRINT(
-					"%#llx", (unsigned long long)address),
-				.allowed = PEALI_PRINT("actors on device %d",
-						       t->device),
-				.remedy = "connect it to an actor there that "
-					  "passes messages on" });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "argument", .name = what,
+			.problem = "is a pool, and topics have actors",
+			.value = PEALI_PRINT("%#llx",
+					     (unsigned long long)address),
+			.allowed =
+				PEALI_PRINT("actors on device %d", t->device),
+			.remedy = "connect it to an actor there that "
+				  "passes messages on");
 	if (out->device != t->device)
-		return peali_refuse(
-			PEAL_ENOPEER, call,
-			&(struct peali_refusal){
-				.object = "argument",
-				.name = what,
-				.problem = PEALI_PRINT(
-					"is on another device than topic '%s'",
-					t->name),
-				.value = PEALI_PRINT("device %d", out->device),
-				.allowed = PEALI_PRINT("device %d", t->device),
-				.remedy = "connect it to an actor there that "
-					  "passes messages on" });
+		return PEALI_REFUSE(
+			PEAL_ENOPEER, call, .object = "argument", .name = what,
+			.problem = PEALI_PRINT(
+				"is on another device than topic '%s'",
+				t->name),
+			.value = PEALI_PRINT("device %d", out->device),
+			.allowed = PEALI_PRINT("device %d", t->device),
+			.remedy = "connect it to an actor there that "
+				  "passes messages on");
 	return 0;
 }
 
@@ -323,35 +314,27 @@ static int check_publisher(const struct peali_topic *t,
 	int result = 0;
 
 	if (h->output_bytes > t->spec.message_bytes)
-		return peali_refuse(
-			PEAL_EMSGSIZE, "peal_publish",
-			&(struct peali_refusal){
-				.object = "topic",
-				.name = t->name,
-				.problem = PEALI_PRINT(
-					"has too small message_bytes for "
-					"handler '%s'",
-					h->name),
-				.number = t->spec.message_bytes,
-				.allowed = PEALI_PRINT("%u or more",
-						       h->output_bytes),
-				.remedy = PEALI_PRINT("use %u",
-						      h->output_bytes) });
+		return PEALI_REFUSE(
+			PEAL_EMSGSIZE, "peal_publish", .object = "topic",
+			.name = t->name,
+			.problem =
+				PEALI_PRINT("has too small message_bytes for "
+					    "handler '%s'",
+					    h->name),
+			.number = t->spec.message_bytes,
+			.allowed = PEALI_PRINT("%u or more", h->output_bytes),
+			.remedy = PEALI_PRINT("use %u", h->output_bytes));
 	if (t->spec.mode == PEAL_TOPIC_WAIT && h->emits > t->spec.slots)
-		return peali_refuse(
-			PEAL_EINVAL, "peal_publish",
-			&(struct peali_refusal){
-				.object = "topic",
-				.name = t->name,
-				.problem = PEALI_PRINT(
-					"has too small a capacity for the "
-					"messages that handler '%s' emits at "
-					"once",
-					h->name),
-				.number = t->spec.slots,
-				.least = h->emits,
-				.most = 1 << 20,
-				.power_of_two = 1 });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, "peal_publish", .object = "topic",
+			.name = t->name,
+			.problem = PEALI_PRINT(
+				"has too small a capacity for the "
+				"messages that handler '%s' emits at "
+				"once",
+				h->name),
+			.number = t->spec.slots, .least = h->emits,
+			.most = 1 << 20, .power_of_two = 1);
 	for (i = 0; i < t->spec.n_subscribers && !result; i++)
 		result = check_sizes(from, &t->subscribers[i].end,
 				     "peal_publish");
@@ -487,15 +470,12 @@ static int check_subscriber(const struct peali_topic *t,
 				  "'%s' already",
 				  to->actor, to->kernel->name, t->name);
 	if (cursor < 0)
-		return peali_refuse(
-			PEAL_ENOSPC, call,
-			&(struct peali_refusal){
-				.object = "topic",
-				.name = t->name,
-				.problem = "has too many subscribers",
-				.number = t->spec.n_subscribers + 1ULL,
-				.most = t->spec.n_subscribers,
-				.remedy = "raise max_subscribers" });
+		return PEALI_REFUSE(PEAL_ENOSPC, call, .object = "topic",
+				    .name = t->name,
+				    .problem = "has too many subscribers",
+				    .number = t->spec.n_subscribers + 1ULL,
+				    .most = t->spec.n_subscribers,
+				    .remedy = "raise max_subscribers");
 	return check_sizes(&t->publisher, to, call);
 }
 
@@ -588,16 +568,13 @@ static int unsubscribe(struct peali_topic *t, uint64_t actor)
 	struct peali_link_end end;
 
 	if (cursor < 0)
-		return peali_refuse(
-			PEAL_ENOENT, call,
-			&(struct peali_refusal){
-				.object = "topic",
-				.name = t->name,
-				.problem = "has no such subscriber",
-				.value = PEALI_PRINT("%#llx",
-						     (unsigned long long)actor),
-				.allowed = "addresses of its subscribers",
-				.remedy = "call peal_subscribe first" });
+		return PEALI_REFUSE(PEAL_ENOENT, call, .object = "topic",
+				    .name = t->name,
+				    .problem = "has no such subscriber",
+				    .value = PEALI_PRINT(
+					    "%#llx", (unsigned long long)actor),
+				    .allowed = "addresses of its subscribers",
+				    .remedy = "call peal_subscribe first");
 	end = t->subscribers[cursor].end;
 	result = peali_link_end_tell(&end, PEAL_CONTROL_DETACH_INPUT, call);
 	if (!result)

@@ -43,16 +43,12 @@ static int check_size(const struct peal_metrics *metrics, const char *call)
 {
 	if (metrics->size == sizeof(*metrics))
 		return 0;
-	return peali_refuse(
-		PEAL_EINVAL, call,
-		&(struct peali_refusal){
-			.object = "option",
-			.name = "size",
-			.problem = "is not the size of this version",
-			.number = metrics->size,
-			.least = sizeof(*metrics),
-			.most = sizeof(*metrics),
-			.remedy = "set it to sizeof(struct peal_metrics)" });
+	return PEALI_REFUSE(PEAL_EINVAL, call, .object = "option",
+			    .name = "size",
+			    .problem = "is not the size of this version",
+			    .number = metrics->size, .least = sizeof(*metrics),
+			    .most = sizeof(*metrics),
+			    .remedy = "set it to sizeof(struct peal_metrics)");
 }
 
 /* ---- snapshot ------------------------------------------------------------ */

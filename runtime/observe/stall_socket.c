@@ -431,16 +431,13 @@ int peal_stall_report_pid(int pid, uint64_t watch_ns,
 	if (pid <= 0 || (n && !causes_out))
 		return pid > 0 ?
 			       peali_refuse_null(CALL, "causes_out") :
-			       peali_refuse(
-				       PEAL_EINVAL, CALL,
-				       &(struct peali_refusal){
-					       .object = "argument",
-					       .name = "pid",
-					       .problem = "is no process",
-					       .value = PEALI_PRINT("%d", pid),
-					       .allowed = "1..2147483647",
-					       .remedy = "pass the number of a "
-							 "process" });
+			       PEALI_REFUSE(PEAL_EINVAL, CALL,
+					    .object = "argument", .name = "pid",
+					    .problem = "is no process",
+					    .value = PEALI_PRINT("%d", pid),
+					    .allowed = "1..2147483647",
+					    .remedy = "pass the number of a "
+						      "process");
 	causes = calloc(PEAL_STALL_CAUSES_MAX, sizeof(*causes));
 	if (!causes)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for causes");

@@ -293,19 +293,16 @@ static int check_request(const struct peal_requester *r,
 	if (peali_forked(&r->rt->owner, call))
 		return PEAL_EFORKED;
 	if (what->bytes > r->message_bytes)
-		return peali_refuse(
-			PEAL_EMSGSIZE, call,
-			&(struct peali_refusal){
-				.object = "requester",
-				.name = r->name,
-				.problem = "takes no message of this length",
-				.value = PEALI_PRINT(
-					"%llu bytes",
-					(unsigned long long)what->bytes),
-				.allowed = PEALI_PRINT(
-					"0..%llu",
-					(unsigned long long)r->message_bytes),
-				.remedy = "raise message_bytes" });
+		return PEALI_REFUSE(
+			PEAL_EMSGSIZE, call, .object = "requester",
+			.name = r->name,
+			.problem = "takes no message of this length",
+			.value = PEALI_PRINT("%llu bytes",
+					     (unsigned long long)what->bytes),
+			.allowed = PEALI_PRINT(
+				"0..%llu",
+				(unsigned long long)r->message_bytes),
+			.remedy = "raise message_bytes");
 	if (r->n_links < 2)
 		return peali_fail(PEAL_ENOTCONN, call,
 				  "'%s' has no source of replies; call "
@@ -580,16 +577,12 @@ static int begin(struct peal_requester *r, const struct question *what,
 static int check_to(uint64_t to, const char *call)
 {
 	return to ? 0 :
-		    peali_refuse(
-			    PEAL_ENOENT, call,
-			    &(struct peali_refusal){
-				    .object = "argument",
-				    .name = "to",
-				    .problem = "is no address of an actor",
-				    .value = "0",
-				    .allowed = "an address of an actor",
-				    .remedy =
-					    "use peal_request without an actor" });
+		    PEALI_REFUSE(PEAL_ENOENT, call, .object = "argument",
+				 .name = "to",
+				 .problem = "is no address of an actor",
+				 .value = "0",
+				 .allowed = "an address of an actor",
+				 .remedy = "use peal_request without an actor");
 }
 
 int peal_request(struct peal_requester *r, uint16_t type, const void *data,

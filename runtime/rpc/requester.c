@@ -197,15 +197,12 @@ int peal_requester_listen(struct peal_requester *r, uint64_t from,
 	if (peali_foreign(&r->rt->owner, LISTEN))
 		return PEAL_EFORKED;
 	if (r->n_links == r->max_links)
-		return peali_refuse(
-			PEAL_ENOSPC, LISTEN,
-			&(struct peali_refusal){
-				.object = "requester",
-				.name = r->name,
-				.problem = "has too many sources of replies",
-				.number = r->max_links,
-				.most = r->max_links - 1,
-				.remedy = "raise max_sources" });
+		return PEALI_REFUSE(
+			PEAL_ENOSPC, LISTEN, .object = "requester",
+			.name = r->name,
+			.problem = "has too many sources of replies",
+			.number = r->max_links, .most = r->max_links - 1,
+			.remedy = "raise max_sources");
 	return peali_fail_in(link_up(r, from, port,
 				     peal_endpoint_address(r->endpoint),
 				     r->reply_bytes),

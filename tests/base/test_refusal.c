@@ -18,28 +18,20 @@ static void is_text(const struct peali_refusal *refusal, const char *expected)
 
 PEAL_TEST(text_has_object_name_problem_value_range_and_remedy)
 {
-	is_text(&(struct peali_refusal){ .object = "option",
-					 .name = "n",
-					 .number = 9,
-					 .least = 1,
-					 .most = 4 },
+	is_text(PEALI_REFUSAL(.object = "option", .name = "n", .number = 9,
+			      .least = 1, .most = 4),
 		"option 'n': is out of range (9, allowed 1..4); use 4");
-	is_text(&(struct peali_refusal){ .object = "device 3",
-					 .problem = "is no GPU",
-					 .value = "host",
-					 .allowed = "cuda or hip",
-					 .remedy = "name another device" },
+	is_text(PEALI_REFUSAL(.object = "device 3", .problem = "is no GPU",
+			      .value = "host", .allowed = "cuda or hip",
+			      .remedy = "name another device"),
 		"device 3: is no GPU (host, allowed cuda or hip); name another "
 		"device");
-	is_text(&(struct peali_refusal){ .object = "option",
-					 .name = "count",
-					 .least = 3,
-					 .most = UINT64_MAX },
+	is_text(PEALI_REFUSAL(.object = "option", .name = "count", .least = 3,
+			      .most = UINT64_MAX),
 		"option 'count': is out of range (0, allowed 3 or more); use "
 		"3");
-	is_text(&(struct peali_refusal){ .object = "option",
-					 .name = "reserved",
-					 .number = 5 },
+	is_text(PEALI_REFUSAL(.object = "option", .name = "reserved",
+			      .number = 5),
 		"option 'reserved': is out of range (5, allowed 0); use 0");
 }
 
@@ -111,14 +103,11 @@ PEAL_TEST(long_name_and_value_leave_space_for_the_remedy)
 	memset(name, 'n', sizeof(name) - 1);
 	memset(value, 'v', sizeof(value) - 1);
 	name[sizeof(name) - 1] = value[sizeof(value) - 1] = 0;
-	CHECK_FAILS(peali_refuse(PEAL_ENOENT, "peal_name_find",
-				 &(struct peali_refusal){
-					 .object = "name",
-					 .name = name,
-					 .problem = "is too long",
-					 .value = value,
-					 .allowed = "1..31 bytes",
-					 .remedy = "use a shorter name" }),
+	CHECK_FAILS(PEALI_REFUSE(PEAL_ENOENT, "peal_name_find",
+				 .object = "name", .name = name,
+				 .problem = "is too long", .value = value,
+				 .allowed = "1..31 bytes",
+				 .remedy = "use a shorter name"),
 		    PEAL_ENOENT, "vvv, allowed 1..31 bytes); use a shorter");
 	CHECK_CONTAINS(peal_last_error()->text, "name 'nnn");
 	CHECK_CONTAINS(peal_last_error()->text, "...");
@@ -126,10 +115,9 @@ PEAL_TEST(long_name_and_value_leave_space_for_the_remedy)
 
 PEAL_TEST(texts_from_outside_are_escaped)
 {
-	CHECK_FAILS(peali_refuse(PEAL_EINVAL, "peal_name_find",
-				 &(struct peali_refusal){ .object = "name",
-							  .name = "a\033[1m",
-							  .value = "b\n" }),
+	CHECK_FAILS(PEALI_REFUSE(PEAL_EINVAL, "peal_name_find",
+				 .object = "name", .name = "a\033[1m",
+				 .value = "b\n"),
 		    PEAL_EINVAL, "name 'a\\x1b[1m': is out of range (b\\n,");
 }
 

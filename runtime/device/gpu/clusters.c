@@ -79,18 +79,15 @@ int peali_gpu_clusters_check(struct peali_gpu *gpu, int device,
 				  gpu->driver.vendor->name, device,
 				  p->program->name);
 	if (bytes > p->cluster_bytes)
-		return peali_refuse(
-			PEAL_ENOSPC, "max_clustered",
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "cluster.bytes",
-				.problem = PEALI_PRINT(
-					"is too large for program '%s' on %s "
-					"device %d",
-					p->program->name,
-					gpu->driver.vendor->name, device),
-				.number = bytes,
-				.most = p->cluster_bytes });
+		return PEALI_REFUSE(
+			PEAL_ENOSPC, "max_clustered", .object = "option",
+			.name = "cluster.bytes",
+			.problem = PEALI_PRINT(
+				"is too large for program '%s' on %s "
+				"device %d",
+				p->program->name, gpu->driver.vendor->name,
+				device),
+			.number = bytes, .most = p->cluster_bytes);
 	return 0;
 }
 

@@ -111,19 +111,15 @@ static int blocks_that_fit(struct peali_gpu *gpu, int device,
 				      "lost by the end of an earlier kernel");
 	r = peali_gpu_program(gpu, device, program, "max_workers", &p);
 	if (!r && p->max_lanes > 0 && lanes > (uint32_t)p->max_lanes)
-		r = peali_refuse(
-			PEAL_ENOSPC, "max_workers",
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "lanes",
-				.problem = PEALI_PRINT(
-					"is too large for the registers of "
-					"program '%s' on %s device %d",
-					program->name, gpu->driver.vendor->name,
-					device),
-				.number = lanes,
-				.least = 1,
-				.most = (uint32_t)p->max_lanes });
+		r = PEALI_REFUSE(PEAL_ENOSPC, "max_workers", .object = "option",
+				 .name = "lanes",
+				 .problem = PEALI_PRINT(
+					 "is too large for the registers of "
+					 "program '%s' on %s device %d",
+					 program->name,
+					 gpu->driver.vendor->name, device),
+				 .number = lanes, .least = 1,
+				 .most = (uint32_t)p->max_lanes);
 	if (!r && shape->cluster_workers)
 		r = peali_gpu_clusters_check(gpu, device, p,
 					     shape->cluster_bytes);

@@ -22,15 +22,13 @@ int peali_gpu_check(const struct peali_gpu *gpu, int device, const char *call)
 {
 	if (device >= 0 && device < gpu->n_devices)
 		return 0;
-	return peali_refuse(
+	return PEALI_REFUSE(
 		PEAL_ENODEV, call,
-		&(struct peali_refusal){
-			.object = PEALI_PRINT("%s device %d",
-					      gpu->driver.vendor->name, device),
-			.problem = "does not exist",
-			.value = PEALI_PRINT("%d", device),
-			.allowed = PEALI_PRINT("0..%d", gpu->n_devices - 1),
-			.remedy = "use device 0" });
+		.object = PEALI_PRINT("%s device %d", gpu->driver.vendor->name,
+				      device),
+		.problem = "does not exist", .value = PEALI_PRINT("%d", device),
+		.allowed = PEALI_PRINT("0..%d", gpu->n_devices - 1),
+		.remedy = "use device 0");
 }
 
 int peali_gpu_enter(struct peali_gpu *gpu, int device, const char *call,
@@ -481,21 +479,17 @@ static int streams_of(const struct peali_gpu_vendor *vendor, int parts)
 	int streams = (queues - others) / parts;
 
 	if (streams < 1)
-		return peali_refuse(
-			PEAL_EINVAL, CALL,
-			&(struct peali_refusal){
-				.object = "variable",
-				.name = "PEAL_GPU_SPLIT",
-				.problem = PEALI_PRINT(
-					"needs more hardware queues than the "
-					"%d of a %s device",
-					queues, vendor->name),
-				.value = PEALI_PRINT("%d", parts),
-				.allowed =
-					PEALI_PRINT("1..%d", queues - others),
-				.remedy = PEALI_PRINT(
-					"set it lower, or %s higher",
-					vendor->queues_variable) });
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "variable",
+			.name = "PEAL_GPU_SPLIT",
+			.problem = PEALI_PRINT(
+				"needs more hardware queues than the "
+				"%d of a %s device",
+				queues, vendor->name),
+			.value = PEALI_PRINT("%d", parts),
+			.allowed = PEALI_PRINT("1..%d", queues - others),
+			.remedy = PEALI_PRINT("set it lower, or %s higher",
+					      vendor->queues_variable));
 	return streams < PEALI_GPU_STREAMS ? streams : PEALI_GPU_STREAMS;
 }
 

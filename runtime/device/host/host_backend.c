@@ -28,17 +28,13 @@
 int peali_host_refuse(const char *setting, const char *text, const char *part,
 		      size_t n, const char *allowed, const char *example)
 {
-	return peali_refuse(
-		PEAL_EINVAL, "settings",
-		&(struct peali_refusal){
-			.object = "variable",
-			.name = setting,
-			.problem = PEALI_PRINT("is wrong at column %d",
-					       (int)(part - text) + 1),
-			.value = PEALI_PRINT("'%.*s'", n > 30 ? 30 : (int)n,
-					     part),
-			.allowed = allowed,
-			.remedy = PEALI_PRINT("write it as in %s", example) });
+	return PEALI_REFUSE(
+		PEAL_EINVAL, "settings", .object = "variable", .name = setting,
+		.problem = PEALI_PRINT("is wrong at column %d",
+				       (int)(part - text) + 1),
+		.value = PEALI_PRINT("'%.*s'", n > 30 ? 30 : (int)n, part),
+		.allowed = allowed,
+		.remedy = PEALI_PRINT("write it as in %s", example));
 }
 
 int peali_host_check(const struct peali_host *host, int device,
@@ -46,14 +42,12 @@ int peali_host_check(const struct peali_host *host, int device,
 {
 	if (device >= 0 && device < host->n_devices)
 		return 0;
-	return peali_refuse(
-		PEAL_ENODEV, call,
-		&(struct peali_refusal){
-			.object = PEALI_PRINT("device %d", device),
-			.problem = "does not exist in the host backend",
-			.value = PEALI_PRINT("%d", device),
-			.allowed = PEALI_PRINT("0..%d", host->n_devices - 1),
-			.remedy = "raise PEAL_HOST_DEVICES" });
+	return PEALI_REFUSE(
+		PEAL_ENODEV, call, .object = PEALI_PRINT("device %d", device),
+		.problem = "does not exist in the host backend",
+		.value = PEALI_PRINT("%d", device),
+		.allowed = PEALI_PRINT("0..%d", host->n_devices - 1),
+		.remedy = "raise PEAL_HOST_DEVICES");
 }
 
 struct peali_heap *peali_host_heap(struct peali_host *host, int device)

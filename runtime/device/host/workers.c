@@ -155,17 +155,11 @@ static int check_lanes(const struct peali_host *host, int device,
 	int r = peali_host_check(host, device, call);
 
 	if (!r && (!lanes || lanes > PEALI_LANES_MAX))
-		r = peali_refuse(
-			PEAL_EINVAL, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "lanes",
-				.problem = PEALI_PRINT(
-					"is out of range for device %d",
-					device),
-				.number = lanes,
-				.least = 1,
-				.most = PEALI_LANES_MAX });
+		r = PEALI_REFUSE(
+			PEAL_EINVAL, call, .object = "option", .name = "lanes",
+			.problem = PEALI_PRINT("is out of range for device %d",
+					       device),
+			.number = lanes, .least = 1, .most = PEALI_LANES_MAX);
 	return r;
 }
 
@@ -206,19 +200,15 @@ static int check_desc(struct peali_host *host,
 		return peali_fail(PEAL_ENOTSUP, call,
 				  "host launches cannot be recorded");
 	if (desc->n_workers > most)
-		return peali_refuse(
-			PEAL_ENOSPC, call,
-			&(struct peali_refusal){
-				.object = "option",
-				.name = "workers",
-				.problem = PEALI_PRINT(
-					"is too large for device %d with %u "
-					"lane%s",
-					desc->device, (unsigned)desc->lanes,
-					peali_s((unsigned)desc->lanes)),
-				.number = desc->n_workers,
-				.least = 1,
-				.most = most });
+		return PEALI_REFUSE(
+			PEAL_ENOSPC, call, .object = "option",
+			.name = "workers",
+			.problem = PEALI_PRINT(
+				"is too large for device %d with %u "
+				"lane%s",
+				desc->device, (unsigned)desc->lanes,
+				peali_s((unsigned)desc->lanes)),
+			.number = desc->n_workers, .least = 1, .most = most);
 	return 0;
 }
 
