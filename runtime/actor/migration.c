@@ -627,12 +627,7 @@ static struct peal_kernel *home_of(struct peal_runtime *rt, uint64_t *address)
 	*address = peali_address_resolve(rt, given);
 	k = peali_kernel_of(rt, *address);
 	if (!k) /* no such actor, or a handler has ended it */
-		peali_fail(PEAL_ENOENT, CALL,
-			   "no actor with the address %#llx%s",
-			   (unsigned long long)given,
-			   given == *address ?
-				   "" :
-				   ", nor the address that replaced it");
+		peali_refuse_address(CALL, "address", given, "actor");
 	return k;
 }
 

@@ -231,7 +231,7 @@ PEAL_TEST(destroyed_kernel_frees_its_worker_capacity)
 					    &k));
 		CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &ten,
 					       &other),
-			    PEAL_ENOSPC, "10 workers of 1 lane do not fit");
+			    PEAL_ENOSPC, "(10, allowed 1");
 		CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 		CHECK_OK(peal_kernel_destroy(k));
 	}

@@ -525,9 +525,9 @@ PEAL_TEST(refused_migration_leaves_actor_unchanged)
 	o.size = 3;
 	CHECK_EQ(peal_actor_migrate(h.rt, guest, &o, NULL), PEAL_EINVAL);
 	expect_refused(&h, guest + 100, 1, 0, PEAL_ENOENT,
-		       "no actor with the address");
+		       "is the address of no actor (");
 	expect_refused(&h, peal_endpoint_address(h.e), 1, 0, PEAL_ENOENT,
-		       "no actor with the address");
+		       "is the address of no actor (");
 	expect_refused(&h, guest, WORKERS, 0, PEAL_ENOENT,
 		       "'worker': is of no "
 		       "worker of kernel 'guest' (4, allowed 0..3)");
