@@ -109,8 +109,9 @@ static int parse(const char *text, const char *what, long most, long *out)
 	value = strtol(text, &end, 10);
 	if (end == text || *end || errno || value < 1 || value > most) {
 		fprintf(stderr,
-			"make_clip: %s '%s' is not a number from 1 to %ld\n",
-			what, text, most);
+			"make_clip: argument '%s': is no number of the range (%s, "
+			"allowed 1..%ld); use %ld\n",
+			what, text, most, value < 1 ? 1L : most);
 		return -1;
 	}
 	*out = value;
