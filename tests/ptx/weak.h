@@ -19,6 +19,7 @@
 struct ptx_store {
 	uint64_t at;
 	uint64_t generation; /* of host.range() at the store */
+	int is_variable; /* of a module: the host cannot free it */
 	uint32_t bytes;
 	uint8_t data[16] __attribute__((aligned(16)));
 };
