@@ -105,11 +105,17 @@ int ptx_device_read(struct ptx_lane *lane, uint64_t at, uint32_t bytes,
 	return found;
 }
 
-void ptx_device_cover(struct ptx_lane *lane, struct ptx_sector *sector)
+void ptx_device_fill(struct ptx_lane *lane, struct ptx_sector *sector)
 {
+	const uint8_t *from =
+		(const uint8_t *)(uintptr_t)(sector->tag * PTX_SECTOR);
 	struct device *d = device_of(lane);
+	uint32_t i;
 
+	/* with the lock: a store is in memory or in the list */
 	lock(d);
+	for (i = 0; i < PTX_SECTOR; i += 8)
+		ptx_copy_in(sector->data + i, from + i, 8);
 	ptx_stores_cover(&d->late, sector);
 	unlock(d);
 }
