@@ -37,19 +37,29 @@ static void unlock(struct device *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
+/* Returns 1 if the host has freed the memory of a store since the store. */
+static int is_freed(const struct ptx_lane *lane, const struct ptx_store *store)
+{
+	const struct ptx_launch *launch = &lane->block->grid->launch;
+	const struct ptx_host *host = &launch->host;
+	uint64_t from, bytes;
+
+	return host->generation && !store->is_variable &&
+	       store->generation != host->generation(host->context) &&
+	       (!host->range || !host->range(host->context, launch->device,
+					     store->at, &from, &bytes));
+}
+
 /* Delivers store i, or a store that must go before it. Returns 1 if the store
- * passes others. The host may have freed its memory since the store. */
+ * passes others. */
 static int deliver(struct ptx_lane *lane, struct device *d, uint32_t i)
 {
-	const struct ptx_host *host = &lane->block->grid->launch.host;
 	struct ptx_store store;
 	int passed = ptx_stores_take(&d->late, i, &store);
 
-	if (host->generation &&
-	    store.generation != host->generation(host->context) &&
-	    !ptx_memory_exists(lane, store.at, store.bytes))
-		return 0;
-	ptx_copy_out((void *)(uintptr_t)store.at, store.data, store.bytes);
+	if (!is_freed(lane, &store))
+		ptx_copy_out((void *)(uintptr_t)store.at, store.data,
+			     store.bytes);
 	return passed;
 }
 
@@ -95,11 +105,17 @@ int ptx_device_read(struct ptx_lane *lane, uint64_t at, uint32_t bytes,
 	return found;
 }
 
-void ptx_device_cover(struct ptx_lane *lane, struct ptx_sector *sector)
+void ptx_device_fill(struct ptx_lane *lane, struct ptx_sector *sector)
 {
+	const uint8_t *from =
+		(const uint8_t *)(uintptr_t)(sector->tag * PTX_SECTOR);
 	struct device *d = device_of(lane);
+	uint32_t i;
 
+	/* with the lock: a store is in memory or in the list */
 	lock(d);
+	for (i = 0; i < PTX_SECTOR; i += 8)
+		ptx_copy_in(sector->data + i, from + i, 8);
 	ptx_stores_cover(&d->late, sector);
 	unlock(d);
 }

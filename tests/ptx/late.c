@@ -9,7 +9,7 @@
  */
 
 #define LATE 8 /* one of so many accesses shows a store */
-#define PAUSE 16 /* one of so many stores that pass others */
+#define PAUSE 64 /* one of so many stores that pass others */
 #define AT_ONCE 3 /* one of so many stores is not late for the block */
 
 static struct ptx_late *late_of(const struct ptx_lane *lane)

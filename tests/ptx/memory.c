@@ -80,11 +80,11 @@ static int find_range(struct ptx_lane *lane, uint64_t address, uint32_t bytes,
 	return 1;
 }
 
-int ptx_memory_exists(struct ptx_lane *lane, uint64_t address, uint32_t bytes)
+int ptx_is_variable(const struct ptx_lane *lane, uint64_t address)
 {
 	struct ptx_range range;
 
-	return find_range(lane, address, bytes, &range);
+	return find_variable(lane, address, &range);
 }
 
 /* Names memory that no other space may access, or returns NULL. */

@@ -17,14 +17,8 @@ static struct ptx_sector *sector_of(struct ptx_block *block, uint64_t at)
 
 static void fill(struct ptx_lane *lane, struct ptx_sector *sector, uint64_t at)
 {
-	uint64_t from = at / PTX_SECTOR * PTX_SECTOR;
-	uint32_t i;
-
-	for (i = 0; i < PTX_SECTOR; i += 8)
-		ptx_copy_in(sector->data + i,
-			    (const void *)(uintptr_t)(from + i), 8);
 	sector->tag = at / PTX_SECTOR;
-	ptx_device_cover(lane, sector);
+	ptx_device_fill(lane, sector);
 	ptx_stores_cover(&lane->block->weak->block, sector);
 }
 

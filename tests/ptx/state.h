@@ -171,8 +171,8 @@ void ptx_store_param(struct ptx_lane *lane, const struct ptx_instruction *in);
 int ptx_cvta_to(struct ptx_lane *lane, const struct ptx_instruction *in);
 void ptx_isspacep(struct ptx_lane *lane, const struct ptx_instruction *in);
 int ptx_mapa(struct ptx_lane *lane, const struct ptx_instruction *in);
-/* Returns 1 if the device may access memory outside of shared memory. */
-int ptx_memory_exists(struct ptx_lane *lane, uint64_t address, uint32_t bytes);
+/* Returns 1 for an address in a variable of the lane's module. */
+int ptx_is_variable(const struct ptx_lane *lane, uint64_t address);
 /* Forgets known ranges if answers of range() may have changed. */
 void ptx_refresh_ranges(struct ptx_lane *lane);
 

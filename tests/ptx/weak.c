@@ -186,6 +186,7 @@ void ptx_weak_store(struct ptx_lane *lane, const struct ptx_instruction *in,
 	ptx_store_at(lane, in, data);
 	if (host->generation)
 		store.generation = host->generation(host->context);
+	store.is_variable = ptx_is_variable(lane, (uintptr_t)at);
 	for (i = 0; i < all; i += n) {
 		store.at = (uintptr_t)at + i;
 		memcpy(store.data, data + i, n);

@@ -19,6 +19,7 @@
 struct ptx_store {
 	uint64_t at;
 	uint64_t generation; /* of host.range() at the store */
+	int is_variable; /* of a module: the host cannot free it */
 	uint32_t bytes;
 	uint8_t data[16] __attribute__((aligned(16)));
 };
@@ -78,7 +79,8 @@ void ptx_let_others_see(const struct ptx_lane *lane);
 void ptx_device_add(struct ptx_lane *lane, const struct ptx_store *store);
 int ptx_device_read(struct ptx_lane *lane, uint64_t at, uint32_t bytes,
 		    uint8_t *data);
-void ptx_device_cover(struct ptx_lane *lane, struct ptx_sector *sector);
+/* Reads a sector as the device sees it. */
+void ptx_device_fill(struct ptx_lane *lane, struct ptx_sector *sector);
 /* Each delivers stores to memory: those to some bytes, all, or one now and
  * then. */
 void ptx_device_flush(struct ptx_lane *lane, uint64_t at, uint32_t bytes);

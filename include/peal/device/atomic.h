@@ -20,6 +20,7 @@
  *	peal_add_{relaxed,acqrel}_dev[_u32](p, v)	returns the old value
  *	peal_cas_relaxed_dev(p, old, v)			1: stored v, 0: not old
  *	peal_fence_{release,acquire}_{dev,sys}()
+ *	peal_{load,store}_lanes_u32	in memory of the worker; GPUs only
  *	peal_hw_{lane,lanes,worker}()	position in the launch; GPUs only
  */
 
@@ -51,5 +52,25 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_atom8_load(const uint64_t *p)
 	return peal_load_relaxed_sys(p);
 #endif
 }
+
+#if !PEAL_ON_HOST
+/**
+ * Stores a value in the worker's memory. Other lanes may store it at once: PTX
+ * promises nothing for plain stores that race, even of equal values.
+ */
+static PEAL_DEV PEAL_INLINE void peal_store_lanes_u32(uint32_t *p, uint32_t v)
+{
+	*(volatile uint32_t *)p = v;
+}
+
+/**
+ * Loads a value from the worker's memory. Only the lanes that call it load: a
+ * compiler may move a plain load before the condition that guards it.
+ */
+static PEAL_DEV PEAL_INLINE uint32_t peal_load_lanes_u32(const uint32_t *p)
+{
+	return *(const volatile uint32_t *)p;
+}
+#endif
 
 #endif

@@ -43,10 +43,15 @@ static PEAL_DEV PEAL_UNUSED inline void peali_round_skip(struct peal_worker *w)
 /* The leader's part of peali_restart. Returns PEALI_RESTARTED, PEALI_KEPT, or
  * the reason of a dead message. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t
-peali_restart_leader(struct peal_worker *w, struct peal_actor_entry *entry)
+peali_restart_leader(struct peal_worker *w)
 {
-	uint64_t place = peal_load_relaxed_dev(&entry->location), member;
+	uint32_t index = PEAL_ACTOR_INDEX(w->message.header.actor);
+	struct peal_actor_entry *entry = peali_entry(w, index);
+	uint64_t place, member;
 
+	if (index >= w->params->max_actors)
+		return PEAL_REASON_NO_ACTOR;
+	place = peal_load_relaxed_dev(&entry->location);
 	if (PEAL_ENTRY_HANDLER(place) == PEAL_NO_HANDLER ||
 	    !PEAL_ENTRY_IS_OF(place, w->message.header.actor) ||
 	    PEAL_ENTRY_WORKER(place) != w->index)
@@ -113,18 +118,20 @@ peali_restart_leader(struct peal_worker *w, struct peal_actor_entry *entry)
  * peali_restart_leader. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t peali_restart(struct peal_worker *w)
 {
-	uint32_t index = PEAL_ACTOR_INDEX(w->message.header.actor), reason;
-	struct peal_actor_entry *entry = peali_entry(w, index);
 	const struct peal_supervision *supervision;
+	struct peal_actor_entry *entry;
 	uint64_t *state, words, i;
+	uint32_t index, reason;
 
 	reason = w->state->deferred.arg; /* from the code that drops it */
-	if (peal_is_leader(w) && reason == PEAL_REASON_NO_ACTOR &&
-	    index < w->params->max_actors)
-		reason = peali_restart_leader(w, entry);
+	if (peal_is_leader(w) && reason == PEAL_REASON_NO_ACTOR)
+		reason = peali_restart_leader(w);
 	reason = (uint32_t)peal_broadcast(w, reason);
 	if (reason)
 		return reason;
+	/* The leader may have written the actor before its broadcast. */
+	index = PEAL_ACTOR_INDEX(w->message.header.actor);
+	entry = peali_entry(w, index);
 	supervision = peali_supervision(w, index);
 	state = (uint64_t *)(uintptr_t)entry->state;
 	words = ((uint64_t)entry->state_bytes + 15) / 16 * 2;

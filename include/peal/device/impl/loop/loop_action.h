@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_LOOP_ACTION_H
 #define PEAL_DEVICE_LOOP_ACTION_H
 
+#include <peal/device/atomic.h>
 #include <peal/device/lanes.h>
 
 /* Exchange between the leader and the other lanes in a turn. The leader tells
@@ -77,12 +78,12 @@ static PEAL_DEV PEAL_INLINE int peali_gather_result(struct peal_worker *w,
 	return result ? result : PEAL_EHANDLER;
 #else
 	if (PEAL_UNLIKELY(result)) {
-		w->failed = 1;
+		peal_store_lanes_u32(&w->failed, 1);
 		if (peal_is_leader(w))
 			w->error = result;
 	}
 	peal_sync(w);
-	if (PEAL_LIKELY(!peal_is_leader(w) || !w->failed))
+	if (PEAL_LIKELY(!peal_is_leader(w) || !peal_load_lanes_u32(&w->failed)))
 		return 0;
 	w->failed = 0; /* no lane fails again before its next turn */
 	result = w->error ? w->error : PEAL_EHANDLER;
