@@ -77,14 +77,20 @@ static inline void fixture_letters(struct fixture *s)
 					  NULL));
 }
 
-static inline void fixture_letter(struct fixture *s, uint32_t reason)
+/* Receives a dead letter. Returns its reason. */
+static inline uint32_t fixture_next_letter(struct fixture *s)
 {
 	uint8_t buffer[256];
 	const struct peal_dead_letter *letter = (const void *)buffer;
 	struct peal_received r;
 
 	CHECK_OK(peal_receive(s->ear, buffer, sizeof(buffer), &r, MAX_WAIT));
-	CHECK_EQ(letter->reason, reason);
+	return letter->reason;
+}
+
+static inline void fixture_letter(struct fixture *s, uint32_t reason)
+{
+	CHECK_EQ(fixture_next_letter(s), reason);
 }
 
 static inline void fixture_tell(struct fixture *s, uint32_t port, uint16_t type,
