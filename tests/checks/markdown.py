@@ -35,7 +35,7 @@ PLACEHOLDER = re.compile(r"(?<![A-Za-z])[A-Z]{2}")
 # Folders that a build or an install makes, and folders of the system.
 MADE = ("build/", "share/", "bench/results/", "/")
 # Prefixes of CTest variants, and suffixes of twins: tests/CMakeLists.txt.
-VARIANT = re.compile(r"^(double_cuda|double_hip|double_parts|gpu_cuda|gpu_hip)/")
+VARIANT = re.compile(r"^(double_cuda|double_hip|double_ptx|double_parts|gpu_cuda|gpu_hip)/")
 # Files of the caches, and the stem x for any name.
 FOREIGN = ("probe.json", "x.h", "x.c")
 # Names of other systems in the last column of the glossary.
