@@ -68,7 +68,7 @@ static struct peal_kernel *start(struct peal_runtime *runtime)
 /* Computes the offer that the broker must make. */
 static struct offer cheapest(uint32_t item)
 {
-	struct offer best = { 0, item, NOBODY, 0, 0 };
+	struct offer best = { 0, item, NO_SHOP, 0, 0 };
 
 	for (uint32_t i = 0; i < SHOPS; i++) {
 		uint64_t cents = price_at(i, item);
@@ -76,7 +76,7 @@ static struct offer cheapest(uint32_t item)
 		best.silent += (uint32_t)says_nothing(i, item);
 		best.refused += !cents;
 		if (!cents || says_nothing(i, item) ||
-		    (best.shop != NOBODY && cents >= best.cents))
+		    (best.shop != NO_SHOP && cents >= best.cents))
 			continue;
 		best.shop = i;
 		best.cents = cents;

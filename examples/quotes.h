@@ -7,7 +7,7 @@
 #include <peal/device/typed_message.h>
 
 #define SHOPS 3
-#define NOBODY SHOPS
+#define NO_SHOP SHOPS
 #define TIMEOUT_NS 1000000000
 
 /** To the broker from the host, and to each shop from the broker: an item. */
@@ -23,7 +23,7 @@ struct price {
 /** To the host: the lowest price that the broker has found. */
 struct offer {
 	uint64_t cents;
-	uint32_t item, shop; /* `NOBODY`: no shop has offered a price */
+	uint32_t item, shop; /* `NO_SHOP`: no shop has offered a price */
 	/* shops that refused, shops that did not answer */
 	uint32_t refused, silent;
 };

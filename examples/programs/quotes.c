@@ -41,7 +41,7 @@ struct broker {
 static PEAL_DEV int begin(struct peal_worker *w, struct wanted wanted)
 {
 	struct broker *b = (struct broker *)peal_state(w);
-	struct offer none = { 0, wanted.item, NOBODY, 0, 0 };
+	struct offer none = { 0, wanted.item, NO_SHOP, 0, 0 };
 	uint64_t ask = 0;
 	uint32_t i;
 	int result = 0;
@@ -74,7 +74,7 @@ static PEAL_DEV void take(struct peal_worker *w, struct broker *b)
 		b->best.refused += peal_answer_error(w) == PEAL_ENOENT;
 		return;
 	}
-	if (b->best.shop != NOBODY && price->cents >= b->best.cents)
+	if (b->best.shop != NO_SHOP && price->cents >= b->best.cents)
 		return;
 	for (i = 0; i < SHOPS; i++)
 		if (b->ask[i] == peal_answer_current(w))

@@ -409,9 +409,9 @@ static int tell_move(const struct move *m, const char *call)
 
 /*
  * Copies the state to the other kernel. Then makes the new worker take the
- * actor over. `anew` 1: the actor restarts there.
+ * actor over. `restarts` 1: the actor restarts there.
  */
-static int bring(const struct move *m, int anew, const char *call)
+static int bring(const struct move *m, int restarts, const char *call)
 {
 	struct peal_kernel *k = m->kernel, *to = m->to;
 	uint64_t at = k->actors.entries[m->index].state_offset;
@@ -435,7 +435,7 @@ static int bring(const struct move *m, int anew, const char *call)
 		NULL;
 	record(m);
 	arrive.actor = peali_actor_number(to, m->next);
-	arrive.next = (uint32_t)anew;
+	arrive.next = (uint32_t)restarts;
 	return peali_kernel_tell(to, m->slots.worker, PEAL_CONTROL_ARRIVE,
 				 &arrive, sizeof(arrive), call);
 }

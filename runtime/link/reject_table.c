@@ -152,7 +152,7 @@ static int look(struct peali_reject_table *b, struct peali_refused *out)
 {
 	const struct peal_reject_entry *refusal =
 		(const struct peal_reject_entry *)(const void *)(b->words + 1);
-	/* A20: pairs with R20 in peali_nobody_answers. The replies that the
+	/* A20: pairs with R20 in peali_host_request_fail. The replies that the
 	 * worker has sent before are in their links. */
 	uint64_t latest = peal_load_acquire_sys(&b->words->latest), word;
 

@@ -45,7 +45,7 @@
 #define WATCH_STEP_NS 10000000ULL /* ns between two looks at `ending` */
 #define LATE_WATCH_NS 10000000ULL /* ns, for a caller that has waited before */
 #define LOG_AGAIN_NS 10000000000ULL /* as failure_log.c */
-#define NOBODY UINT32_MAX /* the cause is at no worker */
+#define NO_WORKER UINT32_MAX /* the cause is at no worker */
 #define CYCLE_TEXT 90 /* bytes of a text after which no worker is named */
 
 struct cause {
@@ -185,7 +185,8 @@ static struct cause *port_lost(struct search *s,
 static struct cause *suspended(struct search *s,
 			       const struct peali_worker_look *w)
 {
-	struct cause *c = cause_at(s, PEAL_STALL_SUSPENDED, w->kernel, NOBODY);
+	struct cause *c =
+		cause_at(s, PEAL_STALL_SUSPENDED, w->kernel, NO_WORKER);
 
 	if (c && w->blocked)
 		lasts(c, peali_worker_still_ns(w->kernel, w->worker));

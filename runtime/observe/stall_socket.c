@@ -164,7 +164,7 @@ static void *serve(void *argument)
 }
 
 /* Returns a socket that listens under a new name. -1: none. */
-static int listen_anew(void)
+static int listen_again(void)
 {
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), i;
 	unsigned long long random;
@@ -195,7 +195,7 @@ void peali_stall_serve(struct peal_runtime *rt)
 
 	if (s) {
 		s->rt = rt;
-		s->fd = listen_anew();
+		s->fd = listen_again();
 		if (s->fd >= 0 && !peali_thread_start(&s->thread, serve, s)) {
 			rt->stall_socket = s;
 			return;

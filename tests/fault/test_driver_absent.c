@@ -80,7 +80,7 @@ static void put_double_without(const char *symbol)
 }
 
 /* Runs this program with the folder's driver, and fills *sweep. */
-static void run_anew(void)
+static void run_again(void)
 {
 	const char *compilers = getenv("PEAL_TEST_COMPILERS");
 	char path[4096];
@@ -148,7 +148,7 @@ PEAL_TEST(missing_driver_library_is_named)
 
 	snprintf(path, sizeof(path), "%s/%s", folder, library());
 	unlink(path);
-	run_anew();
+	run_again();
 	if (sweep->open > 1 || !strstr(sweep->reason, "no driver"))
 		printf("    left out here: this machine has a driver\n");
 	else
@@ -160,7 +160,7 @@ PEAL_TEST(invalid_driver_library_is_named)
 	char text[4096] = "not a library\n";
 
 	put_library(text, sizeof(text));
-	run_anew();
+	run_again();
 	check_absent("no driver", library());
 }
 
@@ -216,7 +216,7 @@ PEAL_TEST(too_old_driver_error_names_version)
 	check_absent("for CUDA 11.2", "11.3");
 	unsetenv("PEAL_DOUBLE_VERSION");
 	put_double_without("cuGetProcAddress_v2");
-	run_anew();
+	run_again();
 	check_absent("older than CUDA 11.3", "cuGetProcAddress");
 }
 
@@ -226,7 +226,7 @@ static void run_without(const char *symbol)
 {
 	if (sweep_is_hip) {
 		put_double_without(symbol);
-		run_anew();
+		run_again();
 		return;
 	}
 	setenv("PEAL_DOUBLE_LACK", symbol, 1);

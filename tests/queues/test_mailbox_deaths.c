@@ -64,7 +64,7 @@ static void *produce(void *argument)
 }
 
 /* The consumer's search for the tickets of dead producers. */
-struct mending {
+struct repair {
 	uint64_t noted, until;
 	/* producers that the search covers; 1: a search runs */
 	int n_gone, asked;
@@ -80,7 +80,7 @@ static int count_gone(struct flow *f)
 }
 
 /* Continues the search. Never waits. */
-static void repair(struct flow *f, struct mending *m)
+static void repair(struct flow *f, struct repair *m)
 {
 	int n = count_gone(f), i, done = 0;
 
@@ -109,7 +109,7 @@ static void repair(struct flow *f, struct mending *m)
 static int consume(struct flow *f)
 {
 	const uint32_t header = (uint32_t)sizeof(struct peal_header);
-	struct mending mending = { 0, 0, 0, 0 };
+	struct repair repair_state = { 0, 0, 0, 0 };
 	uint64_t next[PRODUCERS] = { 0 }, dead = 0;
 	unsigned long long random = f->seed + 77;
 	struct peal_slot_view view;
@@ -121,9 +121,9 @@ static int consume(struct flow *f)
 			peal_mailbox_flush(f->m);
 			if (over && f->m->taken == f->m->ticket)
 				break;
-			if (!peal_mailbox_abandon(f->m, mending.until))
+			if (!peal_mailbox_abandon(f->m, repair_state.until))
 				test_yield();
-			repair(f, &mending); /* before the next peek */
+			repair(f, &repair_state); /* before the next peek */
 			continue;
 		}
 		stress_pause(&random);

@@ -311,7 +311,7 @@ static uint64_t wakes(void)
 	return counts.wakes;
 }
 
-static void *push_for_nobody(void *argument)
+static void *push_without_consumer(void *argument)
 {
 	struct peal_queue_end *end = (struct peal_queue_end *)argument;
 	uint64_t word = 0;
@@ -353,7 +353,7 @@ PEAL_TEST(close_wakes_waiting_ends)
 			fill_up(p);
 			/* topics do not wait for closed consumers */
 			producers |= kind == PEAL_QUEUE_TOPIC ||
-				     close_wakes(c, p, push_for_nobody);
+				     close_wakes(c, p, push_without_consumer);
 			close_all(q);
 		}
 		CHECK(consumers);

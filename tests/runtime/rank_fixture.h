@@ -21,7 +21,7 @@ PEAL_DECLARE_PROGRAM(rank_pools);
 #define MIDDLE 300
 
 /* Senders, as noted in the list. Odd numbers have high priority. */
-enum { NOBODY, HIGH, LOW, HIGH_TOO, LOW_TOO, HIGH_MAIL, MAIL };
+enum { NO_SENDER, HIGH, LOW, HIGH_TOO, LOW_TOO, HIGH_MAIL, MAIL };
 
 static struct fixture {
 	struct peal_runtime *rt;
@@ -118,7 +118,7 @@ static inline void send_far(uint32_t port, uint64_t to, struct rank_note note,
 static inline void close_gate(uint32_t port)
 {
 	peal_store_release_sys(&s.list->word, 0);
-	send_note(port, RANK_GATE, say(NOBODY, 0), 1);
+	send_note(port, RANK_GATE, say(NO_SENDER, 0), 1);
 	EVENTUALLY(peal_load_acquire_sys(&s.list->waits));
 }
 

@@ -73,8 +73,8 @@ caf::behavior callee(caf::stateful_actor<callee_state> *self, uint32_t callers,
 	self->state.next.resize(callers);
 	self->state.left = callers * each;
 	return {
-		[=](uint32_t who, uint64_t number) {
-			self->state.wrong += number != self->state.next[who]++;
+		[=](uint32_t sender, uint64_t number) {
+			self->state.wrong += number != self->state.next[sender]++;
 			if (--self->state.left == 0)
 				done->wrong.set_value(self->state.wrong);
 		},
@@ -87,12 +87,12 @@ struct caller_state {
 
 /* Sends 16 messages, then continues at a message to itself. */
 caf::behavior caller(caf::stateful_actor<caller_state> *self, caf::actor to,
-		     uint32_t who, uint64_t each)
+		     uint32_t sender, uint64_t each)
 {
 	return {
 		[=](bool) {
 			for (int i = 0; i < 16 && self->state.next < each; i++)
-				self->send(to, who, self->state.next++);
+				self->send(to, sender, self->state.next++);
 			if (self->state.next < each)
 				self->send(self, true);
 		},

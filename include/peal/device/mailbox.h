@@ -264,11 +264,11 @@ static PEAL_DEV PEAL_INLINE int peal_mailbox_ready(struct peal_mailbox *m)
  * PEAL_KIND_EMPTY, for no actor. */
 static PEAL_DEV PEAL_INLINE void peali_mailbox_slow(struct peal_slot_view *view)
 {
-	const struct peal_header nobody = { ~0u, 0, 0 };
+	const struct peal_header no_actor = { ~0u, 0, 0 };
 
-	peal_header_store(view->content, nobody);
+	peal_header_store(view->content, no_actor);
 	view->kind = PEAL_KIND_EMPTY;
-	view->length = sizeof(nobody);
+	view->length = sizeof(no_actor);
 }
 
 /**
@@ -345,13 +345,13 @@ static PEAL_DEV PEAL_INLINE void peal_mailbox_release(struct peal_mailbox *m)
 static PEAL_DEV PEAL_UNUSED inline void
 peali_mailbox_drop_dead(struct peal_mailbox *m, uint64_t number)
 {
-	const struct peal_header nobody = { ~0u, 0, 0 };
-	uint32_t policy = peali_policy(m->policy), length = sizeof(nobody);
+	const struct peal_header no_actor = { ~0u, 0, 0 };
+	uint32_t policy = peali_policy(m->policy), length = sizeof(no_actor);
 	uint8_t *slot = peali_mailbox_slot(m, number);
 	uint32_t lap = peali_mailbox_lap(m, number);
 
 	if (policy == PEAL_POLICY_SEQUENCE) {
-		peal_header_store(slot + 8, nobody);
+		peal_header_store(slot + 8, no_actor);
 		peal_slot_publish(slot, lap, PEAL_KIND_DEAD, length);
 		return;
 	}
@@ -359,7 +359,7 @@ peali_mailbox_drop_dead(struct peal_mailbox *m, uint64_t number)
 		peal_slot_refresh(policy, slot, m->slot_bytes, lap, length, 0,
 				  1);
 	peal_slot_pack(policy, slot, lap, PEAL_KIND_DEAD,
-		       (const uint8_t *)&nobody, length, 0, 1);
+		       (const uint8_t *)&no_actor, length, 0, 1);
 }
 
 /**

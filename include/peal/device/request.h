@@ -151,7 +151,7 @@ PEALI_SLOW(int, peali_reply_ask, struct peal_worker *w, uint64_t request,
 PEALI_SLOW(int, peali_reply_lost, struct peal_worker *w, uint64_t request)
 {
 	if (peal_is_leader(w))
-		peali_nobody_answers(w, request, PEAL_EPIPE, 0);
+		peali_host_request_fail(w, request, PEAL_EPIPE, 0);
 	return 0;
 }
 

@@ -80,7 +80,7 @@ PEAL_TEST(bound_supervised_actor_restarts)
 {
 	struct fixture s = fixture_plain();
 	struct peal_supervisor *group = supervise(&s, PEAL_ONE_FOR_ALL, 1);
-	uint64_t anew, over;
+	uint64_t restart, over;
 
 	add(&s, group);
 	add(&s, group);
@@ -89,10 +89,10 @@ PEAL_TEST(bound_supervised_actor_restarts)
 	tell(&s, 1, MONITORS_COUNT);
 	CHECK_EQ(ask(&s, 0).count, 1);
 	CHECK_EQ(ask(&s, 1).count, 1);
-	anew = hear(&s, s.actor[1], PEAL_MONITOR_RESTARTS);
+	restart = hear(&s, s.actor[1], PEAL_MONITOR_RESTARTS);
 	CHECK_OK(peal_actor_bind(s.k, s.actor[0], s.actor[2], NULL));
 	fail(&s, 2);
-	heard(&s, s.actor[1], anew, PEAL_DOWN_RESTARTED, MONITORS_ERROR);
+	heard(&s, s.actor[1], restart, PEAL_DOWN_RESTARTED, MONITORS_ERROR);
 	EVENTUALLY(ask(&s, 0).count == 0 && ask(&s, 1).count == 0);
 	over = hear(&s, s.actor[3], 0);
 	CHECK_OK(peal_actor_bind(s.k, s.actor[3], s.actor[1], NULL));

@@ -80,7 +80,7 @@ PEAL_TEST(forwarding_never_exceeds_sender_slots)
 	int i;
 
 	open_rank_fixture(mine, 0);
-	stop = say(NOBODY, 0);
+	stop = say(NO_SENDER, 0);
 	door = (struct rank_list *)harness_pinned(s.rt, sizeof(*door));
 	stop.list = harness_address(door);
 	CHECK_OK(peal_kernel_launch(s.rt, 1, &peal_program_ranks, &o, &far));
@@ -102,7 +102,7 @@ PEAL_TEST(forwarding_never_exceeds_sender_slots)
 		send_note(gate[0], RANK_GATE, stop, 1);
 		EVENTUALLY(peal_load_acquire_sys(&door->waits));
 		close_gate(gate[1]);
-		send_far(front, actor[1], say(NOBODY, 0), NOTES);
+		send_far(front, actor[1], say(NO_SENDER, 0), NOTES);
 		EVENTUALLY(told(far) - before > SLOTS / 2);
 		send_far(port, proxy[1], say(LOW, 0), NOTES);
 		/* beyond SLOTS, messages are in mailbox.forward_slots */

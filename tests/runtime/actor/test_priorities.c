@@ -24,7 +24,7 @@ static void begin_loop(void)
 	uint32_t port;
 
 	link_to(relate, PEAL_PRIORITY_NORMAL, &port);
-	send_note(port, 0, say(NOBODY, 0), LOOP);
+	send_note(port, 0, say(NO_SENDER, 0), LOOP);
 	EVENTUALLY(harness_info(loop).delivered > 1000);
 }
 
@@ -102,7 +102,7 @@ static void high_ones_take_turns(uint64_t others)
 {
 	uint32_t low, port[2], mail;
 	uint64_t teller, i, n, each = 10 * ROW, row = 0;
-	uint8_t last = NOBODY;
+	uint8_t last = NO_SENDER;
 
 	open_mail(2, 0);
 	teller = harness_spawn(s.k, "pass_on", 1);
@@ -181,7 +181,7 @@ PEAL_TEST(messages_passed_on_by_high_link_count_each)
 	link_to(s.note, PEAL_PRIORITY_HIGH, &high);
 	close_gate(low);
 	send_note(low, 0, say(LOW, 0), MIDDLE);
-	send_far(high, far, say(NOBODY, 0), 1600);
+	send_far(high, far, say(NO_SENDER, 0), 1600);
 	open_gate();
 	written(MIDDLE);
 	EVENTUALLY(kernel_info().mailbox_done == 1600);
@@ -208,7 +208,7 @@ PEAL_TEST(high_link_messages_to_limited_actor_count_each)
 	link_to(s.note, PEAL_PRIORITY_HIGH, &high);
 	close_gate(low);
 	send_note(low, 0, say(LOW, 0), MIDDLE);
-	send_far(high, far, say(NOBODY, 0), 1600);
+	send_far(high, far, say(NO_SENDER, 0), 1600);
 	open_gate();
 	written(MIDDLE);
 	EVENTUALLY(kernel_info().mailbox_done == 1600);
@@ -231,7 +231,7 @@ PEAL_TEST(high_link_messages_to_pool_count_each)
 	link_to(s.note, PEAL_PRIORITY_HIGH, &high);
 	close_gate(low);
 	send_note(low, 0, say(LOW, 0), MIDDLE);
-	send_far(high, pool, say(NOBODY, 0), 1600);
+	send_far(high, pool, say(NO_SENDER, 0), 1600);
 	open_gate();
 	written(MIDDLE);
 	EVENTUALLY(kernel_info().mailbox_done == 1600);
@@ -350,7 +350,7 @@ static void topic_has_its_turn(uint32_t overwrite)
 	topic = publisher(overwrite, &port);
 	CHECK_OK(peal_subscribe(s.rt, topic, s.note, 0));
 	begin_loop();
-	send_note(port, 0, say(NOBODY, 0), 1000);
+	send_note(port, 0, say(NO_SENDER, 0), 1000);
 	EVENTUALLY(subscriber(topic).published == 1000 &&
 		   subscriber(topic).queued == 0);
 	CHECK(overwrite || subscriber(topic).missed == 0);
@@ -382,7 +382,7 @@ PEAL_TEST(held_topic_message_gets_its_turn)
 	harness_to(s.rt, held, s.e, two);
 	CHECK_OK(peal_subscribe(s.rt, topic, held, 0));
 	begin_loop();
-	send_note(port, 0, say(NOBODY, 0), 6);
+	send_note(port, 0, say(NO_SENDER, 0), 6);
 	EVENTUALLY(topic_subscriber(s.rt, topic, held).delivered == 2);
 	for (i = 0; i < 6; i++)
 		CHECK_OK(peal_receive(s.e, &got, sizeof(got), &r, MAX_WAIT));
@@ -426,7 +426,7 @@ PEAL_TEST(abandoned_mailbox_slot_gets_its_turn)
 		link_to(teller, PEAL_PRIORITY_NORMAL, &port);
 		link_to(dead, PEAL_PRIORITY_NORMAL, &end);
 		begin_loop();
-		send_note(end, high, say(NOBODY, s.note), 1);
+		send_note(end, high, say(NO_SENDER, s.note), 1);
 		EVENTUALLY(kernel_info().mailbox_sends == 1);
 		send_note(port, high, say(LOW, s.note), 20);
 		written(20);
@@ -577,9 +577,9 @@ PEAL_TEST(blocked_worker_leaves_slots_for_other_workers)
 	link_to(s.note, PEAL_PRIORITY_HIGH, &to_stalled_high);
 	link = link_to(s.note, PEAL_PRIORITY_NORMAL, &to_other);
 	close_gate(gate);
-	send_far(to_stalled, stuck, say(NOBODY, 0), 500);
-	send_far(to_stalled_high, stuck, say(NOBODY, 0), 500);
-	send_far(to_other, other, say(NOBODY, 0), 500);
+	send_far(to_stalled, stuck, say(NO_SENDER, 0), 500);
+	send_far(to_stalled_high, stuck, say(NO_SENDER, 0), 500);
+	send_far(to_other, other, say(NO_SENDER, 0), 500);
 	EVENTUALLY(harness_info(link).delivered == 500);
 	CHECK(kernel_info().mailbox_done >= 400);
 	open_gate();

@@ -143,7 +143,7 @@ static uint64_t moved_note(void)
 PEAL_TEST(messages_to_migrated_actor_keep_priority)
 {
 	struct rank_list *door; /* the former worker's gate */
-	struct rank_note stop = say(NOBODY, 0);
+	struct rank_note stop = say(NO_SENDER, 0);
 	uint32_t port, gate, front, i;
 	uint64_t moved, teller;
 
@@ -190,7 +190,7 @@ PEAL_TEST(messages_to_migrated_actor_count_each)
 	link_to(teller, PEAL_PRIORITY_NORMAL, &port);
 	close_gate(low);
 	send_note(low, 0, say(LOW, 0), MIDDLE);
-	send_note(port, RANK_HIGH, say(NOBODY, moved), 1600);
+	send_note(port, RANK_HIGH, say(NO_SENDER, moved), 1600);
 	EVENTUALLY(kernel_info().mailbox_sends == 1600);
 	in_queue(s.k, "note", 2);
 	open_gate();

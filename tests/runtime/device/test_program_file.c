@@ -176,7 +176,7 @@ PEAL_TEST(invalid_program_files_are_refused)
 	CHECK_CONTAINS(peal_last_error()->text, "right");
 	check_refused(module("old"), PEAL_EPROGRAM, "16 bytes");
 	check_refused(module("misnamed"), PEAL_EPROGRAM, "the name 'named'");
-	check_refused(module("lost"), PEAL_EPROGRAM, "function_of_nobody");
+	check_refused(module("lost"), PEAL_EPROGRAM, "undefined_function");
 }
 
 PEAL_TEST(file_does_not_replace_program_of_same_name)

@@ -22,7 +22,7 @@ PEAL_STATIC_ASSERT((int)DQ_LINK == (int)PEAL_QUEUE_LINK &&
 
 #define ACTORS_MAX 6
 #define EACH IDENTITY_COUNT(1000)
-#define NOBODY (~0ull - 1)
+#define NO_ACTOR (~0ull - 1)
 
 /*
  * A placed queue. Actors 0 .. putters - 1 put messages, the other actors take
@@ -90,7 +90,7 @@ static void begin(struct fixture *s, int device, uint32_t lanes,
 
 		t->queue = s->queue.address;
 		t->each = s->each;
-		t->doubled = NOBODY;
+		t->doubled = NO_ACTOR;
 		t->kind = s->queue.kind;
 		t->self = i < s->putters ? i : i - s->putters;
 		actor = harness_spawn(s->k, i < s->putters ? "put" : "take",
@@ -259,9 +259,9 @@ PEAL_TEST(queues_of_every_kind_conserve)
 	     policy++)
 		for (i = 0; i < SHAPES; i++) {
 			CHECK(run(rt, i, 1, harness_policy(rt, policy),
-				  NOBODY));
+				  NO_ACTOR));
 			CHECK(run(rt, i, 32, harness_policy(rt, policy),
-				  NOBODY));
+				  NO_ACTOR));
 		}
 	CHECK_OK(peal_device_info(rt, 1, &after));
 	CHECK_EQ(after.memory_used_bytes, before.memory_used_bytes);

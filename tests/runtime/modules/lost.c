@@ -3,14 +3,14 @@
 #include <peal/device/kernel.h>
 
 #if PEAL_ON_HOST
-PEAL_EXTERN_C int function_of_nobody(void);
+PEAL_EXTERN_C int undefined_function(void);
 #endif
 
 static PEAL_DEV int call(struct peal_worker *w)
 {
 	(void)w;
 #if PEAL_ON_HOST
-	return function_of_nobody();
+	return undefined_function();
 #else
 	return 0;
 #endif

@@ -675,7 +675,7 @@ PEAL_TEST(cause_with_most_waiters_comes_first)
 }
 
 /* A process of another user gets PEAL_ENOENT. */
-static void ask_as_nobody(void)
+static void ask_as_other_user(void)
 {
 	pid_t parent = getpid(), child = fork();
 	int status = 0;
@@ -715,7 +715,7 @@ PEAL_TEST(process_reports_stalls_of_all_its_runtimes)
 		    "'pid': is no process (0, allowed 1..2147483647)");
 	CHECK_EQ(peal_stall_report_pid(pid, 0, NULL, 1), PEAL_EINVAL);
 	if (geteuid() == 0)
-		ask_as_nobody();
+		ask_as_other_user();
 	end(rt);
 	if (other) {
 		CHECK_EQ(peal_stall_report_pid(pid, WATCH_NS, NULL, 0), 0);

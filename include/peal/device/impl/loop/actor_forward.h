@@ -77,7 +77,7 @@ peali_is_monitored(const struct peal_worker *w, uint32_t actor)
 /* Returns 1 if an actor that gets no messages is to restart. It does so in the
  * other kernel, unless its supervisor has given up. */
 static PEAL_DEV PEAL_UNUSED inline int
-peali_leaves_anew(const struct peal_worker *w, uint32_t index)
+peali_leaves_to_restart(const struct peal_worker *w, uint32_t index)
 {
 	uint64_t member;
 
@@ -107,7 +107,7 @@ peali_leave_check(struct peal_worker *w, const struct peal_control_leave *c)
 	if (PEAL_ENTRY_IS_ARRIVING(place) && !peali_arrive(w, entry))
 		return PEAL_EINVAL;
 	if (PEAL_ENTRY_IS_CLOSED(peal_load_relaxed_dev(&entry->location)) &&
-	    !peali_leaves_anew(w, PEAL_ACTOR_INDEX(c->actor)))
+	    !peali_leaves_to_restart(w, PEAL_ACTOR_INDEX(c->actor)))
 		return PEAL_ESTOPPED; /* it has failed for good */
 	return peali_is_monitored(w, c->actor) ? PEAL_EEXIST : 0;
 }

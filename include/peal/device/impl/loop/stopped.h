@@ -26,7 +26,7 @@ peali_request_stopped(struct peal_worker *w)
 	number = peali_message_request(&w->message);
 	if (number && !(number & PEAL_ASK_BIT) &&
 	    !(w->message.header.flags & PEAL_FLAG_ERROR_REPLY))
-		peali_nobody_answers(w, number, PEAL_ESTOPPED, 0);
+		peali_host_request_fail(w, number, PEAL_ESTOPPED, 0);
 }
 
 /* Ends the requests that wait in an input. Moves on without credit for the

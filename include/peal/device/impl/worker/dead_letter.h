@@ -121,7 +121,7 @@ peali_reject_entry(const struct peal_worker *w, uint64_t number,
  * A replayed dead letter repeats the number of a request that is over. Such a
  * report does not replace the report about a later request.
  */
-PEALI_SLOW(void, peali_nobody_answers, const struct peal_worker *w,
+PEALI_SLOW(void, peali_host_request_fail, const struct peal_worker *w,
 	   uint64_t number, int error, int detail)
 {
 	struct peal_reject_table *table = 0;
@@ -178,7 +178,7 @@ PEALI_SLOW(void, peali_request_fail, struct peal_worker *w, int error,
 	if (number & PEAL_ASK_BIT)
 		peali_ask_fail(w, number, error);
 	else if (number && !(w->message.header.flags & PEAL_FLAG_ERROR_REPLY))
-		peali_nobody_answers(w, number, error, detail);
+		peali_host_request_fail(w, number, error, detail);
 }
 
 /* Returns 1 if the handler run that ends has replied to its request, or has
