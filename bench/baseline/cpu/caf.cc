@@ -74,7 +74,8 @@ caf::behavior callee(caf::stateful_actor<callee_state> *self, uint32_t callers,
 	self->state.left = callers * each;
 	return {
 		[=](uint32_t sender, uint64_t number) {
-			self->state.wrong += number != self->state.next[sender]++;
+			self->state.wrong += number !=
+					     self->state.next[sender]++;
 			if (--self->state.left == 0)
 				done->wrong.set_value(self->state.wrong);
 		},
