@@ -51,7 +51,9 @@ static double number(struct argp_state *state, const char *name,
 			state,
 			PEALI_REFUSAL(.object = "option",
 				      .name = PEALI_PRINT("--%s", name),
-				      .problem = "is no number of the range",
+				      .problem = end == text || *end ?
+							 "is no number" :
+							 NULL,
 				      .value = text,
 				      .allowed = PEALI_PRINT("%g..%g", least,
 							     most),
@@ -94,8 +96,12 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 				PEALI_REFUSAL(.object = "option",
 					      .name = "--bytes",
 					      .problem =
-						      "is no whole number of the "
-						      "range",
+						      peali_number_parse(
+							      argument, 0,
+							      UINT64_MAX,
+							      &options->bytes) ?
+							      NULL :
+							      "is no whole number",
 					      .value = argument,
 					      .allowed = PEALI_PRINT("1..%u",
 								     1u << 28),

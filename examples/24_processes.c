@@ -94,7 +94,8 @@ static void send_around(struct peal_endpoint *text)
 				      MAX_WAIT);
 	}
 	check(result, "receive");
-	printf("around %u processes: %s\n", ranks, words);
+	printf("around %u process%s: %s\n", ranks, ranks == 1 ? "" : "es",
+	       words);
 	expect(!strcmp(words, "HELLO, PROCESSES"), "the text");
 }
 

@@ -62,7 +62,7 @@ static int complete_lease(struct peali_mailbox_spec *s, const char *call)
 			"mailbox.slots", s->slots, slots_for(&given, tells),
 			PEALI_PRINT(
 				"is too small for %u worker%s with leases of "
-				"%u that tell up to %u message%s at a time",
+				"%u and up to %u message%s at a time",
 				s->n_workers, peali_s(s->n_workers), s->lease,
 				s->tells, peali_s(s->tells)),
 			"workers", call);
@@ -135,13 +135,12 @@ int peali_admission_spec_complete(struct peali_admission_spec *spec,
 		return peali_slots_refuse(
 			"mailbox.slots", spec->slots,
 			peali_slots_for(held + tells + spec->to_all),
-			PEALI_PRINT(
-				"is too small for %u worker%s that tell %u "
-				"message%s at a time, with %u for timers and "
-				"monitors",
-				spec->n_workers, peali_s(spec->n_workers),
-				(uint32_t)tells, peali_s((uint32_t)tells),
-				spec->others),
+			PEALI_PRINT("is too small for %u worker%s with %u "
+				    "message%s at a time, and %u for timers and "
+				    "monitors",
+				    spec->n_workers, peali_s(spec->n_workers),
+				    (uint32_t)tells, peali_s((uint32_t)tells),
+				    spec->others),
 			"workers", call);
 	spec->links = (uint32_t)(held + rest / 4 * 3);
 	if (spec->links < held + tells)

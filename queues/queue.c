@@ -191,10 +191,12 @@ int peal_queue_open(struct peal_queue *q, enum peal_queue_role role,
 	struct peali_queue_side *s;
 	uint32_t i, lost = 0;
 
-	if (!q || !end_out || (uint32_t)role > PEAL_QUEUE_CONSUMER)
-		return peali_fail(PEAL_EINVAL, "peal_queue_open",
-				  "an argument is NULL, or role is neither "
-				  "producer nor consumer");
+	if (!q || !end_out)
+		return peali_refuse_null("peal_queue_open", "queue or end_out");
+	if ((uint32_t)role > PEAL_QUEUE_CONSUMER)
+		return peali_refuse_range("peal_queue_open", "argument", "role",
+					  (uint32_t)role, 0,
+					  PEAL_QUEUE_CONSUMER);
 	s = &q->side[role];
 	peali_queue_lock(q);
 	for (i = 0; i < s->most && !end; i++)

@@ -64,7 +64,7 @@ static int choose_kind(const struct peal_queue_options *o,
 						     "max_consumers %u",
 						     o->max_producers,
 						     o->max_consumers),
-				.allowed = PEALI_PRINT("1..%u, 1..%u",
+				.allowed = PEALI_PRINT("up to %u and %u",
 						       kinds[i]->producers,
 						       kinds[i]->consumers),
 				.remedy = kinds[i]->to_each ?

@@ -69,14 +69,17 @@ static int complete_slot(struct peali_ring_spec *s, const char *call)
 		s->slot_bytes = PEALI_RING_SLOT_WITH_SLAB;
 	if (s->slot_bytes % 16 || s->slot_bytes < PEALI_RING_SLOT_MIN ||
 	    s->slot_bytes > limit)
-		return PEALI_REFUSE(
-			PEAL_EINVAL, call, .object = "option",
-			.name = "slot_bytes",
-			.problem = PEALI_PRINT(
-				"must be a multiple of 16 for policy %s",
-				peali_publication_name(s->policy)),
-			.number = s->slot_bytes, .least = PEALI_RING_SLOT_MIN,
-			.most = limit, .multiple = 16);
+		return PEALI_REFUSE(PEAL_EINVAL, call, .object = "option",
+				    .name = "slot_bytes",
+				    .problem = PEALI_PRINT(
+					    "%s for policy %s",
+					    s->slot_bytes % 16 ?
+						    "must be a multiple of 16" :
+						    "is out of range",
+					    peali_publication_name(s->policy)),
+				    .number = s->slot_bytes,
+				    .least = PEALI_RING_SLOT_MIN, .most = limit,
+				    .multiple = 16);
 	return 0;
 }
 

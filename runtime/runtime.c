@@ -54,7 +54,8 @@ static int check_receiver(struct peal_runtime *rt, uint64_t address,
 {
 	struct peali_link_end end;
 
-	return peali_link_end_resolve(rt, address, "address", &end, call);
+	return peali_link_end_resolve(rt, address, "address",
+				      "actor, pool or endpoint", &end, call);
 }
 
 static const struct peali_hooks hooks = {
@@ -349,6 +350,9 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 		return peali_refuse_null("peal_runtime_open", "runtime_out");
 	result =
 		peali_options_copy(&o, sizeof(o), options, "peal_runtime_open");
+	if (!result && o.reserved)
+		result = peali_refuse_option("peal_runtime_open", "reserved",
+					     o.reserved, 0, 0);
 	if (result)
 		return result;
 	peali_library_keep();

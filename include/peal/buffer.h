@@ -223,7 +223,7 @@ int peal_buffer_view(struct peal_buffer *buffer, uint32_t view,
  * @return 0, or a negative error code:
  * @retval PEAL_EFAULT  the part is not inside the range, or the range is not
  *                      inside its buffer.
- * @retval PEAL_EINVAL  a size is 0, the range has no buffer, or `part_out` is
+ * @retval PEAL_EINVAL  a size is 0, the range has no buffer, or `slice_out` is
  *                      NULL.
  */
 int peal_range_slice(struct peal_range range, uint64_t offset, uint64_t bytes,

@@ -57,8 +57,8 @@ struct peal_mailbox_options {
  * peal_link_info report the result.
  */
 struct peal_cluster_options {
-	uint32_t workers; /* per cluster: 2, 4 or 8; a divisor of the kernel's
-			   * workers (default 0: no clusters) */
+	uint32_t workers; /* per cluster: 1, 2, 4 or 8; a divisor of the
+			   * kernel's workers (default 0: no clusters) */
 	uint32_t bytes; /* shared memory per worker for its input rings, as many
 			 * as fit (default 32 KiB). Rounded up to 128; at most
 			 * 1 MiB and a block's limit */

@@ -103,7 +103,7 @@ struct peal_link_info {
 	 * `accepted` does not include these. See peal/dead_letter.h.
 	 */
 	uint64_t dead_letters_dropped;
-	uint64_t handovers; /* completed link handovers */
+	uint64_t handovers; /* completed link hand-overs */
 	/*
 	 * Messages that no handler will handle, because the receiver has
 	 * stopped or the link is corrupt. Their sequence numbers begin at
@@ -157,7 +157,7 @@ int peal_connect(struct peal_runtime *runtime, uint64_t from, uint32_t port,
 		 struct peal_link **link_out);
 
 /**
- * Moves a live link to another route: a link handover.
+ * Moves a live link to another route: a link hand-over.
  *
  * The sender seals the old ring and continues in a new ring. The receiver first
  * empties the old ring. No message is lost or reordered.
@@ -176,11 +176,11 @@ int peal_connect(struct peal_runtime *runtime, uint64_t from, uint32_t port,
  *     the pair.
  * @retval PEAL_ENOTSUP  an end of the link is an endpoint or in another
  *     process.
- * @retval PEAL_EBUSY  another handover of this link has not finished.
+ * @retval PEAL_EBUSY  another hand-over of this link has not finished.
  * @retval PEAL_ETIMEDOUT  the receiver has not emptied the old ring. The
- *     handover continues in the background.
+ *     hand-over continues in the background.
  * @retval PEAL_ESTOPPED  the sender or the receiver has ended.
- * @retval PEAL_EHUNG  a worker did not answer. The handover may still happen.
+ * @retval PEAL_EHUNG  a worker did not answer. The hand-over may still happen.
  * @retval PEAL_ENOMEM  there is not enough memory.
  * @retval PEAL_EINVAL  link is NULL, or route is not exactly one route.
  */

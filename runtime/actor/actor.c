@@ -558,6 +558,7 @@ static int read_state(struct peal_runtime *rt, uint64_t address,
 {
 	struct peal_kernel *k;
 	enum peal_kernel_state state;
+	const struct peal_handler_info *h;
 	const struct peali_actor *a;
 	int failed;
 
@@ -572,15 +573,15 @@ static int read_state(struct peal_runtime *rt, uint64_t address,
 				  "kernel '%s' runs; suspend it or let it end",
 				  k->name);
 	a = &k->actors.entries[PEAL_ACTOR_INDEX(address)];
-	if (bytes > k->program->handlers[a->handler].state_bytes)
+	h = &k->program->handlers[a->handler];
+	if (bytes > h->state_bytes)
 		return PEALI_REFUSE(
 			PEAL_EINVAL, "peal_actor_state", .object = "argument",
 			.name = "bytes",
-			.problem = "is too small for the state of the "
-				   "actor",
-			.number = bytes,
-			.least = k->program->handlers[a->handler].state_bytes,
-			.most = SIZE_MAX, .remedy = "pass a larger buffer");
+			.problem = PEALI_PRINT("is larger than the state of "
+					       "handler '%s'",
+					       h->name),
+			.number = bytes, .most = h->state_bytes);
 	if (!bytes)
 		return 0;
 	return peali_block_read(rt, &k->own, a->state_offset, state_out, bytes);

@@ -385,7 +385,8 @@ static int retire_there(struct peal_runtime *rt, const uint64_t *addresses,
 	int result;
 
 	if (!k)
-		return peali_refuse_address("peal_actor_retire", "addresses",
+		return peali_refuse_address("peal_actor_retire",
+					    n == 1 ? "address" : "addresses",
 					    addresses[0], "actor");
 	result = mark(k, addresses, n);
 	if (result)

@@ -266,14 +266,19 @@ static int choose(struct move *m, const struct peal_migration_options *o)
 		worker = to == k ? 1 + (a->worker + 1) % k->params.n_workers :
 				   1;
 	if (to == k && worker - 1 == a->worker)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "actor %u of kernel '%s' is of worker %u "
-				  "already%s",
-				  m->index, k->name, a->worker,
-				  k->params.n_workers > 1 ?
-					  "" :
-					  ", and the kernel has no other "
-					  "worker");
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "option", .name = "worker",
+			.problem = PEALI_PRINT(
+				"is the worker that actor %u of kernel '%s' "
+				"has already",
+				m->index, PEALI_CUT(32, k->name)),
+			.number = worker,
+			.allowed = k->params.n_workers > 1 ? "other workers" :
+							     "none",
+			.remedy =
+				k->params.n_workers > 1 ?
+					"use 0 to select the next worker" :
+					"launch the kernel with more workers");
 	m->slots.kernel = to;
 	m->slots.handler = a->handler;
 	m->slots.worker = worker - 1;
@@ -563,6 +568,17 @@ static int move_on(struct move *m)
 	return result;
 }
 
+/* Refuses a supervisor that is set, as `why` says. */
+static int refuse_supervisor(const struct move *m, const char *why)
+{
+	return PEALI_REFUSE(
+		PEAL_EINVAL, CALL, .object = "option", .name = "supervisor",
+		.problem = PEALI_PRINT("is set, but actor %u of kernel '%s' %s",
+				       m->index, PEALI_CUT(32, m->kernel->name),
+				       why),
+		.value = "an address", .allowed = "NULL", .remedy = "use NULL");
+}
+
 /*
  * Checks that the actor has a supervisor in the other kernel if and only if it
  * has one here.
@@ -574,16 +590,17 @@ static int check_supervisor(const struct move *m)
 		  k->supervision.actors[m->index].supervisor;
 
 	if (has && !m->supervisor)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "actor %u of kernel '%s' has a supervisor, "
-				  "which stays in that kernel; set "
-				  "`supervisor` to one of kernel '%s'",
-				  m->index, k->name, m->to->name);
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "option",
+			.name = "supervisor",
+			.problem = PEALI_PRINT(
+				"is NULL, but actor %u of kernel '%s' has one",
+				m->index, PEALI_CUT(32, k->name)),
+			.value = "NULL",
+			.allowed = "a supervisor of the other kernel",
+			.remedy = "create a supervisor there");
 	if (!has && m->supervisor)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "`supervisor`: actor %u of kernel '%s' has "
-				  "none, so its initial state was not kept",
-				  m->index, k->name);
+		return refuse_supervisor(m, "has none");
 	return has ? peali_supervisor_check(m->supervisor, m->to, 1, CALL) : 0;
 }
 
@@ -594,10 +611,7 @@ static int check_other(const struct move *m)
 	int result;
 
 	if (to == k && m->supervisor)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "`supervisor`: actor %u stays in kernel "
-				  "'%s' and keeps the supervisor that it had",
-				  m->index, k->name);
+		return refuse_supervisor(m, "stays there");
 	if (to == k)
 		return 0;
 	result = peali_fwd_link_check(k, to, CALL);

@@ -4,6 +4,7 @@
 
 #include "runtime/base/error.h"
 #include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/name_table.h"
 #include "runtime/link/endpoint.h"
@@ -63,6 +64,14 @@ int peal_name_set(struct peal_runtime *rt, uint64_t address, const char *name)
 	return result;
 }
 
+static int refuse_unknown(const char *call, const char *name,
+			  const char *remedy)
+{
+	return PEALI_REFUSE(PEAL_ENOENT, call, .object = "name", .name = name,
+			    .problem = "is of no address", .value = name,
+			    .allowed = "names in use", .remedy = remedy);
+}
+
 int peal_name_find(struct peal_runtime *rt, const char *name,
 		   uint64_t *address_out)
 {
@@ -73,10 +82,8 @@ int peal_name_find(struct peal_runtime *rt, const char *name,
 		return PEAL_EFORKED;
 	return peali_name_find(rt, name, address_out) ?
 		       0 :
-		       peali_fail(PEAL_ENOENT, "peal_name_find",
-				  "name '%s': no address has this name; call "
-				  "peal_name_set first",
-				  name);
+		       refuse_unknown("peal_name_find", name,
+				      "call peal_name_set first");
 }
 
 int peal_name_of(struct peal_runtime *rt, uint64_t address,
@@ -88,9 +95,14 @@ int peal_name_of(struct peal_runtime *rt, uint64_t address,
 		return PEAL_EFORKED;
 	return peali_name_of(rt, address, name_out) ?
 		       0 :
-		       peali_fail(PEAL_ENOENT, "peal_name_of",
-				  "the address %#llx has no name",
-				  (unsigned long long)address);
+		       PEALI_REFUSE(PEAL_ENOENT, "peal_name_of",
+				    .object = "argument", .name = "address",
+				    .problem = "has no name",
+				    .value = PEALI_PRINT(
+					    "%#llx",
+					    (unsigned long long)address),
+				    .allowed = "addresses with a name",
+				    .remedy = "call peal_name_set first");
 }
 
 int peal_name_clear(struct peal_runtime *rt, const char *name)
@@ -105,8 +117,6 @@ int peal_name_clear(struct peal_runtime *rt, const char *name)
 	found = peali_name_clear(rt, name);
 	pthread_mutex_unlock(&rt->lock);
 	return found ? 0 :
-		       peali_fail(PEAL_ENOENT, "peal_name_clear",
-				  "name '%s': no address has this name; call "
-				  "peal_name_set first",
-				  name);
+		       refuse_unknown("peal_name_clear", name,
+				      "pass a name in use");
 }

@@ -182,10 +182,10 @@ static int find_free_pool(struct peal_kernel *k, struct peali_pool **pool_out,
 	if (i == k->params.max_pools)
 		return peali_fail(
 			PEAL_ENOSPC, CREATE,
-			"all %u pools of kernel '%s' are used; launch it "
-			"with a larger max_pools in struct "
+			"kernel '%s' has no free pool of max_pools %u; launch "
+			"it with a larger max_pools in struct "
 			"peal_kernel_options, or destroy a pool",
-			k->params.max_pools, k->name);
+			k->name, k->params.max_pools);
 	actor = peali_entry_take(k);
 	if (actor < 0)
 		return peali_fail(
@@ -358,10 +358,14 @@ static int join(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	if (!peali_kernel_of(rt, actor))
 		return peali_refuse_address(JOIN, "actor", actor, "actor");
 	if (peali_kernel_of(rt, actor) != k)
-		return peali_fail(PEAL_EINVAL, JOIN,
-				  "the actor is of kernel '%s' and the pool of "
-				  "kernel '%s'",
-				  peali_kernel_of(rt, actor)->name, k->name);
+		return PEALI_REFUSE(
+			PEAL_EINVAL, JOIN, .object = "argument",
+			.name = "actor",
+			.problem = "is an actor of another kernel than the "
+				   "pool",
+			.value = peali_kernel_of(rt, actor)->name,
+			.allowed = PEALI_PRINT("'%s'", k->name),
+			.remedy = "pass an actor of that kernel");
 	if (peali_is_spawned(k, actor))
 		return peali_fail(PEAL_EINVAL, JOIN,
 				  "actor %u of kernel '%s' was made by a "
@@ -430,9 +434,13 @@ static int leave(struct peal_runtime *rt, uint64_t pool, uint64_t actor)
 	if (peali_kernel_of(rt, actor) != k ||
 	    k->actors.entries[PEAL_ACTOR_INDEX(actor)].pool !=
 		    1 + (uint32_t)(p - k->pools))
-		return peali_fail(PEAL_ENOENT, LEAVE,
-				  "%#llx is not a member of the pool",
-				  (unsigned long long)actor);
+		return PEALI_REFUSE(PEAL_ENOENT, LEAVE, .object = "argument",
+				    .name = "actor",
+				    .problem = "is no member of the pool",
+				    .value = PEALI_PRINT(
+					    "%#llx", (unsigned long long)actor),
+				    .allowed = "addresses of its members",
+				    .remedy = "call peal_pool_join first");
 	a = &k->actors.entries[PEAL_ACTOR_INDEX(actor)];
 	p->members[a->worker] = 0;
 	if (!peali_kernel_ended(k))

@@ -162,7 +162,7 @@ static int check_options(const struct peal_kernel *k,
 			.allowed = PEALI_PRINT("0..%u, PEAL_RESTARTS_NONE or "
 					       "PEAL_RESTARTS_UNLIMITED",
 					       PEAL_RESTARTS_MAX),
-			.remedy = "use PEAL_RESTARTS_UNLIMITED");
+			.remedy = PEALI_PRINT("use %u", PEAL_RESTARTS_MAX));
 	if (o->timers > PEAL_RESTART_ENDS_TIMERS)
 		return peali_refuse_option(CREATE, "timers", o->timers, 0,
 					   PEAL_RESTART_ENDS_TIMERS);
@@ -306,15 +306,29 @@ int peal_supervisor_destroy(struct peal_supervisor *s)
 	return result;
 }
 
+/* Refuses a supervisor that is NULL or destroyed. */
+static int check_alive(const struct peal_supervisor *s, const char *call)
+{
+	if (!s)
+		return peali_refuse_null(call, "supervisor");
+	if (s->kernel)
+		return 0;
+	return PEALI_REFUSE(PEAL_EINVAL, call, .object = "argument",
+			    .name = "supervisor", .problem = "is destroyed",
+			    .value = "destroyed",
+			    .allowed = "a supervisor of a kernel",
+			    .remedy = "create another supervisor");
+}
+
 int peal_supervisor_restart(struct peal_supervisor *s)
 {
 	struct peal_control_supervisor c;
 	struct peal_runtime *rt;
 	int result;
 
-	if (!s || !s->kernel)
-		return peali_fail(PEAL_EINVAL, "peal_supervisor_restart",
-				  "supervisor is %s", s ? "destroyed" : "NULL");
+	result = check_alive(s, "peal_supervisor_restart");
+	if (result)
+		return result;
 	if (peali_foreign(&s->kernel->rt->owner, "peal_supervisor_restart"))
 		return PEAL_EFORKED;
 	rt = s->kernel->rt;
@@ -371,10 +385,11 @@ int peal_supervisor_info(struct peal_supervisor *s,
 	struct peal_runtime *rt;
 	int result;
 
-	if (!s || !s->kernel || !info_out)
-		return peali_fail(PEAL_EINVAL, "peal_supervisor_info",
-				  "an argument is NULL, or the supervisor is "
-				  "destroyed");
+	result = check_alive(s, "peal_supervisor_info");
+	if (!result && !info_out)
+		result = peali_refuse_null("peal_supervisor_info", "info_out");
+	if (result)
+		return result;
 	if (peali_foreign(&s->kernel->rt->owner, "peal_supervisor_info"))
 		return PEAL_EFORKED;
 	rt = s->kernel->rt;

@@ -11,6 +11,7 @@
  * struct peal_error_info. */
 #define NAME_BYTES 48
 #define VALUE_BYTES 40
+#define SHORT_BYTES 16 /* of both, if the text is too long for the struct */
 #define PART_BYTES 128
 
 /* Returns the smallest power of two from n on, or the largest up to `most`. */
@@ -80,10 +81,12 @@ static const char *allowed_of(const struct peali_refusal *r,
 	return out;
 }
 
-const char *peali_refusal_text(const struct peali_refusal *r,
-			       char out[PEALI_REFUSAL_BYTES])
+/* Writes the text with a name and a value of at most so many bytes. */
+static const char *compose(const struct peali_refusal *r, size_t name_bytes,
+			   size_t value_bytes, char out[PEALI_REFUSAL_BYTES])
 {
 	char problem[PART_BYTES], allowed[PART_BYTES], number[24], use[32];
+	char name[NAME_BYTES + 1], shown[VALUE_BYTES + 1];
 	const char *value = r->value ? r->value : number;
 	const char *quote = r->name ? "'" : "";
 
@@ -92,11 +95,17 @@ const char *peali_refusal_text(const struct peali_refusal *r,
 	snprintf(out, PEALI_REFUSAL_BYTES,
 		 "%s%s%s%s%s: %s (%s, allowed %s); %s", r->object,
 		 r->name ? " " : "", quote,
-		 r->name ? PEALI_CUT(NAME_BYTES, r->name) : "", quote,
-		 problem_of(r, problem),
-		 *value ? PEALI_CUT(VALUE_BYTES, value) : "''",
+		 r->name ? peali_text_cut(name, name_bytes + 1, r->name) : "",
+		 quote, problem_of(r, problem),
+		 *value ? peali_text_cut(shown, value_bytes + 1, value) : "''",
 		 allowed_of(r, allowed), r->remedy ? r->remedy : use);
 	return out;
+}
+
+const char *peali_refusal_text(const struct peali_refusal *r,
+			       char out[PEALI_REFUSAL_BYTES])
+{
+	return compose(r, NAME_BYTES, VALUE_BYTES, out);
 }
 
 int peali_refuse(int code, const char *call,
@@ -104,7 +113,10 @@ int peali_refuse(int code, const char *call,
 {
 	char text[PEALI_REFUSAL_BYTES];
 
-	return peali_fail(code, call, "%s", peali_refusal_text(refusal, text));
+	peali_refusal_text(refusal, text);
+	if (strlen(text) >= sizeof(((struct peal_error_info *)0)->text))
+		compose(refusal, SHORT_BYTES, SHORT_BYTES, text);
+	return peali_fail(code, call, "%s", text);
 }
 
 int peali_refuse_range(const char *call, const char *object, const char *name,
@@ -140,10 +152,10 @@ int peali_refuse_address(const char *call, const char *name, uint64_t address,
 				      kind));
 }
 
-int peali_refuse_bits(const char *call, const char *name, uint32_t value,
-		      uint32_t known)
+int peali_refuse_bits(const char *call, const char *object, const char *name,
+		      uint32_t value, uint32_t known)
 {
-	return PEALI_REFUSE(PEAL_EINVAL, call, .object = "option", .name = name,
+	return PEALI_REFUSE(PEAL_EINVAL, call, .object = object, .name = name,
 			    .problem = "has unknown bits",
 			    .value = PEALI_PRINT("0x%x", value),
 			    .allowed = PEALI_PRINT("bits of 0x%x", known),
@@ -177,7 +189,8 @@ int peali_refuse_name(const char *call, const char *name, size_t most)
 }
 
 int peali_refuse_index(const char *call, const char *object, const char *name,
-		       const char *part, uint64_t index, uint64_t n)
+		       const char *part, uint64_t index, uint64_t n,
+		       const char *empty)
 {
 	char problem[64];
 
@@ -185,6 +198,5 @@ int peali_refuse_index(const char *call, const char *object, const char *name,
 	return PEALI_REFUSE(PEAL_ENOENT, call, .object = object, .name = name,
 			    .problem = problem, .number = index,
 			    .allowed = n ? NULL : "none", .most = n ? n - 1 : 0,
-			    .remedy = n ? NULL :
-					  PEALI_PRINT("add %s 0 first", part));
+			    .remedy = n ? NULL : empty);
 }

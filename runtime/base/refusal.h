@@ -62,8 +62,8 @@ int peali_refuse_address(const char *call, const char *name, uint64_t address,
 			 const char *kind);
 
 /* Refuses a mask with bits outside `known`. Returns PEAL_EINVAL. */
-int peali_refuse_bits(const char *call, const char *name, uint32_t value,
-		      uint32_t known);
+int peali_refuse_bits(const char *call, const char *object, const char *name,
+		      uint32_t value, uint32_t known);
 
 /* Refuses a buffer that is too small for the next message of an object. Returns
  * PEAL_EMSGSIZE. */
@@ -79,8 +79,11 @@ int peali_refuse_name(const char *call, const char *name, size_t most);
  * numbers from 0 to n - 1. Returns PEAL_ENOENT.
  *
  * @param part its noun, such as "worker".
+ * @param empty the remedy for an object without parts. NULL: an object of this
+ *     kind always has one.
  */
 int peali_refuse_index(const char *call, const char *object, const char *name,
-		       const char *part, uint64_t index, uint64_t n);
+		       const char *part, uint64_t index, uint64_t n,
+		       const char *empty);
 
 #endif

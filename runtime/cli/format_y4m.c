@@ -117,8 +117,15 @@ static int parse_side(struct peali_reader *reader, const char *token,
 	if (*side)
 		return malformed(reader, "a size is given twice:", token);
 	if (*p || value < 1 || value > SIDE_MAX)
-		return malformed(reader,
-				 "a size is not from 1 to 65535:", token);
+		return peali_reader_refuse(
+			reader, -EBADMSG,
+			PEALI_REFUSAL(.object = "input", .name = reader->name,
+				      .problem = *token == 'W' ?
+							 "has a wrong width" :
+							 "has a wrong height",
+				      .value = token + 1,
+				      .allowed = PEALI_PRINT("1..%d", SIDE_MAX),
+				      .remedy = "write the header again"));
 	*side = value;
 	return 0;
 }

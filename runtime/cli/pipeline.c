@@ -184,13 +184,15 @@ static int unknown_stage(const struct parser *parser, size_t n)
 		       kinds[i].name);
 	}
 	quote(quoted, parser->at, n);
-	return refuse(parser, parser->at,
-		      PEALI_REFUSAL(.object = "stage", .name = quoted,
-				    .problem = "is unknown", .value = quoted,
-				    .allowed = names,
-				    .remedy = nearest ? PEALI_PRINT("use %s",
-								    nearest) :
-							"use one of these"));
+	return refuse(
+		parser, parser->at,
+		PEALI_REFUSAL(.object = "stage", .name = quoted,
+			      .problem = "is unknown", .value = quoted,
+			      .allowed = names,
+			      .remedy = nearest ?
+						PEALI_PRINT("use %s", nearest) :
+						PEALI_PRINT("use %s",
+							    kinds[0].name)));
 }
 
 static int parse_name(struct parser *parser, struct peali_stage *stage)
@@ -221,8 +223,12 @@ static int parse_device(struct parser *parser, struct peali_stage *stage)
 	char quoted[TOKEN_BYTES], devices[24];
 	long value = 0;
 
-	snprintf(devices, sizeof(devices), "0..%u",
-		 parser->n_devices ? parser->n_devices - 1 : 999999);
+	if (parser->n_devices > 1)
+		snprintf(devices, sizeof(devices), "0..%u",
+			 parser->n_devices - 1);
+	else
+		strcpy(devices,
+		       parser->n_devices ? "0" : "devices of peal info");
 	stage->device_column = (uint32_t)(parser->at - parser->text) + 1;
 	if (n == 0)
 		return fail(parser, parser->at,
@@ -345,7 +351,8 @@ static int unknown_key(const struct parser *parser, size_t n,
 						     kind->name),
 			      .value = quoted,
 			      .allowed = *names ? names : "none",
-			      .remedy = *names ? "use one of these" :
+			      .remedy = *names ? PEALI_PRINT("use %s",
+							     kind->keys->name) :
 						 "leave it out"));
 }
 
@@ -456,8 +463,10 @@ int peali_pipeline_parse(const char *text, uint32_t n_devices,
 		if (pipeline.n_stages == PEALI_STAGES_MAX)
 			return refuse(
 				&parser, parser.at,
-				PEALI_REFUSAL(.object = "pipeline",
-					      .problem = "has too many stages",
+				PEALI_REFUSAL(.object = "argument",
+					      .name = "STAGE",
+					      .problem =
+						      "is one stage too many",
 					      .number = PEALI_STAGES_MAX + 1,
 					      .least = 1,
 					      .most = PEALI_STAGES_MAX,

@@ -134,7 +134,7 @@ say_failure(struct spawn *s, const char *format, ...)
  */
 static int take_given(struct spawn *s)
 {
-	char here[2048] = "";
+	char here[2048] = "", refusal[PEALI_REFUSAL_BYTES];
 	struct stat is;
 
 	if (*s->given != '/' && !getcwd(here, sizeof(here))) {
@@ -146,13 +146,30 @@ static int take_given(struct spawn *s)
 	if (snprintf(s->rendezvous, sizeof(s->rendezvous), "%s%s%s", here,
 		     *here ? "/" : "",
 		     s->given) >= (int)sizeof(s->rendezvous)) {
-		peali_say("--rendezvous is too long");
+		peali_say(
+			"%s",
+			peali_refusal_text(
+				PEALI_REFUSAL(.object = "option",
+					      .name = "--rendezvous",
+					      .problem = "is too long",
+					      .value = s->given,
+					      .allowed = PEALI_PRINT(
+						      "paths of up to %zu bytes",
+						      sizeof(s->rendezvous) - 1),
+					      .remedy = "pass a shorter path"),
+				refusal));
 		return PEALI_EXIT_FAILED;
 	}
 	if (!lstat(s->rendezvous, &is)) {
-		peali_say("--rendezvous %s exists already, by an active or a "
-			  "dead run; remove it if no run uses it",
-			  s->given);
+		peali_say("%s",
+			  peali_refusal_text(
+				  PEALI_REFUSAL(.object = "option",
+						.name = "--rendezvous",
+						.problem = "exists already",
+						.value = s->given,
+						.allowed = "a new path",
+						.remedy = "pass another path"),
+				  refusal));
 		return PEALI_EXIT_FAILED;
 	}
 	return 0;

@@ -218,27 +218,35 @@ static int make_host_participants(struct peal_barrier *b)
 	return result;
 }
 
+/* Checks that the barrier has at most PEAL_BARRIER_PARTICIPANTS_MAX
+ * participants, and at least one of each device. */
+static int check_numbers(uint32_t n_devices, uint32_t per_device, uint32_t host)
+{
+	const uint32_t most = PEAL_BARRIER_PARTICIPANTS_MAX;
+	uint32_t of_devices = n_devices * per_device;
+
+	if (!n_devices || n_devices > most)
+		return peali_refuse_range(CALL, "argument", "n_devices",
+					  n_devices, 1, most);
+	if (!per_device || per_device > most / n_devices)
+		return peali_refuse_range(CALL, "argument",
+					  "participants_per_device", per_device,
+					  1, most / n_devices);
+	if (host > most - of_devices)
+		return peali_refuse_option(CALL, "host_participants", host, 0,
+					   most - of_devices);
+	return 0;
+}
+
 static int check_arguments(struct peal_runtime *rt, const int *devices,
 			   uint32_t n_devices, uint32_t per_device,
 			   uint32_t host)
 {
-	uint64_t n = (uint64_t)n_devices * per_device + host;
 	uint32_t i, j;
-	int result;
+	int result = check_numbers(n_devices, per_device, host);
 
-	if (!n_devices || !per_device || n_devices > 256 ||
-	    n > PEAL_BARRIER_PARTICIPANTS_MAX)
-		return PEALI_REFUSE(
-			PEAL_EINVAL, CALL, .object = "barrier",
-			.problem = "has a wrong number of participants",
-			.value = PEALI_PRINT(
-				"%u device%s of %u, and %u of the host",
-				n_devices, peali_s(n_devices), per_device,
-				host),
-			.allowed = PEALI_PRINT("1..%d in all",
-					       PEAL_BARRIER_PARTICIPANTS_MAX),
-			.remedy = "use fewer, and at least 1 of each "
-				  "device");
+	if (result)
+		return result;
 	for (i = 0; i < n_devices; i++) {
 		result = peali_devices_check(&rt->devices, devices[i], CALL);
 		if (result)
@@ -392,7 +400,7 @@ static int find_place(const struct peal_barrier *b, const struct peal_kernel *k,
 	if (worker >= k->params.n_workers)
 		return peali_refuse_index("peal_barrier_join", "kernel",
 					  k->name, "worker", worker,
-					  k->params.n_workers);
+					  k->params.n_workers, NULL);
 	for (i = 0; i < b->n; i++) {
 		const struct participant *p = &b->participants[i];
 
@@ -486,7 +494,8 @@ static int host_participant(struct peal_barrier *b, uint32_t number,
 			return 0;
 		}
 	return peali_refuse_index(call, "barrier", NULL, "host participant",
-				  number, seen);
+				  number, seen,
+				  "create the barrier with host_participants");
 }
 
 int peal_barrier_arrive(struct peal_barrier *b, uint32_t participant)

@@ -38,7 +38,7 @@ static int check_ranks(struct peal_process_group *set, const uint32_t *ranks,
 		if (ranks[i] >= set->plan.ranks)
 			return peali_refuse_index(CALL, "process group", NULL,
 						  "rank", ranks[i],
-						  set->plan.ranks);
+						  set->plan.ranks, NULL);
 		for (j = 0; j < i; j++)
 			if (ranks[j] == ranks[i])
 				return PEALI_REFUSE(

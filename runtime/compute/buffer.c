@@ -239,9 +239,6 @@ static int complete(struct peal_runtime *rt, struct peal_buffer_options *o)
 					   PEAL_BUFFER_UNIFIED);
 	if (!o->bytes)
 		return peali_refuse_option(call, "bytes", 0, 1, UINT64_MAX);
-	if (o->name && strlen(o->name) >= PEAL_BUFFER_NAME_BYTES)
-		return peali_refuse_name(call, o->name,
-					 PEAL_BUFFER_NAME_BYTES - 1);
 	if (o->kind == PEAL_BUFFER_DEVICE && !o->views)
 		return peali_devices_check(&rt->devices, o->device, call);
 	if (o->kind != PEAL_BUFFER_UNIFIED && o->views)
@@ -423,23 +420,26 @@ static int check_inside(const char *call, uint64_t offset, uint64_t bytes,
 				    .remedy = "use at least 1 byte");
 	if (offset <= all && bytes <= all - offset)
 		return 0;
-	return PEALI_REFUSE(PEAL_EFAULT, call, .object = "range",
-			    .problem = PEALI_PRINT("is beyond the %s", of),
-			    .value = PEALI_PRINT("%llu bytes at offset %llu",
-						 (unsigned long long)bytes,
-						 (unsigned long long)offset),
-			    .allowed = PEALI_PRINT("0..%llu",
-						   (unsigned long long)all),
-			    .remedy = "use a smaller offset or length");
+	return PEALI_REFUSE(
+		PEAL_EFAULT, call, .object = "range",
+		.problem = PEALI_PRINT("is beyond %s", of),
+		.value = PEALI_PRINT("%llu byte%s at offset %llu",
+				     (unsigned long long)bytes, peali_s(bytes),
+				     (unsigned long long)offset),
+		.allowed = PEALI_PRINT("0..%llu", (unsigned long long)all),
+		.remedy = "use a smaller offset or length");
 }
 
 static int check_range(struct peal_range range, const char *call)
 {
 	if (!range.buffer)
-		return peali_fail(PEAL_EINVAL, call, "the range has no buffer");
+		return PEALI_REFUSE(PEAL_EINVAL, call, .object = "range",
+				    .problem = "has no buffer", .value = "NULL",
+				    .allowed = "a buffer",
+				    .remedy = "call peal_buffer_range");
 	if (peali_forked(&range.buffer->rt->owner, call))
 		return PEAL_EFORKED;
-	return check_inside(call, range.offset, range.bytes, "buffer",
+	return check_inside(call, range.offset, range.bytes, "the buffer",
 			    range.buffer->bytes);
 }
 
@@ -474,7 +474,7 @@ int peal_buffer_range(struct peal_buffer *buffer, uint64_t offset,
 		return peali_refuse_null(call, "buffer or range_out");
 	if (peali_forked(&buffer->rt->owner, call))
 		return PEAL_EFORKED;
-	r = check_inside(call, offset, bytes, "buffer", buffer->bytes);
+	r = check_inside(call, offset, bytes, "the buffer", buffer->bytes);
 	if (r < 0)
 		return r;
 	range_out->buffer = buffer;
@@ -514,7 +514,8 @@ int peal_range_slice(struct peal_range range, uint64_t offset, uint64_t bytes,
 	if (!r && !slice_out)
 		r = peali_refuse_null(call, "slice_out");
 	if (!r)
-		r = check_inside(call, offset, bytes, "range", range.bytes);
+		r = check_inside(call, offset, bytes, "its source",
+				 range.bytes);
 	if (r < 0)
 		return r;
 	slice_out->buffer = range.buffer;

@@ -91,10 +91,15 @@ static int check(const struct peal_executor *e, const struct peal_job *j)
 			.name = "partition",
 			.problem = "does not fit the executor and the job",
 			.value = PEALI_PRINT(
-				"%u parts, %llu elements", j->partition->parts,
-				(unsigned long long)j->partition->count),
-			.allowed = PEALI_PRINT("%u parts, %llu elements", e->n,
-					       (unsigned long long)j->count),
+				"%u part%s, %llu element%s",
+				j->partition->parts,
+				peali_s(j->partition->parts),
+				(unsigned long long)j->partition->count,
+				peali_s(j->partition->count)),
+			.allowed = PEALI_PRINT("%u part%s, %llu element%s",
+					       e->n, peali_s(e->n),
+					       (unsigned long long)j->count,
+					       peali_s(j->count)),
 			.remedy = "create another partition");
 	return check_arguments(j);
 }
@@ -186,8 +191,9 @@ static int check_part(const struct peal_executor *e, uint32_t rank,
 			PEAL_ENOSPC, START,
 			.object = PEALI_PRINT("device %d", s->device),
 			.problem = "has a part beyond its limit",
-			.value = PEALI_PRINT("%llu elements",
-					     (unsigned long long)length),
+			.value = PEALI_PRINT("%llu element%s",
+					     (unsigned long long)length,
+					     peali_s(length)),
 			.allowed = PEALI_PRINT("0..%llu",
 					       (unsigned long long)s->most),
 			.remedy = "raise limits of the job, or use other "

@@ -384,7 +384,8 @@ int peal_graph_add_message(struct peal_graph *g,
 	if (m.bytes && !m.data)
 		return peali_refuse_null(MESSAGE, "data");
 	pthread_mutex_lock(&g->rt->lock);
-	result = peali_link_end_resolve(g->rt, m.to, "to", &end, MESSAGE);
+	result = peali_link_end_resolve(
+		g->rt, m.to, "to", "actor, pool or endpoint", &end, MESSAGE);
 	pthread_mutex_unlock(&g->rt->lock);
 	if (result)
 		return result;
@@ -415,7 +416,7 @@ int peal_graph_add_edge(struct peal_graph *g, uint32_t before, uint32_t after)
 	if (before >= g->n_nodes || after >= g->n_nodes)
 		return peali_refuse_index(EDGE, "graph", g->name, "node",
 					  before >= g->n_nodes ? before : after,
-					  g->n_nodes);
+					  g->n_nodes, "add a node first");
 	if (before == after)
 		return PEALI_REFUSE(
 			PEAL_EINVAL, EDGE, .object = "graph", .name = g->name,
@@ -722,7 +723,7 @@ int peal_graph_node_info(struct peal_graph *g, uint32_t i,
 		return PEAL_EFORKED;
 	if (i >= g->n_nodes)
 		return peali_refuse_index(INFO, "graph", g->name, "node", i,
-					  g->n_nodes);
+					  g->n_nodes, "add a node first");
 	if (g->lost)
 		return say_lost(g, INFO);
 	if (g->waits_for || g->to_collect)

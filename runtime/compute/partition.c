@@ -139,8 +139,8 @@ static int add_up(uint64_t count, const uint64_t *weight,
 			.name = "weights",
 			.problem = PEALI_PRINT(
 				"has only zeros, and no part takes the "
-				"%llu elements",
-				(unsigned long long)count),
+				"%llu element%s",
+				(unsigned long long)count, peali_s(count)),
 			.value = "sum 0", .allowed = "a sum of 1 or more",
 			.remedy = "set a weight");
 	if (capacity < count)
@@ -261,7 +261,8 @@ int peal_partition_extent(const struct peal_partition *p, uint32_t part,
 	if (i >= peal_partition_extents(p, part))
 		return peali_refuse_index(EXTENT, PEALI_PRINT("part %u", part),
 					  NULL, "extent", i,
-					  peal_partition_extents(p, part));
+					  peal_partition_extents(p, part),
+					  "use a part with elements");
 	if (p->kind != PEAL_PARTITION_CYCLIC) {
 		extent_out->offset = p->bound[part];
 		extent_out->count = p->bound[part + 1] - p->bound[part];
@@ -283,8 +284,9 @@ int peal_partition_find(const struct peal_partition *p, uint64_t element,
 	if (!p || !part_out)
 		return peali_refuse_null(FIND, "partition or part_out");
 	if (element >= p->count)
-		return peali_refuse_index(FIND, "partition", NULL, "element",
-					  element, p->count);
+		return peali_refuse_index(
+			FIND, "partition", NULL, "element", element, p->count,
+			"create a partition of 1 element or more");
 	if (p->kind == PEAL_PARTITION_CYCLIC) {
 		block = element / p->block;
 		part = (uint32_t)(block % p->parts);

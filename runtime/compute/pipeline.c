@@ -27,13 +27,13 @@
 /* ---- checks -------------------------------------------------------------- */
 
 /* Adds the stage to the text of the last error. Returns `result`. */
-static int of_stage(int result, uint32_t i, const char *name, int device)
+static int of_stage(int result, uint32_t i, const char *name)
 {
 	struct peal_error_info said = *peal_last_error();
 
 	return peali_fail_driver(result, said.driver_code, CREATE,
-				 "stage %u, '%s' on device %d: %s", i, name,
-				 device, said.text);
+				 "stage %u, '%s': %s", i, PEALI_CUT(24, name),
+				 said.text);
 }
 
 static int check_options(const struct peal_pipeline_options *o)
@@ -67,6 +67,28 @@ static int check_options(const struct peal_pipeline_options *o)
 	return 0;
 }
 
+/* Refuses a handler that emits on no port, or too much for the workers. */
+static int refuse_handler(const struct peal_pipeline *p,
+			  const struct peal_handler_info *h, uint32_t i)
+{
+	char stage[80];
+
+	snprintf(stage, sizeof(stage), "stage %u, '%s': handler", i,
+		 PEALI_CUT(24, p->stages[i].name));
+	if (!h->ports)
+		return PEALI_REFUSE(PEAL_EINVAL, CREATE, .object = stage,
+				    .name = h->name,
+				    .problem = "has no port to emit on",
+				    .number = 0, .least = 1, .most = UINT32_MAX,
+				    .remedy = "use a handler with a port");
+	return PEALI_REFUSE(
+		PEAL_EINVAL, CREATE, .object = stage, .name = h->name,
+		.problem = "declares more than one message per batch, and the "
+			   "stage has several workers",
+		.number = h->emits, .least = 1, .most = 1,
+		.remedy = "set workers to 1");
+}
+
 /* Checks the options of a stage. */
 static int check_stage(const struct peal_pipeline *p,
 		       const struct peal_pipeline_stage *s, uint32_t i)
@@ -75,26 +97,25 @@ static int check_stage(const struct peal_pipeline *p,
 	int result;
 
 	if (!s->program || !s->handler)
-		return peali_fail(PEAL_EINVAL, CREATE, "stage %u has no %s", i,
-				  s->program ? "handler" : "program");
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CREATE,
+			.object = PEALI_PRINT("stage %u", i),
+			.problem = s->program ? "has no handler" :
+						"has no program",
+			.value = "NULL",
+			.allowed = s->program ? "a name" : "a program",
+			.remedy = s->program ? "set handler" : "set program");
 	result = peali_devices_check(&p->rt->devices, s->device, CREATE);
 	if (!result)
 		result = peali_program_check(s->program, CREATE);
 	if (result)
-		return of_stage(result, i, p->stages[i].name, s->device);
+		return of_stage(result, i, p->stages[i].name);
 	result = peali_program_handler(s->program, s->handler, CREATE);
 	if (result < 0)
-		return of_stage(result, i, p->stages[i].name, s->device);
+		return of_stage(result, i, p->stages[i].name);
 	h = &s->program->handlers[result];
 	if (!h->ports || (p->workers > 1 && h->emits != 1))
-		return peali_fail(
-			PEAL_EINVAL, CREATE,
-			"stage %u, '%s' on device %d: handler '%s' "
-			"%s",
-			i, p->stages[i].name, s->device, s->handler,
-			h->ports ? "declares more than one message per batch, "
-				   "and the stage has several workers" :
-				   "has no port to emit on");
+		return refuse_handler(p, h, i);
 	if (s->init_bytes > h->state_bytes || (s->init_bytes && !s->init))
 		return PEALI_REFUSE(
 			PEAL_EINVAL, CREATE,
@@ -106,11 +127,13 @@ static int check_stage(const struct peal_pipeline *p,
 				s->device),
 			.number = s->init_bytes, .most = h->state_bytes);
 	if (i == 0 && s->require)
-		return peali_fail(PEAL_EINVAL, CREATE,
-				  "stage 0, '%s' on device %d: it requires a "
-				  "route, but the pipeline has no stage "
-				  "before it",
-				  p->stages[i].name, s->device);
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CREATE, .object = "stage 0",
+			.name = p->stages[i].name,
+			.problem = "requires a route, but no stage is before "
+				   "it",
+			.value = PEALI_PRINT("0x%x", s->require),
+			.allowed = "0", .remedy = "set require to 0");
 	return 0;
 }
 
@@ -159,7 +182,7 @@ static int start_stage(struct peal_pipeline *p,
 	     actor.worker++)
 		result = peal_actor_spawn(stage->kernel, s->handler, &actor,
 					  &stage->actors[actor.worker - 1]);
-	return result ? of_stage(result, i, stage->name, s->device) : 0;
+	return result ? of_stage(result, i, stage->name) : 0;
 }
 
 static int make_endpoints(struct peal_pipeline *p)
@@ -561,7 +584,7 @@ int peal_pipeline_stage_info(struct peal_pipeline *p, uint32_t stage,
 	if (stage >= p->n)
 		return peali_refuse_index("peal_pipeline_stage_info",
 					  "pipeline", p->name, "stage", stage,
-					  p->n);
+					  p->n, NULL);
 	memset(&info, 0, sizeof(info));
 	result = peal_kernel_info(p->stages[stage].kernel, &kernel);
 	for (i = 0; i < p->workers && !result; i++) {

@@ -189,8 +189,9 @@ static int may_push(struct peal_pipeline *p, int look)
 	return failed < p->n ? say_why(p, failed, PUSH) : 0;
 }
 
-/* Returns the result of a failed send. A failed or ended stage replaces it. */
-static int pushed(struct peal_pipeline *p, int result)
+/* Returns the result of a failed send by `call`. A failed or ended stage
+ * replaces it. */
+static int pushed(struct peal_pipeline *p, int result, const char *call)
 {
 	if (result == PEAL_ESTOPPED && say_ended(p, PUSH))
 		return PEAL_ESTOPPED;
@@ -200,7 +201,7 @@ static int pushed(struct peal_pipeline *p, int result)
 		if (failed)
 			return failed;
 	}
-	return result;
+	return peali_fail_in(result, call);
 }
 
 static uint32_t push_turn(const struct peal_pipeline *p)
@@ -234,7 +235,7 @@ int peal_pipeline_push(struct peal_pipeline *p, uint16_t type, const void *data,
 	result = peal_send(p->source, push_turn(p), type, data, bytes,
 			   timeout_ns, NULL);
 	if (result)
-		return pushed(p, result);
+		return pushed(p, result, PUSH);
 	p->reserved = 0; /* the send has replaced the reservation */
 	count_push(p, bytes);
 	return 0;
@@ -256,7 +257,7 @@ int peal_pipeline_reserve(struct peal_pipeline *p, uint64_t bytes,
 	result = peal_send_reserve(p->source, push_turn(p), bytes, timeout_ns,
 				   place_out);
 	if (result)
-		return pushed(p, result);
+		return pushed(p, result, "peal_pipeline_reserve");
 	p->reserved = 1;
 	p->reserved_bytes = bytes;
 	return 0;

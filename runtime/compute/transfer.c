@@ -95,7 +95,7 @@ static int place(struct peal_runtime *rt, const struct peal_transfer *transfer,
 	return PEALI_REFUSE(
 		PEAL_EINVAL, call, .object = PEALI_PRINT("copy %u", i),
 		.problem = "has ranges of two lengths",
-		.value = PEALI_PRINT("%llu bytes to %llu bytes",
+		.value = PEALI_PRINT("%llu to %llu, in bytes",
 				     (unsigned long long)transfer->from.bytes,
 				     (unsigned long long)transfer->to.bytes),
 		.allowed = "equal lengths",
@@ -138,7 +138,8 @@ static int check_options(const struct peal_transfer_options *o,
 				PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED;
 
 	if (o->routes & ~routes)
-		return peali_refuse_bits(call, "routes", o->routes, routes);
+		return peali_refuse_bits(call, "option", "routes", o->routes,
+					 routes);
 	if (o->chunk_bytes && (o->chunk_bytes < PEAL_TRANSFER_CHUNK_MIN ||
 			       o->chunk_bytes > PEAL_TRANSFER_CHUNK_MAX))
 		return peali_refuse_option(call, "chunk_bytes", o->chunk_bytes,

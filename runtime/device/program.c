@@ -2,6 +2,7 @@
 /* Programs: a runtime's list of programs, and their images. */
 #include "runtime/device/program.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -139,26 +140,42 @@ const struct peal_program *peali_programs_at(struct peal_runtime *rt,
 	return program;
 }
 
-/* Writes a list such as "a, b, c". */
-static void list_names(char *text, size_t size, const char *const *names,
-		       uint32_t n)
-{
-	size_t used = 0;
-	uint32_t i;
+/* A longer list leaves no space for the remedy in the text of an error. */
+#define LIST_BYTES 64
 
-	text[0] = 0;
-	for (i = 0; i < n && used < size; i++)
-		used += (size_t)snprintf(text + used, size - used, "%s%s",
-					 i ? ", " : "", names[i]);
+/* Names in a list for an error text. */
+struct list {
+	char text[LIST_BYTES];
+	uint32_t n; /* names in the list or left out */
+	int ended; /* 1: the text ends with "..." */
+};
+
+/* Adds a name to a list such as "a, b, c". The list ends with ", ..." if it has
+ * no space for a whole name. */
+static void list_add(struct list *list, const char *name)
+{
+	const size_t mark = sizeof(", ...") - 1;
+	size_t used = strlen(list->text);
+
+	if (list->ended)
+		return;
+	if (used + strlen(name) + 2 + mark < LIST_BYTES) {
+		snprintf(list->text + used, LIST_BYTES - used, "%s%s",
+			 list->n ? ", " : "", name);
+		list->n++;
+		return;
+	}
+	snprintf(list->text + used, LIST_BYTES - used, "%s...",
+		 list->n ? ", " : "");
+	list->ended = 1;
 }
 
 const struct peal_program *peal_program_find(struct peal_runtime *rt,
 					     const char *name)
 {
 	const struct peal_program *program;
-	const char *names[32] = { NULL };
-	char text[160];
-	uint32_t i, n;
+	struct list list = { .n = 0 };
+	uint32_t i;
 
 	if (!rt || !name) {
 		peali_refuse_null("peal_program_find", "runtime or name");
@@ -168,40 +185,57 @@ const struct peal_program *peal_program_find(struct peal_runtime *rt,
 		return NULL;
 	pthread_mutex_lock(&rt->lock);
 	program = find(rt, name);
-	n = rt->n_programs < 32 ? rt->n_programs : 32;
-	for (i = 0; i < n; i++)
-		names[i] = rt->programs[i]->name;
-	list_names(text, sizeof(text), names, n);
+	for (i = 0; !program && i < rt->n_programs; i++)
+		list_add(&list, rt->programs[i]->name);
 	pthread_mutex_unlock(&rt->lock);
 	if (!program)
 		PEALI_REFUSE(PEAL_ENOENT, "peal_program_find",
 			     .object = "program", .name = name,
 			     .problem = "is not known to the runtime",
-			     .value = name, .allowed = text,
+			     .value = name,
+			     .allowed = list.n ? list.text : "none",
 			     .remedy = "add it by peal_program_add");
 	return program;
+}
+
+/* Returns the name of the handler that is nearest to a wrong name. */
+static const char *nearest_handler(const struct peal_program *program,
+				   const char *handler)
+{
+	const char *name, *nearest = program->handlers[0].name;
+	unsigned edits, least = UINT_MAX;
+	uint32_t i;
+
+	for (i = 0; i < program->n_handlers; i++) {
+		name = program->handlers[i].name;
+		edits = peali_text_edits(handler, strlen(handler), name);
+		if (edits < least) {
+			least = edits;
+			nearest = name;
+		}
+	}
+	return nearest;
 }
 
 int peali_program_handler(const struct peal_program *program,
 			  const char *handler, const char *call)
 {
-	const char *names[32] = { NULL };
-	char text[160];
+	struct list list = { .n = 0 };
 	uint32_t i;
 
 	if (!program || !handler)
 		return peali_refuse_null(call, "program or handler");
-	for (i = 0; i < program->n_handlers; i++) {
+	for (i = 0; i < program->n_handlers; i++)
 		if (!strcmp(program->handlers[i].name, handler))
 			return (int)i;
-		if (i < 32)
-			names[i] = program->handlers[i].name;
-	}
-	list_names(text, sizeof(text), names, i < 32 ? i : 32);
-	return PEALI_REFUSE(PEAL_ENOENT, call, .object = "program",
-			    .name = program->name,
-			    .problem = "has no such handler", .value = handler,
-			    .allowed = text, .remedy = "use one of these");
+	for (i = 0; i < program->n_handlers; i++)
+		list_add(&list, program->handlers[i].name);
+	return PEALI_REFUSE(
+		PEAL_ENOENT, call, .object = "program", .name = program->name,
+		.problem = "has no such handler", .value = handler,
+		.allowed = list.text,
+		.remedy = PEALI_PRINT("use %s",
+				      nearest_handler(program, handler)));
 }
 
 int peal_program_handler(const struct peal_program *program,
@@ -224,6 +258,7 @@ int peal_program_info(struct peal_runtime *rt, int index,
 		      struct peal_program_info *info_out)
 {
 	const struct peal_program *program = NULL;
+	uint32_t n;
 
 	if (!rt || !info_out)
 		return peali_refuse_null("peal_program_info",
@@ -231,17 +266,17 @@ int peal_program_info(struct peal_runtime *rt, int index,
 	if (peali_foreign(&rt->owner, "peal_program_info"))
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
-	if (index >= 0 && (uint32_t)index < rt->n_programs)
+	n = rt->n_programs;
+	if (index >= 0 && (uint32_t)index < n)
 		program = rt->programs[index];
 	pthread_mutex_unlock(&rt->lock);
 	if (!program)
-		return PEALI_REFUSE(PEAL_ENOENT, "peal_program_info",
-				    .object = "runtime",
-				    .problem = "has no such program",
-				    .value = PEALI_PRINT("%d", index),
-				    .allowed = PEALI_PRINT(
-					    "0..%d", (int)rt->n_programs - 1),
-				    .remedy = "use 0");
+		return PEALI_REFUSE(
+			PEAL_ENOENT, "peal_program_info", .object = "runtime",
+			.problem = "has no such program",
+			.value = PEALI_PRINT("%d", index),
+			.allowed = n ? NULL : "none", .most = n ? n - 1 : 0,
+			.remedy = n ? "use 0" : "add a program first");
 	info_out->name = program->name;
 	info_out->handlers = program->n_handlers;
 	info_out->images = 1 + count_images(program);
@@ -268,12 +303,12 @@ int peal_image_info(const struct peal_program *program, int index,
 	if (result)
 		return result;
 	if (index < 0 || (uint32_t)index > count_images(program))
-		return PEALI_REFUSE(
-			PEAL_ENOENT, "peal_image_info", .object = "program",
-			.name = program->name, .problem = "has no such image",
-			.value = PEALI_PRINT("%d", index),
-			.allowed = PEALI_PRINT("0..%u", count_images(program)),
-			.remedy = "use 0");
+		return PEALI_REFUSE(PEAL_ENOENT, "peal_image_info",
+				    .object = "program", .name = program->name,
+				    .problem = "has no such image",
+				    .value = PEALI_PRINT("%d", index),
+				    .most = count_images(program),
+				    .remedy = "use 0");
 	if (index == 0) {
 		info_out->target = info_out->kind = kind_name(0);
 		info_out->bytes = 0;

@@ -279,7 +279,8 @@ int peal_process_info(struct peal_process_group *set, uint32_t rank,
 		return PEAL_EFORKED;
 	if (rank >= set->plan.ranks)
 		return peali_refuse_index("peal_process_info", "process group",
-					  NULL, "rank", rank, set->plan.ranks);
+					  NULL, "rank", rank, set->plan.ranks,
+					  NULL);
 	memset(info_out, 0, sizeof(*info_out));
 	p = &set->peers[rank];
 	info_out->rank = rank;

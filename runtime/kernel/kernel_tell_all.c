@@ -35,10 +35,7 @@ struct call {
 static int check(struct peal_kernel *k, const void *data, uint64_t bytes)
 {
 	if (!k || (!data && bytes))
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "kernel is NULL, or data is NULL with "
-				  "%llu bytes",
-				  (unsigned long long)bytes);
+		return peali_refuse_null(CALL, k ? "data" : "kernel");
 	if (peali_foreign(&k->rt->owner, CALL))
 		return PEAL_EFORKED;
 	if (!k->mailbox.slots)

@@ -51,6 +51,7 @@ static const struct option options[] = {
 	OPTION(arena_bytes, 1 << 20, 1, 1ULL << 40),
 	OPTION(cluster.bytes, 32 << 10, 0, UINT32_MAX), /* check_cluster */
 	OPTION(on_failure, PEAL_FAILURE_CONTINUE, 0, PEAL_FAILURE_END),
+	OPTION(drain_when_inputs_end, 0, 0, 1),
 	OPTION(reserved, 0, 0, 0),
 };
 

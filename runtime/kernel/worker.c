@@ -23,8 +23,8 @@ int peal_worker_info(struct peal_kernel *k, uint32_t worker,
 		return PEAL_EFORKED;
 	if (worker >= k->params.n_workers)
 		return peali_refuse_index("peal_worker_info", "kernel", k->name,
-					  "worker", worker,
-					  k->params.n_workers);
+					  "worker", worker, k->params.n_workers,
+					  NULL);
 	s = &k->status[worker];
 	memset(info_out, 0, sizeof(*info_out));
 	info_out->phase = peal_load_acquire_sys(&s->phase);

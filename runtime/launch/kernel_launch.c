@@ -523,7 +523,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	k->params.max_mailbox_limits = o->mailbox.max_limits;
 	k->params.lease_ns = o->lease_ns;
 	k->params.epoch_ns = o->epoch_ns;
-	k->params.drain_when_inputs_end = o->drain_when_inputs_end != 0;
+	k->params.drain_when_inputs_end = o->drain_when_inputs_end;
 	k->params.cluster_workers = o->cluster.workers;
 	k->params.cluster_bytes = o->cluster.bytes;
 	peali_text_fit(k->name, sizeof(k->name), o->name);

@@ -47,12 +47,17 @@ static struct peali_endpoint_port *port_of(struct peal_endpoint *e,
 	return &e->ports[port];
 }
 
-/* Writes the error text of a failed send by `call`. Returns `result`. */
+/*
+ * Writes the error text of a failed send of `bytes` bytes by `call`. `added` is
+ * the number of further bytes that Peal adds to the message. Returns `result`.
+ */
 static int send_failed(const struct peal_endpoint *e,
 		       const struct peali_endpoint_port *p, uint32_t port,
-		       uint64_t bytes, int result, const char *call)
+		       uint64_t bytes, uint64_t added, int result,
+		       const char *call)
 {
 	const struct peal_link *link = atomic_load(&p->link);
+	uint64_t most = p->producer.message_bytes;
 	char why[200];
 
 	if (result == PEAL_EDIED ||
@@ -76,9 +81,8 @@ static int send_failed(const struct peal_endpoint *e,
 			.problem = "has a link for shorter messages",
 			.value = PEALI_PRINT("%llu bytes",
 					     (unsigned long long)bytes),
-			.allowed = PEALI_PRINT(
-				"0..%llu",
-				(unsigned long long)p->producer.message_bytes),
+			.allowed = most < added ? "none" : NULL,
+			.most = most < added ? 0 : most - added,
 			.remedy = "raise message_bytes of the link");
 	case PEAL_EPIPE:
 		return peali_fail(result, call, "port %u of '%s' was ended",
@@ -145,6 +149,11 @@ static int check_port(struct peal_endpoint *e, uint32_t port, const char *call,
 	*out = port_of(e, port);
 	if (*out)
 		return 0;
+	if (port >= e->max_ports)
+		return PEALI_REFUSE(PEAL_ENOTCONN, call, .object = "endpoint",
+				    .name = e->name,
+				    .problem = "has no such port",
+				    .number = port, .most = e->max_ports - 1);
 	return peali_fail(PEAL_ENOTCONN, call, "no link at port %u of '%s'",
 			  port, e->name);
 }
@@ -162,7 +171,7 @@ int peal_send_reserve(struct peal_endpoint *e, uint32_t port, uint64_t bytes,
 	p->reserved = 0;
 	result = reserve(e, p, bytes, timeout_ns, place_out);
 	if (PEAL_UNLIKELY(result))
-		return send_failed(e, p, port, bytes, result,
+		return send_failed(e, p, port, bytes, 0, result,
 				   "peal_send_reserve");
 	p->reserved = 1;
 	p->reserved_bytes = bytes;
@@ -209,7 +218,7 @@ static int send(struct peal_endpoint *e, uint32_t port,
 	p->reserved = 0;
 	result = reserve(e, p, bytes, timeout_ns, &place);
 	if (PEAL_UNLIKELY(result))
-		return send_failed(e, p, port, bytes, result, call);
+		return send_failed(e, p, port, bytes, 0, result, call);
 	if (bytes)
 		memcpy(place, data, bytes);
 	peal_link_commit(&p->producer, header, bytes);
@@ -378,7 +387,8 @@ int peali_endpoint_send(struct peal_endpoint *e, uint32_t port,
 	p->reserved = 0;
 	result = reserve(e, p, all, timeout_ns, &place);
 	if (PEAL_UNLIKELY(result))
-		return send_failed(e, p, port, all, result, call);
+		return send_failed(e, p, port, bytes, all - bytes, result,
+				   call);
 	if (bytes)
 		memcpy((uint8_t *)place + write_cover(cover, place), data,
 		       bytes);
@@ -410,7 +420,8 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 			break;
 	}
 	peali_bell_wait_end(&wait);
-	return result ? send_failed(e, p, port, 0, result, "peal_send_end") : 0;
+	return result ? send_failed(e, p, port, 0, 0, result, "peal_send_end") :
+			0;
 }
 
 /* ---- receiving ----------------------------------------------------------- */

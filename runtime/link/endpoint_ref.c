@@ -38,8 +38,8 @@ static uint32_t worker_of_pool(struct peal_kernel *k,
 }
 
 int peali_link_end_resolve(struct peal_runtime *rt, uint64_t address,
-			   const char *what, struct peali_link_end *out,
-			   const char *call)
+			   const char *what, const char *kinds,
+			   struct peali_link_end *out, const char *call)
 {
 	address = peali_address_resolve(rt, address);
 	memset(out, 0, sizeof(*out));
@@ -55,20 +55,20 @@ int peali_link_end_resolve(struct peal_runtime *rt, uint64_t address,
 			.problem = "is a topic",
 			.value = PEALI_PRINT("%#llx",
 					     (unsigned long long)address),
-			.allowed = "actors, pools and endpoints",
+			.allowed = PEALI_PRINT("an %s", kinds),
 			.remedy = "use peal_publish and peal_subscribe");
 	if (!out->kernel)
 		out->pool = peali_pool_at(rt, address, &out->kernel);
 	if (!out->kernel)
 		return PEALI_REFUSE(
 			PEAL_ENOENT, call, .object = "argument", .name = what,
-			.problem = "is the address of no actor, pool or "
-				   "endpoint",
+			.problem =
+				PEALI_PRINT("is the address of no %s", kinds),
 			.value = PEALI_PRINT("%#llx",
 					     (unsigned long long)address),
 			.allowed = "an address of this runtime",
-			.remedy = "pass the address of an actor, pool or "
-				  "endpoint");
+			.remedy = PEALI_PRINT("pass the address of an %s",
+					      kinds));
 	if (peali_kernel_ended(out->kernel))
 		return peali_fail(PEAL_ESTOPPED, call,
 				  "`%s`: kernel '%s' has ended", what,
@@ -87,7 +87,8 @@ int peali_link_end_resolve_sender(struct peal_runtime *rt, uint64_t address,
 	struct peal_kernel *k = peali_dead_letters_of(rt, address);
 
 	if (!k)
-		return peali_link_end_resolve(rt, address, "from", out, call);
+		return peali_link_end_resolve(rt, address, "from",
+					      "actor or endpoint", out, call);
 	memset(out, 0, sizeof(*out));
 	out->address = address;
 	out->kernel = k;
@@ -139,7 +140,8 @@ int peali_link_end_port(struct peal_runtime *rt, struct peali_link_end *from,
 
 	if (port >= n)
 		return peali_refuse_index(call, sender_text(from, sender), NULL,
-					  "port", port, n);
+					  "port", port, n,
+					  "use a handler with ports");
 	from->index = port;
 	if (from->dead_letters) {
 		from->worker = port;

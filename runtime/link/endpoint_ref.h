@@ -40,12 +40,13 @@ static inline int peali_link_end_is_remote(const struct peali_link_end *end)
 /*
  * Resolves the address of a live actor, a pool or an endpoint. Sets all fields
  * of *out except `index`. An old address of a migrated actor resolves to its
- * newest. `what` names the address in error texts. The caller holds rt->lock.
+ * newest. `what` names the address in error texts. `kinds` names the objects
+ * that the caller allows, such as "actor or pool". The caller holds rt->lock.
  * Returns 0, PEAL_ENOENT, or PEAL_ESTOPPED if the kernel has ended.
  */
 int peali_link_end_resolve(struct peal_runtime *rt, uint64_t address,
-			   const char *what, struct peali_link_end *out,
-			   const char *call);
+			   const char *what, const char *kinds,
+			   struct peali_link_end *out, const char *call);
 /*
  * Resolves the address of a sender: as peali_link_end_resolve, or the dead
  * letters of a kernel. The caller holds rt->lock.

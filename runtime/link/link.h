@@ -56,6 +56,7 @@ struct peal_link {
 	struct peali_route_path path, old;
 	char why[160];
 	uint32_t require, forbid;
+	uint32_t added_bytes; /* of spec.message_bytes, which Peal adds */
 	uint32_t priority; /* enum peal_priority */
 	uint64_t n_handovers; /* hand-overs begun */
 	_Atomic uint64_t staged; /* copied on former paths */
@@ -86,6 +87,11 @@ int peali_link_check_types(const struct peal_link *link, const char *call);
 int peali_link_attach_input(struct peal_link *link, const char *call);
 int peali_link_attach_port(struct peal_link *link, const char *call);
 int peali_link_enlist(struct peal_link *link, int result);
+/* Works as peal_connect. Peal adds `added` of the link's message_bytes, and the
+ * texts of refusals exclude them. */
+int peali_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
+		  uint64_t to, const struct peal_link_options *options,
+		  uint32_t added, struct peal_link **link_out);
 /* Frees a path. Both ends must have left it. */
 void peali_route_path_free(struct peal_link *link,
 			   struct peali_route_path *path);

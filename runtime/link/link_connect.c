@@ -75,6 +75,22 @@ static int check_dead_letters(const struct peal_link *link, const char *call)
 	return 0;
 }
 
+/* Refuses messages that are longer than those of the pool. */
+static int refuse_for_pool(const struct peal_link *link, const char *call)
+{
+	uint64_t most = link->to.pool->spec.message_bytes;
+	int fits = most > link->added_bytes;
+
+	return PEALI_REFUSE(
+		PEAL_EMSGSIZE, call, .object = "option",
+		.name = "message_bytes",
+		.problem = "is larger than the message_bytes of the pool",
+		.number = link->spec.message_bytes - link->added_bytes,
+		.allowed = fits ? NULL : "none", .least = 1,
+		.most = fits ? most - link->added_bytes : 1,
+		.remedy = fits ? NULL : "raise message_bytes of the pool");
+}
+
 /* Checks that the message sizes of both ends and of the link agree. */
 int peali_link_check_types(const struct peal_link *link, const char *call)
 {
@@ -93,22 +109,16 @@ int peali_link_check_types(const struct peal_link *link, const char *call)
 		return result;
 	if (link->to.pool &&
 	    link->spec.message_bytes > link->to.pool->spec.message_bytes)
-		return PEALI_REFUSE(
-			PEAL_EMSGSIZE, call, .object = "option",
-			.name = "message_bytes",
-			.problem = "is larger than the message_bytes of "
-				   "the pool",
-			.number = link->spec.message_bytes, .least = 1,
-			.most = link->to.pool->spec.message_bytes);
-	if ((out ? out : in) > link->spec.message_bytes)
+		return refuse_for_pool(link, call);
+	if ((out ? out : in) + link->added_bytes > link->spec.message_bytes)
 		return PEALI_REFUSE(
 			PEAL_EMSGSIZE, call, .object = "option",
 			.name = "message_bytes",
 			.problem = "is too small for the messages of the "
 				   "handlers",
-			.number = link->spec.message_bytes,
+			.number = link->spec.message_bytes - link->added_bytes,
 			.least = out ? out : in,
-			.most = PEALI_RING_MESSAGE_MAX);
+			.most = PEALI_RING_MESSAGE_MAX - link->added_bytes);
 	return 0;
 }
 
@@ -249,7 +259,11 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 	int result = peali_link_end_resolve_sender(rt, from, &link->from, CALL);
 
 	if (!result)
-		result = peali_link_end_resolve(rt, to, "to", &link->to, CALL);
+		result = peali_link_end_resolve(
+			rt, to, "to",
+			link->from.endpoint ? "actor or pool" :
+					      "actor, pool or endpoint",
+			&link->to, CALL);
 	if (result)
 		return result;
 	if (link->to.pool)
@@ -257,14 +271,19 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 	if (result)
 		return result;
 	if (link->from.endpoint && link->to.endpoint)
-		return peali_fail(
-			PEAL_EINVAL, CALL,
-			"both ends are endpoints; connect one of them to an "
-			"actor");
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "argument", .name = "to",
+			.problem = "is an endpoint, as `from` is",
+			.value = PEALI_PRINT("%#llx", (unsigned long long)to),
+			.allowed = "an actor or a pool",
+			.remedy = "pass the address of an actor or a pool");
 	if (link->from.pool)
-		return peali_fail(PEAL_EINVAL, CALL,
-				  "`from` is a pool, and a pool sends no "
-				  "messages; connect its members");
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CALL, .object = "argument", .name = "from",
+			.problem = "is a pool, and a pool sends no messages",
+			.value = PEALI_PRINT("%#llx", (unsigned long long)from),
+			.allowed = "an actor or an endpoint",
+			.remedy = "pass the address of a member");
 	if (link->to.endpoint && o->priority)
 		return PEALI_REFUSE(
 			PEAL_EINVAL, CALL, .object = "option",
@@ -308,7 +327,7 @@ static int build(struct peal_link *link)
 		result = peali_route_choose(rt, link->from.device,
 					    link->to.device, link->require,
 					    link->forbid, &route, link->why,
-					    CALL);
+					    "option 'require'", CALL);
 	if (!result)
 		result = peali_block_alloc(rt, PEALI_HOST,
 					   sizeof(struct peal_link_counts),
@@ -366,8 +385,12 @@ static int check_options(const struct peal_link_options *o)
 
 	if ((o->require | o->forbid) & ~all)
 		return peali_refuse_bits(
-			CALL, o->require & ~all ? "require" : "forbid",
+			CALL, "option",
+			o->require & ~all ? "require" : "forbid",
 			o->require & ~all ? o->require : o->forbid, all);
+	if (o->priority_reserved)
+		return peali_refuse_option(CALL, "priority_reserved",
+					   o->priority_reserved, 0, 0);
 	if (o->priority > PEAL_PRIORITY_HIGH)
 		return peali_refuse_option(CALL, "priority", o->priority, 0,
 					   PEAL_PRIORITY_HIGH);
@@ -433,9 +456,9 @@ int peali_link_make(const struct peal_link *like, struct peal_link **link_out,
 	return result;
 }
 
-int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
-		 uint64_t to, const struct peal_link_options *options,
-		 struct peal_link **link_out)
+int peali_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
+		  uint64_t to, const struct peal_link_options *options,
+		  uint32_t added, struct peal_link **link_out)
 {
 	struct peal_link_options o;
 	struct peal_link *link;
@@ -456,6 +479,7 @@ int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a link");
 	pthread_mutex_lock(&rt->lock);
 	link->id = rt->next_link;
+	link->added_bytes = added;
 	result = plan(link, from, port, to, &o);
 	if (!result)
 		result = build(link);
@@ -463,7 +487,14 @@ int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
 	if (!result && link_out)
 		*link_out = link;
 	pthread_mutex_unlock(&rt->lock);
-	return peali_fail_in(result, "peal_connect");
+	return peali_fail_in(result, CALL);
+}
+
+int peal_connect(struct peal_runtime *rt, uint64_t from, uint32_t port,
+		 uint64_t to, const struct peal_link_options *options,
+		 struct peal_link **link_out)
+{
+	return peali_connect(rt, from, port, to, options, 0, link_out);
 }
 
 /* ---- destroy ------------------------------------------------------------- */

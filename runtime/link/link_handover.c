@@ -148,7 +148,7 @@ static int begin(struct peal_link *link, enum peal_route route)
 	if (!result)
 		result = peali_route_choose(link->rt, link->from.device,
 					    link->to.device, route, 0, &chosen,
-					    why, CALL);
+					    why, "argument 'route'", CALL);
 	if (!result)
 		result = peali_route_path_make(link, route, &next, CALL);
 	if (result)

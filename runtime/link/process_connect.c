@@ -292,7 +292,8 @@ static int plan_receiver(struct peal_link *link, uint64_t address,
 	struct peal_handler_info sender = { .name = "of the sender" };
 	int result;
 
-	result = peali_link_end_resolve(link->rt, address, "to", &link->to,
+	result = peali_link_end_resolve(link->rt, address, "to",
+					"actor, pool or endpoint", &link->to,
 					CALL);
 	if (!result && link->to.pool)
 		result = peali_pool_open(link->to.pool, CALL);
@@ -439,8 +440,8 @@ static int check_wish(const struct peal_process_group *set, uint32_t rank,
 					  "within it by peal_connect",
 					  rank) :
 			       peali_refuse_index(CALL, "process group", NULL,
-						  "rank", rank,
-						  set->plan.ranks);
+						  "rank", rank, set->plan.ranks,
+						  NULL);
 	if (!n || n >= PEAL_PROCESS_NAME_BYTES)
 		return peali_refuse_name(CALL, name,
 					 PEAL_PROCESS_NAME_BYTES - 1);

@@ -7,10 +7,11 @@
 /* Routes between two places. */
 
 /* Chooses a route between two places. Returns 0, with route and reason, or
- * PEAL_ENOPEER. `require` and `forbid` are masks of enum peal_route. */
+ * PEAL_ENOPEER. `require` and `forbid` are masks of enum peal_route. `what`
+ * names `require` in an error text, such as "option 'require'". */
 int peali_route_choose(struct peal_runtime *rt, int from, int to,
 		       uint32_t require, uint32_t forbid,
 		       enum peal_route *route_out, char why[160],
-		       const char *call);
+		       const char *what, const char *call);
 
 #endif

@@ -115,17 +115,53 @@ static const char *why_not(uint32_t wanted, int from, int to, const char *why)
 	return "the ends are on two devices";
 }
 
+/* Refuses `what`, the required routes. The pair has other routes. */
+static int refuse_require(int from, int to, uint32_t require, uint32_t routes,
+			  const char *why, const char *what, const char *call)
+{
+	char a[24], b[24], names[64], allowed[64];
+
+	name_mask(require, names, sizeof(names));
+	name_mask(routes, allowed, sizeof(allowed));
+	return PEALI_REFUSE(
+		PEAL_ENOPEER, call, .object = what,
+		.problem = PEALI_PRINT(
+			"has no route from %s to %s, as %s",
+			place_name(from, a), place_name(to, b),
+			PEALI_CUT(72, why_not(require, from, to, why))),
+		.value = names, .allowed = allowed,
+		.remedy = PEALI_PRINT("use %s",
+				      peal_route_name(best_of(routes))));
+}
+
+/* Refuses option forbid, without which the pair has the routes `left`. */
+static int refuse_forbid(uint32_t wanted, int from, int to, uint32_t forbid,
+			 uint32_t left, const char *call)
+{
+	char a[24], b[24], names[64];
+
+	name_mask(left, names, sizeof(names));
+	return PEALI_REFUSE(
+		wanted ? PEAL_ENOPEER : PEAL_EINVAL, call, .object = "option",
+		.name = "forbid",
+		.problem = PEALI_PRINT("leaves no route from %s to %s",
+				       place_name(from, a), place_name(to, b)),
+		.value = PEALI_PRINT("0x%x", forbid),
+		.allowed = PEALI_PRINT("masks without %s", names),
+		.remedy = PEALI_PRINT("use 0x%x", forbid & ~best_of(left)));
+}
+
 int peali_route_choose(struct peal_runtime *rt, int from, int to,
 		       uint32_t require, uint32_t forbid,
 		       enum peal_route *route_out, char why[160],
-		       const char *call)
+		       const char *what, const char *call)
 {
-	uint32_t wanted = (require ? require : ~0u) & ~forbid;
+	uint32_t asked = require ? require : ALL_ROUTES;
+	uint32_t wanted = asked & ~forbid;
 	enum peal_route best = PEAL_ROUTE_NONE;
-	char a[24], b[24], names[64];
 	uint32_t routes;
 
-	routes = routes_of(rt, from, to, wanted, &best, why);
+	routes = routes_of(rt, from, to, wanted ? wanted : asked, &best, why);
 	if (!routes)
 		return peal_last_error()->code;
 	if (wanted & best) {
@@ -138,22 +174,10 @@ int peali_route_choose(struct peal_runtime *rt, int from, int to,
 			 require ? "required" : "better routes forbidden");
 		return 0;
 	}
-	name_mask(wanted & ALL_ROUTES, names, sizeof(names));
-	if (!names[0])
-		return PEALI_REFUSE(
-			PEAL_EINVAL, call, .object = "option", .name = "forbid",
-			.problem = PEALI_PRINT(
-				"leaves no route of option require "
-				"from %s to %s",
-				place_name(from, a), place_name(to, b)),
-			.value = PEALI_PRINT("0x%x", forbid),
-			.allowed = "masks that leave a route",
-			.remedy = "use 0");
-	return peali_fail(PEAL_ENOPEER, call,
-			  "%s -> %s cannot go by %s (%s); it could go by %s",
-			  place_name(from, a), place_name(to, b), names,
-			  why_not(wanted, from, to, why),
-			  peal_route_name(best_of(routes)));
+	if (asked & routes)
+		return refuse_forbid(wanted, from, to, forbid, asked & routes,
+				     call);
+	return refuse_require(from, to, require, routes, why, what, call);
 }
 
 /* ---- memory -------------------------------------------------------------- */

@@ -24,7 +24,8 @@ static int resolve(const struct peali_topic *t, uint64_t address,
 		   const char *what, struct peali_link_end *out,
 		   const char *call)
 {
-	int result = peali_link_end_resolve(t->rt, address, what, out, call);
+	int result = peali_link_end_resolve(t->rt, address, what, "actor", out,
+					    call);
 
 	if (result)
 		return result;
@@ -551,9 +552,9 @@ int peal_subscribe(struct peal_runtime *rt, uint64_t topic, uint64_t actor,
 	if (peali_foreign(&rt->owner, "peal_subscribe"))
 		return PEAL_EFORKED;
 	if (flags & ~(uint32_t)(PEAL_SUBSCRIBE_OLDEST | PEAL_SUBSCRIBE_HIGH))
-		return peali_refuse_bits("peal_subscribe", "flags", flags,
-					 PEAL_SUBSCRIBE_OLDEST |
-						 PEAL_SUBSCRIBE_HIGH);
+		return peali_refuse_bits(
+			"peal_subscribe", "argument", "flags", flags,
+			PEAL_SUBSCRIBE_OLDEST | PEAL_SUBSCRIBE_HIGH);
 	pthread_mutex_lock(&rt->lock);
 	t = peali_topic_of(rt, topic, "peal_subscribe");
 	result = t ? subscribe(t, actor, flags) : PEAL_ENOENT;

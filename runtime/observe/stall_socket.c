@@ -446,9 +446,12 @@ int peal_stall_report_pid(int pid, uint64_t watch_ns,
 	if (result < 0 || asked)
 		return result;
 	if (kill(pid, 0) && errno == ESRCH)
-		return peali_fail(
-			PEAL_ENOENT, CALL,
-			"there is no process %d in this PID namespace", pid);
+		return PEALI_REFUSE(
+			PEAL_ENOENT, CALL, .object = "argument", .name = "pid",
+			.problem = "is no process of this PID namespace",
+			.value = PEALI_PRINT("%d", pid),
+			.allowed = "active processes",
+			.remedy = "find the process by pidof");
 	return peali_fail(PEAL_ENOENT, CALL,
 			  "no runtime of process %d can be queried; it has "
 			  "none, or is in another network namespace",

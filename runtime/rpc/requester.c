@@ -12,6 +12,7 @@
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/link/endpoint.h"
+#include "runtime/link/link.h"
 #include "runtime/link/reject_table.h"
 #include "runtime/rpc/requester.h"
 
@@ -99,17 +100,18 @@ static int check_options(struct peal_requester_options *o)
 	return 0;
 }
 
-/* Connects two addresses by the next link of the requester. */
+/* Connects two addresses by the next link of the requester. `added` is the
+ * number of bytes that Peal adds to each payload. */
 static int link_up(struct peal_requester *r, uint64_t from, uint32_t port,
-		   uint64_t to, uint64_t payload)
+		   uint64_t to, uint64_t payload, uint32_t added)
 {
 	struct peal_link_options o = {
 		.size = sizeof(o),
 		.capacity = peali_power_of_two(r->n_requests),
-		.message_bytes = PEAL_REQUEST_BYTES + payload,
+		.message_bytes = payload + added,
 	};
-	int result =
-		peal_connect(r->rt, from, port, to, &o, &r->links[r->n_links]);
+	int result = peali_connect(r->rt, from, port, to, &o, added,
+				   &r->links[r->n_links]);
 
 	if (!result)
 		r->n_links++;
@@ -171,7 +173,8 @@ int peal_requester_create(struct peal_runtime *rt, uint64_t to,
 		result = take_table(r);
 	if (!result)
 		result = link_up(r, peal_endpoint_address(r->endpoint), 0, to,
-				 r->message_bytes +
+				 r->message_bytes,
+				 PEAL_REQUEST_BYTES +
 					 (r->deadlines ? PEAL_DEADLINE_BYTES :
 							 0));
 	if (result) {
@@ -205,7 +208,7 @@ int peal_requester_listen(struct peal_requester *r, uint64_t from,
 			.remedy = "raise max_sources");
 	return peali_fail_in(link_up(r, from, port,
 				     peal_endpoint_address(r->endpoint),
-				     r->reply_bytes),
+				     r->reply_bytes, PEAL_REQUEST_BYTES),
 			     LISTEN);
 }
 

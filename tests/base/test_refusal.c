@@ -113,6 +113,27 @@ PEAL_TEST(long_name_and_value_leave_space_for_the_remedy)
 	CHECK_CONTAINS(peal_last_error()->text, "...");
 }
 
+/* The other parts are long, too: name and value then get fewer bytes. */
+PEAL_TEST(long_list_of_allowed_values_leaves_space_for_the_remedy)
+{
+	char name[400], value[400];
+
+	memset(name, 'n', sizeof(name) - 1);
+	memset(value, 'v', sizeof(value) - 1);
+	name[sizeof(name) - 1] = value[sizeof(value) - 1] = 0;
+	CHECK_FAILS(
+		PEALI_REFUSE(PEAL_ENOENT, "peal_actor_spawn",
+			     .object = "program", .name = name,
+			     .problem = "has no such handler", .value = value,
+			     .allowed = "a_handler_with_a_long_name, another_"
+					"handler_with_a_long_name, ...",
+			     .remedy = "use a_handler_with_a_long_name_of_"
+				       "sixty_bytes_as_the_nearest_one"),
+		PEAL_ENOENT, "_as_the_nearest_one");
+	CHECK_CONTAINS(peal_last_error()->text, "program 'nnn");
+	CHECK_CONTAINS(peal_last_error()->text, "vvv, allowed a_handler_");
+}
+
 PEAL_TEST(texts_from_outside_are_escaped)
 {
 	CHECK_FAILS(PEALI_REFUSE(PEAL_EINVAL, "peal_name_find",
@@ -129,22 +150,23 @@ PEAL_TEST(option_and_index_have_their_code_and_call)
 		    "use 8");
 	CHECK(!strcmp(peal_last_error()->call, "peal_connect"));
 	CHECK_FAILS(peali_refuse_index("peal_worker_info", "kernel", "k",
-				       "worker", 4, 4),
+				       "worker", 4, 4, NULL),
 		    PEAL_ENOENT,
 		    "kernel 'k': has no such worker (4, allowed 0..3); use 3");
 	CHECK_FAILS(peali_refuse_range("peal_send", "argument", "n", 0, 1, 4),
 		    PEAL_EINVAL,
 		    "argument 'n': is out of range (0, allowed 1..4); use 1");
 	CHECK_FAILS(peali_refuse_index("peal_worker_info", "graph", "g", "node",
-				       0, 0),
+				       0, 0, "add a node first"),
 		    PEAL_ENOENT,
-		    "graph 'g': has no such node (0, allowed none); add node 0 "
+		    "graph 'g': has no such node (0, allowed none); add a node "
 		    "first");
 }
 
 PEAL_TEST(mask_name_and_buffer_have_legal_remedies)
 {
-	CHECK_FAILS(peali_refuse_bits("peal_connect", "flags", 0x15, 0x7),
+	CHECK_FAILS(peali_refuse_bits("peal_connect", "option", "flags", 0x15,
+				      0x7),
 		    PEAL_EINVAL,
 		    "option 'flags': has unknown bits (0x15, allowed bits of "
 		    "0x7); use 0x5");
@@ -166,6 +188,7 @@ PEAL_TEST_MAIN(RUN(text_has_object_name_problem_value_range_and_remedy);
 	       RUN(proposed_number_is_legal);
 	       RUN(problem_names_the_rule_of_numbers);
 	       RUN(long_name_and_value_leave_space_for_the_remedy);
+	       RUN(long_list_of_allowed_values_leaves_space_for_the_remedy);
 	       RUN(texts_from_outside_are_escaped);
 	       RUN(option_and_index_have_their_code_and_call);
 	       RUN(mask_name_and_buffer_have_legal_remedies);)

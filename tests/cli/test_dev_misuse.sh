@@ -60,15 +60,19 @@ misused 'run [FILE]' "file 'tools': cannot be read (tools, allowed a file); use 
     run "tools"
 
 form='stress [--seconds N]'
-for wrong in none 0 -1 1.5 10000 5s; do
+for wrong in none -1 1.5 5s; do
     misused "$form" "option '--seconds': is no whole number ($wrong, allowed 1..9999);$(
         ) use --seconds 60" stress --seconds "${wrong#none}"
+done
+for wrong in 0 10000 99999; do
+    misused "$form" "option '--seconds': is out of range ($wrong, allowed 1..9999);$(
+        ) use --seconds 60" stress --seconds "$wrong"
 done
 misused "$form" "argument 'more': $known stress (more, allowed --seconds N); use ./dev help" \
     stress --seconds 5 more
 
 form='fuzz [--seconds N] [TARGET...]'
-misused "$form" "option '--seconds': is no whole number (0, allowed 1..9999); use --seconds 60" \
+misused "$form" "option '--seconds': is out of range (0, allowed 1..9999); use --seconds 60" \
     fuzz --seconds 0 pipeline
 misused "$form" "argument '-x': $known fuzz (-x, allowed --seconds N, TARGET...); use ./dev help" \
     fuzz pipeline -x
@@ -110,7 +114,7 @@ misused "$form" "argument '--x': $known bench (--x, allowed no argument); use ./
     bench --ptx --x
 misused "$form" "argument '--x': $known bench (--x, allowed --seconds --out); use ./dev help" \
     bench --gpu --x
-misused "$form" "option '--seconds': is no whole number (0, allowed 1..9999); use --seconds 60" \
+misused "$form" "option '--seconds': is out of range (0, allowed 1..9999); use --seconds 60" \
     bench --gpu --seconds 0
 misused "$form" "option '--out': has no value (none, allowed one value); use --out VALUE" \
     bench --gpu --out
@@ -127,7 +131,9 @@ for option in --seconds -b --route --samples-out; do
     misused "$form" "option '$option': has no value (none, allowed one value); use $option VALUE" \
         bench latency "$option"
 done
-for wrong in x -1 0 1e; do
+misused "$form" "option '--bytes': is out of range (0, allowed a number above 0);$(
+    ) use --bytes 48" bench latency --bytes 0
+for wrong in x -1 1e; do
     misused "$form" "option '--seconds': is no number ($wrong, allowed a number$(
         ) above 0); use --seconds 48" bench latency "--seconds=$wrong"
 done
@@ -142,13 +148,13 @@ misused "$form" "option '--bytes': follows no benchmark (--bytes, allowed a benc
 misused "$form" "argument 'fly': is no benchmark (fly, allowed $all); use latency" bench --queues fly
 
 form='ptx [--weak] [--race] [--undefined] [--trace] [--count] [--seed N] [--lanes N] [--stall N] COMMAND...'
-for option in seed lanes stall; do
-    misused "$form" "option '--$option': is no whole number (x, allowed 1..9999);$(
-        ) use --$option 60" ptx --$option x build/peal
+for option in 'seed 9999' 'lanes 1024' 'stall 3600'; do
+    misused "$form" "option '--${option% *}': is no whole number (x, allowed 1..${option#* });$(
+        ) use --${option% *} 60" ptx "--${option% *}" x build/peal
 done
-misused "$form" "option '--lanes': is too large (1025, allowed 1..1024); use --lanes 32" \
+misused "$form" "option '--lanes': is out of range (1025, allowed 1..1024); use --lanes 60" \
     ptx --weak --lanes 1025 build/peal
-misused "$form" "option '--stall': is too large (3601, allowed 1..3600); use --stall 60" \
+misused "$form" "option '--stall': is out of range (3601, allowed 1..3600); use --stall 60" \
     ptx --stall 3601 build/peal
 misused "$form" "argument '--slow': $known ptx (--slow, allowed ${form#ptx });$(
     ) use ./dev help" ptx --slow build/peal

@@ -75,7 +75,7 @@ if [ -n "$has_bench" ]; then
     json_error 2 'is no benchmark' "$peal" bench fly --json
     json_error 2 'is not expected' "$peal" bench idle --seconds 1 more --json
     json_error 2 'has no such row' "$peal" bench latency --bytes 12345 --json
-    json_error 2 'is no whole number of the range' "$peal" bench latency --bytes 24.5 --json
+    json_error 2 'is no whole number' "$peal" bench latency --bytes 24.5 --json
     for bench in latency stream faults actors; do
         refuses 2 'has no such row .any route, 12345 bytes, allowed [a-z, -]+; [0-9, ]+ bytes.; leave' "$peal" bench $bench --bytes 12345
     done

@@ -146,7 +146,7 @@ exec 8>&- 9<&-
 kill $feed 2>/dev/null || true
 kill $run 2>/dev/null || true
 wait $run $feed 2>/dev/null || true
-refuses 1 'there is no process' "$peal" doctor --stall $run
+refuses 1 'is no process of this PID namespace' "$peal" doctor --stall $run
 refuses 1 'no runtime of process .* can be queried' "$peal" doctor --stall $$
 for wrong in 0 -1 x 1x 99999999999 ''; do
     refuses 2 'is no process id' "$peal" doctor --stall "$wrong"

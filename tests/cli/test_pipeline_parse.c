@@ -105,10 +105,9 @@ PEAL_TEST(unknown_name_error_suggests_known_names)
 	refused("crc32", 1, "); use crc32c");
 	refused("gauss", 1,
 		"stage 'gauss': is unknown (gauss, allowed blur, sobel, "
-		"threshold, invert, affine, sqrt, crc32c, xor); use one of "
-		"these");
+		"threshold, invert, affine, sqrt, crc32c, xor); use blur");
 	refused("threshold:lvl=3", 11,
-		"is no key of stage 'threshold' (lvl, allowed level)");
+		"is no key of stage 'threshold' (lvl, allowed level); use level");
 	refused("affine:c=3", 8,
 		"is no key of stage 'affine' (c, allowed a, b)");
 	refused("blur:size=3", 6,
@@ -149,7 +148,9 @@ PEAL_TEST(more_than_sixteen_stages_are_refused)
 	CHECK_EQ(parse(text), 0);
 	CHECK_EQ(pipeline.n_stages, 16);
 	strcat(text, "!xor");
-	refused(text, 65, "pipeline: has too many stages (17, allowed 1..16)");
+	refused(text, 65,
+		"argument 'STAGE': is one stage too many (17, "
+		"allowed 1..16)");
 }
 
 PEAL_TEST(error_shows_text_around_its_column)

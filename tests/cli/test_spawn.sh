@@ -161,7 +161,7 @@ refuses 2 "option '--processes': is missing" "$peal" spawn -- true
 refuses 2 "argument 'PROGRAM': is missing" "$peal" spawn -n 2
 refuses 2 "option '--grace': .* .-1, allowed 0..3600000.; use 0" "$peal" spawn -n 2 --grace -1 -- true
 touch there
-refuses 1 'there exists already' "$peal" spawn -n 2 --rendezvous there -- true
+refuses 1 "option '--rendezvous': exists already .there, allowed a new path.; pass another path" "$peal" spawn -n 2 --rendezvous there -- true
 [ -e there ] || fail 'a file that it has not made is gone'
 export TMPDIR=$work/no/such
 refuses 1 'cannot make a folder' "$peal" spawn -n 2 -- true

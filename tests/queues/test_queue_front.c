@@ -90,7 +90,7 @@ PEAL_TEST(options_out_of_range_are_refused_with_their_value)
 	o.max_producers = 2;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
 		    "'kind': is link, which has too few ends (max_producers 2, "
-		    "max_consumers 1, allowed 1..1, 1..1)");
+		    "max_consumers 1, allowed up to 1 and 1)");
 	o.kind = PEAL_QUEUE_MAILBOX;
 	o.message_bytes = 5000;
 	CHECK_FAILS(peal_queue_create(&o, &q), PEAL_EINVAL,
@@ -329,8 +329,9 @@ PEAL_TEST(invalid_ends_and_counts_are_refused)
 		    "'n': is out of range (0, allowed 1..32)");
 	CHECK_FAILS(peal_queue_push_bulk(p, &word, 8, 33, 0), PEAL_EINVAL,
 		    "'n': is out of range (33, allowed 1..32)");
-	CHECK_FAILS(peal_queue_open(q, (enum peal_queue_role)2, &p),
-		    PEAL_EINVAL, "role");
+	CHECK_FAILS(
+		peal_queue_open(q, (enum peal_queue_role)2, &p), PEAL_EINVAL,
+		"argument 'role': is out of range (2, allowed 0..1); use 1");
 	CHECK_FAILS(peal_queue_info(q, NULL), PEAL_EINVAL, "NULL");
 	CHECK_EQ(info(q).accepted, 0);
 	CHECK_OK(peal_queue_close(p));

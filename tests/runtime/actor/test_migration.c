@@ -531,7 +531,8 @@ PEAL_TEST(refused_migration_leaves_actor_unchanged)
 	expect_refused(&h, guest, WORKERS, 0, PEAL_ENOENT,
 		       "'worker': is of no "
 		       "worker of kernel 'guest' (4, allowed 0..3)");
-	expect_refused(&h, guest, 0, 0, PEAL_EINVAL, "is of worker 0 already");
+	expect_refused(&h, guest, 0, 0, PEAL_EINVAL,
+		       "option 'worker': is the worker that actor ");
 	link = harness_to(h.rt, owner[0], h.e, plain);
 	expect_refused(&h, owner[0], 1, 0, PEAL_EBUSY, "comes from port 0");
 	CHECK_OK(peal_link_destroy(link));
@@ -722,7 +723,8 @@ PEAL_TEST(unresponsive_worker_fails_migration_atomically)
 	CHECK_EQ(h.newest, h.guest);
 	peal_store_release_sys(&open[0], 1);
 	/* the guest is on worker 2, or this call completes its migration */
-	expect_refused(&h, h.guest, 2, 0, PEAL_EINVAL, "of worker 2 already");
+	expect_refused(&h, h.guest, 2, 0, PEAL_EINVAL,
+		       "has already (3, allowed ");
 	CHECK(h.newest != h.guest);
 	send_note(&h, BY_LINK);
 	CHECK_EQ(settle(&h, h.guest).notes, 3);

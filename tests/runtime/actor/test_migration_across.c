@@ -324,7 +324,7 @@ PEAL_TEST(refused_kernel_migration_changes_nothing)
 	expect_refused(&s, owner, 0, 0, PEAL_EBUSY, "shares the ports");
 	CHECK_OK(peal_supervisor_create(s.k[0], &v, &supervisor));
 	expect_refused(&s, spawn_with(s.k[0], "guest", 0, 0, supervisor), 0, 0,
-		       PEAL_EINVAL, "has a supervisor");
+		       PEAL_EINVAL, "is NULL, but actor");
 	CHECK_OK(peal_monitor(s.k[0], peal_endpoint_address(s.e), s.guest, &m,
 			      &monitor));
 	expect_refused(&s, s.guest, 0, 0, PEAL_EEXIST, "is monitored");
@@ -430,7 +430,8 @@ PEAL_TEST(timed_out_migration_leaves_actor_usable)
 
 	leave_hung(&s);
 	/* the guest has arrived, or this call completes its migration */
-	expect_refused(&s, s.guest, 1, 0, PEAL_EINVAL, "of worker 1 already");
+	expect_refused(&s, s.guest, 1, 0, PEAL_EINVAL,
+		       "has already (2, allowed ");
 	CHECK(s.newest != s.guest);
 	send_note(&s, BY_LINK);
 	CHECK_EQ(settle(&s, s.guest, 1).notes, 2);

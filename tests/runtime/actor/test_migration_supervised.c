@@ -245,7 +245,7 @@ PEAL_TEST(supervisor_of_other_kernel_is_refused)
 	open_fixture(&w, PEAL_ONE_FOR_ONE, 0);
 	CHECK_EQ(move_to(&w, FIRST, 1, NULL), PEAL_EINVAL);
 	CHECK_CONTAINS(peal_last_error()->text,
-		       "has a supervisor, which stays");
+		       "option 'supervisor': is NULL, but actor ");
 	CHECK_EQ(move_to(&w, FIRST, 1, w.s[0]), PEAL_EINVAL);
 	CHECK_CONTAINS(peal_last_error()->text,
 		       "supervisor: is not of kernel "
@@ -253,12 +253,14 @@ PEAL_TEST(supervisor_of_other_kernel_is_refused)
 	o.supervisor = w.s[0];
 	CHECK_EQ(peal_actor_migrate(w.rt, w.guest[FIRST], &o, NULL),
 		 PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "the supervisor that it had");
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "stays there (an address, allowed NULL); use NULL");
 	CHECK_OK(peal_actor_spawn(w.k[0], "guest", &a, &alone));
 	o.supervisor = w.s[1];
 	o.kernel = w.k[1];
 	CHECK_EQ(peal_actor_migrate(w.rt, alone, &o, NULL), PEAL_EINVAL);
-	CHECK_CONTAINS(peal_last_error()->text, "initial state was not kept");
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "has none (an address, allowed NULL); use NULL");
 	/* the refused calls have left nothing behind */
 	CHECK_EQ(of(w.s[1]).members, 1);
 	CHECK_OK(peal_actor_retire(w.rt, alone));

@@ -43,7 +43,7 @@ static void check_free(struct peal_runtime *rt, const char *name)
 	uint64_t found = 7;
 
 	CHECK_FAILS(peal_name_find(rt, name, &found), PEAL_ENOENT,
-		    "no address has this name");
+		    "is of no address (");
 	CHECK_CONTAINS(peal_last_error()->text, name);
 	CHECK_EQ(found, 7);
 }
@@ -186,7 +186,9 @@ PEAL_TEST(invalid_and_taken_names_are_refused)
 	CHECK_EQ(peal_name_of(rt, one, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_name_of(NULL, one, text), PEAL_EINVAL);
 	CHECK_EQ(peal_name_clear(rt, NULL), PEAL_EINVAL);
-	CHECK_FAILS(peal_name_clear(rt, "nobody"), PEAL_ENOENT, "'nobody'");
+	CHECK_FAILS(peal_name_clear(rt, "nobody"), PEAL_ENOENT,
+		    "name 'nobody': is of no address (nobody, allowed names in "
+		    "use); pass a name in use");
 	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
 	CHECK_OK(peal_runtime_shutdown(rt));
 }

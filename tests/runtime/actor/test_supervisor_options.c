@@ -97,7 +97,7 @@ PEAL_TEST(unknown_effect_on_timers_is_refused)
 	o.timers = PEAL_RESTART_KEEPS_TIMERS;
 	o.max_restarts = PEAL_RESTARTS_MAX + 1;
 	CHECK_FAILS(peal_supervisor_create(h.k, &o, &s), PEAL_EINVAL,
-		    "PEAL_RESTARTS_UNLIMITED");
+		    "PEAL_RESTARTS_UNLIMITED); use 30");
 	close_fixture(&h);
 }
 

@@ -532,7 +532,8 @@ PEAL_TEST(invalid_supervision_is_refused)
 		    "0..8)");
 	CHECK_FAILS(peal_supervisor_info(NULL, &info), PEAL_EINVAL, "NULL");
 	CHECK_FAILS(peal_supervisor_info(s, NULL), PEAL_EINVAL, "NULL");
-	CHECK_FAILS(peal_supervisor_restart(NULL), PEAL_EINVAL, "NULL");
+	CHECK_FAILS(peal_supervisor_restart(NULL), PEAL_EINVAL,
+		    "argument 'supervisor': is NULL (NULL, ");
 	CHECK_OK(peal_supervisor_destroy(NULL));
 	CHECK_OK(peal_runtime_shutdown(h.rt));
 }

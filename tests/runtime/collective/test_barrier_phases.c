@@ -283,6 +283,7 @@ PEAL_TEST(barrier_errors_name_the_argument)
 {
 	static const int twice[] = { 1, 1 }, there[] = { 0 }, not [] = { 0, 9 };
 	struct peal_barrier_options o = { .size = 4096 };
+	struct peal_barrier_options host = { .host_participants = 0 };
 	struct peal_barrier_info info;
 	struct peal_barrier *b = NULL;
 	struct peal_kernel *k;
@@ -294,10 +295,20 @@ PEAL_TEST(barrier_errors_name_the_argument)
 		    PEAL_EINVAL, "device 1: is listed twice (2 times");
 	CHECK_FAILS(peal_barrier_create(p.rt, not, 2, 1, NULL, &b), PEAL_ENODEV,
 		    "9");
-	CHECK_EQ(peal_barrier_create(p.rt, there, 0, 1, NULL, &b), PEAL_EINVAL);
+	CHECK_FAILS(peal_barrier_create(p.rt, there, 0, 1, NULL, &b),
+		    PEAL_EINVAL,
+		    "'n_devices': is out of range (0, allowed 1..256); use 1");
 	CHECK_EQ(peal_barrier_create(p.rt, there, 1, 0, NULL, &b), PEAL_EINVAL);
-	CHECK_FAILS(peal_barrier_create(p.rt, there, 1, 257, NULL, &b),
-		    PEAL_EINVAL, "256");
+	CHECK_FAILS(peal_barrier_create(p.rt, there, 2, 129, NULL, &b),
+		    PEAL_EINVAL,
+		    "'participants_per_device': is out of range (129, allowed "
+		    "1..128); use 128");
+	host.size = sizeof(host);
+	host.host_participants = 57;
+	CHECK_FAILS(peal_barrier_create(p.rt, there, 1, 200, &host, &b),
+		    PEAL_EINVAL,
+		    "option 'host_participants': is out of range (57, allowed "
+		    "0..56); use 56");
 	CHECK_EQ(peal_barrier_create(p.rt, there, 1, 1, &o, &b), PEAL_EINVAL);
 	CHECK_EQ(peal_barrier_create(NULL, there, 1, 1, NULL, &b), PEAL_EINVAL);
 	CHECK_EQ(peal_barrier_create(p.rt, NULL, 1, 1, NULL, &b), PEAL_EINVAL);
@@ -318,7 +329,8 @@ PEAL_TEST(barrier_errors_name_the_argument)
 	CHECK_EQ(peal_barrier_arrive(NULL, 0), PEAL_EINVAL);
 	CHECK_FAILS(peal_barrier_arrive(b, 0), PEAL_ENOENT,
 		    "barrier: has no "
-		    "such host participant (0, allowed none)");
+		    "such host participant (0, allowed none); create the "
+		    "barrier with host_participants");
 	CHECK_EQ(peal_barrier_wait(b, 3, 0), PEAL_ENOENT);
 	CHECK_EQ(peal_barrier_wait(NULL, 0, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_barrier_info(b, NULL), PEAL_EINVAL);

@@ -635,11 +635,13 @@ PEAL_TEST(invalid_pipelines_are_refused_without_leak)
 	CHECK_FAILS(peal_pipeline_create(s.rt, s.stage, 1, NULL, NULL),
 		    PEAL_EINVAL, "NULL");
 	REFUSED_WITH(stage[1].handler, "stepp", PEAL_ENOENT,
-		     "stage 1, 'stepp@1' on device 1: program 'steps': has no "
-		     "such handler (stepp, allowed step, twice, swallow)");
-	REFUSED_WITH(stage[1].handler, NULL, PEAL_EINVAL, "stage 1 has no h");
-	REFUSED_WITH(stage[1].program, NULL, PEAL_EINVAL, "stage 1 has no p");
-	REFUSED_WITH(stage[1].device, 2, PEAL_ENODEV, "stage 1");
+		     "stage 1, 'stepp@1': program 'steps': has no such handler "
+		     "(stepp, allowed step, twice, swallow); use step");
+	REFUSED_WITH(stage[1].handler, NULL, PEAL_EINVAL, "stage 1: has no h");
+	REFUSED_WITH(stage[1].program, NULL, PEAL_EINVAL, "stage 1: has no p");
+	REFUSED_WITH(
+		stage[1].device, 2, PEAL_ENODEV,
+		"stage 1, 'step@2': device 2: does not exist (2, allowed 0..1)");
 	REFUSED_WITH(stage[0].device, -1, PEAL_ENODEV, "stage 0");
 	REFUSED_WITH(
 		stage[1].init_bytes, 4096, PEAL_EINVAL,
@@ -687,6 +689,7 @@ PEAL_TEST(invalid_pipeline_calls_are_refused)
 	CHECK_FAILS(peal_pipeline_push(s.p, 0, NULL, 1, 0), PEAL_EINVAL, "");
 	CHECK_EQ(peal_pipeline_push(s.p, 0, batch, sizeof(batch), 0),
 		 PEAL_EMSGSIZE);
+	CHECK(!strcmp(peal_last_error()->call, "peal_pipeline_push"));
 	CHECK_FAILS(peal_pipeline_reserve(NULL, 1, 0, &place), PEAL_EINVAL, "");
 	CHECK_FAILS(peal_pipeline_reserve(s.p, 1, 0, NULL), PEAL_EINVAL, "");
 	CHECK_FAILS(peal_pipeline_commit(NULL, 0), PEAL_EINVAL, "NULL");

@@ -458,7 +458,7 @@ PEAL_TEST(invalid_arguments_are_named_without_copying)
 	t[0].to.bytes = 4088;
 	refused(PEAL_EINVAL, t, 1, NULL,
 		"copy 0: has ranges of two lengths "
-		"(4096 bytes to 4088 bytes, allowed equal lengths)");
+		"(4096 to 4088, in bytes, allowed equal lengths)");
 	t[0].from.bytes = t[0].to.bytes = 0;
 	refused(PEAL_EINVAL, t, 1, NULL, "0 bytes");
 	t[0].from.bytes = t[0].to.bytes = 4097;

@@ -154,6 +154,10 @@ PEAL_TEST(actor_state_is_readable_only_while_suspended)
 	CHECK_OK(peal_actor_state(l.rt, l.actor, &sink, sizeof(sink)));
 	CHECK_EQ(sink.received, 100);
 	CHECK_EQ(sink.damaged, 0);
+	CHECK_FAILS(peal_actor_state(l.rt, l.actor, &sink, sizeof(sink) + 1),
+		    PEAL_EINVAL,
+		    "argument 'bytes': is larger than the state of handler "
+		    "'sink' (");
 	harness_send(l.e, 0, 1, 100, 5);
 	identity_sleep_us(20000);
 	EVENTUALLY(harness_info(l.in).queued == 5);

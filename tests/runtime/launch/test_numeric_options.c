@@ -56,6 +56,7 @@ static const struct row rows[] = {
 	OF_KERNEL(max_timers, 0, 1 << 20),
 	OF_KERNEL(max_asks, 0, 65535),
 	OF_KERNEL(max_monitors, 0, 1 << 20),
+	OF_KERNEL(drain_when_inputs_end, 0, 1),
 	OF_KERNEL(mailbox.max_limits, 0, 8191),
 	OF_KERNEL(mailbox.priority, 0, 1),
 	OF_KERNEL(mailbox.message_bytes, 0, 4080),

@@ -454,7 +454,7 @@ PEAL_TEST(options_out_of_range_are_named)
 	o = of_kind(PEAL_QUEUE_MAILBOX, 1, 2);
 	refused(0, o, PEAL_EINVAL,
 		"'kind': is mailbox, which has too few ends "
-		"(max_producers 1, max_consumers 2, allowed 1..64, 1..1)");
+		"(max_producers 1, max_consumers 2, allowed up to 64 and 1)");
 	o = of_kind(0, 65, 1);
 	refused(0, o, PEAL_EINVAL,
 		"'max_producers': is out of range (65, "

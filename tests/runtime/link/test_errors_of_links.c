@@ -54,11 +54,11 @@ PEAL_TEST(connect_names_the_missing_end_or_port)
 	CHECK_EQ(peal_connect(NULL, here, 0, sink, NULL, NULL), PEAL_EINVAL);
 	CHECK_FAILS(connect(0xabcdef, 0, sink), PEAL_ENOENT,
 		    "'from': is the "
-		    "address of no actor, pool or endpoint");
+		    "address of no actor or endpoint");
 	CHECK_CONTAINS(peal_last_error()->text, "0xabcdef");
 	CHECK_FAILS(connect(here, 0, sink + 20), PEAL_ENOENT,
 		    "'to': is the "
-		    "address of no actor, pool or endpoint");
+		    "address of no actor or pool");
 	CHECK_EQ(connect(here + 1, 0, sink), PEAL_ENOENT);
 	CHECK_FAILS(connect(here, 64, sink), PEAL_ENOENT,
 		    "'endpoint': has no "
@@ -70,9 +70,17 @@ PEAL_TEST(connect_names_the_missing_end_or_port)
 		       "'stays': has no such port (1, allowed 0)");
 	CHECK_FAILS(connect(sink, 0, here), PEAL_ENOENT,
 		    "'stays': has no such "
-		    "port (0, allowed none)");
+		    "port (0, allowed none); use a handler with ports");
 	CHECK_FAILS(connect(here, 0, peal_endpoint_address(other)), PEAL_EINVAL,
-		    "endpoints");
+		    "argument 'to': is an endpoint, as `from` is (");
+	CHECK_CONTAINS(peal_last_error()->text,
+		       "); pass the address of an actor or a pool");
+	CHECK_FAILS(connect(echo, 0, 1234), PEAL_ENOENT,
+		    "argument 'to': is the address of no actor, pool or "
+		    "endpoint (0x4d2, ");
+	CHECK_FAILS(connect(1234, 0, echo), PEAL_ENOENT,
+		    "argument 'from': is the address of no actor or endpoint "
+		    "(0x4d2, ");
 	CHECK_OK(connect(here, 0, sink));
 	CHECK_FAILS(connect(here, 0, echo), PEAL_EEXIST, "link 1");
 	CHECK_OK(connect(here, 1, sink));
@@ -118,8 +126,7 @@ PEAL_TEST(connect_names_the_option_out_of_range)
 	REFUSED(PEAL_EINVAL,
 		"'slot_bytes': must be a multiple of 16 for policy",
 		.slot_bytes = 40);
-	REFUSED(PEAL_EINVAL,
-		"'slot_bytes': must be a multiple of 16 for policy",
+	REFUSED(PEAL_EINVAL, "'slot_bytes': is out of range for policy",
 		.slot_bytes = 8192);
 	REFUSED(PEAL_EINVAL,
 		"'policy': is no policy (9, allowed 0 (default), "
@@ -135,8 +142,25 @@ PEAL_TEST(connect_names_the_option_out_of_range)
 		.message_bytes = 100, .slot_bytes = 16);
 	REFUSED(PEAL_EINVAL, "0x10", .require = 16);
 	REFUSED(PEAL_EINVAL, "0x100", .forbid = 256);
-	REFUSED(PEAL_ENOPEER, "the host", .require = PEAL_ROUTE_PEER);
-	REFUSED(PEAL_ENOPEER, "the host", .forbid = PEAL_ROUTE_MAPPED_HOST);
+	REFUSED(PEAL_EINVAL,
+		"'priority_reserved': is out of range (1, allowed ",
+		.priority_reserved = 1);
+	REFUSED(PEAL_ENOPEER,
+		"option 'require': has no route from the host to device 0, as "
+		"one end is the host (peer, allowed mapped-host); use "
+		"mapped-host",
+		.require = PEAL_ROUTE_PEER);
+	REFUSED(PEAL_ENOPEER,
+		"option 'require': has no route from the host to device 0",
+		.require = PEAL_ROUTE_LOCAL, .forbid = PEAL_ROUTE_LOCAL);
+	REFUSED(PEAL_ENOPEER,
+		"option 'forbid': leaves no route from the host to device 0 "
+		"(0x4, allowed masks without mapped-host); use 0x0",
+		.forbid = PEAL_ROUTE_MAPPED_HOST);
+	REFUSED(PEAL_EINVAL,
+		"option 'forbid': leaves no route from the host to device 0 "
+		"(0xf, allowed masks without mapped-host); use 0xb",
+		.forbid = 15);
 	REFUSED(PEAL_ENOMEM, "", .capacity = 1 << 20,
 		.message_bytes = 256 << 20, .slab_bytes = 1ULL << 40);
 	CHECK_EQ(peal_link_list(rt, NULL, 0), 0);
@@ -201,7 +225,8 @@ PEAL_TEST(endpoints_refuse_invalid_calls)
 	CHECK_FAILS(peal_send(e, 0, 0, "", 0, 0, NULL), PEAL_ENOTCONN,
 		    "port 0");
 	CHECK_FAILS(peal_send(e, 99, 0, "", 0, 0, NULL), PEAL_ENOTCONN,
-		    "port 99");
+		    "endpoint 'endpoint': has no such port (99, allowed "
+		    "0..63); use 63");
 	CHECK_EQ(peal_send_end(e, 0, 0), PEAL_ENOTCONN);
 	CHECK_EQ(peal_send_end(NULL, 0, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_send_commit(e, 0, 0), PEAL_ENOTCONN);
@@ -323,7 +348,7 @@ PEAL_TEST(error_names_the_public_call)
 		peal_last_error()->text,
 		"'relay': has no such handler "
 		"(ecko, allowed echo, sink, nearby, burst, moody, gate, hop, "
-		"forward, die, linger, phase, lanes)");
+		"forward, die, ...); use echo");
 	FAILS_IN(peal_actor_spawn_many, k, "ecko", NULL, 2, out);
 	FAILS_IN(peal_program_handler, &peal_program_relay, "ecko");
 	CHECK_OK(peal_graph_create(rt, devices, 1, &peal_program_tasks, NULL,

@@ -38,6 +38,10 @@ PEAL_TEST(opening_names_the_setting_or_option)
 	o.lease_ns = 1;
 	o.size = sizeof(o);
 	CHECK_FAILS(peal_runtime_open(&o, &none), PEAL_EINVAL, "lease_ns");
+	o.reserved = 1;
+	CHECK_FAILS(peal_runtime_open(&o, &none), PEAL_EINVAL,
+		    "option 'reserved': is out of range (1, allowed 0); use 0");
+	o.reserved = 0;
 	o.size = offsetof(struct peal_runtime_options, lease_ns);
 	CHECK_OK(peal_runtime_open(&o, &none)); /* lease_ns is not read */
 	CHECK_OK(peal_runtime_close(none));

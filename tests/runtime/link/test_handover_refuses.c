@@ -65,7 +65,9 @@ PEAL_TEST(handover_errors_name_link_and_pair)
 	CHECK_FAILS(peal_link_set_route(p.link, PEAL_ROUTE_MAPPED_HOST, 0),
 		    PEAL_EALREADY, "mapped-host");
 	CHECK_FAILS(peal_link_set_route(p.link, PEAL_ROUTE_PEER, 0),
-		    PEAL_ENOPEER, "device 0 -> device 1");
+		    PEAL_ENOPEER,
+		    "argument 'route': has no route from device 0 to "
+		    "device 1, as ");
 	CHECK_FAILS(peal_link_set_route(p.link, PEAL_ROUTE_LOCAL, 0),
 		    PEAL_ENOPEER, "local");
 	CHECK_FAILS(peal_link_set_route(p.in, PEAL_ROUTE_STAGED, 0),

@@ -429,7 +429,9 @@ PEAL_TEST(delegated_requests_are_answered)
 	CHECK_OK(peal_pool_create(s.k, NULL, &pool));
 	CHECK_OK(peal_pool_join(s.rt, pool, s.member));
 	CHECK_FAILS(peal_requester_create(s.rt, pool, NULL, &pooled),
-		    PEAL_EMSGSIZE, "56");
+		    PEAL_EMSGSIZE,
+		    "option 'message_bytes': is larger than the message_bytes "
+		    "of the pool (48, allowed 1..40); use 40");
 	CHECK_OK(peal_requester_create(s.rt, pool, &o, &pooled));
 	CHECK_OK(peal_requester_listen(pooled, s.member, 0));
 	CHECK_OK(peal_request(pooled, ask_number, &a, sizeof(a), &told,
