@@ -14,7 +14,7 @@ refuses 2 "argument 'PIPELINE': is missing" "$peal" run
 refuses 2 'is not expected' "$peal" run blur '!' sobel
 refuses 2 "stage 'blurr': is unknown \(blurr, allowed blur, .*\); use blur" "$peal" run -i lines.txt blurr
 grep -q '^  blurr$' err.txt && grep -q '^  ^$' err.txt || fail 'no caret'
-refuses 2 "key 'lvl': is no key of stage 'threshold' \(lvl, allowed level\); use one of these" "$peal" run -i lines.txt 'threshold:lvl=3'
+refuses 2 "key 'lvl': is no key of stage 'threshold' \(lvl, allowed level\); use level" "$peal" run -i lines.txt 'threshold:lvl=3'
 refuses 2 'out of range' "$peal" run -i lines.txt 'threshold:level=256'
 refuses 2 "key 'level': is no whole number \(many, allowed 0..255\); use 128" "$peal" run -i lines.txt 'threshold:level=many'
 refuses 2 'a stage is missing' "$peal" run -i lines.txt 'xor !'

@@ -136,7 +136,7 @@ says 'JSON'
 if [ -x "$build/examples/24_processes" ]; then
     for n in 1 2 3; do
         spawn 0 -n $n --label -- "$build/examples/24_processes"
-        grep -q "^\[0\] around $n processes: HELLO, PROCESSES$" out.txt || fail "a set of $n"
+        grep -q "^\[0\] around $n process\(es\)\?: HELLO, PROCESSES$" out.txt || fail "a set of $n"
         grep -q '^\[0\] sum: 499999500000$' out.txt || fail "the sum of $n"
     done
     # The variables of an MPI launcher work, too: rank, number of ranks and job.

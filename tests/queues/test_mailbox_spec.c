@@ -159,7 +159,7 @@ PEAL_TEST(option_error_names_option_value_and_range)
 		{ 16, 0, 17, 1, 0, "at a time (16, allowed 32..1048576)",
 		  "17 workers",
 		  "'mailbox.slots': is too small for 17 workers with leases of "
-		  "1 that tell up to 1 message at a time (16, allowed "
+		  "1 and up to 1 message at a time (16, allowed "
 		  "32..1048576)" },
 		{ 16, 0, 2, 5, 0, "at a time (16, allowed 32..1048576)", "5",
 		  "; use 32" },

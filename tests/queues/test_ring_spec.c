@@ -184,7 +184,7 @@ static const struct {
 	  PEAL_EINVAL,
 	  "slot_bytes",
 	  "2064",
-	  "'slot_bytes': must be a multiple of 16 for policy atom8 (2064, "
+	  "'slot_bytes': is out of range for policy atom8 (2064, "
 	  "allowed 16..2048)" },
 	{ { 0, 0, 4, 0, 0 }, PEAL_EINVAL, "policy", "4", "3 (atom8)" },
 	{ { 0, 0, ~0u, 0, 0 },

@@ -145,20 +145,18 @@ PEAL_TEST(mailbox_below_minimum_slots_is_refused)
 
 	/* the message being handled keeps the only slot */
 	o.mailbox.slots = 1;
-	CHECK_FAILS(
-		peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
-		PEAL_EINVAL,
-		"'mailbox.slots': is too small for 1 worker "
-		"that tell 1 message at a time, with 0 for timers and monitors "
-		"(1, allowed 2..1048576)");
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
+		    PEAL_EINVAL,
+		    "'mailbox.slots': is too small for 1 worker "
+		    "with 1 message at a time, and 0 for timers and monitors "
+		    "(1, allowed 2..1048576)");
 	o.workers = 8;
 	o.mailbox.slots = 4;
-	CHECK_FAILS(
-		peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
-		PEAL_EINVAL,
-		"'mailbox.slots': is too small for 8 workers "
-		"that tell 1 message at a time, with 0 for timers and monitors "
-		"(4, allowed 16..1048576)");
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),
+		    PEAL_EINVAL,
+		    "'mailbox.slots': is too small for 8 workers "
+		    "with 1 message at a time, and 0 for timers and monitors "
+		    "(4, allowed 16..1048576)");
 	CHECK_CONTAINS(peal_last_error()->text, "8 workers");
 	o.mailbox.slots = 3;
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k),

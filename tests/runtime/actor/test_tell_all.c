@@ -602,9 +602,9 @@ PEAL_TEST(bad_arguments_of_the_host_are_refused)
 	o.workers = 8;
 	small = harness_launch_with(rt, 0, o);
 	CHECK_FAILS(peal_kernel_tell_all(NULL, 0, NULL, 0, 0, NULL),
-		    PEAL_EINVAL, "kernel is NULL");
+		    PEAL_EINVAL, "'kernel': is NULL");
 	CHECK_FAILS(peal_kernel_tell_all(k, 0, NULL, 1, 0, NULL), PEAL_EINVAL,
-		    "data is NULL with 1 bytes");
+		    "'data': is NULL");
 	CHECK_FAILS(peal_kernel_tell_all(k, 0, data, 41, 0, NULL),
 		    PEAL_EMSGSIZE,
 		    "'relay': takes no payload of this length by its mailboxes "
@@ -659,7 +659,7 @@ PEAL_TEST(kernel_without_slots_for_its_callers_is_refused)
 	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_crowd, &o, &k),
 		    PEAL_EINVAL,
 		    "'mailbox.slots': is too small for 8 workers "
-		    "that tell 9 messages at a time, with 0 for timers and "
+		    "with 9 messages at a time, and 0 for timers and "
 		    "monitors (16, allowed 32..1048576)");
 	CHECK_OK(peal_runtime_shutdown(rt));
 }

@@ -608,7 +608,7 @@ static void wrong(int rank)
 			.forbid = PEAL_ROUTE_PROCESS);
 		CHECK_FAILS(peal_process_connect(set, 1, "in", 12345, 0, NULL,
 						 0, NULL),
-			    PEAL_ENOENT, "no actor, pool or endpoint");
+			    PEAL_ENOENT, "no actor or endpoint");
 		CHECK_FAILS(peal_process_connect(set, 1, "later", from, 0, NULL,
 						 20 * MS, NULL),
 			    PEAL_ENOENT, "'later' is not exported");
