@@ -371,6 +371,19 @@ static int check_options(const struct peal_kernel *k, uint32_t handler,
 	return 0;
 }
 
+/* Refuses an actor of a kernel as the owner of shared ports. */
+static int refuse_owner(const struct peal_kernel *k, uint32_t index,
+			const char *why, const char *remedy)
+{
+	return PEALI_REFUSE(
+		PEAL_EINVAL, "peal_actor_spawn", .object = "option",
+		.name = "share_ports_with",
+		.problem = PEALI_PRINT("is of an actor of kernel '%s' %s",
+				       k->name, why),
+		.value = PEALI_PRINT("actor %u", index),
+		.allowed = "actors with ports", .remedy = remedy);
+}
+
 /*
  * Finds the owner of the ports that new actors share (option share_ports_with).
  * Sets o->worker to the owner's worker, or fails if o->worker names another
@@ -398,28 +411,13 @@ static int find_owner(struct batch *c, struct peal_actor_options *o)
 			.remedy = "spawn that actor first");
 	a = &k->actors.entries[index];
 	if (peali_is_spawned(k, o->share_ports_with))
-		return PEALI_REFUSE(
-			PEAL_EINVAL, "peal_actor_spawn", .object = "option",
-			.name = "share_ports_with",
-			.problem = PEALI_PRINT(
-				"is of an actor of kernel '%s' that a "
-				"handler made, which has no ports",
-				k->name),
-			.value = PEALI_PRINT("actor %u", index),
-			.allowed = "actors with ports",
-			.remedy = "name an actor of peal_actor_spawn");
+		return refuse_owner(k, index,
+				    "that a handler made, which has no ports",
+				    "name an actor of peal_actor_spawn");
 	if (a->share_ports_with)
-		return PEALI_REFUSE(
-			PEAL_EINVAL, "peal_actor_spawn", .object = "option",
-			.name = "share_ports_with",
-			.problem = PEALI_PRINT(
-				"is of an actor of kernel '%s' that "
-				"has no ports of its own",
-				k->name),
-			.value = PEALI_PRINT("actor %u", index),
-			.allowed = "actors with ports",
-			.remedy = PEALI_PRINT("name actor %u",
-					      a->share_ports_with - 1));
+		return refuse_owner(k, index, "that has no ports of its own",
+				    PEALI_PRINT("name actor %u",
+						a->share_ports_with - 1));
 	if (o->worker && o->worker - 1 != a->worker)
 		return PEALI_REFUSE(
 			PEAL_EINVAL, "peal_actor_spawn", .object = "option",
