@@ -4,7 +4,7 @@
  * messages for each lane. Each kernel adds the messages of lane 0 to *done.
  *
  *	ticket	an atomic add takes a ticket, a turn word publishes the slot
- *	cas	compare-and-swap claims a slot whose turn word fits
+ *	cas	compare-and-swap claims a slot if its turn word fits
  *	flag	one producer, one consumer, a flag and fences per slot
  *	broker	broker queue (Kerbl et al., ICS 2018): a count admits, tickets
  *		order. One lane of a warp adds for all its lanes.
