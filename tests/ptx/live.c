@@ -55,46 +55,90 @@ static uint32_t width(const struct ptx_instruction *in, uint32_t result)
 	return !writes_predicate(in);
 }
 
+/* ---- relations ----------------------------------------------------------- */
+
+/* Pairs of numbers. After sort_pairs(), each key has its values in one run. */
+struct pairs {
+	uint32_t (*all)[2];
+	uint32_t n, capacity;
+	uint32_t *first; /* by key: its first value; one more key at the end */
+	uint32_t *values; /* NULL: before the sort */
+};
+
+static int add_pair(struct pairs *p, uint32_t key, uint32_t value)
+{
+	if (p->n == p->capacity) {
+		uint32_t capacity = p->capacity ? 2 * p->capacity : 256;
+		void *grown = realloc(p->all, capacity * sizeof(*p->all));
+
+		if (!grown)
+			return 0;
+		p->all = grown;
+		p->capacity = capacity;
+	}
+	p->all[p->n][0] = key;
+	p->all[p->n++][1] = value;
+	return 1;
+}
+
+/* Sorts by counting. The values of a key keep their order. */
+static int sort_pairs(struct pairs *p, uint32_t n_keys)
+{
+	uint32_t i;
+
+	p->first = calloc((size_t)n_keys + 2, sizeof(*p->first));
+	p->values = malloc((p->n + 1) * sizeof(*p->values));
+	if (!p->first || !p->values)
+		return 0;
+	for (i = 0; i < p->n; i++)
+		p->first[p->all[i][0] + 2]++;
+	for (i = 2; i < n_keys + 2; i++)
+		p->first[i] += p->first[i - 1];
+	for (i = 0; i < p->n; i++)
+		p->values[p->first[p->all[i][0] + 1]++] = p->all[i][1];
+	return 1;
+}
+
+static void free_pairs(struct pairs *p)
+{
+	free(p->all);
+	free(p->first);
+	free(p->values);
+}
+
 /* ---- blocks -------------------------------------------------------------- */
 
 /* A run of instructions without a jump into it or out of it. */
 struct block {
 	uint32_t first, end;
-	uint64_t *used, *killed, *in; /* sets of registers */
 };
 
 struct flow {
 	struct ptx_function *function;
-	uint32_t words; /* of a set */
 	struct block *blocks;
-	uint32_t n_blocks;
+	uint32_t n_blocks, n_slots;
 	uint32_t *block_at; /* by instruction: its block */
-	uint64_t *sets, *live;
+	struct pairs previous; /* by block: the blocks before it */
+	struct pairs used; /* by register: blocks that read, then write it */
+	struct pairs killed; /* by register: blocks that write it */
+	struct pairs live; /* by block: registers that are live at its start */
+	uint32_t *stamp; /* by register: the block that saw it last, + 1 */
+	uint32_t *reached; /* by block: the register that reached it last */
+	uint32_t *stops; /* by block: the register that it writes */
+	uint32_t *stack; /* blocks to visit */
 	uint8_t *widths; /* by register */
 };
-
-static int is_in(const uint64_t *set, uint32_t slot)
-{
-	return set[slot / 64] >> slot % 64 & 1;
-}
-
-static void set_in(uint64_t *set, uint32_t slot, int value)
-{
-	uint64_t bit = 1ULL << slot % 64;
-
-	set[slot / 64] = value ? set[slot / 64] | bit : set[slot / 64] & ~bit;
-}
 
 static int is_register(const struct flow *f, uint32_t slot)
 {
 	return slot && slot < f->function->n_registers;
 }
 
-/* Calls visit() for each instruction that may follow. */
-static void each_next(const struct flow *f, uint32_t at,
-		      void (*visit)(const struct flow *f, uint32_t next,
-				    void *context),
-		      void *context)
+/* Calls visit() for each instruction that may follow. Stops at a result of 0
+ * and returns it. */
+static int each_next(struct flow *f, uint32_t at,
+		     int (*visit)(struct flow *f, uint32_t next, void *context),
+		     void *context)
 {
 	const struct ptx_instruction *in = &f->function->code[at];
 	const struct ptx_instruction *code = f->function->code;
@@ -103,23 +147,23 @@ static void each_next(const struct flow *f, uint32_t at,
 	switch (in->opcode) {
 	case PTX_BRANCH_TABLE:
 		for (i = 0; i < in->targets->n; i++)
-			visit(f, (uint32_t)(in->targets->targets[i] - code),
-			      context);
-		return;
+			if (!visit(f,
+				   (uint32_t)(in->targets->targets[i] - code),
+				   context))
+				return 0;
+		return 1;
 	case PTX_BRANCH_IF:
 	case PTX_BRANCH_UNLESS:
-		visit(f, at + 1, context);
-		visit(f, (uint32_t)(in->target - code), context);
-		return;
+		return visit(f, at + 1, context) &&
+		       visit(f, (uint32_t)(in->target - code), context);
 	case PTX_BRANCH:
-		visit(f, (uint32_t)(in->target - code), context);
-		return;
+		return visit(f, (uint32_t)(in->target - code), context);
 	case PTX_RETURN:
 	case PTX_EXIT:
 	case PTX_TRAP:
-		return;
+		return 1;
 	default:
-		visit(f, at + 1, context);
+		return visit(f, at + 1, context);
 	}
 }
 
@@ -130,10 +174,11 @@ static int ends_block(const struct ptx_instruction *in)
 	       in->opcode == PTX_TRAP;
 }
 
-static void mark_first(const struct flow *f, uint32_t next, void *context)
+static int mark_first(struct flow *f, uint32_t next, void *context)
 {
 	(void)context;
 	f->block_at[next] = 1;
+	return 1;
 }
 
 /* Finds the blocks of the code. block_at is 1 at their first instructions. */
@@ -152,8 +197,7 @@ static int find_blocks(struct flow *f)
 	for (i = 0; i < n; i++)
 		f->n_blocks += f->block_at[i];
 	f->blocks = calloc(f->n_blocks, sizeof(*f->blocks));
-	f->sets = calloc((size_t)f->n_blocks * 3 + 1, f->words * 8);
-	if (!f->blocks || !f->sets)
+	if (!f->blocks)
 		return 0;
 	f->n_blocks = 0;
 	for (i = 0; i < n; i++) {
@@ -165,89 +209,119 @@ static int find_blocks(struct flow *f)
 	return 1;
 }
 
-/* Fills in the registers that a block reads before it writes them, and those
- * that it writes. */
-static void summarize(struct flow *f, struct block *b, uint64_t *sets)
+static int add_previous(struct flow *f, uint32_t next, void *context)
 {
-	uint32_t at, i;
+	const uint32_t *block = context;
 
-	b->used = sets;
-	b->killed = sets + f->words;
-	b->in = sets + 2 * (size_t)f->words;
+	return add_pair(&f->previous, f->block_at[next], *block);
+}
+
+static int note_reads(struct flow *f, uint32_t block,
+		      const struct ptx_instruction *in)
+{
+	uint32_t slots[PTX_MAX_READ], n = ptx_read(in, slots), i;
+
+	for (i = 0; i < n; i++)
+		if (is_register(f, slots[i]) &&
+		    f->stamp[slots[i]] != block + 1 &&
+		    !add_pair(&f->used, slots[i], block))
+			return 0;
+	return 1;
+}
+
+/* A stamp shows that the block has written a register. */
+static int note_writes(struct flow *f, uint32_t block,
+		       const struct ptx_instruction *in)
+{
+	uint32_t slots[PTX_MAX_VECTOR], n = ptx_written(in, slots), i;
+
+	for (i = 0; i < n; i++) {
+		uint32_t slot = slots[i], w = width(in, i);
+
+		if (f->widths[slot] < w)
+			f->widths[slot] = (uint8_t)w;
+		if (f->stamp[slot] != block + 1 &&
+		    !add_pair(&f->killed, slot, block))
+			return 0;
+		f->stamp[slot] = block + 1;
+	}
+	return 1;
+}
+
+/* Notes the blocks before those that follow a block, the registers that it
+ * reads before it writes them, and those that it writes. */
+static int summarize(struct flow *f, uint32_t block)
+{
+	const struct block *b = &f->blocks[block];
+	uint32_t at;
+
 	for (at = b->first; at < b->end; at++) {
 		const struct ptx_instruction *in = &f->function->code[at];
-		uint32_t slots[PTX_MAX_READ], n = ptx_read(in, slots);
 
-		for (i = 0; i < n; i++)
-			if (is_register(f, slots[i]) &&
-			    !is_in(b->killed, slots[i]))
-				set_in(b->used, slots[i], 1);
-		n = ptx_written(in, slots);
-		for (i = 0; i < n; i++) {
-			uint32_t slot = slots[i], w = width(in, i);
-
-			if (f->widths[slot] < w)
-				f->widths[slot] = (uint8_t)w;
-			set_in(b->killed, slot, 1);
-		}
+		if (!note_reads(f, block, in) || !note_writes(f, block, in))
+			return 0;
 	}
+	return each_next(f, b->end - 1, add_previous, &block);
 }
 
 /* ---- live registers ------------------------------------------------------ */
 
-static void add_live(const struct flow *f, uint32_t next, void *context)
+/* Makes a register live at the start of a block, unless it is already. */
+static int reach(struct flow *f, uint32_t slot, uint32_t block, uint32_t *n)
 {
-	const uint64_t *in = f->blocks[f->block_at[next]].in;
-	uint64_t *live = context;
-	uint32_t i;
-
-	for (i = 0; i < f->words; i++)
-		live[i] |= in[i];
+	if (f->reached[block] == slot)
+		return 1;
+	f->reached[block] = slot;
+	f->stack[(*n)++] = block;
+	return add_pair(&f->live, block, slot);
 }
 
-/* Sets f->live to the registers that are live at the end of a block. */
-static void live_at_end(struct flow *f, const struct block *b)
+/* Follows a register from its reads back to its writes. */
+static int follow(struct flow *f, uint32_t slot)
 {
-	memset(f->live, 0, f->words * 8);
-	each_next(f, b->end - 1, add_live, f->live);
-}
+	const struct pairs *used = &f->used, *before = &f->previous;
+	uint32_t n = 0, block, i;
 
-/* Returns 1 if more registers are live at the start of a block than before. */
-static int update(struct flow *f, struct block *b)
-{
-	int changed = 0;
-	uint32_t i;
-
-	live_at_end(f, b);
-	for (i = 0; i < f->words; i++) {
-		uint64_t in = b->used[i] | (f->live[i] & ~b->killed[i]);
-
-		changed |= in != b->in[i];
-		b->in[i] = in;
+	for (i = f->killed.first[slot]; i < f->killed.first[slot + 1]; i++)
+		f->stops[f->killed.values[i]] = slot;
+	for (i = used->first[slot]; i < used->first[slot + 1]; i++)
+		if (!reach(f, slot, used->values[i], &n))
+			return 0;
+	while (n) {
+		block = f->stack[--n];
+		for (i = before->first[block]; i < before->first[block + 1];
+		     i++)
+			if (f->stops[before->values[i]] != slot &&
+			    !reach(f, slot, before->values[i], &n))
+				return 0;
 	}
-	return changed;
+	return 1;
 }
 
-static void solve(struct flow *f)
+/* Finds the registers that are live at the start of each block. */
+static int solve(struct flow *f)
 {
-	int changed = 1;
-	uint32_t i;
+	uint32_t slot;
 
-	while (changed) {
-		changed = 0;
-		for (i = f->n_blocks; i-- > 0;)
-			changed |= update(f, &f->blocks[i]);
-	}
+	if (!sort_pairs(&f->previous, f->n_blocks) ||
+	    !sort_pairs(&f->used, f->n_slots) ||
+	    !sort_pairs(&f->killed, f->n_slots))
+		return 0;
+	for (slot = 1; slot < f->function->n_registers; slot++)
+		if (!follow(f, slot))
+			return 0;
+	return sort_pairs(&f->live, f->n_blocks);
 }
 
-/* Makes a register live or not. Returns the change of the width of all. */
-static int32_t change(struct flow *f, uint32_t slot, int value)
+/* Makes a register live or not: its stamp is 1 or 0. Returns the change of the
+ * width of all live registers. */
+static int32_t change(struct flow *f, uint32_t slot, uint32_t value)
 {
 	int32_t w = f->widths[slot];
 
-	if (!is_register(f, slot) || is_in(f->live, slot) == value)
+	if (!is_register(f, slot) || f->stamp[slot] == value)
 		return 0;
-	set_in(f->live, slot, value);
+	f->stamp[slot] = value;
 	return value ? w : -w;
 }
 
@@ -274,21 +348,39 @@ static uint32_t step_back(struct flow *f, const struct ptx_instruction *in,
 	return (uint32_t)*width_ref > most ? (uint32_t)*width_ref : most;
 }
 
-static uint32_t most_in_block(struct flow *f, const struct block *b)
+/* Changes all registers that are live at the start of a block. */
+static int32_t change_all(struct flow *f, uint32_t block, uint32_t value)
 {
-	uint32_t most = 0, at, i;
+	const struct pairs *live = &f->live;
+	int32_t all = 0;
+	uint32_t i;
+
+	for (i = live->first[block]; i < live->first[block + 1]; i++)
+		all += change(f, live->values[i], value);
+	return all;
+}
+
+static int add_live(struct flow *f, uint32_t next, void *context)
+{
+	*(int32_t *)context += change_all(f, f->block_at[next], 1);
+	return 1;
+}
+
+/* No stamp is set before and after. */
+static uint32_t most_in_block(struct flow *f, uint32_t block)
+{
+	const struct block *b = &f->blocks[block];
+	uint32_t most = 0, at;
 	int32_t all = 0;
 
-	live_at_end(f, b);
-	for (i = 0; i < f->function->n_registers; i++)
-		if (is_in(f->live, i))
-			all += f->widths[i];
+	each_next(f, b->end - 1, add_live, &all);
 	for (at = b->end; at-- > b->first;) {
 		uint32_t here = step_back(f, &f->function->code[at], &all);
 
 		if (here > most)
 			most = here;
 	}
+	change_all(f, block, 0);
 	return most;
 }
 
@@ -296,25 +388,39 @@ static uint32_t most_in_block(struct flow *f, const struct block *b)
 
 static int open_flow(struct flow *f)
 {
-	uint32_t i;
+	uint32_t n = f->function->n_code, i;
 
-	f->words = (f->function->n_registers + 63) / 64;
-	f->block_at = calloc(f->function->n_code, sizeof(*f->block_at));
-	f->widths = calloc(ptx_n_slots(f->function) + 1, 1);
-	if (!f->block_at || !f->widths || !find_blocks(f))
+	f->n_slots = ptx_n_slots(f->function) + 1;
+	f->block_at = calloc(n, sizeof(*f->block_at));
+	f->widths = calloc(f->n_slots, 1);
+	f->stamp = calloc(f->n_slots, sizeof(*f->stamp));
+	if (!f->block_at || !f->widths || !f->stamp || !find_blocks(f))
+		return 0;
+	f->reached = calloc(f->n_blocks, sizeof(*f->reached));
+	f->stops = calloc(f->n_blocks, sizeof(*f->stops));
+	f->stack = calloc(f->n_blocks, sizeof(*f->stack));
+	if (!f->reached || !f->stops || !f->stack)
 		return 0;
 	for (i = 0; i < f->n_blocks; i++)
-		summarize(f, &f->blocks[i], f->sets + 3 * (size_t)f->words * i);
-	f->live = f->sets + 3 * (size_t)f->words * f->n_blocks;
-	return 1;
+		if (!summarize(f, i))
+			return 0;
+	memset(f->stamp, 0, f->n_slots * sizeof(*f->stamp));
+	return solve(f);
 }
 
 static void close_flow(struct flow *f)
 {
+	free_pairs(&f->previous);
+	free_pairs(&f->used);
+	free_pairs(&f->killed);
+	free_pairs(&f->live);
 	free(f->block_at);
 	free(f->widths);
+	free(f->stamp);
+	free(f->reached);
+	free(f->stops);
+	free(f->stack);
 	free(f->blocks);
-	free(f->sets);
 }
 
 /* Returns the registers of a function. A recursive call counts none. */
@@ -329,9 +435,8 @@ static uint32_t registers_of(struct ptx_function *function)
 		return function->max_live_registers;
 	function->max_live_registers = RECURSIVE;
 	if (open_flow(&f)) {
-		solve(&f);
 		for (i = 0; i < f.n_blocks; i++) {
-			uint32_t here = most_in_block(&f, &f.blocks[i]);
+			uint32_t here = most_in_block(&f, i);
 
 			most = here > most ? here : most;
 		}
