@@ -81,6 +81,11 @@ static const char letters[] = PTX(ENTRY(
 		   "\tadd.s32 %r2, %r2, 1;\n"
 		   "next:\n\tsetp.lt.u32 %p1, %r3, 1000;\n\t@%p1 bra get;\n"
 		   "\tst.global.u32 [%rd1+512], %r2;\n"));
+/* Adds 1 to a variable and stores its value. */
+static const char tally[] = PTX(".global .align 4 .u32 sum = 41;\n" ENTRY(
+	"tally", "\tld.global.u32 %r1, [sum];\n"
+		 "\tadd.s32 %r1, %r1, 1;\n\tst.global.u32 [sum], %r1;\n"
+		 "\tst.global.u32 [%rd1], %r1;\n"));
 static const char unknown[] = PTX(ENTRY("unknown", "\tfrobnicate.u32 %r1;\n"));
 
 /* ---- calls of the driver ------------------------------------------------- */
@@ -285,6 +290,29 @@ PEAL_TEST(misaligned_access_is_an_error)
 {
 	PASSES(run_crooked);
 	CHECK_CONTAINS(output, "fault 'alignment' of entry 'crooked'");
+}
+
+static void expect_tally(uint32_t value)
+{
+	start(1, 1, words);
+	ENDS_WITH(0);
+	CHECK_EQ(words[0], value);
+}
+
+static void run_tally(void)
+{
+	open_driver();
+	find(tally, "tally");
+	expect_tally(42);
+	expect_tally(43);
+	CHECK_EQ(CU("cuModuleUnload", (void *), module), 0);
+	find(tally, "tally");
+	expect_tally(42);
+}
+
+PEAL_TEST(variables_of_a_module_loaded_again_have_their_first_values)
+{
+	PASSES(run_tally);
 }
 
 static void run_unknown(void)
@@ -608,6 +636,7 @@ PEAL_TEST_MAIN(RUN(lanes_of_all_blocks_execute_the_ptx);
 	       RUN(kernel_prints_what_it_has_executed);
 	       RUN(access_outside_of_the_drivers_memory_is_an_error);
 	       RUN(misaligned_access_is_an_error);
+	       RUN(variables_of_a_module_loaded_again_have_their_first_values);
 	       RUN(image_that_the_machine_cannot_execute_is_refused);
 	       RUN(lost_device_ends_its_kernels);
 	       RUN(shared_memory_limits_the_blocks_of_a_multiprocessor);

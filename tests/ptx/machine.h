@@ -191,6 +191,13 @@ struct ptx_module *ptx_load(const char *text, size_t bytes, const char *name,
 			    struct ptx_error *error_out);
 /** Frees a module. Its grids must be destroyed. NULL: does nothing. */
 void ptx_unload(struct ptx_module *module);
+/** Returns 1 if the module was loaded from this text. */
+int ptx_is_of(const struct ptx_module *module, const char *text, size_t bytes);
+/**
+ * Gives the variables of a module their initial values, as a new load does. No
+ * grid of the module may run.
+ */
+void ptx_reset(struct ptx_module *module);
 
 /** Finds an entry by its name. Returns NULL if there is none. */
 struct ptx_function *ptx_find(struct ptx_module *module, const char *entry);

@@ -51,7 +51,7 @@ void ptx_unload(struct ptx_module *module)
 		return;
 	FREE_LIST(module->functions, free_function(module->functions))
 	FREE_LIST(module->variables, free(module->variables->memory),
-		  free(module->variables))
+		  free(module->variables->initial), free(module->variables))
 	FREE_LIST(module->calls, free(module->calls->from), free(module->calls))
 	FREE_LIST(module->prototypes, free(module->prototypes->params),
 		  free(module->prototypes))
@@ -65,7 +65,34 @@ void ptx_unload(struct ptx_module *module)
 	free(module);
 }
 
+int ptx_keep_initials(struct ptx_module *module)
+{
+	struct ptx_variable *v;
+
+	for (v = module->variables; v; v = v->next) {
+		v->initial = malloc(v->bytes);
+		if (!v->initial)
+			return 0;
+		memcpy(v->initial, v->memory, v->bytes);
+	}
+	return 1;
+}
+
+void ptx_reset(struct ptx_module *module)
+{
+	struct ptx_variable *v;
+
+	for (v = module->variables; v; v = v->next)
+		memcpy(v->memory, v->initial, v->bytes);
+}
+
 /* ---- queries ------------------------------------------------------------- */
+
+int ptx_is_of(const struct ptx_module *module, const char *text, size_t bytes)
+{
+	return module->text_bytes == bytes &&
+	       !memcmp(module->text, text, bytes);
+}
 
 static struct ptx_function *find_function(struct ptx_module *m,
 					  const char *name, size_t bytes)

@@ -223,7 +223,7 @@ struct ptx_variable {
 	uint32_t name_bytes;
 	int is_const;
 	uint64_t bytes;
-	uint8_t *memory;
+	uint8_t *memory, *initial;
 };
 
 struct ptx_module {

@@ -705,6 +705,8 @@ static void parse_module(struct ptx_parser *p)
 		parse_directive(p);
 	if (!p->failed)
 		write_initials(p);
+	if (!p->failed && !ptx_keep_initials(p->module))
+		ptx_fail_memory(p);
 	for (call = p->module->calls; call && !p->failed; call = call->next)
 		check_call(p, call);
 	/* dynamic shared memory lies behind all static shared memory */

@@ -70,6 +70,9 @@ void ptx_fail_memory(struct ptx_parser *p);
  * exhausted. */
 struct ptx_module *ptx_module_create(const char *text, size_t bytes,
 				     const char *name);
+/* Copies the values of a module's variables for ptx_reset(). Returns 0 if memory
+ * is exhausted. */
+int ptx_keep_initials(struct ptx_module *module);
 /* Goes to the next token. */
 void ptx_next(struct ptx_parser *p);
 /* Skips a mark or word if it is next. Returns 1 if it was. */

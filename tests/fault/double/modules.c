@@ -129,7 +129,7 @@ int double_module_unload(void *module)
 		free(f);
 	}
 	if (m->ptx)
-		ptx_unload(m->ptx);
+		double_ptx_unload(m->ptx);
 	free(m);
 	double_count(DOUBLE_MODULE, -1);
 	return 0;

@@ -199,24 +199,6 @@ void double_ptx_filled(uint64_t address, uint64_t bytes)
 
 /* ---- modules and grids --------------------------------------------------- */
 
-int double_ptx_load(struct ptx_module **out, const void *image, size_t bytes)
-{
-	struct ptx_error error = { 0, "" };
-
-	if (!memcmp(image, "\177ELF", 4)) {
-		fprintf(stderr, "PTX machine: the image is machine code, which "
-				"the machine does not execute; build the "
-				"program for a target compute_NN\n");
-		return DOUBLE_NO_BINARY;
-	}
-	*out = ptx_load(image, bytes, "image", &error);
-	if (*out)
-		return 0;
-	fprintf(stderr, "PTX machine: line %u of the PTX: %s\n", error.line,
-		error.text);
-	return DOUBLE_BAD_PTX;
-}
-
 static int find_range(void *context, int device, uint64_t address,
 		      uint64_t *from, uint64_t *bytes)
 {

@@ -39,6 +39,8 @@
 int double_ptx_chosen(void);
 /* Loads PTX. Returns 0, or the error of the driver. */
 int double_ptx_load(struct ptx_module **out, const void *image, size_t bytes);
+/* Keeps a module for a later load of its text, or frees it. */
+void double_ptx_unload(struct ptx_module *module);
 /* Returns the time limit of a kernel in ms; 0: none. */
 uint32_t double_ptx_watchdog_ms(void);
 /* Returns the seconds without a move after which lanes print their places. */

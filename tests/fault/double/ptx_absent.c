@@ -50,6 +50,19 @@ void ptx_memory_written(uint64_t address, uint64_t bytes)
 	(void)bytes;
 }
 
+int ptx_is_of(const struct ptx_module *module, const char *text, size_t bytes)
+{
+	(void)module;
+	(void)text;
+	(void)bytes;
+	return 0;
+}
+
+void ptx_reset(struct ptx_module *module)
+{
+	(void)module;
+}
+
 void ptx_unload(struct ptx_module *module)
 {
 	(void)module;
