@@ -248,8 +248,8 @@ static int note_writes(struct flow *f, uint32_t block,
 	return 1;
 }
 
-/* Notes the blocks before those that follow a block, the registers that it
- * reads before it writes them, and those that it writes. */
+/* Notes that a block precedes the next ones. Notes the registers that it reads
+ * before it writes them, and those that it writes. */
 static int summarize(struct flow *f, uint32_t block)
 {
 	const struct block *b = &f->blocks[block];
