@@ -2,7 +2,7 @@
 /* The slow functions of the resident loop: workers of one lane, with pools.
  * CMakeLists.txt defines PEAL_SINGLE_LANE for it. */
 #define PEALI_LOOP_BODIES 1
-#define PEAL_USES_POOLS 1
+#define PEAL_USES PEAL_USE_ALL
 #include <peal/device/kernel.h>
 #include "ringkernels/loops.h"
 

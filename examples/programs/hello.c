@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The handler of 01_hello.c: answers every message in capitals. */
+#define PEAL_USES 0 /* links alone */
 #include <peal/device/kernel.h>
 
 static PEAL_DEV int shout(struct peal_worker *w)

@@ -3,7 +3,7 @@
  * The handler of 08_pool.c. `count` counts the primes in a range of numbers and
  * sends the count by its only port. Larger numbers take longer.
  */
-#define PEAL_USES_POOLS 1
+#define PEAL_USES PEAL_USE_ALL
 #include <peal/device/kernel.h>
 
 #include "../pieces.h"

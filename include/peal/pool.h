@@ -99,14 +99,14 @@ struct peal_pool_info {
  * PEAL_CONTROL_TIMEOUT_MS. A worker answers between two messages.
  *
  * @param kernel a kernel that runs or is suspended. Its program must define
- *     PEAL_USES_POOLS as 1 before it includes <peal/device/kernel.h>.
+ *     PEAL_USES with PEAL_USE_POOLS, see <peal/device/features.h>.
  * @param options NULL: all defaults.
  * @param address_out receives the pool's address, for peal_connect. Its low 32
  *     bits are the number for peal_tell.
  * @return 0, or a negative error code:
  * @retval PEAL_EINVAL  an argument is NULL, or an option is out of range. The
  *     error text names the option.
- * @retval PEAL_ENOTSUP  the program does not define PEAL_USES_POOLS.
+ * @retval PEAL_ENOTSUP  the program lacks the feature PEAL_USE_POOLS.
  * @retval PEAL_ENOSPC  max_pools or max_actors of struct peal_kernel_options is
  *     exhausted.
  * @retval PEAL_ENOMEM  there is not enough memory.

@@ -3,6 +3,7 @@
  * The program of `peal run`. Each actor is one stage of a pipeline. The actor
  * receives items (struct peal_item and a body) and emits each result on port 0.
  */
+#define PEAL_USES 0 /* links alone */
 #include <peal/abi/stage.h>
 #include <peal/device/kernel.h>
 

@@ -22,6 +22,7 @@
 #include "runtime/base/wait.h"
 #include "runtime/device/program.h"
 #include "runtime/kernel/address.h"
+#include "runtime/kernel/features.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/record.h"
@@ -141,7 +142,8 @@ int peali_kernel_can_forward(struct peal_kernel *k, const char *call)
 				  "cannot follow an actor; set mailbox.slots "
 				  "in struct peal_kernel_options",
 				  k->name);
-	return 0;
+	return PEALI_NEEDS(k->program, MIGRATION, call,
+			   "a message that follows an actor");
 }
 
 /*

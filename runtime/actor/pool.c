@@ -18,6 +18,7 @@
 #include "runtime/device/memory_block.h"
 #include "runtime/device/program.h"
 #include "runtime/kernel/address.h"
+#include "runtime/kernel/features.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/name_table.h"
@@ -270,16 +271,11 @@ int peal_pool_create(struct peal_kernel *k,
 	if (result)
 		return result;
 	pthread_mutex_lock(&k->rt->lock);
-	if (!(k->program->uses & PEAL_USES_POOL_PLACES))
-		result = peali_fail(PEAL_ENOTSUP, CREATE,
-				    "program '%s' has no pools; its source "
-				    "must define PEAL_USES_POOLS as 1 before "
-				    "it includes <peal/device/kernel.h>",
-				    k->program->name);
-	else if (peali_kernel_ended(k))
+	result = PEALI_NEEDS(k->program, POOLS, CREATE, "a pool");
+	if (!result && peali_kernel_ended(k))
 		result = peali_fail(PEAL_ESTOPPED, CREATE,
 				    "kernel '%s' has ended", k->name);
-	else
+	if (!result)
 		result = create(k, &o, address_out);
 	pthread_mutex_unlock(&k->rt->lock);
 	return peali_fail_in(result, "peal_pool_create");

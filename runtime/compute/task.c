@@ -21,7 +21,7 @@ uint32_t peali_task_count(const struct peal_program *program)
 
 	for (i = 0; i < program->n_handlers; i++)
 		n += (uint32_t)peali_is_task(&program->handlers[i]);
-	return program->uses & PEAL_USES_POOL_PLACES ? n : 0;
+	return program->uses & PEAL_USE_POOLS ? n : 0;
 }
 
 int peali_task_launch(struct peal_runtime *rt, struct peali_task_kernel *what,

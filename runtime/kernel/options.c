@@ -12,6 +12,7 @@
 #include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/kernel/device_spawned.h"
+#include "runtime/kernel/features.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_kernel_launch"
@@ -174,5 +175,7 @@ int peali_kernel_options_complete(struct peal_kernel_options *o,
 	if (!result)
 		result = check_mailboxes(o);
 	complete_forward_slots(o);
-	return result ? result : check_cluster(o);
+	if (!result)
+		result = check_cluster(o);
+	return result ? result : peali_features_check(o, program);
 }

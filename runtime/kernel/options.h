@@ -6,7 +6,8 @@
 
 /* Options of a launch. */
 
-/* Fills in defaults and checks ranges. Returns 0 or PEAL_EINVAL. */
+/* Fills in defaults. Checks ranges, and the features of the program. Returns 0,
+ * PEAL_EINVAL or PEAL_ENOTSUP. */
 int peali_kernel_options_complete(struct peal_kernel_options *options,
 				  const struct peal_runtime *rt,
 				  const struct peal_program *program);

@@ -13,6 +13,7 @@
 #include "runtime/device/devices.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/address.h"
+#include "runtime/kernel/features.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel.h"
@@ -290,6 +291,12 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 			.name = "priority",
 			.problem = "is only for links to actors and pools",
 			.number = o->priority);
+	if (link->to.kernel && o->priority) {
+		result = PEALI_NEEDS(link->to.kernel->program, PRIORITIES, CALL,
+				     "option 'priority' of a link to it");
+		if (result)
+			return result;
+	}
 	link->from_port = port;
 	link->require = o->require;
 	link->forbid = o->forbid;

@@ -10,6 +10,7 @@
 #include "runtime/device/devices.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/address.h"
+#include "runtime/kernel/features.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/link/endpoint.h"
@@ -364,6 +365,9 @@ static int publish(struct peali_topic *t, uint64_t from, uint32_t port)
 	int result = resolve(t, from, "from", &end, call);
 
 	if (!result)
+		result = PEALI_NEEDS(end.kernel->program, TOPICS, call,
+				     "a port that publishes");
+	if (!result)
 		result = peali_link_end_port(t->rt, &end, port, call);
 	if (!result)
 		result = check_vacant(t);
@@ -510,6 +514,12 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 	if (t->publisher.kernel && !peali_link_end_is_live(&t->publisher))
 		reap(t, t->publisher.kernel);
 	result = resolve(t, actor, "actor", &end, call);
+	if (!result)
+		result = PEALI_NEEDS(end.kernel->program, TOPICS, call,
+				     "a subscriber");
+	if (!result && flags & PEAL_SUBSCRIBE_HIGH)
+		result = PEALI_NEEDS(end.kernel->program, PRIORITIES, call,
+				     "flag PEAL_SUBSCRIBE_HIGH");
 	if (!result)
 		result = check_subscriber(t, &end, cursor);
 	if (!result)

@@ -11,6 +11,9 @@
 #include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
+#include "runtime/kernel/address.h"
+#include "runtime/kernel/features.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/link.h"
 #include "runtime/link/reject_table.h"
@@ -142,6 +145,20 @@ static void give_table(struct peal_requester *r)
 	pthread_mutex_unlock(&r->rt->lock);
 }
 
+/* Checks the program of the requested actor, if the actor is of this process. */
+static int check_program(struct peal_runtime *rt, uint64_t to)
+{
+	const struct peal_kernel *k;
+	int result = 0;
+
+	pthread_mutex_lock(&rt->lock);
+	k = peali_kernel_of(rt, to);
+	if (k)
+		result = PEALI_NEEDS(k->program, REQUESTS, OPEN, "a request");
+	pthread_mutex_unlock(&rt->lock);
+	return result;
+}
+
 int peal_requester_create(struct peal_runtime *rt, uint64_t to,
 			  const struct peal_requester_options *options,
 			  struct peal_requester **requester_out)
@@ -159,6 +176,8 @@ int peal_requester_create(struct peal_runtime *rt, uint64_t to,
 	result = peali_options_copy(&o, sizeof(o), options, OPEN);
 	if (!result)
 		result = check_options(&o);
+	if (!result)
+		result = check_program(rt, to);
 	if (result)
 		return result;
 	r = new_requester(rt, &o);

@@ -84,13 +84,8 @@ struct peal_program {
 	/* The source, then its headers without Peal's own; the last entry has
 	 * no name. NULL: none */
 	const struct peal_source_file *sources;
-	uint32_t uses; /* mask of enum peal_uses */
+	uint32_t uses; /* PEAL_USES of its source, see device/features.h */
 	uint32_t reserved;
-};
-
-/** Features of a program's kernels. */
-enum peal_uses {
-	PEAL_USES_POOL_PLACES = 1 /* pools: its source sets PEAL_USES_POOLS */
 };
 
 /** Declares a program that another source defines. Host only. */

@@ -79,8 +79,8 @@ struct peali_asking {
 static PEAL_DEV PEAL_UNUSED inline uint64_t
 peali_ask_number(const struct peal_worker *w, uint32_t place)
 {
-	uint64_t before = peali_ask_entry(w->asks, place)->number;
-	uint64_t turn = PEAL_ASK_TURN(before) + w->asks->max + 1;
+	uint64_t before = peali_ask_entry(peali_own_asks(w), place)->number;
+	uint64_t turn = PEAL_ASK_TURN(before) + peali_own_asks(w)->max + 1;
 
 	if (!before || turn >> PEAL_ASK_WORKER_BIT)
 		turn = place;
@@ -92,7 +92,7 @@ static PEAL_DEV PEAL_UNUSED inline void
 peali_ask_arm(struct peal_worker *w, struct peal_ask_entry *entry,
 	      uint64_t timeout_ns)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 	/* one is free: as many timers as asks are reserved */
 	uint32_t place = peali_timer_take(t);
 	struct peal_timer_entry *timer = peali_timer_entry(t, place);
@@ -113,7 +113,7 @@ peali_ask_arm(struct peal_worker *w, struct peal_ask_entry *entry,
 PEALI_SLOW(int, peali_ask, struct peal_worker *w,
 	   const struct peali_asking *ask, uint64_t *number_out)
 {
-	struct peal_asks *a = w->asks;
+	struct peal_asks *a = peali_own_asks(w);
 	struct peal_ask_entry *entry;
 	uint32_t place;
 	int result;

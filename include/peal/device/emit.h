@@ -38,7 +38,7 @@ peali_reserve_slow(struct peal_output *output, uint64_t bytes)
 {
 	if (!output->used)
 		return PEAL_ENOTCONN;
-	if (output->link.state == PEALI_STATE_TOPIC)
+	if (peali_is_topic(output->link.state))
 		return peali_publish_reserve(output->topic, bytes);
 	if (output->link.state) {
 		if (output->link.counts)
@@ -129,7 +129,7 @@ PEALI_SLOW(void, peali_commit_topic, struct peal_worker *w,
 	   struct peal_output *output, struct peal_header header,
 	   uint64_t bytes)
 {
-	if (!peal_is_leader(w) || output->link.state != PEALI_STATE_TOPIC)
+	if (!peal_is_leader(w) || !peali_is_topic(output->link.state))
 		return;
 	peali_publish_stage(&output->link, output->topic, header, bytes);
 	w->state->count.emitted++;

@@ -43,8 +43,10 @@
  * peal_entry_scaler_single_needs_peal_cc_or_peal_add_program.
  *
  * If handlers spawn actors (spawn.h), define the list before the handlers, then
- * write PEAL_HANDLERS(HANDLERS). PEAL_HANDLER(scale) then names a handler. For
- * kernels with pools, define PEAL_USES_POOLS as 1 before this header.
+ * write PEAL_HANDLERS(HANDLERS). PEAL_HANDLER(scale) then names a handler.
+ *
+ * A program pays for its features on a GPU. Define PEAL_USES before this header
+ * to choose them: see features.h. By default it has all features but pools.
  *
  * A handler run that sends more than its limits gets PEAL_EAGAIN. For GPUs,
  * define PEAL_CHECK_LIMITS as 1 before this header to check that for each
@@ -89,12 +91,21 @@
 /* The number of arguments, 1 to 8. */
 #define PEALI_COUNT(...) PEALI_COUNT_AT(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define PEALI_COUNT_AT(a, b, c, d, e, f, g, h, n, ...) n
+#define PEALI_CHECK_USES(function, ports, emits, tells, hooks, ...)            \
+	PEAL_STATIC_ASSERT(!(tells) || PEALI_USES(MAIL) || PEALI_USES(POOLS),  \
+			   "PEAL_PROGRAM: the handler " #function              \
+			   " tells messages, and PEAL_USES lacks "             \
+			   "PEAL_USE_MAIL");                                   \
+	PEAL_STATIC_ASSERT(!(hooks) || PEALI_USES(HOOKS),                      \
+			   "PEAL_PROGRAM: the handler " #function              \
+			   " has hooks, and PEAL_USES lacks PEAL_USE_HOOKS");
 #define PEALI_CHECK(function, state_bytes, ...)                                \
 	PEAL_STATIC_ASSERT(PEALI_COUNT(__VA_ARGS__) == 6,                      \
 			   "PEAL_PROGRAM: the list must be X(" #function       \
 			   ", state bytes, limits), the limits PEAL_SINK, "    \
 			   "PEAL_EMITS, PEAL_TELLS, PEAL_LIMITS or "           \
-			   "PEAL_WITH_HOOKS");
+			   "PEAL_WITH_HOOKS");                                 \
+	PEALI_CHECK_USES(function, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 
 /* Returns 1 if the payload has the length that the handler takes; 0: any. */
 static PEAL_DEV PEAL_INLINE int peali_takes(const struct peal_worker *w,
@@ -187,7 +198,7 @@ PEALI_SLOW(void, peali_worker_begin, struct peal_worker *w)
 				peali_admission(w)->keep +
 				2 * (uint64_t)peali_admission(w)->lease;
 			s->mail.flush_every = peali_admission(w)->tell;
-			s->priority.used = w->params->priority_boxes != 0;
+			s->priority.used = peali_high_boxes(w) != 0;
 		}
 		if (w->timers)
 			peali_timers_init(w->timers, w->params);
@@ -252,7 +263,7 @@ peali_worker_enter(struct peal_worker *w,
 		PEALI_SINGLE_ENTRY(program),                                   \
 		PEAL_IMAGES,                                                   \
 		PEAL_SOURCES,                                                  \
-		PEAL_USES_POOLS ? PEAL_USES_POOL_PLACES : 0,                   \
+		PEAL_USES,                                                     \
 		0,                                                             \
 	};
 #endif

@@ -59,7 +59,7 @@ peali_has_hooks(const struct peal_worker *w, uint64_t place)
 		(const struct peal_handler_entry *)(uintptr_t)
 			w->params->handlers;
 
-	return w->params->hooks &&
+	return peali_uses_hooks(w) &&
 	       PEAL_ENTRY_HANDLER(place) != PEAL_NO_HANDLER &&
 	       PEAL_ENTRY_WORKER(place) == w->index &&
 	       !PEAL_ENTRY_IS_FORWARDED(place) &&
@@ -128,7 +128,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_hook_holds(struct peal_worker *w)
 	uint32_t actor = w->message.header.actor;
 	uint64_t place;
 
-	if (!w->params->hooks ||
+	if (!peali_uses_hooks(w) ||
 	    PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
 		return 0;
 	place = peal_load_relaxed_dev(

@@ -50,7 +50,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_missed(const struct peal_worker *w)
 	const struct peal_input *in = &w->inputs[w->message.input];
 
 	if (w->message.input >= w->params->max_inputs ||
-	    in->link.state != PEALI_STATE_TOPIC)
+	    !peali_is_topic(in->link.state))
 		return 0;
 	return in->topic->got.missed;
 }

@@ -21,7 +21,9 @@
 static PEAL_DEV PEAL_INLINE struct peal_monitors *
 peali_monitors(const struct peal_worker *w)
 {
-	return (struct peal_monitors *)(uintptr_t)w->params->monitors;
+	return PEALI_USES(SUPERVISION) ?
+		       (struct peal_monitors *)(uintptr_t)w->params->monitors :
+		       0;
 }
 
 static PEAL_DEV PEAL_INLINE struct peal_monitor_record *
@@ -198,7 +200,7 @@ peali_monitor_gone(const struct peal_worker *w, uint32_t actor)
 		return PEAL_DOWN_GONE;
 	if (!PEAL_ENTRY_NEEDS_RESTART(place))
 		return 0;
-	if (w->params->supervision)
+	if (peali_has_supervision(w))
 		member = peal_load_relaxed_dev(
 			&peali_supervision(w, PEAL_ACTOR_INDEX(actor))->member);
 	if (!member)
@@ -215,7 +217,7 @@ PEALI_SLOW(int, peali_monitor_set, struct peal_worker *w,
 	uint32_t place, reason;
 
 	if (!peali_monitors(w) ||
-	    (!w->mailbox && c->owner != PEAL_MONITOR_HOST))
+	    (!peali_own_mailbox(w) && c->owner != PEAL_MONITOR_HOST))
 		return PEAL_ENOTSUP;
 	if (PEAL_ACTOR_INDEX(c->actor) >= w->params->max_actors ||
 	    PEAL_ENTRY_WORKER(peal_load_relaxed_dev(

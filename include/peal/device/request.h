@@ -138,7 +138,8 @@ PEALI_SLOW(int, peali_reply_ask, struct peal_worker *w, uint64_t request,
 	if (peal_is_leader(w)) {
 		if (!peali_ask_of(w, request))
 			result = PEAL_EINVAL;
-		else if (PEAL_REQUEST_BYTES + bytes > w->mailbox->message_bytes)
+		else if (PEAL_REQUEST_BYTES + bytes >
+			 peali_own_mailbox(w)->message_bytes)
 			result = PEAL_EMSGSIZE;
 		else if (!peali_ask_end(w, request, flags, data, bytes))
 			peali_ask_late(w, type, data, bytes);
@@ -170,9 +171,8 @@ peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
 		if (port == PEAL_NO_PORT)
 			return PEAL_ENOTCONN;
 	}
-	if (!request ||
-	    (port < w->actor->ports &&
-	     peali_output(w, port)->link.state == PEALI_STATE_TOPIC))
+	if (!request || (port < w->actor->ports &&
+			 peali_is_topic(peali_output(w, port)->link.state)))
 		return PEAL_EINVAL;
 	result = peal_reserve(w, port, PEAL_REQUEST_BYTES + bytes, &place);
 	if (PEAL_UNLIKELY(result))
@@ -295,7 +295,7 @@ peali_forward_by_port(struct peal_worker *w, uint32_t port)
 	if (port >= w->actor->ports || request & PEAL_ASK_BIT)
 		return PEAL_EINVAL;
 	if (flags & (PEAL_FLAG_REQUEST | PEAL_FLAG_DEAD_LETTER) &&
-	    peali_output(w, port)->link.state == PEALI_STATE_TOPIC)
+	    peali_is_topic(peali_output(w, port)->link.state))
 		return PEAL_EINVAL;
 	result = peal_reserve(w, port, bytes, &place);
 	if (PEAL_UNLIKELY(result))
@@ -338,8 +338,8 @@ peali_forward_options(struct peal_worker *w, uint32_t to,
 		      const struct peal_send_options *o)
 {
 	if (peali_send_supports(o, PEALI_SEND_PRIORITY))
-		return peali_forward(
-			w, o->priority ? w->params->priority_boxes : 0, to);
+		return peali_forward(w, o->priority ? peali_high_boxes(w) : 0,
+				     to);
 	if (peali_send_supports(o, PEALI_SEND_BY_PORT))
 		return peali_forward_by_port(w, to);
 	return PEAL_EINVAL;

@@ -3,15 +3,15 @@
 #define PEAL_DEVICE_TASK_H
 
 /* Tasks arrive by a pool. */
-#ifndef PEAL_USES_POOLS
-#define PEAL_USES_POOLS 1
+#ifndef PEAL_USES
+#define PEAL_USES PEAL_USE_ALL
 #endif
 
 #include <peal/abi/task.h>
 #include <peal/device/kernel.h>
 
-#if !PEAL_USES_POOLS
-#error "include peal/device/task.h before peal/device/kernel.h, or define PEAL_USES_POOLS as 1"
+#if !PEALI_USES(POOLS)
+#error "include peal/device/task.h before peal/device/kernel.h, or define PEAL_USES with PEAL_USE_POOLS"
 #endif
 
 /*

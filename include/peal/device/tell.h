@@ -31,7 +31,7 @@ peali_tell_options(struct peal_worker *w, struct peal_header header,
 		   const void *data, uint64_t bytes,
 		   const struct peal_send_options *o)
 {
-	uint32_t further = o->priority ? w->params->priority_boxes : 0;
+	uint32_t further = o->priority ? peali_high_boxes(w) : 0;
 
 	if (peali_send_supports(o, PEALI_SEND_PRIORITY))
 		return peali_tell_lanes(w, further, header, data, bytes);
@@ -157,7 +157,7 @@ peal_tell_all(struct peal_worker *w, uint16_t type, const void *data,
 	if (options && !peali_send_supports(options, PEALI_SEND_PRIORITY))
 		return PEAL_EINVAL;
 	if (options && options->priority)
-		further = w->params->priority_boxes;
+		further = peali_high_boxes(w);
 	peal_sync(w);
 	if (peal_is_leader(w) && peali_may_tell_all(w))
 		result = peali_tell_all(w, further, header, data, bytes);

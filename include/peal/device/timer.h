@@ -56,16 +56,16 @@ peali_timer_check(const struct peal_worker *w, uint32_t actor, uint64_t bytes)
 		PEAL_ACTOR_INDEX(actor);
 	uint64_t place;
 
-	if (!w->timers || !w->timers->own)
+	if (!peali_own_timers(w) || !peali_own_timers(w)->own)
 		return PEAL_ENOTSUP;
 	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
 		return PEAL_ENOENT;
 	place = peal_load_relaxed_dev(&entry->location);
 	if (!PEAL_ENTRY_IS_OF(place, actor))
 		return PEAL_ENOENT;
-	if (bytes > w->mailbox->message_bytes)
+	if (bytes > peali_own_mailbox(w)->message_bytes)
 		return PEAL_EMSGSIZE;
-	if (PEAL_USES_POOLS && PEAL_ENTRY_WORKER(place) == PEAL_POOL_WORKER &&
+	if (PEALI_USES(POOLS) && PEAL_ENTRY_WORKER(place) == PEAL_POOL_WORKER &&
 	    PEAL_ENTRY_HANDLER(place) < peali_pools(w) &&
 	    bytes > w->pools[PEAL_ENTRY_HANDLER(place)].message_bytes)
 		return PEAL_EMSGSIZE;
@@ -81,7 +81,7 @@ peali_timer_note_setter(const struct peal_worker *w,
 
 	entry->setter = actor;
 	entry->setter_restarts = 0;
-	if (w->params->supervision &&
+	if (peali_has_supervision(w) &&
 	    PEAL_ACTOR_INDEX(actor) < w->params->max_actors)
 		entry->setter_restarts = peal_load_relaxed_dev(
 			&peali_supervision(w, PEAL_ACTOR_INDEX(actor))
@@ -94,7 +94,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_timer_begin(struct peal_worker *w,
 							  uint64_t delay_ns,
 							  uint64_t period_ns)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 	struct peal_timer_entry *entry = peali_timer_entry(t, place);
 	uint64_t now = peal_clock_ns();
 
@@ -111,7 +111,7 @@ PEALI_SLOW(int, peali_timer_set, struct peal_worker *w, uint64_t delay_ns,
 	   uint64_t period_ns, struct peal_header header, const void *data,
 	   uint64_t bytes, struct peal_timer *out)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 	struct peal_timer_entry *entry;
 	int result = peali_timer_check(w, header.actor, bytes);
 	uint32_t place;
@@ -161,7 +161,7 @@ peali_tell_later(struct peal_worker *w, struct peal_header header,
 /* Ends the periodic timers, after the kernel's inputs have ended. */
 PEALI_SLOW(void, peali_timers_drained, struct peal_worker *w)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 	uint32_t place;
 
 	for (place = 0; place < t->fresh; place++) {
@@ -178,7 +178,7 @@ PEALI_SLOW(void, peali_timers_drained, struct peal_worker *w)
 /* Counts the pending timers as stopped. The worker ends. */
 PEALI_SLOW(void, peali_timers_stopped, struct peal_worker *w)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 
 	peali_timer_count(w, PEAL_TIMERS_STOPPED, w->state->timers);
 	peali_timer_count(w, PEAL_TIMERS_HELD, -(int64_t)t->n_held);
@@ -189,7 +189,7 @@ PEALI_SLOW(void, peali_timers_stopped, struct peal_worker *w)
 PEALI_SLOW(int, peali_timer_cancel, struct peal_worker *w,
 	   struct peal_timer timer)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 
 	if (!t)
 		return PEAL_ENOTSUP;

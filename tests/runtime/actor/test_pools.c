@@ -733,7 +733,7 @@ PEAL_TEST(pool_errors_name_the_invalid_argument)
 	other = launch(rt, 0, o);
 	plain = harness_launch(rt, 0);
 	CHECK_FAILS(peal_pool_create(plain, NULL, &pool), PEAL_ENOTSUP,
-		    "PEAL_USES_POOLS");
+		    "PEAL_USE_POOLS");
 	p.capacity = 3;
 	CHECK_FAILS(peal_pool_create(k, &p, &pool), PEAL_EINVAL, "3");
 	p.capacity = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handlers of members of pools. */
-#define PEAL_USES_POOLS 1
+#define PEAL_USES PEAL_USE_ALL
 #include <peal/device/kernel.h>
 
 #include "../gate.h"

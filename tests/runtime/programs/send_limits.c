@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An actor that makes a call of a handler as often as an order says. */
-#define PEAL_USES_POOLS 1
+#define PEAL_USES PEAL_USE_ALL
 #include <peal/device/kernel.h>
 
 #include "../send_limits.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Servers with several clients, which reply to the sender of each query. */
-#define PEAL_USES_POOLS 1
+#define PEAL_USES PEAL_USE_ALL
 #include <peal/device/kernel.h>
 
 #include "../senders.h"

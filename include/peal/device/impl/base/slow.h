@@ -2,16 +2,8 @@
 #ifndef PEAL_DEVICE_SLOW_H
 #define PEAL_DEVICE_SLOW_H
 
+#include <peal/device/features.h>
 #include <peal/device/platform.h>
-
-/**
- * 1: the kernels of this source can have pools. The source defines it before
- * its first include. The default is 0, because the code for pools has a cost on
- * a GPU. It takes about 30 registers from all handlers of the kernel.
- */
-#ifndef PEAL_USES_POOLS
-#define PEAL_USES_POOLS 0
-#endif
 
 /* 1 in the sources of libpeal that contain the loop's slow functions. */
 #ifndef PEALI_LOOP_BODIES
@@ -39,16 +31,16 @@
 #define PEALI_HOST_SLOW(type, name, ...)                                       \
 	static PEAL_DEV PEAL_UNUSED inline type name(__VA_ARGS__)
 #else
-#if PEAL_SINGLE_LANE && PEAL_USES_POOLS
+#if PEAL_SINGLE_LANE && PEALI_USES(POOLS)
 #define PEALI_LOOP_VARIANT "single_pools_"
 #elif PEAL_SINGLE_LANE
 #define PEALI_LOOP_VARIANT "single_"
-#elif PEAL_USES_POOLS
+#elif PEALI_USES(POOLS)
 #define PEALI_LOOP_VARIANT "lanes_pools_"
 #else
 #define PEALI_LOOP_VARIANT "lanes_"
 #endif
-#define PEALI_LOOP_LAYOUT "peal_loop3_"
+#define PEALI_LOOP_LAYOUT "peal_loop4_"
 #define PEALI_SLOW_EXTERN(type, name, ...)                                     \
 	PEAL_EXTERN_C PEAL_NOINLINE type name(__VA_ARGS__) __asm__(            \
 		PEALI_LOOP_LAYOUT PEALI_LOOP_VARIANT #name);

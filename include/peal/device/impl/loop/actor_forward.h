@@ -81,7 +81,7 @@ peali_leaves_to_restart(const struct peal_worker *w, uint32_t index)
 {
 	uint64_t member;
 
-	if (!w->params->supervision)
+	if (!peali_has_supervision(w))
 		return 0;
 	member = peal_load_relaxed_dev(&peali_supervision(w, index)->member);
 	return member && !peali_is_given_up(w, member);
@@ -242,6 +242,8 @@ PEALI_SLOW(int, peali_actor_forward_fits, struct peal_worker *w)
 	const struct peal_actor_entry *entry;
 	uint32_t waits = PEAL_BLOCKED_FORWARD;
 
+	if (!PEALI_USES(MIGRATION))
+		return -1;
 	if (peali_forward_waits(w)) {
 		w->state->published.blocked_now =
 			PEAL_BLOCKED(w->message.header.actor, 0, waits);

@@ -22,7 +22,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_keep_turn(struct peal_worker *w)
 	/* with priorities, a source keeps its turn anyway */
 	if (w->message.input < w->params->max_inputs)
 		w->state->source.burst_quota = w->state->source.burst_left =
-			!w->state->priority.used;
+			!peali_prioritized(w);
 	else
 		w->state->source.mail_run = 1;
 }
@@ -114,6 +114,9 @@ peali_restart_leader(struct peal_worker *w)
 	return PEALI_RESTARTED;
 }
 
+/* 1: an actor may restart, move, or wait for a hook. */
+#define PEALI_ACTORS_CHANGE (PEALI_USES(SUPERVISION) || PEALI_USES(MIGRATION))
+
 /* Collective. Restarts the actor of w->message if it is marked. Returns as
  * peali_restart_leader. */
 static PEAL_DEV PEAL_UNUSED inline uint32_t peali_restart(struct peal_worker *w)
@@ -124,6 +127,8 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t peali_restart(struct peal_worker *w)
 	uint32_t index, reason;
 
 	reason = w->state->deferred.arg; /* from the code that drops it */
+	if (!PEALI_ACTORS_CHANGE)
+		return reason;
 	if (peal_is_leader(w) && reason == PEAL_REASON_NO_ACTOR)
 		reason = peali_restart_leader(w);
 	reason = (uint32_t)peal_broadcast(w, reason);
@@ -143,7 +148,7 @@ static PEAL_DEV PEAL_UNUSED inline uint32_t peali_restart(struct peal_worker *w)
 				(const void *)(uintptr_t)supervision->init,
 				supervision->init_bytes);
 	peal_sync(w);
-	if (peal_is_leader(w) && w->params->hooks)
+	if (peal_is_leader(w) && peali_uses_hooks(w))
 		peali_hooks_due(w, index, index);
 	return PEALI_RESTARTED;
 }
@@ -158,7 +163,8 @@ PEALI_SLOW(void, peali_drop_dead, struct peal_worker *w)
 	uint32_t reason = peali_restart(w);
 
 	if (peal_is_leader(w) && reason && reason != PEALI_KEPT) {
-		if (w->message.header.flags & PEAL_FLAG_TO_ALL)
+		if (PEALI_USES(MAIL) &&
+		    w->message.header.flags & PEAL_FLAG_TO_ALL)
 			peali_round_skip(w);
 		else
 			peali_dead_letter_current(w, reason);

@@ -81,7 +81,7 @@ peali_shortcut_entries(struct peal_worker *w,
 static PEAL_DEV PEAL_UNUSED inline int
 peali_shortcut_snapshot(struct peal_worker *w)
 {
-	const struct peal_mailbox *box[2] = { w->mailbox,
+	const struct peal_mailbox *box[2] = { peali_own_mailbox(w),
 					      peali_priority_mailbox(w) };
 	uint32_t i;
 
@@ -97,7 +97,7 @@ peali_shortcut_snapshot(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED inline int
 peali_shortcut_taken(const struct peal_worker *w)
 {
-	const struct peal_mailbox *box[2] = { w->mailbox,
+	const struct peal_mailbox *box[2] = { peali_own_mailbox(w),
 					      peali_priority_mailbox(w) };
 	uint32_t i;
 

@@ -122,10 +122,12 @@ peali_control_port(struct peal_worker *w, uint32_t type,
 	return 0;
 }
 
-/* Handles the messages about supervision, monitors, limits and migration. */
+/* Handles the messages about supervisors, monitors and limits. */
 static PEAL_DEV PEAL_UNUSED inline int
-peali_control_actor(struct peal_worker *w, const struct peal_message *m)
+peali_control_watch(struct peal_worker *w, const struct peal_message *m)
 {
+	if (!PEALI_USES(SUPERVISION) && !PEALI_USES(LIMITS))
+		return PEAL_EPROTO;
 	switch (m->header.type) {
 	case PEAL_CONTROL_SUPERVISE:
 		return peali_control_supervise(
@@ -139,6 +141,16 @@ peali_control_actor(struct peal_worker *w, const struct peal_message *m)
 	case PEAL_CONTROL_MONITOR:
 		return peali_control_monitor(
 			w, (const struct peal_control_monitor *)m->data);
+	default:
+		return PEAL_EPROTO;
+	}
+}
+
+/* Handles the messages about migration. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_control_migration(struct peal_worker *w, const struct peal_message *m)
+{
+	switch (m->header.type) {
 	case PEAL_CONTROL_MOVE:
 		return peali_control_move(
 			w, (const struct peal_control_move *)m->data);
@@ -152,7 +164,7 @@ peali_control_actor(struct peal_worker *w, const struct peal_message *m)
 		return peali_control_arrive(
 			w, (const struct peal_control_move *)m->data);
 	default:
-		return PEAL_EPROTO;
+		return peali_control_watch(w, m);
 	}
 }
 
@@ -197,7 +209,8 @@ peali_control_handle(struct peal_worker *w, const struct peal_message *m)
 		return peali_control_pool(
 			w, type, (const struct peal_pool_view *)m->data);
 	default:
-		return peali_control_actor(w, m);
+		return PEALI_USES(MIGRATION) ? peali_control_migration(w, m) :
+					       peali_control_watch(w, m);
 	}
 }
 
@@ -209,7 +222,8 @@ peali_control_restarts(struct peal_worker *w, const struct peal_message *m)
 	const struct peal_control_supervisor *c =
 		(const struct peal_control_supervisor *)m->data;
 
-	if (m->header.type != PEAL_CONTROL_SUPERVISOR ||
+	if (!PEALI_USES(SUPERVISION) ||
+	    m->header.type != PEAL_CONTROL_SUPERVISOR ||
 	    c->action != PEAL_SUPERVISOR_RESTART ||
 	    c->index >= w->params->max_supervisors)
 		return 0;
@@ -258,9 +272,9 @@ static PEAL_DEV PEAL_UNUSED inline int peali_control(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED inline int
 peali_worker_exit(struct peal_worker *w, uint64_t phase, int result)
 {
-	if (w->state->timers)
+	if (peali_timers_set(w))
 		peali_timers_stopped(w);
-	if (w->asks)
+	if (peali_own_asks(w))
 		peali_asks_stopped(w);
 	w->state->epoch.exit_phase = phase;
 	w->state->epoch.exit_result = result;
@@ -276,7 +290,8 @@ PEALI_SLOW(void, peali_worker_ended, struct peal_worker *w)
 {
 	if (!peal_is_leader(w))
 		return;
-	peali_requests_stopped(w);
+	if (PEALI_USES(REQUESTS))
+		peali_requests_stopped(w);
 	peali_publish_counters(w);
 	peal_store_relaxed_sys(&w->status->result,
 			       (uint64_t)-w->state->epoch.exit_result);

@@ -89,11 +89,11 @@ static PEAL_DEV PEAL_UNUSED inline void peali_control_end(struct peal_worker *w,
 		peali_actor_slot_free(w, index);
 		return;
 	}
-	if (w->params->limits)
+	if (peali_has_limits(w))
 		peali_limit_end(w, peal_load_relaxed_dev(&entry->location));
 	peal_store_relaxed_dev(&entry->location,
 			       PEAL_ENTRY(actor, w->index, PEAL_NO_HANDLER));
-	if (w->params->supervision)
+	if (peali_has_supervision(w))
 		peal_store_relaxed_dev(&peali_supervision(w, index)->member, 0);
 }
 
@@ -106,7 +106,7 @@ peali_control_retire(struct peal_worker *w,
 
 	if (result)
 		return result;
-	for (i = 0; w->params->hooks && i < spawn->count; i++)
+	for (i = 0; peali_uses_hooks(w) && i < spawn->count; i++)
 		exits |= (uint32_t)peali_exit_ask(w, first + i);
 	if (exits)
 		return PEAL_EAGAIN;
@@ -152,7 +152,7 @@ peali_spawn_entries(struct peal_worker *w,
 	uint32_t i, p;
 
 	/* an actor gets no messages if its supervisor has given up */
-	if (w->params->supervision &&
+	if (peali_has_supervision(w) &&
 	    peali_is_given_up(
 		    w, peali_supervision(w, PEAL_ACTOR_INDEX(spawn->actor))
 			       ->member))
@@ -182,7 +182,7 @@ peali_spawn_entries(struct peal_worker *w,
 					  PEAL_SPAWN_FULL_OF(spawn->limit));
 		/* Other workers read only this word, see peali_tell, and the
 		 * supervisor of the actor. */
-		if (w->params->supervision) /* R11: pairs with A11 in
+		if (peali_has_supervision(w)) /* R11: pairs with A11 in
 					     *   peali_mark_restart_all */
 			peal_store_release_dev(&entry->location,
 					       place + i * next);
@@ -200,9 +200,13 @@ peali_control_alone(struct peal_worker *w)
 
 	switch (w->message.header.type) {
 	case PEAL_CONTROL_TELL_ALL:
+		if (!PEALI_USES(MAIL))
+			return PEAL_ENOTSUP;
 		return peali_control_tell_all(
 			w, (const struct peal_control_tell_all *)data);
 	case PEAL_CONTROL_SHORTCUT:
+		if (!PEALI_USES(MIGRATION))
+			return PEAL_ENOTSUP;
 		return peali_control_shortcut(
 			w, (const struct peal_control_shortcut *)data);
 	default:
@@ -235,7 +239,8 @@ PEALI_SLOW(void, peali_spawn, struct peal_worker *w)
 	peal_sync(w);
 	if (!peal_is_leader(w))
 		return;
-	if (good && PEAL_ENTRY_IS_HOOK(spawn->entry.location))
+	if (PEALI_USES(HOOKS) && good &&
+	    PEAL_ENTRY_IS_HOOK(spawn->entry.location))
 		peali_hooks_due(w, PEAL_ACTOR_INDEX(spawn->actor),
 				PEAL_ACTOR_INDEX(spawn->actor) + spawn->count -
 					1);

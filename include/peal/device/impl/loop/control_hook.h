@@ -28,7 +28,7 @@ peali_hooks_open(const struct peal_worker *w)
 {
 	uint32_t i;
 
-	for (i = 0; w->params->hooks && i < w->params->n_workers; i++) {
+	for (i = 0; peali_uses_hooks(w) && i < w->params->n_workers; i++) {
 		const struct peal_worker_state *s =
 			(const struct peal_worker_state
 				 *)((uintptr_t)w->state +

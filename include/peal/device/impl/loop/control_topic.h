@@ -15,6 +15,8 @@ peali_control_topic(struct peal_worker *w, uint32_t type,
 	struct peal_output *o = &w->outputs[view->index];
 	int result;
 
+	if (!PEALI_USES(TOPICS))
+		return PEAL_ENOTSUP;
 	if (view->index >= (type == PEAL_CONTROL_SUBSCRIBE ?
 				    w->params->max_inputs :
 				    PEAL_PORTS_FIRST + w->params->max_ports))
@@ -33,7 +35,7 @@ peali_control_topic(struct peal_worker *w, uint32_t type,
 		o->topic = (struct peal_publication *)(uintptr_t)view->own;
 		peali_publish_begin(&o->link, o->topic, view);
 		peali_port_begins(w, view->index);
-	} else if (o->link.state == PEALI_STATE_TOPIC) {
+	} else if (peali_is_topic(o->link.state)) {
 		/* as its supervisor: see peal_topic_leave */
 		peal_store_release_dev(&peali_topic_cursor(o->topic->topic,
 							   view->cursor)

@@ -41,10 +41,11 @@ static PEAL_DEV PEAL_INLINE int peali_spin(struct peal_worker *w)
 				w->state->source.cursor = i;
 				return 1;
 			}
-		if (PEAL_UNLIKELY(w->state->priority.used) &&
+		if (PEAL_UNLIKELY(peali_prioritized(w)) &&
 		    peali_priority_mail_ready(w))
 			return 1;
-		if (w->mailbox && peal_mailbox_ready(w->mailbox)) {
+		if (peali_own_mailbox(w) &&
+		    peal_mailbox_ready(peali_own_mailbox(w))) {
 			w->state->source.cursor = n;
 			return 1;
 		}
@@ -65,7 +66,7 @@ static PEAL_DEV PEAL_INLINE void peali_idle_wait(struct peal_worker *w,
 						 uint32_t looks)
 {
 #if PEAL_ON_HOST
-	if (PEAL_UNLIKELY(w->state->timers) && peali_wait_announced(w)) {
+	if (PEAL_UNLIKELY(peali_timers_set(w)) && peali_wait_announced(w)) {
 		peali_timers_wait(w, looks);
 		return;
 	}
@@ -85,7 +86,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 		/* A deferred action or an ended input may come in the last
 		 * look before a sleep. The sleep is then not due yet. */
 		peali_wait_reset(w);
-		if (s->table.n_inputs + (w->mailbox ? 1u : 0u) +
+		if (s->table.n_inputs + (peali_own_mailbox(w) ? 1u : 0u) +
 			    peali_pools(w) >
 		    0)
 			peali_settle(w);
@@ -104,17 +105,19 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 	}
 	if (end)
 		return end;
-	if (PEAL_UNLIKELY(s->timers) && peali_timers_ready(w, PEALI_BURST))
+	if (PEAL_UNLIKELY(peali_timers_set(w)) &&
+	    peali_timers_ready(w, PEALI_BURST))
 		return PEALI_ACT_FIRE_TIMERS;
-	if (PEAL_UNLIKELY(s->down.n_due) && peali_downs_ready(w))
+	if (PEAL_UNLIKELY(peali_has_due_downs(w)) && peali_downs_ready(w))
 		return PEALI_ACT_SEND_DOWNS;
-	if (PEAL_UNLIKELY(s->hook.due) && s->hook.may)
+	if (PEAL_UNLIKELY(peali_has_due_hooks(w)) && s->hook.may)
 		return PEALI_ACT_RUN_HOOKS;
 	if (!s->published.blocked_now && peali_spin(w)) {
 		if (s->source.idle > 1) /* else the worker did not wait */
 			peali_wait_reset(w);
 		s->source.idle = 0;
-		if (s->priority.used || s->source.cursor >= s->table.n_inputs)
+		if (peali_prioritized(w) ||
+		    s->source.cursor >= s->table.n_inputs)
 			return 0; /* poll by priority; or mailbox, or pool */
 		peali_burst_start(w, PEALI_BURST);
 		return s->source.burst_left ? PEALI_ACT_RETRY : 0;
@@ -158,15 +161,15 @@ PEALI_HOST_SLOW(int, peali_turn_slow, struct peal_worker *w)
 
 	s->source.turns_since_poll += turns;
 	s->source.burst_quota = s->source.burst_left = 0;
-	if (PEAL_UNLIKELY(s->failure))
+	if (PEALI_USES(SUPERVISION) && PEAL_UNLIKELY(s->failure))
 		return PEALI_ACT_SUPERVISE;
-	if (PEAL_UNLIKELY(s->down.n_due) && !s->published.suspended &&
+	if (PEAL_UNLIKELY(peali_has_due_downs(w)) && !s->published.suspended &&
 	    peali_downs_ready(w))
 		return PEALI_ACT_SEND_DOWNS;
-	if (PEAL_UNLIKELY(s->timers) && !s->published.suspended &&
+	if (PEAL_UNLIKELY(peali_timers_set(w)) && !s->published.suspended &&
 	    peali_timers_ready(w, turns))
 		return PEALI_ACT_FIRE_TIMERS;
-	if (PEAL_UNLIKELY(s->hook.due) && !s->published.suspended &&
+	if (PEAL_UNLIKELY(peali_has_due_hooks(w)) && !s->published.suspended &&
 	    peali_hooks_ready(w))
 		return PEALI_ACT_RUN_HOOKS;
 	/* the mailbox gets its burst: it stays the current source */
@@ -181,9 +184,10 @@ PEALI_HOST_SLOW(int, peali_turn_slow, struct peal_worker *w)
 			return end;
 	}
 	for (;;) {
-		s->published.blocked_now = s->hook.blocked;
+		s->published.blocked_now =
+			peali_uses_hooks(w) ? s->hook.blocked : 0;
 		if (peali_poll_inputs(w)) {
-			if (PEAL_UNLIKELY(s->priority.used))
+			if (PEAL_UNLIKELY(peali_prioritized(w)))
 				peali_source_taken(w);
 			if (s->source.idle)
 				peali_wait_reset(w);
@@ -225,7 +229,7 @@ static PEAL_DEV PEAL_INLINE int peali_turns(struct peal_worker *w)
 {
 	int turn = peali_turn(w);
 
-	while (PEAL_USES_POOLS && PEAL_UNLIKELY(turn >= PEALI_ACT_TO_POOL)) {
+	while (PEALI_USES(POOLS) && PEAL_UNLIKELY(turn >= PEALI_ACT_TO_POOL)) {
 		if (peali_pool_deferred(w)) {
 			w->state->source.idle = 0;
 			return PEALI_ACT_HANDLE;
@@ -306,26 +310,29 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 			peali_drop_dead(w);
 		else if (turn == PEALI_ACT_SPAWN)
 			peali_spawn(w);
-		else if (turn == PEALI_ACT_SUPERVISE)
+		else if (PEALI_USES(SUPERVISION) && turn == PEALI_ACT_SUPERVISE)
 			peali_supervise(w);
-		else if (turn == PEALI_ACT_FIRE_TIMERS)
+		else if ((PEALI_USES(TIMERS) || PEALI_USES(ASKS)) &&
+			 turn == PEALI_ACT_FIRE_TIMERS)
 			peali_timers_turn(w);
-		else if (turn == PEALI_ACT_SEND_DOWNS)
+		else if (PEALI_USES(SUPERVISION) &&
+			 turn == PEALI_ACT_SEND_DOWNS)
 			peali_downs_turn(w);
-		else if (turn == PEALI_ACT_UNCOUNT)
+		else if (PEALI_USES(LIMITS) && turn == PEALI_ACT_UNCOUNT)
 			peali_limits_turn(w);
-		else if (turn == PEALI_ACT_FORWARD_KERNEL) {
+		else if (PEALI_USES(MIGRATION) &&
+			 turn == PEALI_ACT_FORWARD_KERNEL) {
 			if (peali_actor_forward_turn(w))
 				peali_drop_dead(w);
-		} else if (turn == PEALI_ACT_RUN_HOOKS) {
+		} else if (PEALI_USES(HOOKS) && turn == PEALI_ACT_RUN_HOOKS) {
 			if (peali_hooks_turn(w))
 				return 1;
-		} else if (turn == PEALI_ACT_TO_ALL)
+		} else if (PEALI_USES(MAIL) && turn == PEALI_ACT_TO_ALL)
 			peali_round_turn(w);
-		else if (turn != PEALI_ACT_FORWARD_MAIL)
-			break;
-		else
+		else if (PEALI_USES(MAIL) && turn == PEALI_ACT_FORWARD_MAIL)
 			peali_mail_forward(w);
+		else
+			break;
 	}
 	if (turn == PEALI_ACT_EXIT)
 		peali_worker_ended(w);
@@ -349,12 +356,13 @@ static PEAL_DEV PEAL_INLINE void peal_loop_done(struct peal_worker *w,
 	if (!peal_is_leader(w))
 		return;
 	s->count.handled++;
-	if (PEAL_UNLIKELY(w->message.header.flags & PEAL_FLAG_REQUEST) &&
+	if (PEALI_USES(REQUESTS) &&
+	    PEAL_UNLIKELY(w->message.header.flags & PEAL_FLAG_REQUEST) &&
 	    !result)
 		peali_request_over(w);
 	if (PEAL_UNLIKELY(result))
 		peali_failed(w, result);
-	else if (PEAL_UNLIKELY(s->source.current))
+	else if (PEALI_HAS_OTHER_SOURCES && PEAL_UNLIKELY(s->source.current))
 		peali_mail_done(w, 0);
 	else
 		peal_link_release(&w->inputs[w->message.input].link,

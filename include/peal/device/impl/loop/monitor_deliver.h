@@ -131,7 +131,7 @@ peali_down_bound(struct peal_worker *w, uint32_t owner, int error,
 
 	if (PEAL_ENTRY_NEEDS_RESTART(place))
 		return 0;
-	if (w->params->supervision &&
+	if (peali_has_supervision(w) &&
 	    peal_load_relaxed_dev(
 		    &peali_supervision(w, PEAL_ACTOR_INDEX(owner))->member))
 		return peali_escalate(

@@ -41,7 +41,7 @@ peali_hook_fits(struct peal_worker *w, uint32_t actor,
 	for (i = 0; tells && i < peali_pools(w); i++)
 		if (w->pools[i].set)
 			fit &= peali_pool_fits(&w->pools[i], tells);
-	if (tells && w->params->mailboxes) /* also for its next message */
+	if (tells && peali_has_mail(w)) /* also for its next message */
 		fit &= peal_admission_admit(peali_admission(w),
 					    &w->state->mail.lease, 2 * tells,
 					    1);
@@ -61,7 +61,7 @@ peali_init_begins(struct peal_worker *w, uint32_t index, uint64_t place)
 	struct peal_actor_entry *entry = peali_entry(w, index);
 	uint64_t member = 0;
 
-	if (w->params->supervision)
+	if (peali_has_supervision(w))
 		member = peal_load_relaxed_dev(
 			&peali_supervision(w, index)->member);
 	if (!peal_cas_relaxed_dev(

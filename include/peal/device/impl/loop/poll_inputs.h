@@ -111,8 +111,7 @@ PEALI_SLOW(int, peali_input_slow, struct peal_worker *w, struct peal_input *in,
 		fits = peali_actor_forward_fits(w);
 		if (fits >= 0)
 			return 0;
-		fits = w->params->mailboxes ? peali_mail_forward_fits(w, in) :
-					      -1;
+		fits = peali_has_mail(w) ? peali_mail_forward_fits(w, in) : -1;
 		if (fits > 0) {
 			w->state->deferred.action = PEALI_ACT_FORWARD_MAIL;
 			w->state->deferred.arg = (uint32_t)(in - w->inputs);
@@ -144,7 +143,7 @@ static PEAL_DEV PEAL_INLINE int peali_input_poll(struct peal_worker *w,
 	int result = peali_link_peek(&in->link, &w->message, &header);
 	int taken = -1;
 
-	if (PEAL_UNLIKELY(result == PEALI_STATE_TOPIC)) {
+	if (PEAL_UNLIKELY(peali_is_topic(result))) {
 		result = peali_input_topic(w, in);
 		header = w->message.header;
 	}
@@ -240,11 +239,11 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_poll(struct peal_worker *w)
 
 	if (!peal_mailbox_peek(w->box, &view)) {
 		if (PEAL_UNLIKELY(
-			    w->state->mail.abandon_until[w->box != w->mailbox]))
+			    w->state->mail.abandon_until[peali_box_is_high(w)]))
 			peal_mailbox_abandon(
 				w->box,
 				w->state->mail
-					.abandon_until[w->box != w->mailbox]);
+					.abandon_until[peali_box_is_high(w)]);
 		return 0;
 	}
 	w->message.header =
@@ -281,11 +280,11 @@ static PEAL_DEV PEAL_INLINE void peali_mail_done(struct peal_worker *w,
 	struct peal_worker_state *s = w->state;
 
 	if (PEAL_UNLIKELY(s->source.current >= PEALI_TO_ALL)) {
-		if (s->source.current == PEALI_HOOK) {
+		if (PEALI_USES(HOOKS) && s->source.current == PEALI_HOOK) {
 			peali_hook_over(w);
 			return;
 		}
-	} else if (!PEAL_USES_POOLS || PEAL_LIKELY(s->source.current == 1))
+	} else if (!PEALI_USES(POOLS) || PEAL_LIKELY(s->source.current == 1))
 		peali_mail_over(w);
 	else
 		w->pools[s->source.current - 2].handled++;
@@ -306,23 +305,24 @@ static PEAL_DEV PEAL_INLINE int peali_poll_inputs(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	uint32_t sources = s->table.n_inputs + peali_other_sources(w) +
-			   s->priority.used,
+			   peali_prioritized(w),
 		 i;
 
 	for (i = 0; i < sources; i++, s->source.cursor++) {
-		if (PEAL_UNLIKELY(s->priority.used)) {
+		if (PEAL_UNLIKELY(peali_prioritized(w))) {
 			if (!peali_source_next(w, i))
 				return 0;
 		} else if (s->source.cursor >= sources) {
 			s->source.cursor = 0;
 		}
-		if (PEAL_USES_POOLS && s->source.cursor > s->table.n_inputs) {
+		if (PEALI_USES(POOLS) && s->source.cursor > s->table.n_inputs) {
 			peali_pool_poll(w, s->source.cursor -
 						   s->table.n_inputs - 1);
 			if (s->deferred.action)
 				return 0;
 		} else if (s->source.cursor >= s->table.n_inputs) {
-			if ((!PEAL_USES_POOLS || w->mailbox) &&
+			if (PEALI_USES(MAIL) &&
+			    (!PEALI_USES(POOLS) || peali_own_mailbox(w)) &&
 			    peali_mail_poll(w))
 				return 1;
 			s->source.mail_run = 0;

@@ -24,7 +24,7 @@ peali_pool_index(const struct peal_worker *w, uint32_t actor)
 		PEAL_ACTOR_INDEX(actor);
 	uint64_t place;
 
-	if (!PEAL_USES_POOLS ||
+	if (!PEALI_USES(POOLS) ||
 	    PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
 		return -1;
 	place = peal_load_relaxed_dev(&entry->location);

@@ -36,7 +36,7 @@
 static PEAL_DEV PEAL_INLINE void peali_timers_pace(struct peal_worker *w,
 						   uint64_t now)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 
 	if (now - t->polled_ns > PEALI_TIMER_POLL_NS) {
 		t->every = 1;
@@ -77,18 +77,19 @@ peali_timer_way_to(const struct peal_worker *w, uint32_t actor, int *gone)
 static PEAL_DEV PEAL_UNUSED inline int peali_timer_fits(struct peal_worker *w,
 							uint32_t way)
 {
-	if (PEAL_USES_POOLS && way >= w->params->n_workers)
+	if (PEALI_USES(POOLS) && way >= w->params->n_workers)
 		return peali_pool_fits(&w->pools[way - w->params->n_workers],
 				       1);
 	if (!peali_mail_open(w, way))
 		return 0;
-	return peal_admission_take_one(peali_admission(w), &w->timers->lease);
+	return peal_admission_take_one(peali_admission(w),
+				       &peali_own_timers(w)->lease);
 }
 
 /* Returns 1 if one of the due timers can send now. */
 static PEAL_DEV PEAL_UNUSED inline int peali_timers_fit(struct peal_worker *w)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 	uint32_t way, first, actor;
 	int gone;
 
@@ -110,7 +111,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_timers_fit(struct peal_worker *w)
  * If all due timers must wait, it stores the cause in published.blocked_now. */
 PEALI_SLOW(int, peali_timers_ready, struct peal_worker *w, uint32_t turns)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 	uint64_t now;
 
 	t->turns += turns;
@@ -132,7 +133,7 @@ PEALI_SLOW(int, peali_timers_ready, struct peal_worker *w, uint32_t turns)
 static PEAL_UNUSED PEAL_NOINLINE void peali_timers_wait(struct peal_worker *w,
 							uint32_t looks)
 {
-	const struct peal_timers *t = w->timers;
+	const struct peal_timers *t = peali_own_timers(w);
 	struct peal_bell *bell = peali_bell_of(w, w->index);
 	uint64_t now = peal_clock_ns(), left = 0;
 
@@ -154,16 +155,17 @@ static PEAL_DEV PEAL_UNUSED inline void
 peali_timer_put(struct peal_worker *w, uint32_t way, uint32_t place)
 {
 	const struct peal_timer_entry *entry =
-		peali_timer_entry(w->timers, place);
-	const uint8_t *message = peali_timer_message(w->timers, place);
+		peali_timer_entry(peali_own_timers(w), place);
+	const uint8_t *message =
+		peali_timer_message(peali_own_timers(w), place);
 
-	if (PEAL_USES_POOLS && way >= w->params->n_workers) {
+	if (PEALI_USES(POOLS) && way >= w->params->n_workers) {
 		peali_pool_put(w, way - w->params->n_workers, entry->header,
 			       message, entry->length);
 		return;
 	}
-	peali_mail_put(w, way, &w->timers->lease, entry->header, message,
-		       entry->length);
+	peali_mail_put(w, way, &peali_own_timers(w)->lease, entry->header,
+		       message, entry->length);
 	peali_mail_sent(w, way);
 }
 
@@ -172,7 +174,8 @@ peali_timer_put(struct peal_worker *w, uint32_t way, uint32_t place)
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timer_again(struct peal_worker *w, uint32_t place, uint64_t now)
 {
-	struct peal_timer_entry *entry = peali_timer_entry(w->timers, place);
+	struct peal_timer_entry *entry =
+		peali_timer_entry(peali_own_timers(w), place);
 	uint64_t missed = 0, due;
 
 	if (now - entry->due_ns >= entry->period_ns)
@@ -182,7 +185,7 @@ peali_timer_again(struct peal_worker *w, uint32_t place, uint64_t now)
 	if (missed)
 		peali_timer_count(w, PEAL_TIMERS_MISSED, (int64_t)missed);
 	peali_timer_count(w, PEAL_TIMERS_TICKS, 1);
-	peali_timer_add(w->timers, place);
+	peali_timer_add(peali_own_timers(w), place);
 }
 
 /* Returns 1 if a restart has ended the timer: its actor has failed since, and
@@ -196,7 +199,7 @@ peali_timer_is_stale(const struct peal_worker *w,
 	const struct peal_supervision *s;
 	uint64_t place, member;
 
-	if (!w->params->supervision ||
+	if (!peali_has_supervision(w) ||
 	    PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
 		return 0;
 	place = peali_actor_locate(w, &actor);
@@ -215,7 +218,7 @@ peali_timer_is_stale(const struct peal_worker *w,
 static PEAL_DEV PEAL_UNUSED inline int
 peali_timer_go(struct peal_worker *w, uint32_t way, uint64_t now)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 	uint32_t place = peali_timer_way(t, way)->first - 1;
 	struct peal_timer_entry *entry = peali_timer_entry(t, place);
 	uint32_t to;
@@ -248,7 +251,7 @@ peali_timer_go(struct peal_worker *w, uint32_t way, uint64_t now)
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timers_line_up(struct peal_worker *w, uint64_t now)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 	uint32_t n, place;
 	int gone;
 
@@ -276,10 +279,10 @@ peali_timers_line_up(struct peal_worker *w, uint64_t now)
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timers_ask_end(struct peal_worker *w, uint32_t ticks)
 {
-	w->timers->ticks += ticks;
-	if (w->timers->ticks < PEALI_CONTROL_POLL_INTERVAL)
+	peali_own_timers(w)->ticks += ticks;
+	if (peali_own_timers(w)->ticks < PEALI_CONTROL_POLL_INTERVAL)
 		return;
-	w->timers->ticks = 0;
+	peali_own_timers(w)->ticks = 0;
 	if (peali_ticks_over(w))
 		peali_timers_drained(w);
 }
@@ -287,7 +290,7 @@ peali_timers_ask_end(struct peal_worker *w, uint32_t ticks)
 /* Sends due timers, up to a burst, as far as there is space. */
 static PEAL_DEV PEAL_UNUSED inline void peali_timers_fire(struct peal_worker *w)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 	uint64_t now = peal_clock_ns(), before = t->count[PEAL_TIMERS_TICKS];
 	uint32_t way, n;
 

@@ -39,7 +39,7 @@
 static PEAL_DEV PEAL_INLINE struct peali_round *
 peali_round_of(const struct peal_worker *w)
 {
-	return &w->state->mail.rounds[w->box != w->mailbox];
+	return &w->state->mail.rounds[peali_box_is_high(w)];
 }
 
 /* Returns all bits of the number of the round's message. */
@@ -114,8 +114,8 @@ peali_round_forward(struct peal_worker *w, uint32_t index)
 		return 0;
 	box = PEAL_ENTRY_WORKER(peal_load_relaxed_dev(
 		&peali_entry(w, PEAL_ACTOR_INDEX(header.actor))->location));
-	if (w->box != w->mailbox)
-		box += w->params->priority_boxes;
+	if (peali_box_is_high(w))
+		box += peali_high_boxes(w);
 	peali_mail_put(w, box, &w->state->mail.lease, header,
 		       (const uint8_t *)w->message.data + PEAL_TO_ALL_BYTES,
 		       w->message.length - PEAL_TO_ALL_BYTES);
@@ -146,8 +146,8 @@ static PEAL_DEV PEAL_UNUSED inline int peali_round_pass(struct peal_worker *w)
 
 	if (there < 2 || there >= 1ULL << w->box->capacity_log2)
 		return 0;
-	if (w->box != w->mailbox)
-		box += w->params->priority_boxes;
+	if (peali_box_is_high(w))
+		box += peali_high_boxes(w);
 	header.actor = r->number;
 	w->state->mail.lease.granted++; /* it is not read after the put */
 	peali_mailbox_put_word(w, box, header, r->at | (uint64_t)r->told << 32,

@@ -13,9 +13,9 @@
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_other_sources(const struct peal_worker *w)
 {
-	if (PEAL_USES_POOLS)
+	if (PEALI_USES(POOLS))
 		return 1 + peali_pools(w);
-	return w->mailbox ? 1 : 0;
+	return peali_own_mailbox(w) ? 1 : 0;
 }
 
 /* Starts a burst of at most n messages from the input at the cursor. */
@@ -68,7 +68,7 @@ peali_priority_compact(struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_priority_sources(const struct peal_worker *w)
 {
-	return w->state->priority.n_inputs + (w->params->priority_boxes != 0);
+	return w->state->priority.n_inputs + (peali_high_boxes(w) != 0);
 }
 
 /* Moves the cursor to the next high source. Returns 0 if all were tried. */
@@ -77,7 +77,7 @@ peali_priority_next(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 
-	w->box = w->mailbox;
+	w->box = peali_own_mailbox(w);
 	if (s->priority.tried)
 		s->priority.next++;
 	else
@@ -106,7 +106,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_normal_next(struct peal_worker *w)
 		s->priority.normal_next++;
 		s->priority.normal_run = 0;
 	}
-	w->box = w->mailbox;
+	w->box = peali_own_mailbox(w);
 	for (; s->priority.tried < sources; s->priority.normal_next++) {
 		s->priority.tried++;
 		if (s->priority.normal_next >= sources)

@@ -70,10 +70,10 @@ PEALI_SLOW(void, peali_requests_stopped, struct peal_worker *w)
 
 	for (i = 0; i < w->state->table.n_inputs; i++)
 		if (w->inputs[i].flags & PEAL_INPUT_USED &&
-		    w->inputs[i].link.state != PEALI_STATE_TOPIC)
+		    !peali_is_topic(w->inputs[i].link.state))
 			peali_input_stopped(w, &w->inputs[i].link);
-	if (w->mailbox)
-		peali_mail_stopped(w, w->mailbox);
+	if (peali_own_mailbox(w))
+		peali_mail_stopped(w, peali_own_mailbox(w));
 	if (peali_priority_mailbox(w))
 		peali_mail_stopped(w, peali_priority_mailbox(w));
 }

@@ -202,7 +202,7 @@ peali_mark_restart_all(struct peal_worker *w, const struct peali_restart_set *f)
 static PEAL_DEV PEAL_INLINE int peali_is_supervised(const struct peal_worker *w,
 						    uint32_t actor)
 {
-	return w->params->supervision &&
+	return peali_has_supervision(w) &&
 	       peal_load_relaxed_dev(
 		       &peali_supervision(w, PEAL_ACTOR_INDEX(actor))->member);
 }
@@ -235,8 +235,9 @@ static PEAL_DEV PEAL_INLINE int peali_note_failure(struct peal_worker *w,
 	struct peal_worker_state *s = w->state;
 	uint32_t actor = w->message.header.actor;
 
-	if (peal_is_exit(w) || (!peali_is_supervised(w, actor) &&
-				!peali_ends_by_failure(w, actor)))
+	if (!PEALI_USES(SUPERVISION) || peal_is_exit(w) ||
+	    (!peali_is_supervised(w, actor) &&
+	     !peali_ends_by_failure(w, actor)))
 		return 0;
 	s->failure = (uint64_t)(uint32_t)error << 32 | actor;
 	s->source.burst_left = 0;
@@ -254,16 +255,16 @@ peali_fail_message(struct peal_worker *w, int error)
 
 	peal_store_relaxed_sys(&w->status->handler_error,
 			       (uint64_t) - (int64_t)error);
-	if (w->state->source.current == PEALI_HOOK) {
+	if (PEALI_USES(HOOKS) && w->state->source.current == PEALI_HOOK) {
 		peali_hook_over(w);
 		return;
 	}
 	if (error == PEAL_EDUPLICATE)
 		reason = PEAL_REASON_DUPLICATE;
-	if (!w->state->source.current)
+	if (!PEALI_HAS_OTHER_SOURCES || !w->state->source.current)
 		c = &w->inputs[w->message.input].link;
 	peali_dead_letter(w, c, reason, error);
-	if (c) {
+	if (!PEALI_HAS_OTHER_SOURCES || c) {
 		peal_link_release_dead(c, reason);
 		return;
 	}
@@ -298,7 +299,7 @@ PEALI_SLOW(void, peali_monitors_supervised, struct peal_worker *w,
 	uint64_t state, member;
 	uint32_t place, actor;
 
-	if (!peali_monitors(w) || !w->params->supervision)
+	if (!peali_monitors(w) || !peali_has_supervision(w))
 		return;
 	/* R13: pairs with A13, as in peali_monitors_ended. */
 	peal_add_acqrel_dev(&peali_monitors(w)->gate, 1);

@@ -45,10 +45,10 @@ peali_timers_open(const struct peal_worker *w)
 {
 	uint32_t i;
 
-	for (i = 0; w->timers && i < w->params->n_workers; i++) {
+	for (i = 0; peali_own_timers(w) && i < w->params->n_workers; i++) {
 		const struct peal_timers *t =
 			(const struct peal_timers
-				 *)((uintptr_t)w->timers +
+				 *)((uintptr_t)peali_own_timers(w) +
 				    (uintptr_t)((uint64_t)i *
 						w->params->worker_stride) -
 				    (uintptr_t)((uint64_t)w->index *
@@ -187,13 +187,13 @@ PEALI_SLOW(int, peali_try_end, struct peal_worker *w)
 	struct peal_worker_state *s = w->state;
 	uint32_t i, waiting = 0;
 
-	if (s->timers && peali_ticks_over(w))
+	if (peali_timers_set(w) && peali_ticks_over(w))
 		peali_timers_drained(w);
 	if (!peali_inputs_over(w))
 		return 0;
 	if (!peali_quiet(w))
 		return 0;
-	if (PEAL_UNLIKELY(w->params->hooks) &&
+	if (PEAL_UNLIKELY(peali_uses_hooks(w)) &&
 	    (!peali_exits_over(w) || !peali_quiet(w)))
 		return 0;
 	for (i = 0; i < s->table.n_outputs; i++) {
@@ -201,7 +201,7 @@ PEALI_SLOW(int, peali_try_end, struct peal_worker *w)
 
 		if (o->used && o->switching)
 			waiting = 1;
-		else if (o->used && o->link.state == PEALI_STATE_TOPIC)
+		else if (o->used && peali_is_topic(o->link.state))
 			peali_publish_end(&o->link, o->topic);
 		else if (o->used && !o->link.state &&
 			 peal_link_push_mark(&o->link, PEAL_KIND_END))

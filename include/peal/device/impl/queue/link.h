@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_LINK_H
 
 #include <peal/abi/ring.h>
+#include <peal/device/features.h>
 #include <peal/device/impl/queue/slot.h>
 #include <peal/errors.h>
 #if PEAL_ON_HOST
@@ -31,6 +32,11 @@
 /* State of an end that is no link: a worker's port or input of a topic. All its
  * messages take the slow path, see publish.h and subscribe.h. */
 #define PEALI_STATE_TOPIC 1
+
+static PEAL_DEV PEAL_INLINE int peali_is_topic(int state)
+{
+	return PEALI_USES(TOPICS) && state == PEALI_STATE_TOPIC;
+}
 
 /** The sending end, private to its owner. */
 struct peal_link_producer {

@@ -21,7 +21,8 @@ static PEAL_DEV PEAL_INLINE int peali_is_actor_slot(const struct peal_worker *w,
 {
 	const struct peal_kernel_params *p = w->params;
 
-	return index - p->first_actor_slot - w->index * p->max_spawned_actors <
+	return PEALI_USES(SPAWNING) &&
+	       index - p->first_actor_slot - w->index * p->max_spawned_actors <
 		       p->max_spawned_actors &&
 	       index >= p->first_actor_slot;
 }

@@ -27,7 +27,7 @@ PEALI_SLOW(int, peali_sends_fit, struct peal_worker *w, uint32_t tells)
 	for (i = 0; i < peali_pools(w); i++)
 		if (w->pools[i].set)
 			fit &= peali_pool_fits(&w->pools[i], tells);
-	if (!w->params->mailboxes)
+	if (!peali_has_mail(w))
 		return fit; /* peal_tell returns PEAL_ENOTSUP */
 	return fit &
 	       (mail ? peal_admission_admit(peali_admission(w),
@@ -83,8 +83,10 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_port_fits(struct peal_output *o,
 
 	/* never true for a port without a link, nor before a SEAL */
 	if (PEAL_LIKELY(peali_link_fits_slots(&o->link, emits)))
-		return emits == 1 ? free : emits ? free / emits : PEALI_BURST;
-	if (o->link.state == PEALI_STATE_TOPIC)
+		return emits == 1 ? free :
+		       emits	  ? (uint32_t)free / emits :
+				    PEALI_BURST;
+	if (peali_is_topic(o->link.state))
 		return peali_publish_fits(o->topic, emits);
 	return o->used && !o->switching && peal_link_fits(&o->link, emits);
 }

@@ -46,11 +46,11 @@ peali_ask_of(const struct peal_worker *w, uint64_t number)
 	uint64_t worker = PEAL_ASK_WORKER(number);
 	uint64_t stride = w->params->worker_stride;
 
-	if (!(number & PEAL_ASK_BIT) || !w->asks ||
+	if (!(number & PEAL_ASK_BIT) || !peali_own_asks(w) ||
 	    worker >= w->params->n_workers)
 		return 0;
 	return peali_ask_entry(
-		(const struct peal_asks *)((uintptr_t)w->asks +
+		(const struct peal_asks *)((uintptr_t)peali_own_asks(w) +
 					   (uintptr_t)(worker * stride) -
 					   (uintptr_t)(w->index * stride)),
 		(uint32_t)(PEAL_ASK_TURN(number) %
@@ -65,8 +65,9 @@ peali_ask_count(struct peal_worker *w, uint32_t what, int64_t n)
 		(struct peal_ask_status *)(uintptr_t)w->params->ask_status +
 		w->index;
 
-	w->asks->count[what] += (uint64_t)n;
-	peal_store_relaxed_sys(&status->count[what], w->asks->count[what]);
+	peali_own_asks(w)->count[what] += (uint64_t)n;
+	peal_store_relaxed_sys(&status->count[what],
+			       peali_own_asks(w)->count[what]);
 }
 
 /*
@@ -179,7 +180,7 @@ peali_answer_address(struct peal_worker *w)
 static PEAL_DEV PEAL_UNUSED inline void
 peali_ask_disarm(struct peal_worker *w, const struct peal_ask_entry *entry)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 
 	if (peali_timer_entry(t, entry->timer_place)->number != entry->timer) {
 		peali_timers_waiting(w, 0);
@@ -205,15 +206,16 @@ PEALI_SLOW(void, peali_answer_over, struct peal_worker *w)
 			      PEAL_ASKS_FAILED;
 	else if (flags & PEAL_FLAG_ERROR_REPLY)
 		why = PEAL_ASKS_ERROR_REPLIES;
-	if (++w->mailbox->taken - w->mailbox->head >=
+	if (++peali_own_mailbox(w)->taken - peali_own_mailbox(w)->head >=
 	    w->state->mail.flush_every)
 		peali_mail_give(w);
 	if (!entry || entry->number != number)
 		return;
 	peali_ask_count(w, why, 1);
 	peali_ask_count(w, PEAL_ASKS_OPEN, -1);
-	peali_ask_give(w->asks,
-		       (uint32_t)(entry - peali_ask_entry(w->asks, 0)));
+	peali_ask_give(
+		peali_own_asks(w),
+		(uint32_t)(entry - peali_ask_entry(peali_own_asks(w), 0)));
 	peali_ask_disarm(w, entry);
 }
 
@@ -233,18 +235,18 @@ PEALI_SLOW(void, peali_ask_time_out, struct peal_worker *w, uint32_t place)
 {
 	peali_ask_fail(w,
 		       *(const uint64_t *)(const void *)peali_timer_message(
-			       w->timers, place),
+			       peali_own_timers(w), place),
 		       PEAL_ETIMEDOUT);
-	w->timers->asking--;
+	peali_own_timers(w)->asking--;
 	peali_timer_over(w, place, PEAL_TIMERS_FIRED);
 }
 
 /* The worker ends. Its actors get no more answers. */
 PEALI_SLOW(void, peali_asks_stopped, struct peal_worker *w)
 {
-	uint32_t n = w->asks->used;
+	uint32_t n = peali_own_asks(w)->used;
 
-	w->asks->used = 0;
+	peali_own_asks(w)->used = 0;
 	peali_ask_count(w, PEAL_ASKS_STOPPED, n);
 	peali_ask_count(w, PEAL_ASKS_OPEN, -(int64_t)n);
 	peali_timers_waiting(w, 0);

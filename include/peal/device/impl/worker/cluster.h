@@ -4,6 +4,8 @@
 
 #include <peal/device/lanes.h>
 
+#define PEALI_CLUSTERS (PEAL_HAVE_CLUSTERS && PEALI_USES(CLUSTERS))
+
 /*
  * Workers of a cluster. One part of a GPU runs their blocks. They access each
  * other's shared memory: thread-block clusters and distributed shared memory,
@@ -28,10 +30,10 @@
 /* Returns the slots at a position in the calling worker's cluster. */
 static PEAL_DEV PEAL_INLINE uint8_t *peali_cluster_slots(uint32_t place)
 {
-#if PEAL_HAVE_CLUSTERS && PEAL_ON_HOST
+#if PEALI_CLUSTERS && PEAL_ON_HOST
 	return peal_host_cluster_memory(PEAL_CLUSTER_RANK(place)) +
 	       PEAL_CLUSTER_OFFSET(place);
-#elif PEAL_HAVE_CLUSTERS
+#elif PEALI_CLUSTERS
 	return peal_hw_cluster_memory(PEAL_CLUSTER_RANK(place)) +
 	       PEAL_CLUSTER_OFFSET(place);
 #else
@@ -51,7 +53,7 @@ peali_cluster_check(const struct peal_worker *w,
 
 	if (!ring->cluster_place)
 		return 0;
-	if (!PEAL_HAVE_CLUSTERS || !w->params->cluster_workers ||
+	if (!PEALI_CLUSTERS || !w->params->cluster_workers ||
 	    PEAL_CLUSTER_RANK(ring->cluster_place) >=
 		    w->params->cluster_workers)
 		return PEAL_ENOTSUP;
@@ -68,7 +70,7 @@ peali_cluster_clear(const struct peal_link_view *view)
 	uint32_t policy = peali_policy(ring->policy), n, i;
 	uint8_t *slots;
 
-	if (!ring->cluster_place)
+	if (!PEALI_CLUSTERS || !ring->cluster_place)
 		return;
 	slots = peali_cluster_slots(ring->cluster_place);
 	n = (ring->slot_bytes << ring->capacity_log2) /
@@ -109,7 +111,7 @@ peali_output_ring(struct peal_output *o, const struct peal_link_view *view)
 
 /* ---- epochs -------------------------------------------------------------- */
 
-#if PEAL_HAVE_CLUSTERS
+#if PEALI_CLUSTERS
 
 /* Waits for all lanes of all workers of the cluster. Collective. */
 static PEAL_DEV PEAL_UNUSED inline void
@@ -215,7 +217,7 @@ PEALI_SLOW(void, peali_cluster_leave, struct peal_worker *w)
 /* Begins a launch or an epoch of a cluster. Collective. */
 static PEAL_DEV PEAL_INLINE void peali_cluster_begin(struct peal_worker *w)
 {
-#if PEAL_HAVE_CLUSTERS
+#if PEALI_CLUSTERS
 	if (PEAL_UNLIKELY(w->params->cluster_workers))
 		peali_cluster_enter(w);
 #else
@@ -226,7 +228,7 @@ static PEAL_DEV PEAL_INLINE void peali_cluster_begin(struct peal_worker *w)
 /* Ends a launch or an epoch of a cluster. Collective. */
 static PEAL_DEV PEAL_INLINE void peali_cluster_end(struct peal_worker *w)
 {
-#if PEAL_HAVE_CLUSTERS
+#if PEALI_CLUSTERS
 	if (PEAL_UNLIKELY(w->params->cluster_workers))
 		peali_cluster_leave(w);
 #else

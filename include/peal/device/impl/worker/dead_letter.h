@@ -232,7 +232,7 @@ PEALI_SLOW(void, peali_dead_letter, struct peal_worker *w,
 
 	letter->to = w->params->address | m->header.actor;
 	letter->link = PEAL_NO_LINK;
-	if (c && c->state != PEALI_STATE_TOPIC)
+	if (c && !peali_is_topic(c->state))
 		letter->link = peal_load_relaxed_sys(&c->counts->id);
 	letter->sequence = c ? m->sequence : 0;
 	letter->length = m->length;
@@ -242,9 +242,10 @@ PEALI_SLOW(void, peali_dead_letter, struct peal_worker *w,
 	letter->type = m->header.type;
 	letter->flags = m->header.flags;
 	/* a deep call: no value is kept in a register from here on */
-	if (PEAL_UNLIKELY(m->header.flags & PEAL_FLAG_REQUEST))
+	if (PEALI_USES(REQUESTS) &&
+	    PEAL_UNLIKELY(m->header.flags & PEAL_FLAG_REQUEST))
 		peali_request_died(w, reason, error);
-	if (peali_dead_letters(w)->used &&
+	if (PEALI_USES(DEAD_LETTERS) && peali_dead_letters(w)->used &&
 	    !(w->message.header.flags & PEAL_FLAG_DEAD_LETTER))
 		peali_dead_letter_send(w);
 }
@@ -290,7 +291,8 @@ peali_dead_letter_current(struct peal_worker *w, uint32_t reason)
 
 	s->deferred.action = 0;
 	s->source.idle = 0;
-	if (w->message.input < w->params->max_inputs) {
+	if (!PEALI_HAS_OTHER_SOURCES ||
+	    w->message.input < w->params->max_inputs) {
 		c = &w->inputs[w->message.input].link;
 	} else if (peali_mail_uncount(w)) {
 		reason = PEAL_REASON_FULL; /* also if it has another reason */
@@ -301,7 +303,7 @@ peali_dead_letter_current(struct peal_worker *w, uint32_t reason)
 	else
 		peal_store_relaxed_sys(&w->status->mailbox_abandoned,
 				       ++s->count.mailbox_abandoned);
-	if (c) {
+	if (!PEALI_HAS_OTHER_SOURCES || c) {
 		peal_link_release_dead(c, reason);
 		return;
 	}
@@ -326,7 +328,7 @@ PEALI_SLOW(void, peali_limits_turn, struct peal_worker *w)
 		if (peali_limit_leave(w, w->message.header.actor, 0)) {
 			peali_dead_letter_current(w, PEAL_REASON_FULL);
 		} else {
-			s->mail.cleared[w->box != w->mailbox] =
+			s->mail.cleared[peali_box_is_high(w)] =
 				1 + w->box->taken;
 			s->source.mail_run = 1;
 		}

@@ -246,7 +246,7 @@ peali_control_limit(const struct peal_worker *w,
 	struct peal_limit_report *out =
 		(struct peal_limit_report *)(uintptr_t)c->report;
 
-	if (!w->params->limits || c->index >= w->params->max_mailbox_limits)
+	if (!peali_has_limits(w) || c->index >= w->params->max_mailbox_limits)
 		return PEAL_EINVAL;
 	peal_store_relaxed_sys(
 		&out->waiting,

@@ -29,24 +29,25 @@ peali_mailbox(const struct peal_worker *w, uint32_t box)
 /* Returns the number of mailboxes of the kernel. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_boxes(const struct peal_worker *w)
 {
-	return w->mailbox ? w->params->n_workers + w->params->priority_boxes :
-			    0;
+	return peali_own_mailbox(w) ?
+		       w->params->n_workers + peali_high_boxes(w) :
+		       0;
 }
 
 /* Returns the worker's own mailbox of high priority; 0: none. */
 static PEAL_DEV PEAL_INLINE struct peal_mailbox *
 peali_priority_mailbox(const struct peal_worker *w)
 {
-	if (!w->params->priority_boxes)
+	if (!peali_high_boxes(w))
 		return 0;
-	return peali_mailbox(w, w->params->priority_boxes + w->index);
+	return peali_mailbox(w, peali_high_boxes(w) + w->index);
 }
 
 /* Returns the other mailbox of the worker that has `box`; 0: none. */
 static PEAL_DEV PEAL_INLINE const struct peal_mailbox *
 peali_other_box(const struct peal_worker *w, uint32_t box)
 {
-	uint32_t highs = w->params->priority_boxes;
+	uint32_t highs = peali_high_boxes(w);
 
 	if (!highs)
 		return 0;
@@ -104,7 +105,8 @@ static PEAL_DEV PEAL_INLINE void peali_wake_waiting(const struct peal_worker *w,
 	peal_compiler_barrier();
 	if (PEAL_UNLIKELY(peal_load_relaxed_sys_u32(&bell->asleep)) &&
 	    (peal_load_relaxed_sys(&status->blocked) ||
-	     (w->mailbox && peal_load_relaxed_dev(&peali_admission(w)->paid))))
+	     (peali_own_mailbox(w) &&
+	      peal_load_relaxed_dev(&peali_admission(w)->paid))))
 		peal_host_wake(bell);
 #else
 	(void)w;
@@ -172,7 +174,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
 static PEAL_DEV PEAL_INLINE int
 peali_mail_is_cleared(const struct peal_worker *w)
 {
-	return w->state->mail.cleared[w->box != w->mailbox] ==
+	return w->state->mail.cleared[peali_box_is_high(w)] ==
 	       1 + w->box->taken;
 }
 
@@ -185,7 +187,8 @@ static PEAL_DEV PEAL_UNUSED inline int
 peali_mail_reclaim(struct peal_worker *w,
 		   const struct peal_control_reclaim *reclaim)
 {
-	struct peal_mailbox *box[2] = { w->mailbox, peali_priority_mailbox(w) };
+	struct peal_mailbox *box[2] = { peali_own_mailbox(w),
+					peali_priority_mailbox(w) };
 	struct peal_worker_state *s = w->state;
 	uint32_t i;
 
@@ -223,7 +226,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_links_fit(struct peal_worker *w,
 /* Returns the number of pools that the worker knows. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_pools(const struct peal_worker *w)
 {
-	return PEAL_USES_POOLS ? w->state->table.n_pools : 0;
+	return PEALI_USES(POOLS) ? w->state->table.n_pools : 0;
 }
 
 /* Publishes how many messages of a pool the worker has handled. */
@@ -278,7 +281,7 @@ PEALI_SLOW(void, peali_flush_credits, struct peal_worker *w)
 
 		if (!(in->flags & PEAL_INPUT_USED))
 			continue;
-		if (in->link.state == PEALI_STATE_TOPIC) {
+		if (peali_is_topic(in->link.state)) {
 			peali_subscribe_flush(in->topic);
 			continue;
 		}
@@ -288,9 +291,9 @@ PEALI_SLOW(void, peali_flush_credits, struct peal_worker *w)
 	}
 	for (i = 0; i < peali_pools(w); i++)
 		peali_pool_flush(&w->pools[i]);
-	if (w->mailbox)
-		peali_mail_flush(w, w->mailbox);
-	if (w->params->priority_boxes)
+	if (peali_own_mailbox(w))
+		peali_mail_flush(w, peali_own_mailbox(w));
+	if (peali_high_boxes(w))
 		peali_mail_flush(w, peali_priority_mailbox(w));
 }
 
@@ -343,15 +346,16 @@ PEALI_SLOW(void, peali_fwd_links_settle, struct peal_worker *w)
  * inside a handler, which needs its lease. */
 PEALI_SLOW(void, peali_settle, struct peal_worker *w)
 {
-	if (PEAL_UNLIKELY(w->state->forward.slots_held |
+	if (PEALI_USES(MIGRATION) &&
+	    PEAL_UNLIKELY(w->state->forward.slots_held |
 			  w->state->forward.untaken))
 		peali_fwd_links_settle(w); /* frees slots to pay with */
-	if (w->mailbox &&
+	if (peali_own_mailbox(w) &&
 	    peal_admission_grant(peali_admission(w), &w->state->mail.lease) &&
 	    PEAL_ON_HOST)
 		peali_wake_all_waiting(w);
 	peali_flush_credits(w);
-	if (w->mailbox &&
+	if (peali_own_mailbox(w) &&
 	    peal_admission_suspend(peali_admission(w), &w->state->mail.lease) &&
 	    PEAL_ON_HOST)
 		peali_wake_all_waiting(w);

@@ -42,7 +42,7 @@ static PEAL_DEV PEAL_INLINE int peali_is_elsewhere(const struct peal_worker *w,
 static PEAL_DEV PEAL_INLINE uint32_t peali_mail_forward_offset(
 	const struct peal_worker *w, const struct peal_input *in)
 {
-	return peali_input_is_priority(in) ? w->params->priority_boxes : 0;
+	return peali_input_is_priority(in) ? peali_high_boxes(w) : 0;
 }
 
 /* Checks if w->message, of that input, can be forwarded now. Returns 1 + the
@@ -77,7 +77,7 @@ peali_mail_forward_fits(struct peal_worker *w, const struct peal_input *in)
 static PEAL_DEV PEAL_INLINE int
 peali_mail_forward_counts(const struct peal_worker *w)
 {
-	return PEAL_UNLIKELY(w->params->limits != 0) &&
+	return PEAL_UNLIKELY(peali_has_limits(w) != 0) &&
 	       peali_limit_of(w, w->message.header.actor);
 }
 
@@ -93,8 +93,8 @@ peali_mail_forward_counts(const struct peal_worker *w)
 PEALI_SLOW(int, peali_mail_forward_put, struct peal_worker *w,
 	   const struct peal_input *in, uint32_t box, struct peal_header header)
 {
-	uint64_t sender =
-		peali_sender_to_keep(w, in, w->mailbox->message_bytes);
+	uint64_t sender = peali_sender_to_keep(
+		w, in, peali_own_mailbox(w)->message_bytes);
 
 	if (PEAL_LIKELY(!sender))
 		return peali_mail_put(w, box, &w->state->mail.lease, header,
@@ -117,7 +117,7 @@ PEALI_SLOW(int, peali_mail_forward_limited, struct peal_worker *w,
 	struct peal_header header = m->header;
 	int result;
 
-	if (m->length > w->mailbox->message_bytes)
+	if (m->length > peali_own_mailbox(w)->message_bytes)
 		return PEAL_REASON_TOO_LONG;
 	result = peali_limit_enter(w, place, header.actor);
 	if (result == PEAL_ENOSPC)

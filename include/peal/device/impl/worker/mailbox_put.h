@@ -63,7 +63,7 @@ PEALI_SLOW(int, peali_limit_admit, struct peal_worker *w, uint64_t place,
 		peali_limit_record(w, PEAL_ENTRY_LIMIT(place) - 1);
 	int result;
 
-	if (before + bytes > w->mailbox->message_bytes)
+	if (before + bytes > peali_own_mailbox(w)->message_bytes)
 		return PEAL_EMSGSIZE;
 	if (!w->state->mail.lease.granted)
 		return PEAL_EAGAIN;
@@ -115,10 +115,10 @@ peali_tell(struct peal_worker *w, uint32_t further, struct peal_header header,
 	if (!PEAL_ENTRY_IS_OF(place, actor))
 		return PEAL_ENOENT;
 	worker = PEAL_ENTRY_WORKER(place);
-	if (PEAL_USES_POOLS && PEAL_UNLIKELY(worker == PEAL_POOL_WORKER))
+	if (PEALI_USES(POOLS) && PEAL_UNLIKELY(worker == PEAL_POOL_WORKER))
 		return peali_pool_put(w, PEAL_ENTRY_HANDLER(place), header,
 				      data, bytes);
-	if (!w->params->mailboxes)
+	if (!peali_has_mail(w))
 		return PEAL_ENOTSUP;
 	if (PEAL_UNLIKELY(PEAL_ENTRY_LIMIT(place)))
 		return peali_tell_limited(w, further, place, header, data,

@@ -112,8 +112,8 @@ peali_put_word(struct peal_worker *w, uint32_t further,
 	if (PEAL_UNLIKELY(PEAL_ENTRY_LIMIT(place)))
 		return peali_tell_word_limited(w, further, place, header, first,
 					       data, bytes);
-	if (!PEAL_USES_POOLS || PEAL_ENTRY_WORKER(place) != PEAL_POOL_WORKER)
-		return w->params->mailboxes ?
+	if (!PEALI_USES(POOLS) || PEAL_ENTRY_WORKER(place) != PEAL_POOL_WORKER)
+		return peali_has_mail(w) ?
 			       peali_mailbox_put_word(
 				       w, PEAL_ENTRY_WORKER(place) + further,
 				       header, first, data, bytes) :

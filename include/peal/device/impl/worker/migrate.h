@@ -64,7 +64,7 @@ peali_move_supervision(struct peal_worker *w, const struct peal_control_move *c)
 	const struct peal_supervision *supervision;
 	struct peal_supervision *next;
 
-	if (!w->params->supervision)
+	if (!peali_has_supervision(w))
 		return;
 	supervision = peali_supervision(w, PEAL_ACTOR_INDEX(c->actor));
 	next = peali_supervision(w, PEAL_ACTOR_INDEX(c->next));
@@ -125,8 +125,8 @@ peali_move_asks(const struct peal_worker *w, uint32_t actor)
 {
 	uint32_t i;
 
-	for (i = 0; w->asks && i < w->asks->fresh; i++)
-		if (peali_ask_entry(w->asks, i)->actor == actor)
+	for (i = 0; peali_own_asks(w) && i < peali_own_asks(w)->fresh; i++)
+		if (peali_ask_entry(peali_own_asks(w), i)->actor == actor)
 			return 1;
 	return 0;
 }
@@ -143,7 +143,8 @@ peali_move_check(struct peal_worker *w, const struct peal_control_move *c)
 	uint64_t place;
 
 	if (PEAL_ACTOR_INDEX(c->actor) >= w->params->max_actors ||
-	    PEAL_ACTOR_INDEX(c->next) >= w->params->max_actors || !w->mailbox)
+	    PEAL_ACTOR_INDEX(c->next) >= w->params->max_actors ||
+	    !peali_own_mailbox(w))
 		return PEAL_EINVAL;
 	entry = peali_entry(w, PEAL_ACTOR_INDEX(c->actor));
 	place = peal_load_relaxed_dev(&entry->location);
@@ -236,8 +237,8 @@ peali_mail_redirect_one(struct peal_worker *w)
 		&peali_entry(w, PEAL_ACTOR_INDEX(m->header.actor))->location);
 	uint32_t box = PEAL_ENTRY_WORKER(place);
 
-	if (w->box != w->mailbox)
-		box += w->params->priority_boxes;
+	if (peali_box_is_high(w))
+		box += peali_high_boxes(w);
 	w->state->mail.lease.granted++; /* it is not read after the put */
 	peali_mail_put(w, box, &w->state->mail.lease, m->header, m->data,
 		       m->length);
@@ -251,7 +252,7 @@ peali_mail_redirect_one(struct peal_worker *w)
 PEALI_SLOW(void, peali_mail_redirect, struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
-	int high = w->box != w->mailbox;
+	int high = peali_box_is_high(w);
 	uint32_t n, most = peali_moves(w, high);
 
 	s->deferred.action = 0;

@@ -271,7 +271,7 @@ peali_control_pool(struct peal_worker *w, uint32_t type,
 		(struct peal_actor_entry *)(uintptr_t)w->params->actors +
 		PEAL_ACTOR_INDEX(view->actor);
 
-	if (!PEAL_USES_POOLS || view->index >= w->params->max_pools ||
+	if (!PEALI_USES(POOLS) || view->index >= w->params->max_pools ||
 	    PEAL_ACTOR_INDEX(view->actor) >= w->params->max_actors)
 		return PEAL_EINVAL;
 	if (type == PEAL_CONTROL_POOL_MEMBER) {

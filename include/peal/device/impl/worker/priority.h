@@ -44,12 +44,12 @@ peali_priority_left(const struct peal_worker_state *s)
 static PEAL_DEV PEAL_INLINE int
 peali_input_is_priority(const struct peal_input *in)
 {
-	return (in->flags & PEAL_INPUT_PRIORITY) != 0;
+	return PEALI_USES(PRIORITIES) && (in->flags & PEAL_INPUT_PRIORITY);
 }
 
 static PEAL_DEV PEAL_INLINE int peali_is_fwd_link(const struct peal_input *in)
 {
-	return (in->flags & PEAL_INPUT_FWD_LINK) != 0;
+	return PEALI_USES(MIGRATION) && (in->flags & PEAL_INPUT_FWD_LINK);
 }
 
 /* Returns 1 if w->message, the next message of an input or mailbox, is of a
@@ -59,7 +59,7 @@ peali_is_priority(const struct peal_worker *w)
 {
 	if (w->message.input < w->params->max_inputs)
 		return peali_input_is_priority(&w->inputs[w->message.input]);
-	return w->box != w->mailbox;
+	return peali_box_is_high(w);
 }
 
 /* Sets the priority of a new input. */
@@ -70,7 +70,7 @@ peali_input_set_priority(struct peal_worker *w, uint32_t index,
 	struct peal_worker_state *s = w->state;
 	uint32_t i;
 
-	if (priority != PEAL_PRIORITY_HIGH)
+	if (!PEALI_USES(PRIORITIES) || priority != PEAL_PRIORITY_HIGH)
 		return;
 	w->inputs[index].flags |= PEAL_INPUT_PRIORITY;
 	for (i = 0; i < s->priority.n_inputs; i++)
@@ -104,7 +104,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_passed(struct peal_worker *w,
 {
 	struct peal_worker_state *s = w->state;
 
-	if (PEAL_LIKELY(!s->priority.used) || !n)
+	if (PEAL_LIKELY(!peali_prioritized(w)) || !n)
 		return;
 	if (!high) {
 		peali_normal_had(w, 0);
@@ -120,7 +120,7 @@ peali_moves(const struct peal_worker *w, int high)
 {
 	int64_t left = peali_priority_left(w->state);
 
-	if (PEAL_LIKELY(!w->state->priority.used))
+	if (PEAL_LIKELY(!peali_prioritized(w)))
 		return PEALI_BURST;
 	if (!high || left < 1)
 		return 1;

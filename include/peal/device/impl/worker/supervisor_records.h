@@ -96,7 +96,7 @@ peali_control_supervise(struct peal_worker *w,
 	uint64_t member = c->member;
 	struct peal_supervisor_record *s;
 
-	if (!w->params->supervision || !c->count ||
+	if (!peali_has_supervision(w) || !c->count ||
 	    first >= w->params->max_actors ||
 	    c->count > w->params->max_actors - first ||
 	    PEAL_MEMBER_OF(member) > w->params->max_supervisors)

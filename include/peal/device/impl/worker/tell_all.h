@@ -51,9 +51,9 @@ PEALI_SLOW(int, peali_tell_all, struct peal_worker *w, uint32_t further,
 {
 	uint32_t i;
 
-	if (!w->mailbox)
+	if (!peali_own_mailbox(w))
 		return PEAL_ENOTSUP;
-	if (PEAL_TO_ALL_BYTES + bytes > w->mailbox->message_bytes)
+	if (PEAL_TO_ALL_BYTES + bytes > peali_own_mailbox(w)->message_bytes)
 		return PEAL_EMSGSIZE;
 	if (w->state->mail.lease.granted < w->params->n_workers)
 		return PEAL_EAGAIN;
@@ -77,7 +77,7 @@ peali_host_tells_all(struct peal_worker *w,
 	struct peal_header header = { 0, (uint16_t)c->type,
 				      PEAL_FLAG_COUNT_ALL };
 
-	if (!w->mailbox)
+	if (!peali_own_mailbox(w))
 		return PEAL_ENOTSUP;
 	if (w->state->published.drained & PEAL_DRAINED_ENDED ||
 	    w->state->hook.exiting)

@@ -14,8 +14,9 @@ peali_timer_count(struct peal_worker *w, uint32_t what, int64_t n)
 		(struct peal_timer_status *)(uintptr_t)w->params->timer_status +
 		w->index;
 
-	w->timers->count[what] += (uint64_t)n;
-	peal_store_relaxed_sys(&status->count[what], w->timers->count[what]);
+	peali_own_timers(w)->count[what] += (uint64_t)n;
+	peal_store_relaxed_sys(&status->count[what],
+			       peali_own_timers(w)->count[what]);
 }
 
 /* Adds `more` to the number of waiting timers. Publishes the number of waiting
@@ -23,7 +24,7 @@ peali_timer_count(struct peal_worker *w, uint32_t what, int64_t n)
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timers_waiting(struct peal_worker *w, int64_t more)
 {
-	struct peal_timers *t = w->timers;
+	struct peal_timers *t = peali_own_timers(w);
 
 	w->state->timers += (uint32_t)more;
 	if (!w->state->timers)
@@ -32,15 +33,17 @@ peali_timers_waiting(struct peal_worker *w, int64_t more)
 	/* R11: pairs with A11 in peali_timers_open. A worker that sees the end
 	 * of a timer sees the ticket of the timer's message. An ask is over
 	 * when its answer was handled. */
-	peal_store_release_dev(&t->open, w->state->timers +
-						 (w->asks ? w->asks->used : 0));
+	peal_store_release_dev(
+		&t->open,
+		w->state->timers +
+			(peali_own_asks(w) ? peali_own_asks(w)->used : 0));
 }
 
 /* Ends a timer and frees its entry. `why` is the counter of the reason. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_timer_over(struct peal_worker *w, uint32_t place, uint32_t why)
 {
-	peali_timer_give(w->timers, place);
+	peali_timer_give(peali_own_timers(w), place);
 	peali_timer_count(w, why, 1);
 	peali_timers_waiting(w, -1);
 }
@@ -49,9 +52,10 @@ peali_timer_over(struct peal_worker *w, uint32_t place, uint32_t why)
 static PEAL_DEV PEAL_UNUSED inline void peali_timer_out(struct peal_worker *w,
 							uint32_t place)
 {
-	if (peali_timer_entry(w->timers, place)->at == PEAL_TIMER_HELD)
+	if (peali_timer_entry(peali_own_timers(w), place)->at ==
+	    PEAL_TIMER_HELD)
 		peali_timer_count(w, PEAL_TIMERS_HELD, -1);
-	peali_timer_leave(w->timers, place);
+	peali_timer_leave(peali_own_timers(w), place);
 }
 
 #endif

@@ -189,6 +189,95 @@ struct peal_worker {
 	uint32_t fits_actor; /* number of `actor` */
 };
 
+/* ---- its features -------------------------------------------------------- */
+
+/* Each function yields 0, a constant, if the program lacks the feature. So the
+ * compiler drops the code that depends on it. */
+
+static PEAL_DEV PEAL_INLINE struct peal_mailbox *
+peali_own_mailbox(const struct peal_worker *w)
+{
+	return PEALI_USES(MAIL) ? w->mailbox : 0;
+}
+
+static PEAL_DEV PEAL_INLINE struct peal_timers *
+peali_own_timers(const struct peal_worker *w)
+{
+	return PEALI_USES(TIMERS) || PEALI_USES(ASKS) ? w->timers : 0;
+}
+
+static PEAL_DEV PEAL_INLINE struct peal_asks *
+peali_own_asks(const struct peal_worker *w)
+{
+	return PEALI_USES(ASKS) ? w->asks : 0;
+}
+
+/* Returns the number of its timers and asks that wait. */
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_timers_set(const struct peal_worker *w)
+{
+	return peali_own_timers(w) ? w->state->timers : 0;
+}
+
+static PEAL_DEV PEAL_INLINE int peali_has_mail(const struct peal_worker *w)
+{
+	return PEALI_USES(MAIL) && w->params->mailboxes;
+}
+
+static PEAL_DEV PEAL_INLINE int
+peali_has_supervision(const struct peal_worker *w)
+{
+	return PEALI_USES(SUPERVISION) && w->params->supervision;
+}
+
+static PEAL_DEV PEAL_INLINE int peali_has_limits(const struct peal_worker *w)
+{
+	return PEALI_USES(LIMITS) && w->params->limits;
+}
+
+static PEAL_DEV PEAL_INLINE int peali_uses_hooks(const struct peal_worker *w)
+{
+	return PEALI_USES(HOOKS) && w->params->hooks;
+}
+
+/* 1: some messages come from no input: they are of a mailbox, a pool or a hook. */
+#define PEALI_HAS_OTHER_SOURCES                                                \
+	(PEALI_USES(MAIL) || PEALI_USES(POOLS) || PEALI_USES(HOOKS))
+
+/* Returns whether hooks of its actors are due. */
+static PEAL_DEV PEAL_INLINE int peali_has_due_hooks(const struct peal_worker *w)
+{
+	return PEALI_USES(HOOKS) && w->state->hook.due;
+}
+
+/* Returns whether it has down messages to send. */
+static PEAL_DEV PEAL_INLINE int peali_has_due_downs(const struct peal_worker *w)
+{
+	return PEALI_USES(SUPERVISION) && w->state->down.n_due;
+}
+
+/* Returns the number of mailboxes of high priority of the kernel. */
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_high_boxes(const struct peal_worker *w)
+{
+	return PEALI_USES(PRIORITIES) && PEALI_USES(MAIL) ?
+		       w->params->priority_boxes :
+		       0;
+}
+
+/* Returns whether it polls a mailbox of high priority now. */
+static PEAL_DEV PEAL_INLINE int peali_box_is_high(const struct peal_worker *w)
+{
+	return peali_high_boxes(w) && w->box != w->mailbox;
+}
+
+/* Returns whether some of its sources have high priority. */
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_prioritized(const struct peal_worker *w)
+{
+	return PEALI_USES(PRIORITIES) ? w->state->priority.used : 0;
+}
+
 /* ---- its inputs and ports ------------------------------------------------ */
 
 /* Marks an input as used. It raises n_inputs and resets `drained`. */
