@@ -346,6 +346,7 @@ static PEAL_DEV PEAL_UNUSED inline void
 peali_mailbox_drop_dead(struct peal_mailbox *m, uint64_t number)
 {
 	const struct peal_header no_actor = { ~0u, 0, 0 };
+	const uint32_t atom[3] = { ~0u, 0, 0 }; /* begins with that header */
 	uint32_t policy = peali_policy(m->policy), length = sizeof(no_actor);
 	uint8_t *slot = peali_mailbox_slot(m, number);
 	uint32_t lap = peali_mailbox_lap(m, number);
@@ -358,8 +359,8 @@ peali_mailbox_drop_dead(struct peal_mailbox *m, uint64_t number)
 	if (lap % PEAL_SLOT_REFRESH_LAPS == 0)
 		peal_slot_refresh(policy, slot, m->slot_bytes, lap, length, 0,
 				  1);
-	peal_slot_pack(policy, slot, lap, PEAL_KIND_DEAD,
-		       (const uint8_t *)&no_actor, length, 0, 1);
+	peal_slot_pack(policy, slot, lap, PEAL_KIND_DEAD, (const uint8_t *)atom,
+		       length, 0, 1);
 }
 
 /**

@@ -87,11 +87,21 @@ typedef __SIZE_TYPE__ size_t;
 #define PEAL_KERNEL PEAL_EXTERN_C
 #endif
 
-/* For functions that are rarely called on the host: inline only on GPUs. */
+/* For functions that are rarely called on the host: inline only on GPUs. For
+ * functions that are rarely called on a GPU: inline only on the host. */
 #if PEAL_ON_HOST
 #define PEAL_HOST_NOINLINE PEAL_NOINLINE
+#define PEAL_GPU_NOINLINE inline
 #else
 #define PEAL_HOST_NOINLINE inline
+#define PEAL_GPU_NOINLINE PEAL_NOINLINE
+#endif
+
+/* Before a loop that runs rarely: a GPU's compiler does not unroll it. */
+#if PEAL_ON_HOST
+#define PEAL_NO_UNROLL
+#else
+#define PEAL_NO_UNROLL _Pragma("unroll 1")
 #endif
 
 /* Storage that the lanes of one worker share; GPUs only. */

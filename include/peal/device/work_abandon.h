@@ -63,7 +63,8 @@ peal_work_open_ticket(struct peal_work *q, uint64_t from, uint64_t *number_out)
 static PEAL_DEV PEAL_UNUSED inline int
 peal_work_abandon_ticket(struct peal_work *q, uint64_t number)
 {
-	const uint8_t none[4] = { 0, 0, 0, 0 };
+	const uint32_t none[3] = { 0, 0, 0 };
+	const uint32_t length = sizeof(none[0]);
 	uint32_t policy = peali_policy(q->policy);
 	uint8_t *slot = peali_work_slot(q, number);
 	uint32_t lap = peali_work_lap(q, number);
@@ -80,11 +81,11 @@ peal_work_abandon_ticket(struct peal_work *q, uint64_t number)
 	 * may belong to another producer. Tag with the lap before: atoms with
 	 * this lap could complete a message. */
 	if (lap % PEAL_SLOT_REFRESH_LAPS == 0)
-		peal_slot_refresh(policy, slot, q->slot_bytes, lap - 1,
-				  sizeof(none), 0, 1);
+		peal_slot_refresh(policy, slot, q->slot_bytes, lap - 1, length,
+				  0, 1);
 	/* one atom by one store: the producer's writes do not matter */
-	peal_slot_pack(policy, slot, lap, PEAL_KIND_DEAD, none, sizeof(none), 0,
-		       1);
+	peal_slot_pack(policy, slot, lap, PEAL_KIND_DEAD, (const uint8_t *)none,
+		       length, 0, 1);
 	return 0;
 }
 

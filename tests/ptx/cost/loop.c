@@ -4,6 +4,7 @@
  * emits by links. `pass` gets by its mailbox and tells an actor of the next
  * worker. `respond` replies to a request.
  */
+#define PEAL_USES (PEAL_USE_MAIL | PEAL_USE_REQUESTS)
 #include <peal/device/kernel.h>
 
 #include "tests/ptx/cost/loop.h"

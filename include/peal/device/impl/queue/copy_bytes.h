@@ -37,6 +37,27 @@ static PEAL_DEV PEAL_INLINE void peali_copy_bytes(void *to, const void *from,
 #endif
 }
 
+/*
+ * Copies up to 12 bytes of a stage into three words. The other bytes are 0. A
+ * GPU has no branch here, because it loads all words. A stage is readable to the
+ * end of its last atom.
+ */
+static PEAL_DEV PEAL_INLINE void
+peali_copy_padded(uint32_t word_out[3], const uint8_t *stage, uint32_t n)
+{
+#if PEAL_ON_HOST
+	word_out[0] = word_out[1] = word_out[2] = 0;
+	peali_copy_bytes(word_out, stage, n);
+#else
+	const uint32_t *in = (const uint32_t *)(const void *)stage;
+	uint32_t first = in[0], middle = in[1], last = in[2];
+
+	word_out[0] = n > 0 ? first : 0;
+	word_out[1] = n > 4 ? middle : 0;
+	word_out[2] = n > 8 ? last : 0;
+#endif
+}
+
 /* peal/copy.h has a struct with this name. */
 PEALI_NAMESAKES_BEGIN
 /** Copies n bytes; the areas do not overlap. One lane. */
@@ -84,7 +105,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_header_word(struct peal_header header
  * Writes a header with one store. The store buffer can then serve an early load
  * of all 8 bytes. It could not do so after two stores.
  *
- * @param to     8 bytes, the begin of a content
+ * @param to     8 bytes, the begin of a content, aligned to 8
  * @param header the header
  */
 static PEAL_DEV PEAL_INLINE void peal_header_store(void *to,
@@ -92,7 +113,8 @@ static PEAL_DEV PEAL_INLINE void peal_header_store(void *to,
 {
 	uint64_t word = peali_header_word(header);
 
-	__builtin_memcpy(to, &word, sizeof(word));
+	__builtin_memcpy(__builtin_assume_aligned(to, sizeof(word)), &word,
+			 sizeof(word));
 }
 
 #endif

@@ -334,7 +334,7 @@ peal_link_producer_init(struct peal_link_producer *p,
 }
 
 /** Initializes the receiving end of a view. As peal_link_producer_init. */
-static PEAL_DEV PEAL_UNUSED inline void
+static PEAL_DEV PEAL_UNUSED PEAL_GPU_NOINLINE void
 peal_link_consumer_init(struct peal_link_consumer *c,
 			const struct peal_link_view *view)
 {
@@ -354,6 +354,7 @@ peal_link_consumer_init(struct peal_link_consumer *c,
 	c->delivered = peal_load_relaxed_sys(&c->counts->delivered);
 	c->delivered_bytes = peal_load_relaxed_sys(&c->counts->delivered_bytes);
 	c->sequence = c->delivered;
+	PEAL_NO_UNROLL
 	for (i = 0; i < PEAL_REASON_COUNT; i++)
 		c->sequence += peal_load_relaxed_sys(&c->counts->dead[i]);
 	c->capacity_log2 = ring->capacity_log2;

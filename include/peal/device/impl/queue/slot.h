@@ -145,9 +145,9 @@ peali_atom_write(uint32_t policy, uint8_t *slot, uint32_t index, uint32_t tag,
 				 (uint64_t)tag << 32 | word);
 	} else {
 #if PEAL_HAVE_ATOM16
-		struct peal_atom16 atom = { { 0, 0, 0, 0 } };
+		struct peal_atom16 atom;
 
-		peali_copy_bytes(atom.word, from, peali_min_u32(n, 12));
+		peali_copy_padded(atom.word, from, n);
 		atom.word[3] = tag;
 		peal_atom16_store((struct peal_atom16 *)(void *)slot + index,
 				  atom);
@@ -186,6 +186,7 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_atom_read(uint32_t policy,
 /**
  * Packs this lane's share of a staged content into the slot's atoms.
  *
+ * A GPU reads `content` up to the end of its last atom, which has 12 bytes.
  * Every lane of the worker calls it with its lane. The atoms may become visible
  * in any order, because the reader waits for all of them. No fence.
  */

@@ -20,6 +20,7 @@ PEALI_SLOW(void, peali_failure_note, const struct peal_worker *w, uint32_t kind,
 	uint64_t failure = PEAL_FAILURE(actor, kind, error), next, i;
 	struct peal_failure *f;
 
+	PEAL_NO_UNROLL
 	for (i = 0; i < PEAL_FAILURES; i++) {
 		f = &log->entry[i];
 		if ((peal_load_relaxed_sys(&f->failure) ^ failure) >> 16)
