@@ -208,6 +208,8 @@ int peal_kernel_drain_many(struct peal_kernel *const *kernels, uint32_t n,
 /**
  * Ends the kernel after the messages that its handlers work on.
  *
+ * A busy worker of a GPU reads the request after up to 96 messages.
+ *
  * Messages in the inputs become dead with reason "stopped". peal_link_info
  * says how many, and from which sequence number on. Mailboxes and pools lose
  * their messages: mailbox_sends - mailbox_done of struct peal_kernel_info.
@@ -227,7 +229,8 @@ int peal_kernel_stop(struct peal_kernel *kernel, int64_t timeout_ns);
 /**
  * Ends the kernel as peal_kernel_stop, and tells handlers to return early.
  *
- * In handlers, peal_budget_check then returns PEAL_EABORTED, peal_aborting 1.
+ * In handlers, peal_budget_check then returns PEAL_EABORTED, peal_aborting 1. A
+ * worker ends after the handler that got one of these.
  * Thread-safe. Blocks as peal_kernel_stop.
  *
  * @param kernel     a kernel in any state.

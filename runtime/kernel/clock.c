@@ -8,7 +8,8 @@
  * 3. The worker reports its clock D' each time it polls the control words.
  * 4. The host reads D', then its own clock H'. The host's clock at D' was at
  *    most H'. So H' - D' is an upper bound.
- * 5. The host keeps the best bounds of all contacts. Both bounds widen with
+ * 5. A device's clock advances in steps. Both bounds widen by a step.
+ * 6. The host keeps the best bounds of all contacts. Both bounds widen with
  *    time.
  *
  * The host and the workers do this beside other work. Only a launch waits for
@@ -24,8 +25,8 @@
 #include "runtime/runtime.h"
 
 /*
- * Upper bound of a device clock's step, in ns. A clock that advances in steps
- * lags by up to one step. Known GPU clocks have steps of 1 us or less.
+ * Least step of a device clock, in ns. A clock that advances in steps lags by
+ * up to one step. The workers measure it: see peali_clock_step().
  */
 #define STEP_NS 2000
 
@@ -63,10 +64,12 @@ void peali_clock_learn(struct peali_clock *clock,
 		       const struct peali_clock_contact *in)
 {
 	struct peal_clock *c = &clock->bounds, fresh, raw;
+	uint64_t step = in->step > STEP_NS ? in->step : STEP_NS;
 
-	fresh.low = in->seen - in->first - STEP_NS -
+	/* the clock may lag at the contact, or at a later use of the bounds */
+	fresh.low = in->seen - in->first - step -
 		    PEAL_CLOCK_WIDER(in->latest - in->first);
-	fresh.high = in->now - in->latest;
+	fresh.high = in->now - in->latest + step;
 	fresh.at = in->latest;
 	if (!clock->known) {
 		*c = fresh;
@@ -154,6 +157,7 @@ static int contact(const struct peal_worker_status *s,
 		/* stale: a poll writes `latest` before `first` */
 		out->latest = out->first;
 	out->now = peali_now_ns();
+	out->step = peal_load_relaxed_sys(&s->clock_step);
 	return out->seen != 0;
 }
 

@@ -22,9 +22,10 @@ struct peali_clock {
  * - first: device's clock, read after `seen`.
  * - latest: device's clock at the worker's latest poll.
  * - now: host's clock, read after `latest`.
+ * - step: most by which the device's clock lags.
  */
 struct peali_clock_contact {
-	uint64_t seen, first, latest, now;
+	uint64_t seen, first, latest, now, step;
 };
 
 /*

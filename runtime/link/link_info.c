@@ -26,9 +26,12 @@
  * 3. If the receiver's counter is a release, accepted >= done holds.
  * 4. Elsewhere the sender's counter may lag. It is read again until it has
  *    caught up.
+ * 5. A device may show it even later. A lag of at most `capacity` messages is
+ *    no error: the sender has accepted what the receiver is done with.
  *
  * `taken` is a lower bound of the messages that the receiver is done with.
- * `sent_lags` is 1 if the sender's counters are an old copy.
+ * `sent_lags` is 1 if the sender's counters are an old copy. out->capacity is
+ * set.
  */
 static void read_counts(const struct peal_link_counts *c,
 			const struct peal_link_counts *sent, int sent_lags,
@@ -58,6 +61,8 @@ static void read_counts(const struct peal_link_counts *c,
 		peal_pause();
 		out->accepted = peal_load_acquire_sys(&sent->accepted);
 	}
+	if (out->accepted < done && done - out->accepted <= out->capacity)
+		out->accepted = done;
 	out->queued = out->accepted < done ? 0 : out->accepted - done;
 	out->accepted_bytes = peal_load_relaxed_sys(&sent->accepted_bytes);
 	out->delivered_bytes = peal_load_relaxed_sys(&c->delivered_bytes);

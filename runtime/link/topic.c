@@ -300,8 +300,10 @@ void peali_subscriber_read(const struct peali_topic *t, uint32_t cursor,
 	}
 }
 
-static void find_slowest(const struct peali_topic *t,
-			 struct peal_topic_info *out)
+/* Counts the subscribers and finds the slowest. The publisher's count may lag
+ * behind theirs. */
+static void read_subscribers(const struct peali_topic *t,
+			     struct peal_topic_info *out)
 {
 	struct peal_subscriber_info info;
 	uint64_t most = 0;
@@ -312,6 +314,8 @@ static void find_slowest(const struct peali_topic *t,
 			continue;
 		out->subscribers++;
 		peali_subscriber_read(t, i, &info);
+		if (out->published < info.first + info.published)
+			out->published = info.first + info.published;
 		if (info.queued <= most)
 			continue;
 		most = info.queued;
@@ -343,11 +347,11 @@ int peal_topic_info(struct peal_runtime *rt, uint64_t address,
 		info_out->memory_bytes = t->own.bytes + t->shared.bytes;
 		info_out->publisher = t->publisher.address;
 		info_out->publisher_port = t->port;
-		find_slowest(t, info_out);
 		info_out->published_bytes =
 			peal_load_relaxed_sys(&t->published->bytes);
 		info_out->published =
 			peal_load_acquire_sys(&t->published->messages);
+		read_subscribers(t, info_out);
 		info_out->ended = peal_load_relaxed_sys(&t->published->ended) !=
 				  0;
 	}

@@ -167,14 +167,17 @@ static inline uint64_t notes_sent(const struct fixture *s)
 }
 
 /* Waits until the guest has had all notes. Returns its state. The guest is in
- * `kernel`. */
+ * `kernel`. Its workers run longer before each further look. */
 static inline struct guest settle(struct fixture *s, uint64_t address,
 				  int kernel)
 {
 	uint64_t until = harness_now_ns() + MAX_WAIT;
+	unsigned pause_us = 0;
 	struct guest g;
 
 	do {
+		identity_sleep_us(pause_us);
+		pause_us = pause_us < 50000 ? 2 * pause_us + 50 : pause_us;
 		CHECK_OK(peal_kernel_suspend(s->k[kernel], MAX_WAIT));
 		CHECK_OK(peal_actor_state(s->rt, address, &g, sizeof(g)));
 		CHECK_OK(peal_kernel_resume(s->k[kernel]));

@@ -102,7 +102,8 @@ struct peal_worker_status {
 	uint64_t to_all_answer; /* PEAL_TO_ALL_ANSWER of the latest request */
 	uint64_t to_all_done; /* messages that its actors have all handled */
 	uint64_t to_all_told; /* actors that got the latest of them */
-	uint8_t reserved[PEAL_SHARED_LINE - 112];
+	uint64_t clock_step; /* most ns by which its clock lags; 0: unknown */
+	uint8_t reserved[PEAL_SHARED_LINE - 120];
 };
 
 /**

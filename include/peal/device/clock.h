@@ -18,6 +18,32 @@
  */
 
 /*
+ * Returns the ns between two values of the device's clock, or a few more. A
+ * lane that pauses between two reads makes a difference larger. The smallest of
+ * some differences counts. A clock that stands still ends the search.
+ */
+static PEAL_DEV PEAL_UNUSED inline uint64_t peali_clock_step(void)
+{
+#if PEAL_ON_HOST
+	return 1;
+#else
+	uint64_t last = peal_clock_ns(), now, step = ~0ULL;
+	uint32_t looks = 0, changes = 0;
+
+	for (; changes < 3 && looks < 1u << 20; looks++) {
+		now = peal_clock_ns();
+		if (now == last)
+			continue;
+		if (now - last < step)
+			step = now - last;
+		last = now;
+		changes++;
+	}
+	return changes ? step : 0;
+#endif
+}
+
+/*
  * The lease has changed: publishes the worker's clock, read after that. Then
  * takes the bounds that the host has published. For the leader, at its look at
  * the control words.

@@ -189,6 +189,8 @@ PEALI_SLOW(void, peali_worker_begin, struct peal_worker *w)
 	s->epoch.polls = 0;
 	if (!s->started) {
 		s->started = 1;
+		peal_store_relaxed_sys(&w->status->clock_step,
+				       peali_clock_step());
 		s->lease.seen_ns = s->epoch.began_ns;
 		peal_link_consumer_init(&s->control.link, &s->control.view);
 		s->source.burst_max = PEALI_BURST;

@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_MESSAGE_H
 
 #include <peal/device/impl/worker/mail.h>
+#include <peal/device/lanes.h>
 
 /*
  * The message being handled, and the actor that handles it. Any lane may call
@@ -70,7 +71,14 @@ static PEAL_DEV PEAL_INLINE uint32_t peal_self(const struct peal_worker *w)
 /** Returns 1 if the kernel is being aborted: a long handler should return. */
 static PEAL_DEV PEAL_INLINE int peal_aborting(const struct peal_worker *w)
 {
-	return peal_load_relaxed_sys(&w->control->stop) == PEAL_STOP_ABORT;
+	if (PEAL_LIKELY(peal_load_relaxed_sys(&w->control->stop) !=
+			PEAL_STOP_ABORT))
+		return 0;
+	if (peal_is_leader(w)) { /* no other message comes first */
+		w->state->source.burst_left = 0;
+		w->state->source.turns_since_poll = PEALI_CONTROL_POLL_INTERVAL;
+	}
+	return 1;
 }
 
 #endif

@@ -447,7 +447,7 @@ PEAL_TEST(freed_slots_fit_actors_of_any_kind)
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
 	unsigned long long state = 7;
 	uint64_t live[MOST] = { 0 }, born[MOST], first, i, at;
-	uint64_t rounds = IDENTITY_SANITIZED ? 300 : 1500;
+	uint64_t rounds = test_part(IDENTITY_SANITIZED ? 300 : 1500);
 
 	for (i = 0; i < rounds; i++) {
 		at = test_random(&state) % MOST;
@@ -520,9 +520,9 @@ PEAL_TEST(reused_port_belongs_to_the_new_actor)
 	struct peal_kernel *k = tallies_launch(rt, 0, o);
 	unsigned long long state = 11;
 	uint64_t actor[MOST], id[MOST], n, i, at;
-	int round;
+	uint64_t round;
 
-	for (round = 0; round < 6; round++) {
+	for (round = 0; round < 1 + test_part(5); round++) {
 		for (n = 0; n < MOST; n++) {
 			id[n] = n;
 			tallies_spawn(

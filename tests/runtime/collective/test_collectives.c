@@ -7,6 +7,12 @@
 
 static const uint32_t sizes[] = { 1, 2, 3, 5, 8, 16 };
 
+/* Short runs check fewer lengths and sizes with all pairs of elements. */
+static int is_quick(void)
+{
+	return test_part(2) < 2;
+}
+
 /* Few elements make many of these small slices. */
 static const struct peal_comm_options small = { .slice_bytes = 64 };
 
@@ -50,7 +56,9 @@ static void each_kind(uint32_t n, const char *links, struct peal_comm_options o)
 	for (a.kind = PEAL_ALL_REDUCE; a.kind <= PEAL_SCATTER; a.kind++)
 		for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++) {
 			a.count = lengths[i];
-			all = !i || (n == 3 && !IDENTITY_SANITIZED);
+			all = is_quick() ?
+				      n == 3 && !i :
+				      !i || (n == 3 && !IDENTITY_SANITIZED);
 			a.algorithm = PEAL_ALGORITHM_RING;
 			each_element(&s, a, all, &turn);
 			a.algorithm = PEAL_ALGORITHM_EXCHANGE;
@@ -68,7 +76,8 @@ PEAL_TEST(all_kinds_are_correct_for_all_member_counts)
 	size_t i;
 
 	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
-		if ((lanes == 1 && (sizes[i] < 8 || !IDENTITY_SANITIZED)) ||
+		if ((lanes == 1 &&
+		     (sizes[i] < 8 || !(IDENTITY_SANITIZED || is_quick()))) ||
 		    sizes[i] == 3)
 			each_kind(sizes[i], "", small);
 }
@@ -91,7 +100,7 @@ PEAL_TEST(all_kinds_are_correct_in_random_topologies)
 
 	if (lanes > 1)
 		return;
-	for (turn = 0; turn < (IDENTITY_SANITIZED ? 1 : 3); turn++) {
+	for (turn = 0; turn < (IDENTITY_SANITIZED ? 1 : test_part(3)); turn++) {
 		for (i = at = 0; i < 5; i++)
 			for (j = i + 1; j < 5; j++)
 				at += (size_t)snprintf(
@@ -125,7 +134,7 @@ static void long_one(uint32_t n, uint64_t count)
 PEAL_TEST(ten_million_elements_are_correct)
 {
 	if (lanes == 1)
-		long_one(3, IDENTITY_COUNT(10000000));
+		long_one(3, test_part(IDENTITY_COUNT(10000000)));
 }
 
 PEAL_TEST(three_million_elements_are_correct_for_other_sizes)
@@ -145,7 +154,7 @@ PEAL_TEST(three_million_elements_are_correct_for_other_sizes)
 PEAL_TEST(uneven_element_count_is_correct_for_all_kinds)
 {
 	struct peal_comm_options o = { 0 };
-	struct act a = { .element = PEAL_F32, .count = 300007 };
+	struct act a = { .element = PEAL_F32, .count = test_part(300007) };
 	struct fixture s;
 
 	fixture_open(&s, 5, "", 4 * a.count, o);
@@ -176,7 +185,7 @@ PEAL_TEST(repeated_runs_give_equal_bits)
 	uint32_t i, k;
 
 	fixture_open(&s, 3, "", bytes, o);
-	for (k = 0; k < (IDENTITY_SANITIZED ? 20u : 100u); k++) {
+	for (k = 0; k < test_part(IDENTITY_SANITIZED ? 20 : 100); k++) {
 		turn = s.turn;
 		fixture_do(&s, &a, out);
 		s.turn = turn; /* the same values again */

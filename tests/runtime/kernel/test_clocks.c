@@ -40,6 +40,7 @@ static void learn(uint64_t ahead, int64_t ppm, uint64_t step, uint32_t n)
 	uint32_t i;
 
 	peali_clock_init(&clock);
+	in.step = step;
 	for (i = 0; i < n; i++) {
 		in.seen = host;
 		host += test_random(&state) % (50 * MS) * (i % 3 != 0);
@@ -51,13 +52,17 @@ static void learn(uint64_t ahead, int64_t ppm, uint64_t step, uint32_t n)
 		peali_clock_learn(&clock, &in);
 		at = device_at(host, ahead, ppm, step);
 		CHECK(is_between(&clock.bounds, host, at));
+		host += step - 1; /* the clock lags by most of a step */
+		at = device_at(host, ahead, ppm, step);
+		CHECK(is_between(&clock.bounds, host, at));
 		later = host + 100 * (uint64_t)SECOND;
 		at = device_at(later, ahead, ppm, step);
 		CHECK(is_between(&clock.bounds, later, at));
 		if (clock.bounds.high - clock.bounds.low < best)
 			best = clock.bounds.high - clock.bounds.low;
 	}
-	CHECK(best < (uint64_t)MS); /* the bounds get close, too */
+	/* the bounds get close, too */
+	CHECK(best < (uint64_t)MS + 2 * step);
 	peali_clock_fini(&clock);
 }
 
@@ -68,12 +73,13 @@ PEAL_TEST(clock_bounds_hold_for_fast_slow_and_coarse_clocks)
 	learn(0 - 86400 * (uint64_t)SECOND, -900, 1, 3000);
 	learn(1ULL << 62, 400, 1000, 3000);
 	learn(0 - (1ULL << 60), -400, 1, 3000);
+	learn(0, 200, (uint64_t)MS, 3000);
 }
 
 PEAL_TEST(stepped_clock_is_learned_again)
 {
 	struct peali_clock clock;
-	struct peali_clock_contact in;
+	struct peali_clock_contact in = { .step = 1 };
 	uint64_t host = 100 * (uint64_t)SECOND, ahead = 0;
 	uint32_t i;
 

@@ -590,20 +590,25 @@ PEAL_TEST(sixty_actors_have_separate_limits)
 	fixture_close(&s);
 }
 
-/* Messages that wait when the kernel stops count as told, not as done. */
+/*
+ * Messages that wait when the kernel stops count as told, not as done. A worker
+ * of a GPU reads the control words after up to 96 messages, so more are sent.
+ */
 PEAL_TEST(stop_counts_waiting_messages)
 {
+	enum { MANY = 200 };
+	const struct peal_kernel_options o = { .mailbox.slots = 1024 };
 	struct fixture s;
 
-	fixture_open(&s, usual, "note", LIMIT, PEAL_OVERFLOW_DROP_OLDEST);
+	fixture_open(&s, o, "note", LIMIT, PEAL_OVERFLOW_DROP_OLDEST);
 	fixture_hold(&s);
-	fixture_order(&s, 0, LIMITS_TELL, 0, SENT);
+	fixture_order(&s, 0, LIMITS_TELL, 0, MANY);
 	CHECK_OK(peal_kernel_stop(s.k, 0));
 	fixture_let_go(&s);
 	CHECK_OK(peal_kernel_stop(s.k, MAX_WAIT));
-	EVENTUALLY(fixture_info(&s).mailbox_sends == SENT);
-	CHECK_EQ(fixture_info(&s).mailbox_done, 0);
-	check_mailbox(&s, LIMIT, LIMIT, SENT - LIMIT, 0);
+	EVENTUALLY(fixture_info(&s).mailbox_sends == MANY);
+	CHECK(fixture_info(&s).mailbox_done < MANY - LIMIT);
+	check_mailbox(&s, LIMIT, LIMIT, MANY - LIMIT, 0);
 	fixture_close(&s);
 }
 

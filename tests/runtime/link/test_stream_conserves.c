@@ -245,7 +245,7 @@ PEAL_TEST(messages_of_20_mib_arrive_whole)
 	for (route = PEAL_ROUTE_PEER; route <= PEAL_ROUTE_STAGED; route <<= 1) {
 		struct chain c = chain_of(rt, 2);
 
-		c.bytes = 20 << 20;
+		c.bytes = test_part(20 << 20);
 		c.options.capacity = 1;
 		c.count = IDENTITY_SANITIZED ? 1 : 4;
 		c.route = route;

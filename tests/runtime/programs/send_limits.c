@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An actor that makes a call of a handler as often as an order says. */
 #define PEAL_USES PEAL_USE_ALL
+#define PEAL_CHECK_LIMITS 1 /* a GPU checks limits only with it */
 #include <peal/device/kernel.h>
 
 #include "../send_limits.h"

@@ -19,9 +19,6 @@
  * epoch. For the leader. The loop calls it.
  */
 
-/* Turns between two polls of control messages, lease and epoch. */
-#define PEALI_CONTROL_POLL_INTERVAL 64
-
 /* ---- control messages ---------------------------------------------------- */
 
 /* Sets the number of the end that sends to an input. */

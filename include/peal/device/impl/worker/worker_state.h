@@ -7,6 +7,9 @@
 #include <peal/abi/message.h>
 #include <peal/device/impl/queue/link.h>
 
+/* Turns between two polls of control messages, lease and epoch. */
+#define PEALI_CONTROL_POLL_INTERVAL 64
+
 /** The progress of a message to all actors, the next one of a mailbox. */
 struct peali_round {
 	uint32_t open; /* 1: the other fields are of the next message */
