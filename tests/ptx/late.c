@@ -26,7 +26,7 @@ void ptx_let_others_see(const struct ptx_lane *lane)
 {
 	const struct timespec t = { 0, 20000 };
 
-	if (ptx_random(lane->block) % PAUSE == 0)
+	if (!lane->block->together && ptx_random(lane->block) % PAUSE == 0)
 		nanosleep(&t, NULL);
 }
 

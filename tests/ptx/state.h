@@ -105,6 +105,7 @@ struct ptx_block {
 	struct ptx_async *asyncs; /* copies that are not complete */
 	_Atomic int ended;
 	uint32_t described; /* of the grid's `describe`: answered */
+	int together; /* other blocks run on this thread */
 };
 
 struct ptx_grid {

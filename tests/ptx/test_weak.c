@@ -78,9 +78,24 @@ static void run_devices(struct run *run, struct ptx_module *const m[2],
 	}
 }
 
+/* Runs all blocks on this thread. blocks 0: each of two devices has a block. */
+static void run_together(struct run *run, struct ptx_module *const m[2],
+			 uint32_t blocks, uint32_t lanes)
+{
+	struct ptx_grid *grids[2];
+	uint32_t n = blocks ? 1 : 2, i;
+
+	for (i = 0; i < n; i++)
+		grids[i] = run_create(run, m[i], blocks ? blocks : 1, lanes, 0,
+				      (int)i);
+	ptx_grids_run(grids, n, NULL, NULL);
+	for (i = 0; i < n; i++)
+		ptx_grid_destroy(grids[i]);
+}
+
 /* Runs a test with seeds until its weak result is there. Returns the number of
  * weak results. */
-static int count_weak(const struct litmus *litmus)
+static int count_weak(const struct litmus *litmus, int together)
 {
 	struct ptx_module *m[2] = { load(litmus, 0), load(litmus, 1) };
 	uint64_t seed,
@@ -94,7 +109,9 @@ static int count_weak(const struct litmus *litmus)
 		run.options.seed = seed;
 		run.options.quantum = 2;
 		run.options.weak = 1;
-		if (litmus->blocks)
+		if (together)
+			run_together(&run, m, litmus->blocks, litmus->lanes);
+		else if (litmus->blocks)
 			run_grid(&run, m[0], litmus->blocks, litmus->lanes, 0);
 		else
 			run_devices(&run, m, litmus->lanes);
@@ -108,18 +125,24 @@ static int count_weak(const struct litmus *litmus)
 	return n;
 }
 
+static void check_one(const struct litmus *test, int together)
+{
+	int weak = count_weak(test, together);
+
+	if ((weak != 0) != test->allowed)
+		fprintf(stderr, "%s, %s: %s\n", test->name,
+			together ? "on one thread" : "with threads",
+			weak ? "shows a weak result" : "shows no weak result");
+	CHECK_EQ(weak != 0, test->allowed);
+}
+
 static void check(const struct litmus *tests, size_t n)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		int weak = count_weak(&tests[i]);
-
-		if ((weak != 0) != tests[i].allowed)
-			fprintf(stderr, "%s: %s\n", tests[i].name,
-				weak ? "shows a weak result" :
-				       "shows no weak result");
-		CHECK_EQ(weak != 0, tests[i].allowed);
+		check_one(&tests[i], 0);
+		check_one(&tests[i], 1);
 	}
 }
 
@@ -463,6 +486,38 @@ PEAL_TEST(seed_repeats_weak_results)
 	ptx_unload(m);
 }
 
+/* 8 blocks add their numbers to a chain of values, which depends on the order of
+ * the blocks. */
+PEAL_TEST(seed_repeats_blocks_on_one_thread)
+{
+	static const char text[] = RUN_HEAD RUN_ENTRY
+		"mov.u32 %r2, %ctaid.x; mov.u32 %r3, 0;\n"
+		"$again: ld.relaxed.gpu.global.u32 %r4, [%rd0];\n"
+		"mad.lo.s32 %r4, %r4, 31, %r2; add.s32 %r3, %r3, 1;\n"
+		"st.relaxed.gpu.global.u32 [%rd0], %r4;\n"
+		"setp.lt.u32 %p1, %r3, 40; @%p1 bra $again; ret; }";
+	struct ptx_module *m[2] = { run_load(text), NULL };
+	uint64_t first = 0;
+	int i, differ = 0;
+
+	for (i = 0; i < 8; i++) {
+		struct run run = { .memory = memory, .bytes = sizeof(memory) };
+
+		memory[0] = 0;
+		run.options.weak = 1;
+		run.options.seed = (uint64_t)i / 2;
+		run_together(&run, m, 8, 1);
+		CHECK_EQ(run.fault, PTX_FAULT_NONE);
+		if (i % 2)
+			CHECK_EQ(memory[0], first);
+		else
+			differ += memory[0] != first;
+		first = memory[0];
+	}
+	CHECK_EQ(differ, 4);
+	ptx_unload(m[0]);
+}
+
 PEAL_TEST_MAIN(RUN(message_needs_a_release_and_an_acquire);
 	       RUN(scope_of_a_block_reaches_no_other_block);
 	       RUN(scope_of_a_device_reaches_no_other_device);
@@ -473,4 +528,5 @@ PEAL_TEST_MAIN(RUN(message_needs_a_release_and_an_acquire);
 	       RUN(weak_vector_is_torn_and_a_relaxed_one_is_not);
 	       RUN(barrier_shows_stores_to_the_block);
 	       RUN(leader_releases_the_stores_of_its_block);
-	       RUN(seed_repeats_weak_results);)
+	       RUN(seed_repeats_weak_results);
+	       RUN(seed_repeats_blocks_on_one_thread);)
