@@ -372,7 +372,10 @@ void ptx_grids_run(struct ptx_grid *const *grids, uint32_t n,
 	for_blocks(grids, n, begin_together);
 	while (!any_faulted(grids, n) &&
 	       (block = running(grids, n, ptx_random(first))) != NULL) {
-		if (turn_block(block).waits && ptx_random(block) % IDLES == 0)
+		struct round round = turn_block(block);
+
+		if (!block->live ||
+		    (round.waits && ptx_random(block) % IDLES == 0))
 			ptx_weak_idle(block);
 		if (step && ptx_random(first) % STEPS == 0 && !step(context))
 			break;
