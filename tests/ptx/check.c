@@ -74,6 +74,8 @@ enum ptx_step ptx_check(struct ptx_lane *lane, const struct ptx_instruction *in)
 {
 	const struct ptx_options *options = &lane->block->grid->launch.options;
 
+	if (options->weak)
+		ptx_loads_before(lane, in);
 	if (options->trace) {
 		ptx_trace_end(lane);
 		ptx_trace_begin(lane, in);

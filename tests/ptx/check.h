@@ -111,6 +111,8 @@ void ptx_weak_destroy(struct ptx_block *block);
 void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in);
 /* A lane has passed the barrier of its cluster. */
 void ptx_weak_acquire(struct ptx_lane *lane);
+/* A lane is about to execute an instruction that may use late loads. */
+void ptx_loads_before(struct ptx_lane *lane, const struct ptx_instruction *in);
 /* A copy has written memory: the block reads it again. */
 void ptx_weak_written(struct ptx_block *block, uint64_t at, uint32_t bytes);
 /* Each executes an access to an address of the host. */

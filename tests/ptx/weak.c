@@ -19,12 +19,16 @@ int ptx_weak_create(struct ptx_block *block)
 
 	block->weak = calloc(1, sizeof(*block->weak) +
 					n * sizeof(*block->weak->lanes));
-	return block->weak != NULL;
+	if (block->weak)
+		block->weak->loads = calloc(n, sizeof(*block->weak->loads));
+	return block->weak && block->weak->loads;
 }
 
 void ptx_weak_destroy(struct ptx_block *block)
 {
 	ptx_weak_idle(block);
+	if (block->weak)
+		free(block->weak->loads);
 	free(block->weak);
 	block->weak = NULL;
 }
@@ -33,6 +37,7 @@ void ptx_weak_destroy(struct ptx_block *block)
 
 static void release(struct ptx_lane *lane, int scope)
 {
+	ptx_loads_complete(lane);
 	if (scope == PTX_SCOPE_CTA)
 		ptx_late_to_block(lane);
 	else if (scope == PTX_SCOPE_SYS)
@@ -73,6 +78,7 @@ void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in)
 	case PTX_BARRIER:
 	case PTX_WARP_BARRIER:
 	case PTX_EXIT:
+		ptx_loads_complete(lane);
 		ptx_late_to_block(lane);
 		break;
 	case PTX_MBARRIER:
@@ -150,20 +156,34 @@ static void load_part(struct ptx_lane *lane, const struct ptx_instruction *in,
 		ptx_copy_in(data, (const void *)(uintptr_t)at, bytes);
 }
 
-void ptx_weak_load(struct ptx_lane *lane, const struct ptx_instruction *in,
+void ptx_weak_read(struct ptx_lane *lane, const struct ptx_instruction *in,
 		   const void *at)
 {
 	uint8_t data[16] __attribute__((aligned(16)));
 	uint32_t n = part_bytes(in), all = (uint32_t)in->size * in->count, i;
 
+	for (i = 0; i < all; i += n)
+		load_part(lane, in, (uintptr_t)at + i, n, data + i);
+	ptx_load_at(lane, in, data);
+}
+
+/* Returns the bytes of an access. */
+static uint32_t all_bytes(const struct ptx_instruction *in)
+{
+	return (uint32_t)in->size * in->count;
+}
+
+void ptx_weak_load(struct ptx_lane *lane, const struct ptx_instruction *in,
+		   const void *at)
+{
 	if (is_local(lane, (uintptr_t)at)) {
 		ptx_load_at(lane, in, at);
 		return;
 	}
+	ptx_loads_before_access(lane, (uintptr_t)at, all_bytes(in));
 	ptx_late_tick(lane);
-	for (i = 0; i < all; i += n)
-		load_part(lane, in, (uintptr_t)at + i, n, data + i);
-	ptx_load_at(lane, in, data);
+	ptx_weak_read(lane, in, at);
+	ptx_loads_add(lane, in, at);
 	if (acquires(in))
 		acquire(lane, in->scope);
 }
@@ -180,6 +200,7 @@ void ptx_weak_store(struct ptx_lane *lane, const struct ptx_instruction *in,
 		ptx_store_at(lane, in, at);
 		return;
 	}
+	ptx_loads_before_access(lane, (uintptr_t)at, all);
 	if (releases(in))
 		release(lane, in->scope);
 	ptx_late_tick(lane);
@@ -197,10 +218,11 @@ void ptx_weak_store(struct ptx_lane *lane, const struct ptx_instruction *in,
 void ptx_weak_atom(struct ptx_lane *lane, const struct ptx_instruction *in,
 		   void *at)
 {
+	ptx_loads_before_access(lane, (uintptr_t)at, all_bytes(in));
 	ptx_late_tick(lane);
 	if (releases(in))
 		release(lane, in->scope);
-	ptx_late_flush(lane, (uintptr_t)at, (uint32_t)in->size * in->count);
+	ptx_late_flush(lane, (uintptr_t)at, all_bytes(in));
 	ptx_atom_at(lane, in, at);
 	ptx_sector_forget(lane->block, (uintptr_t)at);
 	if (acquires(in))

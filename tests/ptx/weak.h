@@ -5,13 +5,15 @@
 /*
  * Weak memory. A store is late: first only its lane sees it, then its block,
  * then its device. At last it is in memory. Stores to different bytes pass each
- * other. Weak loads of device memory read sectors that may be stale.
+ * other. Weak loads of device memory read sectors that may be stale. A load may
+ * read memory late.
  */
 
 #include "check.h"
 
 #define PTX_N_LATE_LANE 16
 #define PTX_N_LATE 64 /* of a block or a device */
+#define PTX_N_LATE_LOADS 4 /* of a lane */
 #define PTX_SECTOR 32 /* bytes */
 #define PTX_N_SECTORS 512
 
@@ -35,8 +37,21 @@ struct ptx_sector {
 	uint8_t data[PTX_SECTOR];
 };
 
+/* A load that reads memory again when it completes. */
+struct ptx_late_load {
+	const struct ptx_instruction *in;
+	const void *at;
+	uint64_t generation; /* of host.range() at the load */
+};
+
+struct ptx_late_loads {
+	uint32_t n;
+	struct ptx_late_load loads[PTX_N_LATE_LOADS];
+};
+
 struct ptx_weak {
 	struct ptx_late block;
+	struct ptx_late_loads *loads; /* of the lanes */
 	struct ptx_sector sectors[PTX_N_SECTORS];
 	struct ptx_late lanes[];
 };
@@ -73,6 +88,19 @@ void ptx_late_tick(struct ptx_lane *lane);
 
 /* A store has passed others. Other threads sometimes get time to see that. */
 void ptx_let_others_see(const struct ptx_lane *lane);
+
+/* ---- loads.c ------------------------------------------------------------- */
+/* Makes a load of a lane late, now and then. */
+void ptx_loads_add(struct ptx_lane *lane, const struct ptx_instruction *in,
+		   const void *at);
+/* Completes the late loads of a lane: all, or those of bytes that it accesses
+ * next. */
+void ptx_loads_complete(struct ptx_lane *lane);
+void ptx_loads_before_access(struct ptx_lane *lane, uint64_t at,
+			     uint32_t bytes);
+/* Reads memory for a load, in weak.c. */
+void ptx_weak_read(struct ptx_lane *lane, const struct ptx_instruction *in,
+		   const void *at);
 
 /* ---- device.c ------------------------------------------------------------ */
 /* The late stores of the lane's device. */
