@@ -199,7 +199,8 @@ static struct round run_round(struct ptx_block *block)
 		struct ptx_lane *lane = &block->lanes[(first + i) % n];
 
 		run_lane(lane, &round);
-		if (round.ran && ptx_random(block) % 4 == 0)
+		if (block->turn_over ||
+		    (round.ran && ptx_random(block) % 4 == 0))
 			break;
 	}
 	return round;
@@ -335,21 +336,40 @@ static void begin_together(struct ptx_block *block)
 	begin_block(block);
 }
 
-/* Returns a block that runs, the number `skip` of them, or NULL. */
-static struct ptx_block *running(struct ptx_grid *const *grids, uint32_t n,
-				 uint64_t skip)
+/* Gives a block a turn. After its end, it shows its late stores. */
+static void turn_together(struct ptx_block *block)
 {
-	uint32_t i, k, n_running = 0;
+	struct round round;
+
+	if (!block->live) {
+		block->drained = !ptx_weak_drain(block);
+		return;
+	}
+	round = turn_block(block);
+	if (round.waits && ptx_random(block) % IDLES == 0)
+		ptx_weak_idle(block);
+}
+
+static int is_open(const struct ptx_block *block)
+{
+	return !block->drained && !must_end(block->grid);
+}
+
+/* Returns an open block, the number `skip` of them, or NULL. */
+static struct ptx_block *open_block(struct ptx_grid *const *grids, uint32_t n,
+				    uint64_t skip)
+{
+	uint32_t i, k, n_open = 0;
 
 	for (i = 0; i < n; i++)
 		for (k = 0; k < grids[i]->launch.blocks; k++)
-			n_running += (uint32_t)is_running(&grids[i]->blocks[k]);
-	if (!n_running)
+			n_open += (uint32_t)is_open(&grids[i]->blocks[k]);
+	if (!n_open)
 		return NULL;
-	skip %= n_running;
+	skip %= n_open;
 	for (i = 0; i < n; i++)
 		for (k = 0; k < grids[i]->launch.blocks; k++)
-			if (is_running(&grids[i]->blocks[k]) && !skip--)
+			if (is_open(&grids[i]->blocks[k]) && !skip--)
 				return &grids[i]->blocks[k];
 	return NULL;
 }
@@ -371,13 +391,14 @@ void ptx_grids_run(struct ptx_grid *const *grids, uint32_t n,
 
 	for_blocks(grids, n, begin_together);
 	while (!any_faulted(grids, n) &&
-	       (block = running(grids, n, ptx_random(first))) != NULL) {
-		struct round round = turn_block(block);
+	       (block = open_block(grids, n, ptx_random(first))) != NULL) {
+		int seen;
 
-		if (!block->live ||
-		    (round.waits && ptx_random(block) % IDLES == 0))
-			ptx_weak_idle(block);
-		if (step && ptx_random(first) % STEPS == 0 && !step(context))
+		turn_together(block);
+		seen = block->turn_over;
+		block->turn_over = 0;
+		if (step && (seen || ptx_random(first) % STEPS == 0) &&
+		    !step(context))
 			break;
 	}
 	for_blocks(grids, n, end_block);

@@ -47,6 +47,7 @@ static void complete(struct ptx_lane *lane, uint32_t i)
 	if (host->generation &&
 	    load.generation != host->generation(host->context))
 		return;
+	ptx_sector_forget(lane->block, (uintptr_t)load.at);
 	ptx_weak_read(lane, load.in, load.at);
 	if (lane->slots_undefined)
 		ptx_undefined_load(lane, load.in, load.at);

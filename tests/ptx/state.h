@@ -106,6 +106,7 @@ struct ptx_block {
 	_Atomic int ended;
 	uint32_t described; /* of the grid's `describe`: answered */
 	int together; /* other blocks run on this thread */
+	int turn_over, drained; /* of blocks that run together */
 };
 
 struct ptx_grid {

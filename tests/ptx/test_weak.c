@@ -345,6 +345,26 @@ static int own_is_wrong(void)
 	return result(0, 0) != 0x02010304 || result(0, 1) != 0x0304;
 }
 
+/* Thread 0 stores x, releases the flag, then stores y. Thread 1 sees y, and not
+ * the flag. */
+#define AFTER_RELEASE(between)                                                 \
+	"$t0: " ST_RELAXED SET_RELEASE between                                 \
+	" st.relaxed.gpu.global.u32 [%rd0+256], 1; bra $end;\n"                \
+	"$t1: " UNTIL(                                                         \
+		"ld.acquire.gpu.global.u32 %r5, [%rd0+256];",                  \
+		"$wait") "ld.relaxed.gpu.global.u32 %r20, [%rd0+512]; bra $end;\n$t2:"
+
+PEAL_TEST(store_passes_an_earlier_release)
+{
+	static const struct litmus tests[] = {
+		{ "none", AFTER_RELEASE(""), 2, 1, lost_message,
+		  ON_ONE_THREAD },
+		{ "fence", AFTER_RELEASE(FENCE), 2, 1, lost_message, 0 },
+	};
+
+	CHECK_LITMUS(tests);
+}
+
 /* ---- late loads ---------------------------------------------------------- */
 
 /* Each thread loads a word, then stores to the word of the other. */
@@ -576,6 +596,7 @@ PEAL_TEST_MAIN(RUN(message_needs_a_release_and_an_acquire);
 	       RUN(weak_load_is_stale_without_an_acquire);
 	       RUN(release_gives_on_the_stores_that_its_lane_has_seen);
 	       RUN(loads_miss_both_stores_without_a_fence);
+	       RUN(store_passes_an_earlier_release);
 	       RUN(load_without_an_acquire_is_late_until_its_use);
 	       RUN(location_is_coherent);
 	       RUN(weak_vector_is_torn_and_a_relaxed_one_is_not);

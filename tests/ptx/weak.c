@@ -7,11 +7,17 @@
 /*
  * What the instructions do to weak memory.
  *
- * A release shows all stores that the lane sees to its scope. Scope .cta is the
- * block, .gpu the device, .sys memory. An acquire forgets the sectors. A vector
+ * A fence or an atomic with a release shows all stores that the lane sees to its
+ * scope. Scope .cta is the block, .gpu the device, .sys memory. A store with a
+ * release is late, and goes after these stores. An acquire forgets the sectors. A vector
  * that is weak or volatile is one access for each element. A relaxed vector is
  * one access: ptxas makes one instruction of it. .b128 is one access.
  */
+
+/* Stores of a block are less or more late: one of 4, 8, 16 or 32 accesses shows
+ * one. */
+#define LATE_MIN 4
+#define LATE_STEPS 4
 
 int ptx_weak_create(struct ptx_block *block)
 {
@@ -19,9 +25,11 @@ int ptx_weak_create(struct ptx_block *block)
 
 	block->weak = calloc(1, sizeof(*block->weak) +
 					n * sizeof(*block->weak->lanes));
-	if (block->weak)
-		block->weak->loads = calloc(n, sizeof(*block->weak->loads));
-	return block->weak && block->weak->loads;
+	if (!block->weak)
+		return 0;
+	block->weak->late = LATE_MIN << ptx_random(block) % LATE_STEPS;
+	block->weak->loads = calloc(n, sizeof(*block->weak->loads));
+	return block->weak->loads != NULL;
 }
 
 void ptx_weak_destroy(struct ptx_block *block)
@@ -94,6 +102,22 @@ void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in)
 	default:
 		break;
 	}
+}
+
+int ptx_weak_waits(struct ptx_lane *lane, const struct ptx_instruction *in)
+{
+	if (!lane->block->together)
+		return 0;
+	if (in->opcode != PTX_FENCE &&
+	    !(in->opcode == PTX_ATOM && releases(in)))
+		return 0;
+	ptx_loads_complete(lane);
+	return ptx_late_step(lane, in->scope);
+}
+
+int ptx_weak_drain(struct ptx_block *block)
+{
+	return block->weak && ptx_late_step(&block->lanes[0], PTX_SCOPE_SYS);
 }
 
 void ptx_weak_written(struct ptx_block *block, uint64_t at, uint32_t bytes)
@@ -201,8 +225,10 @@ void ptx_weak_store(struct ptx_lane *lane, const struct ptx_instruction *in,
 		return;
 	}
 	ptx_loads_before_access(lane, (uintptr_t)at, all);
-	if (releases(in))
-		release(lane, in->scope);
+	if (releases(in)) {
+		ptx_loads_complete(lane);
+		store.scope = in->scope;
+	}
 	ptx_late_tick(lane);
 	ptx_store_at(lane, in, data);
 	if (host->generation)

@@ -22,6 +22,7 @@ struct ptx_store {
 	uint64_t at;
 	uint64_t generation; /* of host.range() at the store */
 	int is_variable; /* of a module: the host cannot free it */
+	int scope; /* of a release that is not visible in it yet; 0: none */
 	uint32_t bytes;
 	uint8_t data[16] __attribute__((aligned(16)));
 };
@@ -52,6 +53,7 @@ struct ptx_late_loads {
 struct ptx_weak {
 	struct ptx_late block;
 	struct ptx_late_loads *loads; /* of the lanes */
+	uint32_t late; /* one of so many accesses shows a store */
 	struct ptx_sector sectors[PTX_N_SECTORS];
 	struct ptx_late lanes[];
 };
@@ -83,10 +85,15 @@ void ptx_late_to_device(struct ptx_lane *lane);
 void ptx_late_to_memory(struct ptx_lane *lane);
 /* Delivers the late stores to these bytes to memory. */
 void ptx_late_flush(struct ptx_lane *lane, uint64_t at, uint32_t bytes);
+/* Shows some late stores to a scope. Returns 1 if some are left. */
+int ptx_late_step(struct ptx_lane *lane, int scope);
 /* Moves a late store now and then. */
 void ptx_late_tick(struct ptx_lane *lane);
 
-/* A store has passed others. Other threads sometimes get time to see that. */
+/* Returns 1 if an access of the lane shows a late store. */
+int ptx_is_shown(const struct ptx_lane *lane);
+/* A store has passed others. Other threads, or other blocks on this thread,
+ * sometimes get time to see that. */
 void ptx_let_others_see(const struct ptx_lane *lane);
 
 /* ---- loads.c ------------------------------------------------------------- */
@@ -109,10 +116,11 @@ int ptx_device_read(struct ptx_lane *lane, uint64_t at, uint32_t bytes,
 		    uint8_t *data);
 /* Reads a sector as the device sees it. */
 void ptx_device_fill(struct ptx_lane *lane, struct ptx_sector *sector);
-/* Each delivers stores to memory: those to some bytes, all, or one now and
- * then. */
+/* Each delivers stores to memory: those to some bytes, all, one, or one now and
+ * then. The step returns 0 if there is none. */
 void ptx_device_flush(struct ptx_lane *lane, uint64_t at, uint32_t bytes);
 void ptx_device_drain(struct ptx_lane *lane);
+int ptx_device_step(struct ptx_lane *lane);
 void ptx_device_tick(struct ptx_lane *lane);
 
 /* ---- sectors.c ----------------------------------------------------------- */
