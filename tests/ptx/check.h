@@ -110,8 +110,8 @@ int ptx_weak_create(struct ptx_block *block);
 void ptx_weak_destroy(struct ptx_block *block);
 /* A fence, a barrier or the end of a lane orders accesses. */
 void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in);
-/* Returns 1 if an instruction of a block that runs together with others waits
- * for late stores: a fence, or an atomic with a release. */
+/* Returns 1 if an instruction waits for late stores: a fence, or an atomic with a
+ * release. Only a block that runs together with others waits. */
 int ptx_weak_waits(struct ptx_lane *lane, const struct ptx_instruction *in);
 /* A block has ended: shows some of its late stores. Returns 1 if some are
  * left. */

@@ -34,7 +34,10 @@ int ptx_weak_create(struct ptx_block *block)
 
 void ptx_weak_destroy(struct ptx_block *block)
 {
-	ptx_weak_idle(block);
+	uint32_t i;
+
+	for (i = 0; block->weak && i < block->grid->launch.threads; i++)
+		ptx_late_to_memory(&block->lanes[i]);
 	if (block->weak)
 		free(block->weak->loads);
 	free(block->weak);
@@ -128,11 +131,20 @@ void ptx_weak_written(struct ptx_block *block, uint64_t at, uint32_t bytes)
 		ptx_sector_forget(block, at);
 }
 
+/* Other blocks on this thread have turns between the late stores. */
+static void show_some(struct ptx_lane *lane)
+{
+	if (lane->block->together)
+		ptx_late_step(lane, PTX_SCOPE_SYS);
+	else
+		ptx_late_to_memory(lane);
+}
+
 void ptx_weak_turn_end(struct ptx_lane *lane)
 {
 	ptx_late_tick(lane);
 	if (lane->state == PTX_SLEEPS && ptx_random(lane->block) % 4 == 0)
-		ptx_late_to_memory(lane);
+		show_some(lane);
 }
 
 void ptx_weak_idle(struct ptx_block *block)
@@ -140,7 +152,7 @@ void ptx_weak_idle(struct ptx_block *block)
 	uint32_t i;
 
 	for (i = 0; block->weak && i < block->grid->launch.threads; i++)
-		ptx_late_to_memory(&block->lanes[i]);
+		show_some(&block->lanes[i]);
 }
 
 /* ---- accesses ------------------------------------------------------------ */
