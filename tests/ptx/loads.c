@@ -30,6 +30,7 @@ void ptx_loads_add(struct ptx_lane *lane, const struct ptx_instruction *in,
 		return;
 	load->in = in;
 	load->at = at;
+	load->registers = lane->registers;
 	load->generation = host->generation ? host->generation(host->context) :
 					      0;
 	loads->n++;
@@ -42,15 +43,18 @@ static void complete(struct ptx_lane *lane, uint32_t i)
 	const struct ptx_host *host = &lane->block->grid->launch.host;
 	struct ptx_late_loads *loads = loads_of(lane);
 	struct ptx_late_load load = loads->loads[i];
+	uint64_t *registers = lane->registers;
 
 	loads->loads[i] = loads->loads[--loads->n];
 	if (host->generation &&
 	    load.generation != host->generation(host->context))
 		return;
 	ptx_sector_forget(lane->block, (uintptr_t)load.at);
+	lane->registers = load.registers;
 	ptx_weak_read(lane, load.in, load.at);
 	if (lane->slots_undefined)
 		ptx_undefined_load(lane, load.in, load.at);
+	lane->registers = registers;
 }
 
 void ptx_loads_complete(struct ptx_lane *lane)
@@ -102,14 +106,11 @@ void ptx_loads_before(struct ptx_lane *lane, const struct ptx_instruction *in)
 	struct ptx_late_loads *loads = loads_of(lane);
 	uint32_t i;
 
-	if (!loads->n)
-		return;
-	if (in->opcode == PTX_CALL || in->opcode == PTX_CALL_INDIRECT ||
-	    in->opcode == PTX_RETURN) {
-		ptx_loads_complete(lane);
-		return;
-	}
-	for (i = loads->n; i-- > 0;)
-		if (uses(in, &loads->loads[i]))
+	for (i = loads->n; i-- > 0;) {
+		const struct ptx_late_load *load = &loads->loads[i];
+
+		if (load->registers == lane->registers &&
+		    (in->opcode == PTX_RETURN || uses(in, load)))
 			complete(lane, i);
+	}
 }

@@ -42,6 +42,7 @@ struct ptx_sector {
 struct ptx_late_load {
 	const struct ptx_instruction *in;
 	const void *at;
+	uint64_t *registers; /* of its frame */
 	uint64_t generation; /* of host.range() at the load */
 };
 
