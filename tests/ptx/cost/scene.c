@@ -178,6 +178,7 @@ void scene_make(struct scene *s)
 	p->lanes = s->lanes;
 	p->max_actors = s->actors;
 	p->max_inputs = p->max_ports = 1;
+	p->max_barriers = s->barriers;
 	p->address = SCENE_KERNEL_ADDRESS;
 	p->failures = (uintptr_t)host_memory(4096);
 	p->reject_tables = (uintptr_t)host_memory(PEAL_REJECT_TABLES_MAX *

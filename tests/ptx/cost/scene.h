@@ -22,6 +22,7 @@ struct scene {
 	uint32_t message_bytes; /* largest payload, with a request's number */
 	uint32_t actors; /* size of the table */
 	uint32_t putters; /* of each mailbox */
+	uint32_t barriers; /* of each worker */
 	/* set by it: */
 	struct peal_kernel_params *params;
 	struct peal_kernel_control *control;
