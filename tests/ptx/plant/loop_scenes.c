@@ -402,7 +402,8 @@ static int meet_step(void *context)
 	uint32_t i;
 
 	check_cell(s);
-	change_lease(&s->loop);
+	if (s->loop.run->options.seed & WITH_LEASE)
+		change_lease(&s->loop);
 	for (i = 0; i < WORKERS; i++) {
 		struct loop_meeting m = { s->sent[i], i, s->words, s->event };
 
