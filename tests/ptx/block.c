@@ -14,6 +14,8 @@
 
 #define DEFAULT_QUANTUM 60
 #define ALONE_QUANTUM 100000 /* of a block with one lane */
+#define IDLES 16 /* one of so many waits delivers all late stores */
+#define STEPS 4 /* one of so many turns calls the host */
 
 /* xorshift64 (Marsaglia, Journal of Statistical Software 8/14, 2003). */
 uint64_t ptx_random(struct ptx_block *block)
@@ -106,6 +108,12 @@ static void destroy_lanes(struct ptx_block *block)
 	block->lane_memory = NULL;
 }
 
+static void begin_block(struct ptx_block *block)
+{
+	if (!create_lanes(block))
+		atomic_store(&block->grid->faulted, 1);
+}
+
 /* ---- turns --------------------------------------------------------------- */
 
 static void end_lane(struct ptx_lane *lane)
@@ -121,7 +129,7 @@ static int64_t next_quantum(struct ptx_block *block)
 {
 	uint32_t max = block->grid->launch.options.quantum;
 
-	if (block->grid->launch.threads == 1)
+	if (block->grid->launch.threads == 1 && !block->together)
 		return ALONE_QUANTUM;
 	return 1 + (int64_t)(ptx_random(block) % (max ? max : DEFAULT_QUANTUM));
 }
@@ -191,7 +199,8 @@ static struct round run_round(struct ptx_block *block)
 		struct ptx_lane *lane = &block->lanes[(first + i) % n];
 
 		run_lane(lane, &round);
-		if (round.ran && ptx_random(block) % 4 == 0)
+		if (block->turn_over ||
+		    (round.ran && ptx_random(block) % 4 == 0))
 			break;
 	}
 	return round;
@@ -258,36 +267,139 @@ static void step_asyncs(struct ptx_block *block, struct round *round)
 	round->ran = 1;
 }
 
+/* Gives lanes of a block a turn. */
+static struct round turn_block(struct ptx_block *block)
+{
+	struct round round = run_round(block);
+
+	step_asyncs(block, &round);
+	if (block->described != block->grid->describe)
+		describe_lanes(block);
+	if (!round.ran && !round.waits && block->live)
+		fault_deadlock(block);
+	return round;
+}
+
+static int is_running(const struct ptx_block *block)
+{
+	return block->live && !must_end(block->grid);
+}
+
 static void run_rounds(struct ptx_block *block)
 {
 	uint32_t idle = 0;
 
-	while (block->live && !must_end(block->grid)) {
-		struct round round = run_round(block);
+	while (is_running(block)) {
+		struct round round = turn_block(block);
 
-		step_asyncs(block, &round);
-		if (block->described != block->grid->describe)
-			describe_lanes(block);
 		if (round.ran) {
 			idle = 0;
 		} else if (round.waits) {
 			ptx_weak_idle(block);
 			pause_block(idle++);
-		} else if (block->live) {
-			fault_deadlock(block);
 		}
 	}
+}
+
+static void end_block(struct ptx_block *block)
+{
+	ptx_async_end(block, must_end(block->grid));
+	atomic_store(&block->ended, 1);
+	destroy_lanes(block);
 }
 
 void ptx_grid_run_block(struct ptx_grid *grid, uint32_t number)
 {
 	struct ptx_block *block = &grid->blocks[number];
 
-	if (create_lanes(block))
-		run_rounds(block);
-	else
-		atomic_store(&grid->faulted, 1);
-	ptx_async_end(block, must_end(grid));
-	atomic_store(&block->ended, 1);
-	destroy_lanes(block);
+	begin_block(block);
+	run_rounds(block);
+	end_block(block);
+}
+
+/* ---- blocks of several grids on one thread ------------------------------- */
+
+/* Calls a function for each block. */
+static void for_blocks(struct ptx_grid *const *grids, uint32_t n,
+		       void (*call)(struct ptx_block *block))
+{
+	uint32_t i, k;
+
+	for (i = 0; i < n; i++)
+		for (k = 0; k < grids[i]->launch.blocks; k++)
+			call(&grids[i]->blocks[k]);
+}
+
+static void begin_together(struct ptx_block *block)
+{
+	block->together = 1;
+	begin_block(block);
+}
+
+/* Gives a block a turn. After its end, it shows its late stores. */
+static void turn_together(struct ptx_block *block)
+{
+	struct round round;
+
+	if (!block->live) {
+		block->drained = !ptx_weak_drain(block);
+		return;
+	}
+	round = turn_block(block);
+	if (round.waits && ptx_random(block) % IDLES == 0)
+		ptx_weak_idle(block);
+}
+
+static int is_open(const struct ptx_block *block)
+{
+	return !block->drained && !must_end(block->grid);
+}
+
+/* Returns an open block, the number `skip` of them, or NULL. */
+static struct ptx_block *open_block(struct ptx_grid *const *grids, uint32_t n,
+				    uint64_t skip)
+{
+	uint32_t i, k, n_open = 0;
+
+	for (i = 0; i < n; i++)
+		for (k = 0; k < grids[i]->launch.blocks; k++)
+			n_open += (uint32_t)is_open(&grids[i]->blocks[k]);
+	if (!n_open)
+		return NULL;
+	skip %= n_open;
+	for (i = 0; i < n; i++)
+		for (k = 0; k < grids[i]->launch.blocks; k++)
+			if (is_open(&grids[i]->blocks[k]) && !skip--)
+				return &grids[i]->blocks[k];
+	return NULL;
+}
+
+static int any_faulted(struct ptx_grid *const *grids, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < n; i++)
+		if (grids[i]->faulted)
+			return 1;
+	return 0;
+}
+
+void ptx_grids_run(struct ptx_grid *const *grids, uint32_t n,
+		   int (*step)(void *context), void *context)
+{
+	struct ptx_block *first = &grids[0]->blocks[0], *block;
+
+	for_blocks(grids, n, begin_together);
+	while (!any_faulted(grids, n) &&
+	       (block = open_block(grids, n, ptx_random(first))) != NULL) {
+		int seen;
+
+		turn_together(block);
+		seen = block->turn_over;
+		block->turn_over = 0;
+		if (step && (seen || ptx_random(first) % STEPS == 0) &&
+		    !step(context))
+			break;
+	}
+	for_blocks(grids, n, end_block);
 }

@@ -74,6 +74,11 @@ enum ptx_step ptx_check(struct ptx_lane *lane, const struct ptx_instruction *in)
 {
 	const struct ptx_options *options = &lane->block->grid->launch.options;
 
+	if (options->weak) {
+		ptx_loads_before(lane, in);
+		if (ptx_weak_waits(lane, in))
+			return PTX_STEP_AGAIN;
+	}
 	if (options->trace) {
 		ptx_trace_end(lane);
 		ptx_trace_begin(lane, in);

@@ -14,6 +14,7 @@
 enum ptx_step {
 	PTX_STEP_EXECUTE, /* the engine executes the instruction */
 	PTX_STEP_DONE, /* the check has executed it */
+	PTX_STEP_AGAIN, /* the lane waits in front of it */
 	PTX_STEP_FAULTED
 };
 
@@ -109,8 +110,16 @@ int ptx_weak_create(struct ptx_block *block);
 void ptx_weak_destroy(struct ptx_block *block);
 /* A fence, a barrier or the end of a lane orders accesses. */
 void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in);
+/* Returns 1 if an instruction waits for late stores: a fence, or an atomic with a
+ * release. Only a block that runs together with others waits. */
+int ptx_weak_waits(struct ptx_lane *lane, const struct ptx_instruction *in);
+/* A block has ended: shows some of its late stores. Returns 1 if some are
+ * left. */
+int ptx_weak_drain(struct ptx_block *block);
 /* A lane has passed the barrier of its cluster. */
 void ptx_weak_acquire(struct ptx_lane *lane);
+/* A lane is about to execute an instruction that may use late loads. */
+void ptx_loads_before(struct ptx_lane *lane, const struct ptx_instruction *in);
 /* A copy has written memory: the block reads it again. */
 void ptx_weak_written(struct ptx_block *block, uint64_t at, uint32_t bytes);
 /* Each executes an access to an address of the host. */

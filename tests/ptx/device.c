@@ -9,7 +9,6 @@
  * threads of their own, so that a lock protects the stores.
  */
 
-#define LATE 8 /* one of so many calls of ptx_device_tick() delivers a store */
 #define N_DEVICES 64
 
 static struct device {
@@ -151,10 +150,20 @@ void ptx_device_drain(struct ptx_lane *lane)
 		deliver_one(lane, d);
 }
 
+int ptx_device_step(struct ptx_lane *lane)
+{
+	struct device *d = device_of(lane);
+
+	if (!atomic_load(&d->n))
+		return 0;
+	deliver_one(lane, d);
+	return 1;
+}
+
 void ptx_device_tick(struct ptx_lane *lane)
 {
 	struct device *d = device_of(lane);
 
-	if (atomic_load(&d->n) && ptx_random(lane->block) % LATE == 0)
+	if (atomic_load(&d->n) && ptx_is_shown(lane))
 		deliver_one(lane, d);
 }

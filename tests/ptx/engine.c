@@ -110,6 +110,10 @@ run(struct ptx_lane *lane, int64_t budget, const int checked)
 				goto end;
 			if (step == PTX_STEP_DONE)
 				goto next;
+			if (step == PTX_STEP_AGAIN) {
+				lane->in = in;
+				return;
+			}
 		}
 		switch (in->opcode) {
 			PTX_VALUES(VALUE)
@@ -261,7 +265,7 @@ run(struct ptx_lane *lane, int64_t budget, const int checked)
 		}
 next:
 		in++;
-		if (--budget <= 0) {
+		if (--budget <= 0 || (checked && lane->block->turn_over)) {
 			lane->in = in;
 			return;
 		}

@@ -8,8 +8,8 @@
  * Stores to shared memory go from the lane to memory.
  */
 
-#define LATE 8 /* one of so many accesses shows a store */
 #define PAUSE 64 /* one of so many stores that pass others */
+#define PAUSE_TOGETHER 3 /* one of so many stores ends a turn */
 #define AT_ONCE 3 /* one of so many stores is not late for the block */
 
 static struct ptx_late *late_of(const struct ptx_lane *lane)
@@ -26,8 +26,15 @@ void ptx_let_others_see(const struct ptx_lane *lane)
 {
 	const struct timespec t = { 0, 20000 };
 
-	if (ptx_random(lane->block) % PAUSE == 0)
+	if (lane->block->together)
+		lane->block->turn_over |= ptx_random(lane->block) % 2 == 0;
+	else if (ptx_random(lane->block) % PAUSE == 0)
 		nanosleep(&t, NULL);
+}
+
+int ptx_is_shown(const struct ptx_lane *lane)
+{
+	return ptx_random(lane->block) % lane->block->weak->late == 0;
 }
 
 /* Shows a store of the block to its device. A store that must go before store i
@@ -37,6 +44,8 @@ static void show_device(struct ptx_lane *lane, uint32_t i)
 	struct ptx_store store;
 	int passed = ptx_stores_take(late_of_block(lane), i, &store);
 
+	if (store.scope != PTX_SCOPE_SYS)
+		store.scope = 0;
 	ptx_device_add(lane, &store);
 	if (passed)
 		ptx_let_others_see(lane);
@@ -61,6 +70,8 @@ static void show_block(struct ptx_lane *lane, uint32_t i)
 	}
 	while (late->n == PTX_N_LATE)
 		show_device(lane, some(lane, late));
+	if (store.scope == PTX_SCOPE_CTA)
+		store.scope = 0;
 	late->stores[late->n++] = store;
 	ptx_sector_write(lane->block, &store);
 }
@@ -88,11 +99,34 @@ void ptx_late_tick(struct ptx_lane *lane)
 {
 	struct ptx_late *own = late_of(lane), *late = late_of_block(lane);
 
-	if (own->n && ptx_random(lane->block) % LATE == 0)
+	if (own->n && ptx_is_shown(lane))
 		show_block(lane, some(lane, own));
-	if (late->n && ptx_random(lane->block) % LATE == 0)
+	if (late->n && ptx_is_shown(lane))
 		show_device(lane, some(lane, late));
 	ptx_device_tick(lane);
+}
+
+/* Shows one late store that is not visible in a scope. Returns 0 if there is
+ * none. */
+static int show_one(struct ptx_lane *lane, int scope)
+{
+	struct ptx_late *own = late_of(lane), *late = late_of_block(lane);
+
+	if (own->n)
+		show_block(lane, some(lane, own));
+	else if (scope != PTX_SCOPE_CTA && late->n)
+		show_device(lane, some(lane, late));
+	else
+		return scope == PTX_SCOPE_SYS && ptx_device_step(lane);
+	return 1;
+}
+
+int ptx_late_step(struct ptx_lane *lane, int scope)
+{
+	while (show_one(lane, scope))
+		if (ptx_random(lane->block) % PAUSE_TOGETHER == 0)
+			return 1;
+	return 0;
 }
 
 /* ---- accesses ------------------------------------------------------------ */

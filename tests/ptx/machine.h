@@ -234,6 +234,16 @@ int ptx_options_check(const struct ptx_options *options,
 struct ptx_grid *ptx_grid_create(const struct ptx_launch *launch);
 /** Runs one block on the calling thread, to its end. Each block runs once. */
 void ptx_grid_run_block(struct ptx_grid *grid, uint32_t block);
+/**
+ * Runs all blocks of n grids on the calling thread, to their ends. The blocks
+ * take turns, in an order that the seeds decide. So the seeds repeat a run.
+ * Returns after the first fault, too.
+ *
+ * step: called between turns, acts as the host. It returns 0 to end the run.
+ * NULL: none.
+ */
+void ptx_grids_run(struct ptx_grid *const *grids, uint32_t n,
+		   int (*step)(void *context), void *context);
 /** Returns 1 if a lane of the grid had a fault. */
 int ptx_grid_faulted(const struct ptx_grid *grid);
 /** Ends all lanes of a grid soon. Callable from any thread. */

@@ -105,6 +105,8 @@ struct ptx_block {
 	struct ptx_async *asyncs; /* copies that are not complete */
 	_Atomic int ended;
 	uint32_t described; /* of the grid's `describe`: answered */
+	int together; /* other blocks run on this thread */
+	int turn_over, drained; /* of blocks that run together */
 };
 
 struct ptx_grid {

@@ -4,21 +4,24 @@
 #include <string.h>
 
 /* A list of late stores. Stores that have a byte in common keep their order, so
- * that each location is coherent. */
+ * that each location is coherent. A release keeps its order, too. Later stores
+ * may pass it. */
 
 static int overlaps(const struct ptx_store *store, uint64_t at, uint32_t bytes)
 {
 	return store->at < at + bytes && at < store->at + store->bytes;
 }
 
-/* Returns the first store that must go before store i, or i. */
+/* Returns the first store that must go before store i, or i. A release goes after
+ * all earlier stores. */
 static uint32_t first_before(const struct ptx_late *late, uint32_t i)
 {
 	const struct ptx_store *stores = late->stores;
 	uint32_t k = 0;
 
 	while (k < i) {
-		if (overlaps(&stores[k], stores[i].at, stores[i].bytes)) {
+		if (stores[i].scope ||
+		    overlaps(&stores[k], stores[i].at, stores[i].bytes)) {
 			i = k;
 			k = 0;
 		} else {

@@ -45,8 +45,9 @@ struct litmus {
 	const char *threads; /* from $t0 on */
 	uint32_t blocks, lanes;
 	int (*is_weak)(void);
-	int allowed;
+	int allowed; /* ON_ONE_THREAD: with threads it is too rare */
 };
+#define ON_ONE_THREAD 2
 
 static struct ptx_module *load(const struct litmus *litmus, int device)
 {
@@ -78,9 +79,24 @@ static void run_devices(struct run *run, struct ptx_module *const m[2],
 	}
 }
 
+/* Runs all blocks on this thread. blocks 0: each of two devices has a block. */
+static void run_together(struct run *run, struct ptx_module *const m[2],
+			 uint32_t blocks, uint32_t lanes)
+{
+	struct ptx_grid *grids[2];
+	uint32_t n = blocks ? 1 : 2, i;
+
+	for (i = 0; i < n; i++)
+		grids[i] = run_create(run, m[i], blocks ? blocks : 1, lanes, 0,
+				      (int)i);
+	ptx_grids_run(grids, n, NULL, NULL);
+	for (i = 0; i < n; i++)
+		ptx_grid_destroy(grids[i]);
+}
+
 /* Runs a test with seeds until its weak result is there. Returns the number of
  * weak results. */
-static int count_weak(const struct litmus *litmus)
+static int count_weak(const struct litmus *litmus, int together)
 {
 	struct ptx_module *m[2] = { load(litmus, 0), load(litmus, 1) };
 	uint64_t seed,
@@ -94,7 +110,9 @@ static int count_weak(const struct litmus *litmus)
 		run.options.seed = seed;
 		run.options.quantum = 2;
 		run.options.weak = 1;
-		if (litmus->blocks)
+		if (together)
+			run_together(&run, m, litmus->blocks, litmus->lanes);
+		else if (litmus->blocks)
 			run_grid(&run, m[0], litmus->blocks, litmus->lanes, 0);
 		else
 			run_devices(&run, m, litmus->lanes);
@@ -108,18 +126,25 @@ static int count_weak(const struct litmus *litmus)
 	return n;
 }
 
+static void check_one(const struct litmus *test, int together)
+{
+	int weak = count_weak(test, together);
+
+	if ((weak != 0) != (test->allowed != 0))
+		fprintf(stderr, "%s, %s: %s\n", test->name,
+			together ? "on one thread" : "with threads",
+			weak ? "shows a weak result" : "shows no weak result");
+	CHECK_EQ(weak != 0, test->allowed != 0);
+}
+
 static void check(const struct litmus *tests, size_t n)
 {
 	size_t i;
 
 	for (i = 0; i < n; i++) {
-		int weak = count_weak(&tests[i]);
-
-		if ((weak != 0) != tests[i].allowed)
-			fprintf(stderr, "%s: %s\n", tests[i].name,
-				weak ? "shows a weak result" :
-				       "shows no weak result");
-		CHECK_EQ(weak != 0, tests[i].allowed);
+		if (tests[i].allowed != ON_ONE_THREAD)
+			check_one(&tests[i], 0);
+		check_one(&tests[i], 1);
 	}
 }
 
@@ -320,6 +345,76 @@ static int own_is_wrong(void)
 	return result(0, 0) != 0x02010304 || result(0, 1) != 0x0304;
 }
 
+/* Thread 0 stores x, releases the flag, then stores y. Thread 1 sees y, and not
+ * the flag. */
+#define AFTER_RELEASE(between)                                                 \
+	"$t0: " ST_RELAXED SET_RELEASE between                                 \
+	" st.relaxed.gpu.global.u32 [%rd0+256], 1; bra $end;\n"                \
+	"$t1: " UNTIL(                                                         \
+		"ld.acquire.gpu.global.u32 %r5, [%rd0+256];",                  \
+		"$wait") "ld.relaxed.gpu.global.u32 %r20, [%rd0+512]; bra $end;\n$t2:"
+
+PEAL_TEST(store_passes_an_earlier_release)
+{
+	static const struct litmus tests[] = {
+		{ "none", AFTER_RELEASE(""), 2, 1, lost_message,
+		  ON_ONE_THREAD },
+		{ "fence", AFTER_RELEASE(FENCE), 2, 1, lost_message, 0 },
+	};
+
+	CHECK_LITMUS(tests);
+}
+
+/* ---- late loads ---------------------------------------------------------- */
+
+/* Each thread loads a word, then stores to the word of the other. */
+#define LOAD_STORE(between, store)                                             \
+	"$t0: ld.relaxed.gpu.global.u32 %r20, [%rd0];" between store           \
+	" [%rd0+256], 1; bra $end;\n"                                          \
+	"$t1: ld.relaxed.gpu.global.u32 %r20, [%rd0+256];" between store       \
+	" [%rd0], 1; bra $end;\n$t2:"
+#define IF_SEVEN "setp.eq.u32 %p5, %r20, 7; @%p5 bra $end;\n"
+
+static int got_both(void)
+{
+	return result(0, 0) == 1 && result(1, 0) == 1;
+}
+
+static int got_flag_alone(void)
+{
+	return result(1, 0) == 1 && result(1, 1) == 0;
+}
+
+/* Thread 0 stores x and releases the flag. Thread 1 loads the flag, then x. */
+#define FLAG_FIRST(get)                                                        \
+	"$t0: " ST_RELAXED SET_RELEASE " bra $end;\n"                          \
+	"$t1: " get " %r20, [%rd0+512];\n"                                     \
+	"ld.relaxed.gpu.global.u32 %r21, [%rd0]; bra $end;\n$t2:"
+
+PEAL_TEST(load_without_an_acquire_is_late_until_its_use)
+{
+	static const struct litmus tests[] = {
+		{ "load, store", LOAD_STORE("", "st.relaxed.gpu.global.u32"), 2,
+		  1, got_both, ON_ONE_THREAD },
+		{ "load, release", LOAD_STORE("", "st.release.gpu.global.u32"),
+		  2, 1, got_both, 0 },
+		{ "load, fence, store",
+		  LOAD_STORE(FENCE, "st.relaxed.gpu.global.u32"), 2, 1,
+		  got_both, 0 },
+		{ "load, its use, store",
+		  LOAD_STORE(IF_SEVEN, "st.relaxed.gpu.global.u32"), 2, 1,
+		  got_both, 0 },
+		{ "load, load", FLAG_FIRST("ld.relaxed.gpu.global.u32"), 2, 1,
+		  got_flag_alone, ON_ONE_THREAD },
+		{ "weak load, load", FLAG_FIRST("ld.global.u32"), 2, 1,
+		  got_flag_alone, ON_ONE_THREAD },
+		{ "acquire, load", FLAG_FIRST("ld.acquire.gpu.global.u32"), 2,
+		  1, got_flag_alone, 0 },
+	};
+
+	CHECK_LITMUS(tests);
+}
+
 PEAL_TEST(location_is_coherent)
 {
 	static const struct litmus tests[] = {
@@ -463,14 +558,49 @@ PEAL_TEST(seed_repeats_weak_results)
 	ptx_unload(m);
 }
 
+/* 8 blocks add their numbers to a chain of values, which depends on the order of
+ * the blocks. */
+PEAL_TEST(seed_repeats_blocks_on_one_thread)
+{
+	static const char text[] = RUN_HEAD RUN_ENTRY
+		"mov.u32 %r2, %ctaid.x; mov.u32 %r3, 0;\n"
+		"$again: ld.relaxed.gpu.global.u32 %r4, [%rd0];\n"
+		"mad.lo.s32 %r4, %r4, 31, %r2; add.s32 %r3, %r3, 1;\n"
+		"st.relaxed.gpu.global.u32 [%rd0], %r4;\n"
+		"setp.lt.u32 %p1, %r3, 40; @%p1 bra $again; ret; }";
+	struct ptx_module *m[2] = { run_load(text), NULL };
+	uint64_t first = 0;
+	int i, differ = 0;
+
+	for (i = 0; i < 8; i++) {
+		struct run run = { .memory = memory, .bytes = sizeof(memory) };
+
+		memory[0] = 0;
+		run.options.weak = 1;
+		run.options.seed = (uint64_t)i / 2;
+		run_together(&run, m, 8, 1);
+		CHECK_EQ(run.fault, PTX_FAULT_NONE);
+		if (i % 2)
+			CHECK_EQ(memory[0], first);
+		else
+			differ += memory[0] != first;
+		first = memory[0];
+	}
+	CHECK_EQ(differ, 4);
+	ptx_unload(m[0]);
+}
+
 PEAL_TEST_MAIN(RUN(message_needs_a_release_and_an_acquire);
 	       RUN(scope_of_a_block_reaches_no_other_block);
 	       RUN(scope_of_a_device_reaches_no_other_device);
 	       RUN(weak_load_is_stale_without_an_acquire);
 	       RUN(release_gives_on_the_stores_that_its_lane_has_seen);
 	       RUN(loads_miss_both_stores_without_a_fence);
+	       RUN(store_passes_an_earlier_release);
+	       RUN(load_without_an_acquire_is_late_until_its_use);
 	       RUN(location_is_coherent);
 	       RUN(weak_vector_is_torn_and_a_relaxed_one_is_not);
 	       RUN(barrier_shows_stores_to_the_block);
 	       RUN(leader_releases_the_stores_of_its_block);
-	       RUN(seed_repeats_weak_results);)
+	       RUN(seed_repeats_weak_results);
+	       RUN(seed_repeats_blocks_on_one_thread);)

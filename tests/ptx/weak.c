@@ -7,11 +7,17 @@
 /*
  * What the instructions do to weak memory.
  *
- * A release shows all stores that the lane sees to its scope. Scope .cta is the
- * block, .gpu the device, .sys memory. An acquire forgets the sectors. A vector
+ * A fence or an atomic with a release shows all stores that the lane sees to its
+ * scope. Scope .cta is the block, .gpu the device, .sys memory. A store with a
+ * release is late, and goes after these stores. An acquire forgets the sectors. A vector
  * that is weak or volatile is one access for each element. A relaxed vector is
  * one access: ptxas makes one instruction of it. .b128 is one access.
  */
+
+/* Stores of a block are less or more late: one of 4, 8, 16 or 32 accesses shows
+ * one. */
+#define LATE_MIN 4
+#define LATE_STEPS 4
 
 int ptx_weak_create(struct ptx_block *block)
 {
@@ -19,12 +25,21 @@ int ptx_weak_create(struct ptx_block *block)
 
 	block->weak = calloc(1, sizeof(*block->weak) +
 					n * sizeof(*block->weak->lanes));
-	return block->weak != NULL;
+	if (!block->weak)
+		return 0;
+	block->weak->late = LATE_MIN << ptx_random(block) % LATE_STEPS;
+	block->weak->loads = calloc(n, sizeof(*block->weak->loads));
+	return block->weak->loads != NULL;
 }
 
 void ptx_weak_destroy(struct ptx_block *block)
 {
-	ptx_weak_idle(block);
+	uint32_t i;
+
+	for (i = 0; block->weak && i < block->grid->launch.threads; i++)
+		ptx_late_to_memory(&block->lanes[i]);
+	if (block->weak)
+		free(block->weak->loads);
 	free(block->weak);
 	block->weak = NULL;
 }
@@ -33,6 +48,7 @@ void ptx_weak_destroy(struct ptx_block *block)
 
 static void release(struct ptx_lane *lane, int scope)
 {
+	ptx_loads_complete(lane);
 	if (scope == PTX_SCOPE_CTA)
 		ptx_late_to_block(lane);
 	else if (scope == PTX_SCOPE_SYS)
@@ -73,6 +89,7 @@ void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in)
 	case PTX_BARRIER:
 	case PTX_WARP_BARRIER:
 	case PTX_EXIT:
+		ptx_loads_complete(lane);
 		ptx_late_to_block(lane);
 		break;
 	case PTX_MBARRIER:
@@ -90,6 +107,22 @@ void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in)
 	}
 }
 
+int ptx_weak_waits(struct ptx_lane *lane, const struct ptx_instruction *in)
+{
+	if (!lane->block->together)
+		return 0;
+	if (in->opcode != PTX_FENCE &&
+	    !(in->opcode == PTX_ATOM && releases(in)))
+		return 0;
+	ptx_loads_complete(lane);
+	return ptx_late_step(lane, in->scope);
+}
+
+int ptx_weak_drain(struct ptx_block *block)
+{
+	return block->weak && ptx_late_step(&block->lanes[0], PTX_SCOPE_SYS);
+}
+
 void ptx_weak_written(struct ptx_block *block, uint64_t at, uint32_t bytes)
 {
 	uint64_t end = at + bytes;
@@ -98,11 +131,20 @@ void ptx_weak_written(struct ptx_block *block, uint64_t at, uint32_t bytes)
 		ptx_sector_forget(block, at);
 }
 
+/* Other blocks on this thread have turns between the late stores. */
+static void show_some(struct ptx_lane *lane)
+{
+	if (lane->block->together)
+		ptx_late_step(lane, PTX_SCOPE_SYS);
+	else
+		ptx_late_to_memory(lane);
+}
+
 void ptx_weak_turn_end(struct ptx_lane *lane)
 {
 	ptx_late_tick(lane);
 	if (lane->state == PTX_SLEEPS && ptx_random(lane->block) % 4 == 0)
-		ptx_late_to_memory(lane);
+		show_some(lane);
 }
 
 void ptx_weak_idle(struct ptx_block *block)
@@ -110,7 +152,7 @@ void ptx_weak_idle(struct ptx_block *block)
 	uint32_t i;
 
 	for (i = 0; block->weak && i < block->grid->launch.threads; i++)
-		ptx_late_to_memory(&block->lanes[i]);
+		show_some(&block->lanes[i]);
 }
 
 /* ---- accesses ------------------------------------------------------------ */
@@ -150,20 +192,34 @@ static void load_part(struct ptx_lane *lane, const struct ptx_instruction *in,
 		ptx_copy_in(data, (const void *)(uintptr_t)at, bytes);
 }
 
-void ptx_weak_load(struct ptx_lane *lane, const struct ptx_instruction *in,
+void ptx_weak_read(struct ptx_lane *lane, const struct ptx_instruction *in,
 		   const void *at)
 {
 	uint8_t data[16] __attribute__((aligned(16)));
 	uint32_t n = part_bytes(in), all = (uint32_t)in->size * in->count, i;
 
+	for (i = 0; i < all; i += n)
+		load_part(lane, in, (uintptr_t)at + i, n, data + i);
+	ptx_load_at(lane, in, data);
+}
+
+/* Returns the bytes of an access. */
+static uint32_t all_bytes(const struct ptx_instruction *in)
+{
+	return (uint32_t)in->size * in->count;
+}
+
+void ptx_weak_load(struct ptx_lane *lane, const struct ptx_instruction *in,
+		   const void *at)
+{
 	if (is_local(lane, (uintptr_t)at)) {
 		ptx_load_at(lane, in, at);
 		return;
 	}
+	ptx_loads_before_access(lane, (uintptr_t)at, all_bytes(in));
 	ptx_late_tick(lane);
-	for (i = 0; i < all; i += n)
-		load_part(lane, in, (uintptr_t)at + i, n, data + i);
-	ptx_load_at(lane, in, data);
+	ptx_weak_read(lane, in, at);
+	ptx_loads_add(lane, in, at);
 	if (acquires(in))
 		acquire(lane, in->scope);
 }
@@ -180,8 +236,11 @@ void ptx_weak_store(struct ptx_lane *lane, const struct ptx_instruction *in,
 		ptx_store_at(lane, in, at);
 		return;
 	}
-	if (releases(in))
-		release(lane, in->scope);
+	ptx_loads_before_access(lane, (uintptr_t)at, all);
+	if (releases(in)) {
+		ptx_loads_complete(lane);
+		store.scope = in->scope;
+	}
 	ptx_late_tick(lane);
 	ptx_store_at(lane, in, data);
 	if (host->generation)
@@ -197,10 +256,11 @@ void ptx_weak_store(struct ptx_lane *lane, const struct ptx_instruction *in,
 void ptx_weak_atom(struct ptx_lane *lane, const struct ptx_instruction *in,
 		   void *at)
 {
+	ptx_loads_before_access(lane, (uintptr_t)at, all_bytes(in));
 	ptx_late_tick(lane);
 	if (releases(in))
 		release(lane, in->scope);
-	ptx_late_flush(lane, (uintptr_t)at, (uint32_t)in->size * in->count);
+	ptx_late_flush(lane, (uintptr_t)at, all_bytes(in));
 	ptx_atom_at(lane, in, at);
 	ptx_sector_forget(lane->block, (uintptr_t)at);
 	if (acquires(in))

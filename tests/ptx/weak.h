@@ -5,13 +5,15 @@
 /*
  * Weak memory. A store is late: first only its lane sees it, then its block,
  * then its device. At last it is in memory. Stores to different bytes pass each
- * other. Weak loads of device memory read sectors that may be stale.
+ * other. Weak loads of device memory read sectors that may be stale. A load may
+ * read memory late.
  */
 
 #include "check.h"
 
 #define PTX_N_LATE_LANE 16
 #define PTX_N_LATE 64 /* of a block or a device */
+#define PTX_N_LATE_LOADS 4 /* of a lane */
 #define PTX_SECTOR 32 /* bytes */
 #define PTX_N_SECTORS 512
 
@@ -20,6 +22,7 @@ struct ptx_store {
 	uint64_t at;
 	uint64_t generation; /* of host.range() at the store */
 	int is_variable; /* of a module: the host cannot free it */
+	int scope; /* of a release that is not visible in it yet; 0: none */
 	uint32_t bytes;
 	uint8_t data[16] __attribute__((aligned(16)));
 };
@@ -35,8 +38,23 @@ struct ptx_sector {
 	uint8_t data[PTX_SECTOR];
 };
 
+/* A load that reads memory again when it completes. */
+struct ptx_late_load {
+	const struct ptx_instruction *in;
+	const void *at;
+	uint64_t *registers; /* of its frame */
+	uint64_t generation; /* of host.range() at the load */
+};
+
+struct ptx_late_loads {
+	uint32_t n;
+	struct ptx_late_load loads[PTX_N_LATE_LOADS];
+};
+
 struct ptx_weak {
 	struct ptx_late block;
+	struct ptx_late_loads *loads; /* of the lanes */
+	uint32_t late; /* one of so many accesses shows a store */
 	struct ptx_sector sectors[PTX_N_SECTORS];
 	struct ptx_late lanes[];
 };
@@ -68,11 +86,29 @@ void ptx_late_to_device(struct ptx_lane *lane);
 void ptx_late_to_memory(struct ptx_lane *lane);
 /* Delivers the late stores to these bytes to memory. */
 void ptx_late_flush(struct ptx_lane *lane, uint64_t at, uint32_t bytes);
+/* Shows some late stores to a scope. Returns 1 if some are left. */
+int ptx_late_step(struct ptx_lane *lane, int scope);
 /* Moves a late store now and then. */
 void ptx_late_tick(struct ptx_lane *lane);
 
-/* A store has passed others. Other threads sometimes get time to see that. */
+/* Returns 1 if an access of the lane shows a late store. */
+int ptx_is_shown(const struct ptx_lane *lane);
+/* A store has passed others. Other threads, or other blocks on this thread,
+ * sometimes get time to see that. */
 void ptx_let_others_see(const struct ptx_lane *lane);
+
+/* ---- loads.c ------------------------------------------------------------- */
+/* Makes a load of a lane late, now and then. */
+void ptx_loads_add(struct ptx_lane *lane, const struct ptx_instruction *in,
+		   const void *at);
+/* Completes the late loads of a lane: all, or those of bytes that it accesses
+ * next. */
+void ptx_loads_complete(struct ptx_lane *lane);
+void ptx_loads_before_access(struct ptx_lane *lane, uint64_t at,
+			     uint32_t bytes);
+/* Reads memory for a load, in weak.c. */
+void ptx_weak_read(struct ptx_lane *lane, const struct ptx_instruction *in,
+		   const void *at);
 
 /* ---- device.c ------------------------------------------------------------ */
 /* The late stores of the lane's device. */
@@ -81,10 +117,11 @@ int ptx_device_read(struct ptx_lane *lane, uint64_t at, uint32_t bytes,
 		    uint8_t *data);
 /* Reads a sector as the device sees it. */
 void ptx_device_fill(struct ptx_lane *lane, struct ptx_sector *sector);
-/* Each delivers stores to memory: those to some bytes, all, or one now and
- * then. */
+/* Each delivers stores to memory: those to some bytes, all, one, or one now and
+ * then. The step returns 0 if there is none. */
 void ptx_device_flush(struct ptx_lane *lane, uint64_t at, uint32_t bytes);
 void ptx_device_drain(struct ptx_lane *lane);
+int ptx_device_step(struct ptx_lane *lane);
 void ptx_device_tick(struct ptx_lane *lane);
 
 /* ---- sectors.c ----------------------------------------------------------- */

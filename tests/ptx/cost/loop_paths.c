@@ -1,16 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "cost.h"
-
 #include <string.h>
 
-#include <peal/abi/limit.h>
-#include <peal/device/impl/worker/worker.h>
-#include <peal/device/link_consumer.h>
-#include <peal/device/link_producer.h>
-
 #include "loop.h"
-#include "queues/mailbox.h"
-#include "queues/ring.h"
+#include "scene.h"
 
 /*
  * The resident loop of one worker. All messages lie in its input or mailbox
@@ -19,137 +11,26 @@
  * messages is subtracted from the cost of MANY.
  */
 
-#define POLICY PEAL_POLICY_ATOM16
-#define POLICIES (1u << POLICY)
 #define FEW 512 /* a multiple of the loop's periods: 32, 64, a quarter */
 #define MANY 1024
 #define SLOTS 2048
 #define WORKERS 2 /* only worker 0 runs; worker 1 has a mailbox */
-#define CONTROL_SLOTS 64
 #define MOST_BYTES 64
-#define KERNEL_ADDRESS (1ULL << 32)
 
-/* A kernel of WORKERS workers, as peal_kernel_launch() makes it. */
-struct scene {
+/* A kernel, and the host's ends of its links. */
+struct path_run {
 	const struct cost_row *row;
-	struct peal_kernel_params *params;
-	struct peal_kernel_control *control;
-	struct peal_worker_status *status;
-	struct peal_link_producer control_link, input;
+	struct scene kernel;
+	struct peal_link_producer input;
 	struct peal_link_consumer output;
-	uint32_t message_bytes; /* largest payload, with a request's number */
 	uint64_t messages; /* that the worker gets */
 	uint64_t looks; /* at the control words, until it stops; 0: no limit */
 };
 
-static void *device_memory(uint64_t bytes)
-{
-	return cost_alloc(PTX_MEMORY_GLOBAL, bytes);
-}
-
-static void *host_memory(uint64_t bytes)
-{
-	return cost_alloc(PTX_MEMORY_HOST, bytes);
-}
-
-static void need(int result, const char *what)
-{
-	if (result)
-		cost_die("%s: error %d", what, result);
-}
-
-/* ---- links --------------------------------------------------------------- */
-
-/* The views of both ends of a link. */
-struct views {
-	struct peal_link_view producer, consumer;
-};
-
-/* Makes a link with its ring in a memory. */
-static struct views make_link(enum ptx_memory memory, uint32_t slots,
-			      uint32_t bytes)
-{
-	struct peali_ring_spec spec = { .capacity = slots,
-					.message_bytes = bytes,
-					.policy = POLICY };
-	struct peal_link_view view = { .message_bytes = bytes };
-	struct views views;
-
-	need(peali_ring_spec_complete(&spec, POLICIES, POLICY, "link"), "link");
-	view.ring = (uintptr_t)cost_alloc(memory, peali_ring_bytes(&spec));
-	view.credit = (uintptr_t)cost_alloc(memory, sizeof(struct peal_credit));
-	view.counts = (uintptr_t)host_memory(sizeof(struct peal_link_counts));
-	peali_ring_header((struct peal_ring *)(uintptr_t)view.ring, &spec, 1);
-	views.producer = views.consumer = view;
-	views.producer.stage =
-		(uintptr_t)device_memory(peali_ring_stage_bytes(&spec));
-	views.consumer.stage =
-		(uintptr_t)device_memory(peali_ring_stage_bytes(&spec));
-	return views;
-}
-
-/* Gives an input a mirror: a GPU copies a ring of the host to its own memory. */
-static void add_mirror(struct peal_link_view *input, uint32_t lanes)
-{
-	const struct peal_ring *ring =
-		(const struct peal_ring *)(uintptr_t)input->ring;
-	const struct peali_ring_spec spec = { .capacity = SLOTS,
-					      .slot_bytes = ring->slot_bytes,
-					      .policy = POLICY };
-	uint64_t bytes = peali_ring_mirror_bytes(&spec, lanes);
-
-	if (!bytes)
-		return;
-	input->stage = (uintptr_t)device_memory(bytes);
-	input->mirror = 1;
-}
-
-static void send_control(struct scene *s, uint16_t type, const void *data,
-			 uint64_t bytes)
-{
-	const struct peal_header header = { 0, type, 0 };
-
-	need(peal_link_push(&s->control_link, header, data, bytes),
-	     "control message");
-}
-
-/* ---- the kernel ---------------------------------------------------------- */
-
-static void make_mailboxes(struct peal_kernel_params *p, uint32_t bytes)
-{
-	struct peali_mailbox_spec box = { .slots = SLOTS,
-					  .message_bytes = bytes,
-					  .n_workers = 1,
-					  .tells = 1,
-					  .policy = POLICY };
-	struct peali_admission_spec admission = {
-		.slots = SLOTS, .n_workers = WORKERS, .tells = 1, .boxes = 1
-	};
-	uint32_t i;
-
-	need(peali_mailbox_spec_complete(&box, POLICIES, POLICY, "mailbox"),
-	     "mailbox");
-	need(peali_admission_spec_complete(&admission, "mailbox"), "admission");
-	p->mailbox_stride = peali_mailbox_bytes(&box);
-	p->mailboxes = (uintptr_t)device_memory(WORKERS * p->mailbox_stride);
-	p->admission = (uintptr_t)device_memory(sizeof(struct peal_admission));
-	peali_admission_header((struct peal_admission *)(uintptr_t)p->admission,
-			       &admission);
-	for (i = 0; i < WORKERS; i++)
-		peali_mailbox_header(
-			(struct peal_mailbox
-				 *)(uintptr_t)(p->mailboxes +
-					       i * p->mailbox_stride),
-			&box);
-}
-
 /* Actor 0 of worker 0 has the handler. Actor COST_NEXT lives at worker 1. */
-static void make_actors(struct peal_kernel_params *p, enum cost_handler handler)
+static void make_actors(struct peal_actor_entry *actors,
+			enum cost_handler handler)
 {
-	struct peal_actor_entry *actors =
-		device_memory(p->max_actors * sizeof(*actors));
-
-	p->actors = (uintptr_t)actors;
 	actors[0].location = PEAL_ENTRY(0, 0, handler);
 	actors[0].ports = handler != COST_PASS;
 	actors[0].emits = handler != COST_PASS;
@@ -158,54 +39,19 @@ static void make_actors(struct peal_kernel_params *p, enum cost_handler handler)
 	actors[COST_NEXT].location = PEAL_ENTRY(0, 1, COST_ECHO);
 }
 
-static void make_params(struct scene *s, enum cost_handler handler)
-{
-	struct peal_kernel_params *p = device_memory(sizeof(*p));
-
-	s->params = p;
-	s->control = host_memory(sizeof(*s->control));
-	s->control->magic = PEAL_CONTROL_MAGIC;
-	s->status = host_memory(WORKERS * sizeof(*s->status));
-	p->magic = PEAL_CONTROL_MAGIC;
-	p->control = (uintptr_t)s->control;
-	p->status = (uintptr_t)s->status;
-	p->n_workers = WORKERS;
-	p->lanes = s->row->lanes;
-	p->max_actors = 2;
-	p->max_inputs = p->max_ports = 1;
-	p->address = KERNEL_ADDRESS;
-	p->failures = (uintptr_t)host_memory(4096);
-	p->reject_tables = (uintptr_t)host_memory(PEAL_REJECT_TABLES_MAX *
-						  sizeof(uint64_t));
-	p->worker_stride = peal_worker_tables(p).total;
-	p->workers = (uintptr_t)device_memory(WORKERS * p->worker_stride);
-	make_mailboxes(p, s->message_bytes);
-	make_actors(p, handler);
-}
-
 /* Makes the kernel, and an input and a port with rings in `memory`. */
-static void open_scene(struct scene *s, enum cost_handler handler,
+static void open_scene(struct path_run *s, enum cost_handler handler,
 		       enum ptx_memory memory)
 {
-	struct peal_worker_state *state;
-	struct views control, in, out;
-
-	make_params(s, handler);
-	state = (struct peal_worker_state *)(uintptr_t)s->params->workers;
-	control = make_link(PTX_MEMORY_HOST, CONTROL_SLOTS, PEAL_CONTROL_BYTES);
-	state->control.view = control.consumer;
-	peal_link_producer_init(&s->control_link, &control.producer);
-	in = make_link(memory, SLOTS, s->message_bytes);
-	if (memory == PTX_MEMORY_HOST)
-		add_mirror(&in.consumer, s->row->lanes);
-	out = make_link(memory, SLOTS, s->message_bytes);
-	peal_link_producer_init(&s->input, &in.producer);
-	peal_link_consumer_init(&s->output, &out.consumer);
-	out.producer.index = PEAL_PORTS_FIRST;
-	send_control(s, PEAL_CONTROL_ATTACH_INPUT, &in.consumer,
-		     sizeof(in.consumer));
-	send_control(s, PEAL_CONTROL_ATTACH_PORT, &out.producer,
-		     sizeof(out.producer));
+	s->kernel.workers = WORKERS;
+	s->kernel.lanes = s->row->lanes;
+	s->kernel.slots = SLOTS;
+	s->kernel.actors = 2;
+	s->kernel.putters = 1;
+	scene_make(&s->kernel);
+	make_actors(s->kernel.actor, handler);
+	s->input = scene_input(&s->kernel, 0, memory);
+	s->output = scene_output(&s->kernel, 0, memory);
 }
 
 /* ---- messages ------------------------------------------------------------ */
@@ -225,7 +71,7 @@ static struct payload payload_of(uint64_t number)
 	return p;
 }
 
-static void send_by_link(struct scene *s, uint16_t flags)
+static void send_by_link(struct path_run *s, uint16_t flags)
 {
 	const struct peal_header header = { 0, 7, flags };
 	uint64_t i;
@@ -233,11 +79,11 @@ static void send_by_link(struct scene *s, uint16_t flags)
 	for (i = 0; i < s->messages; i++) {
 		struct payload p = payload_of(i);
 
-		need(flags ? peal_link_push(&s->input, header, &p,
-					    s->row->bytes + 8) :
-			     peal_link_push(&s->input, header, p.word,
-					    s->row->bytes),
-		     "message");
+		scene_need(flags ? peal_link_push(&s->input, header, &p,
+						  s->row->bytes + 8) :
+				   peal_link_push(&s->input, header, p.word,
+						  s->row->bytes),
+			   "message");
 	}
 }
 
@@ -253,7 +99,7 @@ static int is_payload(const struct peal_message *m, uint64_t number,
 	return m->length == bytes && !memcmp(m->data, p.word, bytes);
 }
 
-static void check_link(struct scene *s)
+static void check_link(struct path_run *s)
 {
 	struct peal_message m;
 	uint64_t i;
@@ -267,18 +113,11 @@ static void check_link(struct scene *s)
 	}
 }
 
-static struct peal_mailbox *mailbox(struct scene *s, uint32_t worker)
-{
-	return (struct peal_mailbox
-			*)(uintptr_t)(s->params->mailboxes +
-				      worker * s->params->mailbox_stride);
-}
-
 /* The sender leases a slot for each message from the kernel's admission. */
-static void send_by_mailbox(struct scene *s)
+static void send_by_mailbox(struct path_run *s)
 {
 	struct peal_admission *a =
-		(struct peal_admission *)(uintptr_t)s->params->admission;
+		(struct peal_admission *)(uintptr_t)s->kernel.params->admission;
 	struct peal_mailbox_lease lease = { .granted = s->messages };
 	const struct peal_header header = { 0, 7, 0 };
 	uint64_t i;
@@ -287,20 +126,21 @@ static void send_by_mailbox(struct scene *s)
 	for (i = 0; i < s->messages; i++) {
 		struct payload p = payload_of(i);
 
-		need(peal_mailbox_put(mailbox(s, 0), &lease, header, p.word,
-				      s->row->bytes),
-		     "message");
+		scene_need(peal_mailbox_put(scene_mailbox(&s->kernel, 0),
+					    &lease, header, p.word,
+					    s->row->bytes),
+			   "message");
 	}
 }
 
-static void check_mailbox(struct scene *s)
+static void check_mailbox(struct path_run *s)
 {
 	struct peal_slot_view view;
 	struct peal_message m = { .header = { 0, 0, 0 } };
 	uint64_t i;
 
 	for (i = 0; i < s->messages; i++) {
-		if (!peal_mailbox_peek(mailbox(s, 1), &view))
+		if (!peal_mailbox_peek(scene_mailbox(&s->kernel, 1), &view))
 			cost_die("%s: no message %llu", s->row->path,
 				 (unsigned long long)i);
 		m.data = view.content + sizeof(struct peal_header);
@@ -308,7 +148,7 @@ static void check_mailbox(struct scene *s)
 		if (!is_payload(&m, i, s->row->bytes))
 			cost_die("%s: wrong message %llu", s->row->path,
 				 (unsigned long long)i);
-		peal_mailbox_release(mailbox(s, 1));
+		peal_mailbox_release(scene_mailbox(&s->kernel, 1));
 	}
 }
 
@@ -317,23 +157,25 @@ static void check_mailbox(struct scene *s)
 /* The worker reads its clock at each look at the control words. */
 static void tick(void *context)
 {
-	struct scene *s = context;
+	struct path_run *s = context;
 
-	if (s->looks ? !--s->looks : s->status->handled == s->messages)
-		s->control->stop = PEAL_STOP_STOP;
+	if (s->looks ? !--s->looks : s->kernel.status->handled == s->messages)
+		s->kernel.control->stop = PEAL_STOP_STOP;
 }
 
-static struct ptx_counts run_worker(struct scene *s, struct ptx_module *loop)
+static struct ptx_counts run_worker(struct path_run *s, struct ptx_module *loop)
 {
-	uint64_t params = (uintptr_t)s->params;
+	uint64_t params = (uintptr_t)s->kernel.params;
 	struct ptx_counts counts = cost_run(loop, "peal_entry_cost",
 					    s->row->lanes, &params, tick, s);
 
-	if (s->status->phase != PEAL_WORKER_STOPPED || s->status->failed)
+	if (s->kernel.status->phase != PEAL_WORKER_STOPPED ||
+	    s->kernel.status->failed)
 		cost_die(
 			"%s: the worker is in phase %llu, %llu handlers failed",
-			s->row->path, (unsigned long long)s->status->phase,
-			(unsigned long long)s->status->failed);
+			s->row->path,
+			(unsigned long long)s->kernel.status->phase,
+			(unsigned long long)s->kernel.status->failed);
 	return counts;
 }
 
@@ -357,10 +199,10 @@ static struct ptx_counts run_path(struct ptx_module *loop,
 				  const struct path *path,
 				  const struct cost_row *row, uint64_t messages)
 {
-	struct scene s = { .row = row, .messages = messages };
+	struct path_run s = { .row = row, .messages = messages };
 	struct ptx_counts counts;
 
-	s.message_bytes =
+	s.kernel.message_bytes =
 		row->bytes +
 		(path->flags & PEAL_FLAG_REQUEST ? PEAL_REQUEST_BYTES : 0);
 	open_scene(&s, path->handler, path->memory);
@@ -397,13 +239,14 @@ static void measure(struct ptx_module *loop, const char *target,
 static uint64_t run_idle(struct ptx_module *loop, const struct cost_row *row,
 			 uint64_t looks, struct ptx_counts *counts_out)
 {
-	struct scene s = { .row = row, .message_bytes = 16, .looks = looks };
+	struct path_run s = { .row = row,
+			      .kernel = { .message_bytes = 16 },
+			      .looks = looks };
 	uint64_t turns;
 
 	open_scene(&s, COST_ECHO, PTX_MEMORY_GLOBAL);
 	*counts_out = run_worker(&s, loop);
-	turns = ((struct peal_worker_state *)(uintptr_t)s.params->workers)
-			->count.idle_turns;
+	turns = scene_state(&s.kernel, 0)->count.idle_turns;
 	cost_free();
 	return turns;
 }
