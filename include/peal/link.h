@@ -86,6 +86,7 @@ struct peal_link_info {
 	uint32_t in_cluster;
 	/* memory_bytes: all memory of the link, on devices and on the host. */
 	uint64_t message_bytes, slab_bytes, memory_bytes;
+	/* A device may show the bytes later than their messages. */
 	uint64_t accepted, accepted_bytes; /* messages from the sender */
 	uint64_t delivered, delivered_bytes; /* messages to the receiver */
 	uint64_t dead[PEAL_REASON_COUNT]; /* by enum peal_reason */
