@@ -235,7 +235,7 @@ static uint32_t n_uses(const struct peali_pair *pair)
 	uint32_t n = 0;
 	int i;
 
-	for (i = 0; i < PEALI_USES; i++)
+	for (i = 0; i < PEALI_N_USES; i++)
 		n += pair->n_uses[i];
 	return n;
 }

@@ -26,7 +26,7 @@ enum peali_use {
 	PEALI_USE_MAP, /* peal_peer_map */
 	PEALI_USE_BUFFER, /* peali_buffer_view_take */
 	PEALI_USE_PROBE,
-	PEALI_USES
+	PEALI_N_USES
 };
 
 /** How much is known about a pair. */
@@ -38,7 +38,7 @@ enum peali_probed {
 
 /** An ordered pair. */
 struct peali_pair {
-	uint32_t n_uses[PEALI_USES];
+	uint32_t n_uses[PEALI_N_USES];
 	enum peali_probed probed;
 	struct peal_pair_info info;
 };

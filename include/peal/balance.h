@@ -121,7 +121,8 @@ struct peal_balance_report {
  *         peal_actor_migrate refused a move (`result` in moves_out):
  * @retval PEAL_EINVAL   `kernel` is NULL, or an option is out of range. The
  *                       error text names the option.
- * @retval PEAL_ENOTSUP  the kernel has no mailboxes.
+ * @retval PEAL_ENOTSUP  the kernel has no mailboxes, or its program lacks
+ *                       PEAL_USE_MIGRATION.
  * @retval PEAL_ESTOPPED the kernel has ended, drains or stops.
  * @retval PEAL_EHUNG    a worker did not answer. Earlier moves remain.
  * @retval PEAL_ENOMEM   no memory. Earlier moves remain.

@@ -105,6 +105,7 @@ struct peal_kernel;
  *     takes.
  * @retval PEAL_EINVAL  kernel is NULL, or an option is out of range. Or the
  *     capacity is 1, or the handler declares a message length.
+ * @retval PEAL_ENOTSUP  the program lacks PEAL_USE_DEAD_LETTERS.
  * @retval PEAL_EHUNG  a worker did not answer. If `to` is 0, call again.
  */
 int peal_dead_letter_connect(struct peal_kernel *kernel, uint64_t to,

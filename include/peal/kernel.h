@@ -96,6 +96,8 @@ struct peal_kernel_info {
  *                        text names it).
  * @retval PEAL_ENOMEM    there is too little memory.
  * @retval PEAL_EPROGRAM  there is no image for the device.
+ * @retval PEAL_ENOTSUP   the program lacks the feature that an option needs (the
+ *                        text names it), see peal/device/features.h.
  * @retval PEAL_ENOSPC    too many workers or kernels; the text says the limit.
  * @retval PEAL_EBUSY     a GPU with a resident kernel cannot load the program.
  *                        Call peal_program_add before the first launch.

@@ -151,6 +151,9 @@ struct peal_link_info {
  * @retval PEAL_ENOMEM  there is not enough memory.
  * @retval PEAL_EBUSY  `to` is a pool, and peal_pool_destroy has begun on it.
  * @retval PEAL_ESTOPPED  the kernel of the sender or receiver has ended.
+ * @retval PEAL_ENOTSUP  the receiver's program lacks PEAL_USE_PRIORITIES, and
+ *     the link has high priority. Or `from` is an address of dead letters, and
+ *     its program lacks PEAL_USE_DEAD_LETTERS.
  * @retval PEAL_EHUNG  a worker did not answer. The call made no link.
  */
 int peal_connect(struct peal_runtime *runtime, uint64_t from, uint32_t port,

@@ -137,16 +137,16 @@ struct peal_pipeline_stage_info {
 /**
  * Makes a pipeline: launches its kernels, spawns the actors and connects them.
  *
- * After an error nothing remains. Thread-safe. Blocks for the launches, as
- * peal_kernel_launch.
+ * After an error nothing remains. Thread-safe. Blocks as peal_kernel_launch.
  *
  * @param runtime      an open runtime.
  * @param stages       n stages, in order.
  * @param n            1 or more.
  * @param options      NULL: all defaults.
  * @param pipeline_out receives the pipeline; the caller destroys it.
- * @return 0, or an error as peal_kernel_launch, peal_actor_spawn and
- *         peal_connect, and the following. The error text names the stage.
+ * @return 0, or an error as peal_kernel_launch, peal_actor_spawn and peal_connect,
+ *         and the following. The error text names the stage. PEAL_ENOTSUP: without
+ *         skip_failed the programs need PEAL_USE_SUPERVISION.
  * @retval PEAL_EINVAL  a pointer is NULL, n is 0, or an option is out of range.
  *                      A handler has no port. Or `workers` is above 1 and a
  *                      handler does not declare exactly one message.

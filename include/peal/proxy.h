@@ -88,6 +88,8 @@ struct peal_proxy_options {
  *     actors.
  * @retval PEAL_ENOSPC  max_actors, max_ports or max_inputs is exhausted. The
  *     error text says which.
+ * @retval PEAL_ENOTSUP  one of the programs lacks PEAL_USE_MIGRATION. Or that of
+ *     `kernel` has PEAL_USE_REQUESTS, and the other program lacks it.
  * @retval PEAL_ENOTSUP  one of the kernels has no mailboxes. Or
  *     mailbox.forward_slots of the other kernel is less than one of its
  *     handlers may tell.

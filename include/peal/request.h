@@ -62,6 +62,8 @@ PEAL_BEGIN_C
  * - An actor has asked for their number (peal_request_current) and does not
  *   reply. This holds also if the actor restarts or is retired.
  * - Another process has them, or another kernel that was stopped kept them.
+ * - A handler has forwarded them by a port to a program without
+ *   PEAL_USE_REQUESTS.
  * - The runtime has more than 1024 requesters, and theirs is a later one.
  */
 

@@ -93,6 +93,7 @@ struct peal_requester_info {
  * @return as peal_connect, and:
  * @retval PEAL_EINVAL an option is out of range (the text names it), or an
  *                     argument is NULL.
+ * @retval PEAL_ENOTSUP the program of `to` lacks PEAL_USE_REQUESTS.
  * @retval PEAL_ENOMEM the host is out of memory.
  */
 int peal_requester_create(struct peal_runtime *runtime, uint64_t to,

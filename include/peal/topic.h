@@ -156,6 +156,7 @@ int peal_topic_destroy(struct peal_runtime *runtime, uint64_t topic);
  * @retval PEAL_ENOENT   there is no such actor, port or topic.
  * @retval PEAL_EEXIST   the port is connected, or the topic has a publisher
  *                       (the text names it).
+ * @retval PEAL_ENOTSUP  the actor's program lacks PEAL_USE_TOPICS.
  * @retval PEAL_ENOPEER  the actor is on another device.
  * @retval PEAL_EINVAL   `from` is an endpoint or a pool, or shares the ports
  *                       of another actor.
@@ -212,6 +213,9 @@ int peal_unpublish(struct peal_runtime *runtime, uint64_t topic);
  * @return 0, or a negative error code:
  * @retval PEAL_ENOENT   there is no such topic or actor.
  * @retval PEAL_EEXIST   the actor subscribes to the topic already.
+ * @retval PEAL_ENOTSUP  the actor's program lacks PEAL_USE_TOPICS. Or it lacks
+ *                       PEAL_USE_PRIORITIES, and `flags` has
+ *                       PEAL_SUBSCRIBE_HIGH.
  * @retval PEAL_ENOPEER  the actor is on another device.
  * @retval PEAL_ENOSPC   the topic has all its `max_subscribers`, or the worker
  *                       has all its max_inputs.

@@ -10,6 +10,7 @@
 #include <peal/balance.h>
 #include <peal/migration.h>
 #include "runtime/actor/balance.h"
+#include "runtime/actor/forwarding.h"
 #include "runtime/base/error.h"
 #include "runtime/base/refusal.h"
 #include "runtime/base/system_call.h"
@@ -78,17 +79,12 @@ static int complete(struct peal_balance_options *o)
 
 static int check_kernel(struct peal_kernel *k)
 {
-	if (!k->params.mailboxes)
-		return peali_fail(PEAL_ENOTSUP, CALL,
-				  "kernel '%s' has no mailboxes, so messages "
-				  "cannot follow an actor; set mailbox.slots "
-				  "in struct peal_kernel_options",
-				  k->name);
-	if (peali_kernel_ended(k) || k->draining || k->stopping)
-		return peali_fail(PEAL_ESTOPPED, CALL,
-				  "kernel '%s' has ended, or is about to end",
-				  k->name);
-	return 0;
+	int result;
+
+	pthread_mutex_lock(&k->rt->lock);
+	result = peali_kernel_can_forward(k, CALL);
+	pthread_mutex_unlock(&k->rt->lock);
+	return result;
 }
 
 /* ---- watching ------------------------------------------------------------ */

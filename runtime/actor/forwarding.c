@@ -136,14 +136,15 @@ int peali_kernel_can_forward(struct peal_kernel *k, const char *call)
 	if (k->draining || k->stopping)
 		return peali_fail(PEAL_ESTOPPED, call,
 				  "kernel '%s' is about to end", k->name);
+	if (PEALI_NEEDS(k->program, MIGRATION, call, "a migration or a proxy"))
+		return PEAL_ENOTSUP;
 	if (!k->params.mailboxes)
 		return peali_fail(PEAL_ENOTSUP, call,
 				  "kernel '%s' has no mailboxes, so messages "
 				  "cannot follow an actor; set mailbox.slots "
 				  "in struct peal_kernel_options",
 				  k->name);
-	return PEALI_NEEDS(k->program, MIGRATION, call,
-			   "a message that follows an actor");
+	return 0;
 }
 
 /*
@@ -176,6 +177,10 @@ int peali_fwd_link_check(struct peal_kernel *from, struct peal_kernel *to,
 	result = peali_kernel_can_forward(from, call);
 	if (!result)
 		result = peali_kernel_can_forward(to, call);
+	/* a forwarded request ends at once only if both programs can end it */
+	if (!result && from->program->uses & PEAL_USE_REQUESTS)
+		result = PEALI_NEEDS(to->program, REQUESTS, call,
+				     "a proxy of a program with requests");
 	if (result || to->mailbox.forward_slots >= most_tells(to))
 		return result;
 	return PEALI_REFUSE(

@@ -13,6 +13,7 @@
 #include "runtime/device/devices.h"
 #include "runtime/device/program.h"
 #include "runtime/kernel/busy_times.h"
+#include "runtime/kernel/features.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/link/link.h"
@@ -108,6 +109,9 @@ static int check_stage(const struct peal_pipeline *p,
 	result = peali_devices_check(&p->rt->devices, s->device, CREATE);
 	if (!result)
 		result = peali_program_check(s->program, CREATE);
+	if (!result && !p->skip_failed)
+		result = PEALI_NEEDS(s->program, SUPERVISION, CREATE,
+				     "a pipeline without skip_failed");
 	if (result)
 		return of_stage(result, i, p->stages[i].name);
 	result = peali_program_handler(s->program, s->handler, CREATE);

@@ -173,9 +173,9 @@ int peali_kernel_options_complete(struct peal_kernel_options *o,
 	if (!result)
 		result = peali_spawned_check(o, program);
 	if (!result)
-		result = check_mailboxes(o);
-	complete_forward_slots(o);
-	if (!result)
 		result = check_cluster(o);
-	return result ? result : peali_features_check(o, program);
+	if (!result)
+		result = peali_features_check(o, program);
+	complete_forward_slots(o);
+	return result ? result : check_mailboxes(o);
 }

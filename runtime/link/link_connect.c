@@ -291,6 +291,12 @@ static int plan(struct peal_link *link, uint64_t from, uint32_t port,
 			.name = "priority",
 			.problem = "is only for links to actors and pools",
 			.number = o->priority);
+	if (link->from.dead_letters) {
+		result = PEALI_NEEDS(link->from.kernel->program, DEAD_LETTERS,
+				     CALL, "a receiver of dead letters");
+		if (result)
+			return result;
+	}
 	if (link->to.kernel && o->priority) {
 		result = PEALI_NEEDS(link->to.kernel->program, PRIORITIES, CALL,
 				     "option 'priority' of a link to it");

@@ -145,14 +145,16 @@ static void give_table(struct peal_requester *r)
 	pthread_mutex_unlock(&r->rt->lock);
 }
 
-/* Checks the program of the requested actor, if the actor is of this process. */
+/* Checks the program of the requested actor or pool, if it is of this process. */
 static int check_program(struct peal_runtime *rt, uint64_t to)
 {
-	const struct peal_kernel *k;
+	struct peal_kernel *k;
 	int result = 0;
 
 	pthread_mutex_lock(&rt->lock);
 	k = peali_kernel_of(rt, to);
+	if (!k)
+		peali_pool_at(rt, to, &k);
 	if (k)
 		result = PEALI_NEEDS(k->program, REQUESTS, OPEN, "a request");
 	pthread_mutex_unlock(&rt->lock);

@@ -96,6 +96,10 @@
 			   "PEAL_PROGRAM: the handler " #function              \
 			   " tells messages, and PEAL_USES lacks "             \
 			   "PEAL_USE_MAIL");                                   \
+	PEAL_STATIC_ASSERT(!((tells)&PEAL_TO_ALL) || PEALI_USES(MAIL),         \
+			   "PEAL_PROGRAM: the handler " #function              \
+			   " tells all actors, and PEAL_USES lacks "           \
+			   "PEAL_USE_MAIL");                                   \
 	PEAL_STATIC_ASSERT(!(hooks) || PEALI_USES(HOOKS),                      \
 			   "PEAL_PROGRAM: the handler " #function              \
 			   " has hooks, and PEAL_USES lacks PEAL_USE_HOOKS");
@@ -265,7 +269,7 @@ peali_worker_enter(struct peal_worker *w,
 		PEALI_SINGLE_ENTRY(program),                                   \
 		PEAL_IMAGES,                                                   \
 		PEAL_SOURCES,                                                  \
-		PEAL_USES,                                                     \
+		PEALI_USED,                                                    \
 		0,                                                             \
 	};
 #endif
@@ -297,6 +301,8 @@ peali_worker_enter(struct peal_worker *w,
 
 /** Defines a program with a list of handlers; see the top of this file. */
 #define PEAL_PROGRAM(program, HANDLERS)                                        \
+	PEAL_STATIC_ASSERT(PEALI_USED == ((PEAL_USES) | PEALI_USE_MORE),       \
+			   "define PEAL_USES before the first include");       \
 	HANDLERS(PEALI_CHECK)                                                  \
 	enum peali_handlers_of_##program{ HANDLERS(                            \
 		PEALI_ENUM) peali_n_handlers_##program };                      \

@@ -4,7 +4,9 @@
  * call that needs a feature names the feature.
  */
 
+#include <peal/balance.h>
 #include <peal/migration.h>
+#include <peal/pipeline.h>
 #include <peal/proxy.h>
 #include <peal/request.h>
 #include <peal/topic.h>
@@ -172,6 +174,9 @@ PEAL_TEST(calls_name_the_feature_that_they_need)
 	struct peal_kernel_options o = { .workers = 2 };
 	struct peal_link_options high = { .size = sizeof(high),
 					  .priority = PEAL_PRIORITY_HIGH };
+	struct peal_pipeline_stage stage = { .program = &peal_program_plain,
+					     .handler = "pass" };
+	struct peal_pipeline *pipeline = NULL;
 	struct peal_requester *r = NULL;
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_endpoint *e = harness_endpoint(rt);
@@ -188,14 +193,23 @@ PEAL_TEST(calls_name_the_feature_that_they_need)
 	CHECK_OK(peal_topic_create(rt, 0, NULL, &topic));
 	CHECK_FAILS(peal_publish(rt, actor, 0, topic), PEAL_ENOTSUP,
 		    "PEAL_USE_TOPICS");
-	CHECK_FAILS(peal_subscribe(rt, topic, actor, 0), PEAL_ENOTSUP,
-		    "PEAL_USE_TOPICS");
+	CHECK_FAILS(peal_subscribe(rt, topic, actor, PEAL_SUBSCRIBE_HIGH),
+		    PEAL_ENOTSUP, "PEAL_USE_TOPICS");
 	CHECK_FAILS(peal_connect(rt, host, 0, actor, &high, NULL), PEAL_ENOTSUP,
 		    "PEAL_USE_PRIORITIES");
 	CHECK_FAILS(peal_dead_letter_connect(k, host, NULL), PEAL_ENOTSUP,
 		    "PEAL_USE_DEAD_LETTERS");
+	CHECK_FAILS(peal_connect(rt, peal_dead_letter_address(k), 0, host, NULL,
+				 NULL),
+		    PEAL_ENOTSUP, "PEAL_USE_DEAD_LETTERS");
 	CHECK_FAILS(peal_requester_create(rt, actor, NULL, &r), PEAL_ENOTSUP,
 		    "PEAL_USE_REQUESTS");
+	CHECK_FAILS(peal_kernel_balance(mail, NULL, NULL), PEAL_ENOTSUP,
+		    "PEAL_USE_MIGRATION");
+	CHECK_FAILS(peal_proxy_create(mail, actor, NULL, &proxy), PEAL_ENOTSUP,
+		    "PEAL_USE_MIGRATION");
+	CHECK_FAILS(peal_pipeline_create(rt, &stage, 1, NULL, &pipeline),
+		    PEAL_ENOTSUP, "PEAL_USE_SUPERVISION");
 	CHECK_FAILS(peal_pool_create(k, NULL, &proxy), PEAL_ENOTSUP,
 		    "PEAL_USE_POOLS");
 	CHECK_FAILS(peal_actor_migrate(rt, told, NULL, NULL), PEAL_ENOTSUP,
