@@ -174,7 +174,8 @@ PEAL_TEST(calls_name_the_feature_that_they_need)
 	struct peal_kernel_options o = { .workers = 2 };
 	struct peal_link_options high = { .size = sizeof(high),
 					  .priority = PEAL_PRIORITY_HIGH };
-	struct peal_pipeline_stage stage = { .program = &peal_program_plain,
+	struct peal_pipeline_stage stage = { .size = sizeof(stage),
+					     .program = &peal_program_plain,
 					     .handler = "pass" };
 	struct peal_pipeline *pipeline = NULL;
 	struct peal_requester *r = NULL;
