@@ -95,7 +95,8 @@ struct peal_kernel_info {
  * @retval PEAL_EINVAL    a pointer is NULL, or an option is out of range (the
  *                        text names it).
  * @retval PEAL_ENOMEM    there is too little memory.
- * @retval PEAL_EPROGRAM  there is no image for the device.
+ * @retval PEAL_EPROGRAM  there is no image for the device, or the image has other
+ *                        features than the host code.
  * @retval PEAL_ENOTSUP   the program lacks the feature that an option needs (the
  *                        text names it), see peal/device/features.h.
  * @retval PEAL_ENOSPC    too many workers or kernels; the text says the limit.

@@ -171,8 +171,9 @@ struct peal_migration_options {
  *     hook. Try again later.
  * @retval PEAL_ENOSPC  max_actors, max_ports, max_inputs or the arena is
  *     exhausted. The error text says which.
- * @retval PEAL_ENOTSUP  a program lacks PEAL_USE_MIGRATION. A kernel has no
- *     mailboxes, a handler has made the actor, or the actor has a mailbox_limit. Or mailbox.forward_slots of the
+ * @retval PEAL_ENOTSUP  a program lacks PEAL_USE_MIGRATION, or a kernel has no
+ *     mailboxes. Or a handler has made the actor, or the actor has a
+ *     mailbox_limit. Or mailbox.forward_slots of the
  *     other kernel is less than one of its handlers may tell.
  * @retval PEAL_ESTOPPED  a kernel has ended, or its drain or stop has begun. Or
  *     the new worker is in another kernel, and the actor has ended by a

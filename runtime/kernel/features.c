@@ -3,6 +3,9 @@
 
 #include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
+#include "runtime/kernel/kernel.h"
+
+#include <peal/device/atomic.h>
 
 #define CALL "peal_kernel_launch"
 
@@ -18,6 +21,25 @@ int peali_program_needs(const struct peal_program *program, uint32_t feature,
 		.allowed = PEALI_PRINT("a value with %s", name),
 		.remedy =
 			PEALI_PRINT("add %s to PEAL_USES in its source", name));
+}
+
+int peali_features_check_image(const struct peal_kernel *k, uint32_t worker,
+			       const char *call)
+{
+	uint64_t told = peal_load_relaxed_sys(&k->status[worker].uses);
+
+	if (!told || told == 1ULL + k->program->uses)
+		return 0;
+	return PEALI_REFUSE(
+		PEAL_EPROGRAM, call, .object = "program",
+		.name = k->program->name,
+		.problem = PEALI_PRINT(
+			"has a device image with other features on device %d",
+			k->device),
+		.value = PEALI_PRINT("PEAL_USES %#llx",
+				     (unsigned long long)told - 1),
+		.allowed = PEALI_PRINT("%#x", k->program->uses),
+		.remedy = "define PEAL_USES in the source, not in the build");
 }
 
 /* An option that is not 0 needs a feature. */

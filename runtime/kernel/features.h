@@ -21,6 +21,12 @@
 int peali_program_needs(const struct peal_program *program, uint32_t feature,
 			const char *name, const char *call, const char *what);
 
+/* Checks that the device image of a kernel has the features of its program. A
+ * build can define PEAL_USES for only one of them. `worker` has checked in. `call`
+ * is the public call. Returns 0 or PEAL_EPROGRAM. */
+int peali_features_check_image(const struct peal_kernel *kernel,
+			       uint32_t worker, const char *call);
+
 /* Checks the features that options of a launch need. Returns 0 or
  * PEAL_ENOTSUP. */
 int peali_features_check(const struct peal_kernel_options *options,

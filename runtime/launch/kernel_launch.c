@@ -37,6 +37,7 @@
 #include "runtime/kernel/device_spawned.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/name_table.h"
+#include "runtime/kernel/features.h"
 #include "runtime/kernel/options.h"
 #include "runtime/kernel/record.h"
 #include "runtime/kernel/timer.h"
@@ -692,6 +693,7 @@ static int start(struct peal_kernel *k)
 {
 	struct peali_device *d = &k->rt->devices.device[k->device];
 	struct peali_launch_desc desc;
+	uint32_t i;
 	int result;
 
 	memset(&desc, 0, sizeof(desc));
@@ -709,6 +711,8 @@ static int start(struct peal_kernel *k)
 	if (result)
 		return result;
 	result = await_check_in(k);
+	for (i = 0; !result && i < k->params.n_workers; i++)
+		result = peali_features_check_image(k, i, CALL);
 	if (!result) {
 		peali_clock_begin(k);
 		return 0;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Connects the dead letters of a kernel, and sends dead messages again. */
-#include "runtime/kernel/features.h"
 #include "runtime/link/dead_letter.h"
 
 #include <peal/dead_letter.h>
@@ -122,10 +121,6 @@ int peal_dead_letter_connect(struct peal_kernel *k, uint64_t to,
 		return result;
 	if (!to)
 		return let_go(k);
-	result = PEALI_NEEDS(k->program, DEAD_LETTERS, CALL,
-			     "a receiver of dead letters");
-	if (result)
-		return result;
 	o.size = sizeof(o);
 	if (!o.message_bytes)
 		o.message_bytes = sizeof(struct peal_dead_letter) + kept_of(k);

@@ -103,7 +103,7 @@ struct peal_worker_status {
 	uint64_t to_all_done; /* messages that its actors have all handled */
 	uint64_t to_all_told; /* actors that got the latest of them */
 	uint64_t clock_step; /* most ns by which its clock lags; 0: unknown */
-	uint8_t reserved[PEAL_SHARED_LINE - 120];
+	uint64_t uses; /* 1 + PEAL_USES of its device image; 0: host code */
 };
 
 /**

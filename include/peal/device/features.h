@@ -11,11 +11,12 @@
  *
  * PEAL_USES 0 is a program with links, barriers and actors that the host
  * creates. Without a definition a program has all features but pools. Define it
- * in the source: a compile definition of a build does not reach the images.
+ * in the source: a compile definition of CMake does not reach the images.
  *
  * A launch option or a host call that needs an absent feature is refused on every
- * backend, with PEAL_ENOTSUP. The error text names the feature. A call
- * of a handler that needs an absent feature returns PEAL_ENOTSUP, too.
+ * backend, with PEAL_ENOTSUP. The error text names the feature. A call of a
+ * handler that needs an absent feature returns PEAL_ENOTSUP, too. A launch fails
+ * with PEAL_EPROGRAM if the device image has other features than the host code.
  */
 
 /** Mailboxes: handlers tell actors of any worker. */

@@ -195,10 +195,13 @@ PEALI_SLOW(void, peali_worker_begin, struct peal_worker *w)
 		s->started = 1;
 		peal_store_relaxed_sys(&w->status->clock_step,
 				       peali_clock_step());
+		if (!PEAL_ON_HOST)
+			peal_store_relaxed_sys(&w->status->uses,
+					       1 + PEALI_USED);
 		s->lease.seen_ns = s->epoch.began_ns;
 		peal_link_consumer_init(&s->control.link, &s->control.view);
 		s->source.burst_max = PEALI_BURST;
-		if (w->mailbox) {
+		if (peali_own_mailbox(w)) {
 			s->mail.lease.granted = peali_admission(w)->keep;
 			s->mail.lease_high_water =
 				peali_admission(w)->keep +
@@ -206,10 +209,10 @@ PEALI_SLOW(void, peali_worker_begin, struct peal_worker *w)
 			s->mail.flush_every = peali_admission(w)->tell;
 			s->priority.used = peali_high_boxes(w) != 0;
 		}
-		if (w->timers)
-			peali_timers_init(w->timers, w->params);
-		if (w->asks)
-			w->asks->max = w->params->max_asks;
+		if (peali_own_timers(w))
+			peali_timers_init(peali_own_timers(w), w->params);
+		if (peali_own_asks(w))
+			peali_own_asks(w)->max = w->params->max_asks;
 	}
 	s->source.idle = 0;
 	peali_wait_limit(w);

@@ -31,8 +31,6 @@ struct cost_params {
 typedef void (*cost_tick_fn)(void *context);
 
 /* ---- machine.c ----------------------------------------------------------- */
-/* Loads the PTX of a file. Ends the process after an error. */
-struct ptx_module *cost_load(const char *path);
 /* Returns zeroed memory, aligned to a page: PTX_MEMORY_GLOBAL or _HOST. */
 void *cost_alloc(enum ptx_memory memory, uint64_t bytes);
 /* Frees all memory of cost_alloc(). */
@@ -45,6 +43,10 @@ struct ptx_counts cost_run(struct ptx_module *module, const char *entry,
 /* Ends the process with a text. */
 __attribute__((noreturn, format(printf, 1, 2))) void
 cost_die(const char *format, ...);
+
+/* ---- scene.c ------------------------------------------------------------- */
+/* Loads the PTX of a file. Ends the process after an error. */
+struct ptx_module *cost_load(const char *path);
 
 /* ---- report.c ------------------------------------------------------------ */
 /* Prints a row as JSON. */

@@ -127,24 +127,6 @@ static void note_fault(void *context, const struct ptx_report *r)
 
 /* ---- modules and grids --------------------------------------------------- */
 
-struct ptx_module *cost_load(const char *path)
-{
-	struct ptx_error error = { 0, "" };
-	struct ptx_module *m = NULL;
-	char *text = NULL;
-	size_t n = 0;
-	FILE *file = fopen(path, "r");
-
-	if (!file || getdelim(&text, &n, 0, file) < 0)
-		cost_die("file '%s': cannot be read", path);
-	fclose(file);
-	m = ptx_load(text, strlen(text), path, &error);
-	free(text);
-	if (!m)
-		cost_die("%s", error.text);
-	return m;
-}
-
 struct ptx_counts cost_run(struct ptx_module *module, const char *entry,
 			   uint32_t lanes, const void *params,
 			   cost_tick_fn tick, void *context)

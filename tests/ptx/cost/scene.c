@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "scene.h"
 
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
 #include <peal/abi/limit.h>
 
 #include "queues/mailbox.h"
@@ -24,6 +28,26 @@ void scene_need(int result, const char *what)
 {
 	if (result)
 		cost_die("%s: error %d", what, result);
+}
+
+/* ---- modules ------------------------------------------------------------- */
+
+struct ptx_module *cost_load(const char *path)
+{
+	struct ptx_error error = { 0, "" };
+	struct ptx_module *m = NULL;
+	char *text = NULL;
+	size_t n = 0;
+	FILE *file = fopen(path, "r");
+
+	if (!file || getdelim(&text, &n, 0, file) < 0)
+		cost_die("file '%s': cannot be read", path);
+	fclose(file);
+	m = ptx_load(text, strlen(text), path, &error);
+	free(text);
+	if (!m)
+		cost_die("%s", error.text);
+	return m;
 }
 
 /* ---- links --------------------------------------------------------------- */

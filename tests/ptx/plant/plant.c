@@ -31,24 +31,6 @@ static uint64_t now_ms(void)
 	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
-static struct ptx_module *load(const char *path)
-{
-	struct ptx_error error = { 0, "" };
-	struct ptx_module *m = NULL;
-	char *text = NULL;
-	size_t n = 0;
-	FILE *file = fopen(path, "r");
-
-	if (!file || getdelim(&text, &n, 0, file) < 0)
-		cost_die("file '%s': cannot be read", path);
-	fclose(file);
-	m = ptx_load(text, strlen(text), path, &error);
-	free(text);
-	if (!m)
-		cost_die("%s", error.text);
-	return m;
-}
-
 static struct ptx_options options_of(const char *check)
 {
 	struct ptx_options o = { .weak = !strcmp(check, "weak"),
@@ -120,7 +102,7 @@ static void run_scenes(const struct plant_scene *scenes, uint32_t n,
 				       strtoull(argv[5], NULL, 10),
 				       strtoull(argv[6], NULL, 10) };
 	const struct ptx_options options = options_of(argv[3]);
-	struct ptx_module *module = load(argv[1]);
+	struct ptx_module *module = cost_load(argv[1]);
 	uint32_t i;
 
 	for (i = 0; i < n; i++)

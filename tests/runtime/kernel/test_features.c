@@ -7,6 +7,7 @@
 #include <peal/balance.h>
 #include <peal/migration.h>
 #include <peal/pipeline.h>
+#include <peal/pool.h>
 #include <peal/proxy.h>
 #include <peal/request.h>
 #include <peal/topic.h>
@@ -14,6 +15,7 @@
 
 PEAL_DECLARE_PROGRAM(plain);
 PEAL_DECLARE_PROGRAM(plain_mail);
+PEAL_DECLARE_PROGRAM(plain_pools);
 
 #define N 200
 
@@ -226,9 +228,54 @@ PEAL_TEST(calls_name_the_feature_that_they_need)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+/* A request to a program without requests would only time out. */
+PEAL_TEST(requests_do_not_reach_programs_without_them)
+{
+	struct peal_kernel_options o = { .mailbox.slots = 64 };
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_requester *r = NULL;
+	struct peal_kernel *full, *pools;
+	uint64_t pool = 0, proxy = 0;
+
+	CHECK_OK(peal_program_add(rt, &peal_program_plain_pools));
+	full = launch(rt, &peal_program_relay, o);
+	pools = launch(rt, &peal_program_plain_pools, o);
+	CHECK_OK(peal_pool_create(pools, NULL, &pool));
+	CHECK_FAILS(peal_requester_create(rt, pool, NULL, &r), PEAL_ENOTSUP,
+		    "PEAL_USE_REQUESTS");
+	CHECK_FAILS(peal_proxy_create(full, harness_spawn(pools, "drop", 0),
+				      NULL, &proxy),
+		    PEAL_ENOTSUP, "PEAL_USE_REQUESTS");
+	/* in the other direction nothing is lost */
+	CHECK_OK(peal_proxy_create(pools, harness_spawn(full, "sink", 0), NULL,
+				   &proxy));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* As if a build defined PEAL_USES for the host code alone. */
+PEAL_TEST(device_image_with_other_features_is_refused)
+{
+	struct peal_kernel_options o = { .size = sizeof(o) };
+	struct peal_program other = peal_program_plain;
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_kernel *k = NULL;
+	struct peal_device_info info;
+
+	other.uses = PEAL_USE_ALL;
+	CHECK_OK(peal_device_info(rt, 0, &info));
+	if (info.emulated)
+		CHECK_OK(peal_kernel_launch(rt, 0, &other, &o, &k));
+	else
+		CHECK_FAILS(peal_kernel_launch(rt, 0, &other, &o, &k),
+			    PEAL_EPROGRAM, "define PEAL_USES in the source");
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 PEAL_TEST_MAIN(RUN(program_without_features_handles_its_messages);
 	       RUN(failed_and_lost_messages_are_dead_without_features);
 	       RUN(program_with_mailboxes_only_tells_its_actors);
 	       RUN(launch_names_the_feature_that_an_option_needs);
 	       RUN(launch_names_features_that_need_mailboxes);
-	       RUN(calls_name_the_feature_that_they_need);)
+	       RUN(calls_name_the_feature_that_they_need);
+	       RUN(requests_do_not_reach_programs_without_them);
+	       RUN(device_image_with_other_features_is_refused);)
