@@ -86,7 +86,7 @@ run_seed() {
         >"$log" 2>&1 </dev/null || status=$?
     case $status in
     0 | 77)
-        passed=$((passed + 1))
+        [ "$status" = 77 ] && skipped=$((skipped + 1)) || passed=$((passed + 1))
         rm "$log"
         return
         ;;
@@ -96,17 +96,17 @@ run_seed() {
     worst=${worst:-$2}
 }
 
-printf '%-36s %6s %6s %7s %7s  %s\n' test passed failed 'no end' seconds 'first seed of these'
+printf '%-36s %6s %7s %6s %7s %7s  %s\n' test passed skipped failed 'no end' seconds 'first seed of these'
 all=0
 for test in "${tests[@]}"; do
     [ "$SECONDS" -lt "$total" ] || break
     command_of "$test"
-    passed=0 failed=0 unended=0 worst='' began=$SECONDS
+    passed=0 skipped=0 failed=0 unended=0 worst='' began=$SECONDS
     for ((seed = first; seed < first + seeds; seed++)); do
         run_seed "$test" "$seed"
     done
     all=$((all + failed + unended))
-    printf '%-36s %6d %6d %7d %7d  %s\n' "$test" "$passed" "$failed" "$unended" \
-        $((SECONDS - began)) "$worst"
+    printf '%-36s %6d %7d %6d %7d %7d  %s\n' "$test" "$passed" "$skipped" "$failed" \
+        "$unended" $((SECONDS - began)) "$worst"
 done
 [ "$all" = 0 ]

@@ -34,6 +34,7 @@ MOST_CHOICES = 16 # places that are tried for a fault of an address
 QUICK_EVERY = 24 # the quick run plants one of so many faults
 QUICK_SEEDS = 3 # without a fault, in the quick run
 QUICK_MS = 60000
+MOST_SECONDS = 900 # of a run of all scenes; their CPU time has a limit of its own
 
 # The headers of each part. A header that is not here has a feature of actors
 # that no scene uses.
@@ -97,9 +98,14 @@ class Machine:
         path = os.path.join(self.folder, "planted.ptx")
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        done = subprocess.run([self.plant, path, program, check, "1", str(seeds),
-                               str(ms)] + ([scene] if scene else []), check=False,
-                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            done = subprocess.run([self.plant, path, program, check, "1", str(seeds),
+                                   str(ms)] + ([scene] if scene else []), check=False,
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                  text=True, timeout=MOST_SECONDS)
+        except subprocess.TimeoutExpired:
+            return [{"scene": scene, "found": "no end", "seeds": 1, "ms": 0,
+                     "text": f"no end within {MOST_SECONDS} s"}]
         rows = [json.loads(line) for line in done.stdout.splitlines()]
         if done.returncode:
             rows.append({"scene": scene, "found": "crash" if done.returncode < 0 else
