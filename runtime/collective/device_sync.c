@@ -157,7 +157,7 @@ static void read_given(struct look *l)
 		if (is_open(l, link)) {
 			n = peal_load_acquire_sys(
 				&peali_remote_sender_counts(link)->accepted);
-			if (peali_remote_lags(link) && n < link_done(link))
+			if (peali_link_sent_lags(link) && n < link_done(link))
 				n = link_done(link);
 			l->given += n;
 			l->n_given++;

@@ -30,8 +30,7 @@
  *    no error: the sender has accepted what the receiver is done with.
  *
  * `taken` is a lower bound of the messages that the receiver is done with.
- * `sent_lags` is 1 if the sender's counters are an old copy. out->capacity is
- * set.
+ * `sent_lags` is 1 if the sender's counters may be old. out->capacity is set.
  */
 static void read_counts(const struct peal_link_counts *c,
 			const struct peal_link_counts *sent, int sent_lags,
@@ -131,8 +130,9 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 	describe_path(link, info_out);
 	gone = receiver_is_gone(link);
 	read_counts(peali_remote_receiver_counts(link),
-		    peali_remote_sender_counts(link), peali_remote_lags(link),
-		    peali_remote_taken(link), info_out);
+		    peali_remote_sender_counts(link),
+		    peali_link_sent_lags(link), peali_remote_taken(link),
+		    info_out);
 	if (!info_out->error)
 		info_out->error = atomic_load(&link->staged_error);
 	if (gone) {

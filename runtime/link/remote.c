@@ -129,8 +129,13 @@ uint64_t peali_remote_taken(const struct peal_link *link)
 	return peali_part_word(remote->peer->set, &remote->part);
 }
 
-int peali_remote_lags(const struct peal_link *link)
+int peali_link_sent_lags(const struct peal_link *link)
 {
+	const struct peali_device *device = link->rt->devices.device;
+
+	if (link->from.kernel)
+		return device[link->from.device].backend->ops !=
+		       &peali_host_backend;
 	return link->remote && link->remote->windows && !link->remote->sends;
 }
 

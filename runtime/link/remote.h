@@ -58,8 +58,9 @@ void peali_remote_publish(struct peal_link *link);
  * window. 0: only its counters are known.
  */
 uint64_t peali_remote_taken(const struct peal_link *link);
-/* Returns 1 if the sender's counters are a copy that may be out of date. */
-int peali_remote_lags(const struct peal_link *link);
+/* Returns 1 if the sender's counters may be out of date. They are a copy, or a
+ * worker of a GPU publishes them later than its messages. */
+int peali_link_sent_lags(const struct peal_link *link);
 /* Returns why the remote end is gone; 0: it is there, or the link is local. */
 int peali_remote_error(const struct peal_link *link);
 /* Writes that reason to `text`, as "rank 1 (pid 77) has died". Returns text. */

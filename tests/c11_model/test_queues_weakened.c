@@ -243,6 +243,8 @@ static const char *const headers[] = {
 	"include/peal/device/impl/queue/link.h",
 	"link_producer.h",
 	"link_consumer.h",
+	"include/peal/device/impl/queue/link_peek.h",
+	"include/peal/device/impl/queue/link_write.h",
 	"mailbox.h",
 	"include/peal/device/impl/queue/admission.h",
 	"include/peal/device/impl/queue/barrier_signal.h",

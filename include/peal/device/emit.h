@@ -152,8 +152,10 @@ static PEAL_DEV PEAL_INLINE void peali_commit(struct peal_worker *w,
 		peali_commit_topic(w, output, header, bytes);
 		return;
 	}
-	if (peal_is_leader(w))
+	if (peal_is_leader(w)) {
+		peali_port_count(w, output, bytes);
 		kind = peali_link_prepare(p, header, bytes, &length);
+	}
 	if (peal_lanes(w) > 1 &&
 	    peali_policy(p->policy) != PEAL_POLICY_SEQUENCE) {
 		uint64_t both =
@@ -212,51 +214,92 @@ static PEAL_DEV PEAL_INLINE void peal_commit_to(struct peal_worker *w,
 	peali_commit(w, port, header, bytes);
 }
 
-/* Emits a message with a deadline. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_emit_before(struct peal_worker *w, uint32_t port, uint64_t deadline,
-		  struct peal_header header, const void *data, uint64_t bytes)
+/*
+ * Writes a message into the atoms of its slot. Returns 0: it has done nothing,
+ * as the message needs a reserve. The lanes read the data before the return, so
+ * the caller may reuse it. Collective.
+ */
+static PEAL_DEV PEAL_INLINE int peali_emit_atoms(struct peal_worker *w,
+						 uint32_t port,
+						 struct peal_header header,
+						 struct peali_content c)
 {
-	void *place = 0;
-	int result = peal_reserve(w, port, PEAL_DEADLINE_BYTES + bytes, &place);
+	struct peal_output *output = peali_output(w, port);
+	struct peal_link_producer *p = &output->link;
+	uint64_t bytes = c.head - sizeof(header) + c.bytes;
+	int writes = 0;
 
-	if (PEAL_UNLIKELY(result))
-		return result == PEAL_EPIPE ? 0 : result;
+	if (peali_policy(p->policy) == PEAL_POLICY_SEQUENCE)
+		return 0;
 	if (peal_is_leader(w))
-		*(uint64_t *)place = deadline;
-	peal_copy_lanes(w, (uint8_t *)place + PEAL_DEADLINE_BYTES, data, bytes);
-	header.flags |= PEAL_FLAG_DEADLINE;
-	peali_commit(w, port, header, PEAL_DEADLINE_BYTES + bytes);
-	return 0;
+		writes = peali_may_emit(w, port) && peali_link_writes(p, bytes);
+	writes = (int)peali_broadcast_open(w, (uint64_t)writes);
+	if (PEAL_LIKELY(writes)) {
+		if (peal_is_leader(w))
+			peali_port_count(w, output, bytes);
+		peali_link_write(p, peali_kind(PEAL_KIND_DATA, header), c,
+				 peal_lane(w), peal_lanes(w));
+	}
+	peal_sync(w);
+	if (PEAL_LIKELY(writes) && peal_is_leader(w)) {
+		peali_emits(w, port);
+		peali_link_advance(p, PEAL_KIND_DATA, bytes);
+		w->state->count.emitted++;
+	}
+	return writes;
 }
 
-/* Emits a message without options to an actor of the receiving kernel. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_emit_to(struct peal_worker *w, uint32_t port, struct peal_header header,
-	      const void *data, uint64_t bytes)
+/* Sends a message by a reserve and a commit. Returns as peal_reserve, but
+ * `closed` instead of PEAL_EPIPE. */
+static PEAL_DEV PEAL_UNUSED PEAL_GPU_NOINLINE int
+peali_emit_reserved(struct peal_worker *w, uint32_t port,
+		    struct peal_header header, uint32_t prefix, uint64_t first,
+		    const void *data, uint64_t bytes, int closed)
 {
 	void *place = 0;
-	int result = peal_reserve(w, port, bytes, &place);
+	int result = peal_reserve(w, port, prefix + bytes, &place);
 
 	if (PEAL_UNLIKELY(result))
-		return result == PEAL_EPIPE ? 0 : result;
-	peal_copy_lanes(w, place, data, bytes);
-	peali_commit(w, port, header, bytes);
+		return result == PEAL_EPIPE ? closed : result;
+	if (prefix && peal_is_leader(w))
+		*(uint64_t *)place = first;
+	peal_copy_lanes(w, (uint8_t *)place + prefix, data, bytes);
+	peali_commit(w, port, header, prefix + bytes);
 	return 0;
 }
 
-/* peal_emit_to with options. */
-static PEAL_DEV PEAL_UNUSED inline int
-peali_emit_options(struct peal_worker *w, uint32_t port,
-		   struct peal_header header, const void *data, uint64_t bytes,
-		   const struct peal_send_options *o)
+/* Sends a message by a port that the actor has. Returns as peali_emit_reserved. */
+static PEAL_DEV PEAL_INLINE int peali_emit_content(struct peal_worker *w,
+						   uint32_t port,
+						   struct peal_header header,
+						   struct peali_content c,
+						   int closed)
 {
-	if (!peali_send_supports(o, PEALI_SEND_DEADLINE))
-		return PEAL_EINVAL;
-	if (o->deadline)
-		return peali_emit_before(w, port, o->deadline, header, data,
-					 bytes);
-	return peali_emit_to(w, port, header, data, bytes);
+	if (PEAL_LIKELY(peali_emit_atoms(w, port, header, c)))
+		return 0;
+	return peali_emit_reserved(w, port, header,
+				   c.head - (uint32_t)sizeof(header), c.first,
+				   c.data, c.bytes, closed);
+}
+
+/* peal_emit with the whole header. */
+static PEAL_DEV PEAL_INLINE int peali_emit(struct peal_worker *w, uint32_t port,
+					   struct peal_header header,
+					   const void *data, uint64_t bytes,
+					   const struct peal_send_options *o)
+{
+	struct peali_content c = peali_content(header, data, bytes);
+
+	if (o) {
+		if (!peali_send_supports(o, PEALI_SEND_DEADLINE))
+			return PEAL_EINVAL;
+		if (o->deadline) {
+			header.flags |= PEAL_FLAG_DEADLINE;
+			c = peali_content_word(header, o->deadline, data,
+					       bytes);
+		}
+	}
+	return peali_emit_content(w, port, header, c, 0);
 }
 
 /**
@@ -282,22 +325,10 @@ static PEAL_DEV PEAL_INLINE int
 peal_emit(struct peal_worker *w, uint32_t port, uint16_t type, const void *data,
 	  uint64_t bytes, const struct peal_send_options *options)
 {
-	void *place = 0;
-	int result;
-
-	if (options) {
-		if (port >= w->actor->ports)
-			return PEAL_EINVAL;
-		return peali_emit_options(w, port,
-					  peali_header(w, port, type, 0), data,
-					  bytes, options);
-	}
-	result = peal_reserve(w, port, bytes, &place);
-	if (PEAL_UNLIKELY(result))
-		return result == PEAL_EPIPE ? 0 : result;
-	peal_copy_lanes(w, place, data, bytes);
-	peal_commit(w, port, type, bytes);
-	return 0;
+	if (PEAL_UNLIKELY(port >= w->actor->ports))
+		return PEAL_EINVAL;
+	return peali_emit(w, port, peali_header(w, port, type, 0), data, bytes,
+			  options);
 }
 
 /**
@@ -322,10 +353,9 @@ peal_emit_to(struct peal_worker *w, uint32_t port, uint32_t actor,
 {
 	struct peal_header header = { actor, type, 0 };
 
-	if (options)
-		return peali_emit_options(w, port, header, data, bytes,
-					  options);
-	return peali_emit_to(w, port, header, data, bytes);
+	if (PEAL_UNLIKELY(port >= w->actor->ports))
+		return PEAL_EINVAL;
+	return peali_emit(w, port, header, data, bytes, options);
 }
 
 #endif

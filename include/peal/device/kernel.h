@@ -138,6 +138,9 @@ peali_worker_init(struct peal_worker *w,
 	struct peal_worker_layout at = peal_worker_tables(params);
 	uint8_t *base = (uint8_t *)(uintptr_t)(params->workers +
 					       worker * params->worker_stride);
+#if !PEAL_ON_HOST
+	uint32_t i;
+#endif
 
 	w->params = params;
 	w->control =
@@ -179,6 +182,12 @@ peali_worker_init(struct peal_worker *w,
 	w->failed = 0;
 	w->error = 0;
 	w->broadcast_at = &w->broadcast_word;
+	w->untold = 0;
+	w->told_at = peali_cycles();
+	for (i = 0; i < PEALI_UNTOLD; i++) {
+		w->sent_by[i] = 0;
+		w->got_by[i] = 0;
+	}
 #endif
 	w->fits_left = 0;
 	w->fits_actor = 0;
@@ -201,6 +210,7 @@ PEALI_SLOW(void, peali_worker_begin, struct peal_worker *w)
 		s->lease.seen_ns = s->epoch.began_ns;
 		peal_link_consumer_init(&s->control.link, &s->control.view);
 		s->source.burst_max = PEALI_BURST;
+		s->published.input = ~0u;
 		if (peali_own_mailbox(w)) {
 			s->mail.lease.granted = peali_admission(w)->keep;
 			s->mail.lease_high_water =
@@ -294,7 +304,7 @@ peali_worker_enter(struct peal_worker *w,
 /* The entry: launched with a block per worker and a thread per lane. */
 #define PEALI_WORKER PEAL_SHARED struct peal_worker
 #define PEALI_ENTRIES(program, HANDLERS)                                       \
-	PEAL_KERNEL void peal_entry_##program(                                 \
+	PEAL_KERNEL PEAL_KERNEL_MAX_LANES void peal_entry_##program(           \
 		const struct peal_kernel_params *params)                       \
 	{                                                                      \
 		peali_run_##program(params, peal_hw_worker(), peal_hw_lane()); \

@@ -69,22 +69,31 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_shuffle(const struct peal_worker *w,
 	return value;
 }
 
+/* As peal_broadcast. The lanes must synchronize before the leader's next value. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_broadcast_open(const struct peal_worker *w, uint64_t value)
+{
+#if PEAL_ON_HOST
+	uint64_t *word = w->scratch;
+#else
+	uint64_t *word = w->broadcast_at;
+#endif
+
+	if (peal_lanes(w) == 1)
+		return value;
+	if (peal_is_leader(w))
+		*word = value;
+	peal_sync(w);
+	return *word;
+}
+
 /** Returns the leader's value. Collective. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_broadcast(const struct peal_worker *w,
 						    uint64_t value)
 {
-#if PEAL_ON_HOST
-	return peal_shuffle(w, value, 0);
-#else
-	if (peal_lanes(w) == 1)
-		return value;
-	if (peal_is_leader(w))
-		*w->broadcast_at = value;
-	peal_sync(w);
-	value = *w->broadcast_at;
+	value = peali_broadcast_open(w, value);
 	peal_sync(w);
 	return value;
-#endif
 }
 
 /** Returns the sum of all lanes' values, modulo 2^64. Collective. */

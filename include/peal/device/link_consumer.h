@@ -2,8 +2,7 @@
 #ifndef PEAL_DEVICE_LINK_CONSUMER_H
 #define PEAL_DEVICE_LINK_CONSUMER_H
 
-#include <peal/device/impl/queue/link.h>
-#include <peal/device/impl/queue/slot_prefetch.h>
+#include <peal/device/impl/queue/link_peek.h>
 
 /*
  * The receiving end of a link; see impl/queue/link.h for the protocol. The
@@ -40,43 +39,6 @@ peal_link_flush_credit(struct peal_link_consumer *c)
 #endif
 }
 
-static PEAL_DEV PEAL_INLINE int peali_link_fail(struct peal_link_consumer *c)
-{
-	peali_consumer_close(c, PEAL_EPROTO);
-	peal_store_relaxed_sys(&c->counts->error, (uint64_t)-PEAL_EPROTO);
-	return PEAL_EPROTO;
-}
-
-/* Checks a slab descriptor, which the peer has written, and finds its bytes. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE int
-peali_link_open_slab(struct peal_link_consumer *c, const uint8_t *content,
-		     struct peal_message *m)
-{
-	struct peal_slab_descriptor d;
-	uint64_t at, round;
-
-	peal_copy(&d, content + sizeof(struct peal_header), sizeof(d));
-	if (!c->slab_bytes || d.offset % PEAL_SLAB_ALIGN ||
-	    d.length > c->message_bytes)
-		return peali_link_fail(c);
-	round = PEAL_SLAB_ROUND(d.length);
-	at = d.offset % c->slab_bytes;
-	if (d.offset - c->slab_head >= c->slab_bytes ||
-	    d.offset - c->slab_head + round > c->slab_bytes ||
-	    at + round > c->slab_bytes)
-		return peali_link_fail(c);
-	if (peali_policy(c->policy) != PEAL_POLICY_SEQUENCE) {
-		if (c->source) /* the fence needs a load of the ring's tag */
-			peali_mirror_has(c, peali_mirror_source(c, c->head),
-					 c->head);
-		peal_fence_acquire_sys();
-	}
-	c->slab_next = d.offset + round;
-	m->data = c->slab + at;
-	m->length = d.length;
-	return 0;
-}
-
 /**
  * Checks whether the next slot was written: one load.
  *
@@ -89,102 +51,9 @@ peali_link_open_slab(struct peal_link_consumer *c, const uint8_t *content,
  */
 static PEAL_DEV PEAL_INLINE int peal_link_ready(struct peal_link_consumer *c)
 {
+	/* not by `expect`: a topic's input expects nothing */
 	return peal_slot_ready(peali_policy(c->policy), c->slot, c->lap) ||
 	       (PEAL_UNLIKELY(c->source != 0) && peali_mirror_read(c));
-}
-
-/* Unpacks the head slot's atoms into the stage. */
-static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
-peali_link_unpack(const struct peal_link_consumer *c,
-		  struct peal_slot_view *view)
-{
-	uint32_t each = peali_atom_payload(peali_policy(c->policy));
-
-	return peal_slot_unpack(peali_policy(c->policy), c->slot, c->lap,
-				c->stage, (c->content_max + each - 1) / each,
-				view);
-}
-
-/* Peeks if the fast path has found no payload in the slot. */
-static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE int
-peali_link_peek_slow(struct peal_link_consumer *c, struct peal_message *m)
-{
-	const uint32_t header = (uint32_t)sizeof(struct peal_header);
-	struct peal_slot_view view = { 0, 0, 0 };
-
-	if (c->state)
-		return c->state;
-	if (peali_policy(c->policy) == PEAL_POLICY_SEQUENCE) {
-		if (!peal_slot_peek(c->slot, c->lap, &view))
-			return PEAL_EAGAIN;
-	} else if (!peali_link_unpack(c, &view)) {
-		/* if the ring has more, the lanes fetch it */
-		if (!c->source || c->more || !peali_mirror_read(c) ||
-		    !peali_link_unpack(c, &view))
-			return PEAL_EAGAIN;
-	}
-	if (view.length > c->content_max || view.length < header)
-		return peali_link_fail(c);
-	m->kind = view.kind;
-	m->header = *(const struct peal_header *)(const void *)view.content;
-	m->sequence = c->sequence;
-	m->data = 0;
-	m->length = 0;
-	c->slab_next = c->slab_head;
-	view.kind &= ~(uint32_t)PEAL_KIND_TIMED; /* only with DATA or SLAB */
-	if (view.kind == PEAL_KIND_DATA) {
-		m->data = view.content + header;
-		m->length = view.length - header;
-		return 0;
-	}
-	if (view.kind == PEAL_KIND_SLAB &&
-	    view.length >= header + sizeof(struct peal_slab_descriptor))
-		return peali_link_open_slab(c, view.content, m);
-	if (m->kind == PEAL_KIND_END || m->kind == PEAL_KIND_SEAL)
-		return 0;
-	return peali_link_fail(c);
-}
-
-/*
- * peal_link_peek that also returns the header in a register of the caller. The
- * usual case takes one load and one branch after the tag has arrived.
- */
-static PEAL_DEV PEAL_INLINE int peali_link_peek(struct peal_link_consumer *c,
-						struct peal_message *m,
-						struct peal_header *header_out)
-{
-	const uint32_t header = (uint32_t)sizeof(struct peal_header);
-	uint32_t length;
-	uint64_t tag;
-	int result;
-
-	if (PEAL_LIKELY(peali_policy(c->policy) == PEAL_POLICY_SEQUENCE)) {
-		/* A1: pairs with R1 in peal_slot_publish. */
-		tag = peal_load_acquire_sys(
-			(const uint64_t *)(const void *)c->slot);
-		length = (uint32_t)tag - header;
-		if (PEAL_LIKELY((uint32_t)(tag >> 40) == c->expect) &&
-		    PEAL_LIKELY(length <= c->content_max - header)) {
-			const uint8_t *content = c->slot + 8;
-
-			*header_out = *(
-				const struct peal_header *)(const void *)content;
-			m->header = *header_out;
-			m->kind = PEAL_KIND_DATA;
-			m->sequence = c->sequence;
-			m->data = content + header;
-			m->length = length;
-			c->slab_next = c->slab_head;
-			if (PEALI_SIM_FAULT(EARLY_CREDIT))
-				peal_store_relaxed_sys(&c->credit_word->slots,
-						       c->head + 1);
-			return 0;
-		}
-	}
-	result = peali_link_peek_slow(c, m);
-	if (!result)
-		*header_out = m->header;
-	return result;
 }
 
 /**
@@ -209,9 +78,18 @@ static PEAL_DEV PEAL_INLINE int peali_link_peek(struct peal_link_consumer *c,
 static PEAL_DEV PEAL_INLINE int peal_link_peek(struct peal_link_consumer *c,
 					       struct peal_message *m)
 {
-	struct peal_header header = { 0, 0, 0 };
+	uint32_t actor = 0;
+	int result = peali_link_peek(c, m, &actor);
 
-	return peali_link_peek(c, m, &header);
+	return result == PEALI_PEEKED ? 0 : result;
+}
+
+/* As peal_link_peek, for slow functions of the loop. On a GPU it has no fast path,
+ * because a call in a slow function needs more registers. */
+static PEAL_DEV PEAL_INLINE int
+peali_link_peek_slowly(struct peal_link_consumer *c, struct peal_message *m)
+{
+	return PEAL_ON_HOST ? peal_link_peek(c, m) : peali_link_peek_any(c, m);
 }
 
 /* Frees the head slot and its slab bytes. */
@@ -229,6 +107,23 @@ static PEAL_DEV PEAL_INLINE void peali_link_step(struct peal_link_consumer *c)
 		peal_link_flush_credit(c);
 }
 
+/* Counts the peeked message as delivered. */
+static PEAL_DEV PEAL_INLINE void peali_link_got(struct peal_link_consumer *c,
+						const struct peal_message *m)
+{
+	c->sequence++;
+	c->delivered++;
+	c->delivered_bytes += m->length;
+}
+
+/* Publishes the counts of delivered messages. */
+static PEAL_DEV PEAL_INLINE void
+peali_link_tell_received(const struct peal_link_consumer *c)
+{
+	peal_store_relaxed_sys(&c->counts->delivered_bytes, c->delivered_bytes);
+	peali_store_count(&c->counts->delivered, c->delivered);
+}
+
 /**
  * Takes the peeked message off and counts it as delivered.
  *
@@ -240,11 +135,8 @@ static PEAL_DEV PEAL_INLINE void peali_link_step(struct peal_link_consumer *c)
 static PEAL_DEV PEAL_INLINE void peal_link_release(struct peal_link_consumer *c,
 						   const struct peal_message *m)
 {
-	c->sequence++;
-	c->delivered++;
-	c->delivered_bytes += m->length;
-	peal_store_relaxed_sys(&c->counts->delivered_bytes, c->delivered_bytes);
-	peali_store_count(&c->counts->delivered, c->delivered);
+	peali_link_got(c, m);
+	peali_link_tell_received(c);
 	peali_link_step(c);
 }
 
@@ -276,12 +168,32 @@ peal_link_release_dead(struct peal_link_consumer *c, uint32_t reason)
 static PEAL_DEV PEAL_UNUSED inline void
 peal_link_release_mark(struct peal_link_consumer *c, uint32_t kind)
 {
+	peali_link_tell_received(c);
 	peali_link_step(c);
 	peal_link_flush_credit(c);
 	if (kind == PEAL_KIND_END)
 		peali_consumer_close(c, PEAL_EEND);
 	else /* release: a thread that sees it may free the former ring */
 		peal_store_release_sys(&c->counts->switches, ++c->switches);
+}
+
+/* peal_link_pop of a peeked message or mark. */
+static PEAL_DEV PEAL_INLINE int
+peali_link_pop_peeked(struct peal_link_consumer *c, void *to,
+		      uint64_t buffer_bytes, struct peal_message *m)
+{
+	if (PEAL_UNLIKELY(peali_kind_is_mark(m->kind))) {
+		if (m->kind == PEAL_KIND_SEAL)
+			return 0;
+		peal_link_release_mark(c, PEAL_KIND_END);
+		return PEAL_EEND;
+	}
+	if (m->length > buffer_bytes)
+		return PEAL_EMSGSIZE;
+	peal_copy(to, m->data, m->length);
+	m->data = to;
+	peal_link_release(c, m);
+	return 0;
 }
 
 /**
@@ -307,20 +219,7 @@ peal_link_pop(struct peal_link_consumer *c, void *to, uint64_t buffer_bytes,
 {
 	int result = peal_link_peek(c, m);
 
-	if (result)
-		return result;
-	if (m->kind == PEAL_KIND_SEAL)
-		return 0;
-	if (m->kind == PEAL_KIND_END) {
-		peal_link_release_mark(c, m->kind);
-		return PEAL_EEND;
-	}
-	if (m->length > buffer_bytes)
-		return PEAL_EMSGSIZE;
-	peal_copy(to, m->data, m->length);
-	m->data = to;
-	peal_link_release(c, m);
-	return 0;
+	return result ? result : peali_link_pop_peeked(c, to, buffer_bytes, m);
 }
 
 /**

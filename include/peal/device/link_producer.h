@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_LINK_PRODUCER_H
 #define PEAL_DEVICE_LINK_PRODUCER_H
 
-#include <peal/device/impl/queue/link.h>
+#include <peal/device/impl/queue/link_write.h>
 
 /* The sending end of a link; see impl/queue/link.h for the protocol. The
  * producer calls peal_link_push. Or it calls peal_link_reserve, writes the
@@ -98,28 +98,21 @@ peali_link_note_full(struct peal_link_producer *p)
 	return PEAL_EAGAIN;
 }
 
-/* Returns the address of the content: in the slot, or in the stage. */
-static PEAL_DEV PEAL_INLINE uint8_t *
-peali_producer_content(const struct peal_link_producer *p)
-{
-	return PEAL_LIKELY(peali_policy(p->policy) == PEAL_POLICY_SEQUENCE) ?
-		       p->slot + 8 :
-		       p->stage;
-}
-
-/* Returns the address of a payload that fits into the slot. */
-static PEAL_DEV PEAL_INLINE void *
-peali_link_payload(const struct peal_link_producer *p)
-{
-	return peali_producer_content(p) + sizeof(struct peal_header);
-}
-
 /* Returns 1 if the next slot is known to be free and the payload fits. */
 static PEAL_DEV PEAL_INLINE int
 peali_link_takes(const struct peal_link_producer *p, uint64_t bytes)
 {
 	return PEAL_LIKELY(bytes <= p->fits_slot) &&
 	       PEAL_LIKELY(p->limit != p->tail);
+}
+
+/* Returns 1 if a message goes into the atoms of the next slot, which is known to
+ * be free. */
+static PEAL_DEV PEAL_INLINE int
+peali_link_writes(const struct peal_link_producer *p, uint64_t bytes)
+{
+	return peali_policy(p->policy) != PEAL_POLICY_SEQUENCE &&
+	       peali_link_takes(p, bytes);
 }
 
 /* Reserves if peali_link_takes has returned 0. */
@@ -185,65 +178,6 @@ static PEAL_DEV PEAL_INLINE int peal_link_reserve(struct peal_link_producer *p,
 	return result;
 }
 
-/* Writes the content in the stage to the slot's atoms. */
-static PEAL_DEV PEAL_UNUSED PEAL_HOST_NOINLINE void
-peali_link_pack(const struct peal_link_producer *p, uint32_t kind,
-		uint32_t length, uint32_t lane, uint32_t lanes)
-{
-	if (PEAL_UNLIKELY(p->lap % PEAL_SLOT_REFRESH_LAPS == 0))
-		peal_slot_refresh(peali_policy(p->policy), p->slot,
-				  p->slot_bytes, p->lap, length, lane, lanes);
-	peal_slot_pack(peali_policy(p->policy), p->slot, p->lap, kind, p->stage,
-		       length, lane, lanes);
-}
-
-/* Makes the content in the stage or in the slot visible. */
-static PEAL_DEV PEAL_INLINE void
-peali_link_publish(const struct peal_link_producer *p, uint32_t kind,
-		   uint32_t length, uint32_t lane, uint32_t lanes)
-{
-	if (PEAL_UNLIKELY(peali_policy(p->policy) != PEAL_POLICY_SEQUENCE))
-		peali_link_pack(p, kind, length, lane, lanes);
-	else if (lane == 0)
-		peal_slot_publish(p->slot, p->lap, kind, length);
-}
-
-/* Advances to the next slot. */
-static PEAL_DEV PEAL_INLINE void
-peali_producer_step(struct peal_link_producer *p)
-{
-	p->slot += p->slot_bytes;
-	if (PEAL_UNLIKELY(++p->tail == p->wrap))
-		peali_producer_place(p);
-}
-
-/* Counts n messages as accepted, before they are published. So a thread that
- * sees a message as delivered also sees it as accepted. */
-static PEAL_DEV PEAL_INLINE void peali_link_count(struct peal_link_producer *p,
-						  uint64_t n, uint64_t bytes)
-{
-	p->accepted += n;
-	p->accepted_bytes += bytes;
-	peal_store_relaxed_sys(&p->counts->accepted_bytes, p->accepted_bytes);
-	peal_store_relaxed_sys(&p->counts->accepted, p->accepted);
-}
-
-/* Writes the descriptor of the reserved slab bytes behind the header. */
-static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_link_describe(const struct peal_link_producer *p, uint64_t bytes)
-{
-	struct peal_slab_descriptor *d =
-		(struct peal_slab_descriptor *)(void *)(peali_producer_content(
-								p) +
-							8);
-
-	d->offset = p->reserved_at;
-	d->length = (uint32_t)bytes;
-	d->reserved = 0;
-	if (peali_policy(p->policy) != PEAL_POLICY_SEQUENCE)
-		peal_fence_release_sys(); /* the slab bytes, once */
-}
-
 /* First part of a commit, by the leader: writes header and descriptor, returns
  * the kind. Second part, by all lanes: peali_link_publish makes the message
  * visible. Third part, by the leader: peali_link_advance. */
@@ -251,7 +185,6 @@ static PEAL_DEV PEAL_INLINE uint32_t
 peali_link_prepare(struct peal_link_producer *p, struct peal_header header,
 		   uint64_t bytes, uint32_t *length_out)
 {
-	peali_link_count(p, 1, bytes);
 	peal_header_store(peali_producer_content(p), header);
 	if (PEAL_UNLIKELY(bytes > p->payload_max)) {
 		peali_link_describe(p, bytes);
@@ -286,9 +219,10 @@ static PEAL_DEV PEAL_INLINE void peal_link_commit(struct peal_link_producer *p,
 						  struct peal_header header,
 						  uint64_t bytes)
 {
-	uint32_t length = 0;
-	uint32_t kind = peali_link_prepare(p, header, bytes, &length);
+	uint32_t length = 0, kind;
 
+	peali_link_count(p, 1, bytes);
+	kind = peali_link_prepare(p, header, bytes, &length);
 	peali_link_publish(p, kind, length, 0, 1);
 	peali_link_advance(p, kind, bytes);
 }
@@ -306,8 +240,16 @@ peal_link_push(struct peal_link_producer *p, struct peal_header header,
 	       const void *data, uint64_t bytes)
 {
 	void *to = 0;
-	int result = peal_link_reserve(p, bytes, &to);
+	int result;
 
+	if (peali_link_writes(p, bytes)) {
+		peali_link_count(p, 1, bytes);
+		peali_link_write(p, peali_kind(PEAL_KIND_DATA, header),
+				 peali_content(header, data, bytes), 0, 1);
+		peali_link_advance(p, PEAL_KIND_DATA, bytes);
+		return 0;
+	}
+	result = peal_link_reserve(p, bytes, &to);
 	if (PEAL_UNLIKELY(result))
 		return result;
 	peal_copy(to, data, bytes);
@@ -341,12 +283,9 @@ peal_link_push_bulk(struct peal_link_producer *p, struct peal_header header,
 	peali_link_count(p, n, n * bytes);
 	i = peali_producer_run(p, header, from, bytes, n);
 	for (; i < n; i++) {
-		uint8_t *content = peali_producer_content(p);
-		uint32_t length = (uint32_t)(sizeof(header) + bytes);
-
-		peal_header_store(content, header);
-		peal_copy(content + sizeof(header), from + i * bytes, bytes);
-		peali_link_publish(p, PEAL_KIND_DATA, length, 0, 1);
+		peali_link_write(p, PEAL_KIND_DATA,
+				 peali_content(header, from + i * bytes, bytes),
+				 0, 1);
 		peali_producer_step(p);
 	}
 #if PEAL_ON_HOST
@@ -380,6 +319,7 @@ peal_link_push_mark(struct peal_link_producer *p, uint32_t kind)
 		return p->state;
 	if (!peal_link_free_slots(p, 1)) /* a mark does not count as full */
 		return p->state ? p->state : PEAL_EAGAIN;
+	peali_link_tell_sent(p);
 	peal_header_store(peali_producer_content(p), none);
 	peali_link_publish(p, kind, (uint32_t)sizeof(none), 0, 1);
 	peali_producer_step(p);

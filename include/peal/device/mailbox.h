@@ -164,20 +164,9 @@ static PEAL_DEV PEAL_INLINE void
 peali_mailbox_write(struct peal_mailbox *m, uint64_t number,
 		    struct peal_header header, const void *data, uint64_t bytes)
 {
-	uint8_t *slot = peali_mailbox_slot(m, number);
-	uint32_t lap = peali_mailbox_lap(m, number);
-
-	if (peali_policy(m->policy) == PEAL_POLICY_SEQUENCE) {
-		peal_header_store(slot + 8, header);
-		peal_copy(slot + 8 + sizeof(header), data, bytes);
-		peal_slot_publish(slot, lap, PEAL_KIND_DATA,
-				  (uint32_t)(sizeof(header) + bytes));
-	} else {
-		peali_slot_write_direct(peali_policy(m->policy), slot,
-					m->slot_bytes, lap,
-					peali_header_word(header),
-					(const uint8_t *)data, (uint32_t)bytes);
-	}
+	peali_slot_put(peali_policy(m->policy), peali_mailbox_slot(m, number),
+		       m->slot_bytes, peali_mailbox_lap(m, number),
+		       peali_content(header, data, bytes));
 }
 
 /**
@@ -244,6 +233,14 @@ peal_mailbox_put_bulk(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
 	return 0;
 }
 
+/* Returns the next slot and its lap, for peal_slot_ready. */
+static PEAL_DEV PEAL_INLINE const uint8_t *
+peali_mailbox_next(struct peal_mailbox *m, uint32_t *lap_out)
+{
+	*lap_out = peali_mailbox_lap(m, m->taken);
+	return peali_mailbox_slot(m, m->taken);
+}
+
 /**
  * Checks whether the next slot has a message: one load. Only the consumer.
  *
@@ -255,9 +252,10 @@ peal_mailbox_put_bulk(struct peal_mailbox *m, struct peal_mailbox_lease *lease,
  */
 static PEAL_DEV PEAL_INLINE int peal_mailbox_ready(struct peal_mailbox *m)
 {
-	return peal_slot_ready(peali_policy(m->policy),
-			       peali_mailbox_slot(m, m->taken),
-			       peali_mailbox_lap(m, m->taken));
+	uint32_t lap;
+	const uint8_t *slot = peali_mailbox_next(m, &lap);
+
+	return peal_slot_ready(peali_policy(m->policy), slot, lap);
 }
 
 /* Replaces a content that no producer writes by an empty message of

@@ -69,18 +69,23 @@ typedef __SIZE_TYPE__ size_t;
 #define PEALI_PLAIN(type)
 #endif
 
+/* PEAL_KERNEL_MAX_LANES limits the registers of a kernel. So a worker of 1,024
+ * lanes fits a multiprocessor. On HIP that is the default. */
 #if PEAL_ON_CUDA && defined(__CUDACC_RTC__)
 #define PEAL_DEV __device__
 #define PEAL_HD __device__
 #define PEAL_KERNEL extern "C" __global__
+#define PEAL_KERNEL_MAX_LANES __launch_bounds__(1024)
 #elif PEAL_ON_CUDA
 #define PEAL_DEV __device__
 #define PEAL_HD __host__ __device__
 #define PEAL_KERNEL extern "C" __global__
+#define PEAL_KERNEL_MAX_LANES __launch_bounds__(1024)
 #elif PEAL_ON_HIP
 #define PEAL_DEV __attribute__((device))
 #define PEAL_HD __attribute__((host)) __attribute__((device))
 #define PEAL_KERNEL extern "C" __attribute__((global))
+#define PEAL_KERNEL_MAX_LANES
 #else
 #define PEAL_DEV
 #define PEAL_HD

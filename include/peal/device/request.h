@@ -161,7 +161,7 @@ static PEAL_DEV PEAL_UNUSED inline int
 peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
 	    uint16_t type, uint16_t flags, const void *data, uint64_t bytes)
 {
-	void *place = 0;
+	struct peal_header header;
 	int result;
 
 	if (PEAL_UNLIKELY(request & PEAL_ASK_BIT))
@@ -171,21 +171,17 @@ peali_reply(struct peal_worker *w, uint32_t port, uint64_t request,
 		if (port == PEAL_NO_PORT)
 			return PEAL_ENOTCONN;
 	}
-	if (!request || (port < w->actor->ports &&
-			 peali_is_topic(peali_output(w, port)->link.state)))
+	if (!request || port >= w->actor->ports ||
+	    peali_is_topic(peali_output(w, port)->link.state))
 		return PEAL_EINVAL;
-	result = peal_reserve(w, port, PEAL_REQUEST_BYTES + bytes, &place);
-	if (PEAL_UNLIKELY(result))
-		return result == PEAL_EPIPE ? peali_reply_lost(w, request) :
-					      result;
-	if (peal_is_leader(w))
-		*(uint64_t *)place = request;
-	peal_copy_lanes(w, (uint8_t *)place + PEAL_REQUEST_BYTES, data, bytes);
-	peali_commit(w, port,
-		     peali_header(w, port, type,
-				  (uint16_t)(PEAL_FLAG_REQUEST | flags)),
-		     PEAL_REQUEST_BYTES + bytes);
-	return 0;
+	header = peali_header(w, port, type,
+			      (uint16_t)(PEAL_FLAG_REQUEST | flags));
+	result = peali_emit_content(
+		w, port, header,
+		peali_content_word(header, request, data, bytes), PEAL_EPIPE);
+	return PEAL_UNLIKELY(result == PEAL_EPIPE) ?
+		       peali_reply_lost(w, request) :
+		       result;
 }
 
 /**
@@ -289,7 +285,7 @@ peali_forward_by_port(struct peal_worker *w, uint32_t port)
 							     0;
 	uint64_t bytes = w->message.length - omits;
 	uint16_t flags = w->message.header.flags & (uint16_t)~PEAL_FLAG_SENDER;
-	void *place = 0;
+	struct peal_header header;
 	int result;
 
 	if (port >= w->actor->ports || request & PEAL_ASK_BIT)
@@ -297,15 +293,15 @@ peali_forward_by_port(struct peal_worker *w, uint32_t port)
 	if (flags & (PEAL_FLAG_REQUEST | PEAL_FLAG_DEAD_LETTER) &&
 	    peali_is_topic(peali_output(w, port)->link.state))
 		return PEAL_EINVAL;
-	result = peal_reserve(w, port, bytes, &place);
-	if (PEAL_UNLIKELY(result))
-		return result == PEAL_EPIPE ? peali_reply_lost(w, request) :
-					      result;
-	peal_copy_lanes(w, place, (const uint8_t *)w->message.data + omits,
-			bytes);
-	peali_commit(w, port, peali_header(w, port, peal_type(w), flags),
-		     bytes);
-	return 0;
+	header = peali_header(w, port, peal_type(w), flags);
+	result = peali_emit_content(
+		w, port, header,
+		peali_content(header, (const uint8_t *)w->message.data + omits,
+			      bytes),
+		PEAL_EPIPE);
+	return PEAL_UNLIKELY(result == PEAL_EPIPE) ?
+		       peali_reply_lost(w, request) :
+		       result;
 }
 
 /* Tells the message being handled to an actor. A message of a link gets its

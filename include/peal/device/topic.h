@@ -202,20 +202,13 @@ static PEAL_DEV PEAL_INLINE void peali_topic_write(struct peal_topic *t,
 	uint32_t lap = peali_topic_lap(t, number);
 
 	header.actor = peali_topic_era(t, number);
-	if (peali_policy(t->policy) != PEAL_POLICY_SEQUENCE) {
-		peali_slot_write_direct(peali_policy(t->policy), slot,
-					t->slot_bytes, lap,
-					peali_header_word(header), data,
-					(uint32_t)bytes);
-	} else if (t->mode == PEAL_TOPIC_OVERWRITE) {
+	if (peali_policy(t->policy) == PEAL_POLICY_SEQUENCE &&
+	    t->mode == PEAL_TOPIC_OVERWRITE)
 		peali_topic_overwrite(slot, lap, peali_header_word(header),
 				      data, bytes);
-	} else {
-		peal_header_store(slot + 8, header);
-		peal_copy(slot + 8 + sizeof(header), data, bytes);
-		peal_slot_publish(slot, lap, PEAL_KIND_DATA,
-				  (uint32_t)(sizeof(header) + bytes));
-	}
+	else
+		peali_slot_put(peali_policy(t->policy), slot, t->slot_bytes,
+			       lap, peali_content(header, data, bytes));
 }
 
 /**

@@ -65,8 +65,9 @@ peali_typed_link_pop(struct peal_link_consumer *c, void *to, uint64_t bytes,
 
 	if (result)
 		return result;
-	return peali_typed_fits(m, bytes) ? peal_link_pop(c, to, bytes, m) :
-					    PEAL_EMSGSIZE;
+	return peali_typed_fits(m, bytes) ?
+		       peali_link_pop_peeked(c, to, bytes, m) :
+		       PEAL_EMSGSIZE;
 }
 
 /* As peal_link_pop_burst, only for messages of `bytes` bytes. */

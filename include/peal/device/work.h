@@ -301,17 +301,8 @@ static PEAL_DEV PEAL_INLINE void
 peali_work_put(struct peal_work *q, uint8_t *slot, uint32_t lap,
 	       struct peal_header header, const void *data, uint64_t bytes)
 {
-	if (peali_policy(q->policy) == PEAL_POLICY_SEQUENCE) {
-		peal_header_store(slot + 8, header);
-		peal_copy(slot + 8 + sizeof(header), data, bytes);
-		peal_slot_publish(slot, lap, PEAL_KIND_DATA,
-				  (uint32_t)(sizeof(header) + bytes));
-	} else {
-		peali_slot_write_direct(peali_policy(q->policy), slot,
-					q->slot_bytes, lap,
-					peali_header_word(header),
-					(const uint8_t *)data, (uint32_t)bytes);
-	}
+	peali_slot_put(peali_policy(q->policy), slot, q->slot_bytes, lap,
+		       peali_content(header, data, bytes));
 }
 
 /**

@@ -40,7 +40,8 @@ MOST_SECONDS = 900 # of a run of all scenes; their CPU time has a limit of its o
 # that no scene uses.
 PARTS = {
     "slot": ("slot.h", "slot_prefetch.h", "slot_write_direct.h", "copy_bytes.h"),
-    "link": ("link.h", "link_producer.h", "link_consumer.h"),
+    "link": ("link.h", "link_producer.h", "link_consumer.h", "link_peek.h",
+             "link_write.h"),
     "mailbox": ("mailbox.h", "admission.h", "mail.h", "mailbox_put.h"),
     "work queue": ("work.h", "work_claim.h", "work_consumer.h", "work_abandon.h"),
     "topic": ("topic.h", "topic_subscriber.h"),

@@ -113,6 +113,15 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_clock_ns(void)
 	return t;
 }
 
+/* A counter of cycles that wraps around; of this multiprocessor. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_cycles(void)
+{
+	uint32_t t;
+
+	asm volatile("mov.u32 %0, %clock;" : "=r"(t));
+	return t;
+}
+
 PEALI_HW(lane, threadIdx.x)
 PEALI_HW(lanes, blockDim.x)
 PEALI_HW(worker, blockIdx.x)

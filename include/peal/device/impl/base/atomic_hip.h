@@ -121,6 +121,12 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_clock_ns(void)
 	return ticks * 10;
 }
 
+/* As in atomic_cuda.h, in ns. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_cycles(void)
+{
+	return (uint32_t)peal_clock_ns();
+}
+
 PEALI_HW(lane, __builtin_amdgcn_workitem_id_x())
 PEALI_HW(lanes, __builtin_amdgcn_workgroup_size_x())
 PEALI_HW(worker, __builtin_amdgcn_workgroup_id_x())

@@ -354,7 +354,7 @@ PEALI_SLOW(int, peali_actor_forward_next, struct peal_worker *w)
 	if (m->input >= w->params->max_inputs) {
 		if (!peali_mail_next(w))
 			return 0;
-	} else if (peal_link_peek(&w->inputs[m->input].link, m) ||
+	} else if (peali_link_peek_slowly(&w->inputs[m->input].link, m) ||
 		   m->kind > PEAL_KIND_SLAB) {
 		return 0;
 	}

@@ -246,7 +246,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_control(struct peal_worker *w)
 {
 	struct peal_message m;
 
-	while (!peal_link_peek(&w->state->control.link, &m)) {
+	while (!peali_link_peek_slowly(&w->state->control.link, &m)) {
 		/* For the data that the host wrote before the message, for
 		 * example a new actor's state. A GPU's first-level cache may
 		 * hold older data. */

@@ -32,7 +32,9 @@
  */
 static PEAL_DEV PEAL_INLINE int peali_spin(struct peal_worker *w)
 {
-	uint32_t n = w->state->table.n_inputs, spin, i;
+	uint32_t n = w->state->table.n_inputs, lap = 0, spin, i;
+	struct peal_mailbox *box = peali_own_mailbox(w);
+	const uint8_t *slot = box ? peali_mailbox_next(box, &lap) : 0;
 
 	for (spin = 0; spin < PEALI_SPINS; spin++) {
 		for (i = 0; i < n; i++)
@@ -44,8 +46,8 @@ static PEAL_DEV PEAL_INLINE int peali_spin(struct peal_worker *w)
 		if (PEAL_UNLIKELY(peali_prioritized(w)) &&
 		    peali_priority_mail_ready(w))
 			return 1;
-		if (peali_own_mailbox(w) &&
-		    peal_mailbox_ready(peali_own_mailbox(w))) {
+		if (slot &&
+		    peal_slot_ready(peali_policy(box->policy), slot, lap)) {
 			w->state->source.cursor = n;
 			return 1;
 		}
@@ -86,6 +88,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 		/* A deferred action or an ended input may come in the last
 		 * look before a sleep. The sleep is then not due yet. */
 		peali_wait_reset(w);
+		peali_publish_links(w);
 		if (s->table.n_inputs + (peali_own_mailbox(w) ? 1u : 0u) +
 			    peali_pools(w) >
 		    0)
@@ -251,6 +254,7 @@ PEALI_SLOW(void, peali_failed, struct peal_worker *w, int result)
 		peali_fail_message(w, result); /* a duplicate is no failure */
 		return;
 	}
+	peali_publish_links(w); /* the host may look for the failed message */
 	peal_store_relaxed_sys(&w->status->failed, ++w->state->count.failed);
 	peali_failure_note(w,
 			   peal_is_init(w) ? PEAL_FAILED_INIT :
@@ -295,11 +299,7 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 		if (peal_is_leader(w)) {
 			turn = peali_turns(w);
 			if (turn == PEALI_ACT_HANDLE)
-				peali_publish_inflight(
-					w,
-					PEAL_INFLIGHT(w->message.header.actor,
-						      w->message.header.type,
-						      w->message.input));
+				peali_publish_message(w);
 		}
 		turn = peali_broadcast_action(w, turn);
 		if (PEAL_LIKELY(turn == PEALI_ACT_HANDLE))
@@ -365,8 +365,8 @@ static PEAL_DEV PEAL_INLINE void peal_loop_done(struct peal_worker *w,
 	else if (PEALI_HAS_OTHER_SOURCES && PEAL_UNLIKELY(s->source.current))
 		peali_mail_done(w, 0);
 	else
-		peal_link_release(&w->inputs[w->message.input].link,
-				  &w->message);
+		peali_input_release(w, &w->inputs[w->message.input]);
+	peali_publish_in_time(w);
 }
 
 #endif

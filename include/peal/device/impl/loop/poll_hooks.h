@@ -176,6 +176,7 @@ PEALI_SLOW(void, peali_hook_over, struct peal_worker *w)
 	uint32_t actor = w->message.header.actor;
 
 	s->source.current = 0;
+	peali_publish_links(w); /* before it counts as run */
 	if (w->message.header.flags & PEAL_FLAG_INIT) {
 		peal_store_relaxed_sys(&w->status->inits, ++s->hook.inits);
 		if (s->hook.exiting)

@@ -22,6 +22,8 @@
 PEALI_SLOW(void, peali_input_mark, struct peal_worker *w, struct peal_input *in,
 	   uint32_t kind)
 {
+	peali_publish_links(
+		w); /* the host may free the counts of an ended link */
 	if (kind == PEAL_KIND_END) {
 		peal_link_release_mark(&in->link, kind);
 		in->flags = 0;
@@ -49,6 +51,7 @@ PEALI_SLOW(int, peali_input_topic, struct peal_worker *w, struct peal_input *in)
 	if (peali_subscribe_peek(&in->link, in->topic, &w->message))
 		return 0;
 	if (peali_subscribe_over(&in->link, in->topic, last)) {
+		peali_publish_links(w);
 		w->state->source.idle = 0;
 		in->flags = 0;
 		w->state->table.n_ended++;
@@ -60,18 +63,21 @@ PEALI_SLOW(int, peali_input_topic, struct peal_worker *w, struct peal_input *in)
 #define PEALI_MARK 2
 
 /*
- * Classifies the result of a look at an input that found no usual message:
+ * Classifies the result of a look at an input that found no payload in a slot:
  *
- * - A nonzero result: returns the result.
- * - A mark: returns PEALI_MARK.
+ * - A message in a slab or of a topic: returns 0.
  * - A message with a deadline that has not passed: returns 0.
  * - A message with a deadline that has passed: returns PEALI_STATE_TOPIC, as if
  *   there were no message. The next turn drops it as dead.
+ * - A mark: returns PEALI_MARK.
+ * - No message: returns the result.
  */
 PEALI_SLOW(int, peali_input_classify, struct peal_worker *w, int result)
 {
-	if (result)
+	if (result && result != PEALI_PEEKED)
 		return result;
+	if (w->message.kind <= PEAL_KIND_SLAB)
+		return 0;
 	if (!(w->message.kind & PEAL_KIND_TIMED))
 		return PEALI_MARK;
 	w->message.kind &= ~(uint32_t)PEAL_KIND_TIMED;
@@ -122,6 +128,7 @@ PEALI_SLOW(int, peali_input_slow, struct peal_worker *w, struct peal_input *in,
 	}
 	w->state->source.idle = 0;
 	if (result < 0) { /* failed, as the host sees; or empty and ended */
+		peali_publish_links(w);
 		in->flags = 0;
 		w->state->table.n_ended++;
 	} else if (result == PEALI_MARK) {
@@ -139,21 +146,19 @@ static PEAL_DEV PEAL_INLINE int peali_input_poll(struct peal_worker *w,
 						 uint32_t index)
 {
 	struct peal_input *in = &w->inputs[index];
-	struct peal_header header = { 0, 0, 0 };
-	int result = peali_link_peek(&in->link, &w->message, &header);
+	uint32_t actor = 0;
+	int result = peali_link_peek(&in->link, &w->message, &actor);
 	int taken = -1;
 
-	if (PEAL_UNLIKELY(peali_is_topic(result))) {
-		result = peali_input_topic(w, in);
-		header = w->message.header;
-	}
-	if (PEAL_UNLIKELY(result) ||
-	    PEAL_UNLIKELY(w->message.kind > PEAL_KIND_SLAB)) {
+	if (PEAL_UNLIKELY(result)) {
+		/* here, as a deeper call would need more registers */
+		if (peali_is_topic(result))
+			result = peali_input_topic(w, in);
 		result = peali_input_classify(w, result);
-		header = w->message.header;
+		actor = w->message.header.actor;
 	}
 	if (PEAL_LIKELY(!result))
-		taken = peali_actor_take(w, header.actor);
+		taken = peali_actor_take(w, actor);
 	if (PEAL_UNLIKELY(taken < 0))
 		taken = peali_input_slow(w, in, result);
 	w->message.input = index;

@@ -102,8 +102,8 @@ PEALI_SLOW(void, peali_pool_move, struct peal_worker *w, struct peal_input *in)
 		else
 			peal_link_release(&in->link, m);
 		w->state->source.idle = 0;
-		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB ||
-		    m->header.actor != index) {
+		if (peali_link_peek_slowly(&in->link, m) ||
+		    m->kind > PEAL_KIND_SLAB || m->header.actor != index) {
 			n++; /* the next turn treats the next entry */
 			break;
 		}

@@ -36,7 +36,7 @@ PEALI_SLOW(void, peali_input_stopped, struct peal_worker *w,
 {
 	uint64_t left = 1ULL << c->capacity_log2;
 
-	while (left-- > 0 && !peal_link_peek(c, &w->message)) {
+	while (left-- > 0 && !peali_link_peek_slowly(c, &w->message)) {
 		peali_request_stopped(w);
 		c->slot += c->slot_bytes;
 		c->slab_head = c->slab_next;

@@ -101,6 +101,23 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_header_word(struct peal_header header
 	       header.actor;
 }
 
+/* Reads a header with one load, from an address that is aligned to 8. */
+static PEAL_DEV PEAL_INLINE uint64_t peali_header_load(const void *from)
+{
+	uint64_t word;
+
+	__builtin_memcpy(&word, __builtin_assume_aligned(from, sizeof(word)),
+			 sizeof(word));
+	return word;
+}
+
+/* Writes the word of a header with one store. */
+static PEAL_DEV PEAL_INLINE void peali_header_store(void *to, uint64_t word)
+{
+	__builtin_memcpy(__builtin_assume_aligned(to, sizeof(word)), &word,
+			 sizeof(word));
+}
+
 /**
  * Writes a header with one store. The store buffer can then serve an early load
  * of all 8 bytes. It could not do so after two stores.
@@ -111,10 +128,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_header_word(struct peal_header header
 static PEAL_DEV PEAL_INLINE void peal_header_store(void *to,
 						   struct peal_header header)
 {
-	uint64_t word = peali_header_word(header);
-
-	__builtin_memcpy(__builtin_assume_aligned(to, sizeof(word)), &word,
-			 sizeof(word));
+	peali_header_store(to, peali_header_word(header));
 }
 
 #endif

@@ -4,6 +4,7 @@
 
 #include <peal/abi/ring.h>
 #include <peal/device/features.h>
+#include <peal/device/impl/queue/peeked_message.h>
 #include <peal/device/impl/queue/slot.h>
 #include <peal/errors.h>
 #if PEAL_ON_HOST
@@ -77,8 +78,11 @@ struct peal_link_consumer {
 	uint64_t credit_due; /* the head at which it publishes its credit */
 	uint32_t lap; /* of that slot */
 	uint32_t expect; /* high part of the slot's tag once it holds a payload;
+			  * with atoms: once it holds anything;
 			  * PEALI_EXPECT_NOTHING: closed */
-	uint32_t slot_bytes, policy;
+	uint32_t slot_bytes;
+	uint16_t policy;
+	uint16_t atoms_max; /* of a content */
 	uint32_t content_max; /* header and the largest payload in a slot */
 	uint32_t capacity_log2;
 	uint32_t switches;
@@ -104,87 +108,6 @@ struct peal_link_consumer {
 
 /* Not the high part of a tag: that part has 24 bits. */
 #define PEALI_EXPECT_NOTHING 0xffffffffu
-
-/** A message, as the consumer sees it. The data is valid until the release. */
-struct peal_message {
-	struct peal_header header;
-	const void *data;
-	uint64_t length; /* bytes of data */
-	uint64_t sequence; /* number in its link, from 0 */
-	uint32_t input; /* index of its input; max_inputs and above: from the
-			 * mailbox or a pool, see PEAL_INFLIGHT */
-	uint32_t kind; /* enum peal_kind */
-};
-
-/* Returns the bytes of a message's data before its payload. They are a sender,
- * a deadline and a request's number, in this order, each if its flag is set. */
-static PEAL_DEV PEAL_INLINE uint32_t
-peali_message_prefix(const struct peal_message *m)
-{
-	uint32_t flags =
-		m->header.flags &
-		(PEAL_FLAG_REQUEST | PEAL_FLAG_DEADLINE | PEAL_FLAG_SENDER);
-	uint32_t bytes = 0;
-
-	if (PEAL_LIKELY(!flags))
-		return 0;
-	if (flags & PEAL_FLAG_REQUEST)
-		bytes = PEAL_REQUEST_BYTES;
-	if (flags & PEAL_FLAG_DEADLINE)
-		bytes += PEAL_DEADLINE_BYTES;
-	if (flags & PEAL_FLAG_SENDER)
-		bytes += PEAL_SENDER_BYTES;
-	return PEAL_LIKELY(m->length >= bytes) ? bytes : 0;
-}
-
-/* Returns the number of a request or reply; 0: the message is neither. */
-static PEAL_DEV PEAL_INLINE uint64_t
-peali_message_request(const struct peal_message *m)
-{
-	uint32_t prefix = peali_message_prefix(m);
-
-	if (!prefix ||
-	    (m->header.flags & (PEAL_FLAG_REQUEST | PEAL_FLAG_ANSWER)) !=
-		    PEAL_FLAG_REQUEST)
-		return 0;
-	return *(const uint64_t *)(const void *)((const uint8_t *)m->data +
-						 prefix - PEAL_REQUEST_BYTES);
-}
-
-/* Returns the deadline of a message; 0: it has none. */
-static PEAL_DEV PEAL_INLINE uint64_t
-peali_message_deadline(const struct peal_message *m)
-{
-	if (!(m->header.flags & PEAL_FLAG_DEADLINE) || !peali_message_prefix(m))
-		return 0;
-	return ((const uint64_t *)
-			m->data)[(m->header.flags & PEAL_FLAG_SENDER) != 0];
-}
-
-/* Returns the word that names the sender of a message; 0: it has none. */
-static PEAL_DEV PEAL_INLINE uint64_t
-peali_message_sender(const struct peal_message *m)
-{
-	if (!(m->header.flags & PEAL_FLAG_SENDER) || !peali_message_prefix(m))
-		return 0;
-	return *(const uint64_t *)m->data;
-}
-
-/* Returns the kind of a slot for a message with this header. */
-static PEAL_DEV PEAL_INLINE uint32_t peali_kind(uint32_t kind,
-						struct peal_header header)
-{
-	if (PEAL_UNLIKELY(header.flags & PEAL_FLAG_DEADLINE))
-		kind |= PEAL_KIND_TIMED;
-	return kind;
-}
-
-/* Returns 1 if a peeked slot holds a mark (END or SEAL), and no message. */
-static PEAL_DEV PEAL_INLINE int peali_kind_is_mark(uint32_t kind)
-{
-	return PEAL_UNLIKELY(kind > PEAL_KIND_SLAB) &&
-	       !(kind & PEAL_KIND_TIMED);
-}
 
 /** Returns the number of slots of the link's ring. Wait-free. */
 static PEAL_DEV PEAL_INLINE uint64_t
@@ -268,8 +191,12 @@ peali_consumer_place(struct peal_link_consumer *c)
 	c->slot = c->slots + index * c->slot_bytes;
 	c->wrap = c->head - index + capacity;
 	c->lap = (uint32_t)(c->head >> c->capacity_log2) + 1;
-	c->expect = c->state ? PEALI_EXPECT_NOTHING :
-			       peal_tag_high(c->lap, PEAL_KIND_DATA);
+	if (c->state)
+		c->expect = PEALI_EXPECT_NOTHING;
+	else if (peali_policy(c->policy) == PEAL_POLICY_SEQUENCE)
+		c->expect = peal_tag_high(c->lap, PEAL_KIND_DATA);
+	else
+		c->expect = c->lap & 0xffff;
 }
 
 /* Closes the receiving end. All looks now take the slow path, which looks at
@@ -359,7 +286,7 @@ peal_link_consumer_init(struct peal_link_consumer *c,
 		c->sequence += peal_load_relaxed_sys(&c->counts->dead[i]);
 	c->capacity_log2 = ring->capacity_log2;
 	c->slot_bytes = ring->slot_bytes;
-	c->policy = ring->policy;
+	c->policy = (uint16_t)ring->policy;
 	c->more = 0;
 	c->source = 0;
 	if (view->mirror) {
@@ -371,6 +298,8 @@ peal_link_consumer_init(struct peal_link_consumer *c,
 	if (c->message_bytes + sizeof(struct peal_header) < c->content_max)
 		c->content_max =
 			c->message_bytes + (uint32_t)sizeof(struct peal_header);
+	c->atoms_max = (uint16_t)peali_atoms_of(peali_policy(c->policy),
+						c->content_max);
 	c->switches = (uint32_t)peal_load_relaxed_sys(&c->counts->switches);
 	c->state = 0;
 	peali_consumer_place(c);

@@ -121,6 +121,15 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_atom_payload(uint32_t policy)
 	return policy == PEAL_POLICY_ATOM16 ? 12 : 4;
 }
 
+/* Returns the atoms of a content of `length` bytes. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_atoms_of(uint32_t policy,
+						    uint32_t length)
+{
+	uint32_t each = peali_atom_payload(policy);
+
+	return length ? (length + each - 1) / each : 1;
+}
+
 /* Returns the tag of atom i. An atom has `each` of the `length` bytes. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_atom_tag(uint32_t each, uint32_t lap,
 						    uint32_t kind, uint32_t i,
@@ -196,7 +205,7 @@ peal_slot_pack(uint32_t policy, uint8_t *slot, uint32_t lap, uint32_t kind,
 	       uint32_t lanes)
 {
 	uint32_t each = peali_atom_payload(policy);
-	uint32_t atoms = length ? (length + each - 1) / each : 1;
+	uint32_t atoms = peali_atoms_of(policy, length);
 	uint32_t i;
 
 	for (i = lane; i < atoms; i += lanes) {
@@ -218,7 +227,7 @@ peal_slot_refresh(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
 		  uint32_t lap, uint32_t length, uint32_t lane, uint32_t lanes)
 {
 	uint32_t each = peali_atom_payload(policy);
-	uint32_t used = length ? (length + each - 1) / each : 1;
+	uint32_t used = peali_atoms_of(policy, length);
 	uint32_t atoms = peal_slot_content_max(policy, slot_bytes) / each;
 	uint32_t i;
 
@@ -230,27 +239,79 @@ peal_slot_refresh(uint32_t policy, uint8_t *slot, uint32_t slot_bytes,
 }
 
 /*
- * Unpacks up to four atoms, from `index` to at most `last`. Returns the end of
- * their content, or 0 if an atom has another lap than `tag`. All loads come
- * first, because a GPU waits for a load at the first use of its result.
+ * Unpacks n atoms, from `index` to at most `last`; n is a constant. Returns the
+ * tag of the highest one, or 0 if an atom has another lap than `tag`. All loads
+ * come first, because a GPU waits for a load at the first use of its result.
  */
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_atoms_unpack(uint32_t policy, const uint8_t *slot, uint32_t index,
-		   uint32_t last, uint32_t tag, uint8_t *stage)
+		   uint32_t n, uint32_t last, uint32_t tag, uint8_t *stage)
 {
 	uint32_t each = peali_atom_payload(policy);
 	uint32_t at[4], word[4][3], end = 0, odd = 0, k;
 
-	for (k = 0; k < 4; k++) {
+	for (k = 0; k < n; k++) {
 		at[k] = peali_min_u32(index + k, last);
 		end = peali_atom_read(policy, slot, at[k], word[k]);
 		odd |= end ^ tag;
 	}
 	if (odd >> 16)
 		return 0;
-	for (k = 0; k < 4; k++)
+	for (k = 0; k < n; k++)
 		peali_copy_bytes(stage + at[k] * each, word[k], each);
-	return at[3] * each + peali_min_u32(end & 0xff, each);
+	return end;
+}
+
+/* Unpacks the atoms 1 to `last` of a slot, as peali_atoms_unpack does. */
+static PEAL_DEV PEAL_INLINE uint32_t
+peali_atoms_unpack_rest(uint32_t policy, const uint8_t *slot, uint32_t last,
+			uint32_t tag, uint8_t *stage)
+{
+	uint32_t end = 1, i;
+
+	if (PEAL_LIKELY(last == 1))
+		return peali_atoms_unpack(policy, slot, 1, 1, 1, tag, stage);
+	for (i = 1; i < last; i += 4) {
+		end = peali_atoms_unpack(policy, slot, i, 4, last, tag, stage);
+		if (!end)
+			return 0;
+	}
+	return i == last ?
+		       peali_atoms_unpack(policy, slot, i, 1, i, tag, stage) :
+		       end;
+}
+
+/*
+ * As peal_slot_unpack, for the expected upper half of the tag. It also returns
+ * the words of the first atom.
+ */
+static PEAL_DEV PEAL_INLINE int
+peali_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t expect,
+		  uint8_t *stage, uint32_t atoms_max,
+		  struct peal_slot_view *view, uint32_t word_out[3])
+{
+	uint32_t each = peali_atom_payload(policy);
+	uint32_t tag = peali_atom_read(policy, slot, 0, word_out);
+	uint32_t low = tag & 0xff;
+
+	if (tag >> 16 != expect)
+		return 0;
+	peali_copy_bytes(stage, word_out, each);
+	view->kind = tag >> 8 & 0xff & ~PEAL_TAG_MANY;
+	view->content = stage;
+	view->length = low;
+	if (!(tag & PEAL_TAG_MANY << 8)) {
+		if (low > each)
+			view->length = ~0u; /* hostile: the caller checks it */
+		return 1;
+	}
+	if (low >= atoms_max) {
+		view->length = ~0u; /* hostile, too */
+		return 1;
+	}
+	tag = peali_atoms_unpack_rest(policy, slot, low, tag, stage);
+	view->length = low * each + peali_min_u32(tag & 0xff, each);
+	return tag != 0;
 }
 
 /**
@@ -265,28 +326,24 @@ peal_slot_unpack(uint32_t policy, const uint8_t *slot, uint32_t lap,
 		 uint8_t *stage, uint32_t atoms_max,
 		 struct peal_slot_view *view)
 {
-	uint32_t each = peali_atom_payload(policy);
 	uint32_t word[3] = { 0, 0, 0 };
-	uint32_t tag = peali_atom_read(policy, slot, 0, word);
-	uint32_t kind = tag >> 8 & 0xff, low = tag & 0xff, i;
 
-	if (tag >> 16 != (lap & 0xffff))
+	return peali_slot_unpack(policy, slot, lap & 0xffff, stage, atoms_max,
+				 view, word);
+}
+
+/* peal_slot_unpack, out of line. Returns 0, or PEALI_UNPACKED with the kind in bits
+ * 32 to 39 and the length in bits 0 to 31. */
+#define PEALI_UNPACKED (1ULL << 40)
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint64_t
+peali_slot_unpacked(uint32_t policy, const uint8_t *slot, uint32_t lap,
+		    uint8_t *stage, uint32_t atoms_max)
+{
+	struct peal_slot_view view = { 0, 0, 0 };
+
+	if (!peal_slot_unpack(policy, slot, lap, stage, atoms_max, &view))
 		return 0;
-	peali_copy_bytes(stage, word, each);
-	view->kind = kind & ~PEAL_TAG_MANY;
-	view->content = stage;
-	view->length = low;
-	if (!(kind & PEAL_TAG_MANY) ? low > each : low + 1 > atoms_max)
-		view->length = ~0u; /* hostile: the caller checks the length */
-	if (!(kind & PEAL_TAG_MANY) || view->length == ~0u)
-		return 1;
-	for (i = 1; i <= low; i += 4) {
-		view->length =
-			peali_atoms_unpack(policy, slot, i, low, tag, stage);
-		if (!view->length)
-			return 0;
-	}
-	return 1;
+	return PEALI_UNPACKED | (uint64_t)view.kind << 32 | view.length;
 }
 
 /**

@@ -133,10 +133,9 @@ PEALI_SLOW(int, peali_ask_end, struct peal_worker *w, uint64_t number,
 	peal_store_relaxed_sys(&w->status->mailbox_sends,
 			       ++w->state->count.mailbox_sends);
 	ticket = peali_mailbox_ticket(m, 1);
-	peali_slot_put_word(peali_policy(m->policy),
-			    peali_mailbox_slot(m, ticket), m->slot_bytes,
-			    peali_mailbox_lap(m, ticket), header, number, data,
-			    (uint32_t)bytes);
+	peali_slot_put(peali_policy(m->policy), peali_mailbox_slot(m, ticket),
+		       m->slot_bytes, peali_mailbox_lap(m, ticket),
+		       peali_content_word(header, number, data, bytes));
 #if PEAL_ON_HOST
 	if (worker != w->index)
 		peal_bell_ring((uint64_t)(uintptr_t)peali_bell_of(w, worker));

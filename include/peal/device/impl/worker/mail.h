@@ -3,6 +3,7 @@
 #define PEAL_DEVICE_MAIL_H
 
 #include <peal/device/impl/worker/priority.h>
+#include <peal/device/impl/worker/publish_counts.h>
 
 /*
  * A worker's mailboxes, and its debts to other workers and kernels. It

@@ -153,7 +153,8 @@ static PEAL_DEV PEAL_INLINE void peali_mail_forward_burst(struct peal_worker *w,
 			peali_mail_sent(w, (uint32_t)to - 1);
 			peal_link_release(&in->link, m);
 		}
-		if (peal_link_peek(&in->link, m) || m->kind > PEAL_KIND_SLAB) {
+		if (peali_link_peek_slowly(&in->link, m) ||
+		    m->kind > PEAL_KIND_SLAB) {
 			n++; /* the next turn treats the next entry */
 			break;
 		}

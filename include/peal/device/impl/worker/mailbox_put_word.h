@@ -26,9 +26,9 @@ peali_pool_put_word(struct peal_worker *w, uint32_t pool,
 	result = peal_work_take_tickets(q, &p->producer, 1, &number);
 	if (result)
 		return result;
-	peali_slot_put_word(peali_policy(q->policy), peali_work_slot(q, number),
-			    q->slot_bytes, peali_work_lap(q, number), header,
-			    first, data, (uint32_t)bytes);
+	peali_slot_put(peali_policy(q->policy), peali_work_slot(q, number),
+		       q->slot_bytes, peali_work_lap(q, number),
+		       peali_content_word(header, first, data, bytes));
 	peali_pool_wake(w, p);
 	return 0;
 }
@@ -47,10 +47,9 @@ peali_mailbox_put_word(struct peal_worker *w, uint32_t box,
 	if (!w->state->mail.lease.granted)
 		return PEAL_EAGAIN;
 	number = peali_mail_ticket(w, box, &w->state->mail.lease);
-	peali_slot_put_word(peali_policy(m->policy),
-			    peali_mailbox_slot(m, number), m->slot_bytes,
-			    peali_mailbox_lap(m, number), header, first, data,
-			    (uint32_t)bytes);
+	peali_slot_put(peali_policy(m->policy), peali_mailbox_slot(m, number),
+		       m->slot_bytes, peali_mailbox_lap(m, number),
+		       peali_content_word(header, first, data, bytes));
 #if PEAL_ON_HOST
 	if (box >= w->params->n_workers)
 		box -= w->params->n_workers;

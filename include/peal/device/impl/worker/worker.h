@@ -15,6 +15,9 @@
 /* Most successive messages from one input before the next input's turn. */
 #define PEALI_BURST 32
 
+/* Most inputs, and most ports, with counts that the host may not have yet. */
+#define PEALI_UNTOLD 4
+
 /* The parts of a worker. The functions that its handlers call are in lanes.h,
  * emit.h and tell.h. */
 
@@ -182,6 +185,10 @@ struct peal_worker {
 	int32_t error; /* of the leader's handler, if it failed */
 	uint64_t *broadcast_at; /* the word by which the leader broadcasts */
 	uint64_t broadcast_word;
+	struct peal_output *sent_by[PEALI_UNTOLD]; /* see publish_counts.h */
+	struct peal_input *got_by[PEALI_UNTOLD];
+	uint32_t untold; /* 1: one of these is set */
+	uint32_t told_at; /* peali_cycles when they were published last */
 #endif
 	/* the leader's: */
 	uint32_t fits_left; /* messages that `actor` can handle unchecked; 0:
@@ -315,33 +322,6 @@ static PEAL_DEV PEAL_UNUSED inline void peali_port_begins(struct peal_worker *w,
 	w->outputs[index].cluster_place = 0;
 	if (index >= w->state->table.n_outputs)
 		w->state->table.n_outputs = index + 1;
-}
-
-/* ---- its published status ------------------------------------------------ */
-
-/* Publishes the message being handled: PEAL_INFLIGHT, or 0 for none. */
-static PEAL_DEV PEAL_INLINE void peali_publish_inflight(struct peal_worker *w,
-							uint64_t inflight)
-{
-	if (PEAL_UNLIKELY(inflight != w->state->published.inflight)) {
-		w->state->published.inflight = inflight;
-		peal_store_relaxed_sys(&w->status->inflight, inflight);
-	}
-}
-
-/* Publishes the counters, and that no handler runs. */
-static PEAL_DEV PEAL_UNUSED inline void
-peali_publish_counters(struct peal_worker *w)
-{
-	peal_store_relaxed_sys(&w->status->handled,
-			       w->state->count.handled - w->state->hook.inits -
-				       w->state->hook.exits);
-	peal_store_relaxed_sys(&w->status->emitted, w->state->count.emitted);
-	peal_store_relaxed_sys(&w->status->mailbox_dead,
-			       w->state->count.mailbox_dead);
-	peali_store_count(&w->status->mailbox_done,
-			  w->state->count.mailbox_done);
-	peali_publish_inflight(w, 0);
 }
 
 #endif

@@ -75,6 +75,8 @@ struct peal_worker_state {
 	struct {
 		uint64_t blocked_now; /* PEAL_BLOCKED of this turn */
 		uint64_t blocked, inflight; /* PEAL_..., in the status */
+		uint64_t header; /* of the message of `inflight` */
+		uint32_t input; /* of that message; ~0u: of none */
 		uint32_t drained; /* enum peal_drained, as in the status */
 		uint32_t suspended; /* 1: suspended, as the phase in the
 				     * status */
