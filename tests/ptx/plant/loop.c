@@ -73,11 +73,29 @@ static PEAL_DEV int relay(struct peal_worker *w)
 	return peal_tell(w, LOOP_NEXT, peal_type(w), copy.word, length, 0);
 }
 
+/* Emits the message in place: each lane writes its words. */
+static PEAL_DEV int emit_in_place(struct peal_worker *w, uint32_t length)
+{
+	const uint32_t *word = (const uint32_t *)peal_data(w);
+	void *place = 0;
+	int result = peal_reserve(w, 0, length, &place);
+	uint32_t i;
+
+	if (result)
+		return result;
+	for (i = peal_lane(w); i < length / 4; i += peal_lanes(w))
+		((uint32_t *)place)[i] = word[i];
+	peal_commit(w, 0, peal_type(w), length);
+	return 0;
+}
+
 static PEAL_DEV int finish(struct peal_worker *w)
 {
 	PEAL_SHARED struct item copy;
 	uint32_t length = check_message(w, copy.word);
 
+	if (*(const uint32_t *)peal_data(w) % 2)
+		return emit_in_place(w, length);
 	return peal_emit(w, 0, peal_type(w), copy.word, length, 0);
 }
 
