@@ -14,6 +14,7 @@
 #include "runtime/collective/communicator.h"
 #include "runtime/device/devices.h"
 #include "runtime/ipc/process_group.h"
+#include "runtime/kernel/kernel_control.h"
 #include "runtime/link/link.h"
 #include "runtime/link/remote.h"
 
@@ -22,6 +23,9 @@
 #define CREATE_NS 30000000000LL
 #define EXCHANGE_SLOTS 8
 #define LOOK_US 100
+
+/* Wait for a worker's answer. */
+#define ANSWER_NS 100000000
 #define LOOK_NS 50000000LL
 
 /* ---- members ------------------------------------------------------------- */
@@ -540,11 +544,31 @@ static int is_of(const struct peal_comm *g, const struct peal_link *link)
 	       (link->from.kernel == kernel || link->to.kernel == kernel);
 }
 
+/* Waits until the workers here that send to other processes have published their
+ * counts. A GPU counts its messages late. */
+static void await_counts(const struct peal_comm *g)
+{
+	const struct peal_control_reclaim fence = { .step = PEAL_RECLAIM_FENCE };
+	uint32_t i;
+
+	for (i = 0; i < g->n_links; i++) {
+		const struct peal_link *link = g->links[i];
+
+		if (peali_remote_sends(link) && peali_link_sent_lags(link))
+			peali_kernel_try(link->from.kernel, link->from.worker,
+					 PEAL_CONTROL_RECLAIM, &fence,
+					 sizeof(fence),
+					 peali_deadline(ANSWER_NS));
+	}
+}
+
 void peali_comm_leave(struct peal_comm *g, uint64_t deadline)
 {
 	int error = g->waits_for ? PEAL_EABORTED : PEAL_ESTOPPED;
 	struct peal_link *link;
 
+	if (!g->waits_for)
+		await_counts(g);
 	while (!g->waits_for && is_awaited(g) && !peali_late(deadline))
 		usleep(LOOK_US);
 	pthread_mutex_lock(&g->rt->lock);

@@ -28,17 +28,17 @@
  *    steps.
  *
  * A message counts as given before it is visible, and as done after its
- * handler. So at any time done <= given. Counts never shrink. So done of step 1
+ * handler. Only a GPU counts later. So at any time done <= given. Counts never shrink. So done of step 1
  * <= done at T <= given at T <= given of step 2. If the first and the last are
  * equal, all are.
  *
  * The sums must cover equal sets of objects. Objects that have ended do not
  * restart. So equal numbers of objects mean equal sets.
  *
- * Counts of a GPU become visible in any order. There the sums must stay equal
- * for some time. In this time each worker has to report a newer lease
+ * Counts of a GPU become visible late and in any order. There the sums must stay
+ * equal for some time. In this time each worker has to report a newer lease
  * (device/clock.h). A worker reports the lease after its earlier counts and
- * writes.
+ * writes. So must each worker of another device that sends by a link.
  */
 struct look {
 	struct peal_runtime *rt;
@@ -195,17 +195,46 @@ static int is_in_order(const struct look *l)
 	return 1;
 }
 
-/* Returns 1 if all workers have seen a lease that is newer than `since`. */
+/* Returns 1 if a worker has seen a lease that is newer than `since`. */
+static int says(const struct peal_kernel *k, uint32_t worker, uint64_t since)
+{
+	return peal_load_acquire_sys(&k->status[worker].clock_seen) > since;
+}
+
+/* Returns 1 if the sender of a link counts its messages late, and lives. */
+static int is_late(const struct look *l, const struct peal_link *link)
+{
+	return is_open(l, link) && link->from.kernel &&
+	       peali_link_sent_lags(link) &&
+	       !peali_kernel_ended(link->from.kernel);
+}
+
+/* Returns 1 if no worker that sends by a link counts its messages late. */
+static int none_is_late(const struct look *l)
+{
+	const struct peal_link *link = l->rt->links;
+
+	while (link && !is_late(l, link))
+		link = link->next;
+	return !link;
+}
+
+/* Returns 1 if all workers have seen a lease that is newer than `since`. The
+ * workers of other devices that send to the meant ones count, too. */
 static int all_say(const struct look *l, uint64_t since)
 {
+	const struct peal_link *link;
 	struct peal_kernel *k;
 	uint32_t i;
 
 	for (k = l->rt->kernels; k; k = k->next)
 		for (i = 0; is_meant(l, k) && i < k->params.n_workers; i++)
-			if (peal_load_acquire_sys(&k->status[i].clock_seen) <=
-			    since)
+			if (!says(k, i, since))
 				return 0;
+	for (link = l->rt->links; link; link = link->next)
+		if (is_late(l, link) &&
+		    !says(link->from.kernel, link->from.worker, since))
+			return 0;
 	return 1;
 }
 
@@ -220,6 +249,7 @@ static int is_quiet(struct look *l, int in_order, uint64_t *since,
 	int result;
 
 	pthread_mutex_lock(&l->rt->lock);
+	in_order = in_order && none_is_late(l);
 	result = in_order || !*since || all_say(l, *since);
 	read_done(l);
 	read_given(l);

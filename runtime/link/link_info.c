@@ -21,7 +21,8 @@
 /*
  * Reads the counters of both ends so that `queued` is not negative.
  *
- * 1. The sender counts a message as accepted before the message is visible.
+ * 1. The sender counts a message as accepted before the message is visible. A
+ *    GPU counts later, see `sent_lags`.
  * 2. So this function reads the receiver's counters first, then the sender's.
  * 3. If the receiver's counter is a release, accepted >= done holds.
  * 4. Elsewhere the sender's counter may lag. It is read again until it has
@@ -29,29 +30,39 @@
  * 5. A device may show it even later. A lag of at most `capacity` messages is
  *    no error: the sender has accepted what the receiver is done with.
  *
- * `taken` is a lower bound of the messages that the receiver is done with.
+ * `taken` is a lower bound of the messages that the receiver is done with. The
+ * receiver of a GPU counts late, too. So at most `holds` messages are in the
+ * link: its rings have no more slots. 0: unknown.
+ *
  * `sent_lags` is 1 if the sender's counters may be old. out->capacity is set.
  */
 static void read_counts(const struct peal_link_counts *c,
 			const struct peal_link_counts *sent, int sent_lags,
-			uint64_t taken, struct peal_link_info *out)
+			uint64_t taken, uint64_t holds,
+			struct peal_link_info *out)
 {
-	uint64_t accepted = peal_load_acquire_sys(&sent->accepted), done, i;
+	uint64_t accepted, done, i;
 
+	/* before the counts: none may change behind it */
+	out->ended = (int)peal_load_acquire_sys(&sent->ended);
+	accepted = peal_load_acquire_sys(&sent->accepted);
 	out->delivered = peal_load_acquire_sys(&c->delivered);
 	done = out->delivered;
 	for (i = 0; i < PEAL_REASON_COUNT; i++) {
 		out->dead[i] = peal_load_acquire_sys(&c->dead[i]);
 		done += out->dead[i];
 	}
+	out->dead[PEAL_REASON_CLOSED] = peal_load_acquire_sys(&sent->closed);
 	if (taken > accepted) /* credit also counts slots of marks */
 		taken = accepted;
+	if (holds && accepted > holds + out->dead[PEAL_REASON_CLOSED] &&
+	    taken < accepted - holds - out->dead[PEAL_REASON_CLOSED])
+		taken = accepted - holds - out->dead[PEAL_REASON_CLOSED];
 	if (taken > done) {
 		out->delivered += taken - done;
 		done = taken;
 	}
 	out->undelivered_first = done;
-	out->dead[PEAL_REASON_CLOSED] = peal_load_acquire_sys(&sent->closed);
 	done += out->dead[PEAL_REASON_CLOSED];
 	out->accepted = peal_load_acquire_sys(&sent->accepted);
 	if (sent_lags && out->accepted < done)
@@ -68,7 +79,6 @@ static void read_counts(const struct peal_link_counts *c,
 	out->full_count = peal_load_relaxed_sys(&sent->full);
 	out->dead_letters_dropped = peal_load_relaxed_sys(&sent->lost);
 	out->handovers = peal_load_relaxed_sys(&c->switches);
-	out->ended = (int)peal_load_relaxed_sys(&sent->ended);
 	out->error = -(int)peal_load_relaxed_sys(&c->error);
 	if (out->accepted < done) /* another writer has changed the counters */
 		out->error = PEAL_EPROTO;
@@ -92,10 +102,15 @@ static int receiver_is_gone(const struct peal_link *link)
 	return atomic_load(&link->receiver_gone) || is_broken(link);
 }
 
-/* Fills in the fields that a link hand-over changes. Takes path_lock. */
-static void describe_path(struct peal_link *link, struct peal_link_info *out)
+/* Fills in the fields that a link hand-over changes. Takes path_lock. Returns
+ * peali_link_holds. */
+static uint64_t describe_path(struct peal_link *link,
+			      struct peal_link_info *out)
 {
+	uint64_t holds;
+
 	pthread_mutex_lock(&link->path_lock);
+	holds = peali_link_holds(link);
 	out->route = link->path.route;
 	memcpy(out->route_reason, link->why, sizeof(out->route_reason));
 	out->memory_bytes = peali_link_memory(link);
@@ -106,10 +121,12 @@ static void describe_path(struct peal_link *link, struct peal_link_info *out)
 	if (link->old.staged)
 		out->staged += peali_stager_carried(link->old.staged);
 	pthread_mutex_unlock(&link->path_lock);
+	return holds;
 }
 
 int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 {
+	uint64_t holds;
 	int gone;
 
 	if (!link || !info_out)
@@ -127,11 +144,11 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 	info_out->message_bytes = link->spec.message_bytes;
 	info_out->slab_bytes = link->spec.slab_bytes;
 	info_out->priority = link->priority;
-	describe_path(link, info_out);
+	holds = describe_path(link, info_out);
 	gone = receiver_is_gone(link);
 	read_counts(peali_remote_receiver_counts(link),
 		    peali_remote_sender_counts(link),
-		    peali_link_sent_lags(link), peali_remote_taken(link),
+		    peali_link_sent_lags(link), peali_remote_taken(link), holds,
 		    info_out);
 	if (!info_out->error)
 		info_out->error = atomic_load(&link->staged_error);

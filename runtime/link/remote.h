@@ -61,6 +61,12 @@ uint64_t peali_remote_taken(const struct peal_link *link);
 /* Returns 1 if the sender's counters may be out of date. They are a copy, or a
  * worker of a GPU publishes them later than its messages. */
 int peali_link_sent_lags(const struct peal_link *link);
+/*
+ * Returns the most messages that the rings of a link hold, if its receiver is a
+ * worker of a GPU. It publishes its counters later than it handles messages.
+ * Returns 0 for other receivers. The caller holds rt->lock or path_lock.
+ */
+uint64_t peali_link_holds(const struct peal_link *link);
 /* Returns why the remote end is gone; 0: it is there, or the link is local. */
 int peali_remote_error(const struct peal_link *link);
 /* Writes that reason to `text`, as "rank 1 (pid 77) has died". Returns text. */

@@ -50,8 +50,9 @@ PEALI_SLOW(int, peali_input_topic, struct peal_worker *w, struct peal_input *in)
 
 	if (peali_subscribe_peek(&in->link, in->topic, &w->message))
 		return 0;
+	peali_publish_links(
+		w); /* before the host sees that the input has ended */
 	if (peali_subscribe_over(&in->link, in->topic, last)) {
-		peali_publish_links(w);
 		w->state->source.idle = 0;
 		in->flags = 0;
 		w->state->table.n_ended++;

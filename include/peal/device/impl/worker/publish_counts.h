@@ -19,10 +19,9 @@
  * - after a message, if the last time was PEALI_UNTOLD_CYCLES ago,
  * - when it forgets an end for another one.
  *
- * It publishes the counts of its ports before those of its inputs. So a message
- * counts as delivered after the messages that its handler has sent count as
- * accepted. A port may still count less than its receiver:
- * see runtime/link/link_info.c.
+ * It publishes the counts of its ports before those of its inputs. A function
+ * that forwards messages publishes its counts at once. A port may count less than
+ * its receiver: see runtime/link/link_info.c.
  */
 
 /* ---- links --------------------------------------------------------------- */
