@@ -16,7 +16,7 @@ struct events_duet {
 	uint64_t begins; /* 1: begins and writes; 0: reads */
 };
 
-/** Message to `await`. */
+/** Message to `await` and `linger`. */
 struct events_await {
 	uint64_t mine; /* event to record before the wait */
 	uint64_t event, count;

@@ -4,6 +4,7 @@
 #include <peal/event.h>
 #include <peal/topic.h>
 #include "runtime/both_lanes.h"
+#include "runtime/events.h"
 
 PEAL_DECLARE_PROGRAM(events);
 
@@ -110,6 +111,37 @@ PEAL_TEST(sync_timeout_names_the_waiting_link)
 	close_stage();
 }
 
+/* The handler of another device has sent a message and still runs. A GPU has not
+ * published the counts of that message yet. */
+PEAL_TEST(sync_waits_for_messages_of_a_busy_handler)
+{
+	struct events_await order = { .count = 1, .timeout_ns = 400 * MS };
+	struct peal_event *event[2];
+	uint64_t from, to;
+	int i;
+
+	open_stage();
+	for (i = 0; i < 2; i++)
+		CHECK_OK(peal_event_create(s.rt, 0, NULL, 0, NULL, &event[i]));
+	CHECK_OK(peal_event_address(event[0], 0, &order.mine));
+	CHECK_OK(peal_event_address(event[1], 0, &order.event));
+	from = harness_spawn(s.k[0], "linger", -1);
+	to = harness_spawn(s.k[1], "countdown", -1);
+	harness_from(s.rt, s.e, 0, from, plain);
+	harness_link(s.rt, from, 0, to, plain);
+	CHECK_OK(peal_kernel_suspend(s.k[1], MAX_WAIT));
+	CHECK_OK(peal_send(s.e, 0, 0, &order, sizeof(order), MAX_WAIT, NULL));
+	CHECK_OK(peal_event_wait(event[0], 1, MAX_WAIT));
+	CHECK_EQ(peal_device_sync(s.rt, 1, 50 * MS), PEAL_ETIMEDOUT);
+	CHECK_OK(peal_kernel_resume(s.k[1]));
+	CHECK_OK(peal_device_sync(s.rt, 1, MAX_WAIT));
+	CHECK_EQ(counted(s.k[1], to), 1);
+	CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, MAX_WAIT));
+	for (i = 0; i < 2; i++)
+		CHECK_OK(peal_event_destroy(event[i]));
+	close_stage();
+}
+
 PEAL_TEST(sync_timeout_names_the_pending_topic)
 {
 	struct peal_topic_options o = { .size = sizeof(o), .name = "news" };
@@ -152,5 +184,6 @@ PEAL_TEST(invalid_arguments_return_einval)
 
 PEAL_TEST_MAIN(RUN_LANES(sync_waits_for_messages_between_handlers);
 	       RUN_LANES(sync_timeout_names_the_waiting_link);
+	       RUN_LANES(sync_waits_for_messages_of_a_busy_handler);
 	       RUN_LANES(sync_timeout_names_the_pending_topic);
 	       RUN_LANES(invalid_arguments_return_einval);)

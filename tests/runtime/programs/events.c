@@ -84,6 +84,19 @@ static PEAL_DEV int herald(struct peal_worker *w)
 	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w), 0);
 }
 
+/* Emits a message and records an event. Then it is busy: it awaits another. */
+static PEAL_DEV int linger(struct peal_worker *w)
+{
+	const struct events_await *a =
+		(const struct events_await *)peal_data(w);
+	uint64_t n = 1;
+	int result = peal_emit(w, 0, 0, &n, sizeof(n), 0);
+
+	peal_event_record(w, a->mine);
+	peal_event_await(w, a->event, a->count, a->timeout_ns);
+	return result;
+}
+
 #define HANDLERS(X)                                                            \
 	X(duet, 0, PEAL_LIMITS(1, 1, 0, sizeof(struct events_duet), 0))        \
 	X(await, sizeof(int64_t),                                              \
@@ -91,5 +104,6 @@ static PEAL_DEV int herald(struct peal_worker *w)
 	X(mark, 0, PEAL_LIMITS(0, 0, 0, sizeof(uint64_t), 0))                  \
 	X(countdown, sizeof(uint64_t),                                         \
 	  PEAL_LIMITS(0, 0, 1, sizeof(uint64_t), 0))                           \
-	X(herald, 0, PEAL_EMITS(1, 1))
+	X(herald, 0, PEAL_EMITS(1, 1))                                         \
+	X(linger, 0, PEAL_LIMITS(1, 1, 0, sizeof(struct events_await), 0))
 PEAL_PROGRAM(events, HANDLERS);
