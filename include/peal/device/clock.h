@@ -54,6 +54,9 @@ PEALI_SLOW(void, peali_clock_poll, struct peal_worker *w, uint64_t lease)
 	struct peal_clock clock;
 	uint64_t turn;
 
+	/* peal_device_sync: a worker that has seen a lease has told its counts.
+	 * A wait in a handler looks at the lease, too. */
+	peali_publish_links(w);
 	peal_store_relaxed_sys(&w->status->clock_first, peal_clock_ns());
 	/* R7: pairs with A7 in contact() of runtime/kernel/clock.c. The clock
 	 * was read after the lease was seen. */

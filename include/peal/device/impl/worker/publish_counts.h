@@ -69,13 +69,14 @@ PEALI_SLOW(void, peali_publish_ports, struct peal_worker *w)
 	}
 }
 
-/* peali_publish_links if there is a remembered end. */
-PEALI_SLOW(void, peali_publish_untold, struct peal_worker *w)
+PEALI_SLOW(void, peali_publish_links, struct peal_worker *w)
 {
 	uint32_t i;
 
-	w->untold = 0;
 	w->told_at = peali_cycles();
+	if (!w->untold)
+		return;
+	w->untold = 0;
 	peali_publish_ports(w);
 	for (i = 0; i < PEALI_UNTOLD; i++) {
 		if (w->got_by[i])
@@ -84,19 +85,13 @@ PEALI_SLOW(void, peali_publish_untold, struct peal_worker *w)
 	}
 }
 
-static PEAL_DEV PEAL_INLINE void peali_publish_links(struct peal_worker *w)
-{
-	if (w->untold)
-		peali_publish_untold(w);
-}
-
 /* About 100 us. */
 #define PEALI_UNTOLD_CYCLES (1u << 17)
 
 static PEAL_DEV PEAL_INLINE void peali_publish_in_time(struct peal_worker *w)
 {
 	if (PEAL_UNLIKELY(peali_cycles() - w->told_at > PEALI_UNTOLD_CYCLES))
-		peali_publish_untold(w);
+		peali_publish_links(w);
 }
 
 /* Publishes the counts of the port at a place. Then remembers another port
