@@ -119,6 +119,7 @@ static void from_link(const struct peal_kernel *k, uint32_t worker,
 		    link->to.index != input)
 			continue;
 		out->link = link->id;
+		out->lags = peali_link_holds(link) != 0;
 		out->message = peali_counts_done(link->counts);
 		since = still_for(&link->progress, out->message, now);
 		if (since < out->since_ns)
@@ -142,6 +143,7 @@ static void from_topic(const struct peal_kernel *k, uint32_t worker,
 			    s->end.index != input)
 				continue;
 			out->topic = t->name;
+			out->lags = peali_is_on_gpu(k->rt, &s->end);
 			out->message = peali_counts_done(&t->counts[i].link);
 			since = still_for(&s->progress, out->message, now);
 			if (since < out->since_ns)
@@ -193,15 +195,16 @@ int peali_inflight_read(struct peal_kernel *k, uint32_t worker,
 void peali_inflight_text(const struct peali_inflight *h, struct peal_kernel *k,
 			 char text[256])
 {
-	char name[PEAL_NAME_BYTES + 3], from[80] = "";
+	char name[PEAL_NAME_BYTES + 3], from[96] = "";
+	const char *later = h->lags ? " or a later one" : "";
 
 	if (h->link)
-		snprintf(from, sizeof(from), "message %llu of link %llu",
-			 (unsigned long long)h->message,
+		snprintf(from, sizeof(from), "message %llu%s of link %llu",
+			 (unsigned long long)h->message, later,
 			 (unsigned long long)h->link);
 	else if (h->topic)
-		snprintf(from, sizeof(from), "message %llu of topic '%s'",
-			 (unsigned long long)h->message, h->topic);
+		snprintf(from, sizeof(from), "message %llu%s of topic '%s'",
+			 (unsigned long long)h->message, later, h->topic);
 	peali_text_format(
 		text, 256,
 		"is in handler '%s' of actor %u%s, on %s, of type %u, for "

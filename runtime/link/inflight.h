@@ -19,6 +19,7 @@ struct peali_inflight {
 	uint64_t message; /* number of the message in the link, or among the
 			   * topic's messages for the actor. Of mailboxes and
 			   * pools only the low 14 bits */
+	int lags; /* 1: a worker of a GPU counts late, `message` may be too low */
 	uint64_t since_ns; /* it is being handled for this time or longer */
 };
 

@@ -129,24 +129,23 @@ uint64_t peali_remote_taken(const struct peal_link *link)
 	return peali_part_word(remote->peer->set, &remote->part);
 }
 
-static int is_on_gpu(const struct peal_link *link,
-		     const struct peali_link_end *end)
+int peali_is_on_gpu(const struct peal_runtime *rt,
+		    const struct peali_link_end *end)
 {
-	return end->kernel &&
-	       link->rt->devices.device[end->device].backend->ops !=
-		       &peali_host_backend;
+	return end->kernel && rt->devices.device[end->device].backend->ops !=
+				      &peali_host_backend;
 }
 
 int peali_link_sent_lags(const struct peal_link *link)
 {
 	if (link->from.kernel)
-		return is_on_gpu(link, &link->from);
+		return peali_is_on_gpu(link->rt, &link->from);
 	return link->remote && link->remote->windows && !link->remote->sends;
 }
 
 uint64_t peali_link_holds(const struct peal_link *link)
 {
-	if (!is_on_gpu(link, &link->to))
+	if (!peali_is_on_gpu(link->rt, &link->to))
 		return 0;
 	return (uint64_t)link->spec.capacity *
 	       (link->path.n_segments + link->old.n_segments);

@@ -58,13 +58,19 @@ void peali_remote_publish(struct peal_link *link);
  * window. 0: only its counters are known.
  */
 uint64_t peali_remote_taken(const struct peal_link *link);
+struct peali_link_end;
+struct peal_runtime;
+
+/* Returns 1 if an end is a worker of a GPU. The worker publishes its counters
+ * later than it handles and sends messages. */
+int peali_is_on_gpu(const struct peal_runtime *rt,
+		    const struct peali_link_end *end);
 /* Returns 1 if the sender's counters may be out of date. They are a copy, or a
  * worker of a GPU publishes them later than its messages. */
 int peali_link_sent_lags(const struct peal_link *link);
 /*
  * Returns the most messages that the rings of a link hold, if its receiver is a
- * worker of a GPU. It publishes its counters later than it handles messages.
- * Returns 0 for other receivers. The caller holds rt->lock or path_lock.
+ * worker of a GPU. Returns 0 for other receivers. The caller holds rt->lock or path_lock.
  */
 uint64_t peali_link_holds(const struct peal_link *link);
 /* Returns why the remote end is gone; 0: it is there, or the link is local. */

@@ -118,6 +118,16 @@ PEAL_TEST(idle_links_report_no_stall)
 	end(rt);
 }
 
+/* Returns 1 if workers of a device may count the last message late: on a GPU, or
+ * on its double. */
+static uint64_t counts_late(struct peal_runtime *rt, int device)
+{
+	struct peal_device_info info;
+
+	CHECK_OK(peal_device_info(rt, device, &info));
+	return strcmp(info.backend, "host") != 0;
+}
+
 /* host -> echo on device 0 -> moody on device 1. `moody` does not return. */
 PEAL_TEST(endless_handler_is_the_cause_of_all_waits)
 {
@@ -131,8 +141,8 @@ PEAL_TEST(endless_handler_is_the_cause_of_all_waits)
 	struct peal_link *first = harness_from(rt, e, 0, echo, four);
 	struct peal_link *second = harness_link(rt, echo, 0, moody, four);
 	struct peal_link *other = harness_from(rt, e, 1, idle, four);
-	char on[64];
-	uint64_t n = 0;
+	char on[96];
+	uint64_t n = 0, late;
 
 	CHECK_OK(peal_name_set(rt, moody, "deep one"));
 	CHECK_OK(peal_send(e, 1, 0, "", 0, MAX_WAIT, NULL));
@@ -147,12 +157,15 @@ PEAL_TEST(endless_handler_is_the_cause_of_all_waits)
 	CHECK_EQ(cause[0].address, moody);
 	CHECK_CONTAINS(cause[0].text,
 		       "worker 1 of kernel 'deep' on device 1 is in handler "
-		       "'moody' of actor 1 'deep one', on message 1 of link ");
-	snprintf(on, sizeof(on), "of link %llu, of type 2, for ",
+		       "'moody' of actor 1 'deep one', on message ");
+	late = 1 - cause[0].inflight_message;
+	CHECK(late <= counts_late(rt, 1));
+	snprintf(on, sizeof(on), "%llu%s of link %llu, of type 2, for ",
+		 (unsigned long long)cause[0].inflight_message,
+		 counts_late(rt, 1) ? " or a later one" : "",
 		 (unsigned long long)harness_info(second).id);
 	CHECK_CONTAINS(cause[0].text, on);
 	CHECK_EQ(cause[0].inflight_link, harness_info(second).id);
-	CHECK_EQ(cause[0].inflight_message, 1);
 	CHECK_EQ(cause[0].inflight_type, 2);
 	CHECK_CONTAINS(cause[0].text, "messages in 2 links wait for it");
 	CHECK_OK(peal_kernel_abort(far, MAX_WAIT));
@@ -380,7 +393,10 @@ PEAL_TEST(full_topic_names_the_slowest_subscriber)
 	CHECK(queued(link) > 0);
 	CHECK_EQ(cause[0].address, moody);
 	CHECK_CONTAINS(cause[0].text,
-		       "on message 0 of topic 'topic', of type 2");
+		       counts_late(rt, 0) ?
+			       "on message 0 or a later one of topic 'topic', "
+			       "of type 2" :
+			       "on message 0 of topic 'topic', of type 2");
 	CHECK_EQ(cause[0].inflight_link, 0);
 	CHECK_OK(peal_kernel_abort(slow, MAX_WAIT));
 	harness_delivered(link, harness_info(link).accepted);
