@@ -45,7 +45,7 @@ static struct peali_content content_of(struct scene *s, int two, uint32_t shift,
 				       uint32_t bytes)
 {
 	return two ? peali_content_word(header, FIRST, s->data + shift, bytes) :
-		     peali_content(header, s->data + shift, bytes);
+		     peali_content_of(header, s->data + shift, bytes);
 }
 
 /* Stores the bytes that the reader must find. Returns their number. */

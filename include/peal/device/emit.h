@@ -288,7 +288,7 @@ static PEAL_DEV PEAL_INLINE int peali_emit(struct peal_worker *w, uint32_t port,
 					   const void *data, uint64_t bytes,
 					   const struct peal_send_options *o)
 {
-	struct peali_content c = peali_content(header, data, bytes);
+	struct peali_content c = peali_content_of(header, data, bytes);
 
 	if (o) {
 		if (!peali_send_supports(o, PEALI_SEND_DEADLINE))

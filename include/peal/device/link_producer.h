@@ -245,7 +245,7 @@ peal_link_push(struct peal_link_producer *p, struct peal_header header,
 	if (peali_link_writes(p, bytes)) {
 		peali_link_count(p, 1, bytes);
 		peali_link_write(p, peali_kind(PEAL_KIND_DATA, header),
-				 peali_content(header, data, bytes), 0, 1);
+				 peali_content_of(header, data, bytes), 0, 1);
 		peali_link_advance(p, PEAL_KIND_DATA, bytes);
 		return 0;
 	}
@@ -284,7 +284,8 @@ peal_link_push_bulk(struct peal_link_producer *p, struct peal_header header,
 	i = peali_producer_run(p, header, from, bytes, n);
 	for (; i < n; i++) {
 		peali_link_write(p, PEAL_KIND_DATA,
-				 peali_content(header, from + i * bytes, bytes),
+				 peali_content_of(header, from + i * bytes,
+						  bytes),
 				 0, 1);
 		peali_producer_step(p);
 	}

@@ -166,7 +166,7 @@ peali_mailbox_write(struct peal_mailbox *m, uint64_t number,
 {
 	peali_slot_put(peali_policy(m->policy), peali_mailbox_slot(m, number),
 		       m->slot_bytes, peali_mailbox_lap(m, number),
-		       peali_content(header, data, bytes));
+		       peali_content_of(header, data, bytes));
 }
 
 /**

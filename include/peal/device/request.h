@@ -296,8 +296,9 @@ peali_forward_by_port(struct peal_worker *w, uint32_t port)
 	header = peali_header(w, port, peal_type(w), flags);
 	result = peali_emit_content(
 		w, port, header,
-		peali_content(header, (const uint8_t *)w->message.data + omits,
-			      bytes),
+		peali_content_of(header,
+				 (const uint8_t *)w->message.data + omits,
+				 bytes),
 		PEAL_EPIPE);
 	return PEAL_UNLIKELY(result == PEAL_EPIPE) ?
 		       peali_reply_lost(w, request) :

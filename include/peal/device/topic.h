@@ -208,7 +208,7 @@ static PEAL_DEV PEAL_INLINE void peali_topic_write(struct peal_topic *t,
 				      data, bytes);
 	else
 		peali_slot_put(peali_policy(t->policy), slot, t->slot_bytes,
-			       lap, peali_content(header, data, bytes));
+			       lap, peali_content_of(header, data, bytes));
 }
 
 /**

@@ -302,7 +302,7 @@ peali_work_put(struct peal_work *q, uint8_t *slot, uint32_t lap,
 	       struct peal_header header, const void *data, uint64_t bytes)
 {
 	peali_slot_put(peali_policy(q->policy), slot, q->slot_bytes, lap,
-		       peali_content(header, data, bytes));
+		       peali_content_of(header, data, bytes));
 }
 
 /**

@@ -27,7 +27,7 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_slot_atoms(uint32_t policy,
 
 /* Returns a content of a header and data. */
 static PEAL_DEV PEAL_INLINE struct peali_content
-peali_content(struct peal_header header, const void *data, uint64_t bytes)
+peali_content_of(struct peal_header header, const void *data, uint64_t bytes)
 {
 	struct peali_content c;
 
@@ -44,7 +44,7 @@ static PEAL_DEV PEAL_INLINE struct peali_content
 peali_content_word(struct peal_header header, uint64_t first, const void *data,
 		   uint64_t bytes)
 {
-	struct peali_content c = peali_content(header, data, bytes);
+	struct peali_content c = peali_content_of(header, data, bytes);
 
 	c.first = first;
 	c.head += (uint32_t)sizeof(first);

@@ -68,7 +68,7 @@ peali_subscribe_begin(struct peal_link_consumer *link,
 	link->wrap = link->credit_due = ~0ULL; /* never */
 	link->expect = PEALI_EXPECT_NOTHING;
 	link->slot_bytes = 0; /* a release does not move the slot */
-	link->policy = t->policy;
+	link->policy = (uint16_t)t->policy;
 	link->state = PEALI_STATE_TOPIC;
 	link->sequence = link->delivered = link->delivered_bytes = 0;
 	link->counts = &s->counts->link;
