@@ -179,7 +179,9 @@ peali_worker_init(struct peal_worker *w,
 #else
 	(void)lane;
 	w->turn = 0;
+	w->events = 0;
 	w->failed = 0;
+	w->aborted = 0;
 	w->error = 0;
 	w->broadcast_at = &w->broadcast_word;
 	w->untold = 0;

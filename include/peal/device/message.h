@@ -2,6 +2,7 @@
 #ifndef PEAL_DEVICE_MESSAGE_H
 #define PEAL_DEVICE_MESSAGE_H
 
+#include <peal/device/impl/loop/loop_action.h>
 #include <peal/device/impl/worker/mail.h>
 #include <peal/device/lanes.h>
 
@@ -68,16 +69,28 @@ static PEAL_DEV PEAL_INLINE uint32_t peal_self(const struct peal_worker *w)
 	return w->message.header.actor;
 }
 
-/** Returns 1 if the kernel is being aborted: a long handler should return. */
+#if !PEAL_ON_HOST
+/* A lane that is not the leader has seen an abort. */
+static PEAL_DEV PEAL_INLINE void peali_tell_abort(struct peal_worker *w)
+{
+	peal_store_lanes_u32(&w->aborted, 1);
+	peal_store_lanes_u32(&w->events, 1);
+}
+#endif
+
+/** Returns 1 if the kernel is being aborted: a long handler should return. The
+ * worker then handles no further message. */
 static PEAL_DEV PEAL_INLINE int peal_aborting(const struct peal_worker *w)
 {
 	if (PEAL_LIKELY(peal_load_relaxed_sys(&w->control->stop) !=
 			PEAL_STOP_ABORT))
 		return 0;
-	if (peal_is_leader(w)) { /* no other message comes first */
-		w->state->source.burst_left = 0;
-		w->state->source.turns_since_poll = PEALI_CONTROL_POLL_INTERVAL;
-	}
+	if (peal_is_leader(w))
+		peali_poll_soon(w);
+#if !PEAL_ON_HOST
+	else
+		peali_tell_abort((struct peal_worker *)(uintptr_t)w);
+#endif
 	return 1;
 }
 

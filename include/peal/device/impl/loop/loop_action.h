@@ -64,6 +64,29 @@ static PEAL_DEV PEAL_INLINE int peali_broadcast_action(struct peal_worker *w,
 	return turn;
 }
 
+/* The worker polls the control words before its next message. For the leader. */
+static PEAL_DEV PEAL_INLINE void peali_poll_soon(const struct peal_worker *w)
+{
+	w->state->source.burst_left = 0;
+	w->state->source.turns_since_poll = PEALI_CONTROL_POLL_INTERVAL;
+}
+
+#if !PEAL_ON_HOST
+/* Does what the events of the lanes ask for. Returns as peali_gather_result. */
+static PEAL_DEV PEAL_INLINE int peali_gather_events(struct peal_worker *w)
+{
+	int result = w->error ? w->error : PEAL_EHANDLER;
+
+	if (peal_load_lanes_u32(&w->aborted))
+		peali_poll_soon(w);
+	if (!peal_load_lanes_u32(&w->failed))
+		result = 0;
+	w->events = w->failed = w->aborted = 0; /* no lane is in a handler */
+	w->error = 0;
+	return result;
+}
+#endif
+
 /* Collective: tells the leader if the handler of any lane has failed. The
  * leader gets its own error, or PEAL_EHANDLER if only other lanes have failed.
  * All lanes have left the handler when the leader returns. */
@@ -79,16 +102,14 @@ static PEAL_DEV PEAL_INLINE int peali_gather_result(struct peal_worker *w,
 #else
 	if (PEAL_UNLIKELY(result)) {
 		peal_store_lanes_u32(&w->failed, 1);
+		peal_store_lanes_u32(&w->events, 1);
 		if (peal_is_leader(w))
 			w->error = result;
 	}
 	peal_sync(w);
-	if (PEAL_LIKELY(!peal_is_leader(w) || !peal_load_lanes_u32(&w->failed)))
+	if (PEAL_LIKELY(!peal_is_leader(w) || !peal_load_lanes_u32(&w->events)))
 		return 0;
-	w->failed = 0; /* no lane fails again before its next turn */
-	result = w->error ? w->error : PEAL_EHANDLER;
-	w->error = 0;
-	return result;
+	return peali_gather_events(w);
 #endif
 }
 

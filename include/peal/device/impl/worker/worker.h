@@ -181,7 +181,9 @@ struct peal_worker {
 			  * bell */
 #else
 	int32_t turn; /* the leader's decision */
+	uint32_t events; /* 1: one of the next two words is 1 */
 	uint32_t failed; /* 1: some lane's handler returned an error */
+	uint32_t aborted; /* 1: some lane has seen an abort */
 	int32_t error; /* of the leader's handler, if it failed */
 	uint64_t *broadcast_at; /* the word by which the leader broadcasts */
 	uint64_t broadcast_word;
