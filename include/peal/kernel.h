@@ -211,7 +211,7 @@ int peal_kernel_drain_many(struct peal_kernel *const *kernels, uint32_t n,
 /**
  * Ends the kernel after the messages that its handlers work on.
  *
- * A busy worker of a GPU reads the request after up to 96 messages.
+ * A busy worker of a GPU reads the request after up to 96 messages or batches.
  *
  * Messages in the inputs become dead with reason "stopped". peal_link_info
  * says how many, and from which sequence number on. Mailboxes and pools lose

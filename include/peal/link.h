@@ -89,7 +89,7 @@ struct peal_link_info {
 	/*
 	 * A device may show the bytes later than their messages. A worker of a
 	 * GPU shows its counts when it is idle. A busy worker does so every 96
-	 * messages or 100 us.
+	 * messages or batches, or 100 us.
 	 */
 	uint64_t accepted, accepted_bytes; /* messages from the sender */
 	uint64_t delivered, delivered_bytes; /* messages to the receiver */
@@ -114,8 +114,8 @@ struct peal_link_info {
 	 * stopped or the link is corrupt. Their sequence numbers begin at
 	 * undelivered_first. dead[] counts these messages too: as
 	 * PEAL_REASON_STOPPED, or for a corrupt link as PEAL_REASON_PROTOCOL.
-	 * If a GPU is lost or its handler hangs, the receiver may have handled
-	 * up to 96 of them.
+	 * After the loss of a GPU, the receiver may have handled some of them:
+	 * up to 96 messages or batches. A hung handler has the same effect.
 	 */
 	uint64_t undelivered, undelivered_first;
 	int ended; /* 1: the sender has sent END */

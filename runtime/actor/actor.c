@@ -200,7 +200,7 @@ static void plan_run(struct batch *c, uint32_t at, uint32_t n)
 	if (a->limit)
 		spawn->limit = PEAL_SPAWN_LIMIT(c->options->mailbox_limit,
 						c->options->mailbox_overflow);
-	if (h->hooks)
+	if (h->kind & PEAL_HANDLER_HOOKS)
 		spawn->entry.location |= PEAL_ENTRY_RESTART_PENDING |
 					 PEAL_ENTRY_HOOK;
 	spawn->entry.state_bytes = h->state_bytes;

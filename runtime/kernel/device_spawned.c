@@ -70,7 +70,7 @@ void peali_spawned_plan(struct peal_kernel *k,
 
 	p->n_handlers = k->program->n_handlers;
 	for (i = 0; i < p->n_handlers; i++)
-		p->hooks |= k->program->handlers[i].hooks;
+		p->hooks |= k->program->handlers[i].kind & PEAL_HANDLER_HOOKS;
 	p->first_actor_slot = o->max_actors;
 	p->max_spawned_actors = o->spawn.max_actors;
 	p->spawned_state_bytes = o->spawn.state_bytes;
@@ -114,7 +114,7 @@ void peali_spawned_handlers(const struct peal_kernel *k,
 		out[i].emits = h->emits;
 		out[i].tells =
 			(uint16_t)peali_handler_tells(h, k->params.n_workers);
-		out[i].hooks = h->hooks;
+		out[i].hooks = h->kind & PEAL_HANDLER_HOOKS;
 	}
 }
 

@@ -15,6 +15,11 @@ struct peal_kernel_params;
  * takes one further message for each worker. */
 #define PEAL_TO_ALL 0x8000
 
+/** Bits of the field `kind` of a handler. */
+#define PEAL_HANDLER_HOOKS 1 /* it has init and exit hooks */
+#define PEAL_HANDLER_BATCH 2 /* it handles a message per lane: batch.h */
+#define PEAL_HANDLER_SHARED 4 /* and several messages of an actor at once */
+
 /** A description of a handler, made by PEAL_PROGRAM. */
 struct peal_handler_info {
 	const char *name;
@@ -22,7 +27,7 @@ struct peal_handler_info {
 	uint16_t ports; /* number of ports, from 0 on */
 	uint16_t emits; /* most messages per port for one message */
 	uint16_t tells; /* most mailbox messages for one message; PEAL_TO_ALL */
-	uint16_t hooks; /* 1: it has init and exit hooks */
+	uint16_t kind; /* PEAL_HANDLER_... */
 	uint32_t input_bytes; /* payload that it takes; 0: any length */
 	uint32_t output_bytes; /* payload that it emits; 0: any length */
 };

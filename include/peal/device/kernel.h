@@ -4,9 +4,11 @@
 
 #include <peal/abi/program.h>
 #include <peal/device/ask.h>
+#include <peal/device/batch.h>
 #include <peal/device/budget.h>
 #include <peal/device/deadline.h>
 #include <peal/device/hlc.h>
+#include <peal/device/impl/loop/batch_done.h>
 #include <peal/device/impl/loop/loop.h>
 #include <peal/device/message.h>
 #include <peal/device/monitor.h>
@@ -74,8 +76,11 @@
  * PEAL_WITH_HOOKS(PEAL_EMITS(1, 1)).
  */
 #define PEAL_WITH_HOOKS(...) PEALI_WITH_HOOKS(__VA_ARGS__)
-#define PEALI_WITH_HOOKS(ports, per_port, tells, hooks, input, output)         \
-	(ports), (per_port), (tells), 1, (input), (output)
+#define PEALI_WITH_HOOKS(ports, per_port, tells, kind, input, output)          \
+	(ports), (per_port), (tells), PEALI_HOOKS_##kind, (input), (output)
+#define PEALI_HOOKS_0 1
+#define PEALI_HOOKS_2 3
+#define PEALI_HOOKS_6 7
 
 /* The compiler shows this name if PEAL_HANDLER gets an unknown handler. */
 #define PEALI_INDEX(function, ...) peali_not_in_PEAL_HANDLERS_##function,
@@ -83,15 +88,33 @@
 #define PEALI_CASE(function, state_bytes, ...)                                 \
 	case peali_handler_##function:                                         \
 		PEALI_RUN(function, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
-#define PEALI_RUN(function, ports, emits, tells, hooks, input, ...)            \
+#define PEALI_RUN(function, ports, emits, tells, kind, input, ...)             \
+	PEALI_RUN_##kind(function, input)
+#define PEALI_RUN_0(function, input)                                           \
 	return peali_takes(w, (input)) ? function(w) : PEAL_EMALFORMED;
+#define PEALI_RUN_1(function, input) PEALI_RUN_0(function, input)
+#define PEALI_RUN_2(function, input) PEALI_RUN_BATCH(function, input, 0)
+#define PEALI_RUN_3(function, input) PEALI_RUN_BATCH(function, input, 0)
+#define PEALI_RUN_6(function, input) PEALI_RUN_BATCH(function, input, 1)
+#define PEALI_RUN_7(function, input) PEALI_RUN_BATCH(function, input, 1)
+#define PEALI_RUN_BATCH(function, input, shared)                               \
+	{                                                                      \
+		struct peal_batch peali_b;                                     \
+                                                                               \
+		peali_batch_open(w, &peali_b, (input), shared);                \
+		return peali_batch_done(w, &peali_b, function(w, &peali_b));   \
+	}
 #define PEALI_ROW(function, state_bytes, ...)                                  \
 	{ #function, (uint32_t)(state_bytes), __VA_ARGS__ },
 
 /* The number of arguments, 1 to 8. */
 #define PEALI_COUNT(...) PEALI_COUNT_AT(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define PEALI_COUNT_AT(a, b, c, d, e, f, g, h, n, ...) n
-#define PEALI_CHECK_USES(function, ports, emits, tells, hooks, ...)            \
+#define PEALI_CHECK_USES(function, ports, emits, tells, kind, ...)             \
+	PEAL_STATIC_ASSERT(!(tells) || !((kind)&PEAL_HANDLER_BATCH),           \
+			   "PEAL_PROGRAM: the batch handler " #function        \
+			   " tells messages, and such a handler sends by "     \
+			   "ports only");                                      \
 	PEAL_STATIC_ASSERT(!(tells) || PEALI_USES(MAIL) || PEALI_USES(POOLS),  \
 			   "PEAL_PROGRAM: the handler " #function              \
 			   " tells messages, and PEAL_USES lacks "             \
@@ -100,15 +123,15 @@
 			   "PEAL_PROGRAM: the handler " #function              \
 			   " tells all actors, and PEAL_USES lacks "           \
 			   "PEAL_USE_MAIL");                                   \
-	PEAL_STATIC_ASSERT(!(hooks) || PEALI_USES(HOOKS),                      \
+	PEAL_STATIC_ASSERT(!((kind)&PEAL_HANDLER_HOOKS) || PEALI_USES(HOOKS),  \
 			   "PEAL_PROGRAM: the handler " #function              \
 			   " has hooks, and PEAL_USES lacks PEAL_USE_HOOKS");
 #define PEALI_CHECK(function, state_bytes, ...)                                \
 	PEAL_STATIC_ASSERT(PEALI_COUNT(__VA_ARGS__) == 6,                      \
 			   "PEAL_PROGRAM: the list must be X(" #function       \
 			   ", state bytes, limits), the limits PEAL_SINK, "    \
-			   "PEAL_EMITS, PEAL_TELLS, PEAL_LIMITS or "           \
-			   "PEAL_WITH_HOOKS");                                 \
+			   "PEAL_EMITS, PEAL_TELLS, PEAL_LIMITS, "             \
+			   "PEAL_WITH_HOOKS or PEAL_BATCH");                   \
 	PEALI_CHECK_USES(function, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
 
 /* Returns 1 if the payload has the length that the handler takes; 0: any. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * cost TARGET QUEUES RINGS LOOP: prints the cost per message of each path as a
- * JSON array. The other arguments are files with the PTX of queues.c, rings.cu
- * and loop.c.
+ * cost TARGET QUEUES RINGS LOOP BATCH: prints the cost per message of each path
+ * as a JSON array. The other arguments are files with the PTX of queues.c,
+ * rings.cu, loop.c and batch.c.
  */
 #include "cost.h"
 
@@ -20,12 +20,13 @@ static void measure(const char *path, const char *target,
 
 int main(int argc, char **argv)
 {
-	if (argc != 5) {
-		fprintf(stderr, "usage: cost TARGET QUEUES RINGS LOOP\n");
+	if (argc != 6) {
+		fprintf(stderr, "usage: cost TARGET QUEUES RINGS LOOP BATCH\n");
 		return 2;
 	}
 	printf("[");
 	measure(argv[4], argv[1], cost_loops);
+	measure(argv[5], argv[1], cost_batches);
 	measure(argv[2], argv[1], cost_queues);
 	measure(argv[3], argv[1], cost_rings);
 	printf("]\n");

@@ -57,5 +57,6 @@ void cost_print(const struct cost_row *row, const char *target);
 void cost_queues(struct ptx_module *queues, const char *target);
 void cost_rings(struct ptx_module *rings, const char *target);
 void cost_loops(struct ptx_module *loop, const char *target);
+void cost_batches(struct ptx_module *batch, const char *target);
 
 #endif

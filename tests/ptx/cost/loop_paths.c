@@ -27,21 +27,39 @@ struct path_run {
 	uint64_t looks; /* at the control words, until it stops; 0: no limit */
 };
 
+/* A path through the loop. */
+struct path {
+	const char *name, *by;
+	enum cost_handler handler; /* of the program `cost` */
+	enum ptx_memory memory; /* of the rings */
+	uint16_t flags; /* of the messages */
+	uint32_t batch; /* 1; or more: the program is `cost_batch` */
+};
+
+/* Returns the number of the path's handler in its program. */
+static uint32_t handler_of(const struct path *path, uint32_t bytes)
+{
+	if (path->batch == 1)
+		return path->handler;
+	return bytes == 16 ? COST_BATCH_16 : COST_BATCH_64;
+}
+
 /* Actor 0 of worker 0 has the handler. Actor COST_NEXT lives at worker 1. */
 static void make_actors(struct peal_actor_entry *actors,
-			enum cost_handler handler)
+			const struct path *path, uint32_t bytes)
 {
-	actors[0].location = PEAL_ENTRY(0, 0, handler);
-	actors[0].ports = handler != COST_PASS;
-	actors[0].emits = handler != COST_PASS;
-	actors[0].tells = handler == COST_PASS;
+	const int passes = path->handler == COST_PASS;
+
+	actors[0].location = PEAL_ENTRY(0, 0, handler_of(path, bytes));
+	actors[0].ports = !passes;
+	actors[0].emits = !passes;
+	actors[0].tells = passes;
 	actors[0].port_base = PEAL_PORTS_FIRST;
 	actors[COST_NEXT].location = PEAL_ENTRY(0, 1, COST_ECHO);
 }
 
 /* Makes the kernel, and an input and a port with rings in `memory`. */
-static void open_scene(struct path_run *s, enum cost_handler handler,
-		       enum ptx_memory memory)
+static void open_scene(struct path_run *s, const struct path *path)
 {
 	s->kernel.workers = WORKERS;
 	s->kernel.lanes = s->row->lanes;
@@ -49,9 +67,9 @@ static void open_scene(struct path_run *s, enum cost_handler handler,
 	s->kernel.actors = 2;
 	s->kernel.putters = 1;
 	scene_make(&s->kernel);
-	make_actors(s->kernel.actor, handler);
-	s->input = scene_input(&s->kernel, 0, memory);
-	s->output = scene_output(&s->kernel, 0, memory);
+	make_actors(s->kernel.actor, path, s->row->bytes);
+	s->input = scene_input(&s->kernel, 0, path->memory);
+	s->output = scene_output(&s->kernel, 0, path->memory);
 }
 
 /* ---- messages ------------------------------------------------------------ */
@@ -166,7 +184,10 @@ static void tick(void *context)
 static struct ptx_counts run_worker(struct path_run *s, struct ptx_module *loop)
 {
 	uint64_t params = (uintptr_t)s->kernel.params;
-	struct ptx_counts counts = cost_run(loop, "peal_entry_cost",
+	struct ptx_counts counts = cost_run(loop,
+					    s->row->batch == 1 ?
+						    "peal_entry_cost" :
+						    "peal_entry_cost_batch",
 					    s->row->lanes, &params, tick, s);
 
 	if (s->kernel.status->phase != PEAL_WORKER_STOPPED ||
@@ -179,20 +200,16 @@ static struct ptx_counts run_worker(struct path_run *s, struct ptx_module *loop)
 	return counts;
 }
 
-/* A path through the loop. */
-struct path {
-	const char *name, *by;
-	enum cost_handler handler;
-	enum ptx_memory memory; /* of the rings */
-	uint16_t flags; /* of the messages */
+static const struct path paths[] = {
+	{ "echo", "link", COST_ECHO, PTX_MEMORY_GLOBAL, 0, 1 },
+	{ "echo", "link in host memory", COST_ECHO, PTX_MEMORY_HOST, 0, 1 },
+	{ "echo", "mailbox", COST_PASS, PTX_MEMORY_GLOBAL, 0, 1 },
+	{ "request and reply", "link", COST_RESPOND, PTX_MEMORY_GLOBAL,
+	  PEAL_FLAG_REQUEST, 1 },
 };
 
-static const struct path paths[] = {
-	{ "echo", "link", COST_ECHO, PTX_MEMORY_GLOBAL, 0 },
-	{ "echo", "link in host memory", COST_ECHO, PTX_MEMORY_HOST, 0 },
-	{ "echo", "mailbox", COST_PASS, PTX_MEMORY_GLOBAL, 0 },
-	{ "request and reply", "link", COST_RESPOND, PTX_MEMORY_GLOBAL,
-	  PEAL_FLAG_REQUEST },
+static const struct path batch_path = {
+	"echo by a batch handler", "link", COST_ECHO, PTX_MEMORY_GLOBAL, 0, 32
 };
 
 static struct ptx_counts run_path(struct ptx_module *loop,
@@ -205,7 +222,7 @@ static struct ptx_counts run_path(struct ptx_module *loop,
 	s.kernel.message_bytes =
 		row->bytes +
 		(path->flags & PEAL_FLAG_REQUEST ? PEAL_REQUEST_BYTES : 0);
-	open_scene(&s, path->handler, path->memory);
+	open_scene(&s, path);
 	if (path->handler == COST_PASS)
 		send_by_mailbox(&s);
 	else
@@ -226,6 +243,7 @@ static void measure(struct ptx_module *loop, const char *target,
 
 	row->path = path->name;
 	row->by = path->by;
+	row->batch = path->batch;
 	few = run_path(loop, path, row, FEW);
 	row->counts = run_path(loop, path, row, MANY);
 	row->messages = MANY - FEW;
@@ -244,7 +262,7 @@ static uint64_t run_idle(struct ptx_module *loop, const struct cost_row *row,
 			      .looks = looks };
 	uint64_t turns;
 
-	open_scene(&s, COST_ECHO, PTX_MEMORY_GLOBAL);
+	open_scene(&s, &paths[0]);
 	*counts_out = run_worker(&s, loop);
 	turns = scene_state(&s.kernel, 0)->count.idle_turns;
 	cost_free();
@@ -260,6 +278,7 @@ static void measure_idle(struct ptx_module *loop, const char *target,
 	row->path = "idle turn";
 	row->by = "link";
 	row->bytes = 0;
+	row->batch = 1;
 	turns = run_idle(loop, row, 16, &few);
 	row->messages = run_idle(loop, row, 32, &row->counts) - turns;
 	ptx_counts_add(&row->counts, &few, -1);
@@ -277,4 +296,12 @@ void cost_loops(struct ptx_module *loop, const char *target)
 				measure(loop, target, &paths[i], &row);
 		measure_idle(loop, target, &row);
 	}
+}
+
+void cost_batches(struct ptx_module *batch, const char *target)
+{
+	struct cost_row row = { .lanes = 32 };
+
+	for (row.bytes = 16; row.bytes <= 64; row.bytes *= 4)
+		measure(batch, target, &batch_path, &row);
 }

@@ -129,6 +129,19 @@ PEALI_HW(worker, blockIdx.x)
 /** Where all lanes of the worker meet; GPUs only. */
 PEALI_DO(peal_hw_sync, (void), __syncthreads())
 
+/* The lanes of the calling warp, which is the worker's only warp. */
+PEALI_HW(warp, ~0u >> (32 - blockDim.x))
+
+/* Primitives of the worker's only warp. All its lanes call them. Only
+ * peal_hw_warp_sync orders their accesses to memory. */
+PEALI_DO(peal_hw_warp_sync, (void), __syncwarp(peal_hw_warp()))
+PEALI_VALUE(peal_hw_warp_ballot, uint32_t, (int condition),
+	    __ballot_sync(peal_hw_warp(), condition))
+PEALI_VALUE(peal_hw_warp_match, uint32_t, (uint32_t value),
+	    __match_any_sync(peal_hw_warp(), value))
+PEALI_VALUE(peal_hw_warp_first, uint32_t, (uint32_t value),
+	    __shfl_sync(peal_hw_warp(), value, 0))
+
 /*
  * Where blocks can share memory as a cluster, a slot may lie there: its atoms
  * take a generic address.

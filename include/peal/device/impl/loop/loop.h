@@ -285,8 +285,8 @@ PEALI_SLOW(void, peali_fetch, struct peal_worker *w)
 /**
  * Waits for the next message that can be handled. Collective.
  *
- * The loop looks at the control words at least after 512 polls of an input
- * each, or 96 messages.
+ * The loop looks at the control words at least after 512 polls of each input.
+ * While messages come, it does so after at most 96 messages or batches.
  *
  * @param w the worker
  * @return 1: run the handler for w->message and w->actor. 0: the worker ends.

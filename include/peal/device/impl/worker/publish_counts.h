@@ -15,7 +15,7 @@
  * new counts, and publishes them:
  *
  * - when it is idle, suspended or ended, and before it reports a failure,
- * - at each look at the control words, after at most 96 messages,
+ * - at each look at the control words, after at most 96 messages or batches,
  * - after a message, if the last time was PEALI_UNTOLD_CYCLES ago,
  * - when it forgets an end for another one.
  *

@@ -10,6 +10,9 @@
 /* Turns between two polls of control messages, lease and epoch. */
 #define PEALI_CONTROL_POLL_INTERVAL 64
 
+/** Most messages of a batch. */
+#define PEAL_BATCH_MOST 32
+
 /** The progress of a message to all actors, the next one of a mailbox. */
 struct peali_round {
 	uint32_t open; /* 1: the other fields are of the next message */
@@ -196,6 +199,8 @@ struct peal_worker_state {
 		uint64_t mark; /* count.handled less the messages taken from
 				* high sources since the last low turn */
 	} priority;
+	/* The results of the messages of a batch, see impl/loop/batch_done.h. */
+	int32_t batch_results[PEAL_BATCH_MOST];
 	/* For the lanes, on the host: the leader's decision. */
 	struct {
 		int32_t turn;

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEAL_DEVICE_BATCH_DONE_H
+#define PEAL_DEVICE_BATCH_DONE_H
+
+#include <peal/device/impl/loop/batch_open.h>
+#include <peal/device/impl/loop/loop.h>
+
+/*
+ * How a worker ends the messages of a batch. It ends all but the last one here.
+ * peal_loop_done ends the last one.
+ *
+ * All handlers of a batch have returned before its first message ends. If some
+ * have failed, the messages end one by one, in their order. A failure then acts
+ * as that of a single message: it makes a dead letter, and restarts actors.
+ */
+
+/* Ends w->message, for the leader. Returns 1 if a supervisor must learn of its
+ * failure first. */
+static PEAL_DEV PEAL_UNUSED inline int peali_batch_end(struct peal_worker *w,
+						       int result)
+{
+	w->state->count.handled++;
+	if (result)
+		peali_failed(w, result);
+	else
+		peali_input_release(w, &w->inputs[w->message.input]);
+	return w->state->failure != 0;
+}
+
+/* Ends the messages of a batch of n. Some of them have failed. Returns the result
+ * of the last one to the leader, else 0. Collective. */
+PEALI_SLOW(int, peali_batch_end_each, struct peal_worker *w, uint32_t n,
+	   int result)
+{
+	struct peal_worker_state *s = w->state;
+	uint32_t lane = peal_lane(w), i;
+	int pending = 0;
+
+	if (lane < n)
+		s->batch_results[lane] = result;
+	peal_sync(w);
+	for (i = 0; i + 1 < n; i++) {
+		if (peal_is_leader(w))
+			pending = peali_batch_end(w, s->batch_results[i]);
+		if (PEALI_USES(SUPERVISION) &&
+		    peal_broadcast(w, (uint64_t)pending))
+			peali_supervise(w);
+		if (peal_is_leader(w))
+			(void)peali_link_peek_slowly(
+				&w->inputs[w->message.input].link, &w->message);
+	}
+	if (!peal_is_leader(w))
+		return 0;
+	w->fits_left = 0;
+	return s->batch_results[n - 1];
+}
+
+/* Ends all messages of a batch but one. No handler has failed. Collective. */
+static PEAL_DEV PEAL_INLINE void peali_batch_end_all(struct peal_worker *w,
+						     const struct peal_batch *b)
+{
+	struct peal_link_consumer *c = &w->inputs[w->message.input].link;
+	uint32_t more = b->n - 1;
+
+	/* peal_loop_done counts the bytes of lane 0 */
+	if (b->has && !peal_is_leader(w))
+		peal_add_relaxed_dev(&c->delivered_bytes, b->at.length);
+	peali_batch_sync(w); /* all lanes have read their slots */
+	if (!peal_is_leader(w))
+		return;
+	peali_batch_skip(c, more);
+	w->state->count.handled += more;
+	w->fits_left = w->fits_left > more ? w->fits_left - more : 0;
+}
+
+/*
+ * Ends all messages of a batch but the last one, which peal_loop_done ends.
+ * `result` is that of the calling lane's message. Returns the result of the last
+ * message. Collective.
+ */
+static PEAL_DEV PEAL_INLINE int
+peali_batch_done(struct peal_worker *w, const struct peal_batch *b, int result)
+{
+	if (!b->has)
+		result = b->error;
+	if (b->n == 1)
+		return result;
+	if (PEAL_UNLIKELY(peali_batch_ballot(w, result != 0)))
+		return peali_batch_end_each(w, b->n, result);
+	peali_batch_end_all(w, b);
+	return 0;
+}
+
+#endif

@@ -1,0 +1,6 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The handlers of batches.c. They also check their limits on a GPU. */
+#define PEAL_CHECK_LIMITS 1
+#include "../batch_handlers.h"
+
+PEAL_PROGRAM(batches_checked, BATCH_HANDLERS);
