@@ -68,6 +68,14 @@ static int take_filter(struct peal_runtime *rt, const char *call,
 			.value = PEALI_PRINT("0x%x", out->capabilities),
 			.allowed = PEALI_PRINT("bits of 0x%x", known),
 			.remedy = "use enum peal_device_capability");
+	if (!r && out->backend &&
+	    !peali_backend_is_known(out->backend, strlen(out->backend)))
+		r = PEALI_REFUSE(PEAL_EINVAL, call, .object = "option",
+				 .name = "backend",
+				 .problem = "is an unknown backend",
+				 .value = out->backend,
+				 .allowed = PEALI_BACKEND_NAMES,
+				 .remedy = "use NULL for any backend");
 	if (!r && out->peer_of)
 		r = peali_devices_check(&rt->devices, out->peer_of - 1, call);
 	return r;

@@ -95,22 +95,16 @@ static int names(const char *list, const char *name)
 static int check_backends(const char *list)
 {
 	size_t part;
-	int i;
 
 	for (; *list; list += part + (list[part] == ',')) {
 		part = strcspn(list, ",");
-		for (i = 0; peali_backends[i]; i++)
-			if (strlen(peali_backends[i]->name) == part &&
-			    !strncmp(list, peali_backends[i]->name, part))
-				break;
-		if (!peali_backends[i])
+		if (!peali_backend_is_known(list, part))
 			return PEALI_REFUSE(
 				PEAL_EINVAL, "peal_runtime_open",
 				.object = "variable", .name = "PEAL_BACKENDS",
 				.problem = "has an unknown backend",
 				.value = PEALI_PRINT("%.*s", (int)part, list),
-				.allowed = PEAL_SIM ? "host, in a simulator" :
-						      "cuda, hip and host",
+				.allowed = PEALI_BACKEND_NAMES,
 				.remedy = "use host");
 	}
 	return 0;

@@ -103,8 +103,8 @@ int peal_device_info(struct peal_runtime *runtime, int device,
  * @return the device's index, or a negative error code:
  * @retval PEAL_ENODEV  no device meets the requirements. The error text names
  *     an unmet requirement per device. Or filter->peer_of names no device.
- * @retval PEAL_EINVAL  runtime is NULL, or filter->size or ->capabilities has
- *     an unknown bit.
+ * @retval PEAL_EINVAL  runtime is NULL, filter->size or ->capabilities has an
+ *     unknown bit, or filter->backend is no backend.
  */
 int peal_device_select(struct peal_runtime *runtime,
 		       const struct peal_device_filter *filter);

@@ -10,6 +10,7 @@
 #include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
+#include "runtime/compute/task.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/program.h"
 #include "runtime/kernel/busy_times.h"
@@ -118,6 +119,16 @@ static int check_stage(const struct peal_pipeline *p,
 	if (result < 0)
 		return of_stage(result, i, p->stages[i].name);
 	h = &s->program->handlers[result];
+	if (peali_is_task(h))
+		return PEALI_REFUSE(
+			PEAL_EINVAL, CREATE,
+			.object = PEALI_PRINT("stage %u, '%s': handler", i,
+					      PEALI_CUT(24, p->stages[i].name)),
+			.name = h->name,
+			.problem = "is a handler of jobs, which PEAL_TASK "
+				   "makes",
+			.value = "PEAL_TASK", .allowed = "other handlers",
+			.remedy = "use an executor or a graph for it");
 	if (!h->ports || (p->workers > 1 && h->emits != 1))
 		return refuse_handler(p, h, i);
 	if (s->init_bytes > h->state_bytes || (s->init_bytes && !s->init))

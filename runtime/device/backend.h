@@ -284,4 +284,11 @@ extern const struct peali_backend_ops peali_host_backend, peali_cuda_backend,
 /** All backends of this build in the order of their devices; NULL ends. */
 extern const struct peali_backend_ops *const peali_backends[];
 
+/** Their names, for an error text. */
+#define PEALI_BACKEND_NAMES                                                    \
+	(PEAL_SIM ? "host, in a simulator" : "cuda, hip and host")
+
+/** Returns 1 if this build has a backend with the first n bytes of a name. */
+int peali_backend_is_known(const char *name, size_t n);
+
 #endif

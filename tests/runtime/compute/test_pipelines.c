@@ -10,6 +10,7 @@
 #include "runtime/steps.h"
 
 PEAL_DECLARE_PROGRAM(steps);
+PEAL_DECLARE_PROGRAM(tasks);
 
 #define STAGES 3
 #define BATCH_MOST 1600
@@ -664,6 +665,12 @@ PEAL_TEST(invalid_pipelines_are_refused_without_leak)
 	s.stage[1].handler = "swallow";
 	s.stage[1].init_bytes = 0;
 	refused(&s, 2, PEAL_EINVAL, "no port to emit on");
+	s.stage[1].program = &peal_program_tasks;
+	s.stage[1].handler = "combine";
+	refused(&s, 2, PEAL_EINVAL,
+		"handler 'combine': is a handler of jobs, which PEAL_TASK "
+		"makes");
+	s.stage[1].program = &peal_program_steps;
 	s.stage[1].handler = "twice";
 	s.options.workers = 2;
 	refused(&s, 2, PEAL_EINVAL, "more than one message");

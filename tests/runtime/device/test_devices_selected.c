@@ -91,7 +91,9 @@ PEAL_TEST(devices_are_selected_by_free_memory_and_units)
 	CHECK_SELECTED("PEAL_ENODEV",
 		       .min_compute_units = info.compute_units + 1);
 	CHECK_SELECTED("0 1", .backend = info.backend);
-	CHECK_SELECTED("PEAL_ENODEV", .backend = "none");
+	CHECK_SELECTED("PEAL_ENODEV",
+		       .backend = strcmp(info.backend, "hip") ? "hip" : "cuda");
+	CHECK_SELECTED("PEAL_EINVAL", .backend = "none");
 	CHECK_OK(peal_runtime_close(rt));
 }
 
@@ -112,6 +114,15 @@ PEAL_TEST(failed_selection_error_names_each_device)
 	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_EINVAL,
 		    "'capabilities': has unknown bits");
 	wish.capabilities = 0;
+	wish.backend = "metal";
+	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_EINVAL,
+		    "option 'backend': is an unknown backend (metal, allowed "
+		    "cuda, hip and host)");
+	wish.backend = "hos";
+	CHECK_EQ(peal_device_select_all(rt, &wish, 2, devices), PEAL_EINVAL);
+	wish.backend = "";
+	CHECK_EQ(peal_device_select(rt, &wish), PEAL_EINVAL);
+	wish.backend = NULL;
 	wish.peer_of = 3;
 	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_ENODEV,
 		    "device 2: "
