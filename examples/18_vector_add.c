@@ -19,7 +19,7 @@
 PEAL_DECLARE_PROGRAM(vectors);
 
 #define COUNT 1000003
-#define DEVICES 16 /* maximum */
+#define DEVICES PEAL_PARTS_MAX /* maximum */
 
 static float a[COUNT], b[COUNT], sum[COUNT];
 
@@ -56,7 +56,7 @@ static struct peal_partition_memory vector(const struct peal_partition *p,
 
 int main(void)
 {
-	struct peal_runtime *runtime = open_runtime(2);
+	struct peal_runtime *runtime = open_runtime(1);
 	int n = peal_device_count(runtime), devices[DEVICES];
 	uint64_t parts[3][DEVICES];
 	struct peal_job_argument arguments[3];

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shows a batch of images that four devices blur. Each device gets some of the
+ * Shows a batch of images that all devices blur. Each device gets some of the
  * images. The weights of the Gaussian filter are integers with the sum 65536.
  * So an image keeps its brightness, and all devices compute the same bits. The
  * handler is in programs/vectors.c.
@@ -23,7 +23,7 @@
 
 PEAL_DECLARE_PROGRAM(vectors);
 
-#define DEVICES 4
+#define DEVICES PEAL_PARTS_MAX /* maximum; a device has an image at least */
 #define SIGMA 1.1
 
 static uint8_t images[IMAGES][PIXELS], got[IMAGES][PIXELS];
@@ -57,7 +57,7 @@ static void make_weights(void)
 int main(void)
 {
 	struct peal_runtime *runtime;
-	const int devices[DEVICES] = { 0, 1, 2, 3 };
+	int devices[DEVICES], n;
 	uint64_t at[3][DEVICES];
 	/*
 	 * The arguments of the handler: input images, weights, output images.
@@ -88,15 +88,19 @@ int main(void)
 	 * otherwise.
 	 */
 	setenv("PEAL_HOST_DEVICES", "4", 0);
-	runtime = open_runtime(DEVICES);
+	runtime = open_runtime(1);
+	n = peal_device_count(runtime);
+	n = n < DEVICES ? n : DEVICES;
+	n = n < IMAGES ? n : IMAGES;
 	make_weights();
 	make_images(images);
-	check(peal_partition_block(IMAGES, DEVICES, &p), "cut");
+	check(peal_partition_block(IMAGES, (uint32_t)n, &p), "cut");
 	/* Allocate memory on each device and copy the weights there. */
-	for (int i = 0; i < DEVICES; i++) {
+	for (int i = 0; i < n; i++) {
 		uint64_t bytes =
 			PIXELS * peal_partition_length(&p, (uint32_t)i);
 
+		devices[i] = i;
 		printf("device %d has %" PRIu64 " images\n", i, bytes / PIXELS);
 		check(peal_memory_alloc(runtime, i, bytes, &at[0][i]), "in");
 		check(peal_memory_alloc(runtime, i, sizeof(weights), &at[1][i]),
@@ -106,7 +110,7 @@ int main(void)
 				     (uintptr_t)weights, sizeof(weights)),
 		      "copy the weights");
 	}
-	check(peal_executor_create(runtime, devices, DEVICES,
+	check(peal_executor_create(runtime, devices, (uint32_t)n,
 				   &peal_program_vectors, NULL, &executor),
 	      "make an executor");
 	/* Scatter the images, blur them, and gather the results. */

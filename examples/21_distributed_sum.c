@@ -92,7 +92,7 @@ static void add_up(struct peal_runtime *runtime, int device,
 
 int main(void)
 {
-	struct peal_runtime *runtime = open_runtime(2);
+	struct peal_runtime *runtime = open_runtime(1);
 	int devices[PEAL_COMM_MAX], n = peal_device_count(runtime);
 	uint64_t in[PEAL_COMM_MAX], out[PEAL_COMM_MAX];
 	const struct peal_collective all = { .size = sizeof(all),

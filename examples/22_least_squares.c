@@ -98,7 +98,7 @@ static void go_round(struct peal_endpoint *host, struct peal_comm *group,
 
 int main(void)
 {
-	struct peal_runtime *runtime = open_runtime(2);
+	struct peal_runtime *runtime = open_runtime(1);
 	int devices[PEAL_COMM_MAX], n = peal_device_count(runtime);
 	uint64_t in[PEAL_COMM_MAX], out[PEAL_COMM_MAX];
 	const struct peal_collective all = { .size = sizeof(all),
