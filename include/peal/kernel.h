@@ -46,7 +46,7 @@ enum peal_kernel_state {
  * A kernel and the sums over its workers.
  *
  * handled, emitted, mailbox_done and mailbox_dead of a busy worker are up to 96
- * messages late. The counters of links are never late.
+ * messages or batches late. The counters of links are late on a GPU only.
  */
 struct peal_kernel_info {
 	char name[48];

@@ -74,7 +74,8 @@ struct peal_stall {
 	/* HANDLER: the id of the link that brought the handled message. 0: the
 	 * message came from a mailbox, a pool or a topic. */
 	uint64_t inflight_link;
-	/* Its number in `inflight_link`. On a GPU it may be up to 96 too low. */
+	/* Its number in `inflight_link`. On a GPU it may be too low,
+	 * by up to 96 messages or batches. */
 	uint64_t inflight_message;
 	/*
 	 * The time without progress in ns, at least watch_ns. HANDLER: the time

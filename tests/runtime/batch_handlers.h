@@ -60,6 +60,8 @@ static PEAL_DEV int batch_act(struct peal_worker *w, const struct peal_batch *b,
 
 	if (action == BATCH_HOLD)
 		batch_hold(w, item);
+	if (action == BATCH_COUNT && peal_is_leader(w))
+		*(uint64_t *)(uintptr_t)item->gate += peal_batch_size(b);
 	result = batch_echo(w, b, item, times) | batch_misuse(w, b, action);
 	return action == BATCH_FAIL ? BATCH_ERROR : result;
 }
@@ -97,12 +99,14 @@ static PEAL_DEV int shared(struct peal_worker *w, struct peal_batch *b)
 	return batch_act(w, b, &item);
 }
 
-/* Takes one length only, and counts in its init. */
+/* Takes one length only, and counts in its init. Lane 0 has a message in each run. */
 static PEAL_DEV int sized(struct peal_worker *w, struct peal_batch *b)
 {
 	struct batch_state *s = (struct batch_state *)peal_batch_state(b);
 	struct batch_item item = { 0, 0, 0 };
 
+	if (peal_is_leader(w) && s->largest < peal_batch_size(b))
+		s->largest = peal_batch_size(b);
 	if (peal_batch_size(b) == 1 && peal_is_init(w)) {
 		if (peal_is_leader(w))
 			s->inits++;
@@ -129,6 +133,22 @@ static PEAL_DEV int plain(struct peal_worker *w)
 	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w), 0);
 }
 
+/* No batch handler: it notes the count of BATCH_COUNT. */
+static PEAL_DEV int note(struct peal_worker *w)
+{
+	const struct batch_item *item = (const struct batch_item *)peal_data(w);
+	struct batch_notes *s = (struct batch_notes *)peal_state(w);
+	uint64_t now;
+
+	if (!peal_is_leader(w))
+		return 0;
+	now = *(const uint64_t *)(uintptr_t)item->gate;
+	if (s->notes++ && s->most_between < now - s->before)
+		s->most_between = now - s->before;
+	s->before = now;
+	return 0;
+}
+
 #define BATCH_HANDLERS(X)                                                      \
 	X(each, sizeof(struct batch_state),                                    \
 	  PEAL_BATCH(PEAL_EMITS(1, BATCH_EMITS)))                              \
@@ -139,6 +159,7 @@ static PEAL_DEV int plain(struct peal_worker *w)
 		  PEAL_LIMITS(1, 1, 0, sizeof(struct batch_item),              \
 			      sizeof(struct batch_item)))))                    \
 	X(text, 0, PEAL_BATCH_SHARED(PEAL_EMITS(1, 1)))                        \
-	X(plain, 0, PEAL_EMITS(1, 1))
+	X(plain, 0, PEAL_EMITS(1, 1))                                          \
+	X(note, sizeof(struct batch_notes), PEAL_SINK)
 
 #endif

@@ -19,13 +19,15 @@ enum batch_action {
 	BATCH_TOO_OFTEN, /* emits it three times */
 	BATCH_TOO_LONG, /* emits a longer message than the link takes */
 	BATCH_WRONG_PORT, /* emits by a port that the actor lacks */
-	BATCH_HOLD /* waits until its gate is open or the kernel is aborted */
+	BATCH_HOLD, /* waits until its gate is open or the kernel is aborted */
+	BATCH_COUNT /* counts the messages of the batch in the first word of
+		     * its gate */
 };
 
 /** The payload of a message to `each`, `shared` and `plain`, and of its echo. */
 struct batch_item {
 	uint64_t number;
-	uint64_t gate; /* of BATCH_HOLD: address of two words */
+	uint64_t gate; /* address of two words */
 	uint64_t check; /* batch_check(number) */
 };
 
@@ -42,6 +44,13 @@ struct batch_state {
 	uint64_t corrupt; /* messages with a wrong check or length */
 	uint64_t largest; /* messages of the largest batch */
 	uint64_t inits;
+};
+
+/** The state of an actor that notes the counts of BATCH_COUNT. */
+struct batch_notes {
+	uint64_t notes; /* messages that it got */
+	uint64_t before; /* the count at the last of them */
+	uint64_t most_between; /* most counted messages between two of them */
 };
 
 #endif

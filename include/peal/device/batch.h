@@ -31,19 +31,24 @@
  * - PEAL_BATCH_SHARED: several messages of a batch may be for one actor. Lanes
  *   then share its state, and change it by atomic functions.
  *
- * The messages of one actor are handled in their order, and its messages leave by
- * each port in this order. With PEAL_BATCH_SHARED they are handled at once, and
- * leave in the order of the messages that they answer.
+ * The messages of one actor are handled in their order. With PEAL_BATCH_SHARED
+ * some of them are handled at once. The messages of one call of peal_batch_emit
+ * leave by a port in the order of the lanes. The messages of a later call follow.
  *
  * Each message has its own result. A message with an error is dead, as that of
  * any handler, and the others are not. Failures take effect after all handlers
- * of the batch have returned.
+ * of the batch have returned. So several failures of an actor in a batch count as
+ * one for its supervisor, and restart it once.
  *
  * A message of a mailbox, pool or topic comes as a batch of one. So does a
- * message with a sender, deadline or request number. For such a batch the
- * functions of message.h, sender.h and request.h are valid, too. For another
+ * message with a sender, deadline or request number. An actor with a port that
+ * publishes, is closed, or has a slab gets batches of one only. For such a batch
+ * the functions of message.h, sender.h and request.h are valid, too. For another
  * batch they are not. A batch handler sends by its ports only, by
  * peal_batch_emit.
+ *
+ * Other inputs of the worker have their turn after at least 4 batches. A batch of
+ * an input with high priority counts with all its messages.
  */
 
 /**
@@ -162,7 +167,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_batch_free(
 
 #if PEALI_CHECK_LIMITS
 	uint64_t none = w->state->count.handled << PEALI_RUN_SHIFT;
-	uint64_t may = (uint64_t)b->actor->emits * b->of_actor;
+	uint64_t may = (uint64_t)b->actor->emits * b->of_port;
 	uint64_t spent = peali_spent(w, w->spent[index]) - none;
 
 	may = spent < may ? may - spent : 0;
@@ -266,8 +271,8 @@ peali_batch_emit_lanes(struct peal_worker *w, const struct peal_batch *b,
  * Sends a message of each lane by a port of the actor that gets its message.
  *
  * A lane with `sends` 1 and a message sends one. The messages of one port leave
- * in the order of the lanes. The messages that the actor's messages in the batch
- * may send by the port are counted together. Collective, wait-free.
+ * in the order of the lanes. All messages of the batch that may send by a port
+ * share a limit: the sum of their limits. Collective, wait-free.
  *
  * @param w     the worker.
  * @param b     the batch.
@@ -279,7 +284,9 @@ peali_batch_emit_lanes(struct peal_worker *w, const struct peal_batch *b,
  * @return the lane's own result. 0, also if it sent none, or if the link is
  *         closed: the message then counts as dead. Or a negative error code:
  * @retval PEAL_EMSGSIZE the message is longer than the link or topic takes.
- * @retval PEAL_EAGAIN   more messages than the handler has declared.
+ * @retval PEAL_EAGAIN   more messages than the handler has declared. If another
+ *                       lane has sent too many by this port, any lane may get
+ *                       this error.
  * @retval PEAL_EINVAL   there is no such port.
  * @retval PEAL_ENOTCONN the port has no link. Only an init gets this.
  */

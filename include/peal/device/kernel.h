@@ -79,8 +79,11 @@
 #define PEALI_WITH_HOOKS(ports, per_port, tells, kind, input, output)          \
 	(ports), (per_port), (tells), PEALI_HOOKS_##kind, (input), (output)
 #define PEALI_HOOKS_0 1
+#define PEALI_HOOKS_1 1
 #define PEALI_HOOKS_2 3
+#define PEALI_HOOKS_3 3
 #define PEALI_HOOKS_6 7
+#define PEALI_HOOKS_7 7
 
 /* The compiler shows this name if PEAL_HANDLER gets an unknown handler. */
 #define PEALI_INDEX(function, ...) peali_not_in_PEAL_HANDLERS_##function,
@@ -101,7 +104,8 @@
 	{                                                                      \
 		struct peal_batch peali_b;                                     \
                                                                                \
-		peali_batch_open(w, &peali_b, (input), shared);                \
+		if (!peali_batch_open(w, &peali_b, (input), shared))           \
+			return PEAL_EMALFORMED;                                \
 		return peali_batch_done(w, &peali_b, function(w, &peali_b));   \
 	}
 #define PEALI_ROW(function, state_bytes, ...)                                  \
@@ -133,14 +137,6 @@
 			   "PEAL_EMITS, PEAL_TELLS, PEAL_LIMITS, "             \
 			   "PEAL_WITH_HOOKS or PEAL_BATCH");                   \
 	PEALI_CHECK_USES(function, __VA_ARGS__, 0, 0, 0, 0, 0, 0)
-
-/* Returns 1 if the payload has the length that the handler takes; 0: any. */
-static PEAL_DEV PEAL_INLINE int peali_takes(const struct peal_worker *w,
-					    uint32_t bytes)
-{
-	return !bytes || PEAL_LIKELY(peal_length(w) == bytes) ||
-	       w->message.header.flags & PEAL_FLAGS_OWN;
-}
 
 /**
  * Declares the numbers for PEAL_HANDLER, before handlers that spawn actors.

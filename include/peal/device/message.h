@@ -24,6 +24,14 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_length(const struct peal_worker *w)
 	return w->message.length - peali_message_prefix(&w->message);
 }
 
+/* Returns 1 if the payload has the length that the handler takes; 0: any. */
+static PEAL_DEV PEAL_INLINE int peali_takes(const struct peal_worker *w,
+					    uint32_t bytes)
+{
+	return !bytes || PEAL_LIKELY(peal_length(w) == bytes) ||
+	       w->message.header.flags & PEAL_FLAGS_OWN;
+}
+
 /** Returns the type of the message, as the sender has given it. */
 static PEAL_DEV PEAL_INLINE uint16_t peal_type(const struct peal_worker *w)
 {

@@ -1,175 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Batch handlers: each message is handled once, in the order of its actor, and
- * ends with its own result. The messages wait in a link while the kernel is
- * suspended. So the worker finds as many as a batch can have.
+ * ends with its own result.
  */
-#include <peal/deadline.h>
-#include <peal/topic.h>
+#include "runtime/batch_fixture.h"
 
-#include "runtime/batches.h"
-#include "runtime/both_lanes.h"
-
-PEAL_DECLARE_PROGRAM(batches);
-PEAL_DECLARE_PROGRAM(batches_checked);
-
-#define ACTORS 32
-#define N 100 /* messages that wait */
-#define CAPACITY 128
-#define ITEM_BYTES sizeof(struct batch_item)
-
-struct fixture {
-	struct peal_runtime *rt;
-	struct peal_kernel *k;
-	struct peal_endpoint *in, *out;
-	struct peal_link *link; /* to the first actor */
-	struct peal_link *answers[ACTORS]; /* of each actor */
-	uint64_t actor[ACTORS];
-	uint64_t *gate; /* two pinned words */
-	uint32_t n; /* actors */
-};
-
-static const struct peal_link_options usual = { .capacity = CAPACITY,
-						.message_bytes = ITEM_BYTES };
-
-static void open_kernel(struct fixture *s, const struct peal_program *program,
-			struct peal_kernel_options o)
-{
-	memset(s, 0, sizeof(*s));
-	s->rt = harness_open(1, "");
-	s->in = harness_endpoint(s->rt);
-	s->out = harness_endpoint(s->rt);
-	s->gate = (uint64_t *)harness_pinned(s->rt, 2 * sizeof(*s->gate));
-	o.size = sizeof(o);
-	o.lanes = lanes;
-	o.max_ports = ACTORS;
-	/* drivers load programs before the first launch only */
-	CHECK_OK(peal_program_add(s->rt, &peal_program_relay));
-	CHECK_OK(peal_kernel_launch(s->rt, 0, program, &o, &s->k));
-}
-
-/* Adds an actor with a port. The first one gets the link. */
-static void add_actor(struct fixture *s, const char *handler,
-		      struct peal_supervisor *supervisor,
-		      struct peal_link_options in, struct peal_link_options out)
-{
-	struct peal_actor_options o = { .size = sizeof(o),
-					.worker = PEAL_WORKER(0),
-					.supervisor = supervisor };
-
-	CHECK(s->n < ACTORS);
-	CHECK_OK(peal_actor_spawn(s->k, handler, &o, &s->actor[s->n]));
-	s->answers[s->n] = harness_to(s->rt, s->actor[s->n], s->out, out);
-	if (!s->n)
-		s->link = harness_from(s->rt, s->in, 0, s->actor[0], in);
-	s->n++;
-}
-
-/* Opens a kernel of n actors with a handler, and suspends it. */
-static void open_fixture(struct fixture *s, const char *handler, uint32_t n)
-{
-	struct peal_kernel_options none = { .size = 0 };
-	uint32_t i;
-
-	open_kernel(s, &peal_program_batches, none);
-	for (i = 0; i < n; i++)
-		add_actor(s, handler, NULL, usual, usual);
-	CHECK_OK(peal_kernel_suspend(s->k, MAX_WAIT));
-}
-
-static struct batch_item item_of(uint64_t number)
-{
-	struct batch_item item = { .number = number,
-				   .check = batch_check(number) };
-
-	return item;
-}
-
-/* Sends item `number` to an actor. */
-static void send_to(struct fixture *s, uint32_t actor, uint16_t action,
-		    uint64_t number, uint64_t deadline)
-{
-	struct peal_send_options o = { .size = sizeof(o),
-				       .deadline = deadline };
-	struct batch_item item = item_of(number);
-
-	item.gate = harness_address(s->gate);
-	CHECK_OK(peal_send_to(s->in, 0, s->actor[actor], action, &item,
-			      sizeof(item), MAX_WAIT, deadline ? &o : NULL));
-}
-
-/* Receives the echo of item `number` of an actor. */
-static void receive_from(struct fixture *s, uint32_t actor, uint64_t number)
-{
-	struct peal_received r;
-	struct batch_item item;
-
-	CHECK_OK(peal_receive(s->out, &item, sizeof(item), &r, MAX_WAIT));
-	CHECK_EQ(r.length, sizeof(item));
-	CHECK_EQ(r.from, s->actor[actor]);
-	CHECK_EQ(item.number, number);
-	CHECK_EQ(item.check, batch_check(number));
-}
-
-static void expect_no_more(struct fixture *s)
-{
-	struct peal_received r;
-
-	CHECK_EQ(peal_receive_peek(s->out, &r, 0), PEAL_EAGAIN);
-}
-
-/* Waits until the link has ended n messages: delivered or dead. */
-static struct peal_link_info wait_ended(struct fixture *s, uint64_t n)
-{
-	struct peal_link_info info;
-
-	do {
-		info = harness_info(s->link);
-		identity_sleep_us(100);
-	} while (info.delivered + harness_dead(&info) < n);
-	CHECK_EQ(info.accepted, n);
-	CHECK(harness_holds(&info));
-	return info;
-}
-
-static struct batch_state state_of(struct fixture *s, uint32_t actor)
-{
-	struct batch_state state;
-
-	CHECK_OK(peal_kernel_suspend(s->k, MAX_WAIT));
-	CHECK_OK(peal_actor_state(s->rt, s->actor[actor], &state,
-				  sizeof(state)));
-	CHECK_OK(peal_kernel_resume(s->k));
-	CHECK_EQ(state.corrupt, 0);
-	CHECK_EQ(state.disorder, 0);
-	return state;
-}
-
-/* Takes the answers that a case has not looked at. */
-static void take_answers(struct fixture *s)
-{
-	struct batch_item item;
-	struct peal_received r;
-
-	while (!peal_receive(s->out, &item, sizeof(item), &r, 0))
-		;
-}
-
-static void close_fixture(struct fixture *s)
-{
-	harness_stop_quiet(s->k);
-	take_answers(s);
-	harness_conserved(s->rt);
-	CHECK_OK(peal_runtime_shutdown(s->rt));
-}
-
-/* The largest batch that a worker finds. */
-static uint64_t largest(void)
-{
-	return lanes < 32 ? lanes : 32;
-}
-
-/* ---- who gets the messages ----------------------------------------------- */
+/* ---- messages of a batch --------------------------------------------------- */
 
 PEAL_TEST(messages_for_one_actor_share_a_batch)
 {
@@ -285,6 +121,42 @@ PEAL_TEST(a_batch_ends_before_another_handler)
 
 /* ---- results -------------------------------------------------------------- */
 
+/*
+ * All failures of an actor in a batch count as one for its supervisor. Then it
+ * restarts once.
+ */
+PEAL_TEST(failures_of_an_actor_in_a_batch_restart_it_once)
+{
+	struct peal_kernel_options o = { .max_supervisors = 1 };
+	struct peal_supervisor_options so = { .size = sizeof(so),
+					      .max_restarts = 30,
+					      .period_ns = 3600 * SECOND };
+	struct peal_supervisor *supervisor = NULL;
+	struct peal_supervisor_info info;
+	struct peal_link_info link;
+	struct fixture s;
+	uint32_t i;
+
+	open_kernel(&s, &peal_program_batches, o);
+	CHECK_OK(peal_supervisor_create(s.k, &so, &supervisor));
+	add_actor(&s, "shared", supervisor, usual, usual);
+	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
+	for (i = 0; i < 32; i++)
+		send_to(&s, 0, i % 4 == 1 ? BATCH_FAIL : BATCH_ECHO, i, 0);
+	CHECK_OK(peal_kernel_resume(s.k));
+	link = wait_ended(&s, 32);
+	CHECK_EQ(link.dead[PEAL_REASON_HANDLER], 8);
+	CHECK_EQ(link.delivered, 24);
+	CHECK_OK(peal_supervisor_info(supervisor, &info));
+	CHECK(info.failures >= 1);
+	CHECK(info.failures <= 8);
+	if (lanes == 1)
+		CHECK_EQ(info.failures, 8);
+	else if (state_of(&s, 0).largest == 32)
+		CHECK_EQ(info.failures, 1);
+	close_fixture(&s);
+}
+
 /* Every seventh message fails, and every fifth emits nothing. */
 static uint16_t mixed_action(uint64_t number)
 {
@@ -379,142 +251,6 @@ PEAL_TEST(messages_of_another_length_are_malformed)
 	CHECK_EQ(wait_ended(&s, N).dead[PEAL_REASON_HANDLER], N / 4);
 	CHECK_EQ(state_of(&s, 0).handled, N - N / 4);
 	CHECK_EQ(state_of(&s, 0).inits, 1);
-	close_fixture(&s);
-}
-
-/* ---- sending -------------------------------------------------------------- */
-
-static void expect_twice(const char *handler)
-{
-	struct peal_link_options wide = usual;
-	struct peal_kernel_options none = { .size = 0 };
-	struct fixture s;
-	uint64_t i;
-
-	open_kernel(&s, &peal_program_batches, none);
-	wide.capacity = 2 * CAPACITY;
-	add_actor(&s, handler, NULL, usual, wide);
-	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
-	for (i = 0; i < N; i++)
-		send_to(&s, 0, BATCH_TWICE, i, 0);
-	CHECK_OK(peal_kernel_resume(s.k));
-	CHECK_EQ(wait_ended(&s, N).delivered, N);
-	harness_delivered(s.link, N);
-	EVENTUALLY(harness_info(s.answers[0]).accepted == 2 * N);
-	close_fixture(&s);
-}
-
-PEAL_TEST(a_message_may_emit_several_messages)
-{
-	expect_twice("shared");
-	expect_twice("each");
-}
-
-/* Sends messages that fail, among good ones. */
-static void expect_errors(const struct peal_program *program,
-			  const char *handler, uint16_t action)
-{
-	struct peal_kernel_options none = { .size = 0 };
-	struct peal_link_options wide = usual;
-	struct peal_link_info info;
-	struct fixture s;
-	uint64_t i;
-
-	open_kernel(&s, program, none);
-	wide.capacity = 4 * CAPACITY;
-	add_actor(&s, handler, NULL, usual, wide);
-	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
-	for (i = 0; i < N; i++)
-		send_to(&s, 0, i % 50 == 20 ? action : BATCH_ECHO, i, 0);
-	CHECK_OK(peal_kernel_resume(s.k));
-	info = wait_ended(&s, N);
-	CHECK_EQ(info.dead[PEAL_REASON_HANDLER], 2);
-	close_fixture(&s);
-}
-
-PEAL_TEST(a_message_that_sends_wrongly_is_dead)
-{
-	const struct peal_program *program = &peal_program_batches;
-
-	expect_errors(program, "shared", BATCH_TOO_LONG);
-	expect_errors(program, "each", BATCH_TOO_LONG);
-	expect_errors(program, "shared", BATCH_WRONG_PORT);
-	expect_errors(program, "each", BATCH_WRONG_PORT);
-}
-
-/* All messages of the batch send too often, so each of them fails. */
-PEAL_TEST(messages_beyond_the_declared_number_fail)
-{
-	struct peal_kernel_options none = { .size = 0 };
-	struct peal_link_options wide = usual;
-	struct fixture s;
-	uint64_t i;
-
-	open_kernel(&s, &peal_program_batches_checked, none);
-	wide.capacity = 4 * CAPACITY;
-	add_actor(&s, "shared", NULL, usual, wide);
-	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
-	for (i = 0; i < N; i++)
-		send_to(&s, 0, BATCH_TOO_OFTEN, i, 0);
-	CHECK_OK(peal_kernel_resume(s.k));
-	CHECK_EQ(wait_ended(&s, N).dead[PEAL_REASON_HANDLER], N);
-	EVENTUALLY(harness_info(s.answers[0]).accepted == BATCH_EMITS * N);
-	close_fixture(&s);
-}
-
-/* The answers have 8 slots, and the host takes them late. */
-static void expect_pressure(const char *handler)
-{
-	struct peal_kernel_options none = { .size = 0 };
-	struct peal_link_options narrow = usual;
-	struct fixture s;
-	uint64_t i;
-
-	open_kernel(&s, &peal_program_batches, none);
-	narrow.capacity = 8;
-	add_actor(&s, handler, NULL, usual, narrow);
-	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
-	for (i = 0; i < N; i++)
-		send_to(&s, 0, BATCH_ECHO, i, 0);
-	CHECK_OK(peal_kernel_resume(s.k));
-	EVENTUALLY(harness_info(s.answers[0]).full_count);
-	for (i = 0; i < N; i++)
-		receive_from(&s, 0, i);
-	CHECK_EQ(wait_ended(&s, N).delivered, N);
-	expect_no_more(&s);
-	close_fixture(&s);
-}
-
-PEAL_TEST(a_batch_ends_where_the_free_slots_end)
-{
-	expect_pressure("shared");
-	expect_pressure("each");
-}
-
-/* The receiver of the answers has ended. */
-PEAL_TEST(a_batch_to_a_closed_link_is_delivered)
-{
-	struct peal_kernel_options none = { .size = 0 };
-	struct peal_link_info info;
-	struct peal_kernel *end;
-	struct fixture s;
-	uint64_t i;
-
-	open_kernel(&s, &peal_program_batches, none);
-	end = harness_launch(s.rt, 0);
-	add_actor(&s, "shared", NULL, usual, usual);
-	CHECK_OK(peal_link_destroy(s.answers[0]));
-	s.answers[0] = harness_link(s.rt, s.actor[0], 0,
-				    harness_spawn(end, "sink", -1), usual);
-	CHECK_OK(peal_kernel_stop(end, MAX_WAIT));
-	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
-	for (i = 0; i < N; i++)
-		send_to(&s, 0, BATCH_ECHO, i, 0);
-	CHECK_OK(peal_kernel_resume(s.k));
-	CHECK_EQ(wait_ended(&s, N).delivered, N);
-	EVENTUALLY(harness_info(s.answers[0]).accepted == N);
-	info = harness_info(s.answers[0]);
-	CHECK_EQ(harness_dead(&info), N);
 	close_fixture(&s);
 }
 
@@ -668,6 +404,74 @@ PEAL_TEST(messages_of_a_mailbox_are_batches_of_one)
 	close_fixture(&s);
 }
 
+/* ---- turns of other inputs ------------------------------------------------ */
+
+/*
+ * Fills the inputs of a batch actor and of an actor that takes notes. The notes
+ * say how many messages the batch actor gets between two notes. *largest_out: messages of the largest batch.
+ */
+static struct batch_notes notes_with(uint32_t batch_priority,
+				     uint32_t note_priority,
+				     uint64_t *largest_out)
+{
+	struct peal_kernel_options none = { .size = 0 };
+	struct peal_link_options deep = usual, other = usual;
+	struct batch_notes notes;
+	struct fixture s;
+	uint64_t i, to;
+
+	open_kernel(&s, &peal_program_batches, none);
+	deep.capacity = other.capacity = 1024;
+	deep.priority = batch_priority;
+	other.priority = note_priority;
+	add_actor(&s, "shared", NULL, deep, usual);
+	to = harness_spawn(s.k, "note", 0);
+	harness_link(s.rt, peal_endpoint_address(s.in), 1, to, other);
+	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
+	for (i = 0; i < 1000; i++) {
+		struct batch_item item = item_of(i);
+
+		item.gate = harness_address(s.gate);
+		send_to(&s, 0, BATCH_COUNT, i, 0);
+		CHECK_OK(peal_send(s.in, 1, 1, &item, sizeof(item), MAX_WAIT,
+				   NULL));
+	}
+	CHECK_OK(peal_kernel_resume(s.k));
+	wait_ended(&s, 1000);
+	*largest_out = state_of(&s, 0).largest;
+	do {
+		CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
+		CHECK_OK(peal_actor_state(s.rt, to, &notes, sizeof(notes)));
+		CHECK_OK(peal_kernel_resume(s.k));
+	} while (notes.notes < 1000);
+	CHECK_EQ(s.gate[0], 1000);
+	close_fixture(&s);
+	return notes;
+}
+
+PEAL_TEST(another_input_has_its_turn_after_four_batches)
+{
+	uint64_t most = 0;
+	struct batch_notes notes = notes_with(0, 0, &most);
+
+	CHECK_EQ(most, largest());
+	CHECK(notes.most_between <= (lanes < 8 ? 39 : 4 * largest()));
+	CHECK(notes.most_between >= 8);
+}
+
+/* 32 messages of high priority, then another one. */
+PEAL_TEST(batches_keep_the_turns_of_priorities)
+{
+	uint64_t most = 0;
+	struct batch_notes notes;
+
+	notes = notes_with(PEAL_PRIORITY_HIGH, 0, &most);
+	CHECK_EQ(most, largest());
+	CHECK(notes.most_between <= 32);
+	notes = notes_with(0, PEAL_PRIORITY_HIGH, &most);
+	CHECK_EQ(most, 1); /* a turn of one message */
+}
+
 /* ---- long runs and ends --------------------------------------------------- */
 
 /* The ring wraps around many times, with batches of all sizes. */
@@ -725,18 +529,16 @@ PEAL_TEST_MAIN(RUN_LANES(messages_for_one_actor_share_a_batch);
 	       RUN_LANES(messages_for_one_actor_are_in_batches_of_their_own);
 	       RUN_LANES(messages_for_many_actors_share_a_batch);
 	       RUN_LANES(a_batch_ends_before_another_handler);
+	       RUN_LANES(failures_of_an_actor_in_a_batch_restart_it_once);
 	       RUN_LANES(only_the_messages_that_fail_are_dead);
 	       RUN_LANES(a_failure_in_a_batch_restarts_its_actor);
 	       RUN_LANES(messages_of_another_length_are_malformed);
-	       RUN_LANES(a_message_may_emit_several_messages);
-	       RUN_LANES(a_message_that_sends_wrongly_is_dead);
-	       RUN_LANES(messages_beyond_the_declared_number_fail);
-	       RUN_LANES(a_batch_ends_where_the_free_slots_end);
-	       RUN_LANES(a_batch_to_a_closed_link_is_delivered);
 	       RUN_LANES(expired_messages_of_a_batch_are_dead);
 	       RUN_LANES(messages_for_no_actor_are_dead);
 	       RUN_LANES(texts_of_all_lengths_arrive);
 	       RUN_LANES(batches_work_with_each_policy);
 	       RUN_LANES(messages_of_a_mailbox_are_batches_of_one);
+	       RUN_LANES(another_input_has_its_turn_after_four_batches);
+	       RUN_LANES(batches_keep_the_turns_of_priorities);
 	       RUN_LANES(a_long_stream_keeps_its_order);
 	       RUN_LANES(an_abort_ends_after_the_batch);)

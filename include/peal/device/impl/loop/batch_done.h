@@ -10,8 +10,8 @@
  * peal_loop_done ends the last one.
  *
  * All handlers of a batch have returned before its first message ends. If some
- * have failed, the messages end one by one, in their order. A failure then acts
- * as that of a single message: it makes a dead letter, and restarts actors.
+ * have failed, the messages end one by one, in their order. Each failure makes a
+ * dead letter. Failures of one actor restart it once.
  */
 
 /* Ends w->message, for the leader. Returns 1 if a supervisor must learn of its
@@ -73,6 +73,23 @@ static PEAL_DEV PEAL_INLINE void peali_batch_end_all(struct peal_worker *w,
 	w->fits_left = w->fits_left > more ? w->fits_left - more : 0;
 }
 
+/* Messages of a burst as which a batch counts at most. A burst of 32 messages thus
+ * has at least 4 batches. */
+#define PEALI_BATCH_COST 8
+
+/* Shortens the present burst by a batch of n messages, for the leader. High sources
+ * have turns of an exact number of messages. */
+static PEAL_DEV PEAL_INLINE void peali_batch_charge(struct peal_worker *w,
+						    uint32_t n)
+{
+	uint32_t *left = &w->state->source.burst_left;
+	uint32_t more = n - 1;
+
+	if (more >= PEALI_BATCH_COST && PEAL_LIKELY(!peali_prioritized(w)))
+		more = PEALI_BATCH_COST - 1;
+	*left = *left > more ? *left - more : 0;
+}
+
 /*
  * Ends all messages of a batch but the last one, which peal_loop_done ends.
  * `result` is that of the calling lane's message. Returns the result of the last
@@ -82,9 +99,11 @@ static PEAL_DEV PEAL_INLINE int
 peali_batch_done(struct peal_worker *w, const struct peal_batch *b, int result)
 {
 	if (!b->has)
-		result = b->error;
+		result = 0;
 	if (b->n == 1)
 		return result;
+	if (peal_is_leader(w))
+		peali_batch_charge(w, b->n);
 	if (PEAL_UNLIKELY(peali_batch_ballot(w, result != 0)))
 		return peali_batch_end_each(w, b->n, result);
 	peali_batch_end_all(w, b);
