@@ -46,15 +46,24 @@ enum peal_wait_kind {
 	PEAL_WAIT_COLLECTIVE = 2, /* peal_collective_wait, _run */
 	PEAL_WAIT_BARRIER = 3, /* peal_barrier_wait */
 	PEAL_WAIT_GRAPH = 4, /* peal_graph_wait, _run */
-	PEAL_WAIT_KINDS = 5
+	PEAL_WAIT_SEND = 5, /* peal_send and its kind: for a free slot */
+	PEAL_WAIT_RECEIVE = 6, /* peal_receive, _peek: for a message */
+	PEAL_WAIT_REQUEST = 7, /* requests and replies of the host */
+	PEAL_WAIT_PIPELINE = 8, /* pushing and pulling batches */
+	PEAL_WAIT_EXECUTOR = 9, /* peal_executor_wait, _run */
+	PEAL_WAIT_DEVICE = 10, /* peal_device_sync */
+	PEAL_WAIT_EVENT = 11, /* peal_event_wait */
+	PEAL_WAIT_KINDS = 12
 };
 
 /**
  * Blocking calls that had to wait.
  *
- * A call with timeout 0 does not count. A wait for a kernel, copy or barrier
- * counts unless the call finds it ready at once. A wait for a collective or a
- * graph counts if one was started.
+ * A call with timeout 0 does not count. A wait for a kernel, copy, barrier or
+ * device counts unless the call finds it ready at once. A wait for a collective,
+ * graph or job counts if one was started. A wait to send or to receive, and for
+ * an event, counts if the thread had to sleep. It counts from the first sleep, so
+ * short waits cost nothing.
  */
 struct peal_wait_counts {
 	uint64_t waits; /* calls, successful or not */

@@ -77,6 +77,7 @@ void peali_bell_wait_begin(struct peali_bell_wait *wait, struct peal_bell *bell,
 	wait->left_us = UINT64_MAX;
 	wait->turns = 0;
 	wait->waited = 0;
+	wait->slept_ns = 0;
 }
 
 int peali_bell_wait_turn(struct peali_bell_wait *wait)
@@ -101,6 +102,8 @@ int peali_bell_wait_turn(struct peali_bell_wait *wait)
 	if (peal_load_relaxed_sys_u32(&wait->bell->asleep) && wait->silent &&
 	    wait->most_us < PEALI_SILENT_US)
 		wait->most_us *= 2; /* the next turn sleeps */
+	if (!wait->slept_ns && !peali_wait_spins(wait->bell))
+		wait->slept_ns = peali_now_ns();
 	peal_host_idle(wait->bell, 1);
 	return 0;
 }

@@ -16,6 +16,7 @@
 #include "runtime/device/devices.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/kernel_control.h"
+#include "runtime/link/endpoint.h"
 
 #define CALL "peal_comm_create"
 #define SLICE_BYTES (256u << 10)
@@ -184,7 +185,8 @@ int peali_comm_launch(struct peal_comm *g, const char *call)
 	g->links = calloc(g->max_links, sizeof(*g->links));
 	if (!g->links)
 		return peali_fail(PEAL_ENOMEM, call, "no memory for a group");
-	result = peal_endpoint_create(g->rt, &o, &g->host);
+	result =
+		peali_endpoint_create_for(g->rt, &o, PEAL_WAIT_KINDS, &g->host);
 	for (i = 0; i < g->n && !result; i++)
 		if (peali_comm_is_here(g, i))
 			result = launch(g, &g->members[i]);

@@ -9,6 +9,7 @@
 #include "runtime/base/refusal.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/devices.h"
+#include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/link_counts.h"
@@ -268,13 +269,35 @@ static int is_quiet(struct look *l, int in_order, uint64_t *since,
 	return result;
 }
 
+/* Waits for a quiet moment. Returns 0, PEAL_EAGAIN or PEAL_ETIMEDOUT, without a
+ * text. */
+static int await_quiet(struct look *l, int64_t timeout_ns)
+{
+	uint64_t deadline = peali_deadline(timeout_ns), began = 0;
+	uint64_t since = 0, quiet = 0;
+	int in_order = is_in_order(l), result;
+	uint32_t turns = 0;
+
+	for (;;) {
+		result = is_quiet(l, in_order, &since, &quiet) ? 0 :
+			 !timeout_ns			       ? PEAL_EAGAIN :
+			 peali_late(deadline) ? PEAL_ETIMEDOUT :
+						1;
+		if (result <= 0)
+			break;
+		if (!began)
+			began = peali_now_ns();
+		peali_poll_pause(&turns);
+	}
+	if (began)
+		peali_counters_waited(l->rt, PEAL_WAIT_DEVICE, began);
+	return result;
+}
+
 int peal_device_sync(struct peal_runtime *rt, int device, int64_t timeout_ns)
 {
-	uint64_t deadline = peali_deadline(timeout_ns);
 	struct look l = { .rt = rt, .device = device };
-	uint64_t since = 0, quiet = 0;
-	uint32_t turns = 0;
-	int result = 0, in_order;
+	int result = 0;
 
 	if (!rt)
 		return peali_refuse_null(CALL, "runtime");
@@ -284,16 +307,9 @@ int peal_device_sync(struct peal_runtime *rt, int device, int64_t timeout_ns)
 		result = peali_devices_check(&rt->devices, device, CALL);
 	if (result)
 		return result;
-	in_order = is_in_order(&l);
-	for (;;) {
-		if (is_quiet(&l, in_order, &since, &quiet))
-			return 0;
-		if (!timeout_ns)
-			return PEAL_EAGAIN;
-		if (peali_late(deadline))
-			break;
-		peali_poll_pause(&turns);
-	}
+	result = await_quiet(&l, timeout_ns);
+	if (result != PEAL_ETIMEDOUT)
+		return result;
 	return peali_fail(PEAL_ETIMEDOUT, CALL,
 			  "runtime is not quiescent after %lld ns; pending: %s",
 			  (long long)timeout_ns,

@@ -21,6 +21,7 @@
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/memory_block.h"
+#include "runtime/kernel/counters.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_event_create"
@@ -271,7 +272,7 @@ int peal_event_wait(struct peal_event *e, uint64_t count, int64_t timeout_ns)
 	peali_bell_wait_begin(&wait, &bell, 1, timeout_ns); /* never rung */
 	while (peal_event_count((uintptr_t)e->cell) < count && !result)
 		result = peali_bell_wait_turn(&wait);
-	peali_bell_wait_end(&wait);
+	peali_counters_wait_end(e->rt, PEAL_WAIT_EVENT, &wait);
 	if (result && peal_event_count((uintptr_t)e->cell) >= count)
 		result = 0; /* recorded after the last check of the loop */
 	if (result != PEAL_ETIMEDOUT)

@@ -12,6 +12,7 @@
 #include "runtime/device/devices.h"
 #include "runtime/device/program.h"
 #include "runtime/kernel/kernel_control.h"
+#include "runtime/link/endpoint.h"
 
 #define CREATE "peal_executor_create"
 #define DESTROY "peal_executor_destroy"
@@ -80,7 +81,7 @@ static int start(struct peal_executor *e, const int *devices,
 	if (!e->links || !e->back)
 		return peali_fail(PEAL_ENOMEM, CREATE,
 				  "no memory for an executor");
-	return peal_endpoint_create(e->rt, &o, &e->host);
+	return peali_endpoint_create_for(e->rt, &o, PEAL_WAIT_KINDS, &e->host);
 }
 
 /* ---- teardown ------------------------------------------------------------ */

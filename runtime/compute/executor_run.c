@@ -10,6 +10,7 @@
 #include "runtime/base/wait.h"
 #include "runtime/compute/executor.h"
 #include "runtime/device/program.h"
+#include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel_control.h"
 
 #define START "peal_executor_start"
@@ -688,17 +689,12 @@ static int finish(struct peal_executor *e)
 	return e->result ? peali_fail(e->result, WAIT, "%s", e->why) : 0;
 }
 
-int peal_executor_wait(struct peal_executor *e, int64_t timeout_ns)
+/* Waits for the end of the job that runs. `began` is the time of the call. */
+static int wait_for_job(struct peal_executor *e, int64_t timeout_ns,
+			uint64_t began)
 {
-	uint64_t began = peal_clock_ns();
 	int64_t left = timeout_ns;
 
-	if (!e)
-		return peali_refuse_null(WAIT, "executor");
-	if (peali_forked(&e->rt->owner, WAIT))
-		return PEAL_EFORKED;
-	if (!e->goes_on)
-		return 0;
 	for (;;) {
 		hand_out(e);
 		if (is_over(e))
@@ -717,6 +713,23 @@ int peal_executor_wait(struct peal_executor *e, int64_t timeout_ns)
 		if (left <= 0)
 			return say_late(e, timeout_ns);
 	}
+}
+
+int peal_executor_wait(struct peal_executor *e, int64_t timeout_ns)
+{
+	uint64_t began = peal_clock_ns();
+	int result;
+
+	if (!e)
+		return peali_refuse_null(WAIT, "executor");
+	if (peali_forked(&e->rt->owner, WAIT))
+		return PEAL_EFORKED;
+	if (!e->goes_on)
+		return 0;
+	result = wait_for_job(e, timeout_ns, began);
+	if (timeout_ns)
+		peali_counters_waited(e->rt, PEAL_WAIT_EXECUTOR, began);
+	return result;
 }
 
 int peal_executor_run(struct peal_executor *e, const struct peal_job *job,

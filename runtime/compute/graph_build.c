@@ -13,6 +13,7 @@
 #include "runtime/compute/graph.h"
 #include "runtime/compute/task.h"
 #include "runtime/kernel/kernel_control.h"
+#include "runtime/link/endpoint.h"
 
 #define TASK_SLOTS 64 /* of a pool; of a link for reports to a scheduler */
 #define MAIL_SLOTS 16
@@ -473,7 +474,7 @@ static int grow_nodes(struct peal_graph *g, const char *call)
 	g->links = calloc(links, sizeof(*g->links));
 	if (!g->links)
 		return peali_fail(PEAL_ENOMEM, call, "no memory for a graph");
-	return peal_endpoint_create(g->rt, &o, &g->host);
+	return peali_endpoint_create_for(g->rt, &o, PEAL_WAIT_KINDS, &g->host);
 }
 
 int peali_graph_build(struct peal_graph *g, const char *call)

@@ -17,6 +17,7 @@
 #include "runtime/kernel/features.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
+#include "runtime/link/endpoint.h"
 #include "runtime/link/link.h"
 
 #define CREATE "peal_pipeline_create"
@@ -207,11 +208,13 @@ static int make_endpoints(struct peal_pipeline *p)
 					   .max_inputs = 1,
 					   .name = p->name };
 	uint32_t i;
-	int result = peal_endpoint_create(p->rt, &o, &p->source);
+	int result = peali_endpoint_create_for(p->rt, &o, PEAL_WAIT_PIPELINE,
+					       &p->source);
 
 	o.max_ports = 1;
 	for (i = 0; i < p->workers && !result; i++)
-		result = peal_endpoint_create(p->rt, &o, &p->sinks[i]);
+		result = peali_endpoint_create_for(
+			p->rt, &o, PEAL_WAIT_PIPELINE, &p->sinks[i]);
 	return result;
 }
 

@@ -113,3 +113,12 @@ void peali_counters_waited(struct peal_runtime *rt, enum peal_wait_kind kind,
 	atomic_fetch_add(&rt->counters->wait_ns[kind],
 			 peali_now_ns() - began_ns);
 }
+
+void peali_counters_wait_end(struct peal_runtime *rt, uint32_t kind,
+			     struct peali_bell_wait *wait)
+{
+	peali_bell_wait_end(wait);
+	if (wait->slept_ns && kind < PEAL_WAIT_KINDS)
+		peali_counters_waited(rt, (enum peal_wait_kind)kind,
+				      wait->slept_ns);
+}

@@ -12,6 +12,7 @@
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/address.h"
+#include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/record.h"
@@ -135,7 +136,7 @@ static int reserve(struct peal_endpoint *e, struct peali_endpoint_port *p,
 		if (result)
 			break;
 	}
-	peali_bell_wait_end(&wait);
+	peali_counters_wait_end(e->rt, e->send_kind, &wait);
 	return result;
 }
 
@@ -419,7 +420,7 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 		if (result)
 			break;
 	}
-	peali_bell_wait_end(&wait);
+	peali_counters_wait_end(e->rt, e->send_kind, &wait);
 	return result ? send_failed(e, p, port, 0, 0, result, "peal_send_end") :
 			0;
 }
@@ -674,7 +675,7 @@ static int hold(struct peal_endpoint *e, int64_t timeout_ns, uint64_t *deadline)
 		if (result)
 			break;
 	}
-	peali_bell_wait_end(&wait);
+	peali_counters_wait_end(e->rt, e->receive_kind, &wait);
 	*deadline = wait.deadline;
 	if (PEAL_UNLIKELY(result))
 		return receive_failed(e, result);

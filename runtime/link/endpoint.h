@@ -4,6 +4,7 @@
 
 #include <peal/abi/monitor.h>
 #include <peal/device/impl/queue/link.h>
+#include <peal/metrics.h>
 
 #include "runtime/runtime.h"
 
@@ -62,7 +63,16 @@ struct peal_endpoint {
 					   * requests; NULL: none */
 	int peeked; /* 1: a message is held */
 	struct peal_message message; /* the held message */
+	uint32_t send_kind, receive_kind; /* enum peal_wait_kind of its waits;
+					   * PEAL_WAIT_KINDS: not counted */
 };
+
+/* Creates the endpoint of another object. Its waits count as `kind`;
+ * PEAL_WAIT_KINDS: they do not count, because the caller counts them. */
+int peali_endpoint_create_for(struct peal_runtime *rt,
+			      const struct peal_endpoint_options *options,
+			      enum peal_wait_kind kind,
+			      struct peal_endpoint **endpoint_out);
 
 void peali_endpoint_attach_port(struct peal_endpoint *endpoint, uint32_t port,
 				struct peal_link *link);

@@ -146,8 +146,23 @@ int peal_endpoint_create(struct peal_runtime *rt,
 		return peali_fail(PEAL_ENOMEM, "peal_endpoint_create",
 				  "there are 65535 endpoints already");
 	}
+	e->send_kind = PEAL_WAIT_SEND;
+	e->receive_kind = PEAL_WAIT_RECEIVE;
 	*endpoint_out = e;
 	return 0;
+}
+
+int peali_endpoint_create_for(struct peal_runtime *rt,
+			      const struct peal_endpoint_options *options,
+			      enum peal_wait_kind kind,
+			      struct peal_endpoint **endpoint_out)
+{
+	int result = peal_endpoint_create(rt, options, endpoint_out);
+
+	if (!result)
+		(*endpoint_out)->send_kind = (*endpoint_out)->receive_kind =
+			kind;
+	return result;
 }
 
 int peal_endpoint_destroy(struct peal_endpoint *e)

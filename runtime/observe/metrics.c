@@ -33,7 +33,9 @@ PEAL_STATIC_ASSERT(
 const char *peal_wait_kind_name(uint32_t kind)
 {
 	static const char *const names[PEAL_WAIT_KINDS] = {
-		"kernel", "copy", "collective", "barrier", "graph",
+		"kernel",   "copy",	"collective", "barrier",
+		"graph",    "send",	"receive",    "request",
+		"pipeline", "executor", "device",     "event",
 	};
 
 	return kind < PEAL_WAIT_KINDS ? names[kind] : "?";

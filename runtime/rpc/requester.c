@@ -189,7 +189,8 @@ int peal_requester_create(struct peal_runtime *rt, uint64_t to,
 				  o.max_outstanding);
 	at.max_inputs = o.max_sources;
 	at.name = r->name;
-	result = peal_endpoint_create(rt, &at, &r->endpoint);
+	result = peali_endpoint_create_for(rt, &at, PEAL_WAIT_REQUEST,
+					   &r->endpoint);
 	if (!result)
 		result = take_table(r);
 	if (!result)
