@@ -5,7 +5,7 @@
  * Runs the scenes of a program with seeds. Its PTX may have a planted fault.
  * Prints a line of JSON for each scene: the first fault that a check finds.
  *
- *	PROGRAM	queues or loop
+ *	PROGRAM	queues, loop or batch
  *	CHECK	plain, weak, race or undefined
  *	FROM	the first seed
  *	SEEDS	most seeds of a scene
@@ -122,6 +122,9 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(argv[2], "queues"))
 		run_scenes(plant_queue_scenes, plant_n_queue_scenes, argv,
+			   only);
+	else if (!strcmp(argv[2], "batch"))
+		run_scenes(plant_batch_scenes, plant_n_batch_scenes, argv,
 			   only);
 	else
 		run_scenes(plant_loop_scenes, plant_n_loop_scenes, argv, only);

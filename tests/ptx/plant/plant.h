@@ -31,7 +31,7 @@ struct plant_grid {
 
 struct plant_scene {
 	const char *name;
-	const char *program; /* its PTX: queues or loop */
+	const char *program; /* its PTX: queues, loop or batch */
 	void (*run)(struct plant_run *run);
 };
 
@@ -45,8 +45,10 @@ plant_found(struct plant_run *run, const char *check, const char *format, ...);
 void plant_run_grids(struct plant_run *run, const struct plant_grid *grids,
 		     uint32_t n, int (*step)(void *context), void *context);
 
-/* ---- queue_scenes.c, loop_scenes.c ----------------------------------------- */
-extern const struct plant_scene plant_queue_scenes[], plant_loop_scenes[];
-extern const uint32_t plant_n_queue_scenes, plant_n_loop_scenes;
+/* ---- queue_scenes.c, loop_scenes.c, batch_scenes.c -------------------------- */
+extern const struct plant_scene plant_queue_scenes[], plant_loop_scenes[],
+	plant_batch_scenes[];
+extern const uint32_t plant_n_queue_scenes, plant_n_loop_scenes,
+	plant_n_batch_scenes;
 
 #endif

@@ -28,7 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.normpath(os.path.join(HERE, "../../.."))
 TABLE = os.path.join(TREE, "tests/ptx/PLANTED.md")
 REASONS = os.path.join(HERE, "reasons.json")
-PROGRAMS = ("queues", "loop")
+PROGRAMS = ("queues", "loop", "batch")
 REACH_SEEDS = 6 # runs that look whether a scene reaches a place
 MOST_CHOICES = 16 # places that are tried for a fault of an address
 QUICK_EVERY = 24 # the quick run plants one of so many faults
@@ -50,6 +50,8 @@ PARTS = {
                      "control_actor.h", "termination.h", "stopped.h", "idle.h",
                      "clock.h", "worker.h", "poll_inputs.h", "actor_resolve.h",
                      "emit.h", "tell.h"),
+    "batch": ("batch.h", "batch_lanes.h", "batch_slot.h", "batch_open.h",
+              "batch_done.h"),
 }
 PART_OF = {file: part for part, files in PARTS.items() for file in files}
 
