@@ -287,6 +287,34 @@ static void list_out(struct peal_copy *c)
 	c->peers->n_copies--;
 }
 
+/* Returns 1 if a copy has not ended and moves bytes of a device. The caller holds
+ * peers->lock. */
+static int uses(const struct peal_copy *c, int device)
+{
+	uint32_t i;
+
+	if (c->settled || atomic_load(&c->state) != PEAL_EAGAIN)
+		return 0;
+	for (i = 0; i < c->request.n_moves; i++)
+		if (device == PEAL_ALL_DEVICES ||
+		    c->request.moves[i].to.device == device ||
+		    c->request.moves[i].from.device == device)
+			return 1;
+	return 0;
+}
+
+int peali_copies_use(struct peali_peers *peers, int device)
+{
+	const struct peal_copy *c;
+	int found = 0;
+
+	pthread_mutex_lock(&peers->lock);
+	for (c = peers->copies; c && !found; c = c->next)
+		found = uses(c, device);
+	pthread_mutex_unlock(&peers->lock);
+	return found;
+}
+
 static void drop(struct peal_copy *c)
 {
 	peali_copy_request_free(&c->request);

@@ -120,5 +120,8 @@ int peali_copy_sync_one(struct peali_peers *peers, struct peali_place to,
 int peali_copy_submit_one(struct peali_peers *peers, struct peali_place to,
 			  struct peali_place from, uint64_t bytes,
 			  struct peal_copy **out);
+/* Returns 1 if a background copy from or to a device has not ended.
+ * PEAL_ALL_DEVICES: any copy. */
+int peali_copies_use(struct peali_peers *peers, int device);
 
 #endif

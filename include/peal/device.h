@@ -134,7 +134,11 @@ int peal_device_select_all(struct peal_runtime *runtime,
 #define PEAL_ALL_DEVICES (-2)
 
 /**
- * Waits for a moment at which a device has no message to handle.
+ * Waits for a moment at which a device has no work.
+ *
+ * Work is messages to handle, and jobs of executors that may use the device. So
+ * are background copies from it or to it. Graphs, pipelines and collectives work
+ * by messages.
  *
  * The device is idle when no message for its kernels waits or is in flight: all
  * are handled or dead. Messages come from links, topics and handlers that tell.

@@ -217,8 +217,9 @@ int peal_executor_create(struct peal_runtime *runtime, const int *devices,
 /**
  * Begins a job without waiting for its end.
  *
- * peal_executor_wait assigns the other tasks and reports the end. An executor
- * has one job at a time. The executor copies the job with its addresses and
+ * A thread of the executor assigns the other tasks while no thread waits.
+ * peal_executor_wait reports the end. peal_device_sync waits for the job, too. An
+ * executor has one job at a time. The executor copies the job with its addresses and
  * parameters, but not the memory of its arguments. Until the job is over,
  * peal_memory_free of an argument returns PEAL_EBUSY. After an error the job
  * has not begun.
@@ -243,7 +244,7 @@ int peal_executor_create(struct peal_runtime *runtime, const int *devices,
  * @retval PEAL_EABORTED the kernels of all devices have ended. Or the kernel of
  *                       a device with a part has ended (the text names it).
  * @retval PEAL_EHUNG    a worker did not answer.
- * @retval PEAL_ENOMEM   the host is out of memory.
+ * @retval PEAL_ENOMEM   the host is out of memory, or has no thread left.
  */
 int peal_executor_start(struct peal_executor *executor,
 			const struct peal_job *job);

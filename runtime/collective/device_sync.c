@@ -5,9 +5,11 @@
 #include <peal/device.h>
 #include <peal/topic.h>
 
+#include "p2p/peer.h"
 #include "runtime/base/error.h"
 #include "runtime/base/refusal.h"
 #include "runtime/base/wait.h"
+#include "runtime/compute/executor.h"
 #include "runtime/device/devices.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel_control.h"
@@ -239,23 +241,44 @@ static int all_say(const struct look *l, uint64_t since)
 	return 1;
 }
 
+/* Returns 1 if a job, and 2 if a copy, uses the devices. Each of them begins by a
+ * call. So one that is over needs no second look. */
+static int work_goes_on(const struct look *l)
+{
+	const struct peal_executor *e;
+	int busy = 0;
+
+	pthread_mutex_lock(&l->rt->lock);
+	for (e = l->rt->executors; e && !busy; e = e->next)
+		busy = peali_executor_is_busy(e, l->device);
+	pthread_mutex_unlock(&l->rt->lock);
+	if (busy)
+		return 1;
+	return peali_copies_use(l->rt->peers, l->device) ? 2 : 0;
+}
+
 /*
- * Takes one look. Returns 1 if no message is in flight. The first look with
+ * Takes one look. Returns 1 if no message is in flight and no work goes on. The first look with
  * these equal sums was at *since, in ns. 0: the sums differ. The value of the
  * equal sums is in *quiet.
  */
 static int is_quiet(struct look *l, int in_order, uint64_t *since,
 		    uint64_t *quiet)
 {
-	int result;
+	int result, goes_on;
 
+	goes_on = work_goes_on(l);
 	pthread_mutex_lock(&l->rt->lock);
 	in_order = in_order && none_is_late(l);
 	result = in_order || !*since || all_say(l, *since);
 	read_done(l);
 	read_given(l);
 	pthread_mutex_unlock(&l->rt->lock);
-	if (l->done != l->given || l->n_done != l->n_given) {
+	if (goes_on)
+		snprintf(l->busy, sizeof(l->busy), "%s",
+			 goes_on == 1 ? "a job of an executor" :
+					"a copy in the background");
+	if (goes_on || l->done != l->given || l->n_done != l->n_given) {
 		*since = 0;
 		return 0;
 	}

@@ -98,6 +98,8 @@ static void free_all(struct peal_executor *e)
 	free(e->links);
 	free(e->handlers);
 	free(e->devices);
+	pthread_cond_destroy(&e->work);
+	pthread_mutex_destroy(&e->lock);
 	free(e);
 }
 
@@ -177,6 +179,7 @@ int peal_executor_destroy(struct peal_executor *e)
 	if (peali_foreign(&e->rt->owner, "peal_executor_destroy"))
 		return PEAL_EFORKED;
 	unlist(e);
+	peali_executor_end_thread(e);
 	result = take_down(e);
 	if (result)
 		enlist(e);
@@ -216,6 +219,7 @@ int peal_executor_create(struct peal_runtime *rt, const int *devices,
 				  "no memory for an executor");
 	e->rt = rt;
 	e->program = program;
+	peali_executor_open_thread(e);
 	e->devices = calloc(n, sizeof(*e->devices));
 	e->handlers = calloc(program->n_handlers, sizeof(*e->handlers));
 	if (!e->devices || !e->handlers) {

@@ -11,10 +11,12 @@
  *
  *	executor.c	creates and destroys executors
  *	executor_prepare.c	prepares a handler on all devices
- *	executor_run.c	runs jobs
+ *	executor_run.c	runs jobs, step by step
+ *	executor_wait.c	starts jobs and waits for them
  *	schedule.c	chooses the device and the size of the next task
  *
- * One thread at a time uses an executor, except for `cancelled`.
+ * A call holds `lock` while it uses the job, and so does the executor's thread.
+ * The atomic members need no lock.
  */
 
 /** A task in flight, or elements that have yet to be assigned. */
@@ -95,7 +97,36 @@ struct peal_executor {
 	int result; /* error that ends the job early; 0: none */
 	char why[160]; /* text of `result` */
 	_Atomic int cancelled;
+	_Atomic int unfinished; /* 1: a job has begun, and is not over */
+	/* the executor's thread, see executor_wait.c */
+	pthread_mutex_t lock;
+	pthread_cond_t work; /* a job has begun, or a call has ended */
+	pthread_t thread;
+	int has_thread;
+	int ends; /* 1: the thread ends */
+	_Atomic int callers; /* threads in a call, which holds or awaits `lock` */
 };
+
+/* ---- executor_run.c ------------------------------------------------------ */
+
+/* Begins a job: peal_executor_start without checks of its arguments. The caller
+ * holds the lock, also for the next two functions. */
+int peali_executor_begin(struct peal_executor *executor,
+			 const struct peal_job *job);
+/* Assigns tasks, waits up to timeout_ns for a report, and handles all reports.
+ * Returns 1 if the job is over. */
+int peali_executor_step(struct peal_executor *executor, int64_t timeout_ns);
+/* Lets the memory of the arguments be freed. */
+void peali_executor_let_go(struct peal_executor *executor);
+
+/* ---- executor_wait.c ----------------------------------------------------- */
+
+/* Initialises the lock. The thread starts when a job needs it. */
+void peali_executor_open_thread(struct peal_executor *executor);
+/* Ends the thread, if there is one. */
+void peali_executor_end_thread(struct peal_executor *executor);
+/* Returns 1 if a job is unfinished and may use a device, or PEAL_ALL_DEVICES. */
+int peali_executor_is_busy(const struct peal_executor *executor, int device);
 
 /* ---- executor_prepare.c -------------------------------------------------- */
 

@@ -14,8 +14,6 @@
 #include "runtime/kernel/kernel_control.h"
 
 #define START "peal_executor_start"
-#define WAIT "peal_executor_wait"
-#define LOOK_NS 20000000LL /* ns without report until kernels are checked */
 
 /* ---- check a job --------------------------------------------------------- */
 
@@ -259,7 +257,7 @@ static int set_schedule(struct peal_executor *e, const struct peal_job *j)
 
 /* ---- memory of arguments ------------------------------------------------- */
 
-static void let_go(struct peal_executor *e)
+void peali_executor_let_go(struct peal_executor *e)
 {
 	uint32_t i, k;
 
@@ -290,7 +288,7 @@ static int keep_argument(struct peal_executor *e, uint32_t rank, uint32_t k,
 
 /*
  * Looks up the arguments of all devices that can get a task. They cannot be
- * freed until let_go(). After an error none is kept.
+ * freed until peali_executor_let_go(). After an error none is kept.
  */
 static int keep_all(struct peal_executor *e)
 {
@@ -308,7 +306,7 @@ static int keep_all(struct peal_executor *e)
 				e, i, k, e->packed ? s->length : e->job.count);
 	}
 	if (result)
-		let_go(e);
+		peali_executor_let_go(e);
 	return result;
 }
 
@@ -349,21 +347,17 @@ static void begin(struct peal_executor *e, const struct peal_job *j)
 	}
 	e->began_ns = e->ended_ns = peal_clock_ns();
 	e->goes_on = 1;
+	atomic_store(&e->unfinished, 1);
 }
 
 static void hand_out(struct peal_executor *e);
 
-int peal_executor_start(struct peal_executor *e, const struct peal_job *job)
+int peali_executor_begin(struct peal_executor *e, const struct peal_job *job)
 {
 	struct peal_job j;
 	uint32_t i;
-	int result, handler;
+	int handler, result = peali_options_copy(&j, sizeof(j), job, START);
 
-	if (!e || !job)
-		return peali_refuse_null(START, "executor or job");
-	if (peali_forked(&e->rt->owner, START))
-		return PEAL_EFORKED;
-	result = peali_options_copy(&j, sizeof(j), job, START);
 	if (!result)
 		result = check(e, &j);
 	if (result)
@@ -650,7 +644,7 @@ static void look_at_ends(struct peal_executor *e)
 			  "all devices of the executor have ended");
 }
 
-/* ---- wait ---------------------------------------------------------------- */
+/* ---- steps --------------------------------------------------------------- */
 
 /* Whether the job is over: no task is in flight, and none will be assigned. */
 static int is_over(const struct peal_executor *e)
@@ -663,137 +657,16 @@ static int is_over(const struct peal_executor *e)
 	return e->result || e->handed == e->job.count;
 }
 
-/* Returns PEAL_ETIMEDOUT. Its text lists devices with tasks, if they fit. */
-static int say_late(const struct peal_executor *e, int64_t timeout_ns)
+int peali_executor_step(struct peal_executor *e, int64_t timeout_ns)
 {
-	char text[160] = "";
-	size_t at = 0;
-	uint32_t i;
-
-	for (i = 0; i < e->n && at < sizeof(text); i++)
-		if (e->devices[i].in_flight)
-			at += (size_t)snprintf(text + at, sizeof(text) - at,
-					       "%s%d (%u)", at ? ", " : "",
-					       e->devices[i].device,
-					       e->devices[i].in_flight);
-	return peali_fail(PEAL_ETIMEDOUT, WAIT,
-			  "job is incomplete after %lld ns; devices with "
-			  "tasks: %s",
-			  (long long)timeout_ns, text);
-}
-
-static int finish(struct peal_executor *e)
-{
-	e->goes_on = 0;
-	let_go(e);
-	return e->result ? peali_fail(e->result, WAIT, "%s", e->why) : 0;
-}
-
-/* Waits for the end of the job that runs. `began` is the time of the call. */
-static int wait_for_job(struct peal_executor *e, int64_t timeout_ns,
-			uint64_t began)
-{
-	int64_t left = timeout_ns;
-
-	for (;;) {
-		hand_out(e);
-		if (is_over(e))
-			return finish(e);
-		if (take(e, left < 0 || left > LOOK_NS ? LOOK_NS : left))
-			look_at_ends(e);
-		else
-			while (!take(e, 0))
-				;
-		hand_out(e);
-		if (is_over(e))
-			return finish(e);
-		if (timeout_ns < 0)
-			continue;
-		left = timeout_ns - (int64_t)(peal_clock_ns() - began);
-		if (left <= 0)
-			return say_late(e, timeout_ns);
-	}
-}
-
-int peal_executor_wait(struct peal_executor *e, int64_t timeout_ns)
-{
-	uint64_t began = peal_clock_ns();
-	int result;
-
-	if (!e)
-		return peali_refuse_null(WAIT, "executor");
-	if (peali_forked(&e->rt->owner, WAIT))
-		return PEAL_EFORKED;
-	if (!e->goes_on)
-		return 0;
-	result = wait_for_job(e, timeout_ns, began);
-	if (timeout_ns)
-		peali_counters_waited(e->rt, PEAL_WAIT_EXECUTOR, began);
-	return result;
-}
-
-int peal_executor_run(struct peal_executor *e, const struct peal_job *job,
-		      int64_t timeout_ns)
-{
-	int result = peal_executor_start(e, job);
-
-	if (!result) {
-		result = peal_executor_wait(e, timeout_ns);
-		if (result == PEAL_ETIMEDOUT)
-			peal_executor_cancel(e);
-	}
-	return peali_fail_in(result, "peal_executor_run");
-}
-
-int peal_executor_cancel(struct peal_executor *e)
-{
-	if (!e)
-		return peali_refuse_null("peal_executor_cancel", "executor");
-	if (peali_foreign(&e->rt->owner, "peal_executor_cancel"))
-		return PEAL_EFORKED;
-	atomic_store(&e->cancelled, 1);
-	return 0;
-}
-
-/* ---- report -------------------------------------------------------------- */
-
-int peal_executor_report(struct peal_executor *e,
-			 struct peal_executor_report *report_out)
-{
-	struct peal_executor_report *r = report_out;
-	uint64_t busy = 0, most = 0;
-	uint32_t i, took = 0;
-
-	if (!e || !report_out)
-		return peali_refuse_null("peal_executor_report",
-					 "executor or report_out");
-	if (peali_foreign(&e->rt->owner, "peal_executor_report"))
-		return PEAL_EFORKED;
-	if (!e->number)
-		return peali_fail(PEAL_ENOENT, "peal_executor_report",
-				  "the executor has run no job");
-	memset(r, 0, sizeof(*r));
-	r->devices = e->n;
-	r->ns = e->ended_ns - e->began_ns;
-	r->threshold = e->threshold;
-	r->empty_all_ns = e->handler->empty_all_ns;
-	for (i = 0; i < e->n; i++) {
-		struct peal_executor_part *share = &r->part[i];
-
-		*share = e->devices[i].share;
-		share->device = e->devices[i].device;
-		share->result = e->devices[i].result;
-		r->tasks += share->tasks;
-		r->elements += share->elements;
-		r->n_active += share->tasks > 0;
-		busy += share->busy_ns;
-		took += share->busy_ns > 0;
-		most = share->busy_ns > most ? share->busy_ns : most;
-		if (e->handler->empty_ns[i] &&
-		    (!r->empty_one_ns ||
-		     e->handler->empty_ns[i] < r->empty_one_ns))
-			r->empty_one_ns = e->handler->empty_ns[i];
-	}
-	r->imbalance = busy ? (double)most * took / (double)busy : 1;
-	return 0;
+	hand_out(e);
+	if (is_over(e))
+		return 1;
+	if (take(e, timeout_ns))
+		look_at_ends(e);
+	else
+		while (!take(e, 0))
+			;
+	hand_out(e);
+	return is_over(e);
 }

@@ -136,7 +136,8 @@ PEAL_TEST(invalid_device_filters_are_named)
 	CHECK_EQ(peal_device_select(rt, &wish), 1);
 	wish.peer_of = 0;
 	wish.backend = "abacus";
-	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_ENODEV, "1: backend");
+	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_EINVAL,
+		    "unknown backend (abacus");
 	wish.backend = NULL;
 	wish.min_memory_bytes = UINT64_MAX;
 	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_ENODEV,

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Executors: starts a job, waits for its end, reports it.
+ *
+ * A job goes on by the calls of the threads that wait for it. While no thread
+ * waits, a thread of the executor does the work of a waiting one. It looks every
+ * PAUSE_NS, because other threads may call the executor at any time. The first
+ * peal_executor_start creates it, or the first wait that times out.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "runtime/base/error.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/thread.h"
+#include "runtime/base/wait.h"
+#include "runtime/compute/executor.h"
+#include "runtime/kernel/counters.h"
+
+#define START "peal_executor_start"
+#define WAIT "peal_executor_wait"
+#define LOOK_NS 20000000LL /* ns without report until kernels are checked */
+#define PAUSE_NS 500000 /* between two looks of the executor's thread */
+
+/* A call of another thread begins: the executor's thread pauses. */
+static void lock(struct peal_executor *e)
+{
+	atomic_fetch_add(&e->callers, 1);
+	pthread_mutex_lock(&e->lock);
+}
+
+static void unlock(struct peal_executor *e)
+{
+	atomic_fetch_sub(&e->callers, 1);
+	pthread_cond_signal(&e->work);
+	pthread_mutex_unlock(&e->lock);
+}
+
+/* No task of the job runs any more, and none will. */
+static void job_is_over(struct peal_executor *e)
+{
+	peali_executor_let_go(e);
+	atomic_store(&e->unfinished, 0);
+}
+
+/* ---- the executor's thread ----------------------------------------------- */
+
+static void pause_thread(struct peal_executor *e)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_nsec += PAUSE_NS;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_cond_timedwait(&e->work, &e->lock, &until);
+}
+
+static void *thread_main(void *argument)
+{
+	struct peal_executor *e = argument;
+
+	pthread_setname_np(pthread_self(), "peal-jobs");
+	pthread_mutex_lock(&e->lock);
+	while (!e->ends) {
+		if (!atomic_load(&e->unfinished) || atomic_load(&e->callers))
+			pthread_cond_wait(&e->work, &e->lock);
+		else if (peali_executor_step(e, 0))
+			job_is_over(e);
+		else
+			pause_thread(e);
+	}
+	pthread_mutex_unlock(&e->lock);
+	return NULL;
+}
+
+/* Starts the thread if there is none. Returns 0 or an error. The caller holds
+ * the lock. */
+static int need_thread(struct peal_executor *e, const char *call)
+{
+	int error;
+
+	if (e->has_thread)
+		return 0;
+	error = peali_thread_start(&e->thread, thread_main, e);
+	if (error)
+		return peali_fail_system(error, call,
+					 "no thread for jobs of an executor");
+	e->has_thread = 1;
+	return 0;
+}
+
+void peali_executor_open_thread(struct peal_executor *e)
+{
+	pthread_mutex_init(&e->lock, NULL);
+	peali_cond_init(&e->work);
+}
+
+void peali_executor_end_thread(struct peal_executor *e)
+{
+	lock(e);
+	e->ends = 1;
+	unlock(e);
+	if (e->has_thread)
+		pthread_join(e->thread, NULL);
+	e->has_thread = e->ends = 0;
+}
+
+int peali_executor_is_busy(const struct peal_executor *e, int device)
+{
+	uint32_t i;
+
+	for (i = 0; atomic_load(&e->unfinished) && i < e->n; i++)
+		if (device == PEAL_ALL_DEVICES ||
+		    e->devices[i].device == device)
+			return 1;
+	return 0;
+}
+
+/* ---- start and wait ------------------------------------------------------ */
+
+int peal_executor_start(struct peal_executor *e, const struct peal_job *job)
+{
+	int result;
+
+	if (!e || !job)
+		return peali_refuse_null(START, "executor or job");
+	if (peali_forked(&e->rt->owner, START))
+		return PEAL_EFORKED;
+	lock(e);
+	result = need_thread(e, START);
+	if (!result)
+		result = peali_executor_begin(e, job);
+	unlock(e);
+	return result;
+}
+
+/* Returns PEAL_ETIMEDOUT. Its text lists devices with tasks, if they fit. */
+static int say_late(const struct peal_executor *e, int64_t timeout_ns)
+{
+	char text[160] = "";
+	size_t at = 0;
+	uint32_t i;
+
+	for (i = 0; i < e->n && at < sizeof(text); i++)
+		if (e->devices[i].in_flight)
+			at += (size_t)snprintf(text + at, sizeof(text) - at,
+					       "%s%d (%u)", at ? ", " : "",
+					       e->devices[i].device,
+					       e->devices[i].in_flight);
+	return peali_fail(PEAL_ETIMEDOUT, WAIT,
+			  "job is incomplete after %lld ns; devices with "
+			  "tasks: %s",
+			  (long long)timeout_ns, text);
+}
+
+static int finish(struct peal_executor *e)
+{
+	e->goes_on = 0;
+	job_is_over(e);
+	return e->result ? peali_fail(e->result, WAIT, "%s", e->why) : 0;
+}
+
+/* Waits for the end of the job that runs. `began` is the time of the call. */
+static int wait_for_job(struct peal_executor *e, int64_t timeout_ns,
+			uint64_t began)
+{
+	int64_t left = timeout_ns;
+
+	while (!peali_executor_step(e, left < 0 || left > LOOK_NS ? LOOK_NS :
+								    left)) {
+		if (timeout_ns < 0)
+			continue;
+		left = timeout_ns - (int64_t)(peal_clock_ns() - began);
+		if (left <= 0)
+			return say_late(e, timeout_ns);
+	}
+	return finish(e);
+}
+
+/* Waits for the job, if there is one. The caller holds the lock. */
+static int wait_locked(struct peal_executor *e, int64_t timeout_ns)
+{
+	uint64_t began = peal_clock_ns();
+	struct peal_error_info late;
+	int result;
+
+	if (!e->goes_on)
+		return 0;
+	result = wait_for_job(e, timeout_ns, began);
+	if (timeout_ns)
+		peali_counters_waited(e->rt, PEAL_WAIT_EXECUTOR, began);
+	if (!e->goes_on)
+		return result;
+	late = *peal_last_error();
+	need_thread(e, WAIT); /* without it, the next wait goes on */
+	return peali_fail(result, WAIT, "%s", late.text);
+}
+
+int peal_executor_wait(struct peal_executor *e, int64_t timeout_ns)
+{
+	int result;
+
+	if (!e)
+		return peali_refuse_null(WAIT, "executor");
+	if (peali_forked(&e->rt->owner, WAIT))
+		return PEAL_EFORKED;
+	lock(e);
+	result = wait_locked(e, timeout_ns);
+	unlock(e);
+	return result;
+}
+
+int peal_executor_run(struct peal_executor *e, const struct peal_job *job,
+		      int64_t timeout_ns)
+{
+	int result;
+
+	if (!e || !job)
+		return peali_refuse_null("peal_executor_run",
+					 "executor or job");
+	if (peali_forked(&e->rt->owner, "peal_executor_run"))
+		return PEAL_EFORKED;
+	lock(e);
+	result = peali_executor_begin(e, job);
+	if (!result) {
+		result = wait_locked(e, timeout_ns);
+		if (result == PEAL_ETIMEDOUT)
+			atomic_store(&e->cancelled, 1);
+	}
+	unlock(e);
+	return peali_fail_in(result, "peal_executor_run");
+}
+
+int peal_executor_cancel(struct peal_executor *e)
+{
+	if (!e)
+		return peali_refuse_null("peal_executor_cancel", "executor");
+	if (peali_foreign(&e->rt->owner, "peal_executor_cancel"))
+		return PEAL_EFORKED;
+	atomic_store(&e->cancelled, 1);
+	return 0;
+}
+
+/* ---- report -------------------------------------------------------------- */
+
+int peal_executor_report(struct peal_executor *e,
+			 struct peal_executor_report *report_out)
+{
+	struct peal_executor_report *r = report_out;
+	uint64_t busy = 0, most = 0;
+	uint32_t i, took = 0;
+
+	if (!e || !report_out)
+		return peali_refuse_null("peal_executor_report",
+					 "executor or report_out");
+	if (peali_foreign(&e->rt->owner, "peal_executor_report"))
+		return PEAL_EFORKED;
+	lock(e);
+	if (!e->number) {
+		unlock(e);
+		return peali_fail(PEAL_ENOENT, "peal_executor_report",
+				  "the executor has run no job");
+	}
+	memset(r, 0, sizeof(*r));
+	r->devices = e->n;
+	r->ns = e->ended_ns - e->began_ns;
+	r->threshold = e->threshold;
+	r->empty_all_ns = e->handler->empty_all_ns;
+	for (i = 0; i < e->n; i++) {
+		struct peal_executor_part *share = &r->part[i];
+
+		*share = e->devices[i].share;
+		share->device = e->devices[i].device;
+		share->result = e->devices[i].result;
+		r->tasks += share->tasks;
+		r->elements += share->elements;
+		r->n_active += share->tasks > 0;
+		busy += share->busy_ns;
+		took += share->busy_ns > 0;
+		most = share->busy_ns > most ? share->busy_ns : most;
+		if (e->handler->empty_ns[i] &&
+		    (!r->empty_one_ns ||
+		     e->handler->empty_ns[i] < r->empty_one_ns))
+			r->empty_one_ns = e->handler->empty_ns[i];
+	}
+	r->imbalance = busy ? (double)most * took / (double)busy : 1;
+	unlock(e);
+	return 0;
+}
