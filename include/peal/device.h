@@ -140,8 +140,8 @@ int peal_device_select_all(struct peal_runtime *runtime,
  * are background copies from it or to it. Graphs, pipelines and collectives work
  * by messages.
  *
- * The device is idle when no message for its kernels waits or is in flight: all
- * are handled or dead. Messages come from links, topics and handlers that tell.
+ * An idle device has no such job or copy. No message for its kernels waits or is
+ * in flight: all are handled or dead. Messages come from links, topics and handlers that tell.
  * If handlers tell each other for ever, the device is never idle.
  *
  * The call also waits for messages of suspended kernels. The call ignores:
@@ -165,8 +165,9 @@ int peal_device_select_all(struct peal_runtime *runtime,
  * @return 0, or a negative error code. After 0 the host sees all data that
  *     handlers had written at the idle moment.
  * @retval PEAL_EAGAIN  the timeout is 0 and the device is not idle.
- * @retval PEAL_ETIMEDOUT  the device was never idle. The error text names the
- *     messages that remain, and the kernel or topic.
+ * @retval PEAL_ETIMEDOUT  the device was never idle. The error text names a
+ *     remaining job or copy, or the messages that remain and their kernel or
+ *     topic.
  * @retval PEAL_ENODEV  there is no such device.
  * @retval PEAL_EINVAL  runtime is NULL.
  */

@@ -32,9 +32,8 @@ struct peal_runtime;
  * free worker takes the next task from a work queue (peal/pool.h). The devices
  * share the elements as enum peal_schedule says.
  *
- * The host assigns tasks only in peal_executor_start and peal_executor_wait.
- * Between these calls a device continues with the tasks that it has. It has at
- * most two tasks for each worker.
+ * The host assigns the tasks: the thread that waits for the job, or else a
+ * thread of the executor. A device has at most two tasks for each worker.
  *
  * If the kernel of a device ends during a job, the error text names the device.
  * Its unfinished tasks are lost, unless the job is repeatable. The other
@@ -296,8 +295,8 @@ int peal_executor_run(struct peal_executor *executor,
 /**
  * Asks the current job to end early.
  *
- * peal_executor_wait then assigns no more tasks. If all tasks were assigned
- * before, the job ends as done.
+ * No more tasks are assigned then. If all tasks were assigned before, the job
+ * ends as done.
  *
  * Thread-safe. Does not block.
  *

@@ -61,12 +61,14 @@ enum peal_wait_kind {
  *
  * A call with timeout 0 does not count. A wait for a kernel, copy, barrier or
  * device counts unless the call finds it ready at once. A wait for a collective,
- * graph or job counts if one was started. A wait to send or to receive, and for
- * an event, counts if the thread had to sleep. It counts from the first sleep, so
- * short waits cost nothing.
+ * graph or job counts if one was started. A wait for a pipeline counts unless the
+ * batch, or the free slot, is there at once. Other waits are those to send, to
+ * receive, for a reply, and for an event. They count from the moment at which the
+ * thread stops to spin. So short waits cost nothing. A request may wait several
+ * times.
  */
 struct peal_wait_counts {
-	uint64_t waits; /* calls, successful or not */
+	uint64_t waits; /* of calls that succeed or fail */
 	uint64_t ns; /* sum of their durations; concurrent calls each add */
 };
 
@@ -108,7 +110,7 @@ struct peal_metrics {
 	/*
 	 * Sums over all workers and threads. The three times overlap, and each
 	 * may exceed the interval. Collectives run as handlers, so they count
-	 * as compute. Messages of links are neither transfers nor waits.
+	 * as compute. Messages of links are no transfers.
 	 */
 	uint64_t compute_ns; /* busy_ns of all devices, sampled */
 	uint64_t transfer_ns; /* ns of all copies */

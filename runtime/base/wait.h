@@ -48,7 +48,7 @@ struct peali_bell_wait {
 	uint64_t left_us;
 	uint32_t turns; /* turns so far: only some turns read the clock */
 	int waited; /* 1: the caller has taken a turn */
-	uint64_t slept_ns; /* time of its first sleep; 0: it has not slept */
+	uint64_t slept_ns; /* time at which it stopped to spin; 0: it has not */
 };
 
 /*

@@ -241,8 +241,7 @@ static int all_say(const struct look *l, uint64_t since)
 	return 1;
 }
 
-/* Returns 1 if a job, and 2 if a copy, uses the devices. Each of them begins by a
- * call. So one that is over needs no second look. */
+/* Returns 1 if a job, and 2 if a copy, uses the devices. */
 static int work_goes_on(const struct look *l)
 {
 	const struct peal_executor *e;
@@ -283,7 +282,7 @@ static int is_quiet(struct look *l, int in_order, uint64_t *since,
 		return 0;
 	}
 	if (in_order)
-		return 1;
+		return !work_goes_on(l);
 	if (!*since || *quiet != l->done) {
 		*since = peali_now_ns();
 		*quiet = l->done;

@@ -181,8 +181,10 @@ int peal_executor_destroy(struct peal_executor *e)
 	unlist(e);
 	peali_executor_end_thread(e);
 	result = take_down(e);
-	if (result)
+	if (result) {
+		peali_executor_resume_thread(e);
 		enlist(e);
+	}
 	return result;
 }
 

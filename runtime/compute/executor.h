@@ -109,12 +109,13 @@ struct peal_executor {
 
 /* ---- executor_run.c ------------------------------------------------------ */
 
-/* Begins a job: peal_executor_start without checks of its arguments. The caller
- * holds the lock, also for the next two functions. */
+/* Begins a job: peal_executor_start without checks of its arguments. `alone` 1:
+ * no thread will wait for it. The caller holds the lock, also for the next two
+ * functions. */
 int peali_executor_begin(struct peal_executor *executor,
-			 const struct peal_job *job);
+			 const struct peal_job *job, int alone);
 /* Assigns tasks, waits up to timeout_ns for a report, and handles all reports.
- * Returns 1 if the job is over. */
+ * Returns 1 if the job is over, PEAL_EAGAIN if no report came, else 0. */
 int peali_executor_step(struct peal_executor *executor, int64_t timeout_ns);
 /* Lets the memory of the arguments be freed. */
 void peali_executor_let_go(struct peal_executor *executor);
@@ -123,6 +124,11 @@ void peali_executor_let_go(struct peal_executor *executor);
 
 /* Initialises the lock. The thread starts when a job needs it. */
 void peali_executor_open_thread(struct peal_executor *executor);
+/* Starts it, if there is none. Returns 0 or an error. The caller holds the lock. */
+int peali_executor_need_thread(struct peal_executor *executor,
+			       const char *call);
+/* Starts it again after its end, if a job is unfinished. */
+void peali_executor_resume_thread(struct peal_executor *executor);
 /* Ends the thread, if there is one. */
 void peali_executor_end_thread(struct peal_executor *executor);
 /* Returns 1 if a job is unfinished and may use a device, or PEAL_ALL_DEVICES. */

@@ -352,7 +352,8 @@ static void begin(struct peal_executor *e, const struct peal_job *j)
 
 static void hand_out(struct peal_executor *e);
 
-int peali_executor_begin(struct peal_executor *e, const struct peal_job *job)
+int peali_executor_begin(struct peal_executor *e, const struct peal_job *job,
+			 int alone)
 {
 	struct peal_job j;
 	uint32_t i;
@@ -389,6 +390,11 @@ int peali_executor_begin(struct peal_executor *e, const struct peal_job *job)
 		result = set_parts(e, &j);
 	if (!result)
 		result = keep_all(e);
+	if (!result && alone) {
+		result = peali_executor_need_thread(e, START);
+		if (result)
+			peali_executor_let_go(e);
+	}
 	if (result)
 		return result;
 	begin(e, &j);
@@ -659,14 +665,16 @@ static int is_over(const struct peal_executor *e)
 
 int peali_executor_step(struct peal_executor *e, int64_t timeout_ns)
 {
+	int late;
+
 	hand_out(e);
 	if (is_over(e))
 		return 1;
-	if (take(e, timeout_ns))
+	late = take(e, timeout_ns) != 0;
+	if (late)
 		look_at_ends(e);
-	else
-		while (!take(e, 0))
-			;
+	while (!late && !take(e, 0))
+		;
 	hand_out(e);
-	return is_over(e);
+	return is_over(e) ? 1 : late ? PEAL_EAGAIN : 0;
 }

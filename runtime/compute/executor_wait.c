@@ -3,10 +3,12 @@
  * Executors: starts a job, waits for its end, reports it.
  *
  * A job goes on by the calls of the threads that wait for it. While no thread
- * waits, a thread of the executor does the work of a waiting one. It looks every
- * PAUSE_NS, because other threads may call the executor at any time. The first
+ * waits, a thread of the executor does the work of a waiting one. It does not
+ * sleep at the endpoint, because other threads may call the executor at any time.
+ * It pauses between two looks without a report, for longer each time. The first
  * peal_executor_start creates it, or the first wait that times out.
  */
+#include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -21,7 +23,9 @@
 #define START "peal_executor_start"
 #define WAIT "peal_executor_wait"
 #define LOOK_NS 20000000LL /* ns without report until kernels are checked */
-#define PAUSE_NS 500000 /* between two looks of the executor's thread */
+/* ns between two looks of the executor's thread, at first and at most */
+#define PAUSE_FIRST_NS 5000
+#define PAUSE_MOST_NS 500000
 
 /* A call of another thread begins: the executor's thread pauses. */
 static void lock(struct peal_executor *e)
@@ -46,12 +50,13 @@ static void job_is_over(struct peal_executor *e)
 
 /* ---- the executor's thread ----------------------------------------------- */
 
-static void pause_thread(struct peal_executor *e)
+/* Waits at most `ns` for a call of another thread. */
+static void pause_thread(struct peal_executor *e, long ns)
 {
 	struct timespec until;
 
 	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_nsec += PAUSE_NS;
+	until.tv_nsec += ns;
 	if (until.tv_nsec >= 1000000000) {
 		until.tv_sec++;
 		until.tv_nsec -= 1000000000;
@@ -59,27 +64,44 @@ static void pause_thread(struct peal_executor *e)
 	pthread_cond_timedwait(&e->work, &e->lock, &until);
 }
 
+/* Does a step of the job. *pause_ns is the pause after a step without a report. */
+static void step(struct peal_executor *e, long *pause_ns)
+{
+	int result = peali_executor_step(e, 0);
+
+	if (result == 1) {
+		job_is_over(e);
+	} else if (result == PEAL_EAGAIN) {
+		pause_thread(e, *pause_ns);
+		*pause_ns *= 2;
+		if (*pause_ns > PAUSE_MOST_NS)
+			*pause_ns = PAUSE_MOST_NS;
+	} else {
+		*pause_ns = PAUSE_FIRST_NS;
+		pthread_mutex_unlock(&e->lock); /* callers come first */
+		sched_yield();
+		pthread_mutex_lock(&e->lock);
+	}
+}
+
 static void *thread_main(void *argument)
 {
 	struct peal_executor *e = argument;
+	long pause_ns = PAUSE_FIRST_NS;
 
 	pthread_setname_np(pthread_self(), "peal-jobs");
 	pthread_mutex_lock(&e->lock);
 	while (!e->ends) {
-		if (!atomic_load(&e->unfinished) || atomic_load(&e->callers))
-			pthread_cond_wait(&e->work, &e->lock);
-		else if (peali_executor_step(e, 0))
-			job_is_over(e);
+		if (atomic_load(&e->unfinished) && !atomic_load(&e->callers))
+			step(e, &pause_ns);
 		else
-			pause_thread(e);
+			pthread_cond_wait(&e->work, &e->lock);
 	}
 	pthread_mutex_unlock(&e->lock);
 	return NULL;
 }
 
-/* Starts the thread if there is none. Returns 0 or an error. The caller holds
- * the lock. */
-static int need_thread(struct peal_executor *e, const char *call)
+int peali_executor_need_thread(struct peal_executor *e, const char *call)
 {
 	int error;
 
@@ -109,6 +131,16 @@ void peali_executor_end_thread(struct peal_executor *e)
 	e->has_thread = e->ends = 0;
 }
 
+void peali_executor_resume_thread(struct peal_executor *e)
+{
+	if (!atomic_load(&e->unfinished))
+		return;
+	lock(e);
+	if (peali_executor_need_thread(e, "peal_executor_destroy"))
+		atomic_store(&e->unfinished, 0); /* else a sync never ends */
+	unlock(e);
+}
+
 int peali_executor_is_busy(const struct peal_executor *e, int device)
 {
 	uint32_t i;
@@ -131,9 +163,7 @@ int peal_executor_start(struct peal_executor *e, const struct peal_job *job)
 	if (peali_forked(&e->rt->owner, START))
 		return PEAL_EFORKED;
 	lock(e);
-	result = need_thread(e, START);
-	if (!result)
-		result = peali_executor_begin(e, job);
+	result = peali_executor_begin(e, job, 1);
 	unlock(e);
 	return result;
 }
@@ -170,8 +200,8 @@ static int wait_for_job(struct peal_executor *e, int64_t timeout_ns,
 {
 	int64_t left = timeout_ns;
 
-	while (!peali_executor_step(e, left < 0 || left > LOOK_NS ? LOOK_NS :
-								    left)) {
+	while (peali_executor_step(e, left < 0 || left > LOOK_NS ? LOOK_NS :
+								   left) != 1) {
 		if (timeout_ns < 0)
 			continue;
 		left = timeout_ns - (int64_t)(peal_clock_ns() - began);
@@ -196,7 +226,8 @@ static int wait_locked(struct peal_executor *e, int64_t timeout_ns)
 	if (!e->goes_on)
 		return result;
 	late = *peal_last_error();
-	need_thread(e, WAIT); /* without it, the next wait goes on */
+	/* without the thread, the next wait goes on with the job */
+	peali_executor_need_thread(e, WAIT);
 	return peali_fail(result, WAIT, "%s", late.text);
 }
 
@@ -225,7 +256,7 @@ int peal_executor_run(struct peal_executor *e, const struct peal_job *job,
 	if (peali_forked(&e->rt->owner, "peal_executor_run"))
 		return PEAL_EFORKED;
 	lock(e);
-	result = peali_executor_begin(e, job);
+	result = peali_executor_begin(e, job, 0);
 	if (!result) {
 		result = wait_locked(e, timeout_ns);
 		if (result == PEAL_ETIMEDOUT)

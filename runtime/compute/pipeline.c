@@ -208,13 +208,13 @@ static int make_endpoints(struct peal_pipeline *p)
 					   .max_inputs = 1,
 					   .name = p->name };
 	uint32_t i;
-	int result = peali_endpoint_create_for(p->rt, &o, PEAL_WAIT_PIPELINE,
+	int result = peali_endpoint_create_for(p->rt, &o, PEAL_WAIT_KINDS,
 					       &p->source);
 
 	o.max_ports = 1;
 	for (i = 0; i < p->workers && !result; i++)
-		result = peali_endpoint_create_for(
-			p->rt, &o, PEAL_WAIT_PIPELINE, &p->sinks[i]);
+		result = peali_endpoint_create_for(p->rt, &o, PEAL_WAIT_KINDS,
+						   &p->sinks[i]);
 	return result;
 }
 

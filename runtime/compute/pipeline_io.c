@@ -5,6 +5,7 @@
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/compute/pipeline.h"
+#include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/link_counts.h"
@@ -220,9 +221,17 @@ static int look_now(const struct peal_pipeline *p)
 	return atomic_load(&p->pushed) % LOOK_EVERY == 0;
 }
 
+/* Counts a wait since `began`; 0: there was none. */
+static void count_wait(const struct peal_pipeline *p, uint64_t began)
+{
+	if (began)
+		peali_counters_waited(p->rt, PEAL_WAIT_PIPELINE, began);
+}
+
 int peal_pipeline_push(struct peal_pipeline *p, uint16_t type, const void *data,
 		       uint64_t bytes, int64_t timeout_ns)
 {
+	uint64_t began = 0;
 	int result;
 
 	if (!p || (!data && bytes))
@@ -232,8 +241,13 @@ int peal_pipeline_push(struct peal_pipeline *p, uint16_t type, const void *data,
 	result = may_push(p, look_now(p));
 	if (result)
 		return result;
-	result = peal_send(p->source, push_turn(p), type, data, bytes,
-			   timeout_ns, NULL);
+	result = peal_send(p->source, push_turn(p), type, data, bytes, 0, NULL);
+	if (result == PEAL_EAGAIN && timeout_ns) {
+		began = peali_now_ns();
+		result = peal_send(p->source, push_turn(p), type, data, bytes,
+				   timeout_ns, NULL);
+	}
+	count_wait(p, began);
 	if (result)
 		return pushed(p, result, PUSH);
 	p->reserved = 0; /* the send has replaced the reservation */
@@ -244,6 +258,7 @@ int peal_pipeline_push(struct peal_pipeline *p, uint16_t type, const void *data,
 int peal_pipeline_reserve(struct peal_pipeline *p, uint64_t bytes,
 			  int64_t timeout_ns, void **place_out)
 {
+	uint64_t began = 0;
 	int result;
 
 	if (!p || !place_out)
@@ -254,8 +269,14 @@ int peal_pipeline_reserve(struct peal_pipeline *p, uint64_t bytes,
 	result = may_push(p, look_now(p));
 	if (result)
 		return result;
-	result = peal_send_reserve(p->source, push_turn(p), bytes, timeout_ns,
-				   place_out);
+	result =
+		peal_send_reserve(p->source, push_turn(p), bytes, 0, place_out);
+	if (result == PEAL_EAGAIN && timeout_ns) {
+		began = peali_now_ns();
+		result = peal_send_reserve(p->source, push_turn(p), bytes,
+					   timeout_ns, place_out);
+	}
+	count_wait(p, began);
 	if (result)
 		return pushed(p, result, "peal_pipeline_reserve");
 	p->reserved = 1;
@@ -437,9 +458,9 @@ static int look(struct peal_pipeline *p, uint32_t turn,
 		       result;
 }
 
-/* Waits for the next batch of a worker. */
-static int await(struct peal_pipeline *p, uint32_t turn,
-		 struct peal_received *received_out, int64_t timeout_ns)
+/* Waits for the next batch of a worker, which has not arrived yet. */
+static int await_late(struct peal_pipeline *p, uint32_t turn,
+		      struct peal_received *received_out, int64_t timeout_ns)
 {
 	uint64_t deadline = peali_deadline(timeout_ns);
 	int64_t left = timeout_ns;
@@ -460,6 +481,21 @@ static int await(struct peal_pipeline *p, uint32_t turn,
 					  "'%s': no batch arrived in time",
 					  p->name);
 	}
+}
+
+/* Waits for the next batch of a worker. */
+static int await(struct peal_pipeline *p, uint32_t turn,
+		 struct peal_received *received_out, int64_t timeout_ns)
+{
+	int result = peal_receive_peek(p->sinks[turn], received_out, 0);
+	uint64_t began;
+
+	if (result != PEAL_EAGAIN)
+		return result;
+	began = timeout_ns ? peali_now_ns() : 0;
+	result = await_late(p, turn, received_out, timeout_ns);
+	count_wait(p, began);
+	return result;
 }
 
 int peal_pipeline_peek(struct peal_pipeline *p,

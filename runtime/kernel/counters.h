@@ -61,8 +61,8 @@ void peali_times_add(struct peali_busy_times *to,
 /* Counts a wait of a thread from `began_ns` until now. */
 void peali_counters_waited(struct peal_runtime *rt, enum peal_wait_kind kind,
 			   uint64_t began_ns);
-/* Ends a wait at a bell. If the thread has slept, counts it, but not with the kind
- * PEAL_WAIT_KINDS. */
+/* Ends a wait at a bell. Counts it if the thread has stopped to spin. The kind
+ * PEAL_WAIT_KINDS counts nothing. */
 void peali_counters_wait_end(struct peal_runtime *rt, uint32_t kind,
 			     struct peali_bell_wait *wait);
 

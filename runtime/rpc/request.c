@@ -7,6 +7,7 @@
 #include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
+#include "runtime/kernel/counters.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/reject_table.h"
 #include "runtime/rpc/requester.h"
@@ -61,11 +62,13 @@ static void wait_change(struct peal_requester *r, struct limit *limit)
 		.tv_sec = (time_t)(deadline / 1000000000u),
 		.tv_nsec = (long)(deadline % 1000000000u),
 	};
+	uint64_t began = peali_now_ns();
 
 	if (deadline == UINT64_MAX)
 		pthread_cond_wait(&r->change, &r->lock);
 	else
 		pthread_cond_timedwait(&r->change, &r->lock, &until);
+	peali_counters_waited(r->endpoint->rt, PEAL_WAIT_REQUEST, began);
 }
 
 /* ---- the requests -------------------------------------------------------- */
@@ -328,6 +331,7 @@ static int put(struct peal_requester *r, const struct request *q,
 static int send_later(struct peal_requester *r, const struct request *q,
 		      const struct question *what, struct limit *limit)
 {
+	uint64_t began;
 	int64_t slice;
 	int result;
 
@@ -336,6 +340,7 @@ static int send_later(struct peal_requester *r, const struct request *q,
 	if (r->sending)
 		return PEAL_EAGAIN;
 	r->sending = 1;
+	began = peali_now_ns();
 	do {
 		receive_some(r);
 		slice = slice_of(limit);
@@ -344,6 +349,7 @@ static int send_later(struct peal_requester *r, const struct request *q,
 		pthread_mutex_lock(&r->lock);
 	} while ((result == PEAL_ETIMEDOUT || result == PEAL_EAGAIN) &&
 		 !is_late(limit));
+	peali_counters_waited(r->endpoint->rt, PEAL_WAIT_REQUEST, began);
 	r->sending = 0;
 	pthread_cond_broadcast(&r->change);
 	return result == PEAL_ETIMEDOUT ? PEAL_EAGAIN : result;

@@ -191,8 +191,11 @@ int peal_requester_create(struct peal_runtime *rt, uint64_t to,
 	at.name = r->name;
 	result = peali_endpoint_create_for(rt, &at, PEAL_WAIT_REQUEST,
 					   &r->endpoint);
-	if (!result)
+	if (!result) {
+		r->endpoint->send_kind =
+			PEAL_WAIT_KINDS; /* send_later counts */
 		result = take_table(r);
+	}
 	if (!result)
 		result = link_up(r, peal_endpoint_address(r->endpoint), 0, to,
 				 r->message_bytes,

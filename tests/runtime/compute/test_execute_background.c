@@ -137,6 +137,19 @@ PEAL_TEST(arguments_of_a_job_that_is_over_can_be_freed)
 	fixture_close(&s);
 }
 
+/* A start with wrong arguments has its own error, and no job. */
+PEAL_TEST(a_refused_start_leaves_no_job)
+{
+	struct fixture s;
+
+	open_job(&s);
+	s.job.handler = "nothing";
+	CHECK_EQ(peal_executor_start(s.e, &s.job), PEAL_ENOENT);
+	CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, MAX_WAIT));
+	CHECK_OK(peal_executor_wait(s.e, 0));
+	fixture_close(&s);
+}
+
 /* The executor is destroyed while its thread works. */
 PEAL_TEST(an_executor_with_a_job_can_be_destroyed)
 {
@@ -176,5 +189,6 @@ PEAL_TEST_MAIN(RUN_LANES(sync_waits_for_a_job_that_no_thread_waits_for);
 	       RUN_LANES(a_job_goes_on_after_a_wait_that_times_out);
 	       RUN_LANES(a_cancelled_job_ends_without_a_wait);
 	       RUN_LANES(arguments_of_a_job_that_is_over_can_be_freed);
+	       RUN_LANES(a_refused_start_leaves_no_job);
 	       RUN_LANES(an_executor_with_a_job_can_be_destroyed);
 	       RUN(sync_waits_for_background_copies);)

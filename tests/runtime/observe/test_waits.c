@@ -13,7 +13,7 @@
 
 PEAL_DECLARE_PROGRAM(steps);
 
-#define WAIT (20 * MS) /* timeout of a call that fails */
+#define WAIT (60 * MS) /* timeout of a call that fails */
 
 /* Checks the waits of a runtime so far: n of this kind, for WAIT each, and no
  * others. */
@@ -161,6 +161,9 @@ PEAL_TEST(waits_for_a_batch_of_a_pipeline_are_counted)
 	uint8_t buffer[64];
 
 	CHECK_OK(peal_pipeline_create(rt, &stage, 1, NULL, &p));
+	CHECK_EQ(peal_pipeline_pull(p, buffer, sizeof(buffer), &r, 0),
+		 PEAL_EAGAIN);
+	expect_waits(rt, PEAL_WAIT_PIPELINE, 0);
 	CHECK_EQ(peal_pipeline_pull(p, buffer, sizeof(buffer), &r, WAIT),
 		 PEAL_ETIMEDOUT);
 	expect_waits(rt, PEAL_WAIT_PIPELINE, 1);
