@@ -181,9 +181,9 @@ PEAL_TEST(a_batch_to_a_closed_link_is_delivered)
 		send_to(&s, 0, BATCH_ECHO, i, 0);
 	CHECK_OK(peal_kernel_resume(s.k));
 	CHECK_EQ(wait_ended(&s, N).delivered, N);
-	EVENTUALLY(harness_info(s.answers[0]).accepted == N);
-	info = harness_info(s.answers[0]);
-	CHECK_EQ(harness_dead(&info), N);
+	do { /* a GPU shows the counts in any order */
+		info = harness_info(s.answers[0]);
+	} while (info.accepted != N || harness_dead(&info) != N);
 	close_fixture(&s);
 }
 
