@@ -64,6 +64,30 @@ static inline void fixture_open(struct fixture *s, uint32_t n, uint32_t workers)
 	s->job.parameter_bytes = sizeof(s->visit);
 }
 
+/* Returns a device of the executor, as its job has left it. The executor's thread
+ * may change it at any time. */
+static inline struct peali_executor_device fixture_device(struct fixture *s,
+							  uint32_t rank)
+{
+	struct peali_executor_device device;
+
+	pthread_mutex_lock(&s->e->lock);
+	device = s->e->devices[rank];
+	pthread_mutex_unlock(&s->e->lock);
+	return device;
+}
+
+/* Returns the elements of the job that are done or in flight. */
+static inline uint64_t fixture_handed(struct fixture *s)
+{
+	uint64_t handed;
+
+	pthread_mutex_lock(&s->e->lock);
+	handed = s->e->handed;
+	pthread_mutex_unlock(&s->e->lock);
+	return handed;
+}
+
 static inline void fixture_close(struct fixture *s)
 {
 	CHECK_OK(peal_executor_destroy(s->e));

@@ -248,8 +248,8 @@ PEAL_TEST(elements_in_flight_stay_within_device_limit)
 	s.job.count = 1000;
 	fixture_gate(&s, 0);
 	CHECK_OK(peal_executor_start(s.e, &s.job));
-	CHECK_EQ(s.e->devices[0].out, 50);
-	CHECK_EQ(s.e->devices[1].out, 10);
+	CHECK_EQ(fixture_device(&s, 0).out, 50);
+	CHECK_EQ(fixture_device(&s, 1).out, 10);
 	fixture_gate(&s, 1);
 	CHECK_OK(peal_executor_wait(s.e, MAX_WAIT));
 	fixture_visited(&s);
@@ -279,8 +279,8 @@ PEAL_TEST(full_device_does_not_block_other_devices)
 		h->elements[0] = 1e6, h->busy_ns[0] = 1e12;
 		h->elements[1] = turn ? 1e2 : 1e5, h->busy_ns[1] = 1e12;
 		CHECK_OK(peal_executor_start(s.e, &s.job));
-		CHECK_EQ(s.e->devices[0].out, 20);
-		CHECK_EQ(s.e->devices[1].in_flight > 0, !turn);
+		CHECK_EQ(fixture_device(&s, 0).out, 20);
+		CHECK_EQ(fixture_device(&s, 1).in_flight > 0, !turn);
 		fixture_gate(&s, 1);
 		CHECK_OK(peal_executor_wait(s.e, MAX_WAIT));
 		fixture_visited(&s);
@@ -374,9 +374,9 @@ PEAL_TEST(idle_worker_runs_all_other_tasks)
 		fixture_gate(&s, 0);
 		CHECK_OK(peal_executor_start(s.e, &s.job));
 		EVENTUALLY(peal_executor_wait(s.e, 0) == PEAL_ETIMEDOUT &&
-			   s.e->handed == 1000 &&
-			   s.e->devices[0].in_flight == 1);
-		held = s.e->devices[0].out;
+			   fixture_handed(&s) == 1000 &&
+			   fixture_device(&s, 0).in_flight == 1);
+		held = fixture_device(&s, 0).out;
 		CHECK(held < 1000);
 		CHECK_EQ(fixture_count(&s, 1), 1000 - held);
 		CHECK_FAILS(peal_executor_wait(s.e, 0), PEAL_ETIMEDOUT,

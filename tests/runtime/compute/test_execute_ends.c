@@ -182,7 +182,7 @@ static void end_one(void)
 {
 	struct peal_kernel *k = s.e->devices[1].kernel;
 
-	EVENTUALLY(s.e->devices[1].in_flight > 0);
+	EVENTUALLY(fixture_device(&s, 1).in_flight > 0);
 	CHECK_OK(peal_kernel_abort(k, MAX_WAIT));
 	fixture_gate(&s, 1);
 }
@@ -224,7 +224,7 @@ PEAL_TEST(lost_tasks_are_reported)
 		fixture_check(&s);
 		CHECK_OK(peal_kernel_suspend(s.e->devices[1].kernel, MAX_WAIT));
 		start_waiting(sharing);
-		CHECK(s.e->devices[1].in_flight > 0);
+		CHECK(fixture_device(&s, 1).in_flight > 0);
 		fixture_gate(&s, 1);
 		CHECK_OK(peal_kernel_stop(s.e->devices[1].kernel, MAX_WAIT));
 		CHECK_EQ(peal_executor_wait(s.e, MAX_WAIT), PEAL_EABORTED);
@@ -277,7 +277,8 @@ PEAL_TEST(static_part_of_ended_device_is_reassigned)
 	fixture_clear(&s);
 	CHECK_OK(peal_executor_start(s.e, &s.job));
 	EVENTUALLY(peal_executor_wait(s.e, MS) == PEAL_ETIMEDOUT &&
-		   !s.e->devices[0].in_flight && !s.e->devices[1].in_flight);
+		   !fixture_device(&s, 0).in_flight &&
+		   !fixture_device(&s, 1).in_flight);
 	CHECK_FAILS(peal_executor_wait(s.e, 0), PEAL_ETIMEDOUT,
 		    "devices with tasks: 0 (");
 	CHECK_OK(peal_kernel_stop(s.e->devices[2].kernel, MAX_WAIT));
