@@ -123,7 +123,9 @@ PEAL_TEST(abort_ends_a_handler_that_stop_names)
 	EVENTUALLY(worker(&o, 0).actor == 0);
 	CHECK_FAILS(peal_kernel_stop(o.k, 30 * MS), PEAL_ETIMEDOUT,
 		    "worker 0 of kernel 'stuck' is in handler 'moody' of actor "
-		    "0, on message 0 of link ");
+		    "0, on message 0 ");
+	/* a GPU shows a lower bound of the number */
+	CHECK_CONTAINS(peal_last_error()->text, " link ");
 	CHECK_FAILS(peal_kernel_wait(o.k, 0), PEAL_ETIMEDOUT, "actor 0");
 	CHECK_FAILS(peal_kernel_destroy(o.k), PEAL_EBUSY, "stuck");
 	began = harness_now_ns();
