@@ -141,8 +141,9 @@ int peal_device_select_all(struct peal_runtime *runtime,
  * by messages.
  *
  * An idle device has no such job or copy. No message for its kernels waits or is
- * in flight: all are handled or dead. Messages come from links, topics and handlers that tell.
- * If handlers tell each other for ever, the device is never idle.
+ * in flight: all are handled or dead. Messages come from links, topics and
+ * handlers that tell. If handlers tell each other for ever, the device is never
+ * idle.
  *
  * The call also waits for messages of suspended kernels. The call ignores:
  * - messages for a kernel that has ended.

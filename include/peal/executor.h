@@ -217,11 +217,11 @@ int peal_executor_create(struct peal_runtime *runtime, const int *devices,
  * Begins a job without waiting for its end.
  *
  * A thread of the executor assigns the other tasks while no thread waits.
- * peal_executor_wait reports the end. peal_device_sync waits for the job, too. An
- * executor has one job at a time. The executor copies the job with its addresses and
- * parameters, but not the memory of its arguments. Until the job is over,
- * peal_memory_free of an argument returns PEAL_EBUSY. After an error the job
- * has not begun.
+ * peal_executor_wait reports the end. peal_device_sync waits for the job, too.
+ * An executor has one job at a time. The executor copies the job with its
+ * addresses and parameters, but not the memory of its arguments. Until the job is
+ * over, peal_memory_free of an argument returns PEAL_EBUSY. After an error the
+ * job has not begun.
  *
  * One thread at a time for an executor. The first job of a handler creates its
  * actors and measures tasks without elements. The call blocks for that. It

@@ -257,9 +257,9 @@ static int work_goes_on(const struct look *l)
 }
 
 /*
- * Takes one look. Returns 1 if no message is in flight and no work goes on. The first look with
- * these equal sums was at *since, in ns. 0: the sums differ. The value of the
- * equal sums is in *quiet.
+ * Takes one look. Returns 1 if no message is in flight and no work goes on. The
+ * first look with these equal sums was at *since, in ns. 0: the sums differ. The
+ * value of the equal sums is in *quiet.
  */
 static int is_quiet(struct look *l, int in_order, uint64_t *since,
 		    uint64_t *quiet)

@@ -118,6 +118,25 @@ static inline void receive_from(struct fixture *s, uint32_t actor,
 	CHECK_EQ(item.check, batch_check(number));
 }
 
+/* Sends N items to actor 0, then lets the kernel run. */
+static inline void send_all(struct fixture *s, uint16_t action)
+{
+	uint64_t i;
+
+	for (i = 0; i < N; i++)
+		send_to(s, 0, action, i, 0);
+	CHECK_OK(peal_kernel_resume(s->k));
+}
+
+/* Receives the echoes of N items of actor 0. */
+static inline void receive_all(struct fixture *s)
+{
+	uint64_t i;
+
+	for (i = 0; i < N; i++)
+		receive_from(s, 0, i);
+}
+
 static inline void expect_no_more(struct fixture *s)
 {
 	struct peal_received r;

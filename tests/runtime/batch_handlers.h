@@ -76,6 +76,7 @@ static PEAL_DEV int each(struct peal_worker *w, struct peal_batch *b)
 		s->handled++;
 		s->disorder += item.number < s->last;
 		s->last = item.number + 1;
+		s->self = peal_batch_self(b);
 		s->corrupt += item.check != batch_check(item.number);
 		if (s->largest < peal_batch_size(b))
 			s->largest = peal_batch_size(b);

@@ -44,6 +44,7 @@ struct batch_state {
 	uint64_t corrupt; /* messages with a wrong check or length */
 	uint64_t largest; /* messages of the largest batch */
 	uint64_t inits;
+	uint64_t self; /* number of the actor, by peal_batch_self */
 };
 
 /** The state of an actor that notes the counts of BATCH_COUNT. */

@@ -53,9 +53,7 @@ static void expect_twice(const char *handler)
 	wide.capacity = 2 * CAPACITY;
 	add_actor(&s, handler, NULL, usual, wide);
 	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
-	for (i = 0; i < N; i++)
-		send_to(&s, 0, BATCH_TWICE, i, 0);
-	CHECK_OK(peal_kernel_resume(s.k));
+	send_all(&s, BATCH_TWICE);
 	CHECK_EQ(wait_ended(&s, N).delivered, N);
 	harness_delivered(s.link, N);
 	EVENTUALLY(harness_info(s.answers[0]).accepted == 2 * N);
@@ -117,15 +115,12 @@ PEAL_TEST(messages_beyond_the_declared_number_fail)
 	struct peal_kernel_options none = { .size = 0 };
 	struct peal_link_options wide = usual;
 	struct fixture s;
-	uint64_t i;
 
 	open_kernel(&s, &peal_program_batches_checked, none);
 	wide.capacity = 4 * CAPACITY;
 	add_actor(&s, "shared", NULL, usual, wide);
 	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
-	for (i = 0; i < N; i++)
-		send_to(&s, 0, BATCH_TOO_OFTEN, i, 0);
-	CHECK_OK(peal_kernel_resume(s.k));
+	send_all(&s, BATCH_TOO_OFTEN);
 	CHECK_EQ(wait_ended(&s, N).dead[PEAL_REASON_HANDLER], N);
 	EVENTUALLY(harness_info(s.answers[0]).accepted == BATCH_EMITS * N);
 	close_fixture(&s);
@@ -137,18 +132,14 @@ static void expect_pressure(const char *handler)
 	struct peal_kernel_options none = { .size = 0 };
 	struct peal_link_options narrow = usual;
 	struct fixture s;
-	uint64_t i;
 
 	open_kernel(&s, &peal_program_batches, none);
 	narrow.capacity = 8;
 	add_actor(&s, handler, NULL, usual, narrow);
 	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
-	for (i = 0; i < N; i++)
-		send_to(&s, 0, BATCH_ECHO, i, 0);
-	CHECK_OK(peal_kernel_resume(s.k));
+	send_all(&s, BATCH_ECHO);
 	EVENTUALLY(harness_info(s.answers[0]).full_count);
-	for (i = 0; i < N; i++)
-		receive_from(&s, 0, i);
+	receive_all(&s);
 	CHECK_EQ(wait_ended(&s, N).delivered, N);
 	expect_no_more(&s);
 	close_fixture(&s);
@@ -167,7 +158,6 @@ PEAL_TEST(a_batch_to_a_closed_link_is_delivered)
 	struct peal_link_info info;
 	struct peal_kernel *end;
 	struct fixture s;
-	uint64_t i;
 
 	open_kernel(&s, &peal_program_batches, none);
 	end = harness_launch(s.rt, 0);
@@ -177,9 +167,7 @@ PEAL_TEST(a_batch_to_a_closed_link_is_delivered)
 				    harness_spawn(end, "sink", -1), usual);
 	CHECK_OK(peal_kernel_stop(end, MAX_WAIT));
 	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
-	for (i = 0; i < N; i++)
-		send_to(&s, 0, BATCH_ECHO, i, 0);
-	CHECK_OK(peal_kernel_resume(s.k));
+	send_all(&s, BATCH_ECHO);
 	CHECK_EQ(wait_ended(&s, N).delivered, N);
 	do { /* a GPU shows the counts in any order */
 		info = harness_info(s.answers[0]);

@@ -11,14 +11,10 @@ PEAL_TEST(messages_for_one_actor_share_a_batch)
 {
 	struct fixture s;
 	struct batch_state state;
-	uint64_t i;
 
 	open_fixture(&s, "shared", 1);
-	for (i = 0; i < N; i++)
-		send_to(&s, 0, BATCH_ECHO, i, 0);
-	CHECK_OK(peal_kernel_resume(s.k));
-	for (i = 0; i < N; i++)
-		receive_from(&s, 0, i);
+	send_all(&s, BATCH_ECHO);
+	receive_all(&s);
 	CHECK_EQ(wait_ended(&s, N).delivered, N);
 	/* a GPU may show bytes later than their messages */
 	EVENTUALLY(harness_info(s.link).delivered_bytes == N * ITEM_BYTES);
@@ -34,14 +30,10 @@ PEAL_TEST(messages_for_one_actor_are_in_batches_of_their_own)
 {
 	struct fixture s;
 	struct batch_state state;
-	uint64_t i;
 
 	open_fixture(&s, "each", 1);
-	for (i = 0; i < N; i++)
-		send_to(&s, 0, BATCH_ECHO, i, 0);
-	CHECK_OK(peal_kernel_resume(s.k));
-	for (i = 0; i < N; i++)
-		receive_from(&s, 0, i);
+	send_all(&s, BATCH_ECHO);
+	receive_all(&s);
 	state = state_of(&s, 0);
 	CHECK_EQ(state.handled, N);
 	CHECK_EQ(state.largest, 1);
@@ -74,6 +66,7 @@ PEAL_TEST(messages_for_many_actors_share_a_batch)
 		struct batch_state state = state_of(&s, (uint32_t)i);
 
 		CHECK_EQ(state.handled, next[i]);
+		CHECK_EQ(state.self, (uint32_t)s.actor[i]);
 		most = state.largest > most ? state.largest : most;
 	}
 	CHECK_EQ(most, largest());
@@ -361,7 +354,6 @@ PEAL_TEST(texts_of_all_lengths_arrive)
 PEAL_TEST(batches_work_with_each_policy)
 {
 	uint32_t policy;
-	uint64_t i;
 
 	for (policy = PEAL_POLICY_SEQUENCE; policy <= PEAL_POLICY_ATOM8;
 	     policy++) {
@@ -373,11 +365,8 @@ PEAL_TEST(batches_work_with_each_policy)
 		o.policy = harness_policy(s.rt, policy);
 		add_actor(&s, "shared", NULL, o, o);
 		CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
-		for (i = 0; i < N; i++)
-			send_to(&s, 0, BATCH_ECHO, i, 0);
-		CHECK_OK(peal_kernel_resume(s.k));
-		for (i = 0; i < N; i++)
-			receive_from(&s, 0, i);
+		send_all(&s, BATCH_ECHO);
+		receive_all(&s);
 		CHECK_EQ(state_of(&s, 0).largest, largest());
 		close_fixture(&s);
 	}
