@@ -2,19 +2,21 @@
 # SPDX-License-Identifier: Apache-2.0
 """run.py SECONDS BUILD [TARGET...]: runs fuzz targets of a build folder, each for
 SECONDS. Without a TARGET it runs all. A target ends at its first finding. Prints
-a table. Exits with 1 if there is a finding, or a target has not run.
+a table; `CPU` is the processor time in seconds. Exits with 1 if there is a finding,
+or a target has not run.
 
 libFuzzer begins with the inputs of tests/fuzz/corpus/TARGET. It keeps new inputs
 in BUILD/fuzz/corpus/TARGET, and findings in BUILD/fuzz/findings/TARGET-*."""
 import glob
 import os
 import re
+import resource
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 EXECUTIONS = re.compile(r"^stat::number_of_executed_units: (\d+)$", re.M)
-ROW = "{:<20} {:>9} {:>14} {:>9}"
+ROW = "{:<20} {:>9} {:>9} {:>14} {:>9}"
 INPUT_SECONDS = 10  # a slower input is a finding
 ENVIRONMENT = {
     "ASAN_OPTIONS": "detect_stack_use_after_return=0:allocator_may_return_null=1",
@@ -27,6 +29,12 @@ def findings(folder, target):
     kinds = ("crash", "timeout", "oom", "leak")
     return {path for kind in kinds
             for path in glob.glob(f"{folder}/{target}-{kind}-*")}
+
+
+def processor_seconds():
+    """Returns the processor time of the targets that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def run(build, target, seconds):
@@ -61,14 +69,17 @@ def main():
     targets = targets or sorted(
         os.path.basename(path)[len("target_"):-len(".c")]
         for path in glob.glob(f"{HERE}/target_*.c"))
-    print(ROW.format("target", "seconds", "executions", "findings"), flush=True)
+    print(ROW.format("target", "seconds", "CPU", "executions", "findings"), flush=True)
     total, found = 0, []
     for target in targets:
+        before = processor_seconds()
         executions, new = run(build, target, seconds)
-        print(ROW.format(target, seconds, f"{executions:,}", len(new)), flush=True)
+        print(ROW.format(target, seconds, round(processor_seconds() - before),
+                         f"{executions:,}", len(new)), flush=True)
         total += executions
         found += new
-    print(ROW.format("total", seconds * len(targets), f"{total:,}", len(found)))
+    print(ROW.format("total", seconds * len(targets), round(processor_seconds()),
+                     f"{total:,}", len(found)))
     for path in found:
         print(f"finding: {path}")
     sys.exit(1 if found else 0)
