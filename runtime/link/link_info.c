@@ -2,6 +2,7 @@
 /* Links: reads their counters, and closes them after the end of a kernel. */
 #include <string.h>
 
+#include "runtime/base/error.h"
 #include "runtime/base/log.h"
 #include "runtime/base/refusal.h"
 #include "runtime/ipc/process_group.h"
@@ -17,6 +18,14 @@
 
 /* Maximum number of reads until the sender's count must have caught up. */
 #define COUNT_LOOKS 100000
+
+/* Another process may have written the word. */
+static int error_of(const struct peal_link_counts *c)
+{
+	uint64_t code = peal_load_relaxed_sys(&c->error);
+
+	return code ? peali_error_received((int)(0 - code)) : 0;
+}
 
 /*
  * Reads the counters of both ends so that `queued` is not negative.
@@ -79,7 +88,7 @@ static void read_counts(const struct peal_link_counts *c,
 	out->full_count = peal_load_relaxed_sys(&sent->full);
 	out->dead_letters_dropped = peal_load_relaxed_sys(&sent->lost);
 	out->handovers = peal_load_relaxed_sys(&c->switches);
-	out->error = -(int)peal_load_relaxed_sys(&c->error);
+	out->error = error_of(c);
 	if (out->accepted < done) /* another writer has changed the counters */
 		out->error = PEAL_EPROTO;
 }
