@@ -32,8 +32,12 @@ static void fill(struct ptx_report *report, const struct ptx_lane *lane,
 	report->ptx_line = place->ptx_line;
 	report->block = lane->block->number;
 	report->lane = lane->number;
-	snprintf(opcode, n, "%.*s", (int)place->opcode_bytes,
-		 m->text + place->opcode_at);
+	/* The text of a function need not end with its last `ret`. */
+	if (place->opcode_bytes)
+		snprintf(opcode, n, "%.*s", (int)place->opcode_bytes,
+			 m->text + place->opcode_at);
+	else
+		snprintf(opcode, n, "ret");
 	report->opcode = opcode;
 }
 
