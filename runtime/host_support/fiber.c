@@ -104,6 +104,21 @@ PEALI_NO_TSAN static void unlock_kept(void)
 	AnnotateIgnoreSyncEnd(__FILE__, __LINE__);
 }
 
+/* ThreadSanitizer counts each state as a thread. It checks no child of a process
+ * with several threads. So a fork first frees the states. */
+PEALI_NO_TSAN static void free_kept(void)
+{
+	lock_kept();
+	while (n_kept)
+		__tsan_destroy_fiber(kept[--n_kept]);
+	unlock_kept();
+}
+
+PEALI_NO_TSAN static void free_at_fork(void)
+{
+	pthread_atfork(free_kept, NULL, NULL);
+}
+
 PEALI_NO_TSAN static void *take_tsan_fiber(void)
 {
 	void *fiber = NULL;
@@ -117,6 +132,9 @@ PEALI_NO_TSAN static void *take_tsan_fiber(void)
 
 PEALI_NO_TSAN static void return_tsan_fiber(void *fiber)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, free_at_fork);
 	lock_kept();
 	if (n_kept < KEPT_MAX) {
 		kept[n_kept++] = fiber;
