@@ -9,7 +9,9 @@
 
 #include "runtime/host_support/fiber.h"
 
+#include <dlfcn.h>
 #include <pthread.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -35,14 +37,46 @@ PEALI_NO_TSAN static void after_switch(struct peali_fiber *self)
 	(void)self;
 }
 
-PEALI_NO_TSAN void peali_fiber_switch(struct peali_fiber *from,
-				      struct peali_fiber *to)
+#if PEAL_ASAN
+/*
+ * AddressSanitizer's _longjmp makes system calls, and marks the whole stack as
+ * valid. before_switch() has told it of the switch. So this is the _longjmp of libc.
+ * gcc adds such calls before each call that does not return. PEALI_NO_ASAN forbids it.
+ */
+static void (*libc_longjmp)(jmp_buf, int);
+
+static void find_longjmp(void)
+{
+	void *libc = dlopen("libc.so.6", RTLD_LAZY | RTLD_NOLOAD);
+	void *found = libc ? dlsym(libc, "_longjmp") : NULL;
+
+	memcpy(&libc_longjmp, &found, sizeof(found));
+}
+
+PEALI_NO_ASAN static void jump(struct peali_fiber *to)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, find_longjmp);
+	if (libc_longjmp)
+		libc_longjmp(to->jump, 1);
+	_longjmp(to->jump, 1);
+}
+#elif !PEAL_TSAN
+static void jump(struct peali_fiber *to)
+{
+	_longjmp(to->jump, 1);
+}
+#endif
+
+PEALI_NO_TSAN PEALI_NO_ASAN void peali_fiber_switch(struct peali_fiber *from,
+						    struct peali_fiber *to)
 {
 	before_switch(from, to);
 #if !PEAL_TSAN
 	if (!_setjmp(from->jump)) {
 		if (to->entered)
-			_longjmp(to->jump, 1);
+			jump(to);
 		to->entered = 1;
 		setcontext(&to->context);
 	}

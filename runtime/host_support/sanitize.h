@@ -9,9 +9,11 @@
 #if PEAL_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
+#define PEALI_NO_ASAN __attribute__((no_sanitize("address")))
 #define PEALI_ASAN_FORBID(p, n) __asan_poison_memory_region((p), (n))
 #define PEALI_ASAN_PERMIT(p, n) __asan_unpoison_memory_region((p), (n))
 #else
+#define PEALI_NO_ASAN
 #define PEALI_ASAN_FORBID(p, n) ((void)(p), (void)(n))
 #define PEALI_ASAN_PERMIT(p, n) ((void)(p), (void)(n))
 #endif
