@@ -11,6 +11,7 @@
 #include "runtime/migration_fixture.h"
 
 #define MOVES (PEAL_ASAN || PEAL_TSAN ? 24 : 300)
+#define NOTES (PEAL_ASAN || PEAL_TSAN ? 300 : 1500) /* of each sender */
 #define RETRIES 60 /* further moves; a busy worker can keep an entry's hop */
 #define STAYS (MOVES + RETRIES)
 
@@ -201,7 +202,7 @@ static void *send_notes(void *fixture)
 	struct fixture *s = fixture;
 	uint32_t i, by;
 
-	for (i = 0; i < 1500; i++)
+	for (i = 0; i < NOTES; i++)
 		for (by = 0; by < SENDERS; by++)
 			send_note(s, (enum sender)by);
 	return NULL;
