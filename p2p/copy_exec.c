@@ -9,7 +9,7 @@
 #include <peal/device/impl/base/host_support.h>
 #include "p2p/copy_stats.h"
 #include "p2p/peer_internal.h"
-#include "runtime/base/log.h"
+#include "p2p/staging_warning.h"
 #include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/device/backend.h"
@@ -222,22 +222,13 @@ static uint32_t alike(struct peali_peers *peers,
 	return i;
 }
 
-/* Logs a warning, once for each pair of devices, that copies are staged. */
 static void warn(struct peali_peers *peers, const struct peali_copy_op *move)
 {
-	if (move->to.device == PEALI_HOST || move->from.device == PEALI_HOST ||
-	    move->to.device == move->from.device)
-		return;
-	if (peali_copy_stats_warn_once(&peers->stats, move->from.device,
-				       move->to.device))
-		peali_log(1,
-			  "device %d -> device %d: copies are staged through "
-			  "the host, which is slower: %s",
-			  move->from.device, move->to.device,
-			  way_of(peers, move) == PEAL_ROUTE_STAGED ?
-				  "neither device has working access to the "
-				  "other" :
-				  "the caller selected it");
+	peali_warn_staging(peers, move->from.device, move->to.device, "copies",
+			   way_of(peers, move) == PEAL_ROUTE_STAGED ?
+				   "neither device has working access to the "
+				   "other" :
+				   "the caller selected it");
 }
 
 static int execute_direct(struct peali_peers *peers,

@@ -16,7 +16,7 @@
 /** Counters from one place to another. */
 struct peali_copy_stats_pair {
 	struct peal_copy_counts direct, staged;
-	uint32_t warned; /* 1: a warning about staging was logged */
+	uint32_t warned; /* 1: peali_warn_staging has written */
 };
 
 struct peali_copy_stats {
@@ -50,8 +50,8 @@ void peali_copy_stats_add(struct peali_copy_stats *stats,
 /* Counts a thread's wait for a copy. */
 void peali_copy_stats_add_wait(struct peali_copy_stats *stats, uint64_t ns);
 /*
- * Returns 1 on the first call for a pair: the caller then logs the staging
- * warning.
+ * Returns 1 on the first call for a pair: the caller then writes the warning
+ * about staging.
  */
 int peali_copy_stats_warn_once(struct peali_copy_stats *stats, int from,
 			       int to);

@@ -57,20 +57,37 @@ size_t peali_line_format(char line[PEALI_LOG_BYTES], const char *format,
 	return n + 1;
 }
 
-void peali_log(int level, const char *format, ...)
+static void write_line(const char *format, va_list arguments)
 {
 	struct peali_size_guard guard;
 	char line[PEALI_LOG_BYTES];
-	va_list arguments;
 	size_t n;
+
+	/* standard error may be a file of limited size */
+	peali_size_guard_begin(&guard);
+	n = peali_line_format(line, format, arguments);
+	peali_line_write(STDERR_FILENO, line, n);
+	peali_size_guard_end(&guard);
+}
+
+void peali_log(int level, const char *format, ...)
+{
+	va_list arguments;
 
 	if (!peali_log_wanted(level))
 		return;
-	/* standard error may be a file of limited size */
-	peali_size_guard_begin(&guard);
 	va_start(arguments, format);
-	n = peali_line_format(line, format, arguments);
+	write_line(format, arguments);
 	va_end(arguments);
-	peali_line_write(STDERR_FILENO, line, n);
-	peali_size_guard_end(&guard);
+}
+
+void peali_warn(const char *format, ...)
+{
+	va_list arguments;
+
+	if (peali_env_given(PEALI_ENV_LOG) && !peali_log_wanted(1))
+		return;
+	va_start(arguments, format);
+	write_line(format, arguments);
+	va_end(arguments);
 }

@@ -19,6 +19,10 @@ int peali_log_wanted(int level);
 void peali_log(int level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Writes a line as peali_log, unless PEAL_LOG=0 is set. It is for facts that an
+ * operator must know without a question, once each. */
+void peali_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Makes a line as peali_log writes it, and a 0. Returns its bytes. */
 size_t peali_line_format(char line[PEALI_LOG_BYTES], const char *format,
 			 va_list arguments)

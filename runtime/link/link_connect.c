@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "p2p/staging_warning.h"
 #include "queues/ring.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
@@ -431,6 +432,9 @@ int peali_link_enlist(struct peal_link *link, int result)
 		  (unsigned long long)link->from.address, link->from_port,
 		  (unsigned long long)link->to.address,
 		  peal_route_name(link->path.route), link->why);
+	if (link->path.route == PEAL_ROUTE_STAGED)
+		peali_warn_staging(rt->peers, link->from.device,
+				   link->to.device, "links", link->why);
 	return 0;
 }
 

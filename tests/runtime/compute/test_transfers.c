@@ -119,15 +119,17 @@ PEAL_TEST(staged_copies_are_correct_for_any_chunk)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-/* Stores the log output of a call in `text`. */
-static void logged(void (*call)(void), char *text, size_t size)
+/* Stores the log output of a call in `text`. level: PEAL_LOG; NULL: not set. */
+static void logged(void (*call)(void), const char *level, char *text,
+		   size_t size)
 {
 	FILE *file = tmpfile();
 	int saved = dup(2);
 	size_t n;
 
 	CHECK(file && saved >= 0);
-	setenv("PEAL_LOG", "1", 1);
+	if (level)
+		setenv("PEAL_LOG", level, 1);
 	fflush(stderr);
 	CHECK(dup2(fileno(file), 2) >= 0);
 	call();
@@ -157,7 +159,7 @@ static void copy_both_ways(void)
 	peal_copy_destroy(copy);
 }
 
-PEAL_TEST(staged_pair_is_logged_once)
+PEAL_TEST(staged_pair_is_warned_of_once)
 {
 	struct peal_transfer_counts counts;
 	char text[1024];
@@ -168,12 +170,15 @@ PEAL_TEST(staged_pair_is_logged_once)
 	two[1] = make(1, 4096);
 	CHECK_OK(peal_transfer_counts(rt, 0, 1, &counts));
 	CHECK_EQ(counts.warnings, 0);
-	logged(copy_both_ways, text, sizeof(text));
-	first = strstr(text, "device 1 -> device 0: copies are staged");
+	logged(copy_both_ways, NULL, text, sizeof(text));
+	first = strstr(text,
+		       "device 1 -> device 0: copies go through the host");
 	CHECK(first && !strstr(first + 1, "device 1 -> device 0"));
-	first = strstr(text, "device 0 -> device 1: copies are staged");
+	CHECK_CONTAINS(first, "neither device has working access");
+	first = strstr(text,
+		       "device 0 -> device 1: copies go through the host");
 	CHECK(first && !strstr(first + 1, "device 0 -> device 1"));
-	logged(copy_both_ways, text, sizeof(text));
+	logged(copy_both_ways, "1", text, sizeof(text));
 	CHECK(!text[0]);
 	CHECK_OK(peal_transfer_counts(rt, 0, 1, &counts));
 	CHECK_EQ(counts.warnings, 1);
@@ -182,7 +187,20 @@ PEAL_TEST(staged_pair_is_logged_once)
 	destroy(two[0], two[1]);
 	two[0] = make(0, 4096); /* a pair that is not staged is never named */
 	two[1] = make(2, 4096);
-	logged(copy_both_ways, text, sizeof(text));
+	logged(copy_both_ways, NULL, text, sizeof(text));
+	CHECK(!text[0]);
+	destroy(two[0], two[1]);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST(log_level_zero_hides_the_warning)
+{
+	char text[1024];
+
+	open_machine(2, "0-1:none");
+	two[0] = make(0, 4096);
+	two[1] = make(1, 4096);
+	logged(copy_both_ways, "0", text, sizeof(text));
 	CHECK(!text[0]);
 	destroy(two[0], two[1]);
 	CHECK_OK(peal_runtime_close(rt));
@@ -601,7 +619,9 @@ PEAL_TEST(concurrent_staged_copies_do_not_interfere)
 
 PEAL_TEST_MAIN(RUN(each_memory_pair_uses_its_route);
 	       RUN(staged_copies_are_correct_for_any_chunk);
-	       RUN(staged_pair_is_logged_once); RUN(broken_pair_is_staged);
+	       RUN(staged_pair_is_warned_of_once);
+	       RUN(log_level_zero_hides_the_warning);
+	       RUN(broken_pair_is_staged);
 	       RUN(cancelled_copy_reports_copied_bytes);
 	       RUN(running_copy_has_no_result_and_holds_its_buffers);
 	       RUN(copies_of_the_same_memory_keep_their_order);

@@ -14,6 +14,7 @@ PEAL_DECLARE_PROGRAM(hooks);
 static FILE *file;
 static int kept;
 
+/* level: PEAL_LOG; NULL: not set. */
 static void log_begin(const char *level)
 {
 	file = tmpfile();
@@ -21,7 +22,8 @@ static void log_begin(const char *level)
 	CHECK(file && kept >= 0);
 	fflush(stderr);
 	dup2(fileno(file), STDERR_FILENO);
-	setenv("PEAL_LOG", level, 1);
+	if (level)
+		setenv("PEAL_LOG", level, 1);
 }
 
 /* Returns the log so far. */
@@ -321,9 +323,44 @@ PEAL_TEST(levels_add_decisions_and_all_else)
 	}
 }
 
+/* Returns the log of two links from device 0 to device 1. */
+static const char *log_of_links(enum peal_route route, const char *level)
+{
+	struct peal_link_options link = { .require = route };
+	struct peal_runtime *rt = harness_open(2, "");
+	struct peal_kernel_options o = { .size = sizeof(o), .max_actors = 2 };
+	struct peal_kernel *k[2];
+	uint64_t from[2], to;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		CHECK_OK(peal_kernel_launch(rt, i, &peal_program_supervised, &o,
+					    &k[i]));
+	for (i = 0; i < 2; i++)
+		from[i] = harness_spawn(k[0], "supervised", 0);
+	to = harness_spawn(k[1], "supervised", 0);
+	log_begin(level);
+	for (i = 0; i < 2; i++)
+		CHECK_OK(peal_connect(rt, from[i], 0, to, &link, NULL));
+	CHECK_OK(peal_runtime_shutdown(rt));
+	return log_end();
+}
+
+PEAL_TEST(staged_link_is_warned_of_once)
+{
+	const char *part = "device 0 -> device 1: links go through the host, "
+			   "which is slower: ";
+
+	CHECK_EQ(lines_with(log_of_links(PEAL_ROUTE_STAGED, NULL), part), 1);
+	CHECK_EQ(lines_with(log_of_links(PEAL_ROUTE_STAGED, "1"), part), 1);
+	CHECK_EQ(lines_with(log_of_links(PEAL_ROUTE_STAGED, "0"), part), 0);
+	CHECK_EQ(lines_with(log_of_links(PEAL_ROUTE_PEER, NULL), part), 0);
+}
+
 PEAL_TEST_MAIN(RUN(first_failure_of_each_actor_is_logged_with_counts);
 	       RUN(failed_init_is_logged); RUN(exhausted_supervisor_is_logged);
 	       RUN(lost_dead_letters_are_logged);
 	       RUN(log_of_failures_is_rate_limited);
 	       RUN(log_counts_each_failure_of_many_actors);
-	       RUN(levels_add_decisions_and_all_else);)
+	       RUN(levels_add_decisions_and_all_else);
+	       RUN(staged_link_is_warned_of_once);)
