@@ -28,6 +28,7 @@
 #define BUSY 4 /* one of so many seeds has busy workers, and neither of these */
 #define WITH_LEASE 1
 #define WITH_CONTROL 2
+#define EPOCH_NS 4000 /* 40 reads of the clock */
 #define CLOCK_STORES 7 /* of a publication, and some without a store */
 
 enum loop_end { END_STOP, END_DRAIN };
@@ -274,6 +275,16 @@ static void make_kernel(struct loop_scene *s, struct plant_run *run)
 	scene_make(&s->kernel);
 }
 
+static int any_in(const struct loop_scene *s, uint64_t phase)
+{
+	uint32_t i;
+
+	for (i = 0; i < WORKERS; i++)
+		if (look(&s->kernel.status[i].phase) == phase)
+			return 1;
+	return 0;
+}
+
 static void run_kernel(struct loop_scene *s, int (*host)(void *context))
 {
 	uint64_t params = (uintptr_t)s->kernel.params;
@@ -285,12 +296,25 @@ static void run_kernel(struct loop_scene *s, int (*host)(void *context))
 	plant_run_grids(s->run, &grid, 1, host, s);
 }
 
-static void relay(struct plant_run *run, enum loop_end end)
+/* Runs the kernel, and again after each epoch. A suspended worker stays suspended
+ * over the epoch. */
+static void run_epochs(struct loop_scene *s)
+{
+	do {
+		run_kernel(s, step);
+		check_phases(s);
+	} while (!s->run->found && (any_in(s, PEAL_WORKER_EPOCH) ||
+				    any_in(s, PEAL_WORKER_SUSPENDED)));
+}
+
+/* epoch_ns: 0: no epochs. */
+static void relay(struct plant_run *run, enum loop_end end, uint64_t epoch_ns)
 {
 	struct loop_scene s;
 	struct peal_actor_entry *actors;
 
 	make_kernel(&s, run);
+	s.kernel.params->epoch_ns = epoch_ns;
 	s.end = end;
 	s.messages = run->options.seed % BUSY ? MESSAGES : MANY;
 	actors = s.kernel.actor;
@@ -304,7 +328,7 @@ static void relay(struct plant_run *run, enum loop_end end)
 	s.input = scene_input(&s.kernel, 0, PTX_MEMORY_HOST);
 	s.output = scene_output(&s.kernel, 1, PTX_MEMORY_HOST);
 	s.controls = 1;
-	run_kernel(&s, step);
+	run_epochs(&s);
 	while (!run->found && receive(&s))
 		;
 	if (s.received != s.messages && end == END_DRAIN)
@@ -319,12 +343,17 @@ static void relay(struct plant_run *run, enum loop_end end)
 
 static void loop_stops(struct plant_run *run)
 {
-	relay(run, END_STOP);
+	relay(run, END_STOP, 0);
 }
 
 static void loop_drains(struct plant_run *run)
 {
-	relay(run, END_DRAIN);
+	relay(run, END_DRAIN, 0);
+}
+
+static void loop_epochs(struct plant_run *run)
+{
+	relay(run, END_DRAIN, EPOCH_NS);
 }
 
 /* ---- barrier and event in handlers --------------------------------------- */
@@ -583,6 +612,7 @@ static void loop_spawns(struct plant_run *run)
 const struct plant_scene plant_loop_scenes[] = {
 	{ "loop that stops", "loop", loop_stops },
 	{ "loop that drains", "loop", loop_drains },
+	{ "loop with epochs", "loop", loop_epochs },
 	{ "barrier and event in handlers", "loop", loop_meets },
 	{ "actors that the host makes", "loop", loop_spawns },
 };
