@@ -2,7 +2,7 @@
 /*
  * The resident loop with handlers that check their messages by all lanes.
  * `relay` tells the actor of the next worker, `finish` emits. `meet` uses a
- * barrier and an event. `state` checks its state. A wrong value executes `trap`.
+ * barrier and an event. `state` checks its state. One lane of `spoil` fails. A wrong value executes `trap`.
  */
 #include <peal/device/kernel.h>
 #include <peal/device/event.h>
@@ -138,9 +138,29 @@ static PEAL_DEV int state(struct peal_worker *w)
 	return 0;
 }
 
+/* One lane fails for each odd number. Half of the lanes tell the host of the last
+ * message, and wait for the abort. */
+static PEAL_DEV int spoil(struct peal_worker *w)
+{
+	uint64_t number = *(const uint64_t *)peal_data(w);
+	uint64_t lane = peal_lane(w);
+
+	if (number != LOOP_SPOILED)
+		return number % 2 && lane == number / 2 % peal_lanes(w) ?
+			       PEAL_EINVAL :
+			       0;
+	if (lane % 2)
+		return 0;
+	peal_store_relaxed_sys((uint64_t *)peal_state(w), 1);
+	while (!peal_aborting(w))
+		;
+	return 0;
+}
+
 #define HANDLERS(X)                                                            \
 	X(relay, 0, PEAL_TELLS(1))                                             \
 	X(finish, 0, PEAL_EMITS(1, 1))                                         \
 	X(meet, 0, PEAL_SINK)                                                  \
-	X(state, 8 * LOOP_STATE_WORDS, PEAL_SINK)
+	X(state, 8 * LOOP_STATE_WORDS, PEAL_SINK)                              \
+	X(spoil, 8, PEAL_SINK)
 PEAL_PROGRAM(plant, HANDLERS);

@@ -5,11 +5,18 @@
 #include <stdint.h>
 
 /* Handlers of loop.c by number. */
-enum loop_handler { LOOP_RELAY, LOOP_FINISH, LOOP_MEET, LOOP_STATE };
+enum loop_handler {
+	LOOP_RELAY,
+	LOOP_FINISH,
+	LOOP_MEET,
+	LOOP_STATE,
+	LOOP_SPOIL
+};
 
 #define LOOP_NEXT 1 /* the actor that `relay` tells */
 #define LOOP_MOST 44 /* bytes of a message */
 #define LOOP_SENDER 5
+#define LOOP_SPOILED 12 /* messages for `spoil`, before the last one */
 
 /* Bounds of the host's clock that the host publishes for a turn. */
 #define LOOP_CLOCK_AT(turn) ((turn)*11)

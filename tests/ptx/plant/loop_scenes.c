@@ -43,7 +43,7 @@ struct loop_scene {
 	uint32_t sent, received;
 	uint32_t asked; /* requests of the host */
 	uint64_t phases[WORKERS]; /* as seen last */
-	uint64_t *state; /* of actor 0: the same number */
+	uint64_t *state; /* of actor 0: the number, or whether a lane waits */
 	uint64_t controls; /* control messages to worker 0 */
 	uint32_t steps, stores; /* stores: of clocks */
 	uint64_t lease_at; /* the device's clock at the change of the lease */
@@ -609,12 +609,49 @@ static void loop_spawns(struct plant_run *run)
 		wrong(&s.loop, "a wrong last phase");
 }
 
+/* ---- lanes that fail ------------------------------------------------------ */
+
+static int spoil_step(void *context)
+{
+	struct loop_scene *s = context;
+	uint64_t number = s->sent;
+
+	if (s->sent <= LOOP_SPOILED &&
+	    !peal_link_push(&s->input, (struct peal_header){ 0, 7, 0 }, &number,
+			    sizeof(number)))
+		s->sent++;
+	if (look(s->state))
+		set(&s->kernel.control->stop, PEAL_STOP_ABORT);
+	return !s->run->found;
+}
+
+static void loop_spoils(struct plant_run *run)
+{
+	struct loop_scene s;
+
+	make_kernel(&s, run);
+	s.state = cost_alloc(PTX_MEMORY_HOST, sizeof(*s.state));
+	s.kernel.actor[0].location = PEAL_ENTRY(0, 0, LOOP_SPOIL);
+	s.kernel.actor[0].state = (uintptr_t)s.state;
+	s.input = scene_input(&s.kernel, 0, PTX_MEMORY_HOST);
+	run_kernel(&s, spoil_step);
+	if (!run->found &&
+	    s.input.counts->dead[PEAL_REASON_HANDLER] != LOOP_SPOILED / 2)
+		plant_found(run, "content", "%llu of %u messages have failed",
+			    (unsigned long long)
+				    s.input.counts->dead[PEAL_REASON_HANDLER],
+			    LOOP_SPOILED / 2);
+	if (!run->found && !all_in(&s, PEAL_WORKER_STOPPED))
+		wrong(&s, "a wrong last phase");
+}
+
 const struct plant_scene plant_loop_scenes[] = {
 	{ "loop that stops", "loop", loop_stops },
 	{ "loop that drains", "loop", loop_drains },
 	{ "loop with epochs", "loop", loop_epochs },
 	{ "barrier and event in handlers", "loop", loop_meets },
 	{ "actors that the host makes", "loop", loop_spawns },
+	{ "lanes that fail", "loop", loop_spoils },
 };
 const uint32_t plant_n_loop_scenes =
 	sizeof(plant_loop_scenes) / sizeof(*plant_loop_scenes);
