@@ -52,6 +52,8 @@ struct peal_device_info {
 			    * policy that the device supports */
 	uint32_t max_cluster_workers; /* workers per cluster; 0: no clusters */
 	uint32_t capabilities; /* mask of enum peal_device_capability */
+	char architecture[64]; /* "sm_90", "gfx90a:sramecc+:xnack-"; "host": the
+				* device is CPU threads */
 };
 
 /** Requirements for a device. A field of 0 or NULL requires nothing. */
@@ -92,6 +94,18 @@ int peal_device_count(struct peal_runtime *runtime);
  */
 int peal_device_info(struct peal_runtime *runtime, int device,
 		     struct peal_device_info *info_out);
+
+/**
+ * Returns the name of a capability.
+ *
+ * The names are "peer", "unified", "atomics" and "cooperative".
+ *
+ * Thread-safe, wait-free.
+ *
+ * @param capability one capability, not a mask.
+ * @return a static string; "?" for any other value.
+ */
+const char *peal_device_capability_name(enum peal_device_capability capability);
 
 /**
  * Finds the first device that meets all requirements.

@@ -177,7 +177,8 @@ double peal_metrics_busy_share(const struct peal_device_metrics *device);
  *
  * @param metrics a snapshot or a difference.
  * @return 1 (equal load) to the number of counted devices (one has all load).
- *         0 if `metrics` is NULL or no device was busy.
+ *         0 if `metrics` is NULL or no device was busy. `peal run --profile`
+ *         also prints 100 * (imbalance - 1) percent.
  */
 double peal_metrics_imbalance(const struct peal_metrics *metrics);
 

@@ -23,6 +23,10 @@ static const struct peali_column device_columns[] = {
 	{ "compute_units", "compute units", 0 },
 	{ "max_lanes", "lanes", 0 },
 	{ "policies", "policies", 0 },
+	PEALI_COLUMN_BREAK,
+	{ "architecture", "architecture", 0 },
+	{ "capabilities", "capabilities", 0 },
+	{ "max_cluster_workers", "workers per cluster", 0 },
 	{ NULL, NULL, 0 },
 };
 
@@ -74,6 +78,22 @@ static void policies_text(uint32_t mask, char *text, size_t size)
 	}
 }
 
+static void capabilities_text(uint32_t mask, char *text, size_t size)
+{
+	uint32_t bit;
+
+	text[0] = 0;
+	for (bit = PEAL_CAN_PEER; bit <= PEAL_CAN_COOPERATIVE; bit <<= 1) {
+		size_t used = strlen(text);
+
+		if (mask & bit)
+			snprintf(text + used, size - used, "%s%s",
+				 used ? " " : "",
+				 peal_device_capability_name(
+					 (enum peal_device_capability)bit));
+	}
+}
+
 static json_t *device_rows(struct peal_runtime *runtime)
 {
 	json_t *rows = json_array();
@@ -106,6 +126,9 @@ static json_t *device_rows(struct peal_runtime *runtime)
 			peali_row_null(row, "numa_node", "not known");
 		policies_text(info.policies, text, sizeof(text));
 		peali_row_text(row, "policies", "%s", text);
+		peali_row_text(row, "architecture", "%s", info.architecture);
+		capabilities_text(info.capabilities, text, sizeof(text));
+		peali_row_text(row, "capabilities", "%s", text);
 	}
 	return rows;
 }

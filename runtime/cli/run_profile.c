@@ -39,6 +39,7 @@ static const struct peali_column whole_columns[] = {
 	{ "transfer_ns", "transfer, of all copies", PEALI_AS_NS },
 	{ "sync_ns", "sync, of all threads", PEALI_AS_NS },
 	{ "imbalance", "load imbalance, max / mean", 2 },
+	{ "imbalance_percent", "load imbalance, percent", 1 },
 	{ "samples", "samples of workers", 0 },
 	{ NULL, NULL, 0 },
 };
@@ -113,10 +114,14 @@ static json_t *whole_row(const struct peal_metrics *m)
 	peali_row_uint(row, "compute_ns", m->compute_ns);
 	peali_row_uint(row, "transfer_ns", m->transfer_ns);
 	peali_row_uint(row, "sync_ns", m->sync_ns);
-	if (imbalance > 0)
+	if (imbalance > 0) {
 		peali_row_real(row, "imbalance", imbalance);
-	else
+		peali_row_real(row, "imbalance_percent", 100 * (imbalance - 1));
+	} else {
 		peali_row_null(row, "imbalance", "no device was seen busy");
+		peali_row_null(row, "imbalance_percent",
+			       "no device was seen busy");
+	}
 	peali_row_uint(row, "samples", m->total.samples);
 	return row;
 }

@@ -17,6 +17,22 @@ int peal_device_count(struct peal_runtime *rt)
 	return rt->devices.n;
 }
 
+const char *peal_device_capability_name(enum peal_device_capability capability)
+{
+	switch (capability) {
+	case PEAL_CAN_PEER:
+		return "peer";
+	case PEAL_CAN_UNIFIED:
+		return "unified";
+	case PEAL_CAN_ATOMICS:
+		return "atomics";
+	case PEAL_CAN_COOPERATIVE:
+		return "cooperative";
+	default:
+		return "?";
+	}
+}
+
 /* Returns the capabilities that a device has with at least one other device. */
 static uint32_t across(struct peal_runtime *rt, int device)
 {

@@ -127,7 +127,7 @@ static const struct enough enough_on_gpus[] = {
 	  ONE_LOAD },
 };
 
-/* Which instances look for a counterexample, and what they need not have. */
+/* Instances that look for a counterexample, and orders that they do not need. */
 struct scope {
 	int gpus; /* 1: only instances with the atoms of GPUs */
 	const struct enough *enough;

@@ -33,6 +33,8 @@ holds out.json "d['version'] == '0.2.0'" "d['emulated'] is True" \
     "all(i['bytes'] > 1000 for i in d['programs'][0]['images'][1:])" \
     "all(v['memory_bytes'] > 0 and v['compute_units'] > 0 for v in d['devices'])" \
     "all(v['backend'] == 'host' and v['emulated'] and v['policies'] for v in d['devices'])" \
+    "all(v['architecture'] == 'host' and v['max_cluster_workers'] == 0 for v in d['devices'])" \
+    "all(v['capabilities'] == 'peer unified atomics cooperative' for v in d['devices'])" \
     "all(s['help'] and s['origin'] in ('default', 'environment') and s['valid'] for s in d['settings'])" \
     "{s['name']: s['origin'] for s in d['settings']}['PEAL_CACHE_DIR'] == 'environment'" \
     "{s['name']: s['default'] for s in d['settings']}['PEAL_HOST_DEVICES'] == '2'"
@@ -42,6 +44,10 @@ holds out.json "len(d['devices']) == 3" \
     "{s['name']: (s['value'], s['origin']) for s in d['settings']}['PEAL_HOST_DEVICES'] == ('3', 'environment')"
 "$peal" info >text.txt || fail 'peal info'
 narrow text.txt
+PEAL_HOST_DISABLE=1:unified+cooperative "$peal" info >text.txt || fail 'peal info'
+grep -q 'peer atomics' text.txt && grep -q 'peer unified atomics cooperative' text.txt ||
+    fail 'peal info shows no capabilities'
+"$peal" info >text.txt || fail 'peal info'
 grep -q 'emulated' text.txt && grep -q 'PEAL_HOST_LINKS' text.txt || fail 'peal info as text'
 ! grep -q $'\033' text.txt || fail 'colour into a file'
 refuses 1 'PEAL_HOST_DEVICES' env PEAL_HOST_DEVICES=none "$peal" info --json

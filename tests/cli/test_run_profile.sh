@@ -22,6 +22,7 @@ exec 3>&-
 wait $run || fail 'peal run --profile'
 cmp some.txt out.txt || fail 'the output is not the input'
 holds out.json "d['profile']['samples'] > 0" "d['profile']['interval_ns'] >= 700e6" \
+    "abs(d['profile']['imbalance_percent'] - 100 * (d['profile']['imbalance'] - 1)) < 1e-6" \
     "d['profile']['compute_ns'] >= 0 and d['profile']['sync_ns'] >= 0" \
     "[s['stage'] for s in d['profile_stages']] == [k['stage'] for k in d['kernels']]" \
     "all(s['delivered'] == s['accepted'] == 2000 for s in d['profile_stages'])" \
@@ -39,7 +40,7 @@ says "$(get out.json "d['profile']['samples']") samples"
 "$peal" run -i some.txt --json xor >out.json 2>err.txt || fail 'peal run'
 holds out.json "'profile' not in d"
 "$peal" run -i some.txt --profile 'xor ! invert' >out.txt 2>err.txt || fail 'tables'
-grep -q 'load imbalance' out.txt && grep -q 'in handler, mean' out.txt &&
+grep -q 'load imbalance, max' out.txt && grep -q 'load imbalance, percent' out.txt && grep -q 'in handler, mean' out.txt &&
     grep -q 'copied to it' out.txt || fail 'no tables'
 narrow out.txt
 grep -Eq '^time +[0-9.]+ [um]?s$' out.txt && grep -Eq '^throughput, items +[0-9.]+ [kM]/s$' out.txt &&

@@ -65,6 +65,8 @@ static int device_info(struct peali_backend *backend, int device,
 	out->capabilities = (d->cooperative ? PEAL_CAN_COOPERATIVE : 0u) |
 			    (d->maps_host ? PEAL_CAN_UNIFIED : 0u) |
 			    (d->host_atomics ? PEAL_CAN_ATOMICS : 0u);
+	snprintf(out->architecture, sizeof(out->architecture), "%s",
+		 d->architecture);
 	return 0;
 }
 

@@ -7,14 +7,9 @@
 #include "runtime/base/text.h"
 #include "runtime/device/host/host.h"
 
-static const struct {
-	const char *name;
-	uint32_t bit;
-} names[] = {
-	{ "unified", PEAL_CAN_UNIFIED },
-	{ "atomics", PEAL_CAN_ATOMICS },
-	{ "cooperative", PEAL_CAN_COOPERATIVE },
-};
+static const enum peal_device_capability removable[] = { PEAL_CAN_UNIFIED,
+							 PEAL_CAN_ATOMICS,
+							 PEAL_CAN_COOPERATIVE };
 
 static int refuse(const char *text, const char *at, const char *allowed)
 {
@@ -27,13 +22,14 @@ static int refuse(const char *text, const char *at, const char *allowed)
 static uint32_t read_name(const char **at)
 {
 	size_t n = strcspn(*at, ",+"), i;
+	const char *name;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		if (strlen(names[i].name) != n ||
-		    strncmp(*at, names[i].name, n) != 0)
+	for (i = 0; i < sizeof(removable) / sizeof(removable[0]); i++) {
+		name = peal_device_capability_name(removable[i]);
+		if (strlen(name) != n || strncmp(*at, name, n) != 0)
 			continue;
 		*at += n;
-		return names[i].bit;
+		return removable[i];
 	}
 	return 0;
 }

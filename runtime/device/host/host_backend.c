@@ -248,6 +248,7 @@ static int host_device_info(struct peali_backend *backend, int device,
 	out->capabilities =
 		(PEAL_CAN_UNIFIED | PEAL_CAN_ATOMICS | PEAL_CAN_COOPERATIVE) &
 		~host->disabled[device];
+	snprintf(out->architecture, sizeof(out->architecture), "host");
 	return 0;
 }
 

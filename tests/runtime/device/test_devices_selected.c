@@ -219,6 +219,27 @@ PEAL_TEST(disabled_capability_setting_is_checked)
 	unsetenv("PEAL_HOST_DISABLE");
 }
 
+PEAL_TEST(architecture_and_capabilities_have_names)
+{
+	static const char *const names[] = { "peer", "unified", "atomics",
+					     "cooperative" };
+	struct peal_device_info info;
+	int i;
+
+	open_machine(2, "", "");
+	CHECK_OK(peal_device_info(rt, 1, &info));
+	if (test_on_gpu())
+		CHECK(strstr(info.architecture, "sm_") == info.architecture ||
+		      strstr(info.architecture, "gfx") == info.architecture);
+	else
+		CHECK(!strcmp(info.architecture, "host"));
+	CHECK_OK(peal_runtime_close(rt));
+	for (i = 0; i < 4; i++)
+		CHECK(!strcmp(peal_device_capability_name(1 << i), names[i]));
+	CHECK(!strcmp(peal_device_capability_name(0), "?"));
+	CHECK(!strcmp(peal_device_capability_name(3), "?"));
+}
+
 /* A device lacks each capability that its driver denies. */
 PEAL_TEST(capabilities_match_the_driver)
 {
@@ -262,4 +283,5 @@ PEAL_TEST_MAIN(RUN(peers_are_selected_by_their_links);
 	       RUN(failed_selection_error_names_each_device);
 	       RUN(disabled_capability_is_refused);
 	       RUN(disabled_capability_setting_is_checked);
+	       RUN(architecture_and_capabilities_have_names);
 	       RUN(capabilities_match_the_driver);)
