@@ -326,7 +326,8 @@ PEAL_TEST(levels_add_decisions_and_all_else)
 /* Returns the log of two links from device 0 to device 1. */
 static const char *log_of_links(enum peal_route route, const char *level)
 {
-	struct peal_link_options link = { .require = route };
+	struct peal_link_options link = { .size = sizeof(link),
+					  .require = route };
 	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_kernel_options o = { .size = sizeof(o), .max_actors = 2 };
 	struct peal_kernel *k[2];
