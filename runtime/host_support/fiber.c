@@ -108,78 +108,6 @@ PEALI_NO_TSAN void peali_fiber_of_thread(struct peali_fiber *thread)
 #endif
 }
 
-#if PEAL_TSAN
-/* Of ThreadSanitizer's library, without a header. */
-void AnnotateIgnoreSyncBegin(const char *file, int line);
-void AnnotateIgnoreSyncEnd(const char *file, int line);
-
-/*
- * ThreadSanitizer's states of ended fibers, for later fibers. A new state takes
- * milliseconds. The lock must not order workers of different kernels, as this
- * would hide races. So ThreadSanitizer ignores the order by the lock.
- *
- * A state keeps the order of its earlier fiber. So the new lane knows what that
- * lane did before it ended. Races between these two lanes are not reported.
- */
-#define KEPT_MAX 512
-static void *kept[KEPT_MAX];
-static uint32_t n_kept;
-static pthread_mutex_t kept_lock = PTHREAD_MUTEX_INITIALIZER;
-
-PEALI_NO_TSAN static void lock_kept(void)
-{
-	AnnotateIgnoreSyncBegin(__FILE__, __LINE__);
-	pthread_mutex_lock(&kept_lock);
-}
-
-PEALI_NO_TSAN static void unlock_kept(void)
-{
-	pthread_mutex_unlock(&kept_lock);
-	AnnotateIgnoreSyncEnd(__FILE__, __LINE__);
-}
-
-/* ThreadSanitizer counts each state as a thread. It checks no child of a process
- * with several threads. So a fork first frees the states. */
-PEALI_NO_TSAN static void free_kept(void)
-{
-	lock_kept();
-	while (n_kept)
-		__tsan_destroy_fiber(kept[--n_kept]);
-	unlock_kept();
-}
-
-PEALI_NO_TSAN static void free_at_fork(void)
-{
-	pthread_atfork(free_kept, NULL, NULL);
-}
-
-PEALI_NO_TSAN static void *take_tsan_fiber(void)
-{
-	void *fiber = NULL;
-
-	lock_kept();
-	if (n_kept)
-		fiber = kept[--n_kept];
-	unlock_kept();
-	return fiber ? fiber : __tsan_create_fiber(0);
-}
-
-PEALI_NO_TSAN static void return_tsan_fiber(void *fiber)
-{
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
-
-	pthread_once(&once, free_at_fork);
-	lock_kept();
-	if (n_kept < KEPT_MAX) {
-		kept[n_kept++] = fiber;
-		fiber = NULL;
-	}
-	unlock_kept();
-	if (fiber)
-		__tsan_destroy_fiber(fiber);
-}
-#endif
-
 PEALI_NO_TSAN void peali_fiber_prepare(struct peali_fiber *fiber,
 				       void (*main)(void))
 {
@@ -191,14 +119,17 @@ PEALI_NO_TSAN void peali_fiber_prepare(struct peali_fiber *fiber,
 	fiber->context.uc_link = NULL;
 	makecontext(&fiber->context, main, 0);
 #if PEAL_TSAN
-	fiber->tsan_fiber = take_tsan_fiber();
+	if (!fiber->tsan_fiber)
+		fiber->tsan_fiber = __tsan_create_fiber(0);
 #endif
 }
 
 PEALI_NO_TSAN void peali_fiber_forget(struct peali_fiber *fiber)
 {
 #if PEAL_TSAN
-	return_tsan_fiber(fiber->tsan_fiber);
+	if (fiber->tsan_fiber)
+		__tsan_destroy_fiber(fiber->tsan_fiber);
+	fiber->tsan_fiber = NULL;
 #endif
 	(void)fiber;
 }

@@ -31,7 +31,7 @@ struct peali_fiber {
 	size_t stack_bytes;
 	int entered, done;
 	void *asan_stack; /* AddressSanitizer's state of the stack */
-	void *tsan_fiber;
+	void *tsan_fiber; /* ThreadSanitizer's state; NULL: none yet */
 };
 
 /*
@@ -59,7 +59,8 @@ void peali_fiber_entered(struct peali_fiber *thread);
  * switches back to `from`.
  */
 void peali_fiber_switch(struct peali_fiber *from, struct peali_fiber *to);
-/* Frees the sanitizer's state of a fiber that is done or was never entered. */
+/* Frees the sanitizer's state of a fiber that is done or was never entered. Without
+ * it, the next use of the fiber continues the state. */
 void peali_fiber_forget(struct peali_fiber *fiber);
 
 #endif
