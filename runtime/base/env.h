@@ -52,7 +52,7 @@
 	  "devices made of each GPU, each with a part of its multiprocessors")  \
 	X(LOG, NUMBER, 0, 3, "", "0",                                           \
 	  "log on stderr: 0 nothing, 1 problems, 2 decisions, 3 all; not set: " \
-	  "only pairs of devices that go through the host")                     \
+	  "only pairs of devices with staged copies or links")                  \
 	X(LEASE_MS, NUMBER, 100, 3600000, "", "5000",                           \
 	  "time without a renewal of its lease until a kernel ends itself")     \
 	X(CONTROL_TIMEOUT_MS, NUMBER, 100, 3600000, "", "5000",                 \

@@ -66,32 +66,34 @@ int peali_limits_exhausted(int error)
 	       error == ENOMEM || error == EAGAIN || error == ENOSPC;
 }
 
-/* ---- file size ----------------------------------------------------------- */
+/* ---- writes -------------------------------------------------------------- */
 
-void peali_size_guard_begin(struct peali_size_guard *guard)
+static const int write_signals[] = { SIGXFSZ, SIGPIPE };
+#define WRITE_SIGNALS (sizeof(write_signals) / sizeof(*write_signals))
+
+void peali_write_guard_begin(struct peali_write_guard *guard)
 {
 	int error = errno;
-	sigset_t set;
+	sigset_t pending;
+	size_t i;
 
-	sigpending(&set);
-	guard->pending = sigismember(&set, SIGXFSZ);
-	sigemptyset(&set);
-	sigaddset(&set, SIGXFSZ);
-	pthread_sigmask(SIG_BLOCK, &set, &guard->before);
+	sigpending(&pending);
+	sigemptyset(&guard->signals);
+	for (i = 0; i < WRITE_SIGNALS; i++)
+		if (!sigismember(&pending, write_signals[i]))
+			sigaddset(&guard->signals, write_signals[i]);
+	pthread_sigmask(SIG_BLOCK, &guard->signals, &guard->before);
 	errno = error;
 }
 
-void peali_size_guard_end(const struct peali_size_guard *guard)
+void peali_write_guard_end(const struct peali_write_guard *guard)
 {
 	static const struct timespec now = { 0, 0 };
-	int error = errno;
-	sigset_t set;
+	int error = errno, taken;
 
-	sigemptyset(&set);
-	sigaddset(&set, SIGXFSZ);
-	if (!guard->pending)
-		while (sigtimedwait(&set, NULL, &now) < 0 && errno == EINTR)
-			;
+	do
+		taken = sigtimedwait(&guard->signals, NULL, &now);
+	while (taken > 0 || errno == EINTR);
 	pthread_sigmask(SIG_SETMASK, &guard->before, NULL);
 	errno = error;
 }

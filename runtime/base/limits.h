@@ -23,15 +23,16 @@ void peali_limits_text(int error, char *out, size_t bytes);
 int peali_limits_exhausted(int error);
 
 /*
- * Between begin and end, a file beyond RLIMIT_FSIZE gives EFBIG and no SIGXFSZ.
- * Only the calling thread changes. Both keep errno.
+ * Between begin and end, a write beyond RLIMIT_FSIZE gives EFBIG and no SIGXFSZ. A
+ * write without a reader gives EPIPE and no SIGPIPE. Only the calling thread
+ * changes. Both keep errno.
  */
-struct peali_size_guard {
+struct peali_write_guard {
 	sigset_t before;
-	int pending; /* 1: SIGXFSZ was pending before */
+	sigset_t signals; /* those of writes that were not pending before */
 };
 
-void peali_size_guard_begin(struct peali_size_guard *guard);
-void peali_size_guard_end(const struct peali_size_guard *guard);
+void peali_write_guard_begin(struct peali_write_guard *guard);
+void peali_write_guard_end(const struct peali_write_guard *guard);
 
 #endif

@@ -59,15 +59,15 @@ size_t peali_line_format(char line[PEALI_LOG_BYTES], const char *format,
 
 static void write_line(const char *format, va_list arguments)
 {
-	struct peali_size_guard guard;
+	struct peali_write_guard guard;
 	char line[PEALI_LOG_BYTES];
 	size_t n;
 
-	/* standard error may be a file of limited size */
-	peali_size_guard_begin(&guard);
+	/* standard error may be a file of limited size, or have no reader */
+	peali_write_guard_begin(&guard);
 	n = peali_line_format(line, format, arguments);
 	peali_line_write(STDERR_FILENO, line, n);
-	peali_size_guard_end(&guard);
+	peali_write_guard_end(&guard);
 }
 
 void peali_log(int level, const char *format, ...)

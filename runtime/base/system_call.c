@@ -43,14 +43,14 @@ pid_t peali_waitpid(pid_t child, int *status_out, int flags)
 
 int peali_ftruncate(int fd, off_t bytes)
 {
-	struct peali_size_guard guard;
+	struct peali_write_guard guard;
 	int result;
 
-	peali_size_guard_begin(&guard);
+	peali_write_guard_begin(&guard);
 	do {
 		result = ftruncate(fd, bytes);
 	} while (result < 0 && errno == EINTR);
-	peali_size_guard_end(&guard);
+	peali_write_guard_end(&guard);
 	return result;
 }
 
@@ -75,12 +75,12 @@ static int write_all(int fd, const char *at, size_t bytes)
 
 int peali_write_all(int fd, const void *from, size_t bytes)
 {
-	struct peali_size_guard guard;
+	struct peali_write_guard guard;
 	int result;
 
-	peali_size_guard_begin(&guard);
+	peali_write_guard_begin(&guard);
 	result = write_all(fd, from, bytes);
-	peali_size_guard_end(&guard);
+	peali_write_guard_end(&guard);
 	return result;
 }
 

@@ -3,6 +3,7 @@
  * write them. */
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -172,7 +173,23 @@ PEAL_TEST(line_waits_for_a_full_pipe_that_does_not_block)
 	close(ends[0]);
 }
 
+PEAL_TEST(line_without_a_reader_ends_no_process)
+{
+	int ends[2], kept = dup(STDERR_FILENO);
+
+	CHECK(kept >= 0 && !pipe(ends));
+	signal(SIGPIPE, SIG_DFL);
+	CHECK(dup2(ends[1], STDERR_FILENO) >= 0);
+	close(ends[0]);
+	close(ends[1]);
+	peali_log(1, "to nobody");
+	peali_warn("to nobody");
+	CHECK(dup2(kept, STDERR_FILENO) >= 0);
+	close(kept);
+}
+
 PEAL_TEST_MAIN(setenv("PEAL_LOG", "1", 1); RUN(each_line_is_one_write);
 	       RUN(lines_of_many_writers_stay_whole_in_a_file);
 	       RUN(lines_of_many_writers_stay_whole_in_a_pipe);
-	       RUN(line_waits_for_a_full_pipe_that_does_not_block);)
+	       RUN(line_waits_for_a_full_pipe_that_does_not_block);
+	       RUN(line_without_a_reader_ends_no_process);)

@@ -225,15 +225,15 @@ PEAL_TEST(file_size_limit_is_an_error_and_no_signal)
 
 PEAL_TEST(blocked_and_pending_file_size_signal_stays)
 {
-	struct peali_size_guard guard;
+	struct peali_write_guard guard;
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGXFSZ);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	raise(SIGXFSZ);
-	peali_size_guard_begin(&guard);
-	peali_size_guard_end(&guard);
+	peali_write_guard_begin(&guard);
+	peali_write_guard_end(&guard);
 	sigpending(&set);
 	CHECK(sigismember(&set, SIGXFSZ));
 	signal(SIGXFSZ, SIG_IGN); /* ends it */
