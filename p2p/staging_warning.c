@@ -11,7 +11,8 @@ void peali_warn_staging(struct peali_peers *peers, int from, int to,
 	if (from == to || from == PEALI_HOST || to == PEALI_HOST ||
 	    !peali_copy_stats_warn_once(&peers->stats, from, to))
 		return;
-	peali_warn("device %d -> device %d: %s go through the host, which is "
-		   "slower: %s (PEAL_LOG=0 hides this line)",
-		   from, to, what, why);
+	peali_warn(
+		"device %d -> device %d: %s are staged through the host, which "
+		"is slower (%s); run peal topo, or hide this by PEAL_LOG=0",
+		from, to, what, why);
 }

@@ -5,8 +5,8 @@
 struct peali_peers;
 
 /*
- * Warns on standard error that a pair of devices exchanges data through the
- * host. Only the first call for a pair writes a line. PEAL_LOG=0 disables it.
+ * Warns on standard error that a pair of devices has staged copies or links. Only
+ * the first call for a pair writes a line. PEAL_LOG=0 disables it.
  * The host or one device alone is no pair. `what` is "copies" or "links".
  * Thread-safe.
  */

@@ -43,8 +43,8 @@ struct peal_runtime;
  * buffer fills while the other empties.
  *
  * peal_peer_copy, peal_buffer_write and peal_buffer_read use these routes too.
- * The first staged copy or link of a pair of devices writes a warning with the
- * cause to standard error. PEAL_LOG=0 disables it.
+ * The first staged copy of a pair of devices, or a connection of a staged link,
+ * writes a warning with the cause to standard error. PEAL_LOG=0 disables it.
  */
 
 #define PEAL_TRANSFERS_MAX (1 << 24) /* copies in one call */
@@ -79,7 +79,7 @@ struct peal_transfer_counts {
 	uint64_t bytes; /* bytes copied */
 	uint64_t staged_bytes; /* part of `bytes` by the staged route */
 	uint64_t nanoseconds; /* sum of the durations of all calls */
-	uint32_t warnings; /* 1: a copy or link of the pair has caused a warning */
+	uint32_t warnings; /* 1: a staged copy or link; PEAL_LOG=0 hides it */
 };
 
 /**

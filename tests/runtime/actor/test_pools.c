@@ -7,6 +7,8 @@
 
 PEAL_DECLARE_PROGRAM(pools);
 
+static const struct peal_link_options none;
+
 #define WORKERS_MAX 4
 #define MESSAGES 3000
 
@@ -53,7 +55,6 @@ static uint64_t join(struct peal_runtime *rt, struct peal_kernel *k,
 static void open_fixture(struct fixture *s, struct peal_kernel_options o,
 			 struct peal_pool_options p, uint32_t first)
 {
-	struct peal_link_options none = { .capacity = 0 };
 	uint32_t i;
 
 	memset(s, 0, sizeof(*s));
@@ -225,7 +226,6 @@ static void grow(uint32_t workers, uint64_t leaves, uint32_t slots)
 	struct peal_kernel_options o = { .workers = workers,
 					 .drain_when_inputs_end = 1 };
 	struct peal_pool_options p = { .capacity = slots };
-	struct peal_link_options none = { .capacity = 0 };
 	struct pool_piece piece = { leaves, 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
@@ -273,7 +273,6 @@ PEAL_TEST(tell_to_full_pool_waits_for_slots)
 	struct peal_kernel_options o = { .workers = 2,
 					 .drain_when_inputs_end = 1 };
 	struct peal_pool_options p = { .capacity = 8 };
-	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *e = harness_endpoint(rt);
@@ -310,7 +309,6 @@ PEAL_TEST(worker_does_not_end_before_members_tell)
 					 .mailbox.slots = 16,
 					 .drain_when_inputs_end = 1 };
 	struct peal_pool_options p = { .capacity = 0 };
-	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
@@ -344,7 +342,6 @@ PEAL_TEST(messages_wait_for_members)
 	struct peal_kernel_options o = { .workers = 2 };
 	struct peal_pool_options p = { .capacity = 8 };
 	struct peal_link_options few = { .capacity = 4 };
-	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
@@ -410,7 +407,6 @@ PEAL_TEST(blocked_member_takes_no_message)
 	struct peal_kernel_options o = { .workers = 2 };
 	struct peal_pool_options p = { .capacity = 0 };
 	struct peal_link_options one = { .capacity = 1 };
-	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
@@ -445,13 +441,13 @@ PEAL_TEST(blocked_member_takes_no_message)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* While its queue is full, the only worker handles messages directly. */
-PEAL_TEST(worker_handles_messages_of_its_full_pool)
+/* Sends 50 messages to a pool of one worker and two slots. Returns the number of
+ * messages that went through the queue of the pool. */
+static uint64_t queued_of_50(void)
 {
 	struct peal_kernel_options o = { .workers = 1,
 					 .drain_when_inputs_end = 1 };
 	struct peal_pool_options p = { .capacity = 2 };
-	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
@@ -469,9 +465,19 @@ PEAL_TEST(worker_handles_messages_of_its_full_pool)
 	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
 	CHECK_OK(peal_kernel_info(k, &info));
 	CHECK_EQ(info.handled, 50);
-	CHECK(PEAL_TSAN || info.mailbox_sends < 50); /* TSan: too slow */
 	CHECK_EQ(info.mailbox_done, info.mailbox_sends);
 	CHECK_OK(peal_runtime_shutdown(rt));
+	return info.mailbox_sends;
+}
+
+/* While its queue is full, the only worker handles messages directly. A worker
+ * that is interrupted often can find a free slot each time. */
+PEAL_TEST(worker_handles_messages_of_its_full_pool)
+{
+	int tries = 5;
+
+	while (queued_of_50() == 50)
+		CHECK(--tries);
 }
 
 /* ---- unresponsive and ended workers -------------------------------------- */
@@ -488,7 +494,6 @@ static void be_busy(struct busy *b, uint32_t worker, uint64_t *pool_out)
 {
 	struct peal_kernel_options o = { .workers = 2 };
 	struct peal_pool_options p = { .capacity = 0 };
-	struct peal_link_options none = { .capacity = 0 };
 	struct peal_worker_info info;
 	uint64_t actor;
 
@@ -546,7 +551,6 @@ PEAL_TEST(timed_out_pool_calls_can_be_repeated)
 /* A join that has timed out still makes the actor a member. */
 PEAL_TEST(member_of_timed_out_join_can_leave)
 {
-	struct peal_link_options none = { .capacity = 0 };
 	struct peal_kernel_options o = { .workers = 2 };
 	struct peal_pool_options p = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
@@ -585,7 +589,6 @@ PEAL_TEST(pool_ends_after_one_worker_has_ended)
 					 .drain_when_inputs_end = 1 };
 	struct peal_pool_options p = { .capacity = 0 };
 	struct peal_link_options one = { .capacity = 1 };
-	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
@@ -617,7 +620,6 @@ PEAL_TEST(queued_messages_of_destroyed_pool_are_dead)
 {
 	struct peal_kernel_options o = { .workers = 3 };
 	struct peal_pool_options p = { .capacity = 64 };
-	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
@@ -650,7 +652,6 @@ PEAL_TEST(failed_pool_messages_count_as_done_and_dead)
 	struct peal_kernel_options o = { .workers = 2,
 					 .drain_when_inputs_end = 1 };
 	struct peal_pool_options p = { .capacity = 0 };
-	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(1, "");
 	struct peal_kernel *k = launch(rt, 0, o);
 	struct peal_endpoint *in = harness_endpoint(rt);
@@ -686,7 +687,6 @@ PEAL_TEST(member_forwards_to_pool_of_other_device)
 	struct peal_pool_options p = { .capacity = 4 };
 	struct peal_link_options one = { .capacity = 1 };
 	struct peal_link_options few = { .capacity = 4 };
-	struct peal_link_options none = { .capacity = 0 };
 	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_kernel *near = launch(rt, 0, o), *far = launch(rt, 1, o);
 	struct peal_endpoint *in = harness_endpoint(rt);

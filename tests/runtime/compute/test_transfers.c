@@ -128,6 +128,7 @@ static void logged(void (*call)(void), const char *level, char *text,
 	size_t n;
 
 	CHECK(file && saved >= 0);
+	unsetenv("PEAL_LOG");
 	if (level)
 		setenv("PEAL_LOG", level, 1);
 	fflush(stderr);
@@ -171,12 +172,14 @@ PEAL_TEST(staged_pair_is_warned_of_once)
 	CHECK_OK(peal_transfer_counts(rt, 0, 1, &counts));
 	CHECK_EQ(counts.warnings, 0);
 	logged(copy_both_ways, NULL, text, sizeof(text));
-	first = strstr(text,
-		       "device 1 -> device 0: copies go through the host");
+	first = strstr(
+		text,
+		"device 1 -> device 0: copies are staged through the host");
 	CHECK(first && !strstr(first + 1, "device 1 -> device 0"));
 	CHECK_CONTAINS(first, "neither device has working access");
-	first = strstr(text,
-		       "device 0 -> device 1: copies go through the host");
+	first = strstr(
+		text,
+		"device 0 -> device 1: copies are staged through the host");
 	CHECK(first && !strstr(first + 1, "device 0 -> device 1"));
 	logged(copy_both_ways, "1", text, sizeof(text));
 	CHECK(!text[0]);

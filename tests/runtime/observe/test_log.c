@@ -22,6 +22,7 @@ static void log_begin(const char *level)
 	CHECK(file && kept >= 0);
 	fflush(stderr);
 	dup2(fileno(file), STDERR_FILENO);
+	unsetenv("PEAL_LOG");
 	if (level)
 		setenv("PEAL_LOG", level, 1);
 }
@@ -349,8 +350,9 @@ static const char *log_of_links(enum peal_route route, const char *level)
 
 PEAL_TEST(staged_link_is_warned_of_once)
 {
-	const char *part = "device 0 -> device 1: links go through the host, "
-			   "which is slower: ";
+	const char *part =
+		"device 0 -> device 1: links are staged through the host, "
+		"which is slower (";
 
 	CHECK_EQ(lines_with(log_of_links(PEAL_ROUTE_STAGED, NULL), part), 1);
 	CHECK_EQ(lines_with(log_of_links(PEAL_ROUTE_STAGED, "1"), part), 1);
