@@ -43,8 +43,8 @@ struct peal_runtime;
  * buffer fills while the other empties.
  *
  * peal_peer_copy, peal_buffer_write and peal_buffer_read use these routes too.
- * The first staged copy of a pair of devices, or a connection of a staged link,
- * writes a warning with the cause to standard error. PEAL_LOG=0 disables it.
+ * The first staged copy of a pair of devices writes a warning with the cause to
+ * standard error. So does its first staged link. PEAL_LOG=0 disables both.
  */
 
 #define PEAL_TRANSFERS_MAX (1 << 24) /* copies in one call */
