@@ -22,59 +22,59 @@
  * The variable is PEAL_NAME. An empty variable counts as not set. Values are
  * not cached: each getter reads the environment again.
  */
-#define PEALI_ENV_TABLE(X)                                                      \
-	X(BACKENDS, TEXT, 0, 0, "", PEALI_BACKENDS_DEFAULT,                     \
-	  "the backends in use; by default the host backend is only used "      \
-	  "without a GPU, or with PEAL_HOST_DEVICES")                           \
-	X(HOST_DEVICES, NUMBER, 1, 64, "", "2",                                 \
-	  "number of devices that the host backend emulates")                   \
-	X(HOST_LINKS, TEXT, 0, 0, "", "",                                       \
-	  "topology of emulated devices, as in 0-1:nvlink,0-2:pcie,2>3:none; "  \
-	  "*:KIND is for all other pairs (default nvlink)")                     \
-	X(HOST_CLOCKS, TEXT, 0, 0, "", "",                                      \
-	  "clock offset and drift of emulated devices, in seconds ahead and "   \
-	  "millionths faster, as in 0:7200:50,1:-86400")                        \
-	X(HOST_DISABLE, TEXT, 0, 0, "", "",                                     \
-	  "capabilities that emulated devices lack, as in "                     \
-	  "0:unified+atomics,1:cooperative")                                    \
-	X(HOST_MEMORY, BYTES, 4ULL << 20, 1ULL << 40, "", "4G",                 \
-	  "heap of each emulated device, and of host memory; virtual")          \
-	X(HOST_PIN, CHOICE, 0, 0, "auto|on|off", "auto",                        \
-	  "bind workers to cores; auto: while there is a free core")            \
-	X(GPU_MEMORY, BYTES, 8ULL << 20, 1ULL << 40, "", "1G",                  \
-	  "heap of each GPU, taken when the runtime opens")                     \
-	X(PROCESS_MEMORY, BYTES, 0, 1ULL << 40, "", "64M",                      \
-	  "memory of each GPU for links from other processes, taken when it "   \
-	  "joins a set of them; 0: none, such links are staged")                \
-	X(PINNED_MEMORY, BYTES, 16ULL << 20, 1ULL << 40, "", "256M",            \
-	  "host memory that GPUs see, taken when the runtime opens")            \
-	X(GPU_SPLIT, NUMBER, 1, 8, "", "1",                                     \
-	  "devices made of each GPU, each with a part of its multiprocessors")  \
-	X(LOG, NUMBER, 0, 3, "", "0",                                           \
-	  "log on stderr: 0 nothing, 1 problems, 2 decisions, 3 all; not set: " \
-	  "only pairs of devices with staged copies or links")                  \
-	X(LEASE_MS, NUMBER, 100, 3600000, "", "5000",                           \
-	  "time without a renewal of its lease until a kernel ends itself")     \
-	X(CONTROL_TIMEOUT_MS, NUMBER, 100, 3600000, "", "5000",                 \
-	  "time without an answer until a worker is reported as hung; a "       \
-	  "launch waits as long for its workers, 5 s at least")                 \
-	X(PROBE, CHOICE, 0, 0, "cache|fresh|off", "cache",                      \
-	  "probe of peer access: cache uses stored verdicts, fresh probes "     \
-	  "again, off disables peer access")                                    \
-	X(RANK, NUMBER, 0, 63, "", "0",                                         \
-	  "rank of this process in its group; `peal spawn` sets it")            \
-	X(RANKS, NUMBER, 1, 64, "", "1",                                        \
-	  "number of processes of the group; `peal spawn` sets it")             \
-	X(RENDEZVOUS, PATH, 0, 0, "", "",                                       \
-	  "file by which the processes of a group find each other; `peal "      \
-	  "spawn` sets it")                                                     \
-	X(SIM_SEED, NUMBER, 0, UINT64_MAX, "", "1",                             \
-	  "seed that selects the run of the simulator; only in its builds")     \
-	X(COMMAND, PATH, 0, 0, "", "",                                          \
-	  "path of `peal`, which probes pairs of GPUs in a child process; by "  \
-	  "default the installed one")                                          \
-	X(CACHE_DIR, PATH, 0, 0, "", "",                                        \
-	  "folder for verdicts of pairs and compiled programs; by default "     \
+#define PEALI_ENV_TABLE(X)                                                     \
+	X(BACKENDS, TEXT, 0, 0, "", PEALI_BACKENDS_DEFAULT,                    \
+	  "the backends in use; by default the host backend is only used "     \
+	  "without a GPU, or with PEAL_HOST_DEVICES")                          \
+	X(HOST_DEVICES, NUMBER, 1, 64, "", "2",                                \
+	  "number of devices that the host backend emulates")                  \
+	X(HOST_LINKS, TEXT, 0, 0, "", "",                                      \
+	  "topology of emulated devices, as in 0-1:nvlink,0-2:pcie,2>3:none; " \
+	  "*:KIND is for all other pairs (default nvlink)")                    \
+	X(HOST_CLOCKS, TEXT, 0, 0, "", "",                                     \
+	  "clock offset and drift of emulated devices, in seconds ahead and "  \
+	  "millionths faster, as in 0:7200:50,1:-86400")                       \
+	X(HOST_DISABLE, TEXT, 0, 0, "", "",                                    \
+	  "capabilities that emulated devices lack, as in "                    \
+	  "0:unified+atomics,1:cooperative")                                   \
+	X(HOST_MEMORY, BYTES, 4ULL << 20, 1ULL << 40, "", "4G",                \
+	  "heap of each emulated device, and of host memory; virtual")         \
+	X(HOST_PIN, CHOICE, 0, 0, "auto|on|off", "auto",                       \
+	  "bind workers to cores; auto: while there is a free core")           \
+	X(GPU_MEMORY, BYTES, 8ULL << 20, 1ULL << 40, "", "1G",                 \
+	  "heap of each GPU, taken when the runtime opens")                    \
+	X(PROCESS_MEMORY, BYTES, 0, 1ULL << 40, "", "64M",                     \
+	  "memory of each GPU for links from other processes, taken when it "  \
+	  "joins a set of them; 0: none, such links are staged")               \
+	X(PINNED_MEMORY, BYTES, 16ULL << 20, 1ULL << 40, "", "256M",           \
+	  "host memory that GPUs see, taken when the runtime opens")           \
+	X(GPU_SPLIT, NUMBER, 1, 8, "", "1",                                    \
+	  "devices made of each GPU, each with a part of its multiprocessors") \
+	X(LOG, NUMBER, 0, 3, "", "0",                                          \
+	  "log on stderr: 0 nothing, 1 problems, 2 decisions, 3 all; not "     \
+	  "set: only pairs of devices with staged copies or links")            \
+	X(LEASE_MS, NUMBER, 100, 3600000, "", "5000",                          \
+	  "time without a renewal of its lease until a kernel ends itself")    \
+	X(CONTROL_TIMEOUT_MS, NUMBER, 100, 3600000, "", "5000",                \
+	  "time without an answer until a worker is reported as hung; a "      \
+	  "launch waits as long for its workers, 5 s at least")                \
+	X(PROBE, CHOICE, 0, 0, "cache|fresh|off", "cache",                     \
+	  "probe of peer access: cache uses stored verdicts, fresh probes "    \
+	  "again, off disables peer access")                                   \
+	X(RANK, NUMBER, 0, 63, "", "0",                                        \
+	  "rank of this process in its group; `peal spawn` sets it")           \
+	X(RANKS, NUMBER, 1, 64, "", "1",                                       \
+	  "number of processes of the group; `peal spawn` sets it")            \
+	X(RENDEZVOUS, PATH, 0, 0, "", "",                                      \
+	  "file by which the processes of a group find each other; `peal "     \
+	  "spawn` sets it")                                                    \
+	X(SIM_SEED, NUMBER, 0, UINT64_MAX, "", "1",                            \
+	  "seed that selects the run of the simulator; only in its builds")    \
+	X(COMMAND, PATH, 0, 0, "", "",                                         \
+	  "path of `peal`, which probes pairs of GPUs in a child process; by " \
+	  "default the installed one")                                         \
+	X(CACHE_DIR, PATH, 0, 0, "", "",                                       \
+	  "folder for verdicts of pairs and compiled programs; by default "    \
 	  "$XDG_CACHE_HOME/peal or ~/.cache/peal")
 
 #define PEALI_ENV_ENUM(name, type, low, high, choices, value, help)            \

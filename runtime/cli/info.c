@@ -63,19 +63,22 @@ static json_t *backend_rows(struct peal_runtime *runtime)
 	return rows;
 }
 
+static void add_word(char *text, size_t size, const char *word)
+{
+	size_t used = strlen(text);
+
+	snprintf(text + used, size - used, "%s%s", used ? " " : "", word);
+}
+
 static void policies_text(uint32_t mask, char *text, size_t size)
 {
 	static const char *const names[] = { NULL, "sequence", "atom16",
 					     "atom8" };
 
 	text[0] = 0;
-	for (unsigned int i = 1; i < sizeof(names) / sizeof(names[0]); i++) {
-		size_t used = strlen(text);
-
+	for (unsigned int i = 1; i < sizeof(names) / sizeof(names[0]); i++)
 		if (mask & 1u << i)
-			snprintf(text + used, size - used, "%s%s",
-				 used ? " " : "", names[i]);
-	}
+			add_word(text, size, names[i]);
 }
 
 static void capabilities_text(uint32_t mask, char *text, size_t size)
@@ -83,15 +86,11 @@ static void capabilities_text(uint32_t mask, char *text, size_t size)
 	uint32_t bit;
 
 	text[0] = 0;
-	for (bit = PEAL_CAN_PEER; bit <= PEAL_CAN_COOPERATIVE; bit <<= 1) {
-		size_t used = strlen(text);
-
+	for (bit = PEAL_CAN_PEER; bit <= PEAL_CAN_COOPERATIVE; bit <<= 1)
 		if (mask & bit)
-			snprintf(text + used, size - used, "%s%s",
-				 used ? " " : "",
+			add_word(text, size,
 				 peal_device_capability_name(
 					 (enum peal_device_capability)bit));
-	}
 }
 
 static json_t *device_rows(struct peal_runtime *runtime)

@@ -22,6 +22,7 @@ exec 3>&-
 wait $run || fail 'peal run --profile'
 cmp some.txt out.txt || fail 'the output is not the input'
 holds out.json "d['profile']['samples'] > 0" "d['profile']['interval_ns'] >= 700e6" \
+    "(d['profile']['imbalance'] is None) == (d['profile']['imbalance_percent'] is None)" \
     "d['profile']['imbalance'] is None or abs(d['profile']['imbalance_percent'] - 100 * (d['profile']['imbalance'] - 1)) < 1e-6" \
     "d['profile']['compute_ns'] >= 0 and d['profile']['sync_ns'] >= 0" \
     "[s['stage'] for s in d['profile_stages']] == [k['stage'] for k in d['kernels']]" \

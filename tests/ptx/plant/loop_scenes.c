@@ -88,14 +88,18 @@ static int receive(struct loop_scene *s)
 
 /* ---- requests of the host ------------------------------------------------ */
 
-static int all_in(const struct loop_scene *s, uint64_t phase)
+static uint32_t n_in(const struct loop_scene *s, uint64_t phase)
 {
-	uint32_t i;
+	uint32_t i, n = 0;
 
 	for (i = 0; i < WORKERS; i++)
-		if (look(&s->kernel.status[i].phase) != phase)
-			return 0;
-	return 1;
+		n += look(&s->kernel.status[i].phase) == phase;
+	return n;
+}
+
+static int all_in(const struct loop_scene *s, uint64_t phase)
+{
+	return n_in(s, phase) == WORKERS;
 }
 
 /* Checks a worker that handles nothing: its phase says so. Its counters are those
@@ -275,16 +279,6 @@ static void make_kernel(struct loop_scene *s, struct plant_run *run)
 	scene_make(&s->kernel);
 }
 
-static int any_in(const struct loop_scene *s, uint64_t phase)
-{
-	uint32_t i;
-
-	for (i = 0; i < WORKERS; i++)
-		if (look(&s->kernel.status[i].phase) == phase)
-			return 1;
-	return 0;
-}
-
 static void run_kernel(struct loop_scene *s, int (*host)(void *context))
 {
 	uint64_t params = (uintptr_t)s->kernel.params;
@@ -303,8 +297,8 @@ static void run_epochs(struct loop_scene *s)
 	do {
 		run_kernel(s, step);
 		check_phases(s);
-	} while (!s->run->found && (any_in(s, PEAL_WORKER_EPOCH) ||
-				    any_in(s, PEAL_WORKER_SUSPENDED)));
+	} while (!s->run->found && (n_in(s, PEAL_WORKER_EPOCH) ||
+				    n_in(s, PEAL_WORKER_SUSPENDED)));
 }
 
 /* epoch_ns: 0: no epochs. */
