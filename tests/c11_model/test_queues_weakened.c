@@ -40,7 +40,8 @@ static const struct enough enough[] = {
 	  "as peal_mailbox_lease_release" },
 	{ "admission.h", "peali_admission_vacate", "add acqrel", 0,
 	  MODEL_ACQUIRE, "as peal_mailbox_lease_release" },
-	{ "admission.h", "peali_admission_take", "add acqrel", 0, MODEL_RELEASE,
+	{ "admission_lease.h", "peali_admission_take", "add acqrel", 0,
+	  MODEL_RELEASE,
 	  "who takes says nothing; an add goes on with others' release "
 	  "sequence" },
 	{ "work_claim.h", "peal_work_flush", "add acqrel", 0, MODEL_ACQUIRE,
@@ -67,10 +68,10 @@ static const struct enough enough[] = {
 
 #define ONE_LOAD "tag and content are one load, or only the number counts"
 static const struct enough enough_on_gpus[] = {
-	{ "admission.h", "peali_admission_take", "add acqrel", 0, MODEL_ACQUIRE,
-	  ONE_LOAD },
-	{ "admission.h", "peali_admission_take", "add acqrel", 0, MODEL_RELEASE,
-	  ONE_LOAD },
+	{ "admission_lease.h", "peali_admission_take", "add acqrel", 0,
+	  MODEL_ACQUIRE, ONE_LOAD },
+	{ "admission_lease.h", "peali_admission_take", "add acqrel", 0,
+	  MODEL_RELEASE, ONE_LOAD },
 	{ "admission.h", "peali_admission_put", "add acqrel", 0, MODEL_ACQUIRE,
 	  ONE_LOAD },
 	{ "admission.h", "peali_admission_put", "add acqrel", 0, MODEL_RELEASE,
@@ -83,7 +84,7 @@ static const struct enough enough_on_gpus[] = {
 	  MODEL_ACQUIRE, ONE_LOAD },
 	{ "admission.h", "peal_admission_return", "add acqrel", 0,
 	  MODEL_RELEASE, ONE_LOAD },
-	{ "admission.h", "peali_admission_grant", "load acquire", 0,
+	{ "admission_lease.h", "peali_admission_grant", "load acquire", 0,
 	  MODEL_ACQUIRE, ONE_LOAD },
 	{ "link_consumer.h", "peal_link_flush_credit", "store release", 1,
 	  MODEL_RELEASE, ONE_LOAD },

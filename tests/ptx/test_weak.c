@@ -136,8 +136,8 @@ static void check_one(const struct litmus *test, int together)
 	CHECK_EQ(weak != 0, test->allowed != 0);
 }
 
-/* Whether only the operating system decides if a test shows its weak result:
- * each block has a thread, and the threads may run one after the other. */
+/* Returns 1 if the scheduler of the threads decides about the weak result of a
+ * test. Each block has a thread. The threads may run one after the other. */
 static int depends_on_threads(const struct litmus *test)
 {
 	return test->blocks != 1 && test->allowed;

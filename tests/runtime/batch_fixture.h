@@ -70,6 +70,20 @@ static inline void add_actor(struct fixture *s, const char *handler,
 	s->n++;
 }
 
+/* Sends a letter to actor 0: it tells item `number` to an actor or pool. */
+static inline void send_letter(struct fixture *s, uint16_t type, uint64_t to,
+			       uint64_t number, uint32_t times)
+{
+	struct batch_letter l = { .to = (uint32_t)to,
+				  .times = times,
+				  .bytes = ITEM_BYTES };
+
+	l.item.number = number;
+	l.item.gate = harness_address(s->gate);
+	l.item.check = batch_check(number);
+	CHECK_OK(peal_send(s->in, 0, type, &l, sizeof(l), MAX_WAIT, NULL));
+}
+
 /* Opens a kernel of n actors with a handler, and suspends it. */
 static inline void open_fixture(struct fixture *s, const char *handler,
 				uint32_t n)

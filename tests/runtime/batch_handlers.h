@@ -134,6 +134,51 @@ static PEAL_DEV int plain(struct peal_worker *w)
 	return peal_emit(w, 0, peal_type(w), peal_data(w), peal_length(w), 0);
 }
 
+/* Tells the letter's item to an actor, as often as the letter says. */
+static PEAL_DEV int teller(struct peal_worker *w, struct peal_batch *b)
+{
+	struct batch_state *s = (struct batch_state *)peal_batch_state(b);
+	struct batch_letter l = { { 0, 0, 0 }, 0, 0, 0 };
+	int first = 0, result;
+	uint32_t i;
+
+	if (peal_batch_load(b, &l, sizeof(l)))
+		peal_add_relaxed_dev(&s->handled, 1);
+	if (peal_is_leader(w) && s->largest < peal_batch_size(b))
+		s->largest = peal_batch_size(b);
+	for (i = 0; i < BATCH_TELLS + 1; i++) {
+		result = peal_batch_tell(w, b, i < l.times, l.to,
+					 peal_batch_type(b), &l.item, l.bytes);
+		first = first ? first : result;
+	}
+	return first;
+}
+
+/* No batch handler: it tells several items. Their checks are right. */
+static PEAL_DEV int flood(struct peal_worker *w)
+{
+	const struct batch_letter *l =
+		(const struct batch_letter *)peal_data(w);
+	uint32_t how = peal_type(w), i;
+	int result = 0;
+
+	for (i = 0; i < l->times && !result; i++) {
+		struct peal_send_options o = PEAL_SEND_OPTIONS;
+		struct batch_item item = { l->item.number + i, l->item.gate,
+					   batch_check(l->item.number + i) };
+
+		if (how == BATCH_FLOOD_HIGH)
+			o.priority = PEAL_PRIORITY_HIGH;
+		if (how == BATCH_FLOOD_MIXED && i % 8 == 1)
+			o.deadline = ~0ULL >> 1;
+		if (how == BATCH_FLOOD_MIXED && i % 8 == 5)
+			o.with_sender = 1;
+		result = peal_tell(w, l->to, BATCH_ECHO, &item, sizeof(item),
+				   &o);
+	}
+	return result;
+}
+
 /* No batch handler: it notes the count of BATCH_COUNT. */
 static PEAL_DEV int note(struct peal_worker *w)
 {
@@ -161,6 +206,9 @@ static PEAL_DEV int note(struct peal_worker *w)
 			      sizeof(struct batch_item)))))                    \
 	X(text, 0, PEAL_BATCH_SHARED(PEAL_EMITS(1, 1)))                        \
 	X(plain, 0, PEAL_EMITS(1, 1))                                          \
+	X(teller, sizeof(struct batch_state),                                  \
+	  PEAL_BATCH_SHARED(PEAL_TELLS(BATCH_TELLS)))                          \
+	X(flood, 0, PEAL_TELLS(BATCH_FLOOD))                                   \
 	X(note, sizeof(struct batch_notes), PEAL_SINK)
 
 #endif

@@ -7,6 +7,8 @@
 /* Messages and states of batch_handlers.h and of the tests of batches. */
 
 #define BATCH_EMITS 2 /* messages per port that the handlers declare */
+#define BATCH_TELLS 2 /* messages that `teller` declares for a letter */
+#define BATCH_FLOOD 32 /* messages that `flood` tells at most for a letter */
 #define BATCH_ERROR (-77)
 #define BATCH_TEXT_MOST 200 /* bytes of the longest text */
 
@@ -29,6 +31,23 @@ struct batch_item {
 	uint64_t number;
 	uint64_t gate; /* address of two words */
 	uint64_t check; /* batch_check(number) */
+};
+
+/** The payload of a message to `teller` and `flood`, which tell items. */
+struct batch_letter {
+	struct batch_item item; /* flood: the first one */
+	uint32_t to; /* number of the actor or pool that gets the items */
+	uint32_t times; /* items to tell */
+	uint64_t bytes; /* of each item */
+};
+
+/** How `flood` tells, as the type of its message. */
+enum batch_flood {
+	BATCH_FLOOD_PLAIN = 1,
+	BATCH_FLOOD_HIGH, /* with high priority */
+	/* each eighth one from 1 on has a deadline, each eighth one from 5 on has
+	 * a sender */
+	BATCH_FLOOD_MIXED
 };
 
 static PEAL_HD PEAL_INLINE uint64_t batch_check(uint64_t number)

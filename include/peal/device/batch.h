@@ -20,11 +20,11 @@
  *
  *	#define HANDLERS(X) X(scale, 0, PEAL_BATCH(PEAL_EMITS(1, 1)))
  *
- * A batch has successive messages of one link, at most one for each lane, and at
- * most 32. On an emulated device of one lane each batch has one message. Lanes
- * without a message run the handler, too, because the collective functions need
- * all lanes. There peal_batch_has returns 0, and the handler's result counts for
- * nothing.
+ * A batch has successive messages of one link or of the worker's mailbox. It has
+ * at most one for each lane, and at most 32. On an emulated device of one lane
+ * each batch has one message. Lanes without a message run the handler, too,
+ * because the collective functions need all lanes. There peal_batch_has returns
+ * 0, and the handler's result counts for nothing.
  *
  * - PEAL_BATCH: the messages of a batch are for different actors. So a lane may
  *   change the state of its actor as any handler does.
@@ -40,15 +40,15 @@
  * of the batch have returned. So several failures of an actor in a batch count as
  * one for its supervisor, and restart it once.
  *
- * A message of a mailbox, pool or topic comes as a batch of one. So does a
- * message with a sender, deadline or request number. An actor with a port that
- * publishes, is closed, or has a slab gets batches of one only. For such a batch
- * the functions of message.h, sender.h and request.h are valid, too. For another
- * batch they are not. A batch handler sends by its ports only, by
- * peal_batch_emit.
+ * A message of a pool or topic comes as a batch of one. So does a message to all
+ * actors, and one with a sender, deadline or request number. An actor with a
+ * mailbox limit gets its mail as batches of one. An actor with a port that
+ * publishes, is closed, or has a slab gets batches of one only. For such a batch the functions of message.h, sender.h
+ * and request.h are valid, too. For another batch they are not. A batch handler
+ * sends by peal_batch_emit and peal_batch_tell (batch_tell.h) only.
  *
- * Other inputs of the worker have their turn after at least 4 batches. A batch of
- * an input with high priority counts with all its messages.
+ * Other sources of the worker have their turn after at least 4 batches. A batch
+ * of a source with high priority counts with all its messages.
  */
 
 /**
@@ -191,8 +191,8 @@ static PEAL_DEV PEAL_INLINE void peali_batch_sent(struct peal_worker *w,
 #if PEAL_ON_HOST
 /* Publishes the counts of a port, before its messages are visible. `first` is 1
  * in one lane of the port. Collective. */
-static PEAL_INLINE void peali_batch_tell(struct peal_worker *w,
-					 struct peal_output *o, int first)
+static PEAL_INLINE void peali_batch_count(struct peal_worker *w,
+					  struct peal_output *o, int first)
 {
 	peal_sync(w);
 	if (first)
@@ -202,7 +202,7 @@ static PEAL_INLINE void peali_batch_tell(struct peal_worker *w,
 #else
 /* Remembers a port with new counts. Collective. */
 static PEAL_DEV PEAL_INLINE void
-peali_batch_tell(struct peal_worker *w, struct peal_output *o, int first)
+peali_batch_count(struct peal_worker *w, struct peal_output *o, int first)
 {
 	struct peal_output **place =
 		&w->sent_by[((uintptr_t)o / sizeof(*o)) % PEALI_UNTOLD];
@@ -210,7 +210,7 @@ peali_batch_tell(struct peal_worker *w, struct peal_output *o, int first)
 
 	due = peali_batch_ballot(w, first && *place != o);
 	while (PEAL_UNLIKELY(due)) {
-		uint32_t lane = peali_batch_prefix(~due);
+		uint32_t lane = peali_batch_lowest(due);
 
 		peali_batch_sync(w); /* the ballot orders no accesses */
 		if (peal_lane(w) == lane)
@@ -252,7 +252,7 @@ peali_batch_emit_lanes(struct peal_worker *w, const struct peal_batch *b,
 		if (!rank)
 			p->accepted += n;
 	}
-	peali_batch_tell(w, &w->outputs[index], sends && !rank);
+	peali_batch_count(w, &w->outputs[index], sends && !rank);
 	if (sends) {
 		header.actor = p->actor;
 		peali_batch_put(p, rank, header, data, (uint32_t)bytes);

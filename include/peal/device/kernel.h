@@ -4,7 +4,7 @@
 
 #include <peal/abi/program.h>
 #include <peal/device/ask.h>
-#include <peal/device/batch.h>
+#include <peal/device/batch_tell.h>
 #include <peal/device/budget.h>
 #include <peal/device/deadline.h>
 #include <peal/device/hlc.h>
@@ -115,10 +115,6 @@
 #define PEALI_COUNT(...) PEALI_COUNT_AT(__VA_ARGS__, 8, 7, 6, 5, 4, 3, 2, 1, 0)
 #define PEALI_COUNT_AT(a, b, c, d, e, f, g, h, n, ...) n
 #define PEALI_CHECK_USES(function, ports, emits, tells, kind, ...)             \
-	PEAL_STATIC_ASSERT(!(tells) || !((kind)&PEAL_HANDLER_BATCH),           \
-			   "PEAL_PROGRAM: the batch handler " #function        \
-			   " tells messages, and such a handler sends by "     \
-			   "ports only");                                      \
 	PEAL_STATIC_ASSERT(!(tells) || PEALI_USES(MAIL) || PEALI_USES(POOLS),  \
 			   "PEAL_PROGRAM: the handler " #function              \
 			   " tells messages, and PEAL_USES lacks "             \

@@ -7,7 +7,12 @@
 enum cost_handler { COST_ECHO, COST_PASS, COST_RESPOND };
 
 /* Handlers of batch.c, by number. */
-enum cost_batch_handler { COST_BATCH_16, COST_BATCH_64 };
+enum cost_batch_handler {
+	COST_BATCH_16,
+	COST_BATCH_64,
+	COST_MAIL_16,
+	COST_MAIL_64
+};
 
 #define COST_NEXT 1 /* actor of worker 1 */
 

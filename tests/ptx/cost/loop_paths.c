@@ -41,6 +41,8 @@ static uint32_t handler_of(const struct path *path, uint32_t bytes)
 {
 	if (path->batch == 1)
 		return path->handler;
+	if (path->handler == COST_PASS)
+		return bytes == 16 ? COST_MAIL_16 : COST_MAIL_64;
 	return bytes == 16 ? COST_BATCH_16 : COST_BATCH_64;
 }
 
@@ -208,8 +210,11 @@ static const struct path paths[] = {
 	  PEAL_FLAG_REQUEST, 1 },
 };
 
-static const struct path batch_path = {
-	"echo by a batch handler", "link", COST_ECHO, PTX_MEMORY_GLOBAL, 0, 32
+static const struct path batch_paths[] = {
+	{ "echo by a batch handler", "link", COST_ECHO, PTX_MEMORY_GLOBAL, 0,
+	  32 },
+	{ "echo by a batch handler", "mailbox", COST_PASS, PTX_MEMORY_GLOBAL, 0,
+	  32 },
 };
 
 static struct ptx_counts run_path(struct ptx_module *loop,
@@ -301,7 +306,9 @@ void cost_loops(struct ptx_module *loop, const char *target)
 void cost_batches(struct ptx_module *batch, const char *target)
 {
 	struct cost_row row = { .lanes = 32 };
+	uint32_t i;
 
-	for (row.bytes = 16; row.bytes <= 64; row.bytes *= 4)
-		measure(batch, target, &batch_path, &row);
+	for (i = 0; i < sizeof(batch_paths) / sizeof(*batch_paths); i++)
+		for (row.bytes = 16; row.bytes <= 64; row.bytes *= 4)
+			measure(batch, target, &batch_paths[i], &row);
 }

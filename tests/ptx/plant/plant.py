@@ -42,7 +42,8 @@ PARTS = {
     "slot": ("slot.h", "slot_prefetch.h", "slot_write_direct.h", "copy_bytes.h"),
     "link": ("link.h", "link_producer.h", "link_consumer.h", "link_peek.h",
              "link_write.h"),
-    "mailbox": ("mailbox.h", "admission.h", "mail.h", "mailbox_put.h"),
+    "mailbox": ("mailbox.h", "admission.h", "admission_lease.h", "mail.h",
+                "mailbox_put.h"),
     "work queue": ("work.h", "work_claim.h", "work_consumer.h", "work_abandon.h"),
     "topic": ("topic.h", "topic_subscriber.h"),
     "barrier": ("barrier.h", "barrier_signal.h", "event.h", "lanes.h", "cluster.h"),
@@ -50,8 +51,8 @@ PARTS = {
                      "control_actor.h", "termination.h", "stopped.h", "idle.h",
                      "clock.h", "worker.h", "poll_inputs.h", "actor_resolve.h",
                      "emit.h", "tell.h"),
-    "batch": ("batch.h", "batch_lanes.h", "batch_slot.h", "batch_open.h",
-              "batch_done.h"),
+    "batch": ("batch.h", "batch_tell.h", "batch_lanes.h", "batch_slot.h",
+              "batch_open.h", "batch_done.h"),
 }
 PART_OF = {file: part for part, files in PARTS.items() for file in files}
 

@@ -372,29 +372,6 @@ PEAL_TEST(batches_work_with_each_policy)
 	}
 }
 
-/* A message of a mailbox is a batch of one. */
-PEAL_TEST(messages_of_a_mailbox_are_batches_of_one)
-{
-	struct peal_kernel_options o = { .workers = 2, .mailbox.slots = 64 };
-	struct peal_actor_options ao = { .size = sizeof(ao),
-					 .worker = PEAL_WORKER(1) };
-	struct fixture s;
-	uint64_t i, far = 0;
-
-	open_kernel(&s, &peal_program_batches, o);
-	add_actor(&s, "plain", NULL, usual, usual);
-	CHECK_OK(peal_actor_spawn(s.k, "shared", &ao, &far));
-	s.answers[1] = harness_to(s.rt, far, s.out, usual);
-	s.actor[s.n++] = far;
-	for (i = 0; i < N; i++) /* worker 0 moves them to worker 1 */
-		send_to(&s, 1, BATCH_ECHO, i, 0);
-	for (i = 0; i < N; i++)
-		receive_from(&s, 1, i);
-	EVENTUALLY(state_of(&s, 1).handled == N);
-	CHECK_EQ(state_of(&s, 1).largest, 1);
-	close_fixture(&s);
-}
-
 /* ---- turns of other inputs ------------------------------------------------ */
 
 /*
@@ -528,7 +505,6 @@ PEAL_TEST_MAIN(RUN_LANES(messages_for_one_actor_share_a_batch);
 	       RUN_LANES(messages_for_no_actor_are_dead);
 	       RUN_LANES(texts_of_all_lengths_arrive);
 	       RUN_LANES(batches_work_with_each_policy);
-	       RUN_LANES(messages_of_a_mailbox_are_batches_of_one);
 	       RUN_LANES(another_input_has_its_turn_after_four_batches);
 	       RUN_LANES(batches_keep_the_turns_of_priorities);
 	       RUN_LANES(a_long_stream_keeps_its_order);

@@ -141,6 +141,8 @@ PEALI_VALUE(peal_hw_warp_match, uint32_t, (uint32_t value),
 	    __match_any_sync(peal_hw_warp(), value))
 PEALI_VALUE(peal_hw_warp_first, uint32_t, (uint32_t value),
 	    __shfl_sync(peal_hw_warp(), value, 0))
+PEALI_VALUE(peal_hw_warp_from, uint64_t, (uint64_t value, uint32_t lane),
+	    __shfl_sync(peal_hw_warp(), (unsigned long long)value, (int)lane))
 
 /*
  * Where blocks can share memory as a cluster, a slot may lie there: its atoms

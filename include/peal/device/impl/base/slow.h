@@ -22,8 +22,9 @@
  * a program.
  *
  * Each variant has its own symbols. PEALI_LOOP_LAYOUT must change with the
- * layout of struct peal_worker. A program that was compiled for another layout
- * then does not link, or does not load. The error names the symbol.
+ * layout of struct peal_worker, and with the parameters of a slow function. A
+ * program that was compiled for another layout then does not link, or does not
+ * load. The error names the symbol.
  */
 #if !PEAL_ON_HOST
 #define PEALI_SLOW(type, name, ...)                                            \
@@ -40,7 +41,7 @@
 #else
 #define PEALI_LOOP_VARIANT "lanes_"
 #endif
-#define PEALI_LOOP_LAYOUT "peal_loop6_"
+#define PEALI_LOOP_LAYOUT "peal_loop7_"
 #define PEALI_SLOW_EXTERN(type, name, ...)                                     \
 	PEAL_EXTERN_C PEAL_NOINLINE type name(__VA_ARGS__) __asm__(            \
 		PEALI_LOOP_LAYOUT PEALI_LOOP_VARIANT #name);

@@ -236,22 +236,14 @@ PEALI_SLOW(int, peali_mail_take, struct peal_worker *w)
 	return 1;
 }
 
-/* Looks for the next message of w->box. Returns 1 with a message in w->message
- * that its actor can handle now, else 0. */
-static PEAL_DEV PEAL_UNUSED inline int peali_mail_poll(struct peal_worker *w)
+/* Makes the next message of w->box the current message. Returns 0 if there is
+ * none. */
+static PEAL_DEV PEAL_INLINE int peali_mail_peek(struct peal_worker *w)
 {
 	struct peal_slot_view view = { 0, 0, 0 };
-	int taken;
 
-	if (!peal_mailbox_peek(w->box, &view)) {
-		if (PEAL_UNLIKELY(
-			    w->state->mail.abandon_until[peali_box_is_high(w)]))
-			peal_mailbox_abandon(
-				w->box,
-				w->state->mail
-					.abandon_until[peali_box_is_high(w)]);
+	if (!peal_mailbox_peek(w->box, &view))
 		return 0;
-	}
 	w->message.header =
 		*(const struct peal_header *)(const void *)view.content;
 	w->message.data = view.content + sizeof(struct peal_header);
@@ -260,6 +252,24 @@ static PEAL_DEV PEAL_UNUSED inline int peali_mail_poll(struct peal_worker *w)
 	w->message.input = w->params->max_inputs + PEAL_INFLIGHT_MAIL +
 			   PEAL_INFLIGHT_NUMBER(w->state->count.mailbox_done);
 	w->message.sequence = w->state->count.mailbox_done;
+	return 1;
+}
+
+/* Looks for the next message of w->box. Returns 1 with a message in w->message
+ * that its actor can handle now, else 0. */
+static PEAL_DEV PEAL_UNUSED inline int peali_mail_poll(struct peal_worker *w)
+{
+	int taken;
+
+	if (!peali_mail_peek(w)) {
+		if (PEAL_UNLIKELY(
+			    w->state->mail.abandon_until[peali_box_is_high(w)]))
+			peal_mailbox_abandon(
+				w->box,
+				w->state->mail
+					.abandon_until[peali_box_is_high(w)]);
+		return 0;
+	}
 	if (PEAL_UNLIKELY(w->message.header.flags &
 			  (PEAL_FLAG_DEADLINE | PEAL_FLAG_ANSWER |
 			   PEAL_FLAG_TO_ALL)) &&

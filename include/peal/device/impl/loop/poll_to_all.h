@@ -229,7 +229,7 @@ static PEAL_DEV PEAL_UNUSED inline void peali_round_over(struct peal_worker *w)
 			&status->to_all_done,
 			peal_load_relaxed_sys(&status->to_all_done) + 1);
 	}
-	peali_mail_release(w);
+	peali_mail_release(w, 1);
 	peali_round_close(w);
 }
 

@@ -4,10 +4,12 @@
 
 #include <peal/device/link_consumer.h>
 #include <peal/device/link_producer.h>
+#include <peal/device/mailbox.h>
 
 /*
  * How each lane of a worker reads and writes a slot of its own. The slots of a
- * link follow each other, so neighbouring lanes use neighbouring memory.
+ * link or mailbox follow each other, so neighbouring lanes use neighbouring
+ * memory.
  */
 
 /* Words of a content that a lane keeps in registers: three atoms of 16 bytes. */
@@ -106,6 +108,27 @@ peali_batch_read_piece(struct peali_batch_slot *b, uint32_t lap)
 	return (uint32_t)tag;
 }
 
+/* Reads the slot at a place. Its content has at most `most` bytes, in at most
+ * `atoms_max` atoms. Returns 1 if it has a payload, and no flag in the header. */
+static PEAL_DEV PEAL_INLINE int
+peali_batch_look_at(struct peali_batch_slot *b, uint32_t policy,
+		    struct peali_batch_place place, uint32_t most,
+		    uint32_t atoms_max)
+{
+	const uint32_t header = (uint32_t)sizeof(struct peal_header);
+	uint32_t length;
+
+	b->policy = policy;
+	b->slot = place.slot;
+	b->data = 0;
+	if (peali_policy(b->policy) == PEAL_POLICY_SEQUENCE)
+		length = peali_batch_read_piece(b, place.lap);
+	else
+		length = peali_batch_read_atoms(b, place.lap, atoms_max);
+	b->length = length - header;
+	return length >= header && length <= most && !(b->word[1] >> 16);
+}
+
 /*
  * Reads the slot that is `ahead` slots behind the head of a link. Returns 1 if it
  * has a payload, and no flag in the header. Else 0, also if the peer has written
@@ -115,24 +138,31 @@ static PEAL_DEV PEAL_INLINE int
 peali_batch_look(const struct peal_link_consumer *c, uint32_t ahead,
 		 struct peali_batch_slot *b)
 {
-	const uint32_t header = (uint32_t)sizeof(struct peal_header);
 	struct peali_batch_place place = { c->slot, c->lap };
-	uint32_t length;
 
 	if (PEAL_UNLIKELY(ahead >> c->capacity_log2))
 		return 0;
 	place = peali_batch_ahead(place, c->head, c->wrap, ahead, c->slot_bytes,
 				  c->capacity_log2);
-	b->policy = c->policy;
-	b->slot = place.slot;
-	b->data = 0;
-	if (peali_policy(b->policy) == PEAL_POLICY_SEQUENCE)
-		length = peali_batch_read_piece(b, place.lap);
-	else
-		length = peali_batch_read_atoms(b, place.lap, c->atoms_max);
-	b->length = length - header;
-	return length >= header && length <= c->content_max &&
-	       !(b->word[1] >> 16);
+	return peali_batch_look_at(b, c->policy, place, c->content_max,
+				   c->atoms_max);
+}
+
+/* As peali_batch_look, for the next slots of a mailbox. */
+static PEAL_DEV PEAL_INLINE int
+peali_batch_look_mail(struct peal_mailbox *m, uint32_t ahead,
+		      struct peali_batch_slot *b)
+{
+	struct peali_batch_place place;
+
+	if (PEAL_UNLIKELY(ahead >> m->capacity_log2))
+		return 0;
+	place.slot = peali_mailbox_slot(m, m->taken + ahead);
+	place.lap = peali_mailbox_lap(m, m->taken + ahead);
+	return peali_batch_look_at(
+		b, m->policy, place,
+		m->message_bytes + (uint32_t)sizeof(struct peal_header),
+		peali_slot_atoms(peali_policy(m->policy), m->slot_bytes));
 }
 
 /* Copies the words of one atom to `to`, which begins with the payload. The
@@ -231,26 +261,50 @@ peali_batch_write(uint32_t policy, struct peali_batch_place place,
 	}
 }
 
-/* Writes a message to the slot that is `ahead` slots behind the tail of a link.
- * The slot is free, and it takes so many bytes. */
+/* Writes a message to the slot at a place. The slot is free, and it takes so many
+ * bytes. */
 static PEAL_DEV PEAL_INLINE void
-peali_batch_put(const struct peal_link_producer *p, uint32_t ahead,
-		struct peal_header header, const void *data, uint32_t bytes)
+peali_batch_put_at(uint32_t policy, struct peali_batch_place place,
+		   uint32_t slot_bytes, struct peal_header header,
+		   const void *data, uint32_t bytes)
 {
-	const uint32_t policy = peali_policy(p->policy);
-	struct peali_batch_place place = { p->slot, p->lap };
-
-	place = peali_batch_ahead(place, p->tail, p->wrap, ahead, p->slot_bytes,
-				  p->capacity_log2);
 	if (policy == PEAL_POLICY_SEQUENCE) {
-		peali_slot_put(policy, place.slot, p->slot_bytes, place.lap,
+		peali_slot_put(policy, place.slot, slot_bytes, place.lap,
 			       peali_content_of(header, data, bytes));
 		return;
 	}
 	if (PEAL_UNLIKELY(place.lap % PEAL_SLOT_REFRESH_LAPS == 0))
-		peal_slot_refresh(policy, place.slot, p->slot_bytes, place.lap,
+		peal_slot_refresh(policy, place.slot, slot_bytes, place.lap,
 				  bytes + (uint32_t)sizeof(header), 0, 1);
 	peali_batch_write(policy, place, header, (const uint8_t *)data, bytes);
+}
+
+/* As peali_batch_put_at, for the slot that is `ahead` slots behind the tail of a
+ * link. */
+static PEAL_DEV PEAL_INLINE void
+peali_batch_put(const struct peal_link_producer *p, uint32_t ahead,
+		struct peal_header header, const void *data, uint32_t bytes)
+{
+	struct peali_batch_place place = { p->slot, p->lap };
+
+	place = peali_batch_ahead(place, p->tail, p->wrap, ahead, p->slot_bytes,
+				  p->capacity_log2);
+	peali_batch_put_at(peali_policy(p->policy), place, p->slot_bytes,
+			   header, data, bytes);
+}
+
+/* As peali_batch_put_at, for the slot of a mailbox with a number. */
+static PEAL_DEV PEAL_INLINE void peali_batch_put_mail(struct peal_mailbox *m,
+						      uint64_t number,
+						      struct peal_header header,
+						      const void *data,
+						      uint32_t bytes)
+{
+	struct peali_batch_place place = { peali_mailbox_slot(m, number),
+					   peali_mailbox_lap(m, number) };
+
+	peali_batch_put_at(peali_policy(m->policy), place, m->slot_bytes,
+			   header, data, bytes);
 }
 
 /* Advances the sending end by k slots. For one lane. */

@@ -224,7 +224,7 @@ static PEAL_DEV PEAL_INLINE void peali_mail_over(struct peal_worker *w)
 	if (PEAL_UNLIKELY(w->message.header.flags & PEAL_FLAG_ANSWER))
 		peali_answer_over(w);
 	else
-		peali_mail_release(w);
+		peali_mail_release(w, 1);
 }
 
 /* ---- other ends ---------------------------------------------------------- */

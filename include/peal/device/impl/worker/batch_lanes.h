@@ -94,6 +94,17 @@ peali_batch_first(const struct peal_worker *w, uint32_t value)
 	return (uint32_t)peal_broadcast(w, value);
 }
 
+/* Returns the value of a lane. Lanes may ask for different ones. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_batch_from(const struct peal_worker *w, uint64_t value, uint32_t lane)
+{
+#if PEALI_HAS_WARPS
+	if (PEAL_LIKELY(peali_is_one_warp(w)))
+		return peal_hw_warp_from(value, lane);
+#endif
+	return peal_shuffle(w, value, lane);
+}
+
 /* Returns the lanes of a set that are below the calling lane. */
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_batch_below(const struct peal_worker *w, uint32_t set)
@@ -113,16 +124,20 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_batch_size(uint32_t set)
 #endif
 }
 
+/* Returns the number of lanes below the first one in a set; 32: it is empty. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_batch_lowest(uint32_t set)
+{
+#if PEAL_ON_CUDA
+	return set ? (uint32_t)__ffs((int)set) - 1 : 32;
+#else
+	return set ? (uint32_t)__builtin_ctz(set) : 32;
+#endif
+}
+
 /* Returns the number of the first lanes that are all in a set. */
 static PEAL_DEV PEAL_INLINE uint32_t peali_batch_prefix(uint32_t set)
 {
-	uint32_t others = ~set;
-
-#if PEAL_ON_CUDA
-	return others ? (uint32_t)__ffs((int)others) - 1 : 32;
-#else
-	return others ? (uint32_t)__builtin_ctz(others) : 32;
-#endif
+	return peali_batch_lowest(~set);
 }
 
 #endif

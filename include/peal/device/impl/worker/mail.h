@@ -154,13 +154,15 @@ PEALI_SLOW(void, peali_mail_give, struct peal_worker *w)
 		peali_wake_all_waiting(w);
 }
 
-/* Takes the message off the mailbox. Its slot now is in the worker's lease. */
-static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w)
+/* Takes the next n messages off the mailbox. Their slots now are in the worker's
+ * lease. */
+static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w,
+						    uint32_t n)
 {
 	struct peal_worker_state *s = w->state;
 
-	s->mail.lease.granted++;
-	w->box->taken++;
+	s->mail.lease.granted += n;
+	w->box->taken += n;
 	if (PEAL_UNLIKELY(
 		    (w->box->taken - w->box->head >= s->mail.flush_every) |
 		    (s->mail.lease.granted > s->mail.lease_high_water)))

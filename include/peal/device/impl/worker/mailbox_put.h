@@ -96,25 +96,31 @@ PEALI_SLOW(int, peali_tell_limited, struct peal_worker *w, uint32_t further,
 			      &w->state->mail.lease, header, data, bytes);
 }
 
+/* Returns the location of the entry of an actor's number, of any worker. It is not
+ * of the actor if there is no such actor. Any lane may call it. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_location_of(const struct peal_worker *w, uint32_t actor)
+{
+	const struct peal_actor_entry *entry =
+		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
+		PEAL_ACTOR_INDEX(actor);
+
+	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
+		return PEAL_NO_HANDLER;
+	return peal_load_relaxed_dev(&entry->location);
+}
+
 /* The leader's part of peal_tell. `further`: priority_boxes for the second
  * mailbox of the actor's worker, or 0. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_tell(struct peal_worker *w, uint32_t further, struct peal_header header,
 	   const void *data, uint64_t bytes)
 {
-	uint32_t actor = header.actor;
-	const struct peal_actor_entry *entry =
-		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
-		PEAL_ACTOR_INDEX(actor);
-	uint64_t place;
-	uint32_t worker;
+	uint64_t place = peali_location_of(w, header.actor);
+	uint32_t worker = PEAL_ENTRY_WORKER(place);
 
-	if (PEAL_ACTOR_INDEX(actor) >= w->params->max_actors)
+	if (!PEAL_ENTRY_IS_OF(place, header.actor))
 		return PEAL_ENOENT;
-	place = peal_load_relaxed_dev(&entry->location);
-	if (!PEAL_ENTRY_IS_OF(place, actor))
-		return PEAL_ENOENT;
-	worker = PEAL_ENTRY_WORKER(place);
 	if (PEALI_USES(POOLS) && PEAL_UNLIKELY(worker == PEAL_POOL_WORKER))
 		return peali_pool_put(w, PEAL_ENTRY_HANDLER(place), header,
 				      data, bytes);

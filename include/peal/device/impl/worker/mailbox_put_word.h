@@ -98,14 +98,8 @@ peali_put_word(struct peal_worker *w, uint32_t further,
 	       struct peal_header header, uint64_t first, const void *data,
 	       uint64_t bytes)
 {
-	const struct peal_actor_entry *entry =
-		(const struct peal_actor_entry *)(uintptr_t)w->params->actors +
-		PEAL_ACTOR_INDEX(header.actor);
-	uint64_t place;
+	uint64_t place = peali_location_of(w, header.actor);
 
-	if (PEAL_ACTOR_INDEX(header.actor) >= w->params->max_actors)
-		return PEAL_ENOENT;
-	place = peal_load_relaxed_dev(&entry->location);
 	if (!PEAL_ENTRY_IS_OF(place, header.actor))
 		return PEAL_ENOENT;
 	if (PEAL_UNLIKELY(PEAL_ENTRY_LIMIT(place)))
