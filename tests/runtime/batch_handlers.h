@@ -147,8 +147,12 @@ static PEAL_DEV int teller(struct peal_worker *w, struct peal_batch *b)
 	if (peal_is_leader(w) && s->largest < peal_batch_size(b))
 		s->largest = peal_batch_size(b);
 	for (i = 0; i < BATCH_TELLS + 1; i++) {
+		/* in a batch of one all lanes may read the message */
 		result = peal_batch_tell(w, b, i < l.times, l.to,
-					 peal_batch_type(b), &l.item, l.bytes);
+					 peal_batch_size(b) == 1 ?
+						 peal_type(w) :
+						 peal_batch_type(b),
+					 &l.item, l.bytes);
 		first = first ? first : result;
 	}
 	return first;

@@ -43,9 +43,10 @@
  * A message of a pool or topic comes as a batch of one. So does a message to all
  * actors, and one with a sender, deadline or request number. An actor with a
  * mailbox limit gets its mail as batches of one. An actor with a port that
- * publishes, is closed, or has a slab gets batches of one only. For such a batch the functions of message.h, sender.h
- * and request.h are valid, too. For another batch they are not. A batch handler
- * sends by peal_batch_emit and peal_batch_tell (batch_tell.h) only.
+ * publishes, is closed, or has a slab gets batches of one only. For such a batch
+ * the functions of message.h, sender.h and request.h are valid, too. For another
+ * batch they are not. A batch handler sends by peal_batch_emit and
+ * peal_batch_tell (batch_tell.h) only.
  *
  * Other sources of the worker have their turn after at least 4 batches. A batch
  * of a source with high priority counts with all its messages.

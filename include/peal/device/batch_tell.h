@@ -178,8 +178,9 @@ peali_batch_tell_lanes(struct peal_worker *w, const struct peal_batch *b,
  *
  * A lane with `sends` 1 and a message of the batch tells one. It goes into the
  * mailbox of its actor's worker, or into the pool, as by peal_tell. Messages for
- * one actor arrive in the order of the lanes. All messages of a batch share a
- * limit: the sum of their handler's limits. Collective, wait-free.
+ * one actor arrive in the order of the lanes. This order may change while the
+ * actor migrates. All messages of a batch share a limit: the sum of their
+ * handler's limits. Collective, wait-free.
  *
  * @param w     the worker.
  * @param b     the batch.
@@ -209,6 +210,8 @@ peal_batch_tell(struct peal_worker *w, const struct peal_batch *b, int sends,
 	sends = sends && b->has;
 	if (b->n > 1)
 		return peali_batch_tell_lanes(w, b, sends, header, data, bytes);
+	/* a tell may use w->message, which the other lanes can still read */
+	peali_batch_sync(w);
 	if (sends) /* lane 0 */
 		result = peali_may_tell(w) ?
 				 peali_tells(w, peali_tell(w, 0, header, data,

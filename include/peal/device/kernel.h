@@ -123,6 +123,11 @@
 			   "PEAL_PROGRAM: the handler " #function              \
 			   " tells all actors, and PEAL_USES lacks "           \
 			   "PEAL_USE_MAIL");                                   \
+	PEAL_STATIC_ASSERT(!((tells)&PEAL_TO_ALL) ||                           \
+				   !((kind)&PEAL_HANDLER_BATCH),               \
+			   "PEAL_PROGRAM: the batch handler " #function        \
+			   " declares PEAL_TO_ALL, and such a handler "        \
+			   "tells no message to all actors");                  \
 	PEAL_STATIC_ASSERT(!((kind)&PEAL_HANDLER_HOOKS) || PEALI_USES(HOOKS),  \
 			   "PEAL_PROGRAM: the handler " #function              \
 			   " has hooks, and PEAL_USES lacks PEAL_USE_HOOKS");

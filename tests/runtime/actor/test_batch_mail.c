@@ -6,7 +6,8 @@
 #include "runtime/batch_fixture.h"
 
 static const struct peal_link_options letters = {
-	.capacity = CAPACITY, .message_bytes = sizeof(struct batch_letter)
+	.capacity = CAPACITY,
+	.message_bytes = sizeof(struct batch_letter) + PEAL_DEADLINE_BYTES
 };
 
 /* Opens a kernel with mailboxes. Its actor 0 gets the letters. */
@@ -344,6 +345,90 @@ PEAL_TEST(limits_hold_for_each_lane)
 	close_fixture(&s);
 }
 
+/* Letters beyond the limit fail, and do not count as told. */
+PEAL_TEST(a_letter_above_a_limit_fails)
+{
+	struct peal_kernel_options o = { .mailbox.max_limits = 1 };
+	struct peal_actor_options limited = { .worker = PEAL_WORKER(0),
+					      .mailbox_limit = 5,
+					      .mailbox_overflow =
+						      PEAL_OVERFLOW_FAIL };
+	struct peal_link_info info;
+	struct fixture s;
+	uint64_t i, to;
+
+	open_mail(&s, &peal_program_batches_checked, o, "teller");
+	to = add_echo(&s, "shared", limited);
+	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
+	for (i = 0; i < 32; i++)
+		send_letter(&s, BATCH_ECHO, to, i, 1);
+	begin(&s);
+	info = wait_ended(&s, 32);
+	CHECK_EQ(wait_mail(&s, info.delivered).mailbox_dead, 0);
+	CHECK_EQ(info.delivered + info.dead[PEAL_REASON_HANDLER], 32);
+	CHECK_EQ(state_of(&s, 1).handled, info.delivered);
+	if (state_of(&s, 0).largest == 32)
+		CHECK_EQ(info.delivered, 5);
+	close_fixture(&s);
+}
+
+/* The letters have a deadline, so each is a batch of one. The limit makes one of
+ * two items dead while other lanes still read the letter. */
+PEAL_TEST(a_drop_in_a_batch_of_one_keeps_its_letter)
+{
+	struct peal_kernel_options o = { .mailbox.max_limits = 1 };
+	struct peal_actor_options limited = {
+		.worker = PEAL_WORKER(0),
+		.mailbox_limit = 1,
+		.mailbox_overflow = PEAL_OVERFLOW_DROP_NEWEST
+	};
+	struct peal_send_options so = { .size = sizeof(so),
+					.deadline = peal_deadline_from_now(
+						3600 * SECOND) };
+	struct batch_letter l = { .times = 2, .bytes = ITEM_BYTES };
+	struct fixture s;
+	uint64_t i;
+
+	open_mail(&s, &peal_program_batches_checked, o, "teller");
+	l.to = (uint32_t)add_echo(&s, "shared", limited);
+	l.item = item_of(1);
+	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
+	for (i = 0; i < 4; i++)
+		CHECK_OK(peal_send(s.in, 0, BATCH_SILENT, &l, sizeof(l),
+				   MAX_WAIT, &so));
+	begin(&s);
+	CHECK_EQ(wait_ended(&s, 4).delivered, 4);
+	CHECK(wait_mail(&s, 8).mailbox_dropped >= 4);
+	CHECK_EQ(state_of(&s, 0).largest, 1);
+	close_fixture(&s);
+}
+
+/* The pool has too few slots for a batch of 32. Its handlers tell the actor. */
+PEAL_TEST(a_small_pool_makes_batches_smaller)
+{
+	struct peal_kernel_options o = { .max_pools = 1 };
+	struct peal_pool_options po = { .size = sizeof(po),
+					.capacity = 32,
+					.message_bytes = ITEM_BYTES };
+	struct fixture s;
+	uint64_t i, pool;
+
+	open_mail(&s, &peal_program_batches_checked, o, "teller");
+	add_on(&s, "shared", 0);
+	CHECK_OK(peal_pool_create(s.k, &po, &pool));
+	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
+	for (i = 0; i < N; i++)
+		send_letter(&s, BATCH_ECHO, i == 50 ? pool : s.actor[1], i,
+			    1 + i % 2);
+	begin(&s);
+	CHECK_EQ(wait_ended(&s, N).delivered, N);
+	expect_batches(&s, 0);
+	CHECK(state_of(&s, 0).largest < 32);
+	CHECK_OK(peal_pool_join(s.rt, pool, add_on(&s, "shared", 0)));
+	CHECK_EQ(wait_mail(&s, N + N / 2).mailbox_dead, 0);
+	close_fixture(&s);
+}
+
 /* Item numbers of a flood by one letter arrive in their order. */
 static uint64_t flooded(uint32_t how, uint32_t priority)
 {
@@ -416,6 +501,9 @@ PEAL_TEST_MAIN(RUN_LANES(mail_for_one_actor_shares_a_batch);
 	       RUN_LANES(a_kernel_without_mailboxes_tells_nothing);
 	       RUN_LANES(lanes_tell_pools_and_limited_actors);
 	       RUN_LANES(limits_hold_for_each_lane);
+	       RUN_LANES(a_letter_above_a_limit_fails);
+	       RUN_LANES(a_drop_in_a_batch_of_one_keeps_its_letter);
+	       RUN_LANES(a_small_pool_makes_batches_smaller);
 	       RUN_LANES(mail_with_a_word_has_a_turn_of_its_own);
 	       RUN_LANES(mail_of_high_priority_shares_a_batch);
 	       RUN_LANES(an_abort_ends_after_the_batch_of_mail);)

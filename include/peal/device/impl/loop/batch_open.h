@@ -92,9 +92,9 @@ PEALI_SLOW(uint32_t, peali_batch_tells_fit, struct peal_worker *w,
 	uint64_t keep, slots;
 
 	for (i = 0; i < peali_pools(w); i++)
-		if (w->pools[i].set &&
-		    !peali_pool_fits(&w->pools[i], tells * most))
-			return 1;
+		while (most > 1 && w->pools[i].set &&
+		       !peali_pool_fits(&w->pools[i], tells * most))
+			most /= 2;
 	if (!peali_has_mail(w))
 		return most;
 	if (source == PEALI_FROM_LINK &&

@@ -114,10 +114,11 @@ peal_admission_admit(struct peal_admission *a, struct peal_mailbox_lease *lease,
 }
 
 /**
- * Leases slots for up to n messages, if they are free now.
+ * Leases slots for up to n messages in all, if they are free now.
  *
- * A worker that may also put fewer messages calls it. It asks for no slot that
- * others wait for, and takes none of the reserve. Wait-free.
+ * A worker that may also put fewer messages calls it. It never waits for slots,
+ * and takes none of the reserve. If another worker leases slots at the same time,
+ * it leases none. Wait-free.
  *
  * @return the number of slots that the worker has.
  */
@@ -125,11 +126,18 @@ static PEAL_DEV PEAL_UNUSED inline uint64_t
 peal_admission_extend(struct peal_admission *a,
 		      struct peal_mailbox_lease *lease, uint64_t n)
 {
-	if (PEAL_LIKELY(lease->granted >= n) || lease->asked ||
-	    peali_admission_free(a) < (int64_t)(n - lease->granted))
+	uint64_t more = n - lease->granted, leased, free;
+
+	if (PEAL_LIKELY(lease->granted >= n) || lease->asked)
 		return lease->granted;
-	peali_admission_request(a, lease, n - lease->granted);
-	peali_admission_grant(a, lease);
+	leased = peal_load_relaxed_dev(&a->leased);
+	free = peal_load_relaxed_dev(&a->returned) + a->slots;
+	if ((int64_t)(leased + more - free) > 0 ||
+	    !peal_cas_relaxed_dev(&a->leased, leased, leased + more))
+		return lease->granted;
+	lease->asked = more;
+	lease->asked_end = leased + more;
+	peali_admission_grant(a, lease); /* they are free */
 	return lease->granted;
 }
 
