@@ -22,6 +22,7 @@
 #include <peal/device/timer.h>
 #include <peal/device/typed_message.h>
 #include <peal/device/typed_queue.h>
+#include <peal/device/work_lanes.h>
 
 /*
  * The header for a kernel source.

@@ -73,6 +73,20 @@ static PEAL_DEV PEAL_INLINE void peali_work_take(struct peal_work *q,
 	}
 }
 
+/* Counts the n messages from `first` on as taken, block by block. */
+static PEAL_DEV PEAL_INLINE void
+peali_work_done_run(struct peal_work *q, struct peal_work_consumer *c,
+		    uint64_t first, uint64_t n)
+{
+	uint64_t block = 1ULL << q->block_log2, i, k;
+
+	for (i = 0; i < n; i += k) {
+		k = block - ((first + i) & (block - 1));
+		k = k < n - i ? k : n - i;
+		peali_work_done(q, c, first + i, k);
+	}
+}
+
 /* Takes up to k messages from `first` on; stops at a slot without a message.
  * Returns their number. Sequence policy. */
 static PEAL_DEV PEAL_INLINE uint64_t
@@ -82,7 +96,7 @@ peali_work_take_run(struct peal_work *q, struct peal_work_consumer *c,
 	const uint32_t header = (uint32_t)sizeof(struct peal_header);
 	/* local copies: the compiler must assume that outputs alias *q */
 	uint64_t slot_bytes = q->slot_bytes, left = peali_work_left(q, first);
-	uint64_t bytes = into->bytes, block = 1ULL << q->block_log2, i, n;
+	uint64_t bytes = into->bytes, i;
 	struct peal_work_received *got = into->got + into->n;
 	uint8_t *to = into->to + into->n * bytes;
 	uint8_t *slot = peali_work_slot(q, first);
@@ -108,11 +122,7 @@ peali_work_take_run(struct peal_work *q, struct peal_work_consumer *c,
 	}
 	c->taken += i;
 	into->n += (uint32_t)i;
-	for (k = 0; k < i; k += n) { /* block by block */
-		n = block - ((first + k) & (block - 1));
-		n = n < i - k ? n : i - k;
-		peali_work_done(q, c, first + k, n);
-	}
+	peali_work_done_run(q, c, first, i);
 	return i;
 }
 

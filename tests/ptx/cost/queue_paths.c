@@ -156,6 +156,9 @@ static const struct kind rings[] = {
 	{ "broker queue", "broker", ring_open },
 };
 
+/* The work queue by all lanes of a warp. */
+static const struct kind lanes_kind = { "work queue", "lanes", work_open };
+
 /* ---- rounds -------------------------------------------------------------- */
 
 /* A side of a queue: its kernel, its row, its messages. */
@@ -242,6 +245,10 @@ void cost_queues(struct ptx_module *queues, const char *target)
 		for (row.bytes = 16; row.bytes <= MOST_BYTES; row.bytes *= 4)
 			for (row.batch = 1; row.batch <= 32; row.batch *= 32)
 				measure(queues, target, &kinds[i], &row);
+	row.lanes = WARP;
+	row.batch = 1;
+	for (row.bytes = 16; row.bytes <= MOST_BYTES; row.bytes *= 4)
+		measure(queues, target, &lanes_kind, &row);
 }
 
 void cost_rings(struct ptx_module *module, const char *target)

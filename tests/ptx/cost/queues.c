@@ -3,10 +3,13 @@
  * Kernels of one lane that put or take n messages in Peal's queues. The message
  * sizes are 16 and 64 bytes. A kernel with _x32 in its name moves 32 messages by
  * one call. Each kernel adds its number of messages to *done.
+ *
+ * The kernels lanes_put and lanes_take are of one warp. A call moves a message of
+ * each lane. Each lane has n messages.
  */
 #include <peal/device/kernel.h>
 #include <peal/device/typed_queue.h>
-#include <peal/device/work_consumer.h>
+#include <peal/device/work_lanes.h>
 
 struct m16 {
 	uint64_t word[2];
@@ -29,6 +32,21 @@ PEAL_TYPED_DEVICE_QUEUE(m64, struct m64, 64)
 		while (i < n && (call) == (ok))                                \
 			i += (step);                                           \
 		*done += i;                                                    \
+	}
+
+/* As KERNEL, for a call of all lanes that moves the item of each lane. */
+#define LANES_KERNEL(name, type, ok, call)                                     \
+	PEAL_KERNEL void name(void *queue, void *end, type *items, uint64_t n, \
+			      uint64_t *done)                                  \
+	{                                                                      \
+		const struct peal_worker *w = 0; /* a warp needs no scratch */ \
+		type *item = items + peal_hw_lane();                           \
+		uint64_t i = 0;                                                \
+                                                                               \
+		while (i < n && (call) == (ok))                                \
+			i++, item += peal_hw_lanes();                          \
+		if (peal_hw_lane() == 0)                                       \
+			*done += i;                                            \
 	}
 
 #define PRODUCER ((struct peal_link_producer *)end)
@@ -83,6 +101,23 @@ PEAL_TYPED_DEVICE_QUEUE(m64, struct m64, 64)
                                                                                \
 		return m##_topic_take_burst(t, s, to, n, got);                 \
 	}                                                                      \
+	static PEAL_DEV PEAL_INLINE int m##_lanes_take(                        \
+		const struct peal_worker *w, struct peal_work *q,              \
+		struct peal_work_consumer *c, struct m *to)                    \
+	{                                                                      \
+		struct peal_work_received got;                                 \
+		struct m item;                                                 \
+		int result = peal_work_pop_lanes(w, q, c, &item, bytes, &got); \
+                                                                               \
+		if (result == 1)                                               \
+			*to = item;                                            \
+		return result;                                                 \
+	}                                                                      \
+	LANES_KERNEL(lanes_put_##bytes, struct m, 0,                           \
+		     peal_work_push_lanes(w, WORK, PUSHER, 1, PLACE, item,     \
+					  bytes))                              \
+	LANES_KERNEL(lanes_take_##bytes, struct m, 1,                          \
+		     m##_lanes_take(w, WORK, POPPER, item))                    \
 	KERNEL(link_put_##bytes, struct m, 1, 0,                               \
 	       m##_link_push(PRODUCER, PLACE, items + i))                      \
 	KERNEL(link_take_##bytes, struct m, 1, 0,                              \

@@ -184,9 +184,10 @@ peali_batch_read_slot(const struct peal_worker *w, struct peali_batch_slot *at,
 }
 
 /* Reads the message of the calling lane. Returns 1 if it may be in the batch. */
-static PEAL_DEV PEAL_INLINE int peali_batch_read(const struct peal_worker *w,
-						 struct peal_batch *b,
-						 uint32_t plan, uint32_t bytes)
+static PEAL_DEV PEAL_INLINE int peali_batch_member(const struct peal_worker *w,
+						   struct peal_batch *b,
+						   uint32_t plan,
+						   uint32_t bytes)
 {
 	if (!peali_batch_read_slot(w, &b->at, plan))
 		return 0;
@@ -205,7 +206,7 @@ static PEAL_DEV PEAL_INLINE int peali_batch_find(const struct peal_worker *w,
 						 int shared)
 {
 	const uint32_t lane = peal_lane(w), other = 0x80000000u | lane;
-	int may = peali_batch_read(w, b, plan, bytes);
+	int may = peali_batch_member(w, b, plan, bytes);
 	uint32_t ports, before;
 
 	if (!shared)

@@ -109,11 +109,12 @@ peali_batch_read_piece(struct peali_batch_slot *b, uint32_t lap)
 }
 
 /* Reads the slot at a place. Its content has at most `most` bytes, in at most
- * `atoms_max` atoms. Returns 1 if it has a payload, and no flag in the header. */
-static PEAL_DEV PEAL_INLINE int
-peali_batch_look_at(struct peali_batch_slot *b, uint32_t policy,
-		    struct peali_batch_place place, uint32_t most,
-		    uint32_t atoms_max)
+ * `atoms_max` atoms. Returns 1 if it has a payload. */
+static PEAL_DEV PEAL_INLINE int peali_batch_read(struct peali_batch_slot *b,
+						 uint32_t policy,
+						 struct peali_batch_place place,
+						 uint32_t most,
+						 uint32_t atoms_max)
 {
 	const uint32_t header = (uint32_t)sizeof(struct peal_header);
 	uint32_t length;
@@ -126,7 +127,14 @@ peali_batch_look_at(struct peali_batch_slot *b, uint32_t policy,
 	else
 		length = peali_batch_read_atoms(b, place.lap, atoms_max);
 	b->length = length - header;
-	return length >= header && length <= most && !(b->word[1] >> 16);
+	return length >= header && length <= most;
+}
+
+/* Returns 1 if the header of a message that was read has flags. */
+static PEAL_DEV PEAL_INLINE int
+peali_batch_flags(const struct peali_batch_slot *b)
+{
+	return b->word[1] >> 16 != 0;
 }
 
 /*
@@ -144,8 +152,9 @@ peali_batch_look(const struct peal_link_consumer *c, uint32_t ahead,
 		return 0;
 	place = peali_batch_ahead(place, c->head, c->wrap, ahead, c->slot_bytes,
 				  c->capacity_log2);
-	return peali_batch_look_at(b, c->policy, place, c->content_max,
-				   c->atoms_max);
+	return peali_batch_read(b, c->policy, place, c->content_max,
+				c->atoms_max) &&
+	       !peali_batch_flags(b);
 }
 
 /* As peali_batch_look, for the next slots of a mailbox. */
@@ -159,10 +168,12 @@ peali_batch_look_mail(struct peal_mailbox *m, uint32_t ahead,
 		return 0;
 	place.slot = peali_mailbox_slot(m, m->taken + ahead);
 	place.lap = peali_mailbox_lap(m, m->taken + ahead);
-	return peali_batch_look_at(
-		b, m->policy, place,
-		m->message_bytes + (uint32_t)sizeof(struct peal_header),
-		peali_slot_atoms(peali_policy(m->policy), m->slot_bytes));
+	return peali_batch_read(b, m->policy, place,
+				m->message_bytes +
+					(uint32_t)sizeof(struct peal_header),
+				peali_slot_atoms(peali_policy(m->policy),
+						 m->slot_bytes)) &&
+	       !peali_batch_flags(b);
 }
 
 /* Copies the words of one atom to `to`, which begins with the payload. The

@@ -142,6 +142,22 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_work_turn(struct peal_work *q,
 #endif
 }
 
+/* Claims n messages, as few as the consumer has seen. Returns how many, and the
+ * number of the first: others may be faster. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_work_claim_seen(struct peal_work *q, struct peal_work_consumer *c,
+		      uint64_t n, uint64_t *first_out)
+{
+	c->seen = peal_add_relaxed_dev(&q->claimed, n) + n;
+	if (PEAL_UNLIKELY((int64_t)(c->limit - c->seen) < 0)) {
+		n = peali_work_undo(q, c, n);
+		if (!n)
+			return 0;
+	}
+	*first_out = peali_work_turn(q, n);
+	return n;
+}
+
 /*
  * Claims up to n published messages. Returns how many, and the number of the
  * first. The caller must read all of them in the same call.
@@ -152,16 +168,7 @@ peali_work_claim(struct peal_work *q, struct peal_work_consumer *c, uint64_t n,
 {
 	if ((int64_t)(c->limit - c->seen) < (int64_t)n)
 		n = peali_work_look(q, c, n);
-	if (!n)
-		return 0;
-	c->seen = peal_add_relaxed_dev(&q->claimed, n) + n;
-	if (PEAL_UNLIKELY((int64_t)(c->limit - c->seen) < 0)) {
-		n = peali_work_undo(q, c, n);
-		if (!n)
-			return 0;
-	}
-	*first_out = peali_work_turn(q, n);
-	return n;
+	return n ? peali_work_claim_seen(q, c, n, first_out) : 0;
 }
 
 /**
