@@ -83,9 +83,10 @@ static PEAL_DEV void fold_all(struct peal_worker *w, struct exchange *e,
 
 	for (rank = 0; rank < p->members; rank++) {
 		next = rank == p->rank[place] ? own : e->data[rank];
-		if (rank)
-			fold(w, p, rank + 1 < p->members ? e->data[0] : out,
-			     before, next, n);
+		if (rank + 1 == p->members)
+			fold_last(w, p, out, before, next, n);
+		else if (rank)
+			fold(w, p, e->data[0], before, next, n);
 		before = rank ? e->data[0] : next;
 	}
 }

@@ -10,15 +10,18 @@
 
 /*
  * `to` may be equal to `earlier` or `later`, but must not partly overlap them.
+ * An expression may read the number of members.
  */
 #define FOLD(name, type, expression)                                           \
-	static PEAL_DEV PEAL_UNUSED void name(const struct peal_worker *w,     \
-					      void *to, const void *earlier,   \
-					      const void *later, uint64_t n)   \
+	static PEAL_DEV PEAL_UNUSED void name(                                 \
+		const struct peal_worker *w,                                   \
+		const struct peal_collective_plan *p, void *to,                \
+		const void *earlier, const void *later, uint64_t n)            \
 	{                                                                      \
 		const type *x = (const type *)earlier;                         \
 		const type *y = (const type *)later;                           \
 		type *z = (type *)to;                                          \
+		PEAL_UNUSED uint32_t members = p->members;                     \
 		uint64_t i;                                                    \
                                                                                \
 		for (i = peal_lane(w); i < n; i += peal_lanes(w)) {            \
@@ -44,23 +47,28 @@ FOLD(max_i32, int32_t, b > a ? b : a)
 FOLD(max_i64, int64_t, b > a ? b : a)
 FOLD(max_f32, float, b > a ? b : a)
 FOLD(max_f64, double, b > a ? b : a)
+FOLD(average_i32, uint32_t, (uint32_t)((int32_t)(a + b) / (int32_t)members))
+FOLD(average_i64, uint64_t, (uint64_t)((int64_t)(a + b) / (int64_t)members))
+FOLD(average_f32, float, (a + b) / (float)members)
+FOLD(average_f64, double, (a + b) / (double)members)
 
 /* Chooses the function by the element type. */
 #define FOLD_AS(f, i32, i64)                                                   \
 	switch (p->element) {                                                  \
 	case PEAL_I32:                                                         \
-		f##_##i32(w, to, earlier, later, n);                           \
+		f##_##i32(w, p, to, earlier, later, n);                        \
 		break;                                                         \
 	case PEAL_I64:                                                         \
-		f##_##i64(w, to, earlier, later, n);                           \
+		f##_##i64(w, p, to, earlier, later, n);                        \
 		break;                                                         \
 	case PEAL_F32:                                                         \
-		f##_f32(w, to, earlier, later, n);                             \
+		f##_f32(w, p, to, earlier, later, n);                          \
 		break;                                                         \
 	default:                                                               \
-		f##_f64(w, to, earlier, later, n);                             \
+		f##_f64(w, p, to, earlier, later, n);                          \
 	}
 
+/* Reduces two ranges by a step before the last one. */
 static PEAL_DEV PEAL_NOINLINE void fold(const struct peal_worker *w,
 					const struct peal_collective_plan *p,
 					void *to, const void *earlier,
@@ -68,6 +76,7 @@ static PEAL_DEV PEAL_NOINLINE void fold(const struct peal_worker *w,
 {
 	switch (p->reduction) {
 	case PEAL_SUM:
+	case PEAL_AVERAGE:
 		FOLD_AS(sum, u32, u64)
 		break;
 	case PEAL_PROD:
@@ -79,6 +88,18 @@ static PEAL_DEV PEAL_NOINLINE void fold(const struct peal_worker *w,
 	default:
 		FOLD_AS(max, i32, i64)
 	}
+}
+
+/* Reduces two ranges by the last step, which divides the sum of an average. */
+static PEAL_DEV PEAL_NOINLINE void
+fold_last(const struct peal_worker *w, const struct peal_collective_plan *p,
+	  void *to, const void *earlier, const void *later, uint64_t n)
+{
+	if (p->reduction != PEAL_AVERAGE) {
+		fold(w, p, to, earlier, later, n);
+		return;
+	}
+	FOLD_AS(average, i32, i64)
 }
 
 /* Copies elements; the addresses are aligned to the element size. */

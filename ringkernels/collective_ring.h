@@ -187,9 +187,13 @@ static PEAL_DEV int pass_on(struct peal_worker *w, const struct member *m,
 			return result;
 	}
 	if (folds) {
+		const void *own = in_at(p, m->init.place, owner, first);
 		void *sum = more ? to : out;
 
-		fold(w, p, sum, data, in_at(p, m->init.place, owner, first), n);
+		if (hop + 1 == p->members)
+			fold_last(w, p, sum, data, own, n);
+		else
+			fold(w, p, sum, data, own, n);
 		if (written && sum != out)
 			copy(w, p, out, sum, n);
 	} else {

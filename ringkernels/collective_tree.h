@@ -47,7 +47,10 @@ static PEAL_DEV void enter_tree(struct peal_worker *w, struct member *m,
 	enter(w, m, goes_up(p) ? k : v != 0);
 }
 
-/* Reduces the member's own elements and those of its children to `to`. */
+/*
+ * Reduces the member's own elements and those of its children to `to`. At the
+ * root this ends the reduction.
+ */
 static PEAL_DEV void fold_children(struct peal_worker *w, struct exchange *e,
 				   const struct peal_collective_plan *p,
 				   uint32_t v, void *to)
@@ -63,7 +66,10 @@ static PEAL_DEV void fold_children(struct peal_worker *w, struct exchange *e,
 	for (k = 0; has_child(p, v, k); k++) {
 		void *sum = has_child(p, v, k + 1) ? e->data[0] : to;
 
-		fold(w, p, sum, before, e->data[1 + k], p->count);
+		if (!v && sum == to)
+			fold_last(w, p, sum, before, e->data[1 + k], p->count);
+		else
+			fold(w, p, sum, before, e->data[1 + k], p->count);
 		before = sum;
 	}
 }

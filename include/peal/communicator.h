@@ -62,6 +62,12 @@ struct peal_runtime;
  * 2 s does not divide v, or v + s reaches N. The root of an all-reduce is the
  * member at place 0.
  *
+ * The average (PEAL_AVERAGE) sums in this order. The last step divides by N.
+ * Sums of integers wrap modulo 2^32 or 2^64. The quotient is rounded toward 0.
+ * ncclAvg of NCCL does both for integers, too (FuncSumPostDiv). A float sum is
+ * divided, too, and so may overflow. NCCL multiplies each float by 1 / N
+ * before the sum instead. That rounds each element.
+ *
  * In a communicator of processes, each process calls the same collectives in
  * the same order. Before any data move, the members compare their calls, which
  * takes one hop. If the calls differ, every process gets an error and nothing

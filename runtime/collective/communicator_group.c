@@ -467,8 +467,9 @@ static void describe(const struct peal_member_call *c, char *text, size_t size)
 					     "barrier" };
 	static const char *const elements[] = { "?", "i32", "i64", "f32",
 						"f64" };
-	static const char *const reductions[] = { "", "sum ", "product ",
-						  "minimum ", "maximum " };
+	static const char *const reductions[] = { "",	      "sum ",
+						  "product ", "minimum ",
+						  "maximum ", "average " };
 	static const char *const algorithms[] = { "?", "ring", "exchange",
 						  "tree" };
 

@@ -153,6 +153,7 @@ static inline void act_fill(const struct act *a, uint8_t *to, uint64_t n,
 	}
 }
 
+/* `divisor` is not 1 in the last step of an average alone. */
 #define COMBINE(type, sum, product)                                            \
 	do {                                                                   \
 		type a_, b_;                                                   \
@@ -160,6 +161,8 @@ static inline void act_fill(const struct act *a, uint8_t *to, uint64_t n,
 		memcpy(&b_, next, sizeof(b_));                                 \
 		if (a->reduction == PEAL_SUM)                                  \
 			a_ = (type)(sum);                                      \
+		else if (a->reduction == PEAL_AVERAGE)                         \
+			a_ = (type)((type)(sum) / (type)divisor);              \
 		else if (a->reduction == PEAL_PROD)                            \
 			a_ = (type)(product);                                  \
 		else if (a->reduction == PEAL_MIN ? b_ < a_ : b_ > a_)         \
@@ -168,7 +171,7 @@ static inline void act_fill(const struct act *a, uint8_t *to, uint64_t n,
 	} while (0)
 
 static inline void combine(const struct act *a, uint8_t *so_far,
-			   const uint8_t *next)
+			   const uint8_t *next, uint32_t divisor)
 {
 	switch (a->element) {
 	case PEAL_I32:
@@ -236,12 +239,13 @@ static inline void reduced_by_tree(const struct fixture *s, const struct act *a,
 {
 	uint64_t e = act_bytes(a);
 	uint8_t below[8];
-	uint32_t step;
+	uint32_t step, last;
 
 	memcpy(to, s->given[s->info.ring[(root + v) % s->n]] + i * e, e);
 	for (step = 1; v % (2 * step) == 0 && v + step < s->n; step *= 2) {
 		reduced_by_tree(s, a, i, root, v + step, below);
-		combine(a, to, below);
+		last = !v && 2 * step >= s->n;
+		combine(a, to, below, last ? s->n : 1);
 	}
 }
 
@@ -266,7 +270,8 @@ static inline void reduced(const struct fixture *s, const struct act *a,
 			       k :
 			       s->info.ring[(place + 1 + k) % s->n];
 		if (k)
-			combine(a, to, s->given[rank] + i * e);
+			combine(a, to, s->given[rank] + i * e,
+				k + 1 == s->n ? s->n : 1);
 		else
 			memcpy(to, s->given[rank] + i * e, e);
 	}

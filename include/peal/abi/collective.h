@@ -57,7 +57,8 @@ enum peal_reduction {
 	PEAL_PROD = 2, /* of integers modulo 2^32 or 2^64 */
 	PEAL_MIN = 3, /* later < earlier ? later : earlier */
 	PEAL_MAX = 4, /* later > earlier ? later : earlier */
-	PEAL_REDUCTIONS = 5
+	PEAL_AVERAGE = 5, /* sum / members; of integers rounded toward 0 */
+	PEAL_REDUCTIONS = 6
 };
 
 /** Algorithms of a collective. */

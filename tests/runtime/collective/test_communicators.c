@@ -210,10 +210,10 @@ PEAL_TEST(invalid_arguments_return_einval)
 	refused(d, PEAL_EINVAL, "'element': is out of range (5, allowed 1..4)");
 	d = c, d.reduction = 0,
 	refused(d, PEAL_EINVAL,
-		"'reduction': is out of range (0, allowed 1..4)");
-	d = c, d.reduction = 5,
+		"'reduction': is out of range (0, allowed 1..5)");
+	d = c, d.reduction = 6,
 	refused(d, PEAL_EINVAL,
-		"'reduction': is out of range (5, allowed 1..4)");
+		"'reduction': is out of range (6, allowed 1..5)");
 	d = c, d.algorithm = 4,
 	refused(d, PEAL_EINVAL,
 		"'algorithm': is out of range (4, allowed 0..3)");

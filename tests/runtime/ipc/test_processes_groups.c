@@ -67,7 +67,7 @@ static void each_kind(void)
 				a.count = lengths[i];
 				a.element = 1 + turn % 4;
 				a.reduction =
-					act_reduces(&a) ? 1 + turn / 3 % 4 : 0;
+					act_reduces(&a) ? 1 + turn / 3 % 5 : 0;
 				a.root =
 					a.kind == PEAL_ALL_REDUCE ||
 							a.kind ==
