@@ -68,6 +68,12 @@ struct peal_runtime;
  * divided, too, and so may overflow. NCCL multiplies each float by 1 / N
  * before the sum instead. That rounds each element.
  *
+ * A step on f16 or bf16 computes in f32, and rounds its result to nearest, ties
+ * to even. So a sum or product is correctly rounded (S. Figueroa, "When is
+ * Double Rounding Innocuous?", 1995). The last step of an average adds and
+ * divides before it rounds. Later steps and messages have the rounded result.
+ * Subnormal numbers, infinities and NaN have their meaning in IEEE 754.
+ *
  * In a communicator of processes, each process calls the same collectives in
  * the same order. Before any data move, the members compare their calls, which
  * takes one hop. If the calls differ, every process gets an error and nothing

@@ -465,8 +465,8 @@ static void describe(const struct peal_member_call *c, char *text, size_t size)
 					     "broadcast", "all-gather",
 					     "gather",	  "scatter",
 					     "barrier" };
-	static const char *const elements[] = { "?", "i32", "i64", "f32",
-						"f64" };
+	static const char *const elements[] = { "?",   "i32", "i64", "f32",
+						"f64", "f16", "bf16" };
 	static const char *const reductions[] = { "",	      "sum ",
 						  "product ", "minimum ",
 						  "maximum ", "average " };

@@ -8,6 +8,8 @@
  * element at a time.
  */
 
+#include <math.h>
+
 #include <peal/communicator.h>
 #include <peal/memory.h>
 #include <peal/peer.h>
@@ -115,8 +117,15 @@ static inline void fixture_close(struct fixture *s)
 
 /* ---- elements ------------------------------------------------------------ */
 
+static inline int act_is_half(const struct act *a)
+{
+	return a->element == PEAL_F16 || a->element == PEAL_BF16;
+}
+
 static inline uint64_t act_bytes(const struct act *a)
 {
+	if (act_is_half(a))
+		return 2;
 	return a->element == PEAL_I32 || a->element == PEAL_F32 ? 4 : 8;
 }
 
@@ -127,6 +136,34 @@ static inline uint64_t mix(uint64_t x)
 	return x ^ x >> 31;
 }
 
+/* Returns the value of a finite f16 or bf16, by the definition of IEEE 754. */
+static inline double half_value(int is_f16, uint16_t bits)
+{
+	int digits = is_f16 ? 10 : 7, least = is_f16 ? -14 : -126;
+	int size = bits & 0x7fff, exponent = size >> digits;
+	int fraction = size & ((1 << digits) - 1);
+	double x = exponent ? ldexp((1 << digits) + fraction, exponent - 1) :
+			      fraction;
+
+	return ldexp(bits & 0x8000 ? -x : x, least - digits);
+}
+
+/* Returns the nearest f16 or bf16. nearbyint rounds ties to even. */
+static inline uint16_t half_nearest(int is_f16, double x)
+{
+	int digits = is_f16 ? 10 : 7, least = is_f16 ? -14 : -126;
+	int exponent = least, units;
+	double size = fabs(x);
+
+	if (size >= ldexp(1, least))
+		exponent = ilogb(size);
+	units = (int)nearbyint(ldexp(size, digits - exponent));
+	units += (exponent - least) << digits;
+	if (units > (is_f16 ? 0x7c00 : 0x7f80)) /* infinity */
+		units = is_f16 ? 0x7c00 : 0x7f80;
+	return (uint16_t)(units | (signbit(x) ? 0x8000 : 0));
+}
+
 /* Writes n pseudo-random elements. Sums of the floats depend on the order. */
 static inline void act_fill(const struct act *a, uint8_t *to, uint64_t n,
 			    uint64_t seed)
@@ -134,6 +171,7 @@ static inline void act_fill(const struct act *a, uint8_t *to, uint64_t n,
 	uint64_t i, x;
 
 	for (i = 0; i < n; i++) {
+		uint16_t h;
 		float f;
 		double d;
 
@@ -146,6 +184,11 @@ static inline void act_fill(const struct act *a, uint8_t *to, uint64_t n,
 			break;
 		case PEAL_F64:
 			memcpy(to + 8 * i, &d, 8);
+			break;
+		case PEAL_F16:
+		case PEAL_BF16:
+			h = half_nearest(a->element == PEAL_F16, f);
+			memcpy(to + 2 * i, &h, 2);
 			break;
 		default:
 			memcpy(to + act_bytes(a) * i, &x, act_bytes(a));
@@ -170,6 +213,27 @@ static inline void act_fill(const struct act *a, uint8_t *to, uint64_t n,
 		memcpy(so_far, &a_, sizeof(a_));                               \
 	} while (0)
 
+/* A step of f16 or bf16 computes in f32 and rounds once more. */
+static inline void combine_half(const struct act *a, uint8_t *to,
+				const uint8_t *from, uint32_t divisor)
+{
+	int is_f16 = a->element == PEAL_F16;
+	uint8_t so_far[4], next[4];
+	uint16_t bits;
+	float x;
+
+	memcpy(&bits, to, 2);
+	x = (float)half_value(is_f16, bits);
+	memcpy(so_far, &x, 4);
+	memcpy(&bits, from, 2);
+	x = (float)half_value(is_f16, bits);
+	memcpy(next, &x, 4);
+	COMBINE(float, a_ + b_, a_ * b_);
+	memcpy(&x, so_far, 4);
+	bits = half_nearest(is_f16, x);
+	memcpy(to, &bits, 2);
+}
+
 static inline void combine(const struct act *a, uint8_t *so_far,
 			   const uint8_t *next, uint32_t divisor)
 {
@@ -184,6 +248,10 @@ static inline void combine(const struct act *a, uint8_t *so_far,
 		break;
 	case PEAL_F32:
 		COMBINE(float, a_ + b_, a_ * b_);
+		break;
+	case PEAL_F16:
+	case PEAL_BF16:
+		combine_half(a, so_far, next, divisor);
 		break;
 	default:
 		COMBINE(double, a_ + b_, a_ * b_);

@@ -48,7 +48,9 @@ enum peal_element {
 	PEAL_I64 = 2,
 	PEAL_F32 = 3,
 	PEAL_F64 = 4,
-	PEAL_ELEMENTS = 5
+	PEAL_F16 = 5, /* see peal/abi/float16.h */
+	PEAL_BF16 = 6, /* as PEAL_F16 */
+	PEAL_ELEMENTS = 7
 };
 
 /** How two elements, an earlier and a later one, are reduced to one. */
@@ -94,9 +96,11 @@ static PEAL_HD PEAL_INLINE int peali_kind_has_tree(uint32_t kind)
 	       kind == PEAL_BROADCAST || kind == PEAL_COMM_BARRIER;
 }
 
-/** Returns the bytes of an element. */
+/** Returns the bytes of an element: 2, 4 or 8. */
 static PEAL_HD PEAL_INLINE uint32_t peal_element_bytes(uint32_t element)
 {
+	if (element == PEAL_F16 || element == PEAL_BF16)
+		return 2;
 	return element == PEAL_I32 || element == PEAL_F32 ? 4 : 8;
 }
 

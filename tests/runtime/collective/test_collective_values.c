@@ -133,6 +133,131 @@ PEAL_TEST(average_of_floats_divides_the_sum_once)
 	fixture_close(&s);
 }
 
+/* ---- f16 and bf16 -------------------------------------------------------- */
+
+/* A reduction of the bits x and y. */
+struct step {
+	uint32_t reduction;
+	uint16_t x, y, due;
+};
+
+static const struct step f16_steps[] = {
+	{ PEAL_SUM, 0x3c00, 0x1000, 0x3c00 }, /* 1 + 2^-11: a tie, to even */
+	{ PEAL_SUM, 0x3c01, 0x1000, 0x3c02 }, /* a tie, to even */
+	{ PEAL_SUM, 0x3c00, 0x1001, 0x3c01 }, /* above the tie */
+	{ PEAL_SUM, 0x7bff, 0x4bff, 0x7bff }, /* 65504 + 15.99 */
+	{ PEAL_SUM, 0x7bff, 0x4c00, 0x7c00 }, /* 65504 + 16: infinity */
+	{ PEAL_SUM, 0x0001, 0x0001, 0x0002 }, /* subnormals */
+	{ PEAL_SUM, 0x03ff, 0x0001, 0x0400 }, /* the least normal number */
+	{ PEAL_SUM, 0x0400, 0x8001, 0x03ff },
+	{ PEAL_SUM, 0x8000, 0x8000, 0x8000 }, /* -0 */
+	{ PEAL_SUM, 0x3c00, 0xbc00, 0x0000 },
+	{ PEAL_SUM, 0xfc00, 0x7bff, 0xfc00 }, /* -infinity */
+	{ PEAL_PROD, 0x3c01, 0x3c01, 0x3c02 },
+	{ PEAL_PROD, 0x0400, 0x3800, 0x0200 }, /* to a subnormal */
+	{ PEAL_PROD, 0x0001, 0x3800, 0x0000 }, /* 2^-25: a tie, to even */
+	{ PEAL_PROD, 0x0001, 0x3801, 0x0001 },
+	{ PEAL_PROD, 0x7bff, 0x4000, 0x7c00 },
+	{ PEAL_MIN, 0xbc00, 0x0001, 0xbc00 },
+	{ PEAL_MAX, 0xfc00, 0x8001, 0x8001 },
+	/* an average rounds once: 65504 + 65504 is not infinite before */
+	{ PEAL_AVERAGE, 0x7bff, 0x7bff, 0x7bff },
+	{ PEAL_AVERAGE, 0x0001, 0x0002, 0x0002 }, /* 1.5 units: to even */
+};
+
+static const struct step bf16_steps[] = {
+	{ PEAL_SUM, 0x3f80, 0x3b80, 0x3f80 }, /* 1 + 2^-8: a tie, to even */
+	{ PEAL_SUM, 0x3f81, 0x3b80, 0x3f82 }, /* a tie, to even */
+	{ PEAL_SUM, 0x3f80, 0x3b81, 0x3f81 }, /* above the tie */
+	{ PEAL_SUM, 0x7f7f, 0x7aff, 0x7f7f },
+	{ PEAL_SUM, 0x7f7f, 0x7b00, 0x7f80 }, /* a tie, to infinity */
+	{ PEAL_SUM, 0x0001, 0x0001, 0x0002 }, /* subnormals */
+	{ PEAL_SUM, 0x007f, 0x0001, 0x0080 }, /* the least normal number */
+	{ PEAL_SUM, 0x8000, 0x8000, 0x8000 }, /* -0 */
+	{ PEAL_SUM, 0xff80, 0x7f7f, 0xff80 }, /* -infinity */
+	{ PEAL_PROD, 0x0080, 0x3f00, 0x0040 }, /* to a subnormal */
+	{ PEAL_PROD, 0x0001, 0x3f00, 0x0000 }, /* a tie, to even */
+	{ PEAL_PROD, 0x7f7f, 0x4000, 0x7f80 },
+	{ PEAL_MIN, 0xbf80, 0x0001, 0xbf80 },
+	{ PEAL_MAX, 0xff80, 0x8001, 0x8001 },
+	{ PEAL_AVERAGE, 0x4040, 0x4080, 0x4060 },
+	{ PEAL_AVERAGE, 0x0001, 0x0002, 0x0002 }, /* 1.5 units: to even */
+};
+
+/* Runs each step as a reduction of two members. */
+static void check_steps(uint32_t element, const struct step *steps, size_t n)
+{
+	struct act a = { .element = element, .count = 1 };
+	uint16_t values[2], got;
+	size_t i, k;
+
+	for (i = 0; i < n; i++)
+		for (k = 0; k < N_ALGORITHMS; k++) {
+			a.algorithm = algorithms[k];
+			a.reduction = steps[i].reduction;
+			values[0] = steps[i].x;
+			values[1] = steps[i].y;
+			all_reduce(a, values);
+			memcpy(&got, s.got, 2);
+			if (got != steps[i].due)
+				fprintf(stderr, "element %u step %zu\n",
+					element, i);
+			CHECK_EQ(got, steps[i].due);
+		}
+}
+
+PEAL_TEST(steps_of_f16_round_to_nearest_even)
+{
+	fixture_open(&s, 2, "", 8, small);
+	check_steps(PEAL_F16, f16_steps,
+		    sizeof(f16_steps) / sizeof(f16_steps[0]));
+	fixture_close(&s);
+}
+
+PEAL_TEST(steps_of_bf16_round_to_nearest_even)
+{
+	fixture_open(&s, 2, "", 8, small);
+	check_steps(PEAL_BF16, bf16_steps,
+		    sizeof(bf16_steps) / sizeof(bf16_steps[0]));
+	fixture_close(&s);
+}
+
+/* infinity - infinity, 0 times infinity, and a NaN of one member. */
+static const struct {
+	uint32_t reduction;
+	uint16_t f16[2], bf16[2];
+} to_nan[] = {
+	{ PEAL_SUM, { 0x7c00, 0xfc00 }, { 0x7f80, 0xff80 } },
+	{ PEAL_AVERAGE, { 0x7c00, 0xfc00 }, { 0x7f80, 0xff80 } },
+	{ PEAL_PROD, { 0x0000, 0x7c00 }, { 0x0000, 0x7f80 } },
+	{ PEAL_SUM, { 0x7e00, 0x3c00 }, { 0x7fc0, 0x3f80 } },
+	{ PEAL_PROD, { 0x3c00, 0xfc01 }, { 0x3f80, 0xff81 } },
+};
+
+PEAL_TEST(nan_of_16_bits_reaches_all_members)
+{
+	struct act a = { .count = 1 };
+	uint16_t got;
+	size_t i;
+
+	fixture_open(&s, 2, "", 8, small);
+	for (i = 0; i < sizeof(to_nan) / sizeof(to_nan[0]); i++) {
+		a.reduction = to_nan[i].reduction;
+		a.element = PEAL_F16;
+		all_reduce(a, to_nan[i].f16);
+		memcpy(&got, s.got, 2);
+		CHECK((got & 0x7fff) > 0x7c00);
+		a.element = PEAL_BF16;
+		all_reduce(a, to_nan[i].bf16);
+		memcpy(&got, s.got, 2);
+		CHECK((got & 0x7fff) > 0x7f80);
+	}
+	fixture_close(&s);
+}
+
 PEAL_TEST_MAIN(RUN_LANES(average_of_integers_rounds_toward_zero);
 	       RUN_LANES(average_of_integers_wraps_the_sum);
-	       RUN_LANES(average_of_floats_divides_the_sum_once);)
+	       RUN_LANES(average_of_floats_divides_the_sum_once);
+	       RUN_LANES(steps_of_f16_round_to_nearest_even);
+	       RUN_LANES(steps_of_bf16_round_to_nearest_even);
+	       RUN_LANES(nan_of_16_bits_reaches_all_members);)

@@ -205,9 +205,9 @@ PEAL_TEST(invalid_arguments_return_einval)
 	d = c, d.kind = 9,
 	refused(d, PEAL_EINVAL, "'kind': is out of range (9, allowed 1..8)");
 	d = c, d.element = 0,
-	refused(d, PEAL_EINVAL, "'element': is out of range (0, allowed 1..4)");
-	d = c, d.element = 5,
-	refused(d, PEAL_EINVAL, "'element': is out of range (5, allowed 1..4)");
+	refused(d, PEAL_EINVAL, "'element': is out of range (0, allowed 1..6)");
+	d = c, d.element = 7,
+	refused(d, PEAL_EINVAL, "'element': is out of range (7, allowed 1..6)");
 	d = c, d.reduction = 0,
 	refused(d, PEAL_EINVAL,
 		"'reduction': is out of range (0, allowed 1..5)");
@@ -252,6 +252,13 @@ PEAL_TEST(invalid_or_overlapping_memory_is_refused)
 	}
 	in[1] += 2;
 	refused(c, PEAL_EINVAL, "'in': of rank 1 is not aligned");
+	c.element = PEAL_BF16;
+	CHECK_OK(peal_collective_run(s.g, &c, MAX_WAIT));
+	in[1]--;
+	refused(c, PEAL_EINVAL,
+		"1, allowed multiples of 2); pass another address");
+	in[1]++;
+	c.element = PEAL_I32;
 	in[1] += 8 * COUNT - 2;
 	refused(c, PEAL_EFAULT, "device 2");
 	in[1] = 0;

@@ -65,7 +65,7 @@ static void each_kind(void)
 			for (i = 0; i < sizeof(lengths) / sizeof(*lengths);
 			     i++) {
 				a.count = lengths[i];
-				a.element = 1 + turn % 4;
+				a.element = 1 + turn % (PEAL_ELEMENTS - 1);
 				a.reduction =
 					act_reduces(&a) ? 1 + turn / 3 % 5 : 0;
 				a.root =
