@@ -45,7 +45,9 @@ static PEAL_DEV int sends(const struct peal_collective_plan *p, uint32_t from,
 static PEAL_DEV const void *sent(const struct peal_collective_plan *p,
 				 uint32_t from, uint32_t to, uint64_t *n)
 {
-	uint32_t owner = peali_kind_gives_parts(p->kind) ? to : from;
+	int is_of_receiver = peali_kind_gives_parts(p->kind) ||
+			     p->kind == PEAL_ALL_TO_ALL;
+	uint32_t owner = is_of_receiver ? to : from;
 
 	if (p->kind == PEAL_COMM_BARRIER)
 		*n = 0;
@@ -105,19 +107,19 @@ static PEAL_DEV int exchange_data(struct peal_worker *w, struct exchange *e,
 				  const struct peal_collective_plan *p,
 				  const struct peal_member_head *head)
 {
-	uint32_t place = e->member.init.place;
+	uint32_t place = e->member.init.place, from = head->owner;
 	uint64_t n;
 
-	sent(p, head->owner, place, &n);
+	sent(p, from, place, &n);
 	if (peal_length(w) !=
 	    sizeof(*head) + n * peal_element_bytes(p->element))
 		return PEAL_EPROTO;
 	if (peali_kind_reduces(p->kind))
-		copy(w, p, e->data[p->rank[head->owner]], head + 1, n);
+		copy(w, p, e->data[p->rank[from]], head + 1, n);
 	else
 		copy(w, p,
-		     out_at(p, place,
-			    p->kind == PEAL_SCATTER ? place : head->owner, 0),
+		     received_at(p, place, from,
+				 p->kind == PEAL_SCATTER ? place : from, 0),
 		     head + 1, n);
 	return count(w, &e->member, 1, 0) ? finish(w, e, p) : 0;
 }

@@ -14,7 +14,7 @@ struct member {
 	uint32_t begun; /* 1: the host's BEGIN has arrived */
 	uint64_t left; /* messages that have not arrived yet */
 	/* the next slice that this member begins */
-	uint32_t owner; /* owner of its part; earlier owners are done */
+	uint32_t turn; /* index of its part; earlier parts are done */
 	uint32_t slice;
 };
 
@@ -84,6 +84,24 @@ static PEAL_DEV void *out_at(const struct peal_collective_plan *p,
 		  index);
 }
 
+/*
+ * Returns the address of an element in the `out` of a member. `from` is the
+ * member that it comes from. `owner` and `index` are as in at().
+ */
+static PEAL_DEV void *received_at(const struct peal_collective_plan *p,
+				  uint32_t place, uint32_t from, uint32_t owner,
+				  uint64_t index)
+{
+	uint64_t length;
+
+	if (p->kind != PEAL_ALL_TO_ALL)
+		return out_at(p, place, owner, index);
+	peal_part(p->count, p->members, p->rank[place], &length);
+	index += p->rank[from] * length;
+	return (void *)(uintptr_t)(p->out[place] +
+				   index * peal_element_bytes(p->element));
+}
+
 /* Returns the distance from one place to another along the ring. */
 static PEAL_DEV uint32_t way(const struct peal_collective_plan *p,
 			     uint32_t from, uint32_t to)
@@ -126,7 +144,7 @@ static PEAL_DEV void enter(struct peal_worker *w, struct member *m,
 		m->sequence = plan_of(m)->sequence;
 		m->begun = 0;
 		m->left = left;
-		m->owner = m->slice = 0;
+		m->turn = m->slice = 0;
 	}
 	peal_sync(w);
 }

@@ -11,7 +11,10 @@
 
 /* ---- hops ---------------------------------------------------------------- */
 
-/* Returns the place of the member that begins the slices of a part. */
+/*
+ * Returns the place of the member that begins the slices of a part. In an
+ * all-to-all, all members but the owner begin slices of the part.
+ */
 static PEAL_DEV uint32_t beginner(const struct peal_collective_plan *p,
 				  uint32_t owner)
 {
@@ -20,9 +23,39 @@ static PEAL_DEV uint32_t beginner(const struct peal_collective_plan *p,
 	return peali_kind_takes_parts(p->kind) ? owner : p->root;
 }
 
-/* Returns the last hop with data. Later hops carry the head only. */
+/* Returns 1 if the member at `place` begins slices of an owner's part. */
+static PEAL_DEV int begins(const struct peal_collective_plan *p, uint32_t place,
+			   uint32_t owner)
+{
+	return p->kind == PEAL_ALL_TO_ALL ? owner != place :
+					    beginner(p, owner) == place;
+}
+
+/*
+ * Returns the owner of the k-th part that a member begins. In an all-to-all it
+ * is k places away, so that all links have equal loads.
+ */
+static PEAL_DEV uint32_t kth_owner(const struct peal_collective_plan *p,
+				   uint32_t place, uint32_t k)
+{
+	if (p->kind != PEAL_ALL_TO_ALL)
+		return k;
+	return place + k < p->members ? place + k : place + k - p->members;
+}
+
+/* Returns the place of the member that began a slice, `hop` hops ago. */
+static PEAL_DEV uint32_t origin(const struct peal_collective_plan *p,
+				uint32_t place, uint32_t hop)
+{
+	return (place + p->members - hop % p->members) % p->members;
+}
+
+/*
+ * Returns the last hop with data of a slice from the member at `from`. Later
+ * hops carry the head only.
+ */
 static PEAL_DEV uint32_t last_data(const struct peal_collective_plan *p,
-				   uint32_t owner)
+				   uint32_t from, uint32_t owner)
 {
 	switch (p->kind) {
 	case PEAL_ALL_REDUCE:
@@ -30,29 +63,38 @@ static PEAL_DEV uint32_t last_data(const struct peal_collective_plan *p,
 	case PEAL_GATHER:
 		return way(p, owner, p->root);
 	case PEAL_SCATTER:
-		return way(p, p->root, owner);
+	case PEAL_ALL_TO_ALL:
+		return way(p, from, owner);
 	default:
 		return p->members - 1;
 	}
 }
 
-/* Returns 1 if the member at this hop writes the slice to `out`. */
+/*
+ * Returns 1 if the member at this hop writes the slice to `out`. `most` is the
+ * last hop with data.
+ */
 static PEAL_DEV int is_written(const struct peal_collective_plan *p,
-			       uint32_t owner, uint32_t hop)
+			       uint32_t most, uint32_t hop)
 {
 	if (peali_kind_reduces(p->kind))
-		return hop >= p->members - 1 && hop <= last_data(p, owner);
+		return hop >= p->members - 1 && hop <= most;
 	return p->kind == PEAL_BROADCAST || p->kind == PEAL_ALL_GATHER ?
 		       hop < p->members :
-		       hop == last_data(p, owner);
+		       hop == most;
 }
 
-/* Returns how often a slice visits a member. */
+/*
+ * Returns how often a slice visits a member. In an all-to-all, it is the sum
+ * over the slices of all beginners.
+ */
 static PEAL_DEV uint32_t comes(const struct peal_collective_plan *p,
 			       uint32_t owner, uint32_t place)
 {
 	uint32_t n = p->members, first = way(p, beginner(p, owner), place);
 
+	if (p->kind == PEAL_ALL_TO_ALL)
+		return n - 1;
 	return 1 + (uint32_t)(p->kind == PEAL_ALL_REDUCE && first &&
 			      first + n <= 2 * n - 2);
 }
@@ -123,26 +165,27 @@ static PEAL_DEV void commit(struct peal_worker *w,
 static PEAL_DEV int begin_slice(struct peal_worker *w, struct member *m,
 				const struct peal_collective_plan *p)
 {
-	uint32_t owner = m->owner, number = m->slice;
+	uint32_t place = m->init.place, k = m->turn, number = m->slice, owner;
 	struct peal_member_head head;
 	uint64_t first, n;
 	void *data = 0;
 	int result;
 
-	while (owner < p->members &&
-	       (beginner(p, owner) != m->init.place ||
-		number >= slices(p, owner, m->init.channel))) {
-		owner++;
+	while (k < p->members &&
+	       (!begins(p, place, kth_owner(p, place, k)) ||
+		number >= slices(p, kth_owner(p, place, k), m->init.channel))) {
+		k++;
 		number = 0;
 	}
 	peal_sync(w);
 	if (peal_is_leader(w)) {
-		m->owner = owner;
+		m->turn = k;
 		m->slice = number + 1;
 	}
 	peal_sync(w);
-	if (owner == p->members)
+	if (k == p->members)
 		return 0;
+	owner = kth_owner(p, place, k);
 	head.sequence = p->sequence;
 	head.owner = owner;
 	head.slice = number * p->channels + m->init.channel;
@@ -151,7 +194,7 @@ static PEAL_DEV int begin_slice(struct peal_worker *w, struct member *m,
 	result = reserve(w, p, head, n, &data);
 	if (result)
 		return result;
-	copy(w, p, data, in_at(p, m->init.place, owner, first), n);
+	copy(w, p, data, in_at(p, place, owner, first), n);
 	commit(w, p, n);
 	return 1;
 }
@@ -164,16 +207,16 @@ static PEAL_DEV int pass_on(struct peal_worker *w, const struct member *m,
 			    const struct peal_collective_plan *p,
 			    const struct peal_member_head *head)
 {
-	uint32_t hop = head->hop, owner = head->owner,
-		 most = last_data(p, owner);
+	uint32_t hop = head->hop, owner = head->owner, place = m->init.place,
+		 from = origin(p, place, hop), most = last_data(p, from, owner);
 	uint32_t hops = p->kind == PEAL_ALL_REDUCE ? most : p->members;
 	int folds = peali_kind_reduces(p->kind) && hop < p->members;
-	int written = is_written(p, owner, hop);
+	int written = is_written(p, most, hop);
 	struct peal_member_head next = *head;
 	const void *data = head + 1;
 	uint64_t first, n = slice_of(p, owner, head->slice, &first);
 	uint64_t more = hop < most ? n : 0;
-	void *to = 0, *out = out_at(p, m->init.place, owner, first);
+	void *to = 0, *out = received_at(p, place, from, owner, first);
 	int result;
 
 	if (peal_length(w) !=
@@ -187,7 +230,7 @@ static PEAL_DEV int pass_on(struct peal_worker *w, const struct member *m,
 			return result;
 	}
 	if (folds) {
-		const void *own = in_at(p, m->init.place, owner, first);
+		const void *own = in_at(p, place, owner, first);
 		void *sum = more ? to : out;
 
 		if (hop + 1 == p->members)

@@ -49,7 +49,7 @@ struct peal_collective {
 	 * Written memory may overlap no other memory of the collective, with
 	 * one exception. `in` and `out` of one member may be at one address. If
 	 * one of them is a part, it may be at its place (peal_part) in the
-	 * other.
+	 * other. The exception does not hold for PEAL_ALL_TO_ALL.
 	 */
 	const uint64_t *in, *out;
 };

@@ -35,7 +35,8 @@ struct peal_runtime;
  *
  *	ring		Slices of the data go from member to member. For any N,
  *			a link carries the data at most once. In an all-reduce,
- *			a link carries 2 (N - 1) / N times the data.
+ *			a link carries 2 (N - 1) / N times the data. In an
+ *			all-to-all it carries (N - 1) / 2 times the data.
  *	exchange	Each member sends to each other member at once. That
  *			takes one hop and N (N - 1) messages of at most B.
  *	tree		Data go up to a root, and down again. That takes

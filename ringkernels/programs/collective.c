@@ -16,6 +16,8 @@
  * - Kinds that reduce: the member behind the part's owner begins. After N - 1
  *   hops the slice is reduced, at the owner.
  * - All-reduce: the slice then makes N - 1 more hops, to all other members.
+ * - All-to-all: each member begins a part of each other member. A slice is
+ *   written at the owner of its part alone.
  * - Other kinds: the member that has the data begins.
  *
  * After the last member that needs the data, a message carries only its head. A

@@ -101,6 +101,8 @@ static struct span out_of(const struct peal_comm *g,
 
 	if (peali_kind_gives_parts(c->kind))
 		s.bytes = part_bytes(g, c, rank, &offset);
+	else if (c->kind == PEAL_ALL_TO_ALL)
+		s.bytes = g->n * part_bytes(g, c, rank, &offset);
 	else if ((c->kind == PEAL_REDUCE || c->kind == PEAL_GATHER) &&
 		 rank != c->root)
 		s.bytes = 0;
@@ -137,14 +139,18 @@ static int overlap(const struct peali_range *a, const struct peali_range *b)
 	       b->place.address < a->place.address + a->bytes;
 }
 
-/* Returns 1 if `in` and `out` of a member begin at the same element. */
+/*
+ * Returns 1 if `in` and `out` of a member begin at the same element, and the
+ * collective allows that.
+ */
 static int is_in_place(const struct peal_comm *g,
 		       const struct peal_collective *c,
 		       const struct peali_comm_member *m)
 {
 	uint64_t offset, in = m->in.place.address, out = m->out.place.address;
 
-	if (m->in.place.device != m->out.place.device)
+	if (m->in.place.device != m->out.place.device ||
+	    c->kind == PEAL_ALL_TO_ALL)
 		return 0;
 	part_bytes(g, c, m->rank, &offset);
 	if (peali_kind_takes_parts(c->kind))
@@ -227,7 +233,10 @@ static int copy_own(struct peal_comm *g, const struct peal_collective *c,
 		to.address += offset;
 	else if (peali_kind_gives_parts(c->kind))
 		from.address += offset;
-	else
+	else if (c->kind == PEAL_ALL_TO_ALL) {
+		from.address += offset;
+		to.address += m->rank * bytes;
+	} else
 		bytes = out.bytes;
 	return peali_copy_sync_one(g->rt->peers, to, from, bytes);
 }

@@ -464,7 +464,7 @@ static void describe(const struct peal_member_call *c, char *text, size_t size)
 					     "reduce",	  "reduce-scatter",
 					     "broadcast", "all-gather",
 					     "gather",	  "scatter",
-					     "barrier" };
+					     "barrier",	  "all-to-all" };
 	static const char *const elements[] = { "?",   "i32", "i64", "f32",
 						"f64", "f16", "bf16" };
 	static const char *const reductions[] = { "",	      "sum ",

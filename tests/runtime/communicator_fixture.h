@@ -50,7 +50,7 @@ static inline void fixture_furnish(struct fixture *s, uint64_t bytes)
 {
 	uint32_t i;
 
-	s->bytes = bytes + GUARD;
+	s->bytes = bytes + 8 * s->n + GUARD; /* parts can be rounded up */
 	s->got = malloc(s->bytes);
 	s->due = malloc(s->bytes);
 	CHECK(s->got && s->due);
@@ -293,7 +293,8 @@ static inline int act_exchanges(const struct fixture *s, const struct act *a)
 	uint64_t most = a->count;
 
 	if (a->kind == PEAL_REDUCE_SCATTER || a->kind == PEAL_ALL_GATHER ||
-	    a->kind == PEAL_GATHER || a->kind == PEAL_SCATTER)
+	    a->kind == PEAL_GATHER || a->kind == PEAL_SCATTER ||
+	    a->kind == PEAL_ALL_TO_ALL)
 		most = (most + s->n - 1) / s->n;
 	return a->algorithm == PEAL_ALGORITHM_EXCHANGE ||
 	       (!a->algorithm && most * act_bytes(a) <= PEAL_EXCHANGE_BYTES);
@@ -345,8 +346,9 @@ static inline void reduced(const struct fixture *s, const struct act *a,
 	}
 }
 
-/* A member uses nothing of a buffer, one part, or the whole buffer. */
-enum { NOTHING, PART, WHOLE };
+/* A member uses nothing of a buffer, one part, the whole buffer, or a part of
+ * each member. */
+enum { NOTHING, PART, WHOLE, PARTS };
 
 static inline int in_is(const struct act *a, uint32_t rank)
 {
@@ -363,27 +365,35 @@ static inline int out_is(const struct act *a, uint32_t rank)
 		return PART;
 	if (a->kind == PEAL_REDUCE || a->kind == PEAL_GATHER)
 		return rank == a->root ? WHOLE : NOTHING;
-	return WHOLE;
+	return a->kind == PEAL_ALL_TO_ALL ? PARTS : WHOLE;
 }
 
 static inline uint64_t span(const struct fixture *s, const struct act *a,
 			    uint32_t rank, int is, uint64_t *first_out)
 {
-	*first_out = is == PART ? part_first(a->count, s->n, rank) : 0;
+	uint64_t first = part_first(a->count, s->n, rank);
+	uint64_t n = part_first(a->count, s->n, rank + 1) - first;
+
+	*first_out = is == PART ? first : 0;
 	if (is == NOTHING)
 		return 0;
-	return is == WHOLE ? a->count :
-			     part_first(a->count, s->n, rank + 1) - *first_out;
+	if (is == PARTS)
+		return n * s->n;
+	return is == WHOLE ? a->count : n;
 }
 
-/* Returns an element of a collective without reduction. It comes from the root
- * or from the owner of the element. */
-static inline const uint8_t *element(const struct fixture *s,
-				     const struct act *a, uint64_t i)
+/* Returns an element of a collective without reduction, for a rank. It comes
+ * from the root, from the owner of the element, or from each member in turn. */
+static inline const uint8_t *
+element(const struct fixture *s, const struct act *a, uint32_t rank, uint64_t i)
 {
-	uint64_t e = act_bytes(a);
+	uint64_t e = act_bytes(a), first, n;
 	uint32_t owner;
 
+	if (a->kind == PEAL_ALL_TO_ALL) {
+		n = span(s, a, rank, PART, &first);
+		return s->given[i / n] + (first + i % n) * e;
+	}
 	if (a->kind == PEAL_BROADCAST || a->kind == PEAL_SCATTER)
 		return s->given[a->root] + i * e;
 	owner = owner_of(a->count, s->n, i);
@@ -401,7 +411,8 @@ static inline void make_due(struct fixture *s, const struct act *a,
 		if (act_reduces(a))
 			reduced(s, a, first + i, s->due + i * e);
 		else
-			memcpy(s->due + i * e, element(s, a, first + i), e);
+			memcpy(s->due + i * e, element(s, a, rank, first + i),
+			       e);
 	}
 	memset(s->due + n * e, BLANK, GUARD);
 }

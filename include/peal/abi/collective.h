@@ -29,8 +29,13 @@
  * times as many (see ringkernels/programs/collective.c). */
 #define PEAL_RING_WINDOW 4
 
-/** Kinds of collectives. whole: all `count` elements; part: the elements of one
- * member, by peal_part. */
+/**
+ * Kinds of collectives. Elements of `in` and `out`:
+ *
+ *	whole	all `count` elements
+ *	part	the elements of one member, by peal_part
+ *	parts	a part from each member, in order of ranks
+ */
 enum peal_collective_kind {
 	PEAL_ALL_REDUCE = 1, /* in: whole; out: whole, reduced */
 	PEAL_REDUCE = 2, /* in: whole; out: whole, at the root alone */
@@ -40,7 +45,10 @@ enum peal_collective_kind {
 	PEAL_GATHER = 6, /* in: part; out: whole, at the root alone */
 	PEAL_SCATTER = 7, /* in: whole, of the root alone; out: part */
 	PEAL_COMM_BARRIER = 8, /* no elements; ends once all have begun */
-	PEAL_COLLECTIVE_KINDS = 9
+	/* in: whole; out: parts. Each member gets its part of each `in`. So all
+	 * parts in `out` have one length. */
+	PEAL_ALL_TO_ALL = 9,
+	PEAL_COLLECTIVE_KINDS = 10
 };
 
 enum peal_element {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reductions of chosen values: the results are written down here, or follow
+ * Collectives of chosen values: the results are written down here, or follow
  * from a property. test_collectives.c compares random values to a reference.
  */
 #include "runtime/communicator_fixture.h"
@@ -255,9 +255,54 @@ PEAL_TEST(nan_of_16_bits_reaches_all_members)
 	fixture_close(&s);
 }
 
+/* ---- all-to-all ---------------------------------------------------------- */
+
+/* Element i of rank r is 1000 r + i. Checks the outputs of all ranks. */
+static void check_all_to_all(uint32_t algorithm, uint32_t count)
+{
+	struct act a = { .kind = PEAL_ALL_TO_ALL,
+			 .element = PEAL_I32,
+			 .algorithm = algorithm,
+			 .count = count };
+	struct peal_collective c = act_asks(&a, s.in, s.out);
+	int32_t *given, *got = (int32_t *)s.got;
+	uint32_t rank, first, n, i;
+
+	for (rank = 0; rank < s.n; rank++) {
+		given = (int32_t *)s.given[rank];
+		for (i = 0; i < count; i++)
+			given[i] = (int32_t)(1000 * rank + i);
+		fixture_copy(&s, rank, 0, s.in[rank], given, 4 * count);
+	}
+	CHECK_OK(peal_collective_run(s.g, &c, MAX_WAIT));
+	for (rank = first = 0; rank < s.n; rank++, first += n) {
+		n = count / s.n + (rank < count % s.n);
+		fixture_copy(&s, rank, 1, s.out[rank], got, 4 * n * s.n);
+		for (i = 0; i < n * s.n; i++)
+			CHECK_EQ(got[i], 1000 * (i / n) + first + i % n);
+	}
+	CHECK_EQ(first, count);
+}
+
+PEAL_TEST(all_to_all_gives_each_member_its_part_of_each_input)
+{
+	static const uint32_t counts[] = { 0, 1, 4, 6, 20, 23, 61 };
+	uint32_t n;
+	size_t i, k;
+
+	for (n = 1; n <= 5; n++) {
+		fixture_open(&s, n, "", 4 * 61, small);
+		for (i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+			for (k = 0; k < 2; k++)
+				check_all_to_all(algorithms[k], counts[i]);
+		fixture_close(&s);
+	}
+}
+
 PEAL_TEST_MAIN(RUN_LANES(average_of_integers_rounds_toward_zero);
 	       RUN_LANES(average_of_integers_wraps_the_sum);
 	       RUN_LANES(average_of_floats_divides_the_sum_once);
 	       RUN_LANES(steps_of_f16_round_to_nearest_even);
 	       RUN_LANES(steps_of_bf16_round_to_nearest_even);
-	       RUN_LANES(nan_of_16_bits_reaches_all_members);)
+	       RUN_LANES(nan_of_16_bits_reaches_all_members);
+	       RUN_LANES(all_to_all_gives_each_member_its_part_of_each_input);)

@@ -201,9 +201,9 @@ PEAL_TEST(invalid_arguments_return_einval)
 	CHECK_EQ(peal_collective_wait(NULL, 0), PEAL_EINVAL);
 	CHECK_EQ(peal_comm_info(NULL, &s.info), PEAL_EINVAL);
 	d = c, d.kind = 0,
-	refused(d, PEAL_EINVAL, "'kind': is out of range (0, allowed 1..8)");
-	d = c, d.kind = 9,
-	refused(d, PEAL_EINVAL, "'kind': is out of range (9, allowed 1..8)");
+	refused(d, PEAL_EINVAL, "'kind': is out of range (0, allowed 1..9)");
+	d = c, d.kind = 10,
+	refused(d, PEAL_EINVAL, "'kind': is out of range (10, allowed 1..9)");
 	d = c, d.element = 0,
 	refused(d, PEAL_EINVAL, "'element': is out of range (0, allowed 1..6)");
 	d = c, d.element = 7,
@@ -233,6 +233,12 @@ PEAL_TEST(invalid_arguments_return_einval)
 	refused(d, PEAL_EMSGSIZE, "(4100 bytes, allowed 0..4096)");
 	d.count = 3, d.kind = PEAL_REDUCE_SCATTER;
 	refused(d, PEAL_EINVAL, "'algorithm': does not split elements");
+	d.kind = PEAL_ALL_TO_ALL;
+	refused(d, PEAL_EINVAL, "'reduction': is out of range (1, allowed 0)");
+	d.reduction = 0;
+	refused(d, PEAL_EINVAL, "'algorithm': does not split elements");
+	d.algorithm = PEAL_ALGORITHM_EXCHANGE, d.count = 3073;
+	refused(d, PEAL_EMSGSIZE, "(4100 bytes, allowed 0..4096)");
 	CHECK_OK(peal_comm_info(s.g, &s.info));
 	CHECK_EQ(s.info.done, 0);
 	fixture_check(&s, sum);
@@ -275,6 +281,17 @@ PEAL_TEST(invalid_or_overlapping_memory_is_refused)
 		"'out': overlaps a range of rank 1 on device 2");
 	in[1] = out[1] + 4 * part_first(COUNT, 3, 1);
 	CHECK_OK(peal_collective_run(s.g, &c, MAX_WAIT));
+	/* no member of an all-to-all works in place */
+	c.kind = PEAL_ALL_TO_ALL;
+	in[1] = out[1];
+	refused(c, PEAL_EINVAL,
+		"'out': overlaps a range of rank 1 on device 2");
+	/* its output is three parts of 334, more than COUNT elements */
+	in[1] = out[1] + 4 * 3 * 333;
+	CHECK_OK(peal_collective_run(s.g, &c, MAX_WAIT));
+	in[0] = out[0] + 4 * COUNT;
+	refused(c, PEAL_EINVAL,
+		"'out': overlaps a range of rank 0 on device 1");
 	/* refused calls hold no memory: it can be freed */
 	fixture_close(&s);
 }

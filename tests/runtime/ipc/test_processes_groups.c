@@ -74,11 +74,12 @@ static void each_kind(void)
 								PEAL_REDUCE_SCATTER ||
 							a.kind ==
 								PEAL_ALL_GATHER ||
-							a.kind ==
+							a.kind >=
 								PEAL_COMM_BARRIER ?
 						0 :
 						(uint32_t)(turn % s.n);
-				a.in_place = turn % 2;
+				a.in_place = turn % 2 &&
+					     a.kind != PEAL_ALL_TO_ALL;
 				turn++;
 				if (a.algorithm == PEAL_ALGORITHM_TREE &&
 				    !peali_kind_has_tree(a.kind))
@@ -237,13 +238,14 @@ static void is_blank(uint64_t address, uint64_t bytes)
 static void touch_nothing(int rank_)
 {
 	static const uint32_t kinds[] = { PEAL_BROADCAST, PEAL_ALL_GATHER,
-					  PEAL_GATHER, PEAL_SCATTER };
+					  PEAL_GATHER, PEAL_SCATTER,
+					  PEAL_ALL_TO_ALL };
 	struct act a = { .element = PEAL_I32 };
 	struct peal_collective c;
 	uint32_t i;
 
 	enter(rank_, 1, 64, 4096);
-	for (i = 0; i < 8; i++) {
+	for (i = 0; i < 10; i++) {
 		a.kind = kinds[i / 2];
 		a.algorithm = 1 + i % 2;
 		a.count = 20 + (uint64_t)rank;
