@@ -17,7 +17,7 @@ struct exchange {
 	uint32_t n_called[2];
 	/*
 	 * Received elements to reduce. Exchange: by rank. Tree: the k-th
-	 * child's at 1 + k.
+	 * child's at 1 + k. The state has a row per member.
 	 */
 	uint8_t data[PEAL_COMM_MAX][PEAL_EXCHANGE_BYTES];
 };

@@ -43,9 +43,10 @@ struct peal_runtime;
  *			2 log2 N hops and 2 (N - 1) messages of at most B. For
  *			all-reduce, reduce, broadcast and barrier only.
  *
- * The ring connects as many neighbours as possible by direct peer access. Its
- * order depends on the topology alone, not on measurements. peal_comm_info
- * returns the order.
+ * The ring connects as many neighbours as possible by direct peer access. With
+ * more than 16 members the search is not complete: no single move improves the
+ * ring. Its order depends on the topology alone, not on measurements.
+ * peal_comm_info returns the order.
  *
  * Results are reproducible. All members end up with the same bits. Runs with
  * the same communicator, algorithm and sizes also give the same bits. Elements
@@ -86,8 +87,8 @@ struct peal_comm;
 struct peal_comm_options {
 	uint32_t size; /* sizeof(struct peal_comm_options) */
 	/*
-	 * Workers of each member (default 1, 1..64). They share the slices of
-	 * the ring.
+	 * Workers of each member (default 1, 1..64; 63 with 64 members). They
+	 * share the slices of the ring.
 	 */
 	uint32_t channels;
 	/*

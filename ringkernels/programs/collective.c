@@ -275,12 +275,15 @@ static PEAL_DEV int ring(struct peal_worker *w)
 	{                                                                      \
 		return exchange(w);                                            \
 	}
-EACH_PORT_COUNT_TO_16(EXCHANGE, )
+EACH_PORT_COUNT_TO_64(EXCHANGE, )
 
+/* The state without the rows of `data` for more than n members. */
+#define EXCHANGE_BYTES(n)                                                      \
+	(sizeof(struct exchange) - (PEAL_COMM_MAX - (n)) * PEAL_EXCHANGE_BYTES)
 #define EXCHANGE_OF(X, n)                                                      \
-	X(exchange_##n, sizeof(struct exchange), PEAL_LIMITS(n, 2, 1, 0, 0))
+	X(exchange_##n, EXCHANGE_BYTES(n), PEAL_LIMITS(n, 2, 1, 0, 0))
 #define HANDLERS(X)                                                            \
 	X(ring, sizeof(struct member),                                         \
 	  PEAL_LIMITS(2, PEAL_RING_WINDOW, 1, 0, 0))                           \
-	EACH_PORT_COUNT_TO_16(EXCHANGE_OF, X)
+	EACH_PORT_COUNT_TO_64(EXCHANGE_OF, X)
 PEAL_PROGRAM(peal_collective, HANDLERS);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Groups: order of the ring, kernels, links, destruction. collective.c runs the
+ * Groups: kernels, links, destruction. collective.c runs the
  * collectives. Public texts call a group a communicator.
  */
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include "runtime/base/refusal.h"
 #include "runtime/base/wait.h"
 #include "runtime/collective/communicator.h"
+#include "runtime/collective/ring_order.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/memory_block.h"
@@ -21,6 +22,7 @@
 #define CALL "peal_comm_create"
 #define SLICE_BYTES (256u << 10)
 #define SLICE_BYTES_MAX (16u << 20)
+#define ENDPOINT_PORTS_MAX 4096
 #define MAIL_SLOTS 256 /* groups of processes: a channel tells the next */
 
 extern const struct peal_program peal_program_peal_collective;
@@ -39,92 +41,18 @@ static uint32_t worth(struct peal_runtime *rt, int from, int to)
 	return pair.route == PEAL_ROUTE_MAPPED_HOST ? 1 : 0;
 }
 
-/*
- * Returns the worth of the best way of a rank through all ranks that
- * `set` lacks, back to rank 0. `way` is the row of the rank. `most` is the least
- * result.
- */
-static uint8_t best_from(uint32_t others, const uint32_t *way,
-			 const uint8_t *best, uint32_t set, uint8_t most)
-{
-	for (uint32_t j = 0; j < others; j++) {
-		uint32_t value;
-
-		if (set & 1u << j)
-			continue;
-		value = way[j + 1] + best[(set | 1u << j) * others + j];
-		if (value > most)
-			most = (uint8_t)value;
-	}
-	return most;
-}
-
-/*
- * Finds the ring of the largest total worth. Of equal rings it takes the first
- * by ranks. The algorithm is dynamic programming: M. Held, R. M. Karp, "A
- * Dynamic Programming Approach to Sequencing Problems" (1962).
- *
- * 1. A set has one bit for each rank but 0. It holds the ranks already visited.
- * 2. best[set][i] is the largest worth of the rest of a ring. The rest begins
- *    at rank i + 1, visits all ranks that are not in `set`, and ends at rank 0.
- * 3. The first loop fills `best`, the largest sets first.
- * 4. The second loop begins at rank 0 and takes the best next rank each time.
- *
- * `way` has the worth of each pair. `best` has (n - 1) << (n - 1) entries.
- */
-static void best_ring(uint32_t n, uint32_t way[PEAL_COMM_MAX][PEAL_COMM_MAX],
-		      uint8_t *best, uint32_t *ring_out)
-{
-	uint32_t others = n - 1, sets = 1u << others, set, i, j, at;
-
-	for (set = sets - 1; set; set--)
-		for (i = 0; i < others; i++) {
-			uint32_t home = set == sets - 1 ? way[i + 1][0] : 0;
-
-			best[set * others + i] = best_from(
-				others, way[i + 1], best, set, (uint8_t)home);
-		}
-	ring_out[0] = 0;
-	for (at = 1, set = 0; at < n; at++) {
-		uint32_t from = ring_out[at - 1], next = n;
-		uint32_t most = 0;
-
-		for (j = 0; j < others; j++) {
-			uint32_t value;
-
-			if (set & 1u << j)
-				continue;
-			value = way[from][j + 1] +
-				best[(set | 1u << j) * others + j];
-			if (next == n || value > most) {
-				next = j;
-				most = value;
-			}
-		}
-		set |= 1u << next;
-		ring_out[at] = next + 1;
-	}
-}
-
 /* Arranges 2 members or more. */
 static int search_ring(struct peal_comm *g, const int *devices,
 		       uint32_t *ring_out)
 {
 	uint32_t way[PEAL_COMM_MAX][PEAL_COMM_MAX] = { { 0 } }, i, j;
-	uint8_t *best = malloc((size_t)(g->n - 1) << (g->n - 1));
 
-	if (!best)
-		return peali_fail(PEAL_ENOMEM, CALL,
-				  "no memory to arrange a ring of %u members",
-				  g->n);
 	for (i = 0; i < g->n; i++)
 		for (j = 0; j < g->n; j++)
 			if (i != j)
 				way[i][j] =
 					worth(g->rt, devices[i], devices[j]);
-	best_ring(g->n, way, best, ring_out);
-	free(best);
-	return 0;
+	return peali_ring_order(g->n, way, ring_out, CALL);
 }
 
 static int lay_ring(struct peal_comm *g, const int *devices)
@@ -328,11 +256,20 @@ struct peal_comm *peali_comm_next(struct peal_comm *g)
 
 /* ---- create, destroy ----------------------------------------------------- */
 
-static int check_options(const struct peal_comm_options *o, const char *call)
+/*
+ * Checks the options of n members. The host endpoint has a port to each actor:
+ * one per channel, and the exchange.
+ */
+static int check_options(const struct peal_comm_options *o, uint32_t n,
+			 const char *call)
 {
-	if (o->channels > PEALI_CHANNELS_MAX)
+	uint32_t most = ENDPOINT_PORTS_MAX / n - 1;
+
+	if (most > PEALI_CHANNELS_MAX)
+		most = PEALI_CHANNELS_MAX;
+	if (o->channels > most)
 		return peali_refuse_option(call, "channels", o->channels, 0,
-					   PEALI_CHANNELS_MAX);
+					   most);
 	if (o->slice_bytes % 8 || o->slice_bytes > SLICE_BYTES_MAX)
 		return PEALI_REFUSE(PEAL_EINVAL, call, .object = "option",
 				    .name = "slice_bytes",
@@ -421,7 +358,7 @@ struct peal_comm *peali_comm_new(struct peal_runtime *rt, uint32_t n,
 	struct peal_comm *g;
 
 	if (peali_options_copy(&o, sizeof(o), options, call) ||
-	    check_options(&o, call))
+	    check_options(&o, n, call))
 		return NULL;
 	g = calloc(1, sizeof(*g));
 	if (g)

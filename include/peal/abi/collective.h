@@ -20,7 +20,7 @@
  */
 
 /** The most members of a communicator. */
-#define PEAL_COMM_MAX 16
+#define PEAL_COMM_MAX 64
 
 /** The most bytes of data in a message of an exchange or a tree. */
 #define PEAL_EXCHANGE_BYTES 4096

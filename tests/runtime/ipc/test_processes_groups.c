@@ -391,7 +391,7 @@ static void bad(int rank_)
 		       "such rank (2, allowed 0..1)");
 		refuse(0, none, "a", 0, PEAL_EINVAL,
 		       "'n': is out of range (0, "
-		       "allowed 1..16)");
+		       "allowed 1..64)");
 		refuse(2, us, "", 0, PEAL_EINVAL, "bytes, allowed 1..39)");
 		refuse(2, us, NULL, 0, PEAL_EINVAL, "bytes, allowed 1..39)");
 		refuse(2, us,
