@@ -308,6 +308,7 @@ static int tear_down(struct peal_runtime *rt)
 	int i, result = 0;
 
 	peali_stall_unserve(rt);
+	peali_event_orders_close(rt);
 	if (rt->watchdog)
 		peali_watchdog_stop(rt);
 	if (rt->stager)
@@ -372,6 +373,8 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 		result = peali_programs_init(rt);
 	if (!result)
 		result = peali_counters_open(rt);
+	if (!result)
+		result = peali_event_orders_open(rt);
 	if (!result)
 		result = peali_stager_start(rt);
 	if (!result)
@@ -506,8 +509,9 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 		result = peal_pipeline_destroy(rt->pipelines);
 	if (result)
 		return peali_fail_in(result, "peal_runtime_shutdown");
-	peali_stall_unserve(rt); /* later steps change the lists without
-				  * rt->lock */
+	/* later steps change the lists without rt->lock */
+	peali_stall_unserve(rt);
+	peali_event_orders_close(rt);
 	pthread_mutex_lock(&rt->lock); /* the watchdog reads the list */
 	while (rt->links)
 		peali_link_take_down(rt->links, "peal_runtime_shutdown");

@@ -26,6 +26,7 @@ struct peali_buffers;
 struct peali_fwd_entry;
 struct peali_remote_link;
 struct peali_counters;
+struct peali_event_orders;
 struct peali_peer;
 struct peali_peers;
 struct peali_program_file;
@@ -143,6 +144,7 @@ struct peal_runtime {
 	struct peal_barrier *barriers;
 	struct peal_comm *groups;
 	struct peal_event *events;
+	struct peali_event_orders *event_orders; /* have their own lock */
 	struct peal_executor *executors;
 	struct peal_graph *graphs;
 	struct peal_pipeline *pipelines;

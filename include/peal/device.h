@@ -151,13 +151,14 @@ int peal_device_select_all(struct peal_runtime *runtime,
  * Waits for a moment at which a device has no work.
  *
  * Work is messages to handle, and jobs of executors that may use the device. So
- * are background copies from it or to it. Graphs, pipelines and collectives work
- * by messages.
+ * are background copies from it or to it. So are runs of graphs and collectives
+ * that use the device, until they end on all their devices. A run or collective
+ * with an ended kernel does not count. Pipelines work by messages.
  *
- * An idle device has no such job or copy. No message for its kernels waits or is
- * in flight: all are handled or dead. Messages come from links, topics and
- * handlers that tell. If handlers tell each other for ever, the device is never
- * idle.
+ * An idle device has no such job, copy, run or collective. No message for its
+ * kernels waits or is in flight: all are handled or dead. Messages come from
+ * links, topics and handlers that tell. If handlers tell each other for ever,
+ * the device is never idle.
  *
  * The call also waits for messages of suspended kernels. The call ignores:
  * - messages for a kernel that has ended.
@@ -180,9 +181,9 @@ int peal_device_select_all(struct peal_runtime *runtime,
  * @return 0, or a negative error code. After 0 the host sees all data that
  *     handlers had written at the idle moment.
  * @retval PEAL_EAGAIN  the timeout is 0 and the device is not idle.
- * @retval PEAL_ETIMEDOUT  the device was never idle. The error text names a
- *     remaining job or copy, or the messages that remain and their kernel or
- *     topic.
+ * @retval PEAL_ETIMEDOUT  the device was never idle. The error text names
+ *     remaining work that is no message, or the messages that remain and their
+ *     kernel or topic.
  * @retval PEAL_ENODEV  there is no such device.
  * @retval PEAL_EINVAL  runtime is NULL.
  */

@@ -3,12 +3,14 @@
 #define PEAL_EVENT_H
 
 /*
- * Events let handlers on one device signal progress to other devices and to the
- * host.
+ * Events let one device signal progress to other devices and to the host.
  *
  * A worker of one device, the recorder, records an event. The event counts its
  * records. Handlers of other devices, the watchers, and the host read the count
  * or wait for it. A record goes straight into the memory of each watcher.
+ *
+ * An event with the option `by_host` is recorded by the host, when the recorder
+ * has done its work (peal_event_record_behind).
  *
  * The host makes an event and sends its addresses to the handlers:
  *
@@ -37,7 +39,11 @@ struct peal_event;
 /** Options of an event. A field of 0 takes its default. */
 struct peal_event_options {
 	uint32_t size; /* sizeof(struct peal_event_options) */
-	uint32_t reserved; /* 0 */
+	/*
+	 * 1: peal_event_record_behind records the event, and no handler may
+	 * record it. 0: handlers of the recorder's device record it.
+	 */
+	uint32_t by_host;
 	/*
 	 * For error texts (default "event"). Copied, at most 47 bytes: "..."
 	 * replaces the middle of more.
@@ -51,9 +57,11 @@ struct peal_event_info {
 	int device; /* index of the recorder's device */
 	uint32_t watchers; /* number of other devices that can read the event */
 	uint32_t in_host_memory; /* watchers that poll host memory instead */
-	uint32_t reserved; /* 0 */
+	uint32_t by_host; /* the option of peal_event_create */
 	uint64_t count; /* number of records; 0: the fields below are 0 */
-	uint64_t device_ns; /* time of the record by the recorder's clock, ns */
+	/* Time of the record by the recorder's clock, ns. With `by_host`: by
+	 * the host's clock. */
+	uint64_t device_ns;
 	/*
 	 * Time of the record by the host's CLOCK_MONOTONIC, in ns. 0: the
 	 * worker did not know the host's clock.
@@ -65,7 +73,8 @@ struct peal_event_info {
 /**
  * Makes an event without records.
  *
- * Handlers of the recorder's device and the host can always read the event.
+ * Handlers of the recorder's device and the host can always read the event. If
+ * the host records the event, all devices poll host memory.
  *
  * Thread-safe. Blocks while the runtime probes a pair of devices for the first
  * time, as peal_topology_pair does.
@@ -77,11 +86,12 @@ struct peal_event_info {
  * @param options NULL: all defaults.
  * @param event_out receives the event. The caller destroys it.
  * @return 0, or a negative error code:
- * @retval PEAL_EINVAL  an argument is NULL, `reserved` is not 0, a device
+ * @retval PEAL_EINVAL  an argument is NULL, `by_host` is above 1, a device
  *     appears twice, or n is too large.
  * @retval PEAL_ENODEV  there is no such device.
- * @retval PEAL_ENOPEER  the recorder and a watcher can access no common memory.
- *     The error text names the two devices.
+ * @retval PEAL_ENOPEER  the recorder and a watcher can access no common memory,
+ *     or with `by_host` a device cannot read host memory. The error text names
+ *     the devices.
  * @retval PEAL_ENOMEM  there is not enough memory.
  * @retval PEAL_EDRIVER  a driver call failed.
  */
@@ -94,7 +104,8 @@ int peal_event_create(struct peal_runtime *runtime, int device,
  * Returns the address of an event for the handlers of one device.
  *
  * The address is valid on that device only. The recorder's device can record
- * and read the event by its address. A watcher can only read the event.
+ * and read the event by its address, unless the host records the event. A
+ * watcher can only read the event.
  *
  * Thread-safe and wait-free.
  *
@@ -115,8 +126,8 @@ int peal_event_address(const struct peal_event *event, int device,
  *
  * After 0 the host sees all data that the recorder wrote before that record.
  *
- * Thread-safe. Blocks until a worker has recorded the event `count` times, or
- * until the timeout.
+ * Thread-safe. Blocks until the event was recorded `count` times, or until the
+ * timeout.
  *
  * @param event an event.
  * @param count the number of records. 0: the call returns at once.
@@ -148,8 +159,8 @@ int peal_event_info(const struct peal_event *event,
 /**
  * Computes the time between two records, also of events of different devices.
  *
- * The call uses the device's clock if both records are of one device, otherwise
- * the host's clock.
+ * The call uses the device's clock if both records are of one device. For other
+ * records, or if `by_host` differs, it uses the host's clock.
  *
  * Thread-safe.
  *
@@ -169,14 +180,58 @@ int peal_event_elapsed(const struct peal_event_info *earlier,
 		       uint64_t *uncertainty_out);
 
 /**
+ * Records an event of the host behind all work of the recorder's device.
+ *
+ * The record takes effect later, at a moment at which the device has no work.
+ * peal_device_sync defines this work: messages, jobs, copies, runs of graphs and
+ * collectives. The moment is after the call. So all work is done that any
+ * thread submitted to the device before the call. Submitted is:
+ * - a message, once peal_send or another call that sends it has returned.
+ * - a job, a copy, a run or a collective, once the call that starts it has
+ *   returned.
+ *
+ * Work that is submitted after the call may delay the record. A device that
+ * always has work never gets the record. Work of a kernel that has ended does
+ * not delay the record. An item of a pipeline counts as work of the device that
+ * has its message.
+ *
+ * A thread of the runtime makes the record: it adds 1 to the count. Handlers and
+ * host threads that see the record see all data that the work has written. Each
+ * call makes one record.
+ *
+ * Thread-safe. Does not wait for the work.
+ *
+ * @param event an event with the option `by_host`.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  event is NULL.
+ * @retval PEAL_ENOTSUP  handlers record the event.
+ * @retval PEAL_ENOMEM  there is not enough memory, or no further thread.
+ */
+int peal_event_record_behind(struct peal_event *event);
+
+/**
+ * Cancels all records of the host that have not taken effect yet.
+ *
+ * Thread-safe. Blocks while the runtime's thread looks at such a record, which
+ * takes as long as peal_device_sync with timeout 0.
+ *
+ * @param event an event.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  event is NULL.
+ */
+int peal_event_cancel(struct peal_event *event);
+
+/**
  * Frees an event.
  *
  * Its addresses become invalid: no handler may use the event any more.
+ * peal_runtime_shutdown cancels pending records and frees all events.
  *
  * Not thread-safe: no other call on this event may run at the same time.
  *
  * @param event an event; NULL: the call does nothing.
- * @return 0.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EBUSY  a record of the host has not taken effect yet.
  */
 int peal_event_destroy(struct peal_event *event);
 

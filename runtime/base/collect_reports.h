@@ -10,7 +10,8 @@
 /** The expected reports, and the calls that take them. */
 struct peali_reports {
 	void *of; /* first argument of the calls below */
-	const uint32_t *missing; /* reports to come; take() counts it down */
+	/* reports to come; take() counts it down */
+	const _Atomic uint32_t *missing;
 	/* Takes one report, and waits for it for at most timeout_ns. Returns 0,
 	 * PEAL_EAGAIN without a report, or an error. */
 	int (*take)(void *of, int64_t timeout_ns);

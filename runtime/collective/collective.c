@@ -13,9 +13,37 @@
 #include "runtime/collective/communicator.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
+#include "runtime/link/endpoint.h"
 
 #define START "peal_collective_start"
 #define WAIT "peal_collective_wait"
+
+/* ---- state --------------------------------------------------------------- */
+
+/* Returns 1 if the group uses a device, and none of its kernels has ended. */
+static int is_live_on(const struct peal_comm *g, int device)
+{
+	uint32_t i;
+	int found = 0;
+
+	for (i = 0; i < g->n; i++) {
+		const struct peali_comm_member *m = &g->members[i];
+
+		if (m->kernel && peali_kernel_ended(m->kernel))
+			return 0;
+		found |= m->kernel &&
+			 (device == PEAL_ALL_DEVICES || m->device == device);
+	}
+	return found;
+}
+
+int peali_comm_is_busy(const struct peal_comm *g, int device)
+{
+	uint32_t left = atomic_load(&g->waits_for);
+
+	return left && is_live_on(g, device) &&
+	       peali_endpoint_queued(g->host) < left;
+}
 
 /* ---- arguments ----------------------------------------------------------- */
 

@@ -54,7 +54,8 @@ struct peal_comm {
 	struct peal_link **links;
 	uint32_t n_links, max_links;
 	uint64_t link_bytes; /* memory of all links */
-	uint32_t waits_for; /* reports still to come; 0: no collective runs */
+	/* reports still to come; 0: no collective runs */
+	_Atomic uint32_t waits_for;
 	uint32_t algorithm; /* enum peal_algorithm of the current collective */
 	char why[200]; /* text: which process is gone, and why */
 	int differs; /* 1: another process has called another collective */
@@ -159,5 +160,8 @@ int peali_comm_was_called(const struct peal_comm *group, uint32_t place);
 void peali_collective_let_go(struct peal_comm *group);
 
 struct peal_comm *peali_comm_next(struct peal_comm *group);
+/* Returns 1 if a collective that uses a device, or PEAL_ALL_DEVICES, has not
+ * ended. The caller holds rt->lock. */
+int peali_comm_is_busy(const struct peal_comm *group, int device);
 
 #endif

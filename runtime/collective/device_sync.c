@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Waits until devices have no messages in flight. */
+#include "runtime/collective/device_sync.h"
+
 #include <stdio.h>
+#include <string.h>
 
 #include <peal/device.h>
 #include <peal/topic.h>
@@ -9,7 +12,9 @@
 #include "runtime/base/error.h"
 #include "runtime/base/refusal.h"
 #include "runtime/base/wait.h"
+#include "runtime/collective/communicator.h"
 #include "runtime/compute/executor.h"
+#include "runtime/compute/graph.h"
 #include "runtime/device/devices.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel_control.h"
@@ -43,23 +48,15 @@
  * (device/clock.h). A worker reports the lease after its earlier counts and
  * writes. So must each worker of another device that sends by a link.
  */
-struct look {
-	struct peal_runtime *rt;
-	int device; /* a device's index, or PEAL_ALL_DEVICES */
-	uint64_t done, given; /* messages */
-	uint32_t n_done, n_given; /* kernels, links and subscribers in each
-				   * sum */
-	char busy[160]; /* text: the first object with messages in flight in
-			 * step 2 */
-};
 
-static int is_meant(const struct look *l, struct peal_kernel *k)
+static int is_meant(const struct peali_idle_look *l, struct peal_kernel *k)
 {
 	return k && (l->device == PEAL_ALL_DEVICES || k->device == l->device) &&
 	       !peali_kernel_ended(k);
 }
 
-static int is_open(const struct look *l, const struct peal_link *link)
+static int is_open(const struct peali_idle_look *l,
+		   const struct peal_link *link)
 {
 	return is_meant(l, link->to.kernel) &&
 	       !atomic_load(&link->receiver_gone) &&
@@ -95,8 +92,9 @@ static uint64_t mail_told(const struct peal_kernel *k)
 
 /* Sums the messages of a topic's subscribers. `done` is 1 for the done
  * messages, 0 for the given ones. *n_out counts the subscribers. */
-static uint64_t topic_sum(const struct look *l, const struct peali_topic *t,
-			  int done, uint32_t *n_out)
+static uint64_t topic_sum(const struct peali_idle_look *l,
+			  const struct peali_topic *t, int done,
+			  uint32_t *n_out)
 {
 	struct peal_subscriber_info s;
 	uint64_t n = 0, reason;
@@ -114,7 +112,7 @@ static uint64_t topic_sum(const struct look *l, const struct peali_topic *t,
 	return n;
 }
 
-static void read_done(struct look *l)
+static void read_done(struct peali_idle_look *l)
 {
 	struct peal_kernel *k;
 	const struct peal_link *link;
@@ -135,7 +133,7 @@ static void read_done(struct look *l)
 		l->done += topic_sum(l, t, 1, &l->n_done);
 }
 
-static void read_given(struct look *l)
+static void read_given(struct peali_idle_look *l)
 {
 	struct peal_kernel *k;
 	const struct peal_link *link;
@@ -186,7 +184,7 @@ static void read_given(struct look *l)
 }
 
 /* Returns 1 if all counts become visible in order, as on emulated devices. */
-static int is_in_order(const struct look *l)
+static int is_in_order(const struct peali_idle_look *l)
 {
 	struct peal_device_info info;
 	int i;
@@ -205,7 +203,8 @@ static int says(const struct peal_kernel *k, uint32_t worker, uint64_t since)
 }
 
 /* Returns 1 if the sender of a link counts its messages late, and lives. */
-static int is_late(const struct look *l, const struct peal_link *link)
+static int is_late(const struct peali_idle_look *l,
+		   const struct peal_link *link)
 {
 	return is_open(l, link) && link->from.kernel &&
 	       peali_link_sent_lags(link) &&
@@ -213,7 +212,7 @@ static int is_late(const struct look *l, const struct peal_link *link)
 }
 
 /* Returns 1 if no worker that sends by a link counts its messages late. */
-static int none_is_late(const struct look *l)
+static int none_is_late(const struct peali_idle_look *l)
 {
 	const struct peal_link *link = l->rt->links;
 
@@ -224,7 +223,7 @@ static int none_is_late(const struct look *l)
 
 /* Returns 1 if all workers have seen a lease that is newer than `since`. The
  * workers of other devices that send to the meant ones count, too. */
-static int all_say(const struct look *l, uint64_t since)
+static int all_say(const struct peali_idle_look *l, uint64_t since)
 {
 	const struct peal_link *link;
 	struct peal_kernel *k;
@@ -241,51 +240,70 @@ static int all_say(const struct look *l, uint64_t since)
 	return 1;
 }
 
-/* Returns 1 if a job, and 2 if a copy, uses the devices. */
-static int work_goes_on(const struct look *l)
+/* Returns the kind of the work that uses the devices and is no message, or NULL.
+ * The caller holds rt->lock. */
+static const char *find_run(const struct peali_idle_look *l)
 {
 	const struct peal_executor *e;
-	int busy = 0;
+	struct peal_graph *g;
+	struct peal_comm *c;
 
-	pthread_mutex_lock(&l->rt->lock);
-	for (e = l->rt->executors; e && !busy; e = e->next)
-		busy = peali_executor_is_busy(e, l->device);
-	pthread_mutex_unlock(&l->rt->lock);
-	if (busy)
-		return 1;
-	return peali_copies_use(l->rt->peers, l->device) ? 2 : 0;
+	for (e = l->rt->executors; e; e = e->next)
+		if (peali_executor_is_busy(e, l->device))
+			return "a job of an executor";
+	for (g = l->rt->graphs; g; g = peali_graph_next(g))
+		if (peali_graph_is_busy(g, l->device))
+			return "a run of a graph";
+	for (c = l->rt->groups; c; c = peali_comm_next(c))
+		if (peali_comm_is_busy(c, l->device))
+			return "a collective";
+	return NULL;
 }
 
-/*
- * Takes one look. Returns 1 if no message is in flight and no work goes on. The
- * first look with these equal sums was at *since, in ns. 0: the sums differ. The
- * value of the equal sums is in *quiet.
- */
-static int is_quiet(struct look *l, int in_order, uint64_t *since,
-		    uint64_t *quiet)
+/* Returns the kind of the work that goes on, also of a copy, or NULL. */
+static const char *find_work(const struct peali_idle_look *l)
 {
-	int result, goes_on;
+	const char *found;
 
-	goes_on = work_goes_on(l);
 	pthread_mutex_lock(&l->rt->lock);
-	in_order = in_order && none_is_late(l);
-	result = in_order || !*since || all_say(l, *since);
+	found = find_run(l);
+	pthread_mutex_unlock(&l->rt->lock);
+	if (!found && peali_copies_use(l->rt->peers, l->device))
+		return "a copy in the background";
+	return found;
+}
+
+void peali_idle_begin(struct peali_idle_look *l, struct peal_runtime *rt,
+		      int device)
+{
+	memset(l, 0, sizeof(*l));
+	l->rt = rt;
+	l->device = device;
+	l->in_order = is_in_order(l);
+}
+
+int peali_idle_look(struct peali_idle_look *l)
+{
+	const char *goes_on = find_work(l);
+	int result, in_order;
+
+	pthread_mutex_lock(&l->rt->lock);
+	in_order = l->in_order && none_is_late(l);
+	result = in_order || !l->since || all_say(l, l->since);
 	read_done(l);
 	read_given(l);
 	pthread_mutex_unlock(&l->rt->lock);
 	if (goes_on)
-		snprintf(l->busy, sizeof(l->busy), "%s",
-			 goes_on == 1 ? "a job of an executor" :
-					"a copy in the background");
+		snprintf(l->busy, sizeof(l->busy), "%s", goes_on);
 	if (goes_on || l->done != l->given || l->n_done != l->n_given) {
-		*since = 0;
+		l->since = 0;
 		return 0;
 	}
 	if (in_order)
-		return !work_goes_on(l);
-	if (!*since || *quiet != l->done) {
-		*since = peali_now_ns();
-		*quiet = l->done;
+		return !find_work(l);
+	if (!l->since || l->quiet != l->done) {
+		l->since = peali_now_ns();
+		l->quiet = l->done;
 		return 0;
 	}
 	return result;
@@ -293,16 +311,15 @@ static int is_quiet(struct look *l, int in_order, uint64_t *since,
 
 /* Waits for a quiet moment. Returns 0, PEAL_EAGAIN or PEAL_ETIMEDOUT, without a
  * text. */
-static int await_quiet(struct look *l, int64_t timeout_ns)
+static int await_quiet(struct peali_idle_look *l, int64_t timeout_ns)
 {
 	uint64_t deadline = peali_deadline(timeout_ns), began = 0;
-	uint64_t since = 0, quiet = 0;
-	int in_order = is_in_order(l), result;
 	uint32_t turns = 0;
+	int result;
 
 	for (;;) {
-		result = is_quiet(l, in_order, &since, &quiet) ? 0 :
-			 !timeout_ns			       ? PEAL_EAGAIN :
+		result = peali_idle_look(l)   ? 0 :
+			 !timeout_ns	      ? PEAL_EAGAIN :
 			 peali_late(deadline) ? PEAL_ETIMEDOUT :
 						1;
 		if (result <= 0)
@@ -318,7 +335,7 @@ static int await_quiet(struct look *l, int64_t timeout_ns)
 
 int peal_device_sync(struct peal_runtime *rt, int device, int64_t timeout_ns)
 {
-	struct look l = { .rt = rt, .device = device };
+	struct peali_idle_look l;
 	int result = 0;
 
 	if (!rt)
@@ -329,6 +346,7 @@ int peal_device_sync(struct peal_runtime *rt, int device, int64_t timeout_ns)
 		result = peali_devices_check(&rt->devices, device, CALL);
 	if (result)
 		return result;
+	peali_idle_begin(&l, rt, device);
 	result = await_quiet(&l, timeout_ns);
 	if (result != PEAL_ETIMEDOUT)
 		return result;

@@ -20,30 +20,10 @@
 #include "runtime/base/wait.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/devices.h"
-#include "runtime/device/memory_block.h"
 #include "runtime/kernel/counters.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_event_create"
-
-/** A device that reads an event, other than the recorder's. */
-struct watcher {
-	int device;
-	int holds; /* 1: holds the recorder's access to its memory */
-	struct peali_block block; /* its cell */
-};
-
-struct peal_event {
-	struct peal_runtime *rt;
-	struct peal_event *next; /* runtime's list, under rt->lock */
-	char name[48];
-	int device; /* the recorder's */
-	uint32_t n; /* watchers */
-	struct watcher *watchers;
-	struct peali_block record; /* struct peal_event_record, on the device */
-	struct peali_block host; /* the host's cell */
-	struct peal_event_cell *cell; /* host view of `host` */
-};
 
 struct peal_event *peali_event_next(struct peal_event *e)
 {
@@ -56,7 +36,7 @@ struct peal_event *peali_event_next(struct peal_event *e)
  * Makes the cell that a watcher polls. It is in the watcher's memory if the
  * recorder can write there, else in host memory.
  */
-static int make_cell(struct peal_event *e, struct watcher *w)
+static int make_cell(struct peal_event *e, struct peali_watcher *w)
 {
 	struct peali_peers *peers = e->rt->peers;
 	struct peal_pair_info pair;
@@ -103,6 +83,28 @@ static int make_record(struct peal_event *e)
 						 &e->watchers[i].block);
 	r.n_cells = 2 + e->n;
 	return peali_block_write(e->rt, &e->record, 0, &r, sizeof(r));
+}
+
+/* Makes the only cell of an event that the host records. It is in host memory,
+ * so that the host's stores are atomic for all devices. */
+static int make_host_cell(struct peal_event *e, int device)
+{
+	uint32_t i;
+	int result = peali_block_alloc(e->rt, PEALI_HOST, sizeof(*e->cell),
+				       &e->host);
+
+	for (i = 0; i <= e->n && !result; i++) {
+		int reader = i < e->n ? e->watchers[i].device : device;
+
+		if (!peali_block_view(e->rt, reader, &e->host))
+			result = peali_fail(PEAL_ENOPEER, CALL,
+					    "device %d cannot read host memory",
+					    reader);
+	}
+	if (!result)
+		e->cell = (struct peal_event_cell *)(uintptr_t)peali_block_view(
+			e->rt, PEALI_HOST, &e->host);
+	return result;
 }
 
 static void free_event(struct peal_event *e)
@@ -158,9 +160,12 @@ static int make(struct peal_event *e, const int *watchers, uint32_t n)
 	for (i = 0; i < n && !result; i++) {
 		e->watchers[i].device = watchers[i];
 		e->n++;
-		result = make_cell(e, &e->watchers[i]);
+		if (!e->by_host)
+			result = make_cell(e, &e->watchers[i]);
 	}
-	return result ? result : make_record(e);
+	if (result)
+		return result;
+	return e->by_host ? make_host_cell(e, e->device) : make_record(e);
 }
 
 int peal_event_create(struct peal_runtime *rt, int device, const int *watchers,
@@ -177,9 +182,8 @@ int peal_event_create(struct peal_runtime *rt, int device, const int *watchers,
 	if (peali_foreign(&rt->owner, CALL))
 		return PEAL_EFORKED;
 	result = peali_options_copy(&o, sizeof(o), options, CALL);
-	if (!result && o.reserved)
-		result =
-			peali_refuse_option(CALL, "reserved", o.reserved, 0, 0);
+	if (!result && o.by_host > 1)
+		result = peali_refuse_option(CALL, "by_host", o.by_host, 0, 1);
 	if (!result)
 		result = check_devices(rt, device, watchers, n);
 	if (result)
@@ -189,6 +193,7 @@ int peal_event_create(struct peal_runtime *rt, int device, const int *watchers,
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for an event");
 	e->rt = rt;
 	e->device = device;
+	e->by_host = o.by_host;
 	peali_text_fit(e->name, sizeof(e->name), o.name ? o.name : "event");
 	result = make(e, watchers, n);
 	if (result) {
@@ -208,11 +213,18 @@ int peal_event_create(struct peal_runtime *rt, int device, const int *watchers,
 int peal_event_destroy(struct peal_event *e)
 {
 	struct peal_event **at;
+	uint32_t left;
 
 	if (!e)
 		return 0;
 	if (peali_foreign(&e->rt->owner, "peal_event_destroy"))
 		return PEAL_EFORKED;
+	left = peali_event_orders_left(e);
+	if (left)
+		return peali_fail(PEAL_EBUSY, "peal_event_destroy",
+				  "event '%s' has %u pending order%s of the "
+				  "host; call peal_event_cancel first",
+				  e->name, left, peali_s(left));
 	pthread_mutex_lock(&e->rt->lock);
 	for (at = &e->rt->events; *at && *at != e; at = &(*at)->next)
 		;
@@ -238,13 +250,15 @@ int peal_event_address(const struct peal_event *e, int device,
 	if (peali_foreign(&e->rt->owner, "peal_event_address"))
 		return PEAL_EFORKED;
 	if (device == e->device) {
-		*address_out = peali_block_view(e->rt, device, &e->record);
+		*address_out = peali_block_view(
+			e->rt, device, e->by_host ? &e->host : &e->record);
 		return 0;
 	}
 	for (i = 0; i < e->n; i++) {
 		if (e->watchers[i].device == device) {
-			*address_out = peali_block_view(e->rt, device,
-							&e->watchers[i].block);
+			*address_out = peali_block_view(
+				e->rt, device,
+				e->by_host ? &e->host : &e->watchers[i].block);
 			return 0;
 		}
 		if (at < sizeof(text))
@@ -318,8 +332,10 @@ int peal_event_info(const struct peal_event *e,
 	memcpy(info.name, e->name, sizeof(info.name));
 	info.device = e->device;
 	info.watchers = e->n;
+	info.by_host = e->by_host;
 	for (i = 0; i < e->n; i++)
-		info.in_host_memory += e->watchers[i].block.owner == PEALI_HOST;
+		info.in_host_memory += e->by_host ||
+				       e->watchers[i].block.owner == PEALI_HOST;
 	while (read_cell(e->cell, &info)) {
 		if (++looks == LOOKS)
 			return peali_fail(PEAL_EAGAIN, "peal_event_info",
@@ -347,7 +363,8 @@ int peal_event_elapsed(const struct peal_event_info *earlier,
 				  "event '%s' was never recorded",
 				  earlier->count ? later->name : earlier->name);
 	ns = (int64_t)(later->device_ns - earlier->device_ns);
-	if (earlier->device != later->device) {
+	if (earlier->device != later->device ||
+	    earlier->by_host != later->by_host) {
 		if (!earlier->host_ns || !later->host_ns)
 			return peali_fail(PEAL_EAGAIN, call,
 					  "event '%s' was recorded before "

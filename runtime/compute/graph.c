@@ -16,6 +16,7 @@
 #include "runtime/device/program.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
+#include "runtime/link/endpoint.h"
 #include "runtime/link/endpoint_ref.h"
 
 #define CREATE "peal_graph_create"
@@ -31,6 +32,31 @@
 struct peal_graph *peali_graph_next(struct peal_graph *g)
 {
 	return g->next;
+}
+
+/* Returns 1 if the graph uses a device, and none of its kernels has ended. */
+static int is_live_on(const struct peal_graph *g, int device)
+{
+	uint32_t i;
+	int found = 0;
+
+	for (i = 0; i < g->n; i++) {
+		const struct peali_graph_device *p = &g->devices[i];
+
+		if (peali_kernel_ended(p->scheduler) ||
+		    (p->tasks && peali_kernel_ended(p->tasks)))
+			return 0;
+		found |= device == PEAL_ALL_DEVICES || p->device == device;
+	}
+	return found;
+}
+
+int peali_graph_is_busy(const struct peal_graph *g, int device)
+{
+	uint32_t left = atomic_load(&g->waits_for);
+
+	return left && is_live_on(g, device) &&
+	       peali_endpoint_queued(g->host) < left;
 }
 
 /* ---- create, destroy ----------------------------------------------------- */

@@ -63,7 +63,8 @@ struct peal_graph {
 	uint32_t n_links;
 	int made; /* 1: kernels, links and tables exist */
 	uint32_t run; /* number of the current or last run; 0: none yet */
-	uint32_t waits_for; /* devices that have not ended it; 0: no run */
+	/* devices that have not ended it; 0: no run */
+	_Atomic uint32_t waits_for;
 	int to_collect; /* 1: the results of the run are yet to be read */
 	int lost; /* 1: the current run can never end */
 };
@@ -82,5 +83,8 @@ int peali_graph_teardown(struct peal_graph *graph);
 int peali_graph_reset(struct peal_graph *graph);
 
 struct peal_graph *peali_graph_next(struct peal_graph *graph);
+/* Returns 1 if a run that uses a device, or PEAL_ALL_DEVICES, has not ended on
+ * all its devices. The caller holds rt->lock. */
+int peali_graph_is_busy(const struct peal_graph *graph, int device);
 
 #endif

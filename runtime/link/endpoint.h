@@ -79,6 +79,9 @@ void peali_endpoint_attach_port(struct peal_endpoint *endpoint, uint32_t port,
 void peali_endpoint_attach_input(struct peal_endpoint *endpoint, uint32_t input,
 				 struct peal_link *link);
 void peali_endpoint_wake(struct peal_endpoint *endpoint);
+/* Returns the messages that links hold for an endpoint. The caller holds
+ * rt->lock. */
+uint64_t peali_endpoint_queued(const struct peal_endpoint *endpoint);
 /* Makes the endpoint receive the reports of a table, and use its bell. The
  * endpoint has no links yet. */
 void peali_endpoint_set_table(struct peal_endpoint *endpoint,

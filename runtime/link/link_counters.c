@@ -5,6 +5,7 @@
 #include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/link_counts.h"
+#include "runtime/link/endpoint.h"
 #include "runtime/link/endpoint_ref.h"
 #include "runtime/link/link.h"
 #include "runtime/link/remote.h"
@@ -19,6 +20,17 @@ static uint64_t queued_in(const struct peal_link *link)
 	uint64_t most = peali_link_holds(link);
 
 	return most && queued > most ? most : queued;
+}
+
+uint64_t peali_endpoint_queued(const struct peal_endpoint *e)
+{
+	const struct peal_link *link;
+	uint64_t n = 0;
+
+	for (link = e->rt->links; link; link = link->next)
+		if (link->to.endpoint == e)
+			n += queued_in(link);
+	return n;
 }
 
 void peali_links_sample(struct peal_runtime *rt, uint64_t now)

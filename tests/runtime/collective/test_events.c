@@ -260,7 +260,7 @@ PEAL_TEST(handler_wait_ends_by_timeout_and_kernel_stop)
 PEAL_TEST(invalid_arguments_return_einval)
 {
 	static const int twice[] = { 1, 1 }, own[] = { 0 }, none[] = { 7 };
-	struct peal_event_options o = { .size = sizeof(o), .reserved = 1 };
+	struct peal_event_options o = { .size = sizeof(o), .by_host = 2 };
 	struct peal_event *e = NULL;
 	struct peal_event_info info;
 	uint64_t at;

@@ -485,6 +485,8 @@ static void refuse_calls_of_other_objects(void)
 	FORKED(peal_event_address(s.event, 0, &number));
 	FORKED(peal_event_wait(s.event, 1, -1));
 	FORKED(peal_event_info(s.event, &event));
+	FORKED(peal_event_record_behind(s.event));
+	FORKED(peal_event_cancel(s.event));
 	FORKED(peal_event_destroy(s.event));
 }
 
