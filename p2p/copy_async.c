@@ -26,6 +26,9 @@
  * Before a copy, the thread also waits for earlier copies of other lines that
  * touch the same memory. Earlier copies have smaller numbers, so threads never
  * wait in a circle.
+ *
+ * A copy also waits for the gates of its devices that were closed at its start.
+ * The thread of its line executes later copies meanwhile.
  */
 
 /** The smallest range that contains all bytes that a copy writes, or reads. */
@@ -41,8 +44,12 @@ struct peal_copy {
 	struct peal_copy *behind; /* next copy in the line */
 	struct peali_line *line; /* NULL: nothing to copy */
 	struct peali_copy_request request;
+	/* by device: the gate for which the copy waits; 0: none. NULL: no gate
+	 * of its devices was closed at its start. */
+	uint64_t *gates;
 	int to, from; /* devices of the first move, for error texts */
 	uint64_t number; /* order of start, from 1 */
+	uint64_t submission; /* number among all work of the runtime */
 	struct hull writes, reads;
 	/* 1: several devices on a side; conflicts with every copy */
 	int is_wide;
@@ -115,6 +122,54 @@ static int is_behind(const struct peal_copy *c)
 	return 0;
 }
 
+/* ---- gates --------------------------------------------------------------- */
+
+/* Notes a closed gate of a device. Returns 0 or PEAL_ENOMEM. */
+static int note_gate(struct peal_copy *c, int device)
+{
+	const struct peali_devices *devices = c->peers->devices;
+	uint64_t gate = peali_gate_of(devices, device);
+
+	if (!gate)
+		return 0;
+	if (!c->gates)
+		c->gates = calloc((size_t)devices->n, sizeof(*c->gates));
+	if (!c->gates)
+		return peali_fail(PEAL_ENOMEM, c->job.call,
+				  "no host memory for a copy");
+	c->gates[device] = gate;
+	return 0;
+}
+
+/* Notes the closed gates of all devices of a copy. */
+static int note_gates(struct peal_copy *c)
+{
+	const struct peali_copy_op *moves = c->request.moves;
+	uint32_t i;
+	int r = 0;
+
+	for (i = 0; i < c->request.n_moves && !r; i++) {
+		r = note_gate(c, moves[i].to.device);
+		if (!r)
+			r = note_gate(c, moves[i].from.device);
+	}
+	return r;
+}
+
+/* Returns 1 if a gate of a copy is closed. */
+static int is_gated(const struct peal_copy *c)
+{
+	const struct peali_devices *devices = c->peers->devices;
+	int i;
+
+	if (!c->gates || peali_copy_job_cancelled(&c->job))
+		return 0;
+	for (i = 0; i < devices->n; i++)
+		if (peali_gate_is_closed(devices, i, c->gates[i]))
+			return 1;
+	return 0;
+}
+
 static void await_turn(struct peal_copy *c)
 {
 	pthread_mutex_lock(&c->peers->lock);
@@ -123,7 +178,8 @@ static void await_turn(struct peal_copy *c)
 	pthread_mutex_unlock(&c->peers->lock);
 }
 
-/* Wakes waiting threads after a copy has ended or was cancelled. */
+/* Wakes waiting threads after a copy has ended or was cancelled, or a gate was
+ * opened. */
 static void tell_others(struct peali_peers *peers)
 {
 	pthread_mutex_lock(&peers->lock);
@@ -132,6 +188,71 @@ static void tell_others(struct peali_peers *peers)
 }
 
 /* ---- lines --------------------------------------------------------------- */
+
+/* Removes a copy from a line. The caller holds line->lock. */
+static void take_out(struct peali_line *line, struct peal_copy *c)
+{
+	struct peal_copy **at = &line->first;
+
+	while (*at != c)
+		at = &(*at)->behind;
+	*at = c->behind;
+	if (line->last == &c->behind)
+		line->last = at;
+}
+
+/* Returns the first copy of a line that waits for no gate and no other copy, or
+ * NULL. The caller holds peers->lock and line->lock. */
+static struct peal_copy *find_free(const struct peali_line *line)
+{
+	struct peal_copy *c = line->first;
+
+	while (c && (is_gated(c) || is_behind(c)))
+		c = c->behind;
+	return c;
+}
+
+/*
+ * Waits for a copy behind the gated head of a line. A copy that waits for an
+ * event delays no copy that the event may need. The caller holds line->lock,
+ * which the function releases meanwhile. Returns the copy, not in the line any
+ * more, or NULL to look at the line again.
+ */
+static struct peal_copy *take_free(struct peali_line *line,
+				   struct peali_peers *peers)
+{
+	struct peal_copy *c;
+
+	pthread_mutex_unlock(&line->lock);
+	pthread_mutex_lock(&peers->lock);
+	pthread_mutex_lock(&line->lock);
+	c = find_free(line);
+	if (c)
+		take_out(line, c);
+	if (!c && !line->stop) {
+		pthread_mutex_unlock(&line->lock);
+		pthread_cond_wait(&peers->copy_ended, &peers->lock);
+		pthread_mutex_lock(&line->lock);
+	}
+	pthread_mutex_unlock(&peers->lock);
+	return c;
+}
+
+/* Takes the next copy of a line, or returns NULL to look again. The caller holds
+ * line->lock. */
+static struct peal_copy *take_next(struct peali_line *line)
+{
+	struct peal_copy *c = line->first;
+
+	if (!c) {
+		pthread_cond_wait(&line->work, &line->lock);
+		return NULL;
+	}
+	if (PEAL_UNLIKELY(is_gated(c)))
+		return take_free(line, c->peers);
+	take_out(line, c);
+	return c;
+}
 
 static void *line_main(void *argument)
 {
@@ -143,14 +264,9 @@ static void *line_main(void *argument)
 	pthread_setname_np(pthread_self(), "peal-copy");
 	pthread_mutex_lock(&line->lock);
 	while (!line->stop) {
-		c = line->first;
-		if (!c) {
-			pthread_cond_wait(&line->work, &line->lock);
+		c = take_next(line);
+		if (!c)
 			continue;
-		}
-		line->first = c->behind;
-		if (!line->first)
-			line->last = &line->first;
 		pthread_mutex_unlock(&line->lock);
 		peers = c->peers;
 		await_turn(c);
@@ -200,6 +316,7 @@ static int put_in_line(struct peal_copy *c)
 		pthread_cond_signal(&line->work);
 	}
 	pthread_mutex_unlock(&line->lock);
+	pthread_cond_broadcast(&c->peers->copy_ended); /* see take_free */
 	return r;
 }
 
@@ -303,14 +420,19 @@ static int uses(const struct peal_copy *c, int device)
 	return 0;
 }
 
-int peali_copies_use(struct peali_peers *peers, int device)
+void peali_copies_look(struct peali_peers *peers)
+{
+	tell_others(peers);
+}
+
+int peali_copies_use(struct peali_peers *peers, int device, uint64_t before)
 {
 	const struct peal_copy *c;
 	int found = 0;
 
 	pthread_mutex_lock(&peers->lock);
 	for (c = peers->copies; c && !found; c = c->next)
-		found = uses(c, device);
+		found = c->submission < before && uses(c, device);
 	pthread_mutex_unlock(&peers->lock);
 	return found;
 }
@@ -318,6 +440,7 @@ int peali_copies_use(struct peali_peers *peers, int device)
 static void drop(struct peal_copy *c)
 {
 	peali_copy_request_free(&c->request);
+	free(c->gates);
 	pthread_mutex_destroy(&c->waiting);
 	free(c);
 }
@@ -339,8 +462,14 @@ static int start(struct peal_copy *c, const struct peali_copy_op *moves,
 	c->from = moves[0].from.device;
 	if (!c->request.n_moves)
 		return 0;
+	r = note_gates(c);
+	if (r < 0) {
+		peali_copy_request_release(&c->request);
+		return r;
+	}
 	find_hulls(c);
 	c->number = ++c->peers->n_started;
+	c->submission = atomic_fetch_add(&c->peers->devices->submissions, 1);
 	atomic_store_explicit(&c->state, PEAL_EAGAIN, memory_order_relaxed);
 	r = put_in_line(c);
 	if (r < 0)

@@ -21,8 +21,7 @@
 
 /* ---- create and destroy -------------------------------------------------- */
 
-int peali_peers_create(const struct peali_devices *devices,
-		       struct peali_peers **out)
+int peali_peers_create(struct peali_devices *devices, struct peali_peers **out)
 {
 	size_t n = (size_t)devices->n;
 	struct peali_peers *peers = calloc(1, sizeof(*peers));

@@ -26,8 +26,7 @@ struct peali_range {
 /*
  * Creates the peer state. `devices` must outlive it. Returns 0 or PEAL_ENOMEM.
  */
-int peali_peers_create(const struct peali_devices *devices,
-		       struct peali_peers **out);
+int peali_peers_create(struct peali_devices *devices, struct peali_peers **out);
 /*
  * Returns 0, or PEAL_EBUSY with a text that lists the remaining uses. Buffers
  * do not count.
@@ -120,8 +119,10 @@ int peali_copy_sync_one(struct peali_peers *peers, struct peali_place to,
 int peali_copy_submit_one(struct peali_peers *peers, struct peali_place to,
 			  struct peali_place from, uint64_t bytes,
 			  struct peal_copy **out);
-/* Returns 1 if a background copy from or to a device has not ended.
- * PEAL_ALL_DEVICES: any copy. */
-int peali_copies_use(struct peali_peers *peers, int device);
+/* Makes the threads of copies look at the gates of devices again. */
+void peali_copies_look(struct peali_peers *peers);
+/* Returns 1 if a background copy from or to a device has not ended. The copy has
+ * a submission number below `before`. PEAL_ALL_DEVICES: any device. */
+int peali_copies_use(struct peali_peers *peers, int device, uint64_t before);
 
 #endif

@@ -85,7 +85,7 @@ struct peali_line {
 };
 
 struct peali_peers {
-	const struct peali_devices *devices;
+	struct peali_devices *devices;
 	struct peali_owner owner; /* the process that made it */
 	pthread_mutex_t lock;
 	struct peali_pair *pair; /* [from * devices->n + to] */
@@ -100,7 +100,7 @@ struct peali_peers {
 	struct peal_copy *copies; /* all copies that are not destroyed */
 	uint32_t n_copies; /* copies in that list */
 	uint64_t n_started; /* background copies started so far */
-	pthread_cond_t copy_ended; /* a copy has ended or was cancelled */
+	pthread_cond_t copy_ended; /* a copy may run: see copy_async.c */
 	uint32_t n_running; /* copies of running synchronous calls */
 	struct peali_copy_stats stats; /* has its own lock */
 	pthread_mutex_t probe_lock;

@@ -81,6 +81,9 @@ struct peal_collective {
  *                       `algorithm` names.
  * @retval PEAL_EBUSY    the collective before has not ended: call
  *                       peal_collective_wait.
+ * @retval PEAL_EBUSY    a member's device waits for an event
+ *                       (peal_event_await_before), and the call has to copy
+ *                       its own part.
  * @retval PEAL_EABORTED a member has ended (the text names it), or another
  *                       process destroyed its member during a collective.
  * @retval PEAL_EDIED    another process has died.

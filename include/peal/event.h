@@ -10,7 +10,13 @@
  * or wait for it. A record goes straight into the memory of each watcher.
  *
  * An event with the option `by_host` is recorded by the host, when the recorder
- * has done its work (peal_event_record_behind).
+ * has done its work (peal_event_record_behind). peal_event_await_before lets
+ * later work of a device wait for an event, also of another device:
+ *
+ *	peal_send(...);					work of device 0
+ *	peal_event_record_behind(event);		of device 0, by_host
+ *	peal_event_await_before(event, 1, 1);
+ *	peal_send(...);					work of device 1
  *
  * The host makes an event and sends its addresses to the handlers:
  *
@@ -190,8 +196,10 @@ int peal_event_elapsed(const struct peal_event_info *earlier,
  * - a job, a copy, a run or a collective, once the call that starts it has
  *   returned.
  *
- * Work that is submitted after the call may delay the record. A device that
- * always has work never gets the record. Work of a kernel that has ended does
+ * The record does not wait for jobs, copies, runs and collectives that start
+ * later. Nor does it wait for messages that an endpoint sends behind a later
+ * peal_event_await_before. Other later messages may delay the record: a device
+ * that always has messages never gets it. Work of a kernel that has ended does
  * not delay the record. An item of a pipeline counts as work of the device that
  * has its message.
  *
@@ -210,7 +218,58 @@ int peal_event_elapsed(const struct peal_event_info *earlier,
 int peal_event_record_behind(struct peal_event *event);
 
 /**
- * Cancels all records of the host that have not taken effect yet.
+ * Makes later work of a device wait until an event has a given number of records.
+ *
+ * The call returns at once. Work that the host submits to the device after the
+ * call waits. Earlier work does not, so it may record the event. After several
+ * calls, work waits for all of these events. Work that waits:
+ * - a message from an endpoint to a kernel of the device, also to a kernel that
+ *   is launched later. The message waits in its link, behind the earlier ones. A
+ *   full link makes its sender wait, and so does a link with messages behind 16
+ *   such calls. A message of peal_send_reserve counts from that call on.
+ * - a request, and an item of a pipeline, with its message to the device.
+ * - the end of a stream by peal_send_end.
+ * - the part of a graph's run or of a collective on the device. Other devices
+ *   begin their parts. peal_collective_start refuses a collective with
+ *   PEAL_EBUSY if the call itself has to copy data of the device.
+ * - a job of an executor that has the device. The job assigns no task to any
+ *   device meanwhile. A job without elements does not wait.
+ * - a copy in the background from the device or to it. Other copies go on, unless
+ *   they use the memory that this copy writes, or write the memory that it reads.
+ *
+ * A call that itself does its work does not wait, such as peal_peer_copy,
+ * peal_transfer_run, peal_buffer_write, peal_actor_spawn or
+ * peal_kernel_tell_all. Call peal_event_wait before it. Messages that handlers
+ * send do not wait, and neither do timers. Nor do messages from endpoints of other
+ * processes, and entries that the host puts into queues of peal/device_queue.h.
+ *
+ * An event that is never recorded holds the work until peal_event_cancel. A
+ * kernel that stops or aborts meanwhile loses these messages as usual. The
+ * timeouts of calls that wait for the work hold as usual.
+ *
+ * After the event, handlers of the device see all data that was written before
+ * that record. A thread of the runtime looks at the event, so the work begins up
+ * to some milliseconds later.
+ *
+ * Thread-safe. Does not wait for the event.
+ *
+ * @param event an event of any device, recorded by handlers or by the host.
+ * @param count the number of records. If the event has them, the call does
+ *     nothing.
+ * @param device the index of the device with the work that waits.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EINVAL  event is NULL.
+ * @retval PEAL_ENODEV  the event's runtime has no such device.
+ * @retval PEAL_ENOMEM  there is not enough memory, or no further thread.
+ */
+int peal_event_await_before(struct peal_event *event, uint64_t count,
+			    int device);
+
+/**
+ * Cancels all records and awaits of the host that have not taken effect yet.
+ *
+ * A cancelled record does not count. Work that waits for a cancelled await goes
+ * on, as if the event were recorded.
  *
  * Thread-safe. Blocks while the runtime's thread looks at such a record, which
  * takes as long as peal_device_sync with timeout 0.
@@ -225,13 +284,14 @@ int peal_event_cancel(struct peal_event *event);
  * Frees an event.
  *
  * Its addresses become invalid: no handler may use the event any more.
- * peal_runtime_shutdown cancels pending records and frees all events.
+ * peal_runtime_shutdown frees all events. Pending records then do not count, and
+ * work that waits for an event does not begin any more.
  *
  * Not thread-safe: no other call on this event may run at the same time.
  *
  * @param event an event; NULL: the call does nothing.
  * @return 0, or a negative error code:
- * @retval PEAL_EBUSY  a record of the host has not taken effect yet.
+ * @retval PEAL_EBUSY  a record or an await of the host has not taken effect yet.
  */
 int peal_event_destroy(struct peal_event *event);
 

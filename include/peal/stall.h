@@ -39,7 +39,8 @@ enum peal_stall_cause {
 	PEAL_STALL_WORKER = 7, /* a worker does not take the messages that wait
 				* for it. The text says if its loop polls or
 				* for how long it has not run */
-	PEAL_STALL_COUNT = 8 /* the number of kinds */
+	PEAL_STALL_EVENT = 8, /* messages of the host wait for an event */
+	PEAL_STALL_COUNT = 9 /* the number of kinds */
 };
 
 /** The largest number of causes that a runtime reports to another process. */

@@ -77,7 +77,8 @@ struct peal_worker_info {
 			* -1: none */
 	int64_t blocked_port; /* port with a waiting message; PEAL_BLOCKED_* of
 			       * <peal/abi/control.h>; -1: none */
-	int64_t blocked_actor; /* number of that port's actor; -1: none */
+	int64_t blocked_actor; /* number of that port's actor; -1: none; 0 for
+				* PEAL_BLOCKED_GATE */
 	int result; /* PEAL_E... of a failed worker, else 0 */
 	uint64_t since_heartbeat_ns; /* since the watchdog saw `heartbeat`
 				      * change */

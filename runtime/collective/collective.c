@@ -37,12 +37,12 @@ static int is_live_on(const struct peal_comm *g, int device)
 	return found;
 }
 
-int peali_comm_is_busy(const struct peal_comm *g, int device)
+int peali_comm_is_busy(const struct peal_comm *g, int device, uint64_t before)
 {
 	uint32_t left = atomic_load(&g->waits_for);
 
-	return left && is_live_on(g, device) &&
-	       peali_endpoint_queued(g->host) < left;
+	return left && atomic_load(&g->submission) < before &&
+	       is_live_on(g, device) && peali_endpoint_queued(g->host) < left;
 }
 
 /* ---- arguments ----------------------------------------------------------- */
@@ -241,10 +241,19 @@ static int keep_all(struct peal_comm *g, const struct peal_collective *c)
 	return result ? result : check_overlaps(g, c);
 }
 
-/*
- * Copies the member's own share of the result from `in` to `out`. Does nothing
- * if the collective works in place, or reduces values of several members.
- */
+/* Returns 0 if the member's own share of the result is in place. Also returns 0
+ * if the share is a reduction of values of several members. */
+static int has_own_copy(const struct peal_comm *g,
+			const struct peal_collective *c,
+			const struct peali_comm_member *m)
+{
+	return in_of(g, c, m->rank).bytes && out_of(g, c, m->rank).bytes &&
+	       !is_in_place(g, c, m) &&
+	       (g->n == 1 || !peali_kind_reduces(c->kind));
+}
+
+/* Copies the member's own share of the result from `in` to `out`, if it has to be
+ * copied. */
 static int copy_own(struct peal_comm *g, const struct peal_collective *c,
 		    const struct peali_comm_member *m)
 {
@@ -252,8 +261,7 @@ static int copy_own(struct peal_comm *g, const struct peal_collective *c,
 	struct span in = in_of(g, c, m->rank), out = out_of(g, c, m->rank);
 	uint64_t offset, bytes = part_bytes(g, c, m->rank, &offset);
 
-	if (!in.bytes || !out.bytes || is_in_place(g, c, m) ||
-	    (g->n > 1 && peali_kind_reduces(c->kind)))
+	if (!has_own_copy(g, c, m))
 		return 0;
 	from.address = in.address;
 	to.address = out.address;
@@ -403,9 +411,34 @@ static int tell_members(struct peal_comm *g)
 	return 0;
 }
 
-static int begin(struct peal_comm *g, const struct peal_collective *c)
+/*
+ * Copies the members' own shares. If the device of such a member waits for an
+ * event, the function returns PEAL_EBUSY and copies nothing.
+ */
+static int copy_all_own(struct peal_comm *g, const struct peal_collective *c)
 {
 	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < g->n && !result; i++) {
+		const struct peali_comm_member *m = &g->members[i];
+
+		if (has_own_copy(g, c, m) &&
+		    peali_gate_of(&g->rt->devices, m->device))
+			result = peali_fail(
+				PEAL_EBUSY, START,
+				"device %d waits for an event before it may "
+				"copy its own part; wait for the event, or "
+				"work in place",
+				m->device);
+	}
+	for (i = 0; i < g->n && !result; i++)
+		result = copy_own(g, c, &g->members[i]);
+	return result;
+}
+
+static int begin(struct peal_comm *g, const struct peal_collective *c)
+{
 	int result = choose(g, c, &g->algorithm);
 
 	if (!result && c->kind != PEAL_COMM_BARRIER)
@@ -413,11 +446,11 @@ static int begin(struct peal_comm *g, const struct peal_collective *c)
 	if (!result)
 		result = check_members(g, START);
 	/* a group of processes has to agree first, and then calls copy_late */
-	for (i = 0; i < g->n && !result && c->kind != PEAL_COMM_BARRIER &&
-		    (!g->set || g->n == 1);
-	     i++)
-		result = copy_own(g, c, &g->members[i]);
+	if (!result && c->kind != PEAL_COMM_BARRIER && (!g->set || g->n == 1))
+		result = copy_all_own(g, c);
 	if (!result && g->n > 1) {
+		atomic_store(&g->submission,
+			     atomic_fetch_add(&g->rt->devices.submissions, 1));
 		write_plan(g, c);
 		result = tell_members(g);
 	}

@@ -54,6 +54,7 @@ struct peal_comm {
 	struct peal_link **links;
 	uint32_t n_links, max_links;
 	uint64_t link_bytes; /* memory of all links */
+	_Atomic uint64_t submission; /* number of the collective */
 	/* reports still to come; 0: no collective runs */
 	_Atomic uint32_t waits_for;
 	uint32_t algorithm; /* enum peal_algorithm of the current collective */
@@ -160,8 +161,9 @@ int peali_comm_was_called(const struct peal_comm *group, uint32_t place);
 void peali_collective_let_go(struct peal_comm *group);
 
 struct peal_comm *peali_comm_next(struct peal_comm *group);
-/* Returns 1 if a collective that uses a device, or PEAL_ALL_DEVICES, has not
- * ended. The caller holds rt->lock. */
-int peali_comm_is_busy(const struct peal_comm *group, int device);
+/* Returns 1 if a collective has not ended that uses a device, or PEAL_ALL_DEVICES.
+ * It has a submission number below `before`. The caller holds rt->lock. */
+int peali_comm_is_busy(const struct peal_comm *group, int device,
+		       uint64_t before);
 
 #endif

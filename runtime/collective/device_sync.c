@@ -20,6 +20,7 @@
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/link_counts.h"
+#include "runtime/link/endpoint.h"
 #include "runtime/link/link.h"
 #include "runtime/link/remote.h"
 #include "runtime/link/topic.h"
@@ -158,6 +159,7 @@ static void read_given(struct peali_idle_look *l)
 		if (is_open(l, link)) {
 			n = peal_load_acquire_sys(
 				&peali_remote_sender_counts(link)->accepted);
+			n = peali_endpoint_before_gate(link, n, l->gate);
 			if (peali_link_sent_lags(link) && n < link_done(link))
 				n = link_done(link);
 			l->given += n;
@@ -249,13 +251,13 @@ static const char *find_run(const struct peali_idle_look *l)
 	struct peal_comm *c;
 
 	for (e = l->rt->executors; e; e = e->next)
-		if (peali_executor_is_busy(e, l->device))
+		if (peali_executor_is_busy(e, l->device, l->before))
 			return "a job of an executor";
 	for (g = l->rt->graphs; g; g = peali_graph_next(g))
-		if (peali_graph_is_busy(g, l->device))
+		if (peali_graph_is_busy(g, l->device, l->before))
 			return "a run of a graph";
 	for (c = l->rt->groups; c; c = peali_comm_next(c))
-		if (peali_comm_is_busy(c, l->device))
+		if (peali_comm_is_busy(c, l->device, l->before))
 			return "a collective";
 	return NULL;
 }
@@ -268,7 +270,7 @@ static const char *find_work(const struct peali_idle_look *l)
 	pthread_mutex_lock(&l->rt->lock);
 	found = find_run(l);
 	pthread_mutex_unlock(&l->rt->lock);
-	if (!found && peali_copies_use(l->rt->peers, l->device))
+	if (!found && peali_copies_use(l->rt->peers, l->device, l->before))
 		return "a copy in the background";
 	return found;
 }
@@ -279,7 +281,16 @@ void peali_idle_begin(struct peali_idle_look *l, struct peal_runtime *rt,
 	memset(l, 0, sizeof(*l));
 	l->rt = rt;
 	l->device = device;
+	l->before = l->gate = UINT64_MAX;
 	l->in_order = is_in_order(l);
+}
+
+void peali_idle_begin_behind(struct peali_idle_look *l, struct peal_runtime *rt,
+			     int device)
+{
+	peali_idle_begin(l, rt, device);
+	l->gate = atomic_load(&rt->devices.device[device].gates.made);
+	l->before = atomic_fetch_add(&rt->devices.submissions, 1);
 }
 
 int peali_idle_look(struct peali_idle_look *l)

@@ -10,6 +10,9 @@ struct peal_runtime;
 struct peali_idle_look {
 	struct peal_runtime *rt;
 	int device; /* a device's index, or PEAL_ALL_DEVICES */
+	/* The look ignores work with these submission numbers and higher ones.
+	 * It also ignores messages behind gates with higher numbers. */
+	uint64_t before, gate;
 	int in_order; /* 1: all its counts become visible in order */
 	/* of the latest look: */
 	uint64_t done, given; /* messages */
@@ -21,9 +24,14 @@ struct peali_idle_look {
 	uint64_t quiet; /* value of these equal sums */
 };
 
-/* Begins with a device. A successful look is of a moment after this call. */
+/* Begins with all work of a device. A successful look is of a moment after this
+ * call. */
 void peali_idle_begin(struct peali_idle_look *look, struct peal_runtime *rt,
 		      int device);
+/* As peali_idle_begin, but ignores work that is submitted later, if it waits for a
+ * later gate or is no message. */
+void peali_idle_begin_behind(struct peali_idle_look *look,
+			     struct peal_runtime *rt, int device);
 /* Takes one look. Returns 1 if the device had no work at a moment of it, as for
  * peal_device_sync, else 0. The caller does not hold rt->lock. */
 int peali_idle_look(struct peali_idle_look *look);

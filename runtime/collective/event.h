@@ -10,7 +10,7 @@
  * Events:
  *
  *	event.c		makes and destroys events, waits for records
- *	event_order.c	records of the host
+ *	event_order.c	records and awaits of the host
  */
 
 /** A device that reads an event, other than the recorder's. */
@@ -40,8 +40,8 @@ struct peal_event *peali_event_next(struct peal_event *event);
 
 /* Makes the queue of the host's orders. Returns 0 or PEAL_ENOMEM. */
 int peali_event_orders_open(struct peal_runtime *rt);
-/* Ends the thread, and forgets all orders. They take no effect. Does nothing
- * without a queue. */
+/* Ends the thread, and forgets all orders. They take no effect, so gates stay
+ * closed. Does nothing without a queue. */
 void peali_event_orders_close(struct peal_runtime *rt);
 /* Returns the number of orders of an event that have not taken effect. */
 uint32_t peali_event_orders_left(const struct peal_event *event);

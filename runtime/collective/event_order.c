@@ -4,27 +4,44 @@
  * runtime looks at all orders, one after the other, until each is due. It looks
  * without the lock, because a look takes the runtime's lock. The order that it
  * looks at stays in the queue meanwhile.
+ *
+ * An await makes a gate of a device. Work that is submitted later waits until the
+ * gate is open:
+ * - The next message of a port puts a GATE mark before itself (link/endpoint.c).
+ *   The worker leaves the mark and all behind it in the link (poll_inputs.h).
+ * - A job assigns no task (compute/executor_run.c).
+ * - A copy stays in its line (p2p/copy_async.c).
+ *
+ * The gates of a device open in the order of their numbers.
  */
 #include <stdlib.h>
 #include <time.h>
 
 #include <peal/device/event.h>
+#include "p2p/peer.h"
 #include "runtime/base/error.h"
 #include "runtime/base/refusal.h"
 #include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
 #include "runtime/collective/device_sync.h"
 #include "runtime/collective/event.h"
+#include "runtime/kernel/kernel.h"
+#include "runtime/kernel/kernel_control.h"
 
 #define RECORD "peal_event_record_behind"
+#define AWAIT "peal_event_await_before"
 #define CANCEL "peal_event_cancel"
 
-/** A record of the host that has not taken effect. */
+/** A record or an await of the host that has not taken effect. */
 struct order {
 	struct order *next;
 	struct peal_event *event;
 	int cancelled;
-	struct peali_idle_look look; /* at the recorder's device */
+	uint64_t gate; /* of an await: its number; 0: a record */
+	/* of an await: */
+	int device; /* with the gate */
+	uint64_t count; /* of the event */
+	struct peali_idle_look look; /* of a record: at the event's device */
 };
 
 struct peali_event_orders {
@@ -85,6 +102,43 @@ uint32_t peali_event_orders_left(const struct peal_event *e)
 	return n;
 }
 
+/* ---- gates, under the lock of the queue ---------------------------------- */
+
+/* Opens all gates of a device before its first order that is left. */
+static void open_gates(const struct peali_event_orders *q,
+		       struct peal_runtime *rt, int device)
+{
+	struct peali_gates *gates = &rt->devices.device[device].gates;
+	uint64_t open = atomic_load(&gates->made);
+	const struct order *o = q->first;
+	struct peal_kernel *k;
+
+	while (o && (!o->gate || o->device != device))
+		o = o->next;
+	if (o)
+		open = o->gate - 1;
+	if (open == atomic_load(&gates->open))
+		return;
+	atomic_store(&gates->open, open);
+	pthread_mutex_lock(&rt->lock);
+	for (k = rt->kernels; k; k = k->next)
+		if (k->device == device)
+			peali_kernel_open_gates(k, open);
+	pthread_mutex_unlock(&rt->lock);
+	peali_copies_look(rt->peers);
+}
+
+/* Removes an order that has taken effect or was cancelled. */
+static void settle(struct peali_event_orders *q, struct order *o)
+{
+	struct peal_runtime *rt = o->event->rt;
+	int device = o->gate ? o->device : -1;
+
+	drop(q, o);
+	if (device >= 0)
+		open_gates(q, rt, device);
+}
+
 /* ---- the thread ---------------------------------------------------------- */
 
 /* Records an event, as peali_event_write does on a device. The thread is the
@@ -103,23 +157,31 @@ static void record(const struct peal_event *e)
 	peal_store_release_sys(&c->count, count);
 }
 
+/* Returns 1 if an order is to take effect. */
+static int is_due(struct order *o)
+{
+	if (!o->gate)
+		return peali_idle_look(&o->look);
+	return peal_event_count((uintptr_t)o->event->cell) >= o->count;
+}
+
 /* Looks at an order. Executes it if it is due. Returns the next one. */
 static struct order *look(struct peali_event_orders *q, struct order *o,
 			  int *progress)
 {
 	struct order *next;
-	int is_due;
+	int due;
 
 	q->looked_at = o;
 	pthread_mutex_unlock(&q->lock);
-	is_due = peali_idle_look(&o->look);
+	due = is_due(o);
 	pthread_mutex_lock(&q->lock);
 	q->looked_at = NULL;
 	next = o->next;
-	if (is_due && !o->cancelled)
+	if (due && !o->cancelled && !o->gate)
 		record(o->event);
-	if (is_due || o->cancelled) {
-		drop(q, o);
+	if (due || o->cancelled) {
+		settle(q, o);
 		*progress = 1;
 	}
 	pthread_cond_broadcast(&q->changed);
@@ -213,6 +275,17 @@ void peali_event_orders_close(struct peal_runtime *rt)
 
 /* ---- public calls -------------------------------------------------------- */
 
+/* Makes the next gate of a device. The caller holds the lock of the queue. */
+static uint64_t make_gate(struct peal_runtime *rt, int device)
+{
+	uint64_t number =
+		1 + atomic_fetch_add(&rt->devices.device[device].gates.made, 1);
+
+	atomic_fetch_add(&rt->devices.gates_made, 1);
+	return number;
+}
+
+/* Queues an order of an event. An await, with a count, gets its gate. */
 static int add(struct peal_event *e, struct order *o, const char *call)
 {
 	struct peali_event_orders *q = e->rt->event_orders;
@@ -221,8 +294,10 @@ static int add(struct peal_event *e, struct order *o, const char *call)
 	o->event = e;
 	pthread_mutex_lock(&q->lock);
 	result = need_thread(q, call);
-	if (!result)
+	if (!result) {
+		o->gate = o->count ? make_gate(e->rt, o->device) : 0;
 		put(q, o);
+	}
 	pthread_mutex_unlock(&q->lock);
 	return result;
 }
@@ -248,8 +323,33 @@ int peal_event_record_behind(struct peal_event *e)
 		return peali_fail(PEAL_ENOMEM, RECORD,
 				  "no memory for a record of event '%s'",
 				  e->name);
-	peali_idle_begin(&o->look, e->rt, e->device);
+	peali_idle_begin_behind(&o->look, e->rt, e->device);
 	result = add(e, o, RECORD);
+	if (result)
+		free(o);
+	return result;
+}
+
+int peal_event_await_before(struct peal_event *e, uint64_t count, int device)
+{
+	struct order *o;
+	int result;
+
+	if (!e)
+		return peali_refuse_null(AWAIT, "event");
+	if (peali_foreign(&e->rt->owner, AWAIT))
+		return PEAL_EFORKED;
+	result = peali_devices_check(&e->rt->devices, device, AWAIT);
+	if (result || peal_event_count((uintptr_t)e->cell) >= count)
+		return result;
+	o = calloc(1, sizeof(*o));
+	if (!o)
+		return peali_fail(PEAL_ENOMEM, AWAIT,
+				  "no memory for an await of event '%s'",
+				  e->name);
+	o->device = device;
+	o->count = count;
+	result = add(e, o, AWAIT);
 	if (result)
 		free(o);
 	return result;
@@ -268,7 +368,7 @@ int peal_event_cancel(struct peal_event *e)
 	pthread_mutex_lock(&q->lock);
 	while ((o = find(q, e)) != NULL) {
 		if (o != q->looked_at) {
-			drop(q, o);
+			settle(q, o);
 			continue;
 		}
 		o->cancelled = 1; /* the thread drops it after its look */

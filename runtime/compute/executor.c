@@ -81,7 +81,11 @@ static int start(struct peal_executor *e, const int *devices,
 	if (!e->links || !e->back)
 		return peali_fail(PEAL_ENOMEM, CREATE,
 				  "no memory for an executor");
-	return peali_endpoint_create_for(e->rt, &o, PEAL_WAIT_KINDS, &e->host);
+	result =
+		peali_endpoint_create_for(e->rt, &o, PEAL_WAIT_KINDS, &e->host);
+	if (!result)
+		e->host->passes_gates = 1; /* each job waits as a whole */
+	return result;
 }
 
 /* ---- teardown ------------------------------------------------------------ */

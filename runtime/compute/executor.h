@@ -33,6 +33,7 @@ struct peali_executor_device {
 	struct peal_kernel *kernel;
 	uint64_t *owner; /* by worker: address of the actor that owns the port
 			  * of all task actors; 0: none yet */
+	uint64_t gate; /* its latest gate when the job began; 0: none closed */
 	int is_linked; /* 1: the host has a link to it */
 	int result; /* error of its kernel or of a send; 0: it is live */
 	struct peali_chunk *chunks; /* by task slot: `window` of them */
@@ -97,6 +98,7 @@ struct peal_executor {
 	int result; /* error that ends the job early; 0: none */
 	char why[160]; /* text of `result` */
 	_Atomic int cancelled;
+	_Atomic uint64_t submission; /* number of the job */
 	_Atomic int unfinished; /* 1: a job has begun, and is not over */
 	/* the executor's thread, see executor_wait.c */
 	pthread_mutex_t lock;
@@ -117,6 +119,9 @@ int peali_executor_begin(struct peal_executor *executor,
 /* Assigns tasks, waits up to timeout_ns for a report, and handles all reports.
  * Returns 1 if the job is over, PEAL_EAGAIN if no report came, else 0. */
 int peali_executor_step(struct peal_executor *executor, int64_t timeout_ns);
+/* Returns 1 if the job waits for an event: a gate of a device, made before the
+ * job, is closed. */
+int peali_executor_is_gated(const struct peal_executor *executor);
 /* Lets the memory of the arguments be freed. */
 void peali_executor_let_go(struct peal_executor *executor);
 
@@ -131,8 +136,10 @@ int peali_executor_need_thread(struct peal_executor *executor,
 void peali_executor_resume_thread(struct peal_executor *executor);
 /* Ends the thread, if there is one. */
 void peali_executor_end_thread(struct peal_executor *executor);
-/* Returns 1 if a job is unfinished and may use a device, or PEAL_ALL_DEVICES. */
-int peali_executor_is_busy(const struct peal_executor *executor, int device);
+/* Returns 1 if a job is unfinished, may use a device, or PEAL_ALL_DEVICES, and has
+ * a submission number below `before`. */
+int peali_executor_is_busy(const struct peal_executor *executor, int device,
+			   uint64_t before);
 
 /* ---- executor_prepare.c -------------------------------------------------- */
 

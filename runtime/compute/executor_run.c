@@ -14,6 +14,7 @@
 #include "runtime/kernel/kernel_control.h"
 
 #define START "peal_executor_start"
+#define GATE_LOOK_NS 200000 /* ns until a job looks at its gates again */
 
 /* ---- check a job --------------------------------------------------------- */
 
@@ -339,6 +340,7 @@ static void begin(struct peal_executor *e, const struct peal_job *j)
 		struct peali_executor_device *s = &e->devices[i];
 
 		memset(&s->share, 0, sizeof(s->share));
+		s->gate = peali_gate_of(&e->rt->devices, s->device);
 		s->in_flight = 0;
 		s->out = 0;
 		memset(s->chunks, 0, s->window * sizeof(*s->chunks));
@@ -347,6 +349,8 @@ static void begin(struct peal_executor *e, const struct peal_job *j)
 	}
 	e->began_ns = e->ended_ns = peal_clock_ns();
 	e->goes_on = 1;
+	atomic_store(&e->submission,
+		     atomic_fetch_add(&e->rt->devices.submissions, 1));
 	atomic_store(&e->unfinished, 1);
 }
 
@@ -477,6 +481,17 @@ static void leave_out(struct peal_executor *e, struct peali_executor_device *s,
 	s->rest.count = 0;
 }
 
+int peali_executor_is_gated(const struct peal_executor *e)
+{
+	uint32_t i;
+
+	for (i = 0; i < e->n; i++)
+		if (peali_gate_is_closed(&e->rt->devices, e->devices[i].device,
+					 e->devices[i].gate))
+			return 1;
+	return 0;
+}
+
 static void hand_out(struct peal_executor *e)
 {
 	struct peali_chunk chunk;
@@ -492,6 +507,8 @@ static void hand_out(struct peal_executor *e)
 			 peali_s(e->job.count));
 		end_early(e, PEAL_ECANCELED, why);
 	}
+	if (e->handed < e->job.count && peali_executor_is_gated(e))
+		return;
 	while (!e->result && peali_schedule_next(e, &rank, &chunk)) {
 		int result = send(e, rank, &chunk);
 
@@ -670,6 +687,8 @@ int peali_executor_step(struct peal_executor *e, int64_t timeout_ns)
 	hand_out(e);
 	if (is_over(e))
 		return 1;
+	if (timeout_ns > GATE_LOOK_NS && peali_executor_is_gated(e))
+		timeout_ns = GATE_LOOK_NS; /* an open gate sends no report */
 	late = take(e, timeout_ns) != 0;
 	if (late)
 		look_at_ends(e);

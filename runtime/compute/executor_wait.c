@@ -141,10 +141,13 @@ void peali_executor_resume_thread(struct peal_executor *e)
 	unlock(e);
 }
 
-int peali_executor_is_busy(const struct peal_executor *e, int device)
+int peali_executor_is_busy(const struct peal_executor *e, int device,
+			   uint64_t before)
 {
 	uint32_t i;
 
+	if (atomic_load(&e->submission) >= before)
+		return 0;
 	for (i = 0; atomic_load(&e->unfinished) && i < e->n; i++)
 		if (device == PEAL_ALL_DEVICES ||
 		    e->devices[i].device == device)
@@ -175,6 +178,11 @@ static int say_late(const struct peal_executor *e, int64_t timeout_ns)
 	size_t at = 0;
 	uint32_t i;
 
+	if (peali_executor_is_gated(e))
+		return peali_fail(PEAL_ETIMEDOUT, WAIT,
+				  "job waits for an event and is incomplete "
+				  "after %lld ns; record the event",
+				  (long long)timeout_ns);
 	for (i = 0; i < e->n && at < sizeof(text); i++)
 		if (e->devices[i].in_flight)
 			at += (size_t)snprintf(text + at, sizeof(text) - at,

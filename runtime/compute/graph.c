@@ -51,12 +51,12 @@ static int is_live_on(const struct peal_graph *g, int device)
 	return found;
 }
 
-int peali_graph_is_busy(const struct peal_graph *g, int device)
+int peali_graph_is_busy(const struct peal_graph *g, int device, uint64_t before)
 {
 	uint32_t left = atomic_load(&g->waits_for);
 
-	return left && is_live_on(g, device) &&
-	       peali_endpoint_queued(g->host) < left;
+	return left && atomic_load(&g->submission) < before &&
+	       is_live_on(g, device) && peali_endpoint_queued(g->host) < left;
 }
 
 /* ---- create, destroy ----------------------------------------------------- */
@@ -536,6 +536,8 @@ int peal_graph_start(struct peal_graph *g)
 		result = peali_graph_reset(g);
 	if (result)
 		return result;
+	atomic_store(&g->submission,
+		     atomic_fetch_add(&g->rt->devices.submissions, 1));
 	begin.run = g->run = g->run == UINT32_MAX ? 1 : g->run + 1;
 	for (i = 0; i < g->n && !result; i++) {
 		g->devices[i].ended = 0;

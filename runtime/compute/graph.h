@@ -63,6 +63,7 @@ struct peal_graph {
 	uint32_t n_links;
 	int made; /* 1: kernels, links and tables exist */
 	uint32_t run; /* number of the current or last run; 0: none yet */
+	_Atomic uint64_t submission; /* number of that run */
 	/* devices that have not ended it; 0: no run */
 	_Atomic uint32_t waits_for;
 	int to_collect; /* 1: the results of the run are yet to be read */
@@ -83,8 +84,10 @@ int peali_graph_teardown(struct peal_graph *graph);
 int peali_graph_reset(struct peal_graph *graph);
 
 struct peal_graph *peali_graph_next(struct peal_graph *graph);
-/* Returns 1 if a run that uses a device, or PEAL_ALL_DEVICES, has not ended on
- * all its devices. The caller holds rt->lock. */
-int peali_graph_is_busy(const struct peal_graph *graph, int device);
+/* Returns 1 if a run has not ended on all devices and uses a device, or
+ * PEAL_ALL_DEVICES. It has a submission number below `before`. The caller holds
+ * rt->lock. */
+int peali_graph_is_busy(const struct peal_graph *graph, int device,
+			uint64_t before);
 
 #endif

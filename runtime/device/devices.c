@@ -52,6 +52,22 @@ int peali_devices_check_place(const struct peali_devices *devices, int device,
 	return peali_devices_check(devices, device, call);
 }
 
+uint64_t peali_gate_of(const struct peali_devices *devices, int device)
+{
+	uint64_t made;
+
+	if (device < 0)
+		return 0;
+	made = atomic_load(&devices->device[device].gates.made);
+	return peali_gate_is_closed(devices, device, made) ? made : 0;
+}
+
+int peali_gate_is_closed(const struct peali_devices *devices, int device,
+			 uint64_t number)
+{
+	return number > atomic_load(&devices->device[device].gates.open);
+}
+
 /* Returns a device. Host memory belongs to the backend of device 0. */
 static const struct peali_device *device_of(const struct peali_devices *devices,
 					    int device)

@@ -2,6 +2,8 @@
 #ifndef PEALI_DEVICES_H
 #define PEALI_DEVICES_H
 
+#include <stdatomic.h>
+
 #include "runtime/device/backend.h"
 
 /*
@@ -9,17 +11,38 @@
  * the runtime opens and never changes later.
  */
 
+/**
+ * The gates of a device, with numbers from 1. Work that is submitted after gate
+ * n was made waits until it is open. `open` never exceeds `made`.
+ */
+struct peali_gates {
+	_Atomic uint64_t made;
+	_Atomic uint64_t open; /* all gates up to this number are open */
+};
+
 /** One device: its backend and its number within the backend. */
 struct peali_device {
 	struct peali_backend *backend;
 	int local;
+	struct peali_gates gates;
 };
 
 /** All devices of a runtime. */
 struct peali_devices {
 	int n;
 	struct peali_device *device;
+	_Atomic uint64_t gates_made; /* of all devices */
+	/* jobs, copies, runs, collectives and records of events so far: each
+	 * gets the next number */
+	_Atomic uint64_t submissions;
 };
+
+/* Returns the number of the latest gate of a device; 0: all its gates are open.
+ * The host has no gates. Thread-safe, wait-free. */
+uint64_t peali_gate_of(const struct peali_devices *devices, int device);
+/* Returns 1 if a gate of a device is closed. 0: no gate. */
+int peali_gate_is_closed(const struct peali_devices *devices, int device,
+			 uint64_t number);
 
 /**
  * Checks a device index. Returns 0, or PEAL_ENODEV with an error text for

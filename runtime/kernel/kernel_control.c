@@ -38,6 +38,13 @@ static void wake_all(struct peal_kernel *k)
 		peal_bell_ring(peali_kernel_bell(k, i));
 }
 
+void peali_kernel_open_gates(struct peal_kernel *k, uint64_t number)
+{
+	/* R28: pairs with A28 in peali_input_gated. */
+	peal_store_release_sys(&k->control->gates, number);
+	wake_all(k);
+}
+
 static uint64_t phase_of(const struct peal_kernel *k, uint32_t worker)
 {
 	return peal_load_acquire_sys(&k->status[worker].phase);
@@ -374,6 +381,9 @@ static const char *what_blocks(struct peal_kernel *k, uint64_t blocked,
 		       "full";
 	if (port == PEAL_BLOCKED_TIMER || port == PEAL_BLOCKED_DOWN)
 		return "own mailbox or pool is full";
+	if (port == PEAL_BLOCKED_GATE)
+		return "its messages wait for an event; record it, or call "
+		       "peal_event_cancel";
 	pthread_mutex_lock(&k->rt->lock);
 	topic = k->rt->hooks->topic_at_port(k->rt, k->params.address | actor,
 					    port);

@@ -48,6 +48,9 @@ int peali_kernel_post_number(struct peal_kernel *kernel, uint32_t worker,
 /* Continues to reclaim mailbox slots that dead workers hold. Never waits. The
  * caller holds rt->lock. */
 void peali_kernel_reclaim(struct peal_kernel *kernel);
+/* Tells the workers that gates up to a number are open. The caller holds
+ * rt->lock. */
+void peali_kernel_open_gates(struct peal_kernel *kernel, uint64_t number);
 /* Returns the address of a worker's bell. */
 uint64_t peali_kernel_bell(const struct peal_kernel *kernel, uint32_t worker);
 /* Returns the state of a kernel. *result_out is the first failure or 0. */

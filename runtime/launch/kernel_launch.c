@@ -737,6 +737,8 @@ static void enlist(struct peal_kernel *k)
 	pthread_mutex_lock(&rt->lock);
 	k->next = rt->kernels;
 	rt->kernels = k;
+	peali_kernel_open_gates(
+		k, atomic_load(&rt->devices.device[k->device].gates.open));
 	peali_reject_tables_show(k);
 	peali_log(2,
 		  "kernel '%s' of program '%s' runs on device %d, workers: "

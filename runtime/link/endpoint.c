@@ -128,6 +128,8 @@ static int reserve(struct peal_endpoint *e, struct peali_endpoint_port *p,
 	for (;;) {
 		result = closed(link);
 		if (PEAL_LIKELY(!result))
+			result = peali_endpoint_pass_gates(e, p, link);
+		if (PEAL_LIKELY(!result))
 			result = peal_link_reserve(&p->producer, bytes,
 						   place_out);
 		if (result != PEAL_EAGAIN)
@@ -410,7 +412,11 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 	p->reserved = 0;
 	wait_begin(&wait, e, e->send_bell, timeout_ns);
 	for (;;) {
-		result = closed(atomic_load(&p->link));
+		const struct peal_link *link = atomic_load(&p->link);
+
+		result = closed(link);
+		if (!result)
+			result = peali_endpoint_pass_gates(e, p, link);
 		if (!result)
 			result = peal_link_push_mark(&p->producer,
 						     PEAL_KIND_END);
@@ -468,6 +474,8 @@ static int look(struct peali_endpoint_input *in, struct peal_link *link,
 		peal_link_release_mark(&in->consumer, m->kind);
 		return PEAL_EEND;
 	}
+	if (!result && m->kind == PEAL_KIND_GATE) /* only workers have gates */
+		return peali_link_fail(&in->consumer);
 	return result;
 }
 
@@ -601,28 +609,14 @@ static void settle(struct peal_endpoint *e)
 			peal_link_flush_credit(&e->inputs[i].consumer);
 }
 
-/* Returns a link that lost its remote end with this error; NULL: none. */
-static const struct peal_link *lost(const struct peal_endpoint *e, int error)
-{
-	uint32_t n = atomic_load(&e->n_inputs), i;
-	const struct peal_link *link;
-
-	for (i = 0; i < n; i++) {
-		link = atomic_load(&e->inputs[i].link);
-		if (link && e->inputs[i].done == error &&
-		    peali_remote_error(link) == error)
-			return link;
-	}
-	return NULL;
-}
-
 static int receive_failed(const struct peal_endpoint *e, int result)
 {
 	const struct peal_link *link;
 	char why[200];
 
-	link = result == PEAL_EAGAIN || result == PEAL_EEND ? NULL :
-							      lost(e, result);
+	link = result == PEAL_EAGAIN || result == PEAL_EEND ?
+		       NULL :
+		       peali_endpoint_lost(e, result);
 	if (link)
 		return peali_fail(result, "peal_receive", "'%s': %s", e->name,
 				  peali_remote_why(link, why));

@@ -16,11 +16,24 @@ struct peali_monitor;
 struct peal_endpoint *peali_endpoint_of(struct peal_runtime *rt,
 					uint64_t address);
 
+/** A GATE mark of a port. */
+struct peali_gate_mark {
+	_Atomic uint64_t gate; /* its number; 0: none */
+	_Atomic uint64_t accepted; /* messages of the link before the mark */
+};
+
+#define PEALI_GATE_MARKS 16 /* most closed gates in a link */
+
 struct peali_endpoint_port {
 	struct peal_link *_Atomic link; /* NULL: free */
 	struct peal_link_producer producer;
 	uint64_t reserved_bytes;
 	int reserved;
+	uint64_t gates_seen; /* devices.gates_made at its latest message */
+	uint64_t gate; /* number of its latest GATE mark; 0: none */
+	struct peali_gate_mark mark[PEALI_GATE_MARKS];
+	uint32_t n_marks; /* so far; the next one is at n_marks modulo
+			   * PEALI_GATE_MARKS */
 };
 
 struct peali_endpoint_input {
@@ -63,6 +76,7 @@ struct peal_endpoint {
 					   * requests; NULL: none */
 	int peeked; /* 1: a message is held */
 	struct peal_message message; /* the held message */
+	int passes_gates; /* 1: no GATE marks, as its owner waits for gates */
 	uint32_t send_kind, receive_kind; /* enum peal_wait_kind of its waits;
 					   * PEAL_WAIT_KINDS: not counted */
 };
@@ -79,6 +93,31 @@ void peali_endpoint_attach_port(struct peal_endpoint *endpoint, uint32_t port,
 void peali_endpoint_attach_input(struct peal_endpoint *endpoint, uint32_t input,
 				 struct peal_link *link);
 void peali_endpoint_wake(struct peal_endpoint *endpoint);
+/* Returns a link that lost its remote end with this error; NULL: none. */
+const struct peal_link *
+peali_endpoint_lost(const struct peal_endpoint *endpoint, int error);
+/* Writes a GATE mark if the receiver's device has a closed gate that the port has
+ * not met. Returns 0, or why there is no mark: an error of the link or PEAL_EAGAIN.
+ * The link then has no free slot, or too many closed gates. */
+int peali_endpoint_meet_gate(struct peal_endpoint *endpoint,
+			     struct peali_endpoint_port *port,
+			     const struct peal_link *link);
+/* Makes the next message of a port wait for all gates of the receiver's device.
+ * Returns as peali_endpoint_meet_gate. */
+static inline int peali_endpoint_pass_gates(struct peal_endpoint *e,
+					    struct peali_endpoint_port *p,
+					    const struct peal_link *link)
+{
+	if (PEAL_LIKELY(p->gates_seen ==
+			atomic_load_explicit(&e->rt->devices.gates_made,
+					     memory_order_acquire)))
+		return 0;
+	return peali_endpoint_meet_gate(e, p, link);
+}
+/* Returns how many of a link's n accepted messages are before its first closed gate
+ * with a number above `gate`. The caller holds rt->lock. */
+uint64_t peali_endpoint_before_gate(const struct peal_link *link, uint64_t n,
+				    uint64_t gate);
 /* Returns the messages that links hold for an endpoint. The caller holds
  * rt->lock. */
 uint64_t peali_endpoint_queued(const struct peal_endpoint *endpoint);

@@ -205,6 +205,7 @@ void peali_endpoint_attach_port(struct peal_endpoint *e, uint32_t port,
 {
 	struct peali_endpoint_port *p = &e->ports[port];
 	struct peal_link_view view;
+	uint32_t i;
 
 	if (link) {
 		if (peali_link_silent(link))
@@ -212,6 +213,9 @@ void peali_endpoint_attach_port(struct peal_endpoint *e, uint32_t port,
 		view = peali_link_sender_view(link, &link->path);
 		peal_link_producer_init(&p->producer, &view);
 		p->reserved = 0;
+		p->gates_seen = p->gate = 0;
+		for (i = 0; i < PEALI_GATE_MARKS; i++)
+			atomic_store(&p->mark[i].gate, 0);
 	}
 	atomic_store(&p->link, link);
 }

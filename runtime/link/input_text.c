@@ -6,6 +6,7 @@
 #include "runtime/kernel/kernel.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/link.h"
+#include "runtime/link/remote.h"
 #include "runtime/link/topic.h"
 
 /* Returns 1 if a link is an input of the worker, and its sender may end it. */
@@ -87,4 +88,19 @@ int peali_input_describe(const struct peal_kernel *k, uint32_t worker,
 			return 1;
 		}
 	return 0;
+}
+
+const struct peal_link *peali_endpoint_lost(const struct peal_endpoint *e,
+					    int error)
+{
+	uint32_t n = atomic_load(&e->n_inputs), i;
+	const struct peal_link *link;
+
+	for (i = 0; i < n; i++) {
+		link = atomic_load(&e->inputs[i].link);
+		if (link && e->inputs[i].done == error &&
+		    peali_remote_error(link) == error)
+			return link;
+	}
+	return NULL;
 }

@@ -50,7 +50,7 @@ static void read_counts(const struct peal_link_counts *c,
 			uint64_t taken, uint64_t holds,
 			struct peal_link_info *out)
 {
-	uint64_t accepted, done, i;
+	uint64_t accepted, done, gates, i;
 
 	/* before the counts: none may change behind it */
 	out->ended = (int)peal_load_acquire_sys(&sent->ended);
@@ -62,7 +62,9 @@ static void read_counts(const struct peal_link_counts *c,
 		done += out->dead[i];
 	}
 	out->dead[PEAL_REASON_CLOSED] = peal_load_acquire_sys(&sent->closed);
-	if (taken > accepted) /* credit also counts slots of marks */
+	gates = peal_load_acquire_sys(&sent->gates);
+	taken -= taken < gates ? taken : gates;
+	if (taken > accepted) /* credit also counts slots of other marks */
 		taken = accepted;
 	if (holds && accepted > holds + out->dead[PEAL_REASON_CLOSED] &&
 	    taken < accepted - holds - out->dead[PEAL_REASON_CLOSED])

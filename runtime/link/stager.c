@@ -87,13 +87,15 @@ struct peali_stager {
 
 /* ---- copying ------------------------------------------------------------- */
 
-/* Copies an END or SEAL mark. Returns 1, or 0 without a free slot. */
-static int carry_mark(struct peali_staged_path *s, uint32_t kind)
+/* Copies a mark. Returns 1, or 0 without a free slot. */
+static int carry_mark(struct peali_staged_path *s, const struct peal_message *m)
 {
-	if (peal_link_push_mark(&s->out, kind) == PEAL_EAGAIN)
+	if (peali_link_push_mark(&s->out, m->kind, m->header.actor) ==
+	    PEAL_EAGAIN)
 		return 0;
-	peal_link_release_mark(&s->in, kind);
-	atomic_store(&s->done, 1);
+	peal_link_release_mark(&s->in, m->kind);
+	if (m->kind != PEAL_KIND_GATE)
+		atomic_store(&s->done, 1);
 	return 1;
 }
 
@@ -117,7 +119,7 @@ static int carry(struct peali_staged_path *s)
 	if (result)
 		return give_up(s, result);
 	if (peali_kind_is_mark(m.kind))
-		return carry_mark(s, m.kind);
+		return carry_mark(s, &m);
 	result = peal_link_reserve(&s->out, m.length, &place);
 	if (result)
 		return result == PEAL_EAGAIN ? 0 : give_up(s, result);

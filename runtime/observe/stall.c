@@ -67,8 +67,8 @@ struct search {
 const char *peal_stall_cause_name(uint32_t cause)
 {
 	static const char *const names[PEAL_STALL_COUNT] = {
-		"handler",   "receive", "port",	   "cycle",
-		"suspended", "input",	"mailbox", "worker",
+		"handler", "receive", "port",	"cycle", "suspended",
+		"input",   "mailbox", "worker", "event",
 	};
 
 	return cause < PEAL_STALL_COUNT ? names[cause] : "?";
@@ -370,6 +370,11 @@ static struct peali_worker_look *step(struct search *s,
 						   "waits for space in "
 						   "mailboxes or pools");
 		return next;
+	}
+	if (port == PEAL_BLOCKED_GATE) {
+		*cause_out = plain(s, PEAL_STALL_EVENT, w,
+				   "has messages that wait for an event");
+		return NULL;
 	}
 	if (actor >= w->kernel->params.max_actors)
 		return NULL;

@@ -14,6 +14,7 @@ const char *peal_stall_remedy(uint32_t cause)
 		"end the link: drain its sender, or destroy the link",
 		"raise mailbox.slots of the kernel, or give it more workers",
 		"check the load of the cores, and the clock of the device",
+		"record the event, or call peal_event_cancel",
 	};
 
 	return cause < PEAL_STALL_COUNT ? remedies[cause] : "?";

@@ -61,7 +61,8 @@ struct peal_kernel_control {
 	uint64_t clock_turn; /* odd while they change; 0: not known yet */
 	uint64_t clock_at;
 	uint64_t clock_low, clock_high;
-	uint8_t reserved[PEAL_SHARED_LINE - 72];
+	uint64_t gates; /* the gates of the device up to this number are open */
+	uint8_t reserved[PEAL_SHARED_LINE - 80];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_control) == PEAL_SHARED_LINE,
@@ -136,6 +137,8 @@ struct peal_worker_status {
 #define PEAL_BLOCKED_DOWN 0xfffcu
 /** As port: the actor lives in another kernel; its forwarding link waits. */
 #define PEAL_BLOCKED_FORWARD 0xfffbu
+/** As port: messages of the host wait for an event (peal_event_await_before). */
+#define PEAL_BLOCKED_GATE 0xfffau
 
 PEAL_STATIC_ASSERT(sizeof(struct peal_worker_status) == 2 * PEAL_SHARED_LINE,
 		   "status size");

@@ -85,6 +85,9 @@ enum peal_kind {
 	PEAL_KIND_SLAB = 2, /* payload in the slab, slot holds a descriptor */
 	PEAL_KIND_END = 3, /* the producer sends no more: end of stream */
 	PEAL_KIND_SEAL = 4, /* the producer continues in the next ring */
+	/* no message: those behind it wait for a gate, by its number in the
+	 * header's `actor` */
+	PEAL_KIND_GATE = 6,
 	PEAL_KIND_DEAD = 5, /* no message: the producer ended before its put */
 	/* flag with DATA or SLAB in a link: the message has a deadline. Other
 	 * messages need no check of it. */

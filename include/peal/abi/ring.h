@@ -68,7 +68,8 @@ struct peal_link_counts {
 	uint64_t full; /* times that no slot or slab space was free; at most one
 			* between two accepted messages */
 	uint64_t lost; /* dead letters dropped, as no slot was free */
-	uint8_t producer_reserved[PEAL_SHARED_LINE - 56];
+	uint64_t gates; /* GATE marks written */
+	uint8_t producer_reserved[PEAL_SHARED_LINE - 64];
 	/* only writer: the consumer */
 	uint64_t delivered; /* handled messages */
 	uint64_t delivered_bytes;

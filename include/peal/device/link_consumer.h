@@ -63,7 +63,8 @@ static PEAL_DEV PEAL_INLINE int peal_link_ready(struct peal_link_consumer *c)
  *
  * - PEAL_KIND_DATA or PEAL_KIND_SLAB, also with the bit PEAL_KIND_TIMED: a
  *   message, for peal_link_release or peal_link_release_dead.
- * - PEAL_KIND_END or PEAL_KIND_SEAL: a mark, for peal_link_release_mark.
+ * - PEAL_KIND_END, PEAL_KIND_SEAL or PEAL_KIND_GATE: a mark, for
+ *   peal_link_release_mark.
  *
  * Wait-free, one lane.
  *
@@ -160,10 +161,11 @@ peal_link_release_dead(struct peal_link_consumer *c, uint32_t reason)
  * Takes a peeked mark off and sends all credit. Wait-free, one lane.
  *
  * END closes the end with PEAL_EEND. After SEAL, messages continue in another
- * ring.
+ * ring. The messages behind GATE may be handled once its gate is open.
  *
  * @param c    the receiving end.
- * @param kind PEAL_KIND_END or PEAL_KIND_SEAL, from peal_link_peek.
+ * @param kind PEAL_KIND_END, PEAL_KIND_SEAL or PEAL_KIND_GATE, from
+ *             peal_link_peek.
  */
 static PEAL_DEV PEAL_UNUSED inline void
 peal_link_release_mark(struct peal_link_consumer *c, uint32_t kind)
@@ -173,7 +175,8 @@ peal_link_release_mark(struct peal_link_consumer *c, uint32_t kind)
 	peal_link_flush_credit(c);
 	if (kind == PEAL_KIND_END)
 		peali_consumer_close(c, PEAL_EEND);
-	else /* release: a thread that sees it may free the former ring */
+	else if (kind == PEAL_KIND_SEAL)
+		/* release: a thread that sees it may free the former ring */
 		peal_store_release_sys(&c->counts->switches, ++c->switches);
 }
 
@@ -183,7 +186,7 @@ peali_link_pop_peeked(struct peal_link_consumer *c, void *to,
 		      uint64_t buffer_bytes, struct peal_message *m)
 {
 	if (PEAL_UNLIKELY(peali_kind_is_mark(m->kind))) {
-		if (m->kind == PEAL_KIND_SEAL)
+		if (m->kind != PEAL_KIND_END)
 			return 0;
 		peal_link_release_mark(c, PEAL_KIND_END);
 		return PEAL_EEND;
@@ -199,8 +202,9 @@ peali_link_pop_peeked(struct peal_link_consumer *c, void *to,
 /**
  * Takes one message into a buffer.
  *
- * A SEAL mark stays in the link. The call then returns 0, and m->kind is
- * PEAL_KIND_SEAL. The caller continues in the other ring. Wait-free, one lane.
+ * A SEAL or GATE mark stays in the link. The call then returns 0, and m->kind is
+ * PEAL_KIND_SEAL or PEAL_KIND_GATE. After SEAL the caller continues in the other
+ * ring. Only the host sends GATE, to workers. Wait-free, one lane.
  *
  * @param c    the receiving end.
  * @param to   a buffer of `buffer_bytes` bytes.

@@ -304,17 +304,12 @@ peal_link_drop_closed(struct peal_link_producer *p, uint64_t bytes)
 	peali_store_count(&p->counts->closed, ++p->closed);
 }
 
-/**
- * Writes a mark. It needs a free slot and does not count as a message.
- *
- * @param p    the sending end.
- * @param kind PEAL_KIND_SEAL; or PEAL_KIND_END, which closes the sending end.
- * @return as peal_link_reserve, but never PEAL_EMSGSIZE.
- */
+/* peal_link_push_mark with `number` in the header. A GATE mark has one. */
 static PEAL_DEV PEAL_UNUSED inline int
-peal_link_push_mark(struct peal_link_producer *p, uint32_t kind)
+peali_link_push_mark(struct peal_link_producer *p, uint32_t kind,
+		     uint32_t number)
 {
-	struct peal_header none = { 0, 0, 0 };
+	struct peal_header none = { number, 0, 0 };
 
 	if (p->state)
 		return p->state;
@@ -327,6 +322,10 @@ peal_link_push_mark(struct peal_link_producer *p, uint32_t kind)
 	if (kind == PEAL_KIND_END) {
 		peali_producer_close(p, PEAL_EPIPE);
 		peal_store_relaxed_sys(&p->counts->ended, 1);
+	} else if (kind == PEAL_KIND_GATE) {
+		peal_store_relaxed_sys(
+			&p->counts->gates,
+			peal_load_relaxed_sys(&p->counts->gates) + 1);
 	} else { /* release: a thread that sees it may free the former ring */
 		peal_store_release_sys(
 			&p->counts->seals,
@@ -336,6 +335,19 @@ peal_link_push_mark(struct peal_link_producer *p, uint32_t kind)
 	peal_bell_ring(p->bell);
 #endif
 	return 0;
+}
+
+/**
+ * Writes a mark. It needs a free slot and does not count as a message.
+ *
+ * @param p    the sending end.
+ * @param kind PEAL_KIND_SEAL; or PEAL_KIND_END, which closes the sending end.
+ * @return as peal_link_reserve, but never PEAL_EMSGSIZE.
+ */
+static PEAL_DEV PEAL_UNUSED inline int
+peal_link_push_mark(struct peal_link_producer *p, uint32_t kind)
+{
+	return peali_link_push_mark(p, kind, 0);
 }
 
 #endif

@@ -486,6 +486,7 @@ static void refuse_calls_of_other_objects(void)
 	FORKED(peal_event_wait(s.event, 1, -1));
 	FORKED(peal_event_info(s.event, &event));
 	FORKED(peal_event_record_behind(s.event));
+	FORKED(peal_event_await_before(s.event, 1, 0));
 	FORKED(peal_event_cancel(s.event));
 	FORKED(peal_event_destroy(s.event));
 }

@@ -18,7 +18,24 @@
 
 /* ---- inputs -------------------------------------------------------------- */
 
-/* Handles an END or SEAL mark at the head of an input. */
+/* Returns 1 if w->message is a GATE mark and its gate is closed: the messages
+ * behind it wait. Then the worker may sleep, as if a port were full. */
+static PEAL_DEV PEAL_INLINE int peali_input_gated(struct peal_worker *w)
+{
+	/* A28: pairs with R28 in runtime/kernel/kernel_control.c. The handlers
+	 * see what the event's recorder wrote. */
+	uint32_t open = (uint32_t)peal_load_acquire_sys(&w->control->gates);
+
+	if (w->message.kind != PEAL_KIND_GATE ||
+	    (int32_t)(w->message.header.actor - open) <= 0)
+		return 0;
+	if (!w->state->published.blocked_now)
+		w->state->published.blocked_now =
+			PEAL_BLOCKED(0, 0, PEAL_BLOCKED_GATE);
+	return 1;
+}
+
+/* Handles a mark at the head of an input. */
 PEALI_SLOW(void, peali_input_mark, struct peal_worker *w, struct peal_input *in,
 	   uint32_t kind)
 {
@@ -28,6 +45,8 @@ PEALI_SLOW(void, peali_input_mark, struct peal_worker *w, struct peal_input *in,
 		peal_link_release_mark(&in->link, kind);
 		in->flags = 0;
 		w->state->table.n_ended++;
+	} else if (kind == PEAL_KIND_GATE) {
+		peal_link_release_mark(&in->link, kind);
 	} else if (in->flags & PEAL_INPUT_NEXT) {
 		peal_link_release_mark(&in->link, kind);
 		peali_input_ring(in, &in->next);
@@ -127,6 +146,8 @@ PEALI_SLOW(int, peali_input_slow, struct peal_worker *w, struct peal_input *in,
 		if (fits >= 0)
 			return 0;
 	}
+	if (result == PEALI_MARK && peali_input_gated(w))
+		return 0;
 	w->state->source.idle = 0;
 	if (result < 0) { /* failed, as the host sees; or empty and ended */
 		peali_publish_links(w);

@@ -112,7 +112,8 @@ peali_link_peek_any(struct peal_link_consumer *c, struct peal_message *m)
 	if (view.kind == PEAL_KIND_SLAB &&
 	    view.length >= header + sizeof(struct peal_slab_descriptor))
 		return peali_link_open_slab(c, view.content, m);
-	if (m->kind == PEAL_KIND_END || m->kind == PEAL_KIND_SEAL)
+	if (m->kind == PEAL_KIND_END || m->kind == PEAL_KIND_SEAL ||
+	    m->kind == PEAL_KIND_GATE)
 		return 0;
 	return peali_link_fail(c);
 }

@@ -81,7 +81,7 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_kind(uint32_t kind,
 	return kind;
 }
 
-/* Returns 1 if a peeked slot holds a mark (END or SEAL), and no message. */
+/* Returns 1 if a peeked slot holds a mark (END, SEAL or GATE), and no message. */
 static PEAL_DEV PEAL_INLINE int peali_kind_is_mark(uint32_t kind)
 {
 	return PEAL_UNLIKELY(kind > PEAL_KIND_SLAB) &&
