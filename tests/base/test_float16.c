@@ -132,6 +132,17 @@ PEAL_TEST(nan_stays_nan)
 	each_format(check_nan);
 }
 
+/* 0.15625 is exact in all formats; 65519 is below the largest f16 plus a half. */
+PEAL_TEST(values_of_the_formats_are_those_of_ieee_754)
+{
+	CHECK_EQ(peal_f16_from_f32(0.15625f), 0x3100);
+	CHECK_EQ(peal_bf16_from_f32(0.15625f), 0x3e20);
+	CHECK_EQ(peal_f16_from_f32(65519.f), 0x7bff);
+	CHECK(peal_f16_to_f32(0x3100) == 0.15625f);
+	CHECK(peal_bf16_to_f32(0x3e20) == 0.15625f);
+}
+
 PEAL_TEST_MAIN(RUN(conversions_to_f32_are_exact);
+	       RUN(values_of_the_formats_are_those_of_ieee_754);
 	       RUN(conversions_from_f32_round_to_nearest_even);
 	       RUN(nan_stays_nan);)
