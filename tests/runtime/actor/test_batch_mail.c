@@ -44,6 +44,17 @@ static uint64_t add_on(struct fixture *s, const char *handler, int worker)
 	return add_echo(s, handler, o);
 }
 
+/* Adds an actor on worker 0 that takes at most `limit` waiting messages. */
+static uint64_t add_limited(struct fixture *s, uint64_t limit,
+			    uint32_t overflow)
+{
+	struct peal_actor_options o = { .worker = PEAL_WORKER(0),
+					.mailbox_limit = (uint32_t)limit,
+					.mailbox_overflow = overflow };
+
+	return add_echo(s, "shared", o);
+}
+
 static void begin(struct fixture *s)
 {
 	CHECK_OK(peal_kernel_resume(s->k));
@@ -285,11 +296,6 @@ PEAL_TEST(lanes_tell_pools_and_limited_actors)
 	struct peal_kernel_options o = { .workers = 2,
 					 .max_pools = 1,
 					 .mailbox.max_limits = 1 };
-	struct peal_actor_options limited = {
-		.worker = PEAL_WORKER(0),
-		.mailbox_limit = N,
-		.mailbox_overflow = PEAL_OVERFLOW_DROP_NEWEST
-	};
 	struct peal_pool_options po = { .size = sizeof(po),
 					.capacity = 128,
 					.message_bytes = ITEM_BYTES };
@@ -299,7 +305,7 @@ PEAL_TEST(lanes_tell_pools_and_limited_actors)
 
 	open_mail(&s, &peal_program_batches_checked, o, "teller");
 	to[0] = add_on(&s, "shared", 1);
-	to[1] = add_echo(&s, "shared", limited);
+	to[1] = add_limited(&s, N, PEAL_OVERFLOW_DROP_NEWEST);
 	CHECK_OK(peal_pool_create(s.k, &po, &to[2]));
 	CHECK_OK(peal_pool_join(s.rt, to[2], add_on(&s, "shared", 1)));
 	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
@@ -321,17 +327,12 @@ PEAL_TEST(lanes_tell_pools_and_limited_actors)
 PEAL_TEST(limits_hold_for_each_lane)
 {
 	struct peal_kernel_options o = { .mailbox.max_limits = 1 };
-	struct peal_actor_options limited = {
-		.worker = PEAL_WORKER(0),
-		.mailbox_limit = 5,
-		.mailbox_overflow = PEAL_OVERFLOW_DROP_NEWEST
-	};
 	struct peal_kernel_info info;
 	struct fixture s;
 	uint64_t i, to;
 
 	open_mail(&s, &peal_program_batches, o, "teller");
-	to = add_echo(&s, "shared", limited);
+	to = add_limited(&s, 5, PEAL_OVERFLOW_DROP_NEWEST);
 	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
 	for (i = 0; i < 32; i++)
 		send_letter(&s, BATCH_ECHO, to, i, 1);
@@ -349,16 +350,12 @@ PEAL_TEST(limits_hold_for_each_lane)
 PEAL_TEST(a_letter_above_a_limit_fails)
 {
 	struct peal_kernel_options o = { .mailbox.max_limits = 1 };
-	struct peal_actor_options limited = { .worker = PEAL_WORKER(0),
-					      .mailbox_limit = 5,
-					      .mailbox_overflow =
-						      PEAL_OVERFLOW_FAIL };
 	struct peal_link_info info;
 	struct fixture s;
 	uint64_t i, to;
 
 	open_mail(&s, &peal_program_batches_checked, o, "teller");
-	to = add_echo(&s, "shared", limited);
+	to = add_limited(&s, 5, PEAL_OVERFLOW_FAIL);
 	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
 	for (i = 0; i < 32; i++)
 		send_letter(&s, BATCH_ECHO, to, i, 1);
@@ -377,11 +374,6 @@ PEAL_TEST(a_letter_above_a_limit_fails)
 PEAL_TEST(a_drop_in_a_batch_of_one_keeps_its_letter)
 {
 	struct peal_kernel_options o = { .mailbox.max_limits = 1 };
-	struct peal_actor_options limited = {
-		.worker = PEAL_WORKER(0),
-		.mailbox_limit = 1,
-		.mailbox_overflow = PEAL_OVERFLOW_DROP_NEWEST
-	};
 	struct peal_send_options so = { .size = sizeof(so),
 					.deadline = peal_deadline_from_now(
 						3600 * SECOND) };
@@ -390,7 +382,7 @@ PEAL_TEST(a_drop_in_a_batch_of_one_keeps_its_letter)
 	uint64_t i;
 
 	open_mail(&s, &peal_program_batches_checked, o, "teller");
-	l.to = (uint32_t)add_echo(&s, "shared", limited);
+	l.to = (uint32_t)add_limited(&s, 1, PEAL_OVERFLOW_DROP_NEWEST);
 	l.item = item_of(1);
 	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
 	for (i = 0; i < 4; i++)

@@ -4,81 +4,15 @@
 #include <peal/collective.h>
 #include <peal/communicator.h>
 #include <peal/copy.h>
-#include <peal/event.h>
 #include <peal/graph.h>
 #include <peal/memory.h>
 #include <peal/peer.h>
 #include <peal/stall.h>
 #include <peal/worker.h>
-#include "runtime/both_lanes.h"
-#include "runtime/events.h"
-#include "runtime/task_fixture.h"
-
-PEAL_DECLARE_PROGRAM(events);
+#include "runtime/event_fixture.h"
 
 #define WORDS 1024
 #define BYTES (WORDS * sizeof(uint64_t))
-
-static const struct peal_link_options plain = { .capacity = 0 };
-
-struct stage {
-	struct peal_runtime *rt;
-	struct peal_endpoint *e;
-	struct peal_kernel *k[2];
-	uint64_t actor[2]; /* counts its messages; port i leads to it */
-	struct peal_event *event[2]; /* the host records them on device i */
-};
-
-static struct stage s;
-
-static struct peal_event *host_event(struct peal_runtime *rt, int device)
-{
-	struct peal_event_options o = { .size = sizeof(o),
-					.by_host = 1,
-					.name = device ? "one" : "zero" };
-	struct peal_event *e = NULL;
-
-	CHECK_OK(peal_event_create(rt, device, NULL, 0, &o, &e));
-	return e;
-}
-
-static struct peal_kernel *launch(int device)
-{
-	struct peal_kernel_options o = { .size = sizeof(o),
-					 .lanes = lanes,
-					 .mailbox.slots = 16 };
-	struct peal_kernel *k = NULL;
-
-	CHECK_OK(
-		peal_kernel_launch(s.rt, device, &peal_program_events, &o, &k));
-	return k;
-}
-
-static void open_stage(struct peal_link_options link)
-{
-	int i;
-
-	memset(&s, 0, sizeof(s));
-	s.rt = harness_open(2, "");
-	s.e = harness_endpoint(s.rt);
-	for (i = 0; i < 2; i++) {
-		s.k[i] = launch(i);
-		s.actor[i] = harness_spawn(s.k[i], "countdown", -1);
-		harness_from(s.rt, s.e, (uint32_t)i, s.actor[i], link);
-		s.event[i] = host_event(s.rt, i);
-	}
-}
-
-static void close_stage(void)
-{
-	int i;
-
-	CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, MAX_WAIT));
-	for (i = 0; i < 2; i++)
-		CHECK_OK(peal_kernel_stop(s.k[i], MAX_WAIT));
-	harness_conserved(s.rt);
-	CHECK_OK(peal_runtime_shutdown(s.rt));
-}
 
 static int try_send(uint32_t port, int64_t timeout_ns)
 {
@@ -90,18 +24,6 @@ static int try_send(uint32_t port, int64_t timeout_ns)
 static void send(uint32_t port)
 {
 	CHECK_OK(try_send(port, MAX_WAIT));
-}
-
-/* Returns the messages that an actor has handled. The worker has polled its
- * inputs before it pauses. */
-static uint64_t counted(struct peal_kernel *k, uint64_t actor)
-{
-	uint64_t n = 0;
-
-	CHECK_OK(peal_kernel_suspend(k, MAX_WAIT));
-	CHECK_OK(peal_actor_state(s.rt, actor, &n, sizeof(n)));
-	CHECK_OK(peal_kernel_resume(k));
-	return n;
 }
 
 /* Waits until a worker leaves its messages for an event. */

@@ -1,84 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The host records events behind the work of a device. */
 
-#include <peal/event.h>
 #include <peal/graph.h>
 #include <peal/memory.h>
-#include "runtime/both_lanes.h"
-#include "runtime/events.h"
-#include "runtime/task_fixture.h"
-
-PEAL_DECLARE_PROGRAM(events);
-
-static const struct peal_link_options plain = { .capacity = 0 };
-
-struct stage {
-	struct peal_runtime *rt;
-	struct peal_endpoint *e;
-	struct peal_kernel *k[2];
-	uint64_t actor[2]; /* counts its messages; port i leads to it */
-	struct peal_event *event[2]; /* the host records them on device i */
-};
-
-static struct stage s;
-
-static struct peal_event *host_event(struct peal_runtime *rt, int device)
-{
-	struct peal_event_options o = { .size = sizeof(o),
-					.by_host = 1,
-					.name = device ? "one" : "zero" };
-	const int other = 1 - device;
-	struct peal_event *e = NULL;
-
-	CHECK_OK(peal_event_create(rt, device, &other, 1, &o, &e));
-	return e;
-}
-
-static void open_stage(void)
-{
-	struct peal_kernel_options o = { .size = sizeof(o),
-					 .lanes = lanes,
-					 .mailbox.slots = 16 };
-	int i;
-
-	memset(&s, 0, sizeof(s));
-	s.rt = harness_open(2, "");
-	s.e = harness_endpoint(s.rt);
-	for (i = 0; i < 2; i++) {
-		CHECK_OK(peal_kernel_launch(s.rt, i, &peal_program_events, &o,
-					    &s.k[i]));
-		s.actor[i] = harness_spawn(s.k[i], "countdown", -1);
-		harness_from(s.rt, s.e, (uint32_t)i, s.actor[i], plain);
-		s.event[i] = host_event(s.rt, i);
-	}
-}
-
-static void close_stage(void)
-{
-	int i;
-
-	CHECK_OK(peal_device_sync(s.rt, PEAL_ALL_DEVICES, MAX_WAIT));
-	for (i = 0; i < 2; i++)
-		CHECK_OK(peal_kernel_stop(s.k[i], MAX_WAIT));
-	harness_conserved(s.rt);
-	CHECK_OK(peal_runtime_shutdown(s.rt));
-}
+#include "runtime/event_fixture.h"
 
 static void send(int device, uint64_t n)
 {
 	CHECK_OK(peal_send(s.e, (uint32_t)device, 0, &n, sizeof(n), MAX_WAIT,
 			   NULL));
-}
-
-/* Returns the messages that an actor has handled, while its kernel pauses. */
-static uint64_t counted(int device)
-{
-	uint64_t n = 0;
-
-	CHECK_OK(peal_kernel_suspend(s.k[device], MAX_WAIT));
-	CHECK_OK(peal_actor_state(s.rt, s.actor[device], &n, sizeof(n)));
-	CHECK_OK(peal_kernel_resume(s.k[device]));
-	return n;
 }
 
 /* Waits for a record on an idle device, made after all pending ones. Then the
@@ -99,7 +29,7 @@ static void let_look(struct peal_runtime *rt, int idle)
 
 PEAL_TEST(record_waits_for_earlier_messages)
 {
-	open_stage();
+	open_stage(plain);
 	CHECK_OK(peal_kernel_suspend(s.k[1], MAX_WAIT));
 	send(1, 1);
 	CHECK_OK(peal_event_record_behind(s.event[1]));
@@ -107,7 +37,7 @@ PEAL_TEST(record_waits_for_earlier_messages)
 	CHECK_EQ(peal_event_wait(s.event[1], 1, 0), PEAL_EAGAIN);
 	CHECK_OK(peal_kernel_resume(s.k[1]));
 	CHECK_OK(peal_event_wait(s.event[1], 1, MAX_WAIT));
-	CHECK_EQ(counted(1), 1);
+	CHECK_EQ(counted(s.k[1], s.actor[1]), 1);
 	close_stage();
 }
 
@@ -116,11 +46,11 @@ PEAL_TEST(record_waits_for_messages_between_handlers)
 {
 	const uint64_t most = 5000;
 
-	open_stage();
+	open_stage(plain);
 	send(0, most);
 	CHECK_OK(peal_event_record_behind(s.event[0]));
 	CHECK_OK(peal_event_wait(s.event[0], 1, MAX_WAIT));
-	CHECK_EQ(counted(0), most);
+	CHECK_EQ(counted(s.k[0], s.actor[0]), most);
 	close_stage();
 }
 
@@ -130,7 +60,7 @@ PEAL_TEST(each_record_counts)
 	uint64_t i;
 	int64_t ns;
 
-	open_stage();
+	open_stage(plain);
 	CHECK_OK(peal_event_info(s.event[0], &first));
 	CHECK_EQ(first.by_host, 1);
 	CHECK_EQ(first.in_host_memory, 1);
@@ -159,7 +89,7 @@ PEAL_TEST(handler_waits_for_a_record_of_the_host)
 	struct peal_received got;
 	uint64_t waiter;
 
-	open_stage();
+	open_stage(plain);
 	CHECK_OK(peal_event_create(s.rt, 1, NULL, 0, NULL, &started));
 	CHECK_OK(peal_event_address(started, 1, &a.mine));
 	CHECK_OK(peal_event_address(s.event[0], 1, &a.event));
@@ -263,7 +193,7 @@ PEAL_TEST(record_waits_for_a_run_of_a_graph)
 
 PEAL_TEST(record_follows_the_abort_of_a_kernel)
 {
-	open_stage();
+	open_stage(plain);
 	CHECK_OK(peal_kernel_suspend(s.k[1], MAX_WAIT));
 	send(1, 1);
 	CHECK_OK(peal_event_record_behind(s.event[1]));
@@ -276,7 +206,7 @@ PEAL_TEST(record_follows_the_abort_of_a_kernel)
 
 PEAL_TEST(pending_record_keeps_the_event_until_a_cancel)
 {
-	open_stage();
+	open_stage(plain);
 	CHECK_OK(peal_kernel_suspend(s.k[1], MAX_WAIT));
 	send(1, 1);
 	CHECK_OK(peal_event_record_behind(s.event[1]));
@@ -297,7 +227,7 @@ PEAL_TEST(pending_record_keeps_the_event_until_a_cancel)
 
 PEAL_TEST(shutdown_ends_pending_records)
 {
-	open_stage();
+	open_stage(plain);
 	CHECK_OK(peal_kernel_suspend(s.k[1], MAX_WAIT));
 	send(1, 1);
 	CHECK_OK(peal_event_record_behind(s.event[1]));
@@ -311,7 +241,7 @@ PEAL_TEST(records_of_two_runtimes_are_apart)
 	struct peal_event *e;
 
 	HOST_CASE("one runtime of a process uses the GPUs");
-	open_stage();
+	open_stage(plain);
 	other = harness_open(2, "");
 	e = host_event(other, 1);
 	CHECK_OK(peal_kernel_suspend(s.k[1], MAX_WAIT));
@@ -332,7 +262,7 @@ PEAL_TEST(invalid_calls_are_refused)
 {
 	struct peal_event *e;
 
-	open_stage();
+	open_stage(plain);
 	CHECK_OK(peal_event_create(s.rt, 0, NULL, 0, NULL, &e));
 	CHECK_EQ(peal_event_record_behind(e), PEAL_ENOTSUP);
 	CHECK(strstr(peal_last_error()->text,
