@@ -109,6 +109,7 @@ int main(void)
 					     .in = in,
 					     .out = out };
 	double expected[WEIGHTS], weights[2][WEIGHTS];
+	struct peal_endpoint_options ends = { .size = sizeof(ends) };
 	struct fit fits[PEAL_COMM_MAX];
 	struct peal_endpoint *host;
 	struct peal_comm *group;
@@ -116,7 +117,8 @@ int main(void)
 	n = n < PEAL_COMM_MAX ? n : PEAL_COMM_MAX;
 	make_rows();
 	solve(expected);
-	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
+	ends.max_ports = ends.max_inputs = (uint32_t)n;
+	check(peal_endpoint_create(runtime, &ends, &host), "make an endpoint");
 	for (int i = 0; i < n; i++) {
 		devices[i] = i;
 		fits[i] = enlist(runtime, host, i, n);

@@ -102,7 +102,8 @@ static void take(struct link_pair *l, uint32_t n)
 		return;
 	}
 	kind = m.kind & ~(uint32_t)PEAL_KIND_TIMED;
-	if (kind == PEAL_KIND_END || kind == PEAL_KIND_SEAL) {
+	if (kind == PEAL_KIND_END || kind == PEAL_KIND_SEAL ||
+	    kind == PEAL_KIND_GATE) {
 		peal_link_release_mark(&l->c, m.kind);
 		return;
 	}

@@ -80,6 +80,13 @@ static void expect_eproto(struct link_pair *l)
 	link_pair_close(l);
 }
 
+/* Returns 1 for the kinds of a slot that a link can have. */
+static int is_known(uint32_t kind)
+{
+	return (kind >= PEAL_KIND_DATA && kind <= PEAL_KIND_SEAL) ||
+	       kind == PEAL_KIND_GATE;
+}
+
 PEAL_TEST(unknown_kinds_close_the_link)
 {
 	static const uint8_t content[64];
@@ -89,7 +96,7 @@ PEAL_TEST(unknown_kinds_close_the_link)
 	for (kind = 0; kind < 256; kind++) {
 		struct link_pair l;
 
-		if (kind >= PEAL_KIND_DATA && kind <= PEAL_KIND_SEAL)
+		if (is_known(kind))
 			continue;
 		if (kind == (PEAL_KIND_DATA | PEAL_KIND_TIMED) ||
 		    kind == (PEAL_KIND_SLAB | PEAL_KIND_TIMED))
@@ -112,7 +119,9 @@ PEAL_TEST(lengths_out_of_range_close_the_link)
 	size_t i;
 
 	for (i = 0; i < sizeof(lengths) / sizeof(lengths[0]); i++)
-		for (kind = PEAL_KIND_DATA; kind <= PEAL_KIND_SEAL; kind++) {
+		for (kind = PEAL_KIND_DATA; kind <= PEAL_KIND_GATE; kind++) {
+			if (!is_known(kind))
+				continue;
 			open_link(&l, PEAL_POLICY_SEQUENCE);
 			write_tag(&l, 0, kind, lengths[i]);
 			expect_eproto(&l);
@@ -392,7 +401,8 @@ static int take(struct link_pair *l, unsigned long long *random, uint64_t *sum)
 		return 0;
 	if (result)
 		return 1;
-	if (m.kind == PEAL_KIND_END || m.kind == PEAL_KIND_SEAL) {
+	if (peali_kind_is_mark(m.kind)) {
+		CHECK(is_known(m.kind));
 		peal_link_release_mark(&l->c, m.kind);
 		return m.kind == PEAL_KIND_END;
 	}

@@ -538,6 +538,8 @@ PEAL_TEST(timed_out_waiter_passes_on_the_receiving)
 	identity_sleep_us(20000);
 	CHECK(!pthread_create(&patient.thread, NULL, wait_for_it, &patient));
 	identity_sleep_us(20000);
+	EVENTUALLY(peal_request_wait(s.r, patient.request, NULL, 0, NULL, 0) ==
+		   PEAL_EBUSY); /* the thread waits */
 	CHECK_EQ(peal_request_cancel(s.r, patient.request), PEAL_EBUSY);
 	CHECK_FAILS(peal_request_wait(s.r, patient.request, NULL, 0, NULL, 0),
 		    PEAL_EBUSY, "another thread waits for request");
