@@ -35,24 +35,25 @@ static PEAL_DEV PEAL_INLINE int peali_input_gated(struct peal_worker *w)
 	return 1;
 }
 
-/* Handles a mark at the head of an input. */
+/* Handles a mark at the head of an input. The host tells of the next ring before
+ * a SEAL: else the mark is an error. */
 PEALI_SLOW(void, peali_input_mark, struct peal_worker *w, struct peal_input *in,
 	   uint32_t kind)
 {
+	const int next = kind == PEAL_KIND_SEAL && in->flags & PEAL_INPUT_NEXT;
+
 	peali_publish_links(
 		w); /* the host may free the counts of an ended link */
-	if (kind == PEAL_KIND_END) {
+	if (kind == PEAL_KIND_SEAL && !next)
+		peali_link_fail(&in->link);
+	else
 		peal_link_release_mark(&in->link, kind);
-		in->flags = 0;
-		w->state->table.n_ended++;
-	} else if (kind == PEAL_KIND_GATE) {
-		peal_link_release_mark(&in->link, kind);
-	} else if (in->flags & PEAL_INPUT_NEXT) {
-		peal_link_release_mark(&in->link, kind);
+	if (kind == PEAL_KIND_GATE)
+		return;
+	if (next) {
 		peali_input_ring(in, &in->next);
 		in->flags &= ~(uint32_t)PEAL_INPUT_NEXT;
-	} else { /* the host tells this end first: the mark is an error */
-		peali_link_fail(&in->link);
+	} else {
 		in->flags = 0;
 		w->state->table.n_ended++;
 	}
