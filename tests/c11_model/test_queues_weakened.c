@@ -92,7 +92,7 @@ static const struct enough enough_on_gpus[] = {
 	  MODEL_RELEASE, ONE_LOAD },
 	{ "link_producer.h", "peali_link_read_credit", "load acquire", 0,
 	  MODEL_ACQUIRE, ONE_LOAD },
-	{ "link_producer.h", "peal_link_push_mark", "store release", 0,
+	{ "link_producer.h", "peali_link_push_mark", "store release", 0,
 	  MODEL_RELEASE, ONE_LOAD },
 	{ "mailbox.h", "peali_mailbox_grant", "load acquire", 1, MODEL_ACQUIRE,
 	  ONE_LOAD },
