@@ -23,12 +23,10 @@
  * Background copies. All copies to one device wait in one line. A thread per
  * line executes them one after another; the first copy starts the thread.
  *
- * Before a copy, the thread also waits for earlier copies of other lines that
- * touch the same memory. Earlier copies have smaller numbers, so threads never
- * wait in a circle.
- *
- * A copy also waits for the gates of its devices that were closed at its start.
- * The thread of its line executes later copies meanwhile.
+ * A copy waits for earlier copies that touch the same memory. Earlier copies have
+ * smaller numbers, so copies never wait in a circle. A copy also waits for the
+ * gates of its devices that were closed at its start. The thread of its line
+ * executes later copies meanwhile.
  */
 
 /** The smallest range that contains all bytes that a copy writes, or reads. */
@@ -170,14 +168,6 @@ static int is_gated(const struct peal_copy *c)
 	return 0;
 }
 
-static void await_turn(struct peal_copy *c)
-{
-	pthread_mutex_lock(&c->peers->lock);
-	while (is_behind(c))
-		pthread_cond_wait(&c->peers->copy_ended, &c->peers->lock);
-	pthread_mutex_unlock(&c->peers->lock);
-}
-
 /* Wakes waiting threads after a copy has ended or was cancelled, or a gate was
  * opened. */
 static void tell_others(struct peali_peers *peers)
@@ -213,10 +203,10 @@ static struct peal_copy *find_free(const struct peali_line *line)
 }
 
 /*
- * Waits for a copy behind the gated head of a line. A copy that waits for an
- * event delays no copy that the event may need. The caller holds line->lock,
- * which the function releases meanwhile. Returns the copy, not in the line any
- * more, or NULL to look at the line again.
+ * Takes the first copy of a line that can begin. A copy that waits for an event,
+ * or for such a copy, delays no copy that the event may need. The caller holds
+ * line->lock, which the function releases meanwhile. Returns the copy, or waits
+ * and returns NULL to look at the line again.
  */
 static struct peal_copy *take_free(struct peali_line *line,
 				   struct peali_peers *peers)
@@ -242,16 +232,10 @@ static struct peal_copy *take_free(struct peali_line *line,
  * line->lock. */
 static struct peal_copy *take_next(struct peali_line *line)
 {
-	struct peal_copy *c = line->first;
-
-	if (!c) {
-		pthread_cond_wait(&line->work, &line->lock);
-		return NULL;
-	}
-	if (PEAL_UNLIKELY(is_gated(c)))
-		return take_free(line, c->peers);
-	take_out(line, c);
-	return c;
+	if (line->first)
+		return take_free(line, line->first->peers);
+	pthread_cond_wait(&line->work, &line->lock);
+	return NULL;
 }
 
 static void *line_main(void *argument)
@@ -269,7 +253,6 @@ static void *line_main(void *argument)
 			continue;
 		pthread_mutex_unlock(&line->lock);
 		peers = c->peers;
-		await_turn(c);
 		r = peali_copy_execute(peers, c->request.moves,
 				       c->request.n_moves, &c->job);
 		if (r && r != PEAL_ECANCELED)

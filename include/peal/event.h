@@ -196,12 +196,20 @@ int peal_event_elapsed(const struct peal_event_info *earlier,
  * - a job, a copy, a run or a collective, once the call that starts it has
  *   returned.
  *
- * The record does not wait for jobs, copies, runs and collectives that start
- * later. Nor does it wait for messages that an endpoint sends behind a later
- * peal_event_await_before. Other later messages may delay the record: a device
- * that always has messages never gets it. Work of a kernel that has ended does
- * not delay the record. An item of a pipeline counts as work of the device that
- * has its message.
+ * The record does not wait for copies that start later, nor for the end of later
+ * jobs, runs and collectives. Nor does it wait for messages that an endpoint
+ * sends behind a later peal_event_await_before. Other later messages may delay
+ * the record, such as those of later jobs. So a device that always has messages
+ * never gets it. Work of a kernel that has ended does not delay the record. An
+ * item of a pipeline counts as work of the device that has its message.
+ *
+ * Two records can wait for each other. Each device then has messages that were
+ * sent after its record, behind an await of the other record. To prevent this,
+ * record both events before the messages are sent, and wait for the first one.
+ *
+ * No record takes effect while another call waits for a worker, such as
+ * peal_actor_spawn. So a handler must not wait for a record of the host while the
+ * host may call its worker.
  *
  * A thread of the runtime makes the record: it adds 1 to the count. Handlers and
  * host threads that see the record see all data that the work has written. Each
@@ -223,10 +231,11 @@ int peal_event_record_behind(struct peal_event *event);
  * The call returns at once. Work that the host submits to the device after the
  * call waits. Earlier work does not, so it may record the event. After several
  * calls, work waits for all of these events. Work that waits:
- * - a message from an endpoint to a kernel of the device, also to a kernel that
- *   is launched later. The message waits in its link, behind the earlier ones. A
- *   full link makes its sender wait, and so does a link with messages behind 16
- *   such calls. A message of peal_send_reserve counts from that call on.
+ * - a message from an endpoint by a link to a kernel of the device. The kernel
+ *   may be launched later. The message waits in its link, behind the earlier ones
+ *   and a mark, which takes a slot. A full link makes its sender wait, and so does
+ *   a link with messages behind 16 such calls. A message of peal_send_reserve
+ *   counts from that call on.
  * - a request, and an item of a pipeline, with its message to the device.
  * - the end of a stream by peal_send_end.
  * - the part of a graph's run or of a collective on the device. Other devices
@@ -236,6 +245,7 @@ int peal_event_record_behind(struct peal_event *event);
  *   device meanwhile. A job without elements does not wait.
  * - a copy in the background from the device or to it. Other copies go on, unless
  *   they use the memory that this copy writes, or write the memory that it reads.
+ *   A transfer with several devices on a side counts as using all memory.
  *
  * A call that itself does its work does not wait, such as peal_peer_copy,
  * peal_transfer_run, peal_buffer_write, peal_actor_spawn or
@@ -271,8 +281,9 @@ int peal_event_await_before(struct peal_event *event, uint64_t count,
  * A cancelled record does not count. Work that waits for a cancelled await goes
  * on, as if the event were recorded.
  *
- * Thread-safe. Blocks while the runtime's thread looks at such a record, which
- * takes as long as peal_device_sync with timeout 0.
+ * Thread-safe. Blocks while the runtime's thread looks at such a record. A look
+ * takes as long as peal_device_sync with timeout 0, or as another call that waits
+ * for a worker.
  *
  * @param event an event.
  * @return 0, or a negative error code:

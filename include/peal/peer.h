@@ -164,7 +164,8 @@ int peal_peer_copy(struct peal_runtime *runtime, int to, uint64_t to_address,
  *
  * Copies to one device run one after another, in the order of their starts.
  * Copies to different devices keep that order, too, if they touch the same
- * memory. The caller keeps all memory allocated until the copy has ended. The
+ * memory. A copy that waits for an event (peal_event_await_before) may be
+ * overtaken by later copies that touch other memory. The caller keeps all memory allocated until the copy has ended. The
  * caller frees the copy by peal_copy_destroy.
  *
  * Thread-safe. Does not wait for the copy. A runtime thread performs it.

@@ -125,6 +125,8 @@ int peal_transfer_run(struct peal_runtime *runtime,
  *
  * Copies to one destination, a device or the host, run one after another in the
  * order of their starts. Copies that touch common memory run in this order too.
+ * A copy that waits for an event (peal_event_await_before) may be overtaken by
+ * later copies that touch other memory.
  *
  * Thread-safe. Does not wait for the copies.
  *

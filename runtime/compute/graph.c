@@ -43,7 +43,7 @@ static int is_live_on(const struct peal_graph *g, int device)
 	for (i = 0; i < g->n; i++) {
 		const struct peali_graph_device *p = &g->devices[i];
 
-		if (peali_kernel_ended(p->scheduler) ||
+		if (!p->scheduler || peali_kernel_ended(p->scheduler) ||
 		    (p->tasks && peali_kernel_ended(p->tasks)))
 			return 0;
 		found |= device == PEAL_ALL_DEVICES || p->device == device;

@@ -382,7 +382,7 @@ static const char *what_blocks(struct peal_kernel *k, uint64_t blocked,
 	if (port == PEAL_BLOCKED_TIMER || port == PEAL_BLOCKED_DOWN)
 		return "own mailbox or pool is full";
 	if (port == PEAL_BLOCKED_GATE)
-		return "its messages wait for an event; record it, or call "
+		return "input waits for an event; record it, or call "
 		       "peal_event_cancel";
 	pthread_mutex_lock(&k->rt->lock);
 	topic = k->rt->hooks->topic_at_port(k->rt, k->params.address | actor,

@@ -82,7 +82,12 @@ static void note_busy(struct peal_kernel *k, uint32_t worker, struct count *c)
 	uint64_t blocked = peal_load_relaxed_sys(&s->blocked);
 
 	c->open = 1;
-	if (blocked)
+	if (blocked && PEAL_BLOCKED_PORT(blocked) == PEAL_BLOCKED_GATE)
+		NOTE(c,
+		     "worker %u of kernel '%s' has messages that wait for an "
+		     "event",
+		     worker, k->name);
+	else if (blocked)
 		NOTE(c,
 		     "worker %u of kernel '%s' holds a message for actor %u, "
 		     "which waits for free slots",

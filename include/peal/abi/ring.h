@@ -66,7 +66,7 @@ struct peal_link_counts {
 	uint64_t closed; /* messages dropped with PEAL_REASON_CLOSED */
 	uint64_t ended; /* 1 once END is written */
 	uint64_t full; /* times that no slot or slab space was free; at most one
-			* between two accepted messages */
+			* between two accepted messages or marks */
 	uint64_t lost; /* dead letters dropped, as no slot was free */
 	uint64_t gates; /* GATE marks written */
 	uint8_t producer_reserved[PEAL_SHARED_LINE - 64];

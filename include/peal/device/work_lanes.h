@@ -44,7 +44,8 @@
  * @retval PEAL_EAGAIN   too few slots are free. No lane has put a message.
  * @retval PEAL_EMSGSIZE `bytes` is too large, or the lanes have more messages
  *                       than peal_work_bulk_max. No lane has put a message.
- * @retval PEAL_EINVAL   the lane cannot have a message. Others have put theirs.
+ * @retval PEAL_EINVAL   the lane cannot have a message: it is beyond the first
+ *                       PEAL_WORK_BURST.
  */
 static PEAL_DEV PEAL_INLINE int
 peal_work_push_lanes(const struct peal_worker *w, struct peal_work *q,
@@ -210,7 +211,8 @@ peali_work_take_slot(struct peal_work *q, uint64_t number, void *to,
 }
 
 /**
- * Takes a message for each lane, for the first lanes if there are too few.
+ * Takes a message for each lane, for the first lanes if there are too few. The
+ * lane of a slot with a producer that is gone gets none.
  *
  * Collective, wait-free. Fast for a constant length below 29 bytes, if all
  * messages have it.
@@ -251,6 +253,8 @@ peal_work_pop_lanes(const struct peal_worker *w, struct peal_work *q,
 		c->taken += taken;
 		c->dead += n - taken;
 		peali_work_done_run(q, c, first, n);
+		if (PEAL_UNLIKELY(!taken)) /* the caller may be idle now */
+			peal_work_flush(q, c);
 	}
 	return found ? 1 : PEAL_EAGAIN;
 }

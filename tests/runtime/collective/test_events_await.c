@@ -364,6 +364,10 @@ PEAL_TEST(later_copies_wait)
 	CHECK_EQ(*(const uint64_t *)(uintptr_t)other, 10);
 	/* of device 0, but it reads what the first copy writes */
 	reader = copy(0, zero, PEAL_HOST_MEMORY, there);
+	/* to the same device, and needs neither the event nor the reader */
+	end_copy(copy(0, memory(0, 12), PEAL_HOST_MEMORY,
+		      memory(PEAL_HOST_MEMORY, 3)),
+		 0);
 	CHECK_EQ(peal_copy_wait(reader, 20 * MS), PEAL_ETIMEDOUT);
 	CHECK_EQ(peal_copy_wait(gated, 0), PEAL_ETIMEDOUT);
 	CHECK_EQ(*(const uint64_t *)(uintptr_t)there, 1);
