@@ -40,7 +40,7 @@ static void wake_all(struct peal_kernel *k)
 
 void peali_kernel_open_gates(struct peal_kernel *k, uint64_t number)
 {
-	/* R28: pairs with A28 in peali_input_gated. */
+	/* R32: pairs with A32 in peali_input_gated. */
 	peal_store_release_sys(&k->control->gates, number);
 	wake_all(k);
 }

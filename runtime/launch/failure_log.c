@@ -147,7 +147,7 @@ static void look_at_entry(struct peal_kernel *k, const struct peal_failure *f,
 			  struct worker_shown *w, struct shown *s, uint64_t now,
 			  int last)
 {
-	/* A28: pairs with R28 in peali_failure_note. */
+	/* A33: pairs with R33 in peali_failure_note. */
 	uint64_t failure = peal_load_acquire_sys(&f->failure);
 	uint64_t word = peal_load_relaxed_sys(&f->count);
 	uint32_t count = PEAL_FAILURE_TIMES(word);

@@ -22,7 +22,7 @@
  * behind it wait. Then the worker may sleep, as if a port were full. */
 static PEAL_DEV PEAL_INLINE int peali_input_gated(struct peal_worker *w)
 {
-	/* A28: pairs with R28 in runtime/kernel/kernel_control.c. The handlers
+	/* A32: pairs with R32 in runtime/kernel/kernel_control.c. The handlers
 	 * see what the event's recorder wrote. */
 	uint32_t open = (uint32_t)peal_load_acquire_sys(&w->control->gates);
 

@@ -36,7 +36,7 @@ PEALI_SLOW(void, peali_failure_note, const struct peal_worker *w, uint32_t kind,
 	peal_store_relaxed_sys(&log->replaced,
 			       peal_load_relaxed_sys(&log->replaced) + i);
 	peal_store_relaxed_sys(&f->count, PEAL_FAILURE_COUNT(1, member));
-	/* R28: pairs with A28 in runtime/launch/failure_log.c. */
+	/* R33: pairs with A33 in runtime/launch/failure_log.c. */
 	peal_store_release_sys(&f->failure, failure);
 	peal_store_relaxed_sys(&log->next, next + 1);
 }
