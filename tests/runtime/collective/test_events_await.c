@@ -167,6 +167,7 @@ PEAL_TEST(messages_wait_for_a_record_of_a_handler)
 	CHECK_EQ(counted(s.k[1], s.actor[1]), 1);
 	/* the event has its records: no later work waits */
 	CHECK_OK(peal_event_await_before(e, 2, 1));
+	CHECK_OK(peal_device_sync(s.rt, 0, MAX_WAIT)); /* `mark` has returned */
 	CHECK_OK(peal_event_destroy(e));
 	close_stage();
 }

@@ -69,13 +69,13 @@ PEAL_TEST(word_far_ahead_is_refused_without_change)
 
 	CHECK_FAILS(peal_hlc_merge(&clock, ~0ULL, &word), PEAL_EINVAL,
 		    "ahead of the clock of the host");
-	CHECK_FAILS(
-		peal_hlc_merge(&clock,
-			       word_at(now + 2 * (uint64_t)DRIFT +
-				       60 * (uint64_t)SECOND),
-			       &word),
-		PEAL_EINVAL,
-		"ahead of the clock of the host (61999 ms, allowed 0..1000 ms)");
+	CHECK_FAILS(peal_hlc_merge(&clock,
+				   word_at(now + 2 * (uint64_t)DRIFT +
+					   60 * (uint64_t)SECOND),
+				   &word),
+		    PEAL_EINVAL,
+		    "ahead of the clock of the host (6"); /* 6x s */
+	CHECK_CONTAINS(peal_last_error()->text, " ms, allowed 0..1000 ms)");
 	CHECK_FAILS(peal_hlc_merge(NULL, 1, &word), PEAL_EINVAL, "NULL");
 	CHECK_EQ(word, 77);
 	CHECK_EQ(clock.word, 0);
