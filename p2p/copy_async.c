@@ -139,14 +139,15 @@ static int note_gate(struct peal_copy *c, int device)
 	return 0;
 }
 
-/* Notes the closed gates of all devices of a copy. */
-static int note_gates(struct peal_copy *c)
+/* Notes the closed gates of all devices that the caller of a copy names. The
+ * memory of a device may lie in the host. */
+static int note_gates(struct peal_copy *c, const struct peali_copy_op *moves,
+		      uint32_t n)
 {
-	const struct peali_copy_op *moves = c->request.moves;
 	uint32_t i;
 	int r = 0;
 
-	for (i = 0; i < c->request.n_moves && !r; i++) {
+	for (i = 0; i < n && !r; i++) {
 		r = note_gate(c, moves[i].to.device);
 		if (!r)
 			r = note_gate(c, moves[i].from.device);
@@ -445,7 +446,7 @@ static int start(struct peal_copy *c, const struct peali_copy_op *moves,
 	c->from = moves[0].from.device;
 	if (!c->request.n_moves)
 		return 0;
-	r = note_gates(c);
+	r = note_gates(c, moves, n);
 	if (r < 0) {
 		peali_copy_request_release(&c->request);
 		return r;

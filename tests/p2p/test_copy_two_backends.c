@@ -12,7 +12,7 @@
 
 static struct peali_backend *backend[2];
 static struct peali_device device[4];
-static struct peali_devices devices = { 4, device };
+static struct peali_devices devices = { .n = 4, .device = device };
 static struct peali_peers *peers;
 
 static void open_both(void)

@@ -17,7 +17,7 @@ extern const struct peal_program peal_program_peal_probe;
 static struct peali_backend *backend;
 static struct peali_backend_ops changed;
 static struct peali_device device[2];
-static struct peali_devices devices = { 2, device };
+static struct peali_devices devices = { .n = 2, .device = device };
 static struct peali_peers *peers;
 
 static int is_reader(const struct peal_probe_params *p)

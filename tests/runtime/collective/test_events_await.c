@@ -478,6 +478,7 @@ PEAL_TEST(shutdown_ends_the_work_that_waits)
 	CHECK_OK(peal_executor_start(f.e, &f.job));
 	CHECK_OK(peal_peer_copy_async(f.rt, 0, f.visits[0], 0, f.number[0], 8,
 				      &c));
+	CHECK_EQ(peal_copy_wait(c, 20 * MS), PEAL_ETIMEDOUT);
 	CHECK_EQ(peal_runtime_close(f.rt), PEAL_EBUSY);
 	CHECK_EQ(fixture_count(&f, 0), 100);
 	CHECK_OK(peal_runtime_shutdown(f.rt));
