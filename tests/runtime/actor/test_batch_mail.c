@@ -323,20 +323,28 @@ PEAL_TEST(lanes_tell_pools_and_limited_actors)
 	close_fixture(&s);
 }
 
+/* Begins with 32 letters for an actor that takes at most 5 waiting messages. */
+static void tell_limited(struct fixture *s, const struct peal_program *program,
+			 uint32_t overflow)
+{
+	struct peal_kernel_options o = { .mailbox.max_limits = 1 };
+	uint64_t i, to;
+
+	open_mail(s, program, o, "teller");
+	to = add_limited(s, 5, overflow);
+	CHECK_OK(peal_kernel_suspend(s->k, MAX_WAIT));
+	for (i = 0; i < 32; i++)
+		send_letter(s, BATCH_ECHO, to, i, 1);
+	begin(s);
+}
+
 /* The messages above the limit of an actor are dead. */
 PEAL_TEST(limits_hold_for_each_lane)
 {
-	struct peal_kernel_options o = { .mailbox.max_limits = 1 };
 	struct peal_kernel_info info;
 	struct fixture s;
-	uint64_t i, to;
 
-	open_mail(&s, &peal_program_batches, o, "teller");
-	to = add_limited(&s, 5, PEAL_OVERFLOW_DROP_NEWEST);
-	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
-	for (i = 0; i < 32; i++)
-		send_letter(&s, BATCH_ECHO, to, i, 1);
-	begin(&s);
+	tell_limited(&s, &peal_program_batches, PEAL_OVERFLOW_DROP_NEWEST);
 	CHECK_EQ(wait_ended(&s, 32).delivered, 32);
 	info = wait_mail(&s, 32);
 	CHECK_EQ(info.mailbox_dead, info.mailbox_dropped);
@@ -349,17 +357,10 @@ PEAL_TEST(limits_hold_for_each_lane)
 /* Letters beyond the limit fail, and do not count as told. */
 PEAL_TEST(a_letter_above_a_limit_fails)
 {
-	struct peal_kernel_options o = { .mailbox.max_limits = 1 };
 	struct peal_link_info info;
 	struct fixture s;
-	uint64_t i, to;
 
-	open_mail(&s, &peal_program_batches_checked, o, "teller");
-	to = add_limited(&s, 5, PEAL_OVERFLOW_FAIL);
-	CHECK_OK(peal_kernel_suspend(s.k, MAX_WAIT));
-	for (i = 0; i < 32; i++)
-		send_letter(&s, BATCH_ECHO, to, i, 1);
-	begin(&s);
+	tell_limited(&s, &peal_program_batches_checked, PEAL_OVERFLOW_FAIL);
 	info = wait_ended(&s, 32);
 	CHECK_EQ(wait_mail(&s, info.delivered).mailbox_dead, 0);
 	CHECK_EQ(info.delivered + info.dead[PEAL_REASON_HANDLER], 32);

@@ -262,15 +262,8 @@ PEALI_SLOW(int, peali_mail_take, struct peal_worker *w)
  * none. */
 static PEAL_DEV PEAL_INLINE int peali_mail_peek(struct peal_worker *w)
 {
-	struct peal_slot_view view = { 0, 0, 0 };
-
-	if (!peal_mailbox_peek(w->box, &view))
+	if (!peali_mail_read(w))
 		return 0;
-	w->message.header =
-		*(const struct peal_header *)(const void *)view.content;
-	w->message.data = view.content + sizeof(struct peal_header);
-	w->message.length = view.length - sizeof(struct peal_header);
-	w->message.kind = view.kind;
 	w->message.input = w->params->max_inputs + PEAL_INFLIGHT_MAIL +
 			   PEAL_INFLIGHT_NUMBER(w->state->count.mailbox_done);
 	w->message.sequence = w->state->count.mailbox_done;

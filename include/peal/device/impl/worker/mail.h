@@ -154,6 +154,22 @@ PEALI_SLOW(void, peali_mail_give, struct peal_worker *w)
 		peali_wake_all_waiting(w);
 }
 
+/* Reads the next message of w->box into w->message, all but its place. Returns 0
+ * if there is none. */
+static PEAL_DEV PEAL_INLINE int peali_mail_read(struct peal_worker *w)
+{
+	struct peal_slot_view view = { 0, 0, 0 };
+
+	if (!peal_mailbox_peek(w->box, &view))
+		return 0;
+	w->message.header =
+		*(const struct peal_header *)(const void *)view.content;
+	w->message.data = view.content + sizeof(struct peal_header);
+	w->message.length = view.length - sizeof(struct peal_header);
+	w->message.kind = view.kind;
+	return 1;
+}
+
 /* Takes the next n messages off the mailbox. Their slots now are in the worker's
  * lease. */
 static PEAL_DEV PEAL_INLINE void peali_mail_release(struct peal_worker *w,

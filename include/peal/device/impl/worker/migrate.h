@@ -214,15 +214,8 @@ PEALI_SLOW(int, peali_control_move, struct peal_worker *w,
  */
 static PEAL_DEV PEAL_UNUSED inline int peali_mail_next(struct peal_worker *w)
 {
-	struct peal_slot_view view = { 0, 0, 0 };
-
-	if (!peal_mailbox_peek(w->box, &view))
+	if (!peali_mail_read(w))
 		return 0;
-	w->message.header =
-		*(const struct peal_header *)(const void *)view.content;
-	w->message.data = view.content + sizeof(struct peal_header);
-	w->message.length = view.length - sizeof(struct peal_header);
-	w->message.kind = view.kind;
 	return !(w->message.header.flags &
 		 (PEAL_FLAG_DEADLINE | PEAL_FLAG_ANSWER | PEAL_FLAG_TO_ALL));
 }
