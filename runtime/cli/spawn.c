@@ -34,7 +34,15 @@
 /* ---- arguments ----------------------------------------------------------- */
 
 static const struct argp_option options[] = {
-	{ "processes", 'n', "N", 0, "how many processes; 1 to 64", 0 },
+	{ "processes", 'n', "N", 0,
+	  "how many processes; 1 to 64; by default one per device, which sees "
+	  "only its device",
+	  0 },
+	{ "bind", 'b', "WHERE", 0,
+	  "cores of each process: device: those near its device, which is then "
+	  "the only one that it sees; numa: one NUMA node each, in turn; none: "
+	  "all; by default none, as workers take free cores themselves",
+	  0 },
 	{ "rendezvous", 'r', "FILE", 0,
 	  "the file by which they find each other, which must not exist yet; "
 	  "by default one in a new folder that is removed at the end",
@@ -62,6 +70,17 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		s->n = (int)peali_parse_number(state, "--processes", argument,
 					       1, PROCESS_GROUP_MAX);
 		return 0;
+	case 'b':
+		if (peali_bind_parse(argument, &s->bind))
+			peali_refuse_value(
+				state,
+				PEALI_REFUSAL(.object = "option",
+					      .name = "--bind",
+					      .problem = "is not known",
+					      .value = argument,
+					      .allowed = PEALI_BIND_ALLOWED,
+					      .remedy = "use --bind none"));
+		return 0;
 	case 'r':
 		s->given = argument;
 		return 0;
@@ -84,17 +103,6 @@ static error_t parse(int key, char *argument, struct argp_state *state)
 		state->next = state->argc;
 		return 0;
 	case ARGP_KEY_END:
-		if (!s->n)
-			peali_refuse_value(
-				state,
-				PEALI_REFUSAL(.object = "option",
-					      .name = "--processes",
-					      .problem = "is missing",
-					      .value = "none",
-					      .allowed = PEALI_PRINT(
-						      "1..%d",
-						      PROCESS_GROUP_MAX),
-					      .remedy = "set it by -n N"));
 		if (!s->program)
 			peali_refuse_value(
 				state,
@@ -248,13 +256,16 @@ static void become(const struct spawn *s, int rank, pid_t parent, int in,
 	snprintf(number, sizeof(number), "%d", s->n);
 	setenv("PEAL_RANKS", number, 1);
 	setenv("PEAL_RENDEZVOUS", s->rendezvous, 1);
+	error = peali_spawn_place(s, rank);
 	/* A shell ignores SIGINT for jobs in the background; spawn forwards it. */
 	signal(SIGINT, SIG_DFL);
 	signal(SIGPIPE, SIG_DFL);
 	signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, &s->before, NULL);
-	execvp(s->program[0], s->program);
-	error = errno;
+	if (!error) {
+		execvp(s->program[0], s->program);
+		error = errno;
+	}
 	if (peali_write_all(report, &error, sizeof(error)))
 		_exit(PEALI_EXIT_FAILED);
 	_exit(peali_spawn_not_started(error));
@@ -648,7 +659,8 @@ static int run_spawn(int argc, char **argv)
 		.options = options,
 		.parser = parse,
 		.args_doc = "-- PROGRAM [ARGUMENT...]",
-		.doc = "Starts a program as N processes that find each other "
+		.doc = "Starts a program as N processes, or as one process "
+		       "per device. The processes find each other "
 		       "(peal/process_group.h). Sets PEAL_RANK, PEAL_RANKS and "
 		       "PEAL_RENDEZVOUS for them. The processes receive each "
 		       "signal of peal spawn. Rank 0 reads standard input. If "
@@ -673,7 +685,9 @@ static int run_spawn(int argc, char **argv)
 			s->process[rank].output[1].from = -1;
 	peali_parse(&argp, argc, argv, ARGP_IN_ORDER | PEALI_PROGRAM_FOLLOWS,
 		    s);
-	result = take_signals(s);
+	result = peali_spawn_plan(s);
+	if (!result)
+		result = take_signals(s);
 	if (!result)
 		result = make_rendezvous(s);
 	if (!result) {
@@ -682,6 +696,8 @@ static int run_spawn(int argc, char **argv)
 	}
 	if (s->signals >= 0)
 		close(s->signals);
+	for (rank = 0; rank < PROCESS_GROUP_MAX; rank++)
+		peali_core_set_free(&s->process[rank].cores);
 	free(s);
 	return result;
 }

@@ -68,11 +68,50 @@ int peali_spawn_status(const struct spawn *s)
 				     WEXITSTATUS(status);
 }
 
+/* Writes the cores of a set as a list, such as "0-3,8". */
+static const char *core_list(const struct peali_core_set *cores, char *text,
+			     size_t bytes)
+{
+	int first, last, next = peali_core_set_next(cores, -1);
+	size_t used = 0;
+
+	text[0] = '\0';
+	while (next >= 0 && used < bytes) {
+		first = last = next;
+		while ((next = peali_core_set_next(cores, last)) == last + 1)
+			last = next;
+		used += (size_t)snprintf(text + used, bytes - used,
+					 last > first ? "%s%d-%d" : "%s%d",
+					 used ? "," : "", first, last);
+	}
+	return text;
+}
+
+/* Describes the device and the cores of a process. */
+static void describe_place(json_t *row, const struct spawn *s, int rank)
+{
+	const struct peali_spawn_device *device = &s->device[rank];
+	const struct peali_core_set *cores = &s->process[rank].cores;
+	char text[1024];
+
+	if (s->assigns)
+		peali_row_text(row, "device", "%s %d", device->backend,
+			       device->local);
+	else
+		peali_row_null(row, "device", "it sees all devices");
+	if (cores->n)
+		peali_row_text(row, "cores", "%s",
+			       core_list(cores, text, sizeof(text)));
+	else
+		peali_row_null(row, "cores", "it is not bound");
+}
+
 static void describe(json_t *row, const struct spawn *s, int rank)
 {
 	const struct process *p = &s->process[rank];
 
 	peali_row_uint(row, "rank", (uint64_t)rank);
+	describe_place(row, s, rank);
 	if (!p->pid) {
 		const char *why = p->error ? strerror(p->error) :
 					     "another one could not be started";

@@ -5,6 +5,7 @@
 #include <signal.h>
 
 #include "runtime/cli/spawn.h"
+#include "runtime/cli/spawn_device.h"
 #include "runtime/cli/spawn_group.h"
 
 /* The state of `peal spawn`, for spawn.c and spawn_report.c. */
@@ -20,6 +21,7 @@ struct process {
 	int told; /* 1: it was told to end because another process failed */
 	int error; /* errno if it could not be started; else 0 */
 	uint64_t end_ns;
+	struct peali_core_set cores; /* it is bound to; n is 0: not bound */
 	struct peali_labelled output[2]; /* stdout, stderr */
 };
 
@@ -29,12 +31,15 @@ struct spawn {
 	int label, keep, json;
 	uint64_t grace_ms;
 	const char *given; /* --rendezvous */
+	enum peali_bind bind;
 	char **program;
 	/* state */
 	char rendezvous[4096];
 	char folder[4096]; /* temporary folder of this run; "": none */
 	int signals; /* the signalfd */
 	sigset_t before; /* signal mask of the processes */
+	int assigns; /* 1: process i sees only device[i] */
+	struct peali_spawn_device device[PROCESS_GROUP_MAX];
 	uint64_t start_ns, kill_ns; /* kill_ns: time of SIGKILL; 0: not set */
 	uint64_t give_up_ns; /* SIGKILL was sent: the end of all waits */
 	struct peali_guard guard;
@@ -47,6 +52,14 @@ struct spawn {
 	struct process process[PROCESS_GROUP_MAX];
 };
 
+/*
+ * Finds the number of processes, their devices and their cores. Returns 0, or
+ * an exit status with a message.
+ */
+int peali_spawn_plan(struct spawn *s);
+/* Gives the calling process the device and the cores of a rank. Returns 0, or
+ * an errno. */
+int peali_spawn_place(const struct spawn *s, int rank);
 /* Returns the exit status of a program that cannot be started, as in shells. */
 int peali_spawn_not_started(int error);
 /* Returns the command's exit status, from the first failed process. */

@@ -31,6 +31,64 @@ printf 'line\n' | "$peal" spawn -n 2 --keep -- bash -c 'read -r x && echo "$PEAL
 [ "$(cat out.txt)" = '0 line' ] || fail "standard input is not rank 0's: $(cat out.txt)"
 says 'ranks, rendezvous, standard input'
 
+# ---- one process per device --------------------------------------------------
+# Without -n, process i sees only device i.
+export PEAL_BACKENDS=host PEAL_HOST_DEVICES=3
+export PEAL_HOST_LINKS=0-2:pcie PEAL_HOST_CLOCKS=0:7:1,2:-5:50 PEAL_HOST_DISABLE=1:unified
+spawn 0 --label -- bash -c 'echo "$PEAL_RANKS $PEAL_BACKENDS $PEAL_HOST_DEVICES ${PEAL_HOST_LINKS-no}" \
+    "${PEAL_HOST_CLOCKS-no} ${PEAL_HOST_DISABLE-no}"'
+[ "$(lines)" = '[0] 3 host 1 no 0:7:1 no|[1] 3 host 1 no no 0:unified|[2] 3 host 1 no 0:-5:50 no|' ] ||
+    fail "devices: $(lines)"
+spawn 0 -- bash -c '"$0" info --json | python3 -c "import json, sys; print(len(json.load(sys.stdin)[\"devices\"]))"' "$peal"
+[ "$(lines)" = '1|1|1|' ] || fail "numbers of devices: $(lines)"
+# With -n it sees all of them, unless --bind device assigns them.
+spawn 0 -n 2 -- bash -c 'echo "$PEAL_HOST_DEVICES $PEAL_HOST_LINKS"'
+[ "$(lines)" = '3 0-2:pcie|3 0-2:pcie|' ] || fail "-n: $(lines)"
+spawn 0 -n 2 --bind device --json -- bash -c 'exit $((PEAL_HOST_DEVICES - 1))'
+holds out.txt "[p['device'] for p in d['processes']] == ['host 0', 'host 1']" \
+    "all(p['cores'] is None for p in d['processes'])"
+unset PEAL_HOST_LINKS PEAL_HOST_CLOCKS PEAL_HOST_DISABLE
+refuses 1 "option '--processes': exceeds the devices for --bind device .4, allowed 1..3.; use -n 3," \
+    "$peal" spawn -n 4 --bind device -- true
+# A set of one process per device: each device is used by its own process.
+if [ -x "$build/examples/24_processes" ]; then
+    spawn 0 --label -- "$build/examples/24_processes"
+    grep -q '^\[0\] around 3 processes: HELLO, PROCESSES$' out.txt || fail 'a set of devices'
+fi
+# --bind numa: the process may use the cores of a node. By default it may use all.
+mine=$(grep Cpus_allowed_list /proc/self/status)
+spawn 0 --json -- true
+holds out.txt "len(d['processes']) == 3 and all(p['cores'] is None for p in d['processes'])"
+if [ -e /sys/devices/system/node/node0/cpulist ]; then
+    core=$(python3 -c 'import os; print(max(os.sched_getaffinity(0)))')
+    taskset -c "$core" timeout 60 "$peal" spawn -n 2 --bind numa --json -- \
+        grep Cpus_allowed_list /proc/self/status >out.json 2>err.txt || fail '--bind numa'
+    holds out.json "[p['cores'] for p in d['processes']] == ['$core'] * 2"
+    grep -qP "Cpus_allowed_list:\t$core\$" err.txt || fail 'it is not bound'
+fi
+spawn 0 -n 1 -- grep Cpus_allowed_list /proc/self/status
+[ "$(cat out.txt)" = "$mine" ] || fail "bound by default: $(cat out.txt)"
+says 'devices, cores'
+
+# GPUs: their drivers hide the others. On a double they have no NUMA node.
+if [ -e "$build/doubles/cuda/libcuda.so.1" ] && ! sanitized; then
+    gpus() { LD_LIBRARY_PATH=$build/doubles/$1 PEAL_BACKENDS=$1 PEAL_DOUBLE_DEVICES=2 spawn 0 --label -- bash -c "echo \$PEAL_BACKENDS \$$2"; }
+    gpus cuda CUDA_VISIBLE_DEVICES
+    [ "$(lines)" = '[0] cuda 0|[1] cuda 1|' ] || fail "GPUs: $(lines)"
+    CUDA_VISIBLE_DEVICES=3,GPU-x gpus cuda CUDA_VISIBLE_DEVICES
+    [ "$(lines)" = '[0] cuda 3|[1] cuda GPU-x|' ] || fail "listed GPUs: $(lines)"
+    CUDA_VISIBLE_DEVICES=5,4 gpus hip HIP_VISIBLE_DEVICES
+    [ "$(lines)" = '[0] hip 5|[1] hip 4|' ] || fail "AMD's GPUs: $(lines)"
+    LD_LIBRARY_PATH=$build/doubles/cuda PEAL_BACKENDS=cuda PEAL_GPU_SPLIT=2 refuses 1 \
+        "variable 'PEAL_GPU_SPLIT': splits GPUs, .* .2, allowed 1.; unset it" "$peal" spawn -- true
+    says 'GPUs'
+fi
+PEAL_BACKENDS=cuda LD_LIBRARY_PATH=/none refuses 1 \
+    "option '--processes': is missing, and no device can be used .0, allowed 1..64.; set it by -n N" "$peal" spawn -- true
+PEAL_BACKENDS=cuda LD_LIBRARY_PATH=/none refuses 1 \
+    "option '--bind': finds no device that can be used .device, allowed numa or none.; use" "$peal" spawn -n 2 --bind device -- true
+unset PEAL_BACKENDS PEAL_HOST_DEVICES
+
 # ---- output ------------------------------------------------------------------------
 spawn 0 -n 2 --label -- bash -c 'echo out; echo err >&2; printf "%5000s\n" x; printf rest'
 [ "$(grep -c '^\[0\] out$' out.txt)" = 1 ] || fail 'label of stdout'
@@ -157,7 +215,7 @@ fi
 refuses 2 "option '--processes': is out of range \(0, allowed 1..64\); use 1" "$peal" spawn -n 0 -- true
 refuses 2 "option '--processes': is out of range .65, allowed 1..64.; use 64" "$peal" spawn -n 65 -- true
 refuses 2 "option '--processes': .* .2x, " "$peal" spawn -n 2x -- true
-refuses 2 "option '--processes': is missing" "$peal" spawn -- true
+refuses 2 "option '--bind': is not known .core, allowed device, numa or none.; use --bind none" "$peal" spawn --bind core -- true
 refuses 2 "argument 'PROGRAM': is missing" "$peal" spawn -n 2
 refuses 2 "option '--grace': .* .-1, allowed 0..3600000.; use 0" "$peal" spawn -n 2 --grace -1 -- true
 touch there

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: fast */
+/* Shows the cores of NUMA nodes for `peal spawn`. The machine is a folder. */
+#include <errno.h>
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "peal_test.h"
+#include "runtime/cli/spawn_device.h"
+
+static char root[] = "/tmp/peal-nodes-XXXXXX";
+
+static int remove_one(const char *path, const struct stat *info, int flag,
+		      struct FTW *ftw)
+{
+	(void)info;
+	(void)flag;
+	(void)ftw;
+	return remove(path);
+}
+
+static void clean(void)
+{
+	nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+/* Makes a folder below the root. */
+static void put_folder(const char *path)
+{
+	char name[256];
+
+	snprintf(name, sizeof(name), "%s%s", root, path);
+	CHECK(mkdir(name, 0755) == 0 || errno == EEXIST);
+}
+
+static void put_node(int node, const char *cores)
+{
+	char name[256];
+	FILE *file;
+
+	snprintf(name, sizeof(name), "/sys/devices/system/node/node%d", node);
+	put_folder(name);
+	snprintf(name, sizeof(name),
+		 "%s/sys/devices/system/node/node%d/cpulist", root, node);
+	file = fopen(name, "w");
+	CHECK(file != NULL);
+	CHECK(fputs(cores, file) >= 0);
+	CHECK_EQ(fclose(file), 0);
+}
+
+/* The cores that `peal spawn` may use: 0 to `last`. */
+static struct peali_core_set first_cores(int last)
+{
+	struct peali_core_set all = { .bytes = CPU_ALLOC_SIZE(CPU_SETSIZE) };
+	int core;
+
+	all.bits = calloc(1, all.bytes);
+	CHECK(all.bits != NULL);
+	for (core = 0; core <= last; core++)
+		CPU_SET_S((size_t)core, all.bytes, all.bits);
+	all.n = last + 1;
+	return all;
+}
+
+/* Checks that a node has exactly these cores of the set. -1 ends the list. */
+static void has_cores(int node, const struct peali_core_set *among,
+		      const int *expected)
+{
+	struct peali_core_set cores;
+	int core = -1, n = 0;
+
+	CHECK_EQ(peali_node_cores(root, node, among, &cores), 0);
+	for (; expected[n] >= 0; n++) {
+		core = peali_core_set_next(&cores, core);
+		CHECK_EQ(core, expected[n]);
+	}
+	CHECK_EQ(cores.n, n);
+	peali_core_set_free(&cores);
+}
+
+PEAL_TEST(nodes_have_the_cores_that_the_process_may_use)
+{
+	struct peali_core_set all = first_cores(9);
+	int nodes[4];
+
+	CHECK(mkdtemp(root) != NULL);
+	atexit(clean);
+	put_folder("/sys");
+	put_folder("/sys/devices");
+	put_folder("/sys/devices/system");
+	put_folder("/sys/devices/system/node");
+	CHECK_EQ(peali_numa_nodes(root, &all, nodes, 4), 0);
+	put_node(0, "0-2,8-11\n");
+	put_node(1, "\n"); /* memory without cores */
+	put_node(2, "3,5\n");
+	put_node(7, "6-7\n");
+	put_node(9, "12-99999999\n"); /* none that may be used */
+	has_cores(0, &all, (const int[]){ 0, 1, 2, 8, 9, -1 });
+	has_cores(1, &all, (const int[]){ -1 });
+	has_cores(2, &all, (const int[]){ 3, 5, -1 });
+	has_cores(3, &all, (const int[]){ -1 });
+	has_cores(9, &all, (const int[]){ -1 });
+	CHECK_EQ(peali_numa_nodes(root, &all, nodes, 4), 3);
+	CHECK_EQ(nodes[0], 0);
+	CHECK_EQ(nodes[1], 2);
+	CHECK_EQ(nodes[2], 7);
+	CHECK_EQ(peali_numa_nodes(root, &all, nodes, 2), 2);
+	peali_core_set_free(&all);
+}
+
+PEAL_TEST(an_unknown_set_has_no_node)
+{
+	struct peali_core_set unknown = { 0 };
+	int nodes[4];
+
+	CHECK_EQ(peali_numa_nodes(root, &unknown, nodes, 4), 0);
+}
+
+PEAL_TEST(values_of_bind_are_read)
+{
+	enum peali_bind bind = PEALI_BIND_NONE;
+
+	CHECK_EQ(peali_bind_parse("device", &bind), 0);
+	CHECK_EQ(bind, PEALI_BIND_DEVICE);
+	CHECK_EQ(peali_bind_parse("numa", &bind), 0);
+	CHECK_EQ(bind, PEALI_BIND_NUMA);
+	CHECK_EQ(peali_bind_parse("none", &bind), 0);
+	CHECK_EQ(bind, PEALI_BIND_NONE);
+	CHECK_EQ(peali_bind_parse("", &bind), -1);
+	CHECK_EQ(peali_bind_parse("node", &bind), -1);
+}
+
+PEAL_TEST_MAIN(RUN(nodes_have_the_cores_that_the_process_may_use);
+	       RUN(an_unknown_set_has_no_node); RUN(values_of_bind_are_read);)
