@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "peal_test.h"
-#include "runtime/cli/spawn_device.h"
+#include "runtime/cli/spawn_state.h"
 
 static char root[] = "/tmp/peal-nodes-XXXXXX";
 
@@ -131,5 +131,33 @@ PEAL_TEST(values_of_bind_are_read)
 	CHECK_EQ(peali_bind_parse("node", &bind), -1);
 }
 
+PEAL_TEST(process_is_bound_to_its_cores)
+{
+	static struct spawn s;
+	struct peali_core_set all, now, *cores = &s.process[1].cores;
+	int last, next;
+
+	CHECK_EQ(peali_core_set_read(0, &all), 0);
+	last = next = peali_core_set_next(&all, -1);
+	while ((next = peali_core_set_next(&all, last)) >= 0)
+		last = next;
+	CHECK_EQ(peali_spawn_place(&s, 0), 0); /* not bound */
+	CHECK_EQ(peali_core_set_read(0, &now), 0);
+	CHECK_EQ(now.n, all.n);
+	peali_core_set_free(&now);
+	CHECK_EQ(peali_core_set_read(0, cores), 0);
+	memset(cores->bits, 0, cores->bytes);
+	CPU_SET_S((size_t)last, cores->bytes, cores->bits);
+	cores->n = 1;
+	CHECK_EQ(peali_spawn_place(&s, 1), 0);
+	CHECK_EQ(peali_core_set_read(0, &now), 0);
+	CHECK_EQ(now.n, 1);
+	CHECK_EQ(peali_core_set_next(&now, -1), last);
+	peali_core_set_free(&now);
+	peali_core_set_free(cores);
+	peali_core_set_free(&all);
+}
+
 PEAL_TEST_MAIN(RUN(nodes_have_the_cores_that_the_process_may_use);
-	       RUN(an_unknown_set_has_no_node); RUN(values_of_bind_are_read);)
+	       RUN(an_unknown_set_has_no_node); RUN(values_of_bind_are_read);
+	       RUN(process_is_bound_to_its_cores);)
