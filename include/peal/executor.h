@@ -18,7 +18,7 @@ struct peal_runtime;
  * A job runs one handler for each of `count` elements (peal/device/task.h).
  * Typical sequence: peal_executor_create, peal_executor_run for each job, then
  * peal_executor_destroy.
- * peal_executor_start and peal_executor_wait let the host work during a job.
+ * peal_executor_start and peal_executor_wait let the host work during jobs.
  * peal_executor_report says how the devices have shared the job.
  * peal_executor_run_once runs a single job without an executor.
  */
@@ -61,6 +61,9 @@ struct peal_executor_options {
 	const char *name; /* for error texts (default "executor"); copied, at
 			   * most 47 bytes: "..." replaces the middle of
 			   * more */
+	uint32_t max_jobs; /* most jobs in flight: started, and no wait has
+			    * reported the end (1..64; default 1) */
+	uint32_t reserved; /* 0 */
 };
 
 /** How devices share the elements of a job. */
@@ -218,9 +221,13 @@ int peal_executor_create(struct peal_runtime *runtime, const int *devices,
  *
  * A thread of the executor assigns the other tasks while no thread waits.
  * peal_executor_wait reports the end. peal_device_sync waits for the job, too.
- * An executor has one job at a time. The executor copies the job with its
- * addresses and parameters, but not the memory of its arguments. Until the job is
- * over, peal_memory_free of an argument returns PEAL_EBUSY. After an error the
+ * An executor has up to max_jobs jobs in flight. They run one after another, in
+ * the order of their starts. A job sees all that earlier jobs have written. A
+ * job that fails does not end later jobs. A job behind another one begins when
+ * that job is over. If it cannot begin then, a wait reports the error.
+ *
+ * The executor copies the job, but not the memory of its arguments. Until the job
+ * is over, peal_memory_free of an argument returns PEAL_EBUSY. After an error the
  * job has not begun.
  *
  * One thread at a time for an executor. The first job of a handler creates its
@@ -238,8 +245,8 @@ int peal_executor_create(struct peal_runtime *runtime, const int *devices,
  * @retval PEAL_ENOSPC   the limit of a device is too small for a task or its
  *                       part (the text names the device). Or all limits
  *                       together are too small for the job.
- * @retval PEAL_EBUSY    peal_executor_wait has not reported the end of the
- *                       previous job.
+ * @retval PEAL_EBUSY    max_jobs jobs are in flight: no wait has reported their
+ *                       ends.
  * @retval PEAL_EABORTED the kernels of all devices have ended. Or the kernel of
  *                       a device with a part has ended (the text names it).
  * @retval PEAL_EHUNG    a worker did not answer.
@@ -249,14 +256,14 @@ int peal_executor_start(struct peal_executor *executor,
 			const struct peal_job *job);
 
 /**
- * Assigns tasks to devices and waits for the end of the job.
+ * Assigns tasks to devices and waits for the end of all jobs.
  *
- * After return value 0 the job is done. The host can then read the memory that
- * it has written. The call also returns 0 if there is no job.
+ * After return value 0 all jobs are done. The host can then read the memory that
+ * they have written. The call also returns 0 if there is no job.
  *
- * After any error but PEAL_ETIMEDOUT and PEAL_EINVAL the job is over. No task
- * of it runs any more. A code that is not listed below is the error of a task.
- * The text then names the device and the elements.
+ * After any error but PEAL_ETIMEDOUT and PEAL_EINVAL all jobs are over. No task
+ * runs any more. The error is that of the first job that failed. A code that is
+ * not listed below is the error of a task. The text names device and elements.
  *
  * One thread at a time for an executor. Blocks for timeout_ns at most.
  *
@@ -276,7 +283,25 @@ int peal_executor_start(struct peal_executor *executor,
 int peal_executor_wait(struct peal_executor *executor, int64_t timeout_ns);
 
 /**
+ * Waits for the end of the oldest job in flight and reports it.
+ * Other jobs go on. Calls report the jobs in the order of their starts.
+ *
+ * One thread at a time for an executor. Blocks for timeout_ns at most, and for
+ * the preparation of the next job (peal_executor_start).
+ *
+ * @param executor   an executor.
+ * @param timeout_ns ns; 0: returns at once, -1: no limit.
+ * @param report_out the report of the job, if it is over, also after its error.
+ *                   It is all 0 if the job could not begin. NULL: not wanted.
+ * @return as peal_executor_wait, for this job alone, and:
+ * @retval PEAL_ENOENT no job is in flight.
+ */
+int peal_executor_wait_next(struct peal_executor *executor, int64_t timeout_ns,
+			    struct peal_executor_report *report_out);
+
+/**
  * Begins a job and waits for its end.
+ * While another job is in flight, it returns PEAL_EBUSY.
  *
  * After PEAL_ETIMEDOUT the job is cancelled, but may have running tasks. Call
  * peal_executor_wait until it reports the end.
@@ -293,10 +318,9 @@ int peal_executor_run(struct peal_executor *executor,
 		      const struct peal_job *job, int64_t timeout_ns);
 
 /**
- * Asks the current job to end early.
+ * Asks all jobs in flight to end early.
  *
- * No more tasks are assigned then. If all tasks were assigned before, the job
- * ends as done.
+ * No more tasks are assigned. A job with all tasks assigned before ends as done.
  *
  * Thread-safe. Does not block.
  *
@@ -308,6 +332,7 @@ int peal_executor_cancel(struct peal_executor *executor);
 
 /**
  * Gets the report of the current job so far, or of the last job.
+ * peal_executor_wait_next reports each of several jobs.
  *
  * The threshold and its two times are those of the latest peal_executor_start,
  * even if it returned an error.

@@ -17,6 +17,7 @@
 #define CREATE "peal_executor_create"
 #define DESTROY "peal_executor_destroy"
 #define WORKERS_MAX 1024
+#define JOBS_MAX 64
 
 struct peal_executor *peali_executor_next(struct peal_executor *e)
 {
@@ -99,6 +100,7 @@ static void free_all(struct peal_executor *e)
 		free(e->devices[i].owner);
 	}
 	free(e->back);
+	free(e->outcomes);
 	free(e->links);
 	free(e->handlers);
 	free(e->devices);
@@ -140,6 +142,8 @@ static int take_down(struct peal_executor *e)
 		for (k = 0; k < PEAL_TASK_ARGUMENTS; k++)
 			peali_range_let_go(e->rt->peers,
 					   &e->devices[i].kept[k]);
+	if (!result)
+		peali_executor_drop_queue(e);
 	while (!result && e->n_links)
 		peal_link_destroy(e->links[--e->n_links]);
 	for (i = 0; i < e->n && !result; i++) {
@@ -215,6 +219,12 @@ int peal_executor_create(struct peal_runtime *rt, const int *devices,
 	if (!result && o.workers > WORKERS_MAX)
 		result = peali_refuse_option(CREATE, "workers", o.workers, 0,
 					     WORKERS_MAX);
+	if (!result && o.max_jobs > JOBS_MAX)
+		result = peali_refuse_option(CREATE, "max_jobs", o.max_jobs, 0,
+					     JOBS_MAX);
+	if (!result && o.reserved)
+		result = peali_refuse_option(CREATE, "reserved", o.reserved, 0,
+					     0);
 	if (!result)
 		result = check_devices(rt, devices, n);
 	if (result)
@@ -228,7 +238,9 @@ int peal_executor_create(struct peal_runtime *rt, const int *devices,
 	peali_executor_open_thread(e);
 	e->devices = calloc(n, sizeof(*e->devices));
 	e->handlers = calloc(program->n_handlers, sizeof(*e->handlers));
-	if (!e->devices || !e->handlers) {
+	e->max_jobs = o.max_jobs ? o.max_jobs : 1;
+	e->outcomes = calloc(e->max_jobs, sizeof(*e->outcomes));
+	if (!e->devices || !e->handlers || !e->outcomes) {
 		free_all(e);
 		return peali_fail(PEAL_ENOMEM, CREATE,
 				  "no memory for an executor");

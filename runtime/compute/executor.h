@@ -11,6 +11,7 @@
  *
  *	executor.c	creates and destroys executors
  *	executor_prepare.c	prepares a handler on all devices
+ *	executor_queue.c	jobs that wait, and outcomes of jobs
  *	executor_run.c	runs jobs, step by step
  *	executor_wait.c	starts jobs and waits for them
  *	schedule.c	chooses the device and the size of the next task
@@ -65,6 +66,29 @@ struct peali_executor_handler {
 	uint64_t empty_ns[PEAL_PARTS_MAX], empty_all_ns;
 };
 
+/** A job behind the current one, with copies of all but its arguments. */
+struct peali_executor_queued {
+	struct peali_executor_queued *next;
+	struct peal_job job; /* its pointers lead to the members below */
+	uint32_t handler; /* index in the program */
+	struct peal_job_argument argument[PEAL_TASK_ARGUMENTS];
+	uint64_t address[PEAL_TASK_ARGUMENTS][PEAL_PARTS_MAX]; /* by rank */
+	uint64_t parameters[PEAL_TASK_PARAMETERS / 8];
+	struct peal_partition partition;
+	uint64_t weights[PEAL_PARTS_MAX], limits[PEAL_PARTS_MAX];
+	uint64_t gate[PEAL_PARTS_MAX]; /* by rank: latest gate at its start */
+	uint64_t submission, number; /* number: jobs started, with this one */
+	/* memory of the arguments, not to be freed */
+	struct peali_range kept[PEAL_PARTS_MAX][PEAL_TASK_ARGUMENTS];
+};
+
+/** The end of a job that no wait has reported. */
+struct peali_executor_outcome {
+	int result;
+	char why[160]; /* text of `result` */
+	struct peal_executor_report report;
+};
+
 struct peal_executor {
 	struct peal_runtime *rt;
 	struct peal_executor *next; /* runtime's list, under rt->lock */
@@ -97,6 +121,16 @@ struct peal_executor {
 	uint64_t began_ns, ended_ns, threshold; /* threshold: elements */
 	int result; /* error that ends the job early; 0: none */
 	char why[160]; /* text of `result` */
+	/* jobs behind it in the order of their starts, see executor_queue.c */
+	uint32_t max_jobs; /* jobs that no wait has reported, at most */
+	struct peali_executor_queued *queued;
+	uint32_t n_queued;
+	const struct peali_executor_queued *from; /* the queued job that begins;
+						   * NULL: none */
+	struct peali_executor_outcome *outcomes; /* ring of max_jobs */
+	uint32_t first_outcome, n_outcomes;
+	_Atomic uint64_t started; /* jobs */
+	_Atomic uint64_t cancelled_to; /* `started` at the last cancel */
 	_Atomic int cancelled;
 	_Atomic uint64_t submission; /* number of the job */
 	_Atomic int unfinished; /* 1: a job has begun, and is not over */
@@ -125,8 +159,25 @@ int peali_executor_is_gated(const struct peal_executor *executor);
 /* Lets the memory of the arguments be freed. */
 void peali_executor_let_go(struct peal_executor *executor);
 
+/* ---- executor_queue.c ---------------------------------------------------- */
+
+/* Queues a checked job behind the current one. Returns 0 or an error. */
+int peali_executor_queue(struct peal_executor *executor,
+			 const struct peal_job *job, uint32_t handler);
+/* Stores the outcome of the current job, which is over. Begins the next one. */
+void peali_executor_advance(struct peal_executor *executor);
+/* Removes the oldest outcome, which must exist. Returns its result. */
+int peali_executor_take_outcome(struct peal_executor *executor,
+				const char *call,
+				struct peal_executor_report *report_out);
+/* Frees all jobs of the queue. */
+void peali_executor_drop_queue(struct peal_executor *executor);
+
 /* ---- executor_wait.c ----------------------------------------------------- */
 
+/* Fills the report of the current or the last job. */
+void peali_executor_fill_report(struct peal_executor *executor,
+				struct peal_executor_report *report_out);
 /* Initialises the lock. The thread starts when a job needs it. */
 void peali_executor_open_thread(struct peal_executor *executor);
 /* Starts it, if there is none. Returns 0 or an error. The caller holds the lock. */

@@ -335,12 +335,15 @@ static void begin(struct peal_executor *e, const struct peal_job *j)
 	e->n_back = 0;
 	e->result = 0;
 	e->why[0] = 0;
-	atomic_store(&e->cancelled, 0);
+	atomic_store(&e->cancelled,
+		     e->from &&
+			     e->from->number <= atomic_load(&e->cancelled_to));
 	for (i = 0; i < e->n; i++) {
 		struct peali_executor_device *s = &e->devices[i];
 
 		memset(&s->share, 0, sizeof(s->share));
-		s->gate = peali_gate_of(&e->rt->devices, s->device);
+		s->gate = e->from ? e->from->gate[i] :
+				    peali_gate_of(&e->rt->devices, s->device);
 		s->in_flight = 0;
 		s->out = 0;
 		memset(s->chunks, 0, s->window * sizeof(*s->chunks));
@@ -349,8 +352,12 @@ static void begin(struct peal_executor *e, const struct peal_job *j)
 	}
 	e->began_ns = e->ended_ns = peal_clock_ns();
 	e->goes_on = 1;
+	if (!e->from)
+		atomic_fetch_add(&e->started, 1);
 	atomic_store(&e->submission,
-		     atomic_fetch_add(&e->rt->devices.submissions, 1));
+		     e->from ?
+			     e->from->submission :
+			     atomic_fetch_add(&e->rt->devices.submissions, 1));
 	atomic_store(&e->unfinished, 1);
 }
 
@@ -370,10 +377,14 @@ int peali_executor_begin(struct peal_executor *e, const struct peal_job *job,
 	handler = find_handler(e, &j);
 	if (handler < 0)
 		return handler;
-	if (e->goes_on)
+	if (!e->from && e->n_outcomes + e->n_queued + (e->goes_on != 0) >=
+				(alone ? e->max_jobs : 1))
 		return peali_fail(PEAL_EBUSY, START,
 				  "the previous job has not ended; call "
-				  "peal_executor_wait first");
+				  "peal_executor_wait first, or raise "
+				  "max_jobs");
+	if (e->goes_on)
+		return peali_executor_queue(e, &j, (uint32_t)handler);
 	look_at_ends(e);
 	e->handler = &e->handlers[handler];
 	if (!e->handler->ready)

@@ -22,6 +22,7 @@
 
 #define START "peal_executor_start"
 #define WAIT "peal_executor_wait"
+#define WAIT_NEXT "peal_executor_wait_next"
 #define LOOK_NS 20000000LL /* ns without report until kernels are checked */
 /* ns between two looks of the executor's thread, at first and at most */
 #define PAUSE_FIRST_NS 5000
@@ -48,6 +49,15 @@ static void job_is_over(struct peal_executor *e)
 	atomic_store(&e->unfinished, 0);
 }
 
+/* The current job is over. The next one begins, if there is one. */
+static void job_ended(struct peal_executor *e)
+{
+	if (e->n_queued)
+		peali_executor_advance(e);
+	else
+		job_is_over(e);
+}
+
 /* ---- the executor's thread ----------------------------------------------- */
 
 /* Waits at most `ns` for a call of another thread. */
@@ -70,7 +80,7 @@ static void step(struct peal_executor *e, long *pause_ns)
 	int result = peali_executor_step(e, 0);
 
 	if (result == 1) {
-		job_is_over(e);
+		job_ended(e);
 	} else if (result == PEAL_EAGAIN) {
 		pause_thread(e, *pause_ns);
 		*pause_ns *= 2;
@@ -195,14 +205,7 @@ static int say_late(const struct peal_executor *e, int64_t timeout_ns)
 			  (long long)timeout_ns, text);
 }
 
-static int finish(struct peal_executor *e)
-{
-	e->goes_on = 0;
-	job_is_over(e);
-	return e->result ? peali_fail(e->result, WAIT, "%s", e->why) : 0;
-}
-
-/* Waits for the end of the job that runs. `began` is the time of the call. */
+/* Waits for the end of the current job. `began` is the time of the call. */
 static int wait_for_job(struct peal_executor *e, int64_t timeout_ns,
 			uint64_t began)
 {
@@ -216,27 +219,70 @@ static int wait_for_job(struct peal_executor *e, int64_t timeout_ns,
 		if (left <= 0)
 			return say_late(e, timeout_ns);
 	}
-	return finish(e);
+	return 0;
 }
 
-/* Waits for the job, if there is one. The caller holds the lock. */
-static int wait_locked(struct peal_executor *e, int64_t timeout_ns)
+/* Waits until the oldest job is over, or all jobs if `all` is 1. The last one
+ * stays the current job. Returns 0 or PEAL_ETIMEDOUT. */
+static int wait_for_ends(struct peal_executor *e, int all, int64_t timeout_ns)
 {
 	uint64_t began = peal_clock_ns();
-	struct peal_error_info late;
-	int result;
+	int result = 0;
 
-	if (!e->goes_on)
-		return 0;
-	result = wait_for_job(e, timeout_ns, began);
+	while (e->goes_on && (all || !e->n_outcomes) && !result) {
+		result = wait_for_job(e, timeout_ns, began);
+		if (!result && !e->n_queued)
+			break;
+		if (!result)
+			peali_executor_advance(e);
+	}
 	if (timeout_ns)
 		peali_counters_waited(e->rt, PEAL_WAIT_EXECUTOR, began);
-	if (!e->goes_on)
-		return result;
-	late = *peal_last_error();
+	return result;
+}
+
+/* The wait has timed out: the executor's thread goes on with the jobs. */
+static int leave_to_thread(struct peal_executor *e)
+{
+	struct peal_error_info late = *peal_last_error();
+
 	/* without the thread, the next wait goes on with the job */
 	peali_executor_need_thread(e, WAIT);
-	return peali_fail(result, WAIT, "%s", late.text);
+	return peali_fail(PEAL_ETIMEDOUT, WAIT, "%s", late.text);
+}
+
+/* Reports the end of the oldest job, which is over. */
+static int finish(struct peal_executor *e, const char *call,
+		  struct peal_executor_report *report_out)
+{
+	if (e->n_outcomes)
+		return peali_executor_take_outcome(e, call, report_out);
+	e->goes_on = 0;
+	job_is_over(e);
+	if (report_out)
+		peali_executor_fill_report(e, report_out);
+	return e->result ? peali_fail(e->result, call, "%s", e->why) : 0;
+}
+
+/* Waits for all jobs, and reports the first error. The caller holds the lock. */
+static int wait_locked(struct peal_executor *e, int64_t timeout_ns)
+{
+	struct peal_error_info first;
+	int result = 0;
+
+	if (!e->goes_on && !e->n_outcomes)
+		return 0;
+	if (wait_for_ends(e, 1, timeout_ns))
+		return leave_to_thread(e);
+	while (e->n_outcomes || e->goes_on) {
+		int failed = finish(e, WAIT, NULL);
+
+		if (failed && !result) {
+			result = failed;
+			first = *peal_last_error();
+		}
+	}
+	return result ? peali_fail(result, WAIT, "%s", first.text) : 0;
 }
 
 int peal_executor_wait(struct peal_executor *e, int64_t timeout_ns)
@@ -251,6 +297,28 @@ int peal_executor_wait(struct peal_executor *e, int64_t timeout_ns)
 	result = wait_locked(e, timeout_ns);
 	unlock(e);
 	return result;
+}
+
+int peal_executor_wait_next(struct peal_executor *e, int64_t timeout_ns,
+			    struct peal_executor_report *report_out)
+{
+	int result;
+
+	if (!e)
+		return peali_refuse_null(WAIT_NEXT, "executor");
+	if (peali_forked(&e->rt->owner, WAIT_NEXT))
+		return PEAL_EFORKED;
+	lock(e);
+	if (!e->goes_on && !e->n_outcomes)
+		result = peali_fail(PEAL_ENOENT, WAIT_NEXT,
+				    "the executor has no job; call "
+				    "peal_executor_start first");
+	else if (wait_for_ends(e, 0, timeout_ns))
+		result = leave_to_thread(e);
+	else
+		result = finish(e, WAIT_NEXT, report_out);
+	unlock(e);
+	return result ? peali_fail_in(result, WAIT_NEXT) : 0;
 }
 
 int peal_executor_run(struct peal_executor *e, const struct peal_job *job,
@@ -280,30 +348,19 @@ int peal_executor_cancel(struct peal_executor *e)
 		return peali_refuse_null("peal_executor_cancel", "executor");
 	if (peali_foreign(&e->rt->owner, "peal_executor_cancel"))
 		return PEAL_EFORKED;
+	atomic_store(&e->cancelled_to, atomic_load(&e->started));
 	atomic_store(&e->cancelled, 1);
 	return 0;
 }
 
 /* ---- report -------------------------------------------------------------- */
 
-int peal_executor_report(struct peal_executor *e,
-			 struct peal_executor_report *report_out)
+void peali_executor_fill_report(struct peal_executor *e,
+				struct peal_executor_report *r)
 {
-	struct peal_executor_report *r = report_out;
 	uint64_t busy = 0, most = 0;
 	uint32_t i, took = 0;
 
-	if (!e || !report_out)
-		return peali_refuse_null("peal_executor_report",
-					 "executor or report_out");
-	if (peali_foreign(&e->rt->owner, "peal_executor_report"))
-		return PEAL_EFORKED;
-	lock(e);
-	if (!e->number) {
-		unlock(e);
-		return peali_fail(PEAL_ENOENT, "peal_executor_report",
-				  "the executor has run no job");
-	}
 	memset(r, 0, sizeof(*r));
 	r->devices = e->n;
 	r->ns = e->ended_ns - e->began_ns;
@@ -327,6 +384,24 @@ int peal_executor_report(struct peal_executor *e,
 			r->empty_one_ns = e->handler->empty_ns[i];
 	}
 	r->imbalance = busy ? (double)most * took / (double)busy : 1;
+}
+
+int peal_executor_report(struct peal_executor *e,
+			 struct peal_executor_report *report_out)
+{
+	int result = 0;
+
+	if (!e || !report_out)
+		return peali_refuse_null("peal_executor_report",
+					 "executor or report_out");
+	if (peali_foreign(&e->rt->owner, "peal_executor_report"))
+		return PEAL_EFORKED;
+	lock(e);
+	if (e->number)
+		peali_executor_fill_report(e, report_out);
+	else
+		result = peali_fail(PEAL_ENOENT, "peal_executor_report",
+				    "the executor has run no job");
 	unlock(e);
-	return 0;
+	return result;
 }

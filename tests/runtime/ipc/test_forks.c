@@ -429,6 +429,7 @@ static void refuse_group_calls(void)
 	FORKED(peal_comm_destroy(s.comm));
 	FORKED(peal_executor_start(s.executor, &job));
 	FORKED(peal_executor_wait(s.executor, -1));
+	FORKED(peal_executor_wait_next(s.executor, -1, NULL));
 	FORKED(peal_executor_run(s.executor, &job, -1));
 	FORKED(peal_executor_cancel(s.executor));
 	FORKED(peal_executor_report(s.executor, &report));
