@@ -50,9 +50,9 @@
 	  "host memory that GPUs see, taken when the runtime opens")           \
 	X(GPU_SPLIT, NUMBER, 1, 8, "", "1",                                    \
 	  "devices made of each GPU, each with a part of its multiprocessors") \
-	X(LOG, NUMBER, 0, 3, "", "0",                                          \
-	  "log on stderr: 0 nothing, 1 problems, 2 decisions, 3 all; not "     \
-	  "set: only pairs of devices with staged copies or links")            \
+	X(LOG, CHOICE, 0, 0, "0|warnings|1|2|3", "warnings",                   \
+	  "log on stderr: 0 nothing, warnings only pairs of devices without "  \
+	  "a direct path, 1 also problems, 2 also decisions, 3 all")           \
 	X(LEASE_MS, NUMBER, 100, 3600000, "", "5000",                          \
 	  "time without a renewal of its lease until a kernel ends itself")    \
 	X(CONTROL_TIMEOUT_MS, NUMBER, 100, 3600000, "", "5000",                \
@@ -92,6 +92,13 @@ enum peali_env_type {
 
 /** Values of PEAL_HOST_PIN. */
 enum peali_pin { PEALI_PIN_AUTO, PEALI_PIN_ON, PEALI_PIN_OFF };
+
+/** Values of PEAL_LOG. A higher value includes all lower ones. */
+enum peali_log_choice {
+	PEALI_LOG_CHOICE_NOTHING,
+	PEALI_LOG_CHOICE_WARNINGS,
+	PEALI_LOG_CHOICE_LEVEL_1 /* then levels 2 and 3 */
+};
 
 /** Values of PEAL_PROBE. */
 enum peali_probe { PEALI_PROBE_CACHE, PEALI_PROBE_FRESH, PEALI_PROBE_OFF };

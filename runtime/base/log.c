@@ -17,10 +17,18 @@
 
 int peali_log_wanted(int level)
 {
-	uint64_t wanted = 0;
+	int choice = PEALI_LOG_CHOICE_NOTHING;
 
-	return !peali_env_number(PEALI_ENV_LOG, &wanted) &&
-	       level <= (int)wanted;
+	return !peali_env_choice(PEALI_ENV_LOG, &choice) &&
+	       choice - PEALI_LOG_CHOICE_LEVEL_1 >= level - 1;
+}
+
+int peali_warnings_wanted(void)
+{
+	int choice = PEALI_LOG_CHOICE_NOTHING;
+
+	return !peali_env_choice(PEALI_ENV_LOG, &choice) &&
+	       choice >= PEALI_LOG_CHOICE_WARNINGS;
 }
 
 int peali_line_write(int fd, const char *line, size_t bytes)
@@ -85,7 +93,7 @@ void peali_warn(const char *format, ...)
 {
 	va_list arguments;
 
-	if (peali_env_given(PEALI_ENV_LOG) && !peali_log_wanted(1))
+	if (!peali_warnings_wanted())
 		return;
 	va_start(arguments, format);
 	write_line(format, arguments);

@@ -12,6 +12,8 @@
 
 /* Returns 1 if PEAL_LOG enables messages of the level, else 0. */
 int peali_log_wanted(int level);
+/* Returns 1 if PEAL_LOG enables warnings, which is the default, else 0. */
+int peali_warnings_wanted(void);
 /*
  * Writes a line to stderr if PEAL_LOG enables the level (1 problems .. 3 all).
  * It is "peal: ", the escaped text and a newline, by one write.
@@ -19,7 +21,7 @@ int peali_log_wanted(int level);
 void peali_log(int level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Writes a line as peali_log, unless PEAL_LOG=0 is set. It is for facts that an
+/* Writes a line as peali_log if peali_warnings_wanted. It is for facts that an
  * operator must know without a question, once each. */
 void peali_warn(const char *format, ...) __attribute__((format(printf, 1, 2)));
 

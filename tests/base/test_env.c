@@ -4,6 +4,7 @@
 
 #include "peal_test.h"
 #include "runtime/base/env.h"
+#include "runtime/base/log.h"
 
 static void clear(void)
 {
@@ -128,7 +129,7 @@ PEAL_TEST(invalid_value_error_names_setting_value_and_range)
 		{ "PEAL_HOST_PIN", "aut", "auto|on|off" },
 		{ "PEAL_HOST_PIN", "autos", "auto|on|off" },
 		{ "PEAL_HOST_PIN", "on|off", "auto|on|off" },
-		{ "PEAL_LOG", "4", "allowed 0..3); use 0" },
+		{ "PEAL_LOG", "4", "allowed 0|warnings|1|2|3); use warnings" },
 		{ "PEAL_LEASE_MS", "99",
 		  "_MS': is no number of the range (99, "
 		  "allowed 100..3600000)" },
@@ -149,6 +150,34 @@ PEAL_TEST(invalid_value_error_names_setting_value_and_range)
 		unsetenv(cases[i].name);
 		CHECK_OK(peali_env_check());
 	}
+}
+
+PEAL_TEST(default_log_level_enables_warnings_only)
+{
+	static const struct {
+		const char *value;
+		int warnings, level;
+	} cases[] = {
+		{ "0", 0, 0 },	  { "", 1, 0 },	 { "warnings", 1, 0 },
+		{ "1", 1, 1 },	  { "2", 1, 2 }, { "3", 1, 3 },
+		{ "loud", 0, 0 },
+	};
+	struct peali_env_view view;
+	size_t i;
+	int level;
+
+	clear();
+	CHECK_OK(peali_env_show(PEALI_ENV_LOG, &view));
+	CHECK(!strcmp(view.value, "warnings"));
+	CHECK(!strcmp(view.default_text, "warnings"));
+	for (i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		setenv("PEAL_LOG", cases[i].value, 1);
+		CHECK_EQ(peali_warnings_wanted(), cases[i].warnings);
+		for (level = 1; level <= 3; level++)
+			CHECK_EQ(peali_log_wanted(level),
+				 level <= cases[i].level);
+	}
+	clear();
 }
 
 PEAL_TEST(invalid_value_is_shown_with_its_origin)
@@ -231,7 +260,7 @@ PEAL_TEST(getter_of_wrong_type_is_refused)
 	int i;
 
 	CHECK_EQ(peali_env_number(PEALI_ENV_PROBE, &n), PEAL_EINVAL);
-	CHECK_EQ(peali_env_choice(PEALI_ENV_LOG, &i), PEAL_EINVAL);
+	CHECK_EQ(peali_env_choice(PEALI_ENV_RANK, &i), PEAL_EINVAL);
 	CHECK_EQ(peali_env_text(PEALI_ENV_LOG, &text), PEAL_EINVAL);
 	CHECK_EQ(peali_env_path(PEALI_ENV_LOG, path, 8), PEAL_EINVAL);
 	CHECK_EQ(peali_env_number(PEALI_ENV_COUNT, &n), PEAL_EINVAL);
@@ -281,6 +310,7 @@ PEAL_TEST_MAIN(RUN(defaults_are_valid_and_have_origin_default);
 	       RUN(empty_variable_counts_as_not_set);
 	       RUN(sizes_accept_unit_suffixes); RUN(largest_number_is_accepted);
 	       RUN(invalid_value_error_names_setting_value_and_range);
+	       RUN(default_log_level_enables_warnings_only);
 	       RUN(invalid_value_is_shown_with_its_origin);
 	       RUN(long_value_is_truncated_with_dots);
 	       RUN(choice_settings_return_the_list_index);

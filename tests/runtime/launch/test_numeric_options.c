@@ -39,7 +39,6 @@ static const struct row rows[] = {
 	  0, 0 },
 	{ SETTING, "PEAL_PROCESS_MEMORY", 0, 1ULL << 40, "0..1T bytes", 0, 0 },
 	{ SETTING, "PEAL_GPU_SPLIT", 1, 8, NULL, 0, 0 },
-	{ SETTING, "PEAL_LOG", 0, 3, NULL, 0, 0 },
 	{ SETTING, "PEAL_LEASE_MS", 100, 3600000, NULL, 0, 0 },
 	{ SETTING, "PEAL_CONTROL_TIMEOUT_MS", 100, 3600000, NULL, 0, 0 },
 	{ SETTING, "PEAL_RANK", 0, 63, NULL, 0, 0 },
@@ -165,8 +164,6 @@ static int try_value(const struct row *row, uint64_t value)
 	if (row->of == QUEUE)
 		return use_queue(&qo);
 	r = peal_runtime_open(&ro, &rt);
-	if (row->of == SETTING && !r && !strcmp(row->name, "PEAL_LOG"))
-		setenv("PEAL_LOG", "0", 1); /* quiet */
 	if (r)
 		return r;
 	r = send_one(rt, &ko, &eo, &lo);
