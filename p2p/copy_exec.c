@@ -4,6 +4,7 @@
  */
 #include "p2p/copy_exec.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include <peal/device/impl/base/host_support.h>
@@ -222,13 +223,50 @@ static uint32_t alike(struct peali_peers *peers,
 	return i;
 }
 
+/* Writes the reason of a failed probe. Returns 0 if no probe has failed. */
+static int probe_cause(struct peali_peers *peers, int a, int b, char why[240])
+{
+	struct peal_pair_info info;
+
+	if (is_direct(peers, a, b) >= 0)
+		return 0;
+	pthread_mutex_lock(&peers->lock);
+	info = peali_pair_of(peers, a, b)->info;
+	pthread_mutex_unlock(&peers->lock);
+	snprintf(why, 240, "the probe of device %d -> device %d says %s: %s", a,
+		 b, peal_verdict_name(info.verdict), info.reason);
+	return 1;
+}
+
+/* Writes the cause why a copy between two devices is staged. */
+static void cause_of(struct peali_peers *peers,
+		     const struct peali_copy_op *move, char why[240])
+{
+	int from = move->from.device, to = move->to.device;
+	const struct peali_device *device = peers->devices->device;
+
+	if (way_of(peers, move) != PEAL_ROUTE_STAGED)
+		snprintf(why, 240, "option 'routes' excludes direct copies");
+	else if (device[from].backend != device[to].backend)
+		snprintf(why, 240, "the devices are of two backends, %s and %s",
+			 device[from].backend->ops->name,
+			 device[to].backend->ops->name);
+	else if (!probe_cause(peers, from, to, why) &&
+		 !probe_cause(peers, to, from, why))
+		snprintf(why, 240,
+			 "neither device has access to the memory of the "
+			 "other");
+}
+
 static void warn(struct peali_peers *peers, const struct peali_copy_op *move)
 {
-	peali_warn_staging(peers, move->from.device, move->to.device, "copies",
-			   way_of(peers, move) == PEAL_ROUTE_STAGED ?
-				   "neither device has working access to the "
-				   "other" :
-				   "the caller selected it");
+	char why[240] = "";
+
+	if (move->from.device == PEALI_HOST || move->to.device == PEALI_HOST)
+		return;
+	cause_of(peers, move, why);
+	peali_warn_staging(peers, move->from.device, move->to.device,
+			   "copies are staged through the host", why);
 }
 
 static int execute_direct(struct peali_peers *peers,

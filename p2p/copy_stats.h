@@ -16,7 +16,7 @@
 /** Counters from one place to another. */
 struct peali_copy_stats_pair {
 	struct peal_copy_counts direct, staged;
-	uint32_t warned; /* 1: peali_warn_staging has seen the pair */
+	uint32_t warned; /* 1: peali_warn_staging had the pair */
 };
 
 struct peali_copy_stats {

@@ -5,10 +5,10 @@
 struct peali_peers;
 
 /*
- * Warns on standard error that a pair of devices has staged copies or links. Only
- * the first call for a pair writes a line. PEAL_LOG=0 disables it.
- * The host or one device alone is no pair. `what` is "copies" or "links".
- * Thread-safe.
+ * Warns on standard error that copies or links of a pair of devices use host
+ * memory. Only the first call of the process for a pair writes a line, over all
+ * runtimes. PEAL_LOG=0 disables it. The host or one device alone is no pair.
+ * `what` says what uses host memory, and `why` is the cause. Thread-safe.
  */
 void peali_warn_staging(struct peali_peers *peers, int from, int to,
 			const char *what, const char *why);

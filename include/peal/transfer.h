@@ -44,7 +44,9 @@ struct peal_runtime;
  *
  * peal_peer_copy, peal_buffer_write and peal_buffer_read use these routes too.
  * The first staged copy of a pair of devices writes a warning with the cause to
- * standard error. So does its first staged link. PEAL_LOG=0 disables both.
+ * standard error. A process warns of a pair once. So does the first link of the
+ * pair through the host.
+ * PEAL_LOG=0 disables both.
  */
 
 #define PEAL_TRANSFERS_MAX (1 << 24) /* copies in one call */
@@ -79,7 +81,7 @@ struct peal_transfer_counts {
 	uint64_t bytes; /* bytes copied */
 	uint64_t staged_bytes; /* part of `bytes` by the staged route */
 	uint64_t nanoseconds; /* sum of the durations of all calls */
-	uint32_t warnings; /* 1: a staged copy or link; PEAL_LOG=0 hides it */
+	uint32_t warnings; /* 1: a copy or link by host memory */
 };
 
 /**

@@ -411,6 +411,21 @@ static int check_options(const struct peal_link_options *o)
 	return 0;
 }
 
+/* Warns if the messages between two devices use host memory. */
+static void warn_of_host_memory(const struct peal_link *link)
+{
+	const char *what;
+
+	if (link->path.route == PEAL_ROUTE_STAGED)
+		what = "links are staged through the host";
+	else if (link->path.route == PEAL_ROUTE_MAPPED_HOST)
+		what = "links use rings in mapped host memory";
+	else
+		return;
+	peali_warn_staging(link->rt->peers, link->from.device, link->to.device,
+			   what, link->why);
+}
+
 /*
  * Adds a finished link to the runtime's list, or frees a failed link. After
  * PEAL_EHUNG the function does neither: the hung worker may still use the ring.
@@ -432,9 +447,7 @@ int peali_link_enlist(struct peal_link *link, int result)
 		  (unsigned long long)link->from.address, link->from_port,
 		  (unsigned long long)link->to.address,
 		  peal_route_name(link->path.route), link->why);
-	if (link->path.route == PEAL_ROUTE_STAGED)
-		peali_warn_staging(rt->peers, link->from.device,
-				   link->to.device, "links", link->why);
+	warn_of_host_memory(link);
 	return 0;
 }
 

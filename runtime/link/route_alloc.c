@@ -84,7 +84,7 @@ static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
 		return routes | (uint32_t)pair.route;
 	}
 	*best = best_of(routes);
-	snprintf(why, 160, "the peer route is excluded");
+	snprintf(why, 160, "the options exclude the peer route");
 	return routes;
 }
 
@@ -171,7 +171,8 @@ int peali_route_choose(struct peal_runtime *rt, int from, int to,
 	*route_out = best_of(routes & wanted);
 	if (*route_out) {
 		snprintf(why, 160, "%s",
-			 require ? "required" : "better routes forbidden");
+			 require ? "option 'require' demands the route" :
+				   "option 'forbid' excludes better routes");
 		return 0;
 	}
 	if (asked & routes)

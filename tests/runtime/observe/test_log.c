@@ -330,40 +330,92 @@ PEAL_TEST(levels_add_decisions_and_all_else)
 	}
 }
 
-/* Returns the log of two links from device 0 to device 1. */
-static const char *log_of_links(enum peal_route route, const char *level)
+/* Returns the log of two links from a device to the next one. */
+static const char *log_of_links(struct peal_runtime *rt, int from,
+				struct peal_link_options link,
+				const char *level)
 {
-	struct peal_link_options link = { .size = sizeof(link),
-					  .require = route };
-	struct peal_runtime *rt = harness_open(2, "");
 	struct peal_kernel_options o = { .size = sizeof(o), .max_actors = 2 };
 	struct peal_kernel *k[2];
-	uint64_t from[2], to;
+	uint64_t a[2], to;
 	int i;
 
+	link.size = sizeof(link);
 	for (i = 0; i < 2; i++)
-		CHECK_OK(peal_kernel_launch(rt, i, &peal_program_supervised, &o,
-					    &k[i]));
+		CHECK_OK(peal_kernel_launch(
+			rt, from + i, &peal_program_supervised, &o, &k[i]));
 	for (i = 0; i < 2; i++)
-		from[i] = harness_spawn(k[0], "supervised", 0);
+		a[i] = harness_spawn(k[0], "supervised", 0);
 	to = harness_spawn(k[1], "supervised", 0);
 	log_begin(level);
 	for (i = 0; i < 2; i++)
-		CHECK_OK(peal_connect(rt, from[i], 0, to, &link, NULL));
+		CHECK_OK(peal_connect(rt, a[i], 0, to, &link, NULL));
 	CHECK_OK(peal_runtime_shutdown(rt));
 	return log_end();
 }
 
-PEAL_TEST(staged_link_is_warned_of_once)
-{
-	const char *part =
-		"device 0 -> device 1: links are staged through the host, "
-		"which is slower (";
+#define STAGED "links are staged through the host, which is slower ("
+#define MAPPED "links use rings in mapped host memory, which is slower ("
 
-	CHECK_EQ(lines_with(log_of_links(PEAL_ROUTE_STAGED, NULL), part), 1);
-	CHECK_EQ(lines_with(log_of_links(PEAL_ROUTE_STAGED, "1"), part), 1);
-	CHECK_EQ(lines_with(log_of_links(PEAL_ROUTE_STAGED, "0"), part), 0);
-	CHECK_EQ(lines_with(log_of_links(PEAL_ROUTE_PEER, NULL), part), 0);
+PEAL_TEST(pair_without_a_direct_path_is_warned_of_once)
+{
+	const struct peal_link_options staged = { .require =
+							  PEAL_ROUTE_STAGED };
+	const struct peal_link_options peer = { .require = PEAL_ROUTE_PEER };
+	const char *part = "device 0 -> device 1: " STAGED;
+
+	CHECK_EQ(lines_with(log_of_links(harness_open(2, ""), 0, peer, NULL),
+			    "slower"),
+		 0);
+	CHECK_EQ(lines_with(log_of_links(harness_open(2, ""), 0, staged, "0"),
+			    "slower"),
+		 0);
+	CHECK_EQ(lines_with(log_of_links(harness_open(2, ""), 0, staged, NULL),
+			    part),
+		 1);
+	/* another runtime of the process does not repeat the line */
+	CHECK_EQ(lines_with(log_of_links(harness_open(2, ""), 0, staged, "1"),
+			    part),
+		 0);
+}
+
+PEAL_TEST(warning_names_the_cause)
+{
+	static const struct {
+		const char *links, *text;
+		struct peal_link_options o;
+	} cases[] = {
+		{ "1-2:none",
+		  MAPPED "device 1 has no access to the memory of device 2)",
+		  { 0 } },
+		{ "2>3:nvlink!lost", MAPPED "of ", { 0 } },
+		{ "",
+		  MAPPED "the options exclude the peer route)",
+		  { .forbid = PEAL_ROUTE_PEER } },
+		{ "",
+		  STAGED "option 'require' demands the route)",
+		  { .require = PEAL_ROUTE_STAGED } },
+		{ "",
+		  MAPPED "PEAL_PROBE is off, so no access is verified)",
+		  { 0 } },
+	};
+	const int n = (int)(sizeof(cases) / sizeof(cases[0]));
+	char part[160];
+	const char *text;
+	int i;
+
+	HOST_CASE("only emulated devices have this many pairs and faults");
+	for (i = 0; i < n; i++) {
+		if (i == n - 1)
+			setenv("PEAL_PROBE", "off", 1);
+		text = log_of_links(harness_open(n + 2, cases[i].links), i + 1,
+				    cases[i].o, NULL);
+		snprintf(part, sizeof(part), "device %d -> device %d: %s",
+			 i + 1, i + 2, cases[i].text);
+		CHECK_CONTAINS(text, part);
+		CHECK_EQ(lines_with(text, "slower"), 1);
+	}
+	unsetenv("PEAL_PROBE");
 }
 
 PEAL_TEST_MAIN(RUN(first_failure_of_each_actor_is_logged_with_counts);
@@ -372,4 +424,5 @@ PEAL_TEST_MAIN(RUN(first_failure_of_each_actor_is_logged_with_counts);
 	       RUN(log_of_failures_is_rate_limited);
 	       RUN(log_counts_each_failure_of_many_actors);
 	       RUN(levels_add_decisions_and_all_else);
-	       RUN(staged_link_is_warned_of_once);)
+	       RUN(pair_without_a_direct_path_is_warned_of_once);
+	       RUN(warning_names_the_cause);)
