@@ -4,8 +4,8 @@
 
 #include <stdint.h>
 
-#include <peal/abi/task.h>
 #include <peal/errors.h>
+#include <peal/job.h>
 #include <peal/partition.h>
 
 PEAL_BEGIN_C
@@ -15,7 +15,7 @@ struct peal_runtime;
 
 /*
  * Executors run data-parallel jobs on several devices.
- * A job runs one handler for each of `count` elements (peal/device/task.h).
+ * A job runs one handler for each of its elements (peal/job.h).
  * Typical sequence: peal_executor_create, peal_executor_run for each job, then
  * peal_executor_destroy.
  * peal_executor_start and peal_executor_wait let the host work during jobs.
@@ -63,93 +63,6 @@ struct peal_executor_options {
 			   * more */
 	uint32_t max_jobs; /* most jobs in flight: started, and no wait has
 			    * reported the end (1..64; default 1) */
-	uint32_t reserved; /* 0 */
-};
-
-/** How devices share the elements of a job. */
-enum peal_schedule {
-	/*
-	 * Static if the job has a partition or weights, else dynamic. A dynamic
-	 * job below the threshold of struct peal_executor_report stays on the
-	 * fastest device. The limit of that device must allow it.
-	 */
-	PEAL_SCHEDULE_DEFAULT = 0,
-	/* Each device has a fixed part, by a partition or by weights. */
-	PEAL_SCHEDULE_STATIC = 1,
-	/*
-	 * The next task goes to the device that would finish the task first,
-	 * by the measured speeds. A task is the share of one worker in half of
-	 * the elements left (S. F. Hummel, E. Schonberg, L. E. Flynn,
-	 * "Factoring", 1992). All devices end together if all elements take
-	 * equally long.
-	 */
-	PEAL_SCHEDULE_DYNAMIC = 2,
-	/*
-	 * A device with a free worker gets the next task. With P workers in
-	 * total, the task is 1/P of the elements left (C. D. Polychronopoulos,
-	 * D. J. Kuck, "Guided Self-Scheduling", 1987). Speeds have no
-	 * influence. It suits elements of uneven cost.
-	 */
-	PEAL_SCHEDULE_GUIDED = 3,
-	PEAL_SCHEDULE_COUNT = 4
-};
-
-/** An argument of a job. Exactly one of element_bytes and bytes is 0. */
-struct peal_job_argument {
-	/*
-	 * One address for each rank of the executor: element 0, or the whole
-	 * argument, as the device sees it. It may be in the device's memory, in
-	 * host memory, or in memory of peal_peer_map. The allocation must exist
-	 * until the job is over.
-	 */
-	const uint64_t *address;
-	uint64_t element_bytes; /* bytes of one element, below 2^32; 0: all
-				 * tasks get the whole argument */
-	uint64_t bytes; /* bytes of the whole argument if element_bytes is 0,
-			 * else 0 */
-};
-
-/** A job. A field with value 0 takes its default. */
-struct peal_job {
-	uint32_t size; /* sizeof(struct peal_job) */
-	uint32_t schedule; /* enum peal_schedule */
-	const char *handler; /* name of a handler that PEAL_TASK defines */
-	uint64_t count; /* elements; 0: the job does nothing */
-	/*
-	 * Fewest elements of a task (default 1; 0: default). A task can be
-	 * smaller where few elements are left, or because of a limit.
-	 */
-	uint64_t grain;
-	uint32_t n_arguments; /* 0..PEAL_TASK_ARGUMENTS */
-	uint32_t parameter_bytes; /* 0..PEAL_TASK_PARAMETERS */
-	const struct peal_job_argument *arguments; /* n_arguments of them */
-	const void *parameters; /* parameter_bytes bytes */
-	/*
-	 * Static schedule: part i is the part of rank i. The partition has as
-	 * many parts as the executor has devices, and `count` elements.
-	 * Arguments with element_bytes are then packed: each device has only
-	 * the elements of its part (peal_scatter). No task crosses an extent.
-	 * NULL: each device has all elements of each argument.
-	 */
-	const struct peal_partition *partition;
-	/*
-	 * Static schedule without a partition: one weight for each rank, see
-	 * peal_partition_weighted. NULL: equal weights.
-	 */
-	const uint64_t *weights;
-	/*
-	 * One limit for each rank: the bytes of elements that a device has at
-	 * most, for all arguments. A static schedule limits the device's
-	 * part, others the tasks that the device has at a time. Each limit must
-	 * allow `grain` elements, or all of the job. NULL: no limits.
-	 */
-	const uint64_t *limits;
-	/*
-	 * 1: a task may run twice. Other devices then repeat the tasks of a
-	 * device with an ended kernel, unless there is a partition.
-	 * 0: a task runs at most once.
-	 */
-	uint32_t repeatable;
 	uint32_t reserved; /* 0 */
 };
 
@@ -385,16 +298,6 @@ int peal_executor_run_once(struct peal_runtime *runtime, const int *devices,
 			   uint32_t n, const struct peal_program *program,
 			   const struct peal_executor_options *options,
 			   const struct peal_job *job, int64_t timeout_ns);
-
-/**
- * Returns the name of a schedule, for example "dynamic".
- *
- * Thread-safe, wait-free.
- *
- * @param schedule enum peal_schedule.
- * @return a static string; "?" for an unknown number.
- */
-const char *peal_schedule_name(uint32_t schedule);
 
 PEAL_END_C
 #endif

@@ -12,6 +12,7 @@
  *	executor.c	creates and destroys executors
  *	executor_prepare.c	prepares a handler on all devices
  *	executor_queue.c	jobs that wait, and outcomes of jobs
+ *	executor_grid.c	checks the grid of a job
  *	executor_run.c	runs jobs, step by step
  *	executor_wait.c	starts jobs and waits for them
  *	schedule.c	chooses the device and the size of the next task
@@ -200,6 +201,15 @@ int peali_executor_is_busy(const struct peal_executor *executor, int device,
  * peal_pool_create or peal_actor_spawn.
  */
 int peali_executor_prepare(struct peal_executor *executor, uint32_t handler);
+
+/* ---- executor_grid.c ----------------------------------------------------- */
+
+/*
+ * Checks the grid of a job. Sets the job's `count` and *grid_out by it. Without
+ * a grid *grid_out becomes all 0. Returns 0 or PEAL_EINVAL.
+ */
+int peali_executor_grid(struct peal_job *job, struct peal_task_grid *grid_out,
+			const char *call);
 
 /* ---- schedule.c ----------------------------------------------------- */
 

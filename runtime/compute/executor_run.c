@@ -68,9 +68,6 @@ static int check(const struct peal_executor *e, const struct peal_job *j)
 	if (j->repeatable > 1)
 		return peali_refuse_option(START, "repeatable", j->repeatable,
 					   0, 1);
-	if (j->reserved)
-		return peali_refuse_option(START, "reserved", j->reserved, 0,
-					   0);
 	if ((j->partition || j->weights) && j->schedule > PEAL_SCHEDULE_STATIC)
 		return PEALI_REFUSE(
 			PEAL_EINVAL, START, .object = "option",
@@ -313,7 +310,8 @@ static int keep_all(struct peal_executor *e)
 
 /* ---- start --------------------------------------------------------------- */
 
-static void write_task(struct peal_executor *e, const struct peal_job *j)
+static void write_task(struct peal_executor *e, const struct peal_job *j,
+		       const struct peal_task_grid *grid)
 {
 	struct peal_task *t = &e->task;
 
@@ -322,15 +320,17 @@ static void write_task(struct peal_executor *e, const struct peal_job *j)
 	t->job = e->number;
 	t->n_arguments = j->n_arguments;
 	t->parameter_bytes = j->parameter_bytes;
+	t->grid = *grid;
 	if (j->parameter_bytes)
 		memcpy(t->parameter, j->parameters, j->parameter_bytes);
 }
 
-static void begin(struct peal_executor *e, const struct peal_job *j)
+static void begin(struct peal_executor *e, const struct peal_job *j,
+		  const struct peal_task_grid *grid)
 {
 	uint32_t i;
 
-	write_task(e, j);
+	write_task(e, j, grid);
 	e->fresh = e->handed = 0;
 	e->n_back = 0;
 	e->result = 0;
@@ -366,10 +366,13 @@ static void hand_out(struct peal_executor *e);
 int peali_executor_begin(struct peal_executor *e, const struct peal_job *job,
 			 int alone)
 {
+	struct peal_task_grid grid;
 	struct peal_job j;
 	uint32_t i;
 	int handler, result = peali_options_copy(&j, sizeof(j), job, START);
 
+	if (!result)
+		result = peali_executor_grid(&j, &grid, START);
 	if (!result)
 		result = check(e, &j);
 	if (result)
@@ -412,7 +415,7 @@ int peali_executor_begin(struct peal_executor *e, const struct peal_job *job,
 	}
 	if (result)
 		return result;
-	begin(e, &j);
+	begin(e, &j, &grid);
 	hand_out(e);
 	return 0;
 }
@@ -426,6 +429,14 @@ static uint32_t free_slot(const struct peali_executor_device *s)
 	while (s->chunks[i].count)
 		i++;
 	return i;
+}
+
+/* Returns the bytes of a task's message. */
+static uint64_t task_bytes(const struct peal_task *t)
+{
+	return t->grid.dimensions ? sizeof(*t) :
+				    offsetof(struct peal_task, parameter) +
+					    t->parameter_bytes;
 }
 
 /* Sends a task to a device. Returns 0, or the error of the send. */
@@ -445,9 +456,7 @@ static int send(struct peal_executor *e, uint32_t rank,
 		t->argument[k] = e->address[k][rank] +
 				 chunk->at * e->argument[k].element_bytes;
 	result = peal_send_to(e->host, rank, e->handler->pool[rank], 0, t,
-			      offsetof(struct peal_task, parameter) +
-				      t->parameter_bytes,
-			      0, NULL);
+			      task_bytes(t), 0, NULL);
 	if (result)
 		return result;
 	s->chunks[slot] = *chunk;

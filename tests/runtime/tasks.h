@@ -17,4 +17,10 @@ struct visit {
 	uint64_t slow_ns; /* ns of work for each element */
 };
 
+/** Numbers of a thread that `cover` writes, in x, y and z. */
+struct cover {
+	uint32_t id[3], thread[3], block[3];
+	uint32_t threads[3], per_block[3], blocks[3];
+};
+
 #endif

@@ -13,8 +13,17 @@
 #define PEAL_TASK_ARGUMENTS 8
 #define PEAL_TASK_PARAMETERS 96
 
-/** Host to worker: successive elements of a job. The message ends after
- * parameter_bytes of the parameters. */
+/** The grid of a job, in x, y and z (peal/device/grid.h). */
+struct peal_task_grid {
+	uint32_t dimensions; /* 1..3; an element of the job is one step in the
+			      * last dimension */
+	uint32_t threads[3]; /* 1 beyond the dimensions */
+	uint32_t block[3]; /* threads of a block, 1 beyond the dimensions */
+	uint32_t reserved; /* 0 */
+};
+
+/** Host to worker: successive elements of a job. Without a grid, the message
+ * ends after parameter_bytes of the parameters. */
 struct peal_task {
 	uint64_t first; /* number of its first element in the job */
 	uint64_t count; /* elements; 0: only report the end */
@@ -27,10 +36,12 @@ struct peal_task {
 	 * argument */
 	uint64_t argument[PEAL_TASK_ARGUMENTS];
 	uint64_t parameter[PEAL_TASK_PARAMETERS / 8];
+	struct peal_task_grid grid; /* only in a message with a grid */
 };
 
 PEAL_STATIC_ASSERT(offsetof(struct peal_task, argument) == 32 &&
-			   sizeof(struct peal_task) == 192,
+			   offsetof(struct peal_task, grid) == 192 &&
+			   sizeof(struct peal_task) == 224,
 		   "task size");
 
 /** Worker to host: the task has ended. */

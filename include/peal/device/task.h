@@ -92,11 +92,14 @@ peali_task_check(const struct peal_worker *w)
 {
 	const struct peal_task *t = peal_task(w);
 
-	return peal_length(w) < offsetof(struct peal_task, parameter) ||
-			       t->n_arguments > PEAL_TASK_ARGUMENTS ||
-			       peal_length(w) !=
-				       offsetof(struct peal_task, parameter) +
-					       t->parameter_bytes ?
+	if (peal_length(w) < offsetof(struct peal_task, parameter) ||
+	    t->n_arguments > PEAL_TASK_ARGUMENTS)
+		return PEAL_EPROTO;
+	if (peal_length(w) == sizeof(*t)) /* a task with a grid */
+		return t->parameter_bytes > PEAL_TASK_PARAMETERS ? PEAL_EPROTO :
+								   0;
+	return peal_length(w) != offsetof(struct peal_task, parameter) +
+					 t->parameter_bytes ?
 		       PEAL_EPROTO :
 		       0;
 }

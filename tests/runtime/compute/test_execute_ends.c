@@ -391,8 +391,6 @@ PEAL_TEST(invalid_jobs_are_refused)
 		"'parameters': is NULL (NULL, allowed an address)");
 	j = s.job, j.repeatable = 2;
 	REFUSED(PEAL_EINVAL, "'repeatable': is out of range (2, allowed 0..1)");
-	j = s.job, j.reserved = 1;
-	REFUSED(PEAL_EINVAL, "'reserved': is out of range (1, allowed 0)");
 	j = s.job, j.count = UINT64_MAX / 4;
 	REFUSED(PEAL_EINVAL, "'count': is out of range (4611686018427387903, "
 			     "allowed 0..1537228672809129301)");

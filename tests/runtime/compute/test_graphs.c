@@ -470,7 +470,7 @@ PEAL_TEST(invalid_tasks_and_messages_are_refused)
 		"allowed an address)");
 	REFUSED(handler = "nobody", PEAL_ENOENT,
 		"'tasks': has no such handler "
-		"(nobody, allowed combine, visit, other)");
+		"(nobody, allowed combine, visit, other, cover)");
 	REFUSED(handler = "other", PEAL_ENOTSUP, "'other' does no tasks");
 	REFUSED(n_arguments = 9, PEAL_EINVAL,
 		"'n_arguments': is out of range "

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Handlers of tasks, and a handler that is not for tasks. */
-#include <peal/device/task.h>
+#include <peal/device/grid.h>
 
 #include "../gate.h"
 #include "../tasks.h"
@@ -51,6 +51,33 @@ PEAL_TASK(visit)
 	return mine ? (int)v->error : 0;
 }
 
+static PEAL_DEV void copy_numbers(uint32_t *to, struct peal_index3 from)
+{
+	to[0] = from.x;
+	to[1] = from.y;
+	to[2] = from.z;
+}
+
+/* Counts a visit of each thread of a grid, and writes the thread's numbers. */
+PEAL_TASK(cover)
+{
+	uint32_t *visits = (uint32_t *)peal_task_argument(w, 0);
+	struct cover *out = (struct cover *)peal_task_argument(w, 1);
+	struct peal_grid g;
+	int result = peal_grid_begin(w, &g);
+
+	while (peal_grid_next(&g)) {
+		visits[g.at]++;
+		copy_numbers(out[g.at].id, g.id);
+		copy_numbers(out[g.at].thread, g.thread);
+		copy_numbers(out[g.at].block, g.block);
+		copy_numbers(out[g.at].threads, g.threads);
+		copy_numbers(out[g.at].per_block, g.threads_per_block);
+		copy_numbers(out[g.at].blocks, g.blocks);
+	}
+	return result;
+}
+
 /* A handler that is not for tasks. */
 static PEAL_DEV int other(struct peal_worker *w)
 {
@@ -60,5 +87,6 @@ static PEAL_DEV int other(struct peal_worker *w)
 #define HANDLERS(X)                                                            \
 	X(combine, 0, PEAL_TASKS)                                              \
 	X(visit, 0, PEAL_TASKS)                                                \
-	X(other, 0, PEAL_EMITS(1, 1))
+	X(other, 0, PEAL_EMITS(1, 1))                                          \
+	X(cover, 0, PEAL_TASKS)
 PEAL_PROGRAM(tasks, HANDLERS);
