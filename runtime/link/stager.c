@@ -125,8 +125,9 @@ static int carry(struct peali_staged_path *s)
 		return result == PEAL_EAGAIN ? 0 : give_up(s, result);
 	if (m.length)
 		memcpy(place, m.data, m.length);
-	peal_link_commit(&s->out, m.header, m.length);
+	/* before the commit: the count is then at least that of delivered messages */
 	atomic_fetch_add_explicit(&s->carried, 1, memory_order_relaxed);
+	peal_link_commit(&s->out, m.header, m.length);
 	peal_link_release(&s->in, &m);
 	return 1;
 }
