@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shows a batch of images that all devices blur. Each device gets some of the
- * images. The weights of the Gaussian filter are integers with the sum 65536.
+ * images. The job has a grid with a thread for each pixel, in blocks of 16 x 16.
+ * The weights of the Gaussian filter are integers with the sum 65536.
  * So an image keeps its brightness, and all devices compute the same bits. The
  * handler is in programs/vectors.c.
  *
@@ -75,7 +76,9 @@ int main(void)
 					       .parts = at[0] };
 	struct peal_job job = { .size = sizeof(job),
 				.handler = "blur",
-				.count = IMAGES,
+				.dimensions = 3,
+				.grid = { size.width, size.height, IMAGES },
+				.threads_per_block = { 16, 16, 1 },
 				.n_arguments = 3,
 				.arguments = arguments,
 				.parameters = &size,

@@ -3,7 +3,7 @@
  * The handlers of 18_vector_add.c, 19_stealing.c, 20_image_batch.c and
  * 26_task_graph.c. Each handler computes some elements of a job.
  */
-#include <peal/device/task.h>
+#include <peal/device/grid.h>
 
 #include "../vectors.h"
 
@@ -65,24 +65,27 @@ static PEAL_DEV uint8_t blurred(const uint8_t *image, struct image_size size,
 	return (uint8_t)(sum / BLUR_WHOLE);
 }
 
-/* Blurs images. An element is an image, and all images use the same weights. */
+/*
+ * Blurs images. A thread of the grid blurs a pixel, z is the number of the
+ * image. An element is an image, and all images use the same weights.
+ */
 PEAL_TASK(blur)
 {
-	const struct peal_task *t = peal_task(w);
 	const struct image_size size =
 		*(const struct image_size *)peal_task_parameters(w);
 	const uint8_t *in = (const uint8_t *)peal_task_argument(w, 0);
 	const uint32_t *weights = (const uint32_t *)peal_task_argument(w, 1);
 	uint8_t *out = (uint8_t *)peal_task_argument(w, 2);
-	uint64_t pixels = (uint64_t)size.width * size.height, i;
+	struct peal_grid g;
+	int result = peal_grid_begin(w, &g);
 
-	for (i = peal_lane(w); i < t->count * pixels; i += peal_lanes(w)) {
-		uint32_t at = (uint32_t)(i % pixels);
+	while (peal_grid_next(&g)) {
+		uint64_t pixel = (uint64_t)g.id.y * size.width + g.id.x;
 
-		out[i] = blurred(in + (i - at), size, weights, at % size.width,
-				 at / size.width);
+		out[g.at] = blurred(in + (g.at - pixel), size, weights, g.id.x,
+				    g.id.y);
 	}
-	return 0;
+	return result;
 }
 
 #define HANDLERS(X)                                                            \
