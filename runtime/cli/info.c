@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include <peal/peal.h>
+#include <peal/peer.h>
 
 #include "runtime/base/env.h"
 #include "runtime/cli/command.h"
@@ -27,6 +28,11 @@ static const struct peali_column device_columns[] = {
 	{ "architecture", "architecture", 0 },
 	{ "capabilities", "capabilities", 0 },
 	{ "max_cluster_workers", "workers per cluster", 0 },
+	PEALI_COLUMN_BREAK,
+	{ "uuid", "uuid", 0 },
+	{ "memory_used_bytes", "memory used", PEALI_AS_BYTES },
+	{ "numa_node", "NUMA node", 0 },
+	{ "peers", "peers", 0 },
 	{ NULL, NULL, 0 },
 };
 
@@ -93,42 +99,72 @@ static void capabilities_text(uint32_t mask, char *text, size_t size)
 					 (enum peal_device_capability)bit));
 }
 
+/* Writes the devices with memory that a device can map, for example "0 2-5". */
+static void peers_text(struct peal_runtime *runtime, int device, char *text,
+		       size_t size)
+{
+	int n = peal_device_count(runtime), first = -1;
+	char word[32];
+
+	text[0] = 0;
+	for (int to = 0; to <= n; to++) {
+		int is_peer = to < n &&
+			      peal_peer_can_access(runtime, device, to) == 1;
+
+		if (is_peer && first < 0)
+			first = to;
+		if (is_peer || first < 0)
+			continue;
+		if (first == to - 1)
+			snprintf(word, sizeof(word), "%d", first);
+		else
+			snprintf(word, sizeof(word), "%d-%d", first, to - 1);
+		add_word(text, size, word);
+		first = -1;
+	}
+}
+
+static void add_device(json_t *rows, struct peal_runtime *runtime,
+		       const struct peal_device_info *info)
+{
+	json_t *row = peali_row_append(rows);
+	char text[400]; /* fits 64 devices, every second one a peer */
+
+	peali_row_uint(row, "index", (uint64_t)info->index);
+	peali_row_text(row, "backend", "%s", info->backend);
+	peali_row_flag(row, "emulated", info->emulated);
+	peali_row_text(row, "name", "%s", info->name);
+	peali_row_text(row, "uuid", "%s", info->uuid);
+	peali_row_uint(row, "memory_bytes", info->memory_bytes);
+	peali_row_uint(row, "memory_used_bytes", info->memory_used_bytes);
+	peali_row_uint(row, "compute_units", info->compute_units);
+	peali_row_uint(row, "max_lanes", info->max_lanes);
+	peali_row_uint(row, "max_cluster_workers", info->max_cluster_workers);
+	if (info->numa_node >= 0)
+		peali_row_uint(row, "numa_node", (uint64_t)info->numa_node);
+	else
+		peali_row_null(row, "numa_node", "not known");
+	policies_text(info->policies, text, sizeof(text));
+	peali_row_text(row, "policies", "%s", text);
+	peali_row_text(row, "architecture", "%s", info->architecture);
+	capabilities_text(info->capabilities, text, sizeof(text));
+	peali_row_text(row, "capabilities", "%s", text);
+	peers_text(runtime, info->index, text, sizeof(text));
+	if (text[0])
+		peali_row_text(row, "peers", "%s", text);
+	else
+		peali_row_null(row, "peers", "it can map no other device");
+}
+
 static json_t *device_rows(struct peal_runtime *runtime)
 {
 	json_t *rows = json_array();
+	struct peal_device_info info;
 	int n = peal_device_count(runtime);
 
-	for (int i = 0; i < n; i++) {
-		struct peal_device_info info;
-		char text[64];
-		json_t *row;
-
-		if (peal_device_info(runtime, i, &info) < 0)
-			continue;
-		row = peali_row_append(rows);
-		peali_row_uint(row, "index", (uint64_t)i);
-		peali_row_text(row, "backend", "%s", info.backend);
-		peali_row_flag(row, "emulated", info.emulated);
-		peali_row_text(row, "name", "%s", info.name);
-		peali_row_text(row, "uuid", "%s", info.uuid);
-		peali_row_uint(row, "memory_bytes", info.memory_bytes);
-		peali_row_uint(row, "memory_used_bytes",
-			       info.memory_used_bytes);
-		peali_row_uint(row, "compute_units", info.compute_units);
-		peali_row_uint(row, "max_lanes", info.max_lanes);
-		peali_row_uint(row, "max_cluster_workers",
-			       info.max_cluster_workers);
-		if (info.numa_node >= 0)
-			peali_row_uint(row, "numa_node",
-				       (uint64_t)info.numa_node);
-		else
-			peali_row_null(row, "numa_node", "not known");
-		policies_text(info.policies, text, sizeof(text));
-		peali_row_text(row, "policies", "%s", text);
-		peali_row_text(row, "architecture", "%s", info.architecture);
-		capabilities_text(info.capabilities, text, sizeof(text));
-		peali_row_text(row, "capabilities", "%s", text);
-	}
+	for (int i = 0; i < n; i++)
+		if (peal_device_info(runtime, i, &info) == 0)
+			add_device(rows, runtime, &info);
 	return rows;
 }
 

@@ -50,6 +50,26 @@ grep -q 'peer atomics' text.txt && grep -q 'peer unified atomics cooperative' te
 "$peal" info >text.txt || fail 'peal info'
 grep -q 'emulated' text.txt && grep -q 'PEAL_HOST_LINKS' text.txt || fail 'peal info as text'
 ! grep -q $'\033' text.txt || fail 'colour into a file'
+# each field of the struct has a key, and each key that is no mask has a heading
+python3 - out.json text.txt "$PEAL_SOURCE_DIR/include/peal/device.h" <<'END' || fail 'peal info hides a field'
+import json, re, sys
+device = json.load(open(sys.argv[1]))["devices"][0]
+text = open(sys.argv[2]).read()
+header = open(sys.argv[3]).read()
+body = re.search(r"struct peal_device_info \{(.*?)\n\};", header, re.S).group(1)
+fields = re.findall(r"^\t\w+ (\w+)(?:\[\d+\])?;", body, re.M)
+assert len(fields) == 14, fields
+for field in fields:
+    assert field in device, field
+for heading in ("uuid", "memory used", "NUMA node", "peers", "architecture",
+                "capabilities", "workers per cluster", "policies"):
+    assert heading in text, heading
+assert device["uuid"] in text, device["uuid"]
+END
+PEAL_HOST_LINKS=0-1:nvlink,0-2:pcie,1-2:none json info
+holds out.json "[v['peers'] for v in d['devices']] == ['1-2', '0', '0']"
+PEAL_HOST_LINKS=0-1:none,0-2:none,1-2:none json info
+holds out.json "[v['peers'] for v in d['devices']] == [None] * 3"
 refuses 1 'PEAL_HOST_DEVICES' env PEAL_HOST_DEVICES=none "$peal" info --json
 mv stdout.txt out.json
 holds out.json "d['exit_status'] == 1 and 'PEAL_HOST_DEVICES' in d['error']" \
