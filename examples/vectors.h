@@ -5,8 +5,8 @@
 #include <peal/device/platform.h>
 
 /*
- * Constants and types that 18_vector_add.c, 19_stealing.c, 20_image_batch.c and
- * programs/vectors.c share.
+ * Constants and types that 18_vector_add.c, 19_stealing.c, 20_image_batch.c,
+ * 28_image_files.c and programs/vectors.c share.
  */
 
 #define BLUR_REACH 2 /* pixels on each side of the center */
@@ -15,7 +15,8 @@
 
 /* Parameters of `blur`. */
 struct image_size {
-	uint32_t width, height;
+	uint32_t width, height; /* pixels */
+	uint32_t channels; /* bytes of a pixel, 1 or more */
 };
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The handlers of 18_vector_add.c, 19_stealing.c, 20_image_batch.c and
- * 26_task_graph.c. Each handler computes some elements of a job.
+ * The handlers of 18_vector_add.c, 19_stealing.c, 20_image_batch.c,
+ * 26_task_graph.c and 28_image_files.c. Each handler computes some elements of a job.
  */
 #include <peal/device/grid.h>
 
@@ -42,32 +42,33 @@ PEAL_TASK(divide)
 }
 
 /*
- * Returns a blurred pixel: the weighted mean of the pixels around it. Outside
- * of the image the nearest pixel counts.
+ * Returns byte x of row y, blurred: the weighted mean of a channel of the pixels
+ * around it. Outside of the image the nearest pixel counts.
  */
 static PEAL_DEV uint8_t blurred(const uint8_t *image, struct image_size size,
 				const uint32_t *weights, uint32_t x, uint32_t y)
 {
-	uint32_t sum = BLUR_WHOLE / 2, tap = 0;
+	uint32_t sum = BLUR_WHOLE / 2, tap = 0, pixel;
 	int dx, dy, px, py;
 
 	for (dy = -BLUR_REACH; dy <= BLUR_REACH; dy++)
 		for (dx = -BLUR_REACH; dx <= BLUR_REACH; dx++) {
-			px = (int)x + dx;
+			px = (int)(x / size.channels) + dx;
 			py = (int)y + dy;
 			px = px < 0 ? 0 : px;
 			py = py < 0 ? 0 : py;
 			px = px < (int)size.width ? px : (int)size.width - 1;
 			py = py < (int)size.height ? py : (int)size.height - 1;
+			pixel = (uint32_t)py * size.width + (uint32_t)px;
 			sum += weights[tap++] *
-			       image[(uint32_t)py * size.width + (uint32_t)px];
+			       image[pixel * size.channels + x % size.channels];
 		}
 	return (uint8_t)(sum / BLUR_WHOLE);
 }
 
 /*
- * Blurs images. A thread of the grid blurs a pixel, z is the number of the
- * image. An element is an image, and all images use the same weights.
+ * Blurs images. A thread of the grid blurs byte x of row y. The number of the
+ * image is z. An element is an image. All images use the same weights.
  */
 PEAL_TASK(blur)
 {
@@ -80,9 +81,9 @@ PEAL_TASK(blur)
 	int result = peal_grid_begin(w, &g);
 
 	while (peal_grid_next(&g)) {
-		uint64_t pixel = (uint64_t)g.id.y * size.width + g.id.x;
+		uint64_t byte = (uint64_t)g.id.y * g.threads.x + g.id.x;
 
-		out[g.at] = blurred(in + (g.at - pixel), size, weights, g.id.x,
+		out[g.at] = blurred(in + (g.at - byte), size, weights, g.id.x,
 				    g.id.y);
 	}
 	return result;
