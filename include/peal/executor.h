@@ -178,10 +178,11 @@ int peal_executor_start(struct peal_executor *executor,
  * runs any more. The error is that of the first job that failed. A code that is
  * not listed below is the error of a task. The text names device and elements.
  *
- * One thread at a time for an executor. Blocks for timeout_ns at most.
+ * One thread at a time for an executor. Blocks for timeout_ns at most, and for
+ * the preparation of later jobs (peal_executor_start).
  *
  * @param executor   an executor.
- * @param timeout_ns ns; 0: returns at once, -1: no limit.
+ * @param timeout_ns ns; 0: does not wait, -1: no limit.
  * @return 0, or a negative error code:
  * @retval PEAL_ETIMEDOUT the job goes on. The text names the devices that have
  *                        tasks.
@@ -203,7 +204,7 @@ int peal_executor_wait(struct peal_executor *executor, int64_t timeout_ns);
  * the preparation of the next job (peal_executor_start).
  *
  * @param executor   an executor.
- * @param timeout_ns ns; 0: returns at once, -1: no limit.
+ * @param timeout_ns ns; 0: does not wait, -1: no limit.
  * @param report_out the report of the job, if it is over, also after its error.
  *                   It is all 0 if the job could not begin. NULL: not wanted.
  * @return as peal_executor_wait, for this job alone, and:
