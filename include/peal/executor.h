@@ -174,9 +174,11 @@ int peal_executor_start(struct peal_executor *executor,
  * After return value 0 all jobs are done. The host can then read the memory that
  * they have written. The call also returns 0 if there is no job.
  *
- * After any error but PEAL_ETIMEDOUT and PEAL_EINVAL all jobs are over. No task
- * runs any more. The error is that of the first job that failed. A code that is
- * not listed below is the error of a task. The text names device and elements.
+ * After any error but PEAL_ETIMEDOUT all jobs are over, if the executor is not
+ * NULL. No task runs any more. The error is that of the first job that failed. A
+ * code that is not listed below is the error of a task. Or it is the error of a
+ * job that could not begin (peal_executor_start). The text of a task's error
+ * names device and elements.
  *
  * One thread at a time for an executor. Blocks for timeout_ns at most, and for
  * the preparation of later jobs (peal_executor_start).
@@ -208,7 +210,8 @@ int peal_executor_wait(struct peal_executor *executor, int64_t timeout_ns);
  * @param report_out the report of the job, if it is over, also after its error.
  *                   It is all 0 if the job could not begin. NULL: not wanted.
  * @return as peal_executor_wait, for this job alone, and:
- * @retval PEAL_ENOENT no job is in flight.
+ * @retval PEAL_ENOENT no job is in flight. A task can return this code, too: the
+ *                     text tells which.
  */
 int peal_executor_wait_next(struct peal_executor *executor, int64_t timeout_ns,
 			    struct peal_executor_report *report_out);
@@ -248,10 +251,11 @@ int peal_executor_cancel(struct peal_executor *executor);
  * Gets the report of the current job so far, or of the last job.
  * peal_executor_wait_next reports each of several jobs.
  *
- * The threshold and its two times are those of the latest peal_executor_start,
- * even if it returned an error.
+ * The threshold and its two times are those of the latest job that began, or
+ * that could not begin.
  *
- * One thread at a time for an executor. Does not block.
+ * One thread at a time for an executor. Blocks while a thread of the executor
+ * prepares the next job (peal_executor_start).
  *
  * @param executor   an executor.
  * @param report_out filled on success.

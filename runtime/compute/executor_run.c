@@ -335,9 +335,10 @@ static void begin(struct peal_executor *e, const struct peal_job *j,
 	e->n_back = 0;
 	e->result = 0;
 	e->why[0] = 0;
-	atomic_store(&e->cancelled,
-		     e->from &&
-			     e->from->number <= atomic_load(&e->cancelled_to));
+	atomic_store(&e->cancelled, 0);
+	/* behind the store: a cancel at this moment is not lost */
+	if (e->from && e->from->number <= atomic_load(&e->cancelled_to))
+		atomic_store(&e->cancelled, 1);
 	for (i = 0; i < e->n; i++) {
 		struct peali_executor_device *s = &e->devices[i];
 
@@ -384,8 +385,8 @@ int peali_executor_begin(struct peal_executor *e, const struct peal_job *job,
 				(alone ? e->max_jobs : 1))
 		return peali_fail(PEAL_EBUSY, START,
 				  "the previous job has not ended; call "
-				  "peal_executor_wait first, or raise "
-				  "max_jobs");
+				  "peal_executor_wait first%s",
+				  alone ? ", or raise max_jobs" : "");
 	if (e->goes_on)
 		return peali_executor_queue(e, &j, (uint32_t)handler);
 	look_at_ends(e);

@@ -205,18 +205,26 @@ static int say_late(const struct peal_executor *e, int64_t timeout_ns)
 			  (long long)timeout_ns, text);
 }
 
+/* Returns the ns that a wait has left, LOOK_NS at most. `began` is the time of the
+ * call. */
+static int64_t time_left(int64_t timeout_ns, uint64_t began)
+{
+	int64_t left = timeout_ns - (int64_t)(peal_clock_ns() - began);
+
+	if (timeout_ns < 0 || left > LOOK_NS)
+		return LOOK_NS;
+	return left > 0 ? left : 0;
+}
+
 /* Waits for the end of the current job. `began` is the time of the call. */
 static int wait_for_job(struct peal_executor *e, int64_t timeout_ns,
 			uint64_t began)
 {
-	int64_t left = timeout_ns;
+	int64_t left = time_left(timeout_ns, began);
 
-	while (peali_executor_step(e, left < 0 || left > LOOK_NS ? LOOK_NS :
-								   left) != 1) {
-		if (timeout_ns < 0)
-			continue;
-		left = timeout_ns - (int64_t)(peal_clock_ns() - began);
-		if (left <= 0)
+	while (peali_executor_step(e, left) != 1) {
+		left = time_left(timeout_ns, began);
+		if (!left)
 			return say_late(e, timeout_ns);
 	}
 	return 0;
@@ -342,13 +350,22 @@ int peal_executor_run(struct peal_executor *e, const struct peal_job *job,
 	return peali_fail_in(result, "peal_executor_run");
 }
 
+static void raise_to(_Atomic uint64_t *at, uint64_t value)
+{
+	uint64_t seen = atomic_load(at);
+
+	while (seen < value && !atomic_compare_exchange_weak(at, &seen, value))
+		;
+}
+
 int peal_executor_cancel(struct peal_executor *e)
 {
 	if (!e)
 		return peali_refuse_null("peal_executor_cancel", "executor");
 	if (peali_foreign(&e->rt->owner, "peal_executor_cancel"))
 		return PEAL_EFORKED;
-	atomic_store(&e->cancelled_to, atomic_load(&e->started));
+	/* in this order: begin() reads them in the other order */
+	raise_to(&e->cancelled_to, atomic_load(&e->started));
 	atomic_store(&e->cancelled, 1);
 	return 0;
 }
