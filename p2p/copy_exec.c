@@ -260,13 +260,13 @@ static void cause_of(struct peali_peers *peers,
 
 static void warn(struct peali_peers *peers, const struct peali_copy_op *move)
 {
+	int from = move->from.device, to = move->to.device;
 	char why[240] = "";
 
-	if (move->from.device == PEALI_HOST || move->to.device == PEALI_HOST)
+	if (!peali_staging_is_new(peers, from, to))
 		return;
 	cause_of(peers, move, why);
-	peali_warn_staging(peers, move->from.device, move->to.device,
-			   "copies are staged through the host", why);
+	peali_warn_staging(from, to, "copies are staged through the host", why);
 }
 
 static int execute_direct(struct peali_peers *peers,

@@ -70,13 +70,15 @@ static int name_once(struct named_pair pair)
 	return first;
 }
 
-void peali_warn_staging(struct peali_peers *peers, int from, int to,
-			const char *what, const char *why)
+int peali_staging_is_new(struct peali_peers *peers, int from, int to)
 {
-	if (from == to || from == PEALI_HOST || to == PEALI_HOST ||
-	    !peali_copy_stats_warn_once(&peers->stats, from, to) ||
-	    !peali_warnings_wanted() || !name_once(name_of(peers, from, to)))
-		return;
+	return from != to && from != PEALI_HOST && to != PEALI_HOST &&
+	       peali_copy_stats_warn_once(&peers->stats, from, to) &&
+	       peali_warnings_wanted() && name_once(name_of(peers, from, to));
+}
+
+void peali_warn_staging(int from, int to, const char *what, const char *why)
+{
 	peali_warn("device %d -> device %d: %s, which is slower (%s); run peal "
 		   "topo, or hide this by PEAL_LOG=0",
 		   from, to, what, why);

@@ -5,12 +5,20 @@
 struct peali_peers;
 
 /*
- * Warns on standard error that copies or links of a pair of devices use host
- * memory. Only the first call of the process for a pair writes a line, over all
- * runtimes. PEAL_LOG=0 disables it. The host or one device alone is no pair.
- * `what` says what uses host memory, and `why` is the cause. Thread-safe.
+ * A warning on standard error: copies or links of a pair of devices use host
+ * memory. The first slow copy or link of the pair writes the line, over all
+ * runtimes of the process.
  */
-void peali_warn_staging(struct peali_peers *peers, int from, int to,
-			const char *what, const char *why);
+
+/*
+ * Returns 1 if the caller must write the line of a pair, else 0. Only the first
+ * call for a pair returns 1. After PEAL_LOG=0 all calls return 0. The host or one
+ * device alone is no pair. Thread-safe.
+ */
+int peali_staging_is_new(struct peali_peers *peers, int from, int to);
+
+/* Writes the line. `what` says what uses host memory, and `why` is the cause.
+ * Thread-safe. */
+void peali_warn_staging(int from, int to, const char *what, const char *why);
 
 #endif

@@ -414,6 +414,7 @@ static int check_options(const struct peal_link_options *o)
 /* Warns if the messages between two devices use host memory. */
 static void warn_of_host_memory(const struct peal_link *link)
 {
+	int from = link->from.device, to = link->to.device;
 	const char *what;
 
 	if (link->path.route == PEAL_ROUTE_STAGED)
@@ -422,8 +423,8 @@ static void warn_of_host_memory(const struct peal_link *link)
 		what = "links use rings in mapped host memory";
 	else
 		return;
-	peali_warn_staging(link->rt->peers, link->from.device, link->to.device,
-			   what, link->why);
+	if (peali_staging_is_new(link->rt->peers, from, to))
+		peali_warn_staging(from, to, what, link->why);
 }
 
 /*

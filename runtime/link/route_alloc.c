@@ -84,7 +84,10 @@ static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
 		return routes | (uint32_t)pair.route;
 	}
 	*best = best_of(routes);
-	snprintf(why, 160, "the options exclude the peer route");
+	snprintf(why, 160, "%s",
+		 peali_devices_same_backend(&rt->devices, from, to) ?
+			 "the options exclude the peer route" :
+			 "the devices are of two backends");
 	return routes;
 }
 
