@@ -372,8 +372,6 @@ static int take_signals(struct spawn *s)
 	sigset_t set;
 	size_t i;
 
-	/* with SIG_IGN, no exit status would be available */
-	signal(SIGCHLD, SIG_DFL);
 	/* processes without a parent become children of this one */
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	sigemptyset(&set);
@@ -685,6 +683,8 @@ static int run_spawn(int argc, char **argv)
 			s->process[rank].output[1].from = -1;
 	peali_parse(&argp, argc, argv, ARGP_IN_ORDER | PEALI_PROGRAM_FOLLOWS,
 		    s);
+	/* with SIG_IGN, no exit status would be available */
+	signal(SIGCHLD, SIG_DFL);
 	result = peali_spawn_plan(s);
 	if (!result)
 		result = take_signals(s);

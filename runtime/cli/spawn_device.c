@@ -70,8 +70,12 @@ static void list_devices(int to, pid_t parent)
 	/* the smallest heaps: it only reads properties */
 	setenv("PEAL_GPU_MEMORY", "8M", 1);
 	setenv("PEAL_PINNED_MEMORY", "16M", 1);
-	if (peali_open_runtime(&runtime))
-		_exit(PEALI_EXIT_FAILED);
+	failed = peal_runtime_open(NULL, &runtime);
+	if (failed) {
+		peali_say_error(NULL);
+		_exit(failed == PEAL_ENODEV ? PEALI_EXIT_OK :
+					      PEALI_EXIT_FAILED);
+	}
 	n = peal_device_count(runtime);
 	for (device = 0; device < n && !failed; device++)
 		failed = send_one(runtime, device, to);
@@ -112,6 +116,10 @@ int peali_spawn_devices(struct peali_spawn_device *out, int most)
 	close(ends[0]);
 	if (child < 0 || peali_waitpid(child, &status, 0) < 0)
 		return -1;
+	if (WIFSIGNALED(status))
+		peali_say("cannot list devices: signal %d has ended the "
+			  "process that opened them",
+			  WTERMSIG(status));
 	return status ? -1 : n;
 }
 

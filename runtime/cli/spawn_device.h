@@ -30,8 +30,8 @@ int peali_bind_parse(const char *text, enum peali_bind *out);
  * so that this process holds no device.
  *
  * @param out receives at most `most` devices.
- * @return the number of devices, which may exceed `most`; -1 after a failure
- *         with a message.
+ * @return the number of devices, which may exceed `most`. 0: no backend has a
+ *         device. -1: a failure with a message.
  */
 int peali_spawn_devices(struct peali_spawn_device *out, int most);
 

@@ -64,7 +64,9 @@ static int assign_devices(struct spawn *s)
 {
 	int n = peali_spawn_devices(s->device, PROCESS_GROUP_MAX);
 
-	if (n <= 0)
+	if (n < 0) /* the process that opened them has said why */
+		return PEALI_EXIT_FAILED;
+	if (!n)
 		return refuse_no_device(s);
 	if (n > PROCESS_GROUP_MAX && !s->n)
 		return refuse("is missing, and the devices are too many", n,

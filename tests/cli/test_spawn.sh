@@ -81,12 +81,19 @@ if [ -e "$build/doubles/cuda/libcuda.so.1" ] && ! sanitized; then
     [ "$(lines)" = '[0] hip 5|[1] hip 4|' ] || fail "AMD's GPUs: $(lines)"
     LD_LIBRARY_PATH=$build/doubles/cuda PEAL_BACKENDS=cuda PEAL_GPU_SPLIT=2 refuses 1 \
         "variable 'PEAL_GPU_SPLIT': splits GPUs, .* .2, allowed 1.; unset it" "$peal" spawn -- true
+    none() {
+        LD_LIBRARY_PATH=$build/doubles/hip PEAL_BACKENDS=hip PEAL_DOUBLE_FAIL=hipInit:999:0 refuses 1 "$@"
+    }
+    none "option '--processes': is missing, and no device can be used .0, allowed 1..64.; set it by -n N" \
+        "$peal" spawn -- true
+    none "option '--bind': finds no device that can be used .device, allowed numa or none.; use" \
+        "$peal" spawn -n 2 --bind device -- true
     says 'GPUs'
 fi
-PEAL_BACKENDS=cuda LD_LIBRARY_PATH=/none refuses 1 \
-    "option '--processes': is missing, and no device can be used .0, allowed 1..64.; set it by -n N" "$peal" spawn -- true
-PEAL_BACKENDS=cuda LD_LIBRARY_PATH=/none refuses 1 \
-    "option '--bind': finds no device that can be used .device, allowed numa or none.; use" "$peal" spawn -n 2 --bind device -- true
+PEAL_BACKENDS=host PEAL_HOST_LINKS=0-1:rope refuses 1 "PEAL_HOST_LINKS" "$peal" spawn -- true
+! grep -q 'no device' err.txt || fail 'a wrong setting is called a missing device'
+# The parent may have ignored SIGCHLD.
+(trap '' CHLD; PEAL_BACKENDS=host "$peal" spawn -- true) || fail 'SIGCHLD is ignored'
 unset PEAL_BACKENDS PEAL_HOST_DEVICES
 
 # ---- output ------------------------------------------------------------------------
