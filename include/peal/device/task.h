@@ -86,6 +86,22 @@ peal_task_parameters(const struct peal_worker *w)
 	return peal_task(w)->parameter;
 }
 
+/* Returns 0 if the sizes of a task's grid are right, else PEAL_EPROTO. */
+static PEAL_DEV PEAL_UNUSED inline int
+peali_task_check_grid(const struct peal_task *t)
+{
+	const struct peal_task_grid *g = &t->grid;
+	uint32_t d;
+
+	if (t->parameter_bytes > PEAL_TASK_PARAMETERS || g->dimensions < 1 ||
+	    g->dimensions > 3)
+		return PEAL_EPROTO;
+	for (d = 0; d < 3; d++)
+		if (!g->threads[d] || !g->block[d])
+			return PEAL_EPROTO;
+	return 0;
+}
+
 /* Returns 0 if the message being handled is a task, else PEAL_EPROTO. */
 static PEAL_DEV PEAL_UNUSED inline int
 peali_task_check(const struct peal_worker *w)
@@ -95,9 +111,8 @@ peali_task_check(const struct peal_worker *w)
 	if (peal_length(w) < offsetof(struct peal_task, parameter) ||
 	    t->n_arguments > PEAL_TASK_ARGUMENTS)
 		return PEAL_EPROTO;
-	if (peal_length(w) == sizeof(*t)) /* a task with a grid */
-		return t->parameter_bytes > PEAL_TASK_PARAMETERS ? PEAL_EPROTO :
-								   0;
+	if (peal_length(w) == sizeof(*t))
+		return peali_task_check_grid(t);
 	return peal_length(w) != offsetof(struct peal_task, parameter) +
 					 t->parameter_bytes ?
 		       PEAL_EPROTO :
