@@ -48,18 +48,17 @@ static int is_named(const struct named_pair *pair)
 	return 0;
 }
 
-/* Returns 1 on the first call of the process for a pair. Without memory for the
- * list it returns 1 again. */
-static int name_once(struct named_pair pair)
+/* Returns 1 on the first call of the process `caller` for a pair. Without memory
+ * for the list it returns 1 again. */
+static int name_once(struct named_pair pair, uint64_t caller)
 {
-	struct peali_owner self = peali_owner_self();
 	struct named_pair *grown;
 	int first;
 
 	peali_static_lock(&lock);
-	if (owner != self.number)
+	if (owner != caller)
 		n_named = 0;
-	owner = self.number;
+	owner = caller;
 	first = !is_named(&pair);
 	grown = first ? realloc(named, (n_named + 1) * sizeof(*named)) : NULL;
 	if (grown) {
@@ -74,7 +73,8 @@ int peali_staging_is_new(struct peali_peers *peers, int from, int to)
 {
 	return from != to && from != PEALI_HOST && to != PEALI_HOST &&
 	       peali_copy_stats_warn_once(&peers->stats, from, to) &&
-	       peali_warnings_wanted() && name_once(name_of(peers, from, to));
+	       peali_warnings_wanted() &&
+	       name_once(name_of(peers, from, to), peers->owner.number);
 }
 
 void peali_warn_staging(int from, int to, const char *what, const char *why)
