@@ -134,6 +134,23 @@ peali_grid_dimension(struct peal_grid *g, const struct peal_task *t, uint32_t d)
 			  g->first_block[d] + 1;
 	return blocks;
 }
+
+/* Makes a grid without threads. Sets all fields, so that compilers do not warn of
+ * a loop behind an error. */
+static PEAL_DEV PEAL_UNUSED inline void peali_grid_empty(struct peal_grid *g)
+{
+	const struct peal_index3 none = { 0, 0, 0 };
+	uint32_t i;
+
+	g->id = g->thread = g->block = none;
+	g->threads = g->threads_per_block = g->blocks = none;
+	for (i = 0; i < 6; i++)
+		g->digit[i] = g->step[i] = g->radix[i] = 0;
+	for (i = 0; i < 3; i++)
+		g->first_block[i] = 0;
+	g->at = g->first = g->count = g->base = 0;
+	g->last = 0;
+}
 PEALI_NAMESAKES_END
 
 /**
@@ -150,9 +167,10 @@ peal_grid_begin(const struct peal_worker *w, struct peal_grid *g)
 {
 	const struct peal_task *t = peal_task(w);
 
-	g->digit[5] = g->radix[5] = 0;
-	if (peal_length(w) != sizeof(*t))
+	if (peal_length(w) != sizeof(*t)) {
+		peali_grid_empty(g);
 		return PEAL_EINVAL;
+	}
 	g->last = t->grid.dimensions - 1;
 	g->first = t->first;
 	g->count = t->count;
