@@ -17,7 +17,6 @@
 #define CREATE "peal_executor_create"
 #define DESTROY "peal_executor_destroy"
 #define WORKERS_MAX 1024
-#define JOBS_MAX 64
 
 struct peal_executor *peali_executor_next(struct peal_executor *e)
 {
@@ -219,9 +218,9 @@ int peal_executor_create(struct peal_runtime *rt, const int *devices,
 	if (!result && o.workers > WORKERS_MAX)
 		result = peali_refuse_option(CREATE, "workers", o.workers, 0,
 					     WORKERS_MAX);
-	if (!result && o.max_jobs > JOBS_MAX)
+	if (!result && o.max_jobs > PEALI_JOBS_MAX)
 		result = peali_refuse_option(CREATE, "max_jobs", o.max_jobs, 0,
-					     JOBS_MAX);
+					     PEALI_JOBS_MAX);
 	if (!result && o.reserved)
 		result = peali_refuse_option(CREATE, "reserved", o.reserved, 0,
 					     0);

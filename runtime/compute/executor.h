@@ -67,6 +67,8 @@ struct peali_executor_handler {
 	uint64_t empty_ns[PEAL_PARTS_MAX], empty_all_ns;
 };
 
+#define PEALI_JOBS_MAX 64 /* most jobs in flight of an executor */
+
 /** A job behind the current one, with copies of all but its arguments. */
 struct peali_executor_queued {
 	struct peali_executor_queued *next;

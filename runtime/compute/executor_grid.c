@@ -11,6 +11,18 @@ static const char *const block_names[] = { "threads_per_block[0]",
 					   "threads_per_block[1]",
 					   "threads_per_block[2]" };
 
+/* A number beyond the dimensions can also mean that `dimensions` is too low. */
+static int refuse(const char *name, uint32_t value, int is_used, uint32_t most,
+		  const char *call)
+{
+	if (is_used)
+		return peali_refuse_option(call, name, value, 1, most);
+	return PEALI_REFUSE(PEAL_EINVAL, call, .object = "option", .name = name,
+			    .problem = "is beyond the dimensions of the grid",
+			    .number = value, .least = 0, .most = most,
+			    .remedy = "raise dimensions, or use 1");
+}
+
 /* Checks the numbers of one dimension. */
 static int check_dimension(const struct peal_job *j, uint32_t d,
 			   const char *call)
@@ -19,14 +31,12 @@ static int check_dimension(const struct peal_job *j, uint32_t d,
 	uint32_t most = is_used ? UINT32_MAX : 1;
 
 	if (j->grid[d] > most || (is_used && !j->grid[d]))
-		return peali_refuse_option(call, grid_names[d], j->grid[d],
-					   (uint64_t)is_used, most);
+		return refuse(grid_names[d], j->grid[d], is_used, most, call);
 	most = is_used ? PEAL_BLOCK_THREADS : 1;
 	if (j->threads_per_block[d] > most ||
 	    (is_used && !j->threads_per_block[d]))
-		return peali_refuse_option(call, block_names[d],
-					   j->threads_per_block[d],
-					   (uint64_t)is_used, most);
+		return refuse(block_names[d], j->threads_per_block[d], is_used,
+			      most, call);
 	return 0;
 }
 
@@ -49,15 +59,16 @@ static int check_products(const struct peal_task_grid *g, const char *call)
 		whole = ((uint64_t)g->threads[d] + g->block[d] - 1) /
 			g->block[d] * g->block[d];
 		if (all > UINT64_MAX / whole)
-			return PEALI_REFUSE(PEAL_EINVAL, call,
-					    .object = "option", .name = "grid",
-					    .problem = "has too many threads",
-					    .value = PEALI_PRINT("%u x %u x %u",
-								 g->threads[0],
-								 g->threads[1],
-								 g->threads[2]),
-					    .allowed = "a product below 2^64",
-					    .remedy = "use several jobs");
+			return PEALI_REFUSE(
+				PEAL_EINVAL, call, .object = "option",
+				.name = "grid",
+				.problem = "has too many threads",
+				.value = PEALI_PRINT(
+					"%u x %u x %u", g->threads[0],
+					g->threads[1], g->threads[2]),
+				.allowed =
+					"a product below 2^64, in whole blocks",
+				.remedy = "use several jobs");
 		all *= whole;
 	}
 	return 0;

@@ -364,6 +364,24 @@ static void begin(struct peal_executor *e, const struct peal_job *j,
 
 static void hand_out(struct peal_executor *e);
 
+static uint32_t jobs_in_flight(const struct peal_executor *e)
+{
+	return e->n_outcomes + e->n_queued + (e->goes_on != 0);
+}
+
+static int refuse_busy(const struct peal_executor *e, int alone)
+{
+	return PEALI_REFUSE(PEAL_EBUSY, START, .object = "executor",
+			    .problem = "has jobs in flight that no wait has "
+				       "reported",
+			    .number = jobs_in_flight(e), .least = 0,
+			    .most = alone ? e->max_jobs - 1 : 0,
+			    .remedy = alone && e->max_jobs < PEALI_JOBS_MAX ?
+					      "call peal_executor_wait_next "
+					      "first, or raise max_jobs" :
+					      "call peal_executor_wait first");
+}
+
 int peali_executor_begin(struct peal_executor *e, const struct peal_job *job,
 			 int alone)
 {
@@ -381,12 +399,8 @@ int peali_executor_begin(struct peal_executor *e, const struct peal_job *job,
 	handler = find_handler(e, &j);
 	if (handler < 0)
 		return handler;
-	if (!e->from && e->n_outcomes + e->n_queued + (e->goes_on != 0) >=
-				(alone ? e->max_jobs : 1))
-		return peali_fail(PEAL_EBUSY, START,
-				  "the previous job has not ended; call "
-				  "peal_executor_wait first%s",
-				  alone ? ", or raise max_jobs" : "");
+	if (!e->from && jobs_in_flight(e) >= (alone ? e->max_jobs : 1))
+		return refuse_busy(e, alone);
 	if (e->goes_on)
 		return peali_executor_queue(e, &j, (uint32_t)handler);
 	look_at_ends(e);
@@ -562,7 +576,9 @@ static void say_failed(struct peal_executor *e,
 		 "the task of elements %llu to %llu on device %d: %s",
 		 (unsigned long long)chunk->first,
 		 (unsigned long long)(chunk->first + chunk->count - 1),
-		 s->device, peal_error_text(result));
+		 s->device,
+		 result > 0 ? "its handler returned a positive value" :
+			      peal_error_text(result));
 	if (result >= 0 || result == PEAL_ETIMEDOUT)
 		result = PEAL_EHANDLER;
 	end_early(e, result, why);

@@ -189,13 +189,16 @@ PEAL_TEST(bad_grid_is_refused)
 	refuse_grid(4, 1, 1, 1, 1, 1, 1);
 	REFUSED("option 'dimensions': is out of range (4, allowed 0..3)");
 	refuse_grid(0, 8, 0, 0, 0, 0, 0);
-	REFUSED("option 'grid[0]': is out of range (8, allowed 0..1)");
+	REFUSED("option 'grid[0]': is beyond the dimensions of the grid (8, "
+		"allowed 0..1); raise dimensions, or use 1");
 	refuse_grid(0, 0, 0, 0, 0, 16, 0);
-	REFUSED("'threads_per_block[1]': is out of range (16, allowed 0..1)");
+	REFUSED("'threads_per_block[1]': is beyond the dimensions of the grid "
+		"(16, allowed 0..1)");
 	refuse_grid(2, 64, 0, 0, 16, 16, 0);
 	REFUSED("option 'grid[1]': is out of range (0, allowed 1..4294967295)");
 	refuse_grid(2, 64, 48, 2, 16, 16, 0);
-	REFUSED("option 'grid[2]': is out of range (2, allowed 0..1)");
+	REFUSED("option 'grid[2]': is beyond the dimensions of the grid (2, "
+		"allowed 0..1)");
 	refuse_grid(2, 64, 48, 1, 0, 16, 1);
 	REFUSED("'threads_per_block[0]': is out of range (0, allowed 1..1024)");
 	refuse_grid(2, 64, 48, 1, 16, 1025, 1);
@@ -208,7 +211,8 @@ PEAL_TEST(bad_grid_is_refused)
 	REFUSED("has too many threads (1073741824, allowed 1..1024)");
 	refuse_grid(3, UINT32_MAX, UINT32_MAX, 2, 1, 1, 1);
 	REFUSED("option 'grid': has too many threads (4294967295 x 4294967295 "
-		"x 2, allowed a product below 2^64); use several jobs");
+		"x 2, allowed a product below 2^64, in whole blocks); use "
+		"several jobs");
 	/* only the product of the whole blocks is too large */
 	refuse_grid(2, UINT32_MAX, UINT32_MAX, 1, 2, 2, 1);
 	REFUSED("option 'grid': has too many threads (4294967295 x 4294967295 "

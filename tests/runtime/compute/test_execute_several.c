@@ -55,7 +55,9 @@ PEAL_TEST(one_wait_waits_for_all_jobs)
 
 	open_jobs(&s, 4);
 	start_jobs(&s, 4);
-	CHECK_FAILS(peal_executor_start(s.e, &s.job), PEAL_EBUSY, "max_jobs");
+	CHECK_FAILS(peal_executor_start(s.e, &s.job), PEAL_EBUSY,
+		    "(4, allowed 0..3); call peal_executor_wait_next first, or "
+		    "raise max_jobs");
 	CHECK_EQ(peal_executor_run(s.e, &s.job, 0), PEAL_EBUSY);
 	CHECK_EQ(peal_executor_wait(s.e, 2 * MS), PEAL_ETIMEDOUT);
 	fixture_gate(&s, 1);
