@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 	}
 	printf("each byte is as by the plain loop\n");
 	if (argc < 2)
-		ppm_remove(&images, folder);
+		ppm_remove(&images);
 	check(peal_runtime_shutdown(runtime), "shut down");
 	return 0;
 }

@@ -3,8 +3,8 @@
 #define PPM_H
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
-#include <glob.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static inline size_t ppm_bytes(const struct ppm *image)
 /* Ends the program with an error text. */
 static inline void ppm_fail(const char *path, const char *problem)
 {
-	fprintf(stderr, "file '%s': %s\n", path, problem);
+	fprintf(stderr, "path '%s': %s\n", path, problem);
 	exit(1);
 }
 
@@ -92,24 +92,48 @@ static inline void ppm_write(const char *path, const struct ppm *image)
 		ppm_fail(path, strerror(errno));
 }
 
+#define PPM_PATH 4096 /* bytes of the longest path */
+
 /* The images of a folder, in the order of their names. All have one size. */
 struct ppm_folder {
+	const char *path;
 	uint32_t width, height;
 	size_t n, bytes; /* images; bytes of an image */
-	glob_t files;
+	struct dirent **files;
 };
+
+/* Selects names that end with ".ppm". */
+static inline int ppm_is_named(const struct dirent *entry)
+{
+	const char *end = strrchr(entry->d_name, '.');
+
+	return end && !strcmp(end, ".ppm");
+}
+
+/* Writes the path of image i. Returns `path`. */
+static inline const char *ppm_path(const struct ppm_folder *f, size_t i,
+				   char path[PPM_PATH])
+{
+	if (snprintf(path, PPM_PATH, "%s/%s", f->path, f->files[i]->d_name) >=
+	    PPM_PATH)
+		ppm_fail(f->path, "has too long a name");
+	return path;
+}
 
 /* Finds the images. Ends the program if there is none. */
 static inline void ppm_find(const char *folder, struct ppm_folder *f)
 {
 	struct ppm first;
-	char pattern[4096];
+	char path[PPM_PATH];
+	int n = scandir(folder, &f->files, ppm_is_named, alphasort);
 
-	snprintf(pattern, sizeof(pattern), "%s/*.ppm", folder);
-	if (glob(pattern, 0, NULL, &f->files))
-		ppm_fail(pattern, "there is no such file");
-	ppm_read(f->files.gl_pathv[0], &first);
-	f->n = f->files.gl_pathc;
+	if (n < 0)
+		ppm_fail(folder, strerror(errno));
+	if (!n)
+		ppm_fail(folder, "has no .ppm file; make_images writes some");
+	f->path = folder;
+	f->n = (size_t)n;
+	ppm_read(ppm_path(f, 0, path), &first);
 	f->width = first.width;
 	f->height = first.height;
 	f->bytes = ppm_bytes(&first);
@@ -119,10 +143,10 @@ static inline void ppm_find(const char *folder, struct ppm_folder *f)
 /* Reads image i of the folder. */
 static inline void ppm_load(const struct ppm_folder *f, size_t i, uint8_t *to)
 {
-	const char *path = f->files.gl_pathv[i];
 	struct ppm image;
+	char path[PPM_PATH];
 
-	ppm_read(path, &image);
+	ppm_read(ppm_path(f, i, path), &image);
 	if (image.width != f->width || image.height != f->height)
 		ppm_fail(path, "differs in size from the first image");
 	memcpy(to, image.bytes, f->bytes);
@@ -138,7 +162,7 @@ static inline void ppm_make(const char *folder, int n, uint32_t width,
 {
 	struct ppm image = { width, height, NULL };
 	uint32_t noise = 1;
-	char path[4096];
+	char path[PPM_PATH];
 
 	image.bytes = (uint8_t *)malloc(ppm_bytes(&image));
 	if (!image.bytes)
@@ -162,14 +186,18 @@ static inline void ppm_make(const char *folder, int n, uint32_t width,
 }
 
 /* Removes the images and the folder. */
-static inline void ppm_remove(struct ppm_folder *f, const char *folder)
+static inline void ppm_remove(struct ppm_folder *f)
 {
-	for (size_t i = 0; i < f->n; i++)
-		if (unlink(f->files.gl_pathv[i]))
-			ppm_fail(f->files.gl_pathv[i], strerror(errno));
-	if (rmdir(folder))
-		ppm_fail(folder, strerror(errno));
-	globfree(&f->files);
+	char path[PPM_PATH];
+
+	for (size_t i = 0; i < f->n; i++) {
+		if (unlink(ppm_path(f, i, path)))
+			ppm_fail(path, strerror(errno));
+		free(f->files[i]);
+	}
+	if (rmdir(f->path))
+		ppm_fail(f->path, strerror(errno));
+	free(f->files);
 }
 
 #endif
