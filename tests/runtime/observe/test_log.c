@@ -192,7 +192,7 @@ PEAL_TEST(lost_dead_letters_are_logged)
 	log_end();
 }
 
-#define MANY 40
+#define MANY 100
 
 /* More actors fail than a second has lines for. */
 /* A kernel with `n` actors of equal handlers on its first workers. */
@@ -270,7 +270,8 @@ PEAL_TEST(log_of_failures_is_rate_limited)
 	left = sum_behind(text, "kernel 'watched': ");
 	CHECK_EQ(listed + left, MANY);
 	CHECK(listed >= 20);
-	CHECK(listed <= 20 * (1 + (harness_now_ns() - began) / SECOND));
+	/* a second that began before, and the one of the end, have lines, too */
+	CHECK(listed <= 20 * (3 + (harness_now_ns() - began) / SECOND));
 }
 
 /* The worker has space for the failures of 31 actors. */
