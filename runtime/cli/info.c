@@ -104,23 +104,18 @@ static void peers_text(struct peal_runtime *runtime, int device, char *text,
 		       size_t size)
 {
 	int n = peal_device_count(runtime), first = -1;
-	char word[32];
 
 	text[0] = 0;
 	for (int to = 0; to <= n; to++) {
 		int is_peer = to < n &&
 			      peal_peer_can_access(runtime, device, to) == 1;
 
-		if (is_peer && first < 0)
+		if (!is_peer && first >= 0)
+			peali_range_append(text, size, " ", first, to - 1);
+		if (!is_peer)
+			first = -1;
+		else if (first < 0)
 			first = to;
-		if (is_peer || first < 0)
-			continue;
-		if (first == to - 1)
-			snprintf(word, sizeof(word), "%d", first);
-		else
-			snprintf(word, sizeof(word), "%d-%d", first, to - 1);
-		add_word(text, size, word);
-		first = -1;
 	}
 }
 

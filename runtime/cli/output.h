@@ -140,6 +140,11 @@ const char *peali_duration_text(double ns, char *text, size_t size);
 const char *peali_rate_text(double per_s, const char *unit, char *text,
 			    size_t size);
 
+/** Appends an entry such as "8" or "0-3" to a list. `between` separates entries.
+ * An entry that does not fit is left out. */
+void peali_range_append(char *text, size_t size, const char *between, int first,
+			int last);
+
 /* ---- output.c ------------------------------------------------------------ */
 
 /**

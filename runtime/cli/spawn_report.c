@@ -73,16 +73,13 @@ static const char *core_list(const struct peali_core_set *cores, char *text,
 			     size_t bytes)
 {
 	int first, last, next = peali_core_set_next(cores, -1);
-	size_t used = 0;
 
 	text[0] = '\0';
-	while (next >= 0 && used < bytes) {
+	while (next >= 0) {
 		first = last = next;
 		while ((next = peali_core_set_next(cores, last)) == last + 1)
 			last = next;
-		used += (size_t)snprintf(text + used, bytes - used,
-					 last > first ? "%s%d-%d" : "%s%d",
-					 used ? "," : "", first, last);
+		peali_range_append(text, bytes, ",", first, last);
 	}
 	return text;
 }
@@ -92,7 +89,7 @@ static void describe_place(json_t *row, const struct spawn *s, int rank)
 {
 	const struct peali_spawn_device *device = &s->device[rank];
 	const struct peali_core_set *cores = &s->process[rank].cores;
-	char text[1024];
+	char text[16384]; /* fits 4096 cores, every second one */
 
 	if (s->assigns)
 		peali_row_text(row, "device", "%s %d", device->backend,

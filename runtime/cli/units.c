@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Numbers with readable units: sizes, durations, rates. */
+/* Numbers as text: sizes, durations, rates, ranges. */
 #include "runtime/cli/output.h"
 
 #include <math.h>
+#include <string.h>
 
 /* Returns the decimals of a number: 0 if three digits stand before them. */
 static int decimals_of(double value)
@@ -61,4 +62,19 @@ const char *peali_rate_text(double per_s, const char *unit, char *text,
 	snprintf(text, size, "%.*f%s%s%s/s", decimals_of(per_s), per_s,
 		 prefix || *unit ? " " : "", prefixes[prefix], unit);
 	return text;
+}
+
+void peali_range_append(char *text, size_t size, const char *between, int first,
+			int last)
+{
+	size_t used = strlen(text);
+	char entry[32];
+
+	if (first == last)
+		snprintf(entry, sizeof(entry), "%d", first);
+	else
+		snprintf(entry, sizeof(entry), "%d-%d", first, last);
+	if (used + strlen(between) + strlen(entry) < size)
+		snprintf(text + used, size - used, "%s%s", used ? between : "",
+			 entry);
 }

@@ -11,6 +11,7 @@
 #include "runtime/compute/executor.h"
 #include "runtime/device/program.h"
 #include "runtime/kernel/counters.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/kernel/kernel_control.h"
 
 #define START "peal_executor_start"
@@ -372,6 +373,7 @@ static uint32_t jobs_in_flight(const struct peal_executor *e)
 static int refuse_busy(const struct peal_executor *e, int alone)
 {
 	return PEALI_REFUSE(PEAL_EBUSY, START, .object = "executor",
+			    .name = e->devices[0].kernel->name,
 			    .problem = "has jobs in flight that no wait has "
 				       "reported",
 			    .number = jobs_in_flight(e), .least = 0,

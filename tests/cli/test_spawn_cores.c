@@ -1,52 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: fast */
 /* Shows the cores of NUMA nodes for `peal spawn`. The machine is a folder. */
-#include <errno.h>
-#include <ftw.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "peal_test.h"
+#include "cli/machine_folder.h"
 #include "runtime/cli/spawn_state.h"
-
-static char root[] = "/tmp/peal-nodes-XXXXXX";
-
-static int remove_one(const char *path, const struct stat *info, int flag,
-		      struct FTW *ftw)
-{
-	(void)info;
-	(void)flag;
-	(void)ftw;
-	return remove(path);
-}
-
-static void clean(void)
-{
-	nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-/* Makes a folder below the root. */
-static void put_folder(const char *path)
-{
-	char name[256];
-
-	snprintf(name, sizeof(name), "%s%s", root, path);
-	CHECK(mkdir(name, 0755) == 0 || errno == EEXIST);
-}
 
 static void put_node(int node, const char *cores)
 {
-	char name[256];
-	FILE *file;
+	char path[256];
 
-	snprintf(name, sizeof(name), "/sys/devices/system/node/node%d", node);
-	put_folder(name);
-	snprintf(name, sizeof(name),
-		 "%s/sys/devices/system/node/node%d/cpulist", root, node);
-	file = fopen(name, "w");
-	CHECK(file != NULL);
-	CHECK(fputs(cores, file) >= 0);
-	CHECK_EQ(fclose(file), 0);
+	snprintf(path, sizeof(path), "/sys/devices/system/node/node%d/cpulist",
+		 node);
+	put(path, cores);
 }
 
 /* The cores that `peal spawn` may use: 0 to `last`. */
@@ -86,10 +50,6 @@ PEAL_TEST(nodes_have_the_cores_that_the_process_may_use)
 
 	CHECK(mkdtemp(root) != NULL);
 	atexit(clean);
-	put_folder("/sys");
-	put_folder("/sys/devices");
-	put_folder("/sys/devices/system");
-	put_folder("/sys/devices/system/node");
 	CHECK_EQ(peali_numa_nodes(root, &all, nodes, 4), 0);
 	put_node(0, "0-2,8-11\n");
 	put_node(1, "\n"); /* memory without cores */

@@ -55,9 +55,11 @@ PEAL_TEST(one_wait_waits_for_all_jobs)
 
 	open_jobs(&s, 4);
 	start_jobs(&s, 4);
-	CHECK_FAILS(peal_executor_start(s.e, &s.job), PEAL_EBUSY,
-		    "(4, allowed 0..3); call peal_executor_wait_next first, or "
-		    "raise max_jobs");
+	CHECK_FAILS(
+		peal_executor_start(s.e, &s.job), PEAL_EBUSY,
+		"executor 'executor': has jobs in flight that no wait has "
+		"reported (4, allowed 0..3); call peal_executor_wait_next first, or "
+		"raise max_jobs");
 	CHECK_EQ(peal_executor_run(s.e, &s.job, 0), PEAL_EBUSY);
 	CHECK_EQ(peal_executor_wait(s.e, 2 * MS), PEAL_ETIMEDOUT);
 	fixture_gate(&s, 1);
@@ -66,6 +68,24 @@ PEAL_TEST(one_wait_waits_for_all_jobs)
 	CHECK_EQ(peal_executor_wait_next(s.e, 0, NULL), PEAL_ENOENT);
 	fixture_gate(&s, 1);
 	fixture_check(&s);
+	fixture_close(&s);
+}
+
+/* Each job is shorter than the wait, and all of them are much longer. One lane:
+ * an emulated device runs lanes one after another. */
+PEAL_TEST(limit_of_a_wait_is_for_all_jobs)
+{
+	struct fixture s;
+
+	lanes = 1;
+	open_jobs(&s, 64);
+	s.job.count = 1;
+	s.visit.slow_ns = 15 * MS;
+	start_jobs(&s, 64);
+	fixture_gate(&s, 1);
+	CHECK_EQ(peal_executor_wait(s.e, 20 * MS), PEAL_ETIMEDOUT);
+	CHECK_OK(peal_executor_wait(s.e, MAX_WAIT));
+	CHECK_EQ(fixture_count(&s, 64), 1);
 	fixture_close(&s);
 }
 
@@ -208,6 +228,7 @@ PEAL_TEST(executor_with_queued_jobs_can_be_destroyed)
 }
 
 PEAL_TEST_MAIN(RUN_LANES(one_wait_waits_for_all_jobs);
+	       RUN(limit_of_a_wait_is_for_all_jobs);
 	       RUN_LANES(sync_waits_for_all_jobs);
 	       RUN_LANES(each_job_has_its_own_end_and_report);
 	       RUN_LANES(wait_returns_the_first_error);
