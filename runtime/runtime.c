@@ -19,6 +19,7 @@
 #include "runtime/collective/barrier.h"
 #include "runtime/collective/communicator.h"
 #include "runtime/collective/event.h"
+#include "runtime/collective/topic_forward.h"
 #include "runtime/compute/buffer.h"
 #include "runtime/compute/executor.h"
 #include "runtime/compute/graph.h"
@@ -327,6 +328,7 @@ static int tear_down(struct peal_runtime *rt)
 	free(rt->fwd_entries);
 	peali_counters_close(rt);
 	peali_names_clear(&rt->names);
+	pthread_mutex_destroy(&rt->forward_lock);
 	pthread_mutex_destroy(&rt->launch_lock);
 	pthread_mutex_destroy(&rt->lock);
 	free(rt);
@@ -359,6 +361,7 @@ int peal_runtime_open(const struct peal_runtime_options *options,
 	rt->owner = peali_owner_self();
 	pthread_mutex_init(&rt->lock, NULL);
 	pthread_mutex_init(&rt->launch_lock, NULL);
+	pthread_mutex_init(&rt->forward_lock, NULL);
 	peali_names_init(&rt->names);
 	rt->next_kernel = rt->next_endpoint = 1;
 	rt->next_link = 1;
@@ -517,6 +520,7 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 		peali_link_take_down(rt->links, "peal_runtime_shutdown");
 	pthread_mutex_unlock(&rt->lock);
 	peali_process_groups_clear(rt);
+	peali_topic_forwarders_clear(rt);
 	peali_topics_clear(rt);
 	while (rt->events)
 		peal_event_destroy(rt->events);

@@ -149,6 +149,10 @@ struct peal_runtime {
 	struct peal_graph *graphs;
 	struct peal_pipeline *pipelines;
 	struct peali_topic *topics;
+	/* of topics: a list, and the lock of its changes. Taken before `lock`.
+	 * See collective/topic_forward.c. */
+	struct peali_topic_forwarder *forwarders;
+	pthread_mutex_t forward_lock;
 	struct peali_buffers *buffers; /* guarded by their own lock */
 	struct peal_process_group *sets; /* process groups */
 	struct peali_names names;

@@ -7,13 +7,24 @@
  *
  * peal_topic_create makes a topic in the memory of one device. peal_publish
  * connects an actor's port to the topic, and peal_subscribe adds a subscriber.
- * The publisher and the subscribers run on that device, in any kernels.
- * peal_topic_info and peal_topic_subscribers read the counters. Call
+ * The publisher runs on that device. Subscribers run on any device, in any
+ * kernels. peal_topic_info and peal_topic_subscribers read the counters. Call
  * peal_unsubscribe and peal_unpublish before peal_topic_destroy.
  *
- * For subscribers on another device, let one subscriber forward by a link to
- * an actor there. That actor publishes to a topic of its device, so each
- * message crosses once.
+ * The first subscriber of another device starts a forwarder. Each message then
+ * crosses to that device once, for all its subscribers:
+ *
+ * - The forwarder is two kernels of one worker each, and a link between them. One
+ *   kernel subscribes to the topic. The other publishes to a copy of the topic on
+ *   the subscribers' device. All forwarders of a topic share the first kernel. The
+ *   host takes no part in the messages.
+ * - The copy has the options of the topic. Without `overwrite`, a slow subscriber
+ *   makes the publisher wait on any device. The link and the copy hold up to
+ *   `capacity` messages each in addition.
+ * - With `overwrite`, the forwarder may miss messages, too. It has counters of
+ *   its own in peal_topic_subscribers.
+ * - The end of the publisher's stream crosses, and so does a deadline.
+ * - The forwarder ends with the last subscriber of its device.
  */
 
 #include <stdint.h>
@@ -64,12 +75,16 @@ struct peal_topic_info {
 	 * subscriber once it has `capacity` queued messages.
 	 */
 	uint64_t slowest;
+	uint32_t far_subscribers; /* now, on other devices. Each such device has
+				   * a forwarder among `subscribers` */
+	uint32_t reserved; /* 0 */
 };
 
 /**
  * A subscriber's counters: published = delivered + missed + dead + queued.
  *
- * The equation holds at any moment.
+ * The equation holds at any moment. The subscribers of another device count the
+ * messages that the forwarder has brought there.
  */
 struct peal_subscriber_info {
 	uint64_t address; /* the actor's */
@@ -82,6 +97,9 @@ struct peal_subscriber_info {
 	int ended; /* 1: the subscriber has reached the end of the stream */
 	int gone; /* 1: the subscriber's kernel ended before that */
 	uint32_t priority; /* enum peal_priority */
+	int device; /* index of the subscriber's device */
+	int forwarder; /* 1: it passes the messages to another device. 0: it is
+			* an actor of the program */
 };
 
 /** Flags of peal_subscribe. */
@@ -99,7 +117,7 @@ enum peal_subscribe_flag {
  * Thread-safe. Needs no answer from a worker.
  *
  * @param runtime     an open runtime.
- * @param device      index of the device of the publisher and the subscribers.
+ * @param device      index of the publisher's device.
  * @param options     NULL for all defaults.
  * @param address_out the topic's address, written on success.
  * @return 0, or a negative error code:
@@ -204,21 +222,30 @@ int peal_unpublish(struct peal_runtime *runtime, uint64_t topic);
  * The subscription uses one input of the actor's worker until
  * peal_unsubscribe.
  *
- * Thread-safe. Blocks until the actor's worker has answered.
+ * The first subscriber of another device than the topic's starts a forwarder. It
+ * takes one of the topic's `max_subscribers`, and one kernel of both devices.
+ *
+ * Thread-safe. Blocks until the actor's worker has answered, and until the
+ * workers of a new forwarder run.
  *
  * @param runtime an open runtime.
  * @param topic   the topic's address.
- * @param actor   address of an actor on the topic's device.
- * @param flags   bits of enum peal_subscribe_flag, or 0.
+ * @param actor   address of an actor on any device of this process.
+ * @param flags   bits of enum peal_subscribe_flag, or 0. On another device,
+ *                PEAL_SUBSCRIBE_OLDEST starts with the oldest message there. A
+ *                new forwarder starts with the topic's oldest message.
  * @return 0, or a negative error code:
  * @retval PEAL_ENOENT   there is no such topic or actor.
  * @retval PEAL_EEXIST   the actor subscribes to the topic already.
  * @retval PEAL_ENOTSUP  the actor's program lacks PEAL_USE_TOPICS. Or it lacks
  *                       PEAL_USE_PRIORITIES, and `flags` has
  *                       PEAL_SUBSCRIBE_HIGH.
- * @retval PEAL_ENOPEER  the actor is on another device.
+ * @retval PEAL_ENOMEM   a device has too little memory for a forwarder.
+ * @retval PEAL_ENOPEER  no route leads to the actor's device.
  * @retval PEAL_ENOSPC   the topic has all its `max_subscribers`, or the worker
- *                       has all its max_inputs.
+ *                       has all its max_inputs. Or a device has too many
+ *                       kernels for a forwarder.
+ * @retval PEAL_EPROGRAM a device has no image of the forwarder.
  * @retval PEAL_EINVAL   `actor` is an endpoint or a pool.
  * @retval PEAL_EINVAL   the actor's handler takes messages of another size
  *                       than the publisher's handler emits.
@@ -237,8 +264,10 @@ int peal_subscribe(struct peal_runtime *runtime, uint64_t topic, uint64_t actor,
  * The subscriber's queued messages and its counters are lost. Read the
  * counters by peal_topic_subscribers before.
  *
+ * The last subscriber of another device ends the forwarder, too.
+ *
  * Thread-safe. Blocks until the workers of the subscriber and the publisher
- * have answered.
+ * have answered. Also blocks until the kernels of an ended forwarder have ended.
  *
  * @param runtime an open runtime.
  * @param topic   the topic's address.

@@ -16,10 +16,11 @@
 extern const struct peal_program peal_program_peal_stages;
 extern const struct peal_program peal_program_peal_collective;
 extern const struct peal_program peal_program_peal_graph;
+extern const struct peal_program peal_program_peal_relay;
 
 static const struct peal_program *const built_in[] = {
 	&peal_program_peal_stages, &peal_program_peal_collective,
-	&peal_program_peal_graph
+	&peal_program_peal_graph, &peal_program_peal_relay
 };
 
 int peali_programs_init(struct peal_runtime *rt)

@@ -175,17 +175,11 @@ int peal_topic_create(struct peal_runtime *rt, int device,
 	return peali_fail_in(result, "peal_topic_create");
 }
 
-/* Returns PEAL_EBUSY if an end is left, and names it in the text. */
-static int in_use(const struct peali_topic *t)
+/* Returns PEAL_EBUSY if the topic has a subscriber, and names it in the text. */
+static int has_subscriber(const struct peali_topic *t)
 {
 	uint32_t i;
 
-	if (t->publisher.kernel)
-		return peali_fail(PEAL_EBUSY, "peal_topic_destroy",
-				  "actor %u of kernel '%s' publishes to "
-				  "topic '%s'; call peal_unpublish first",
-				  t->publisher.actor, t->publisher.kernel->name,
-				  t->name);
 	for (i = 0; i < t->spec.n_subscribers; i++) {
 		const struct peali_link_end *end = &t->subscribers[i].end;
 
@@ -198,6 +192,25 @@ static int in_use(const struct peali_topic *t)
 					  t->name);
 	}
 	return 0;
+}
+
+/* Returns PEAL_EBUSY if an end is left, and names it in the text. */
+static int in_use(const struct peali_topic *t)
+{
+	const struct peali_topic *copy =
+		peali_topic_copy(t->rt->topics, t->address);
+	int result = 0;
+
+	if (t->publisher.kernel)
+		return peali_fail(PEAL_EBUSY, "peal_topic_destroy",
+				  "actor %u of kernel '%s' publishes to "
+				  "topic '%s'; call peal_unpublish first",
+				  t->publisher.actor, t->publisher.kernel->name,
+				  t->name);
+	/* subscribers on other devices first: the program knows them */
+	for (; copy && !result; copy = peali_topic_copy(copy->next, t->address))
+		result = has_subscriber(copy);
+	return result ? result : has_subscriber(t);
 }
 
 int peal_topic_destroy(struct peal_runtime *rt, uint64_t address)
@@ -294,6 +307,9 @@ void peali_subscriber_read(const struct peali_topic *t, uint32_t cursor,
 	out->ended = ended != 0;
 	out->gone = s->gone && !out->ended;
 	out->priority = s->priority;
+	out->device = t->device;
+	out->forwarder = s->end.kernel &&
+			 s->end.kernel->program == &peal_program_peal_relay;
 	if (out->gone || out->ended) { /* the queued messages are dead */
 		out->dead[PEAL_REASON_STOPPED] += out->queued;
 		out->queued = 0;
@@ -321,6 +337,36 @@ static void read_subscribers(const struct peali_topic *t,
 		most = info.queued;
 		out->slowest = info.address;
 	}
+}
+
+/* Returns the number of subscribers on other devices. */
+static uint32_t count_far(const struct peali_topic *t)
+{
+	const struct peali_topic *copy =
+		peali_topic_copy(t->rt->topics, t->address);
+	uint32_t n = 0;
+
+	for (; copy; copy = peali_topic_copy(copy->next, t->address))
+		n += peali_topic_n_subscribers(copy);
+	return n;
+}
+
+/* Writes the counters of a topic's subscribers from element `there` on, as far as
+ * there are n elements. Returns the number of the next element. */
+static uint32_t list_subscribers(const struct peali_topic *t,
+				 struct peal_subscriber_info *info_out,
+				 uint32_t there, uint32_t n)
+{
+	uint32_t i;
+
+	for (i = 0; i < t->spec.n_subscribers; i++) {
+		if (!t->subscribers[i].end.kernel)
+			continue;
+		if (there < n)
+			peali_subscriber_read(t, i, &info_out[there]);
+		there++;
+	}
+	return there;
 }
 
 int peal_topic_info(struct peal_runtime *rt, uint64_t address,
@@ -352,6 +398,7 @@ int peal_topic_info(struct peal_runtime *rt, uint64_t address,
 		info_out->published =
 			peal_load_acquire_sys(&t->published->messages);
 		read_subscribers(t, info_out);
+		info_out->far_subscribers = count_far(t);
 		info_out->ended = peal_load_relaxed_sys(&t->published->ended) !=
 				  0;
 	}
@@ -362,8 +409,8 @@ int peal_topic_info(struct peal_runtime *rt, uint64_t address,
 int peal_topic_subscribers(struct peal_runtime *rt, uint64_t address,
 			   struct peal_subscriber_info *info_out, uint32_t n)
 {
-	const struct peali_topic *t;
-	uint32_t i, there = 0;
+	const struct peali_topic *t, *copy;
+	uint32_t there = 0;
 
 	if (!rt || (n && !info_out))
 		return peali_refuse_null("peal_topic_subscribers",
@@ -372,13 +419,11 @@ int peal_topic_subscribers(struct peal_runtime *rt, uint64_t address,
 		return PEAL_EFORKED;
 	pthread_mutex_lock(&rt->lock);
 	t = peali_topic_of(rt, address, "peal_topic_subscribers");
-	for (i = 0; t && i < t->spec.n_subscribers; i++) {
-		if (!t->subscribers[i].end.kernel)
-			continue;
-		if (there < n)
-			peali_subscriber_read(t, i, &info_out[there]);
-		there++;
-	}
+	if (t)
+		there = list_subscribers(t, info_out, 0, n);
+	copy = t ? peali_topic_copy(rt->topics, address) : NULL;
+	for (; copy; copy = peali_topic_copy(copy->next, address))
+		there = list_subscribers(copy, info_out, there, n);
 	pthread_mutex_unlock(&rt->lock);
 	return t ? (int)there : PEAL_ENOENT;
 }

@@ -12,6 +12,9 @@
 
 /* The host's record of a topic. rt->lock guards it. */
 
+/* The actors of forwarders. */
+extern const struct peal_program peal_program_peal_relay;
+
 /** A subscriber. Its index is its cursor. */
 struct peali_subscriber {
 	struct peali_link_end end; /* its kernel is NULL: the cursor is free */
@@ -29,6 +32,9 @@ struct peali_topic {
 	struct peal_runtime *rt;
 	struct peali_topic *next;
 	uint64_t address;
+	/* Address of the topic with the messages that a forwarder brings
+	 * (collective/topic_forward.c); 0: this topic is no copy. */
+	uint64_t copy_of;
 	char name[48];
 	int device;
 	struct peali_topic_spec spec;
@@ -56,6 +62,25 @@ struct peal_topic_view peali_topic_view(const struct peali_topic *t,
 /* Reads the counters of a subscriber. */
 void peali_subscriber_read(const struct peali_topic *t, uint32_t cursor,
 			   struct peal_subscriber_info *out);
+
+/* Returns the first copy of a topic in a list of topics, or NULL. */
+const struct peali_topic *peali_topic_copy(const struct peali_topic *list,
+					   uint64_t topic);
+/* Returns the number of subscribers. */
+uint32_t peali_topic_n_subscribers(const struct peali_topic *t);
+/* Returns 1 if the actor subscribes to the topic itself. */
+int peali_topic_has(const struct peali_topic *t, uint64_t actor);
+/*
+ * Finds the device of an actor that is to subscribe. Refuses other objects, and a
+ * handler that takes messages of another size than the publisher's handler emits.
+ */
+int peali_topic_locate(const struct peali_topic *t, uint64_t actor,
+		       int *device_out);
+/* As peal_subscribe and peal_unsubscribe, for an actor on the topic's device. The
+ * caller holds rt->lock. */
+int peali_topic_subscribe(struct peali_topic *t, uint64_t actor,
+			  uint32_t flags);
+int peali_topic_unsubscribe(struct peali_topic *t, uint64_t actor);
 
 /* Returns 1 if an actor of the kernel publishes or subscribes. */
 int peali_topic_names(const struct peal_runtime *rt,

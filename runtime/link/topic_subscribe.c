@@ -19,51 +19,57 @@
 
 /* ---- ends ---------------------------------------------------------------- */
 
+/* Refuses an end that is no actor. */
+static int refuse_kind(const char *what, const char *problem, uint64_t address,
+		       const char *call)
+{
+	return PEALI_REFUSE(PEAL_EINVAL, call, .object = "argument",
+			    .name = what, .problem = problem,
+			    .value = PEALI_PRINT("%#llx",
+						 (unsigned long long)address),
+			    .allowed = "addresses of actors",
+			    .remedy = "connect it to an actor that passes "
+				      "messages on");
+}
+
+/* Resolves the address of an actor. The caller holds rt->lock. */
+static int resolve_actor(const struct peali_topic *t, uint64_t address,
+			 const char *what, struct peali_link_end *out,
+			 const char *call)
+{
+	int result = peali_link_end_resolve(t->rt, address, what, "actor", out,
+					    call);
+
+	if (!result && out->endpoint)
+		result = refuse_kind(
+			what,
+			PEALI_PRINT("is endpoint '%s', and topics have actors",
+				    out->endpoint->name),
+			address, call);
+	else if (!result && out->pool)
+		result = refuse_kind(what, "is a pool, and topics have actors",
+				     address, call);
+	return result;
+}
+
 /* Resolves the address of an actor on the topic's device. The caller holds
  * rt->lock. */
 static int resolve(const struct peali_topic *t, uint64_t address,
 		   const char *what, struct peali_link_end *out,
 		   const char *call)
 {
-	int result = peali_link_end_resolve(t->rt, address, what, "actor", out,
-					    call);
+	int result = resolve_actor(t, address, what, out, call);
 
-	if (result)
+	if (result || out->device == t->device)
 		return result;
-	if (out->endpoint)
-		return PEALI_REFUSE(
-			PEAL_EINVAL, call, .object = "argument", .name = what,
-			.problem =
-				PEALI_PRINT("is endpoint '%s', and topics have "
-					    "actors",
-					    out->endpoint->name),
-			.value = PEALI_PRINT("%#llx",
-					     (unsigned long long)address),
-			.allowed =
-				PEALI_PRINT("actors on device %d", t->device),
-			.remedy = "connect it to an actor there that "
-				  "passes messages on");
-	if (out->pool)
-		return PEALI_REFUSE(
-			PEAL_EINVAL, call, .object = "argument", .name = what,
-			.problem = "is a pool, and topics have actors",
-			.value = PEALI_PRINT("%#llx",
-					     (unsigned long long)address),
-			.allowed =
-				PEALI_PRINT("actors on device %d", t->device),
-			.remedy = "connect it to an actor there that "
-				  "passes messages on");
-	if (out->device != t->device)
-		return PEALI_REFUSE(
-			PEAL_ENOPEER, call, .object = "argument", .name = what,
-			.problem = PEALI_PRINT(
-				"is on another device than topic '%s'",
-				t->name),
-			.value = PEALI_PRINT("device %d", out->device),
-			.allowed = PEALI_PRINT("device %d", t->device),
-			.remedy = "connect it to an actor there that "
-				  "passes messages on");
-	return 0;
+	return PEALI_REFUSE(
+		PEAL_ENOPEER, call, .object = "argument", .name = what,
+		.problem = PEALI_PRINT("is on another device than topic '%s'",
+				       t->name),
+		.value = PEALI_PRINT("device %d", out->device),
+		.allowed = PEALI_PRINT("device %d", t->device),
+		.remedy = "connect it to an actor there that passes messages "
+			  "on");
 }
 
 /* Checks that both handlers declare equal message sizes. Either end may still
@@ -308,12 +314,27 @@ static int check_vacant(struct peali_topic *t)
 	return result;
 }
 
+/* Checks the message sizes of a publisher and of all subscribers. */
+static int check_all_sizes(const struct peali_topic *t,
+			   const struct peali_link_end *from)
+{
+	const struct peali_topic *copy =
+		peali_topic_copy(t->rt->topics, t->address);
+	uint32_t i;
+	int result = 0;
+
+	for (i = 0; i < t->spec.n_subscribers && !result; i++)
+		result = check_sizes(from, &t->subscribers[i].end,
+				     "peal_publish");
+	for (; copy && !result; copy = peali_topic_copy(copy->next, t->address))
+		result = check_all_sizes(copy, from);
+	return result;
+}
+
 static int check_publisher(const struct peali_topic *t,
 			   const struct peali_link_end *from)
 {
 	const struct peal_handler_info *h = peali_link_end_handler(from);
-	uint32_t i;
-	int result = 0;
 
 	if (h->output_bytes > t->spec.message_bytes)
 		return PEALI_REFUSE(
@@ -337,10 +358,7 @@ static int check_publisher(const struct peali_topic *t,
 				h->name),
 			.number = t->spec.slots, .least = h->emits,
 			.most = 1 << 20, .power_of_two = 1);
-	for (i = 0; i < t->spec.n_subscribers && !result; i++)
-		result = check_sizes(from, &t->subscribers[i].end,
-				     "peal_publish");
-	return result;
+	return check_all_sizes(t, from);
 }
 
 /* Clears the cursors of subscribers that are gone. An earlier publisher may
@@ -502,7 +520,7 @@ static int let_cursor_go(struct peali_topic *t, uint32_t cursor,
 	return result;
 }
 
-static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
+int peali_topic_subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 {
 	const char *call = "peal_subscribe";
 	int cursor = cursor_of(t, 0), result;
@@ -551,28 +569,7 @@ static int subscribe(struct peali_topic *t, uint64_t actor, uint32_t flags)
 	return result;
 }
 
-int peal_subscribe(struct peal_runtime *rt, uint64_t topic, uint64_t actor,
-		   uint32_t flags)
-{
-	struct peali_topic *t;
-	int result;
-
-	if (!rt)
-		return peali_refuse_null("peal_subscribe", "runtime");
-	if (peali_foreign(&rt->owner, "peal_subscribe"))
-		return PEAL_EFORKED;
-	if (flags & ~(uint32_t)(PEAL_SUBSCRIBE_OLDEST | PEAL_SUBSCRIBE_HIGH))
-		return peali_refuse_bits(
-			"peal_subscribe", "argument", "flags", flags,
-			PEAL_SUBSCRIBE_OLDEST | PEAL_SUBSCRIBE_HIGH);
-	pthread_mutex_lock(&rt->lock);
-	t = peali_topic_of(rt, topic, "peal_subscribe");
-	result = t ? subscribe(t, actor, flags) : PEAL_ENOENT;
-	pthread_mutex_unlock(&rt->lock);
-	return result;
-}
-
-static int unsubscribe(struct peali_topic *t, uint64_t actor)
+int peali_topic_unsubscribe(struct peali_topic *t, uint64_t actor)
 {
 	int cursor = actor ? cursor_of(t, actor) : -1, result;
 	const char *call = "peal_unsubscribe";
@@ -597,18 +594,40 @@ static int unsubscribe(struct peali_topic *t, uint64_t actor)
 	return 0;
 }
 
-int peal_unsubscribe(struct peal_runtime *rt, uint64_t topic, uint64_t actor)
-{
-	struct peali_topic *t;
-	int result;
+/* ---- subscribers on other devices ---------------------------------------- */
 
-	if (!rt)
-		return peali_refuse_null("peal_unsubscribe", "runtime");
-	if (peali_foreign(&rt->owner, "peal_unsubscribe"))
-		return PEAL_EFORKED;
-	pthread_mutex_lock(&rt->lock);
-	t = peali_topic_of(rt, topic, "peal_unsubscribe");
-	result = t ? unsubscribe(t, actor) : PEAL_ENOENT;
-	pthread_mutex_unlock(&rt->lock);
+const struct peali_topic *peali_topic_copy(const struct peali_topic *list,
+					   uint64_t topic)
+{
+	while (list && list->copy_of != topic)
+		list = list->next;
+	return list;
+}
+
+uint32_t peali_topic_n_subscribers(const struct peali_topic *t)
+{
+	uint32_t n = 0, i;
+
+	for (i = 0; i < t->spec.n_subscribers; i++)
+		n += t->subscribers[i].end.kernel != NULL;
+	return n;
+}
+
+int peali_topic_has(const struct peali_topic *t, uint64_t actor)
+{
+	return actor && cursor_of(t, actor) >= 0;
+}
+
+int peali_topic_locate(const struct peali_topic *t, uint64_t actor,
+		       int *device_out)
+{
+	const char *call = "peal_subscribe";
+	struct peali_link_end end;
+	int result = resolve_actor(t, actor, "actor", &end, call);
+
+	if (!result)
+		result = check_sizes(&t->publisher, &end, call);
+	if (!result)
+		*device_out = end.device;
 	return result;
 }
