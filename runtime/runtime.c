@@ -23,6 +23,7 @@
 #include "runtime/compute/buffer.h"
 #include "runtime/compute/executor.h"
 #include "runtime/compute/graph.h"
+#include "runtime/compute/work_share.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/program.h"
 #include "runtime/ipc/process_group.h"
@@ -510,6 +511,8 @@ int peal_runtime_shutdown(struct peal_runtime *rt)
 		result = peal_graph_destroy(rt->graphs);
 	while (rt->pipelines && !result)
 		result = peal_pipeline_destroy(rt->pipelines);
+	if (!result)
+		result = peali_work_shares_clear(rt);
 	if (result)
 		return peali_fail_in(result, "peal_runtime_shutdown");
 	/* later steps change the lists without rt->lock */

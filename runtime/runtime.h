@@ -148,6 +148,7 @@ struct peal_runtime {
 	struct peal_executor *executors;
 	struct peal_graph *graphs;
 	struct peal_pipeline *pipelines;
+	struct peal_work_share *work_shares;
 	struct peali_topic *topics;
 	/* of topics: a list, and the lock of its changes. Taken before `lock`.
 	 * See collective/topic_forward.c. */

@@ -17,10 +17,12 @@ extern const struct peal_program peal_program_peal_stages;
 extern const struct peal_program peal_program_peal_collective;
 extern const struct peal_program peal_program_peal_graph;
 extern const struct peal_program peal_program_peal_relay;
+extern const struct peal_program peal_program_peal_work_share;
 
 static const struct peal_program *const built_in[] = {
 	&peal_program_peal_stages, &peal_program_peal_collective,
-	&peal_program_peal_graph, &peal_program_peal_relay
+	&peal_program_peal_graph, &peal_program_peal_relay,
+	&peal_program_peal_work_share
 };
 
 int peali_programs_init(struct peal_runtime *rt)

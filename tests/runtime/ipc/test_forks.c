@@ -28,6 +28,7 @@
 #include <peal/request.h>
 #include <peal/stall.h>
 #include <peal/topic.h>
+#include <peal/work_share.h>
 #include <peal/topology.h>
 #include <peal/transfer.h>
 #include <peal/worker.h>
@@ -62,10 +63,26 @@ static struct {
 	struct peal_process_group *group;
 	struct peal_requester *requester;
 	struct peal_supervisor *supervisor;
+	struct peal_work_share *share;
+	struct peal_device_queue queues[2];
 	uint64_t actor, sent;
 } s;
 
 static const int one_device[] = { 0 };
+
+/* Work queues of two other devices, and their share. */
+static void make_share(void)
+{
+	const struct peal_queue_options o = { .size = sizeof(o),
+					      .kind = PEAL_QUEUE_WORK,
+					      .max_consumers = 1 };
+	const int devices[] = { 1, 2 };
+
+	CHECK_OK(peal_device_queue_create(s.rt, 1, &o, &s.queues[0]));
+	CHECK_OK(peal_device_queue_create(s.rt, 2, &o, &s.queues[1]));
+	CHECK_OK(peal_work_share_create(s.rt, devices, s.queues, 2, NULL,
+					&s.share));
+}
 
 static void make_groups(void)
 {
@@ -81,6 +98,7 @@ static void make_groups(void)
 				      NULL, &s.executor));
 	CHECK_OK(peal_graph_create(s.rt, one_device, 1, &peal_program_tasks,
 				   NULL, &s.graph));
+	make_share();
 	CHECK_OK(peal_pipeline_create(s.rt, &stage, 1, NULL, &s.pipeline));
 	CHECK_OK(peal_process_group_join(s.rt, &alone, &s.group));
 }
@@ -99,7 +117,7 @@ static void make_all(void)
 	struct peal_transfer move;
 
 	memset(&s, 0, sizeof(s));
-	s.rt = harness_open(1, "");
+	s.rt = harness_open(3, "");
 	/* drivers load programs before the first launch only */
 	CHECK_OK(peal_program_add(s.rt, &peal_program_relay));
 	make_groups();
@@ -195,6 +213,7 @@ static void refuse_creation(void)
 	struct peal_process_group *group;
 	struct peal_executor *executor;
 	struct peal_pipeline *pipeline;
+	struct peal_work_share *share;
 	struct peal_buffer *other;
 	struct peal_graph *graph;
 	struct peal_comm *comm;
@@ -209,6 +228,8 @@ static void refuse_creation(void)
 	FORKED(peal_graph_create(s.rt, one_device, 1, program, NULL, &graph));
 	FORKED(peal_pipeline_create(s.rt, &stage, 1, NULL, &pipeline));
 	FORKED(peal_process_group_join(s.rt, NULL, &group));
+	FORKED(peal_work_share_create(s.rt, one_device, s.queues, 2, NULL,
+				      &share));
 	FORKED(peal_program_load_file(s.rt, "a", &program));
 	FORKED(peal_program_compile(s.rt, program, "sm_90", &image));
 }
@@ -387,6 +408,14 @@ static void refuse_message_calls(void)
 	FORKED(peal_requester_destroy(s.requester));
 }
 
+static void refuse_share_calls(void)
+{
+	struct peal_work_share_info info;
+
+	FORKED(peal_work_share_info(s.share, 0, &info));
+	FORKED(peal_work_share_destroy(s.share));
+}
+
 static void refuse_pipeline_calls(void)
 {
 	struct peal_pipeline_stage_info stage;
@@ -499,6 +528,7 @@ static void refuse_all(void)
 	refuse_kernel_calls();
 	refuse_message_calls();
 	refuse_pipeline_calls();
+	refuse_share_calls();
 	refuse_group_calls();
 	refuse_calls_of_other_objects();
 	refuse_other_calls_of_the_runtime(); /* replaces some pointers */
