@@ -78,6 +78,16 @@ struct peali_launch_desc {
 	int recorded; /* 1: record only; each launch_again starts the kernel */
 };
 
+/** Workers of a program that can be resident together. */
+struct peali_capacity {
+	uint32_t workers; /* beside the resident kernels */
+	/*
+	 * In percent of a multiprocessor: what a worker takes, and the most
+	 * that is free on one. 0 and 0: the backend has no multiprocessors.
+	 */
+	uint32_t percent_worker, percent_free;
+};
+
 struct peali_peer_info {
 	int can_access; /* `from` can map the memory of `to` */
 	int atomics; /* native read-modify-write works across the two devices */
@@ -235,12 +245,12 @@ struct peali_backend_ops {
 	int (*load)(struct peali_backend *backend, int device,
 		    const struct peal_program *program);
 	/*
-	 * Returns the number of workers with `lanes` lanes that can be resident
-	 * together.
+	 * Counts the workers with `lanes` lanes that can be resident together,
+	 * beside the resident kernels.
 	 */
 	int (*max_workers)(struct peali_backend *backend, int device,
 			   const struct peal_program *program, uint32_t lanes,
-			   uint32_t *out);
+			   struct peali_capacity *out);
 	/*
 	 * Works as max_workers, but for clusters of `cluster.workers` workers.
 	 * Each worker has `cluster.bytes` bytes of the memory that its cluster
@@ -251,7 +261,7 @@ struct peali_backend_ops {
 	int (*max_clustered)(struct peali_backend *backend, int device,
 			     const struct peal_program *program, uint32_t lanes,
 			     uint32_t cluster_workers, uint32_t cluster_bytes,
-			     uint32_t *out);
+			     struct peali_capacity *out);
 	int (*launch)(struct peali_backend *backend,
 		      const struct peali_launch_desc *desc,
 		      struct peali_launch **out);

@@ -10,7 +10,6 @@
 #include <peal/abi/supervisor.h>
 #include <peal/device/impl/worker/worker.h>
 #include <peal/device/link_producer.h>
-#include "p2p/probe.h"
 #include "queues/mailbox.h"
 #include "queues/ring.h"
 #include "runtime/actor/forwarding.h"
@@ -41,6 +40,7 @@
 #include "runtime/kernel/options.h"
 #include "runtime/kernel/record.h"
 #include "runtime/kernel/timer.h"
+#include "runtime/launch/kernel_fit.h"
 #include "runtime/launch/watchdog.h"
 #include "runtime/link/link.h"
 #include "runtime/link/reject_table.h"
@@ -553,115 +553,6 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 
 /* ---- launch -------------------------------------------------------------- */
 
-/*
- * Probes all pairs of GPUs of a backend, once, before the first kernel. A later
- * probe would have to fit beside resident kernels. A failed probe is a verdict,
- * not an error. The caller holds rt->launch_lock.
- */
-static void probe_pairs(struct peal_runtime *rt, int device)
-{
-	struct peali_backend *backend = rt->devices.device[device].backend;
-	int b, probed = 0;
-
-	if (backend->ops->rings)
-		return;
-	pthread_mutex_lock(&rt->lock);
-	for (b = 0; b < rt->n_backends; b++)
-		if (rt->backends[b] == backend) {
-			probed = rt->probed[b];
-			rt->probed[b] = 1;
-		}
-	pthread_mutex_unlock(&rt->lock);
-	if (!probed)
-		peali_probe_backend(rt->peers, backend);
-}
-
-/* Loads a program while no probe runs: a resident probe prevents loading. */
-static int load_one(struct peal_runtime *rt, int device,
-		    const struct peal_program *program)
-{
-	struct peali_device *d = &rt->devices.device[device];
-	int result;
-
-	peali_probes_hold(rt->peers);
-	result = d->backend->ops->load(d->backend, d->local, program);
-	peali_probes_release(rt->peers);
-	return result;
-}
-
-/*
- * Loads all known programs onto a device. After its first kernel that may be
- * impossible. Only a failure to load `program` is an error.
- */
-static int load_programs(struct peal_runtime *rt, int device,
-			 const struct peal_program *program)
-{
-	int result = load_one(rt, device, program);
-	uint32_t i;
-
-	if (result)
-		return result;
-	load_one(rt, device, peali_probe_program());
-	for (i = 0; i < peali_programs_count(rt); i++)
-		if (load_one(rt, device, peali_programs_at(rt, i)))
-			peali_log(2, "%s", peal_last_error()->text);
-	return 0;
-}
-
-/*
- * Sets *most to the number of workers that fit in clusters. If there are no
- * clusters, clears the cluster options and counts without them.
- */
-static int fit_clusters(struct peali_device *d,
-			const struct peal_program *program,
-			struct peal_kernel_options *o, uint32_t *most)
-{
-	int result = PEAL_ENOTSUP;
-
-	if (d->backend->ops->max_clustered)
-		result = d->backend->ops->max_clustered(d->backend, d->local,
-							program, o->lanes,
-							o->cluster.workers,
-							o->cluster.bytes, most);
-	if (result != PEAL_ENOTSUP)
-		return result;
-	o->cluster.workers = o->cluster.bytes = 0;
-	return d->backend->ops->max_workers(d->backend, d->local, program,
-					    o->lanes, most);
-}
-
-static int check_fit(struct peal_runtime *rt, int device,
-		     const struct peal_program *program,
-		     struct peal_kernel_options *o)
-{
-	struct peali_device *d = &rt->devices.device[device];
-	uint32_t most = 0;
-	int result;
-
-	pthread_mutex_lock(&rt->launch_lock);
-	probe_pairs(rt, device);
-	result = load_programs(rt, device, program);
-	pthread_mutex_unlock(&rt->launch_lock);
-	if (!result && o->cluster.workers)
-		result = fit_clusters(d, program, o, &most);
-	else if (!result)
-		result = d->backend->ops->max_workers(d->backend, d->local,
-						      program, o->lanes, &most);
-	if (result)
-		return result;
-	if (o->workers <= most)
-		return 0;
-	return PEALI_REFUSE(
-		PEAL_ENOSPC, CALL, .object = "option", .name = "workers",
-		.problem = PEALI_PRINT(
-			"is too large for device %d with lanes %u, "
-			"cluster.workers %u, cluster.bytes %u",
-			device, o->lanes, o->cluster.workers, o->cluster.bytes),
-		.number = o->workers, .allowed = most ? NULL : "none",
-		.least = 1, .most = most, .multiple = o->cluster.workers,
-		.remedy = most ? NULL : "use fewer lanes");
-}
-
 /* Waits until every worker has checked in. */
 static int await_check_in(struct peal_kernel *k)
 {
@@ -772,7 +663,7 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 		return result;
 	result = peali_kernel_options_complete(&o, rt, program);
 	if (!result)
-		result = check_fit(rt, device, program, &o);
+		result = peali_kernel_fit(rt, device, program, &o);
 	if (result)
 		return peali_fail_in(result, "peal_kernel_launch");
 	k = new_kernel(rt, device, program, &o);

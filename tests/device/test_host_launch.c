@@ -291,7 +291,7 @@ PEAL_TEST(invalid_launch_error_reports_values)
 						.n_workers = 1,
 						.lanes = 1 };
 	struct peali_launch_desc bad = good;
-	uint32_t most;
+	struct peali_capacity most;
 
 	open_two("auto");
 	bad.device = 2;
@@ -317,11 +317,11 @@ PEAL_TEST(invalid_launch_error_reports_values)
 	       "allowed 1..1024)");
 	bad = good;
 	CHECK_OK(ops->max_workers(backend, 0, &program, 1, &most));
-	CHECK_EQ(most, 256);
-	bad.n_workers = most + 1;
+	CHECK_EQ(most.workers, 256);
+	bad.n_workers = most.workers + 1;
 	refuse(bad, PEAL_ENOSPC, "'workers': is too large for device");
 	CHECK_OK(ops->max_workers(backend, 0, &program, 1024, &most));
-	CHECK(most >= 2 && most < 256);
+	CHECK(most.workers >= 2 && most.workers < 256);
 	bad = good;
 	bad.program = NULL;
 	refuse(bad, PEAL_EPROGRAM, "no host image");

@@ -42,6 +42,35 @@ struct peali_gpu_program {
 	uint32_t cluster_bytes;
 };
 
+/** The resident blocks of a multiprocessor. */
+struct peali_gpu_unit {
+	double used; /* the part that they take, 0 to 1 */
+	uint32_t blocks;
+};
+
+/* Policies of placement that capacity.c follows. */
+#define PEALI_GPU_POLICIES 2
+
+/** The multiprocessors of a device, a row for each policy. */
+struct peali_gpu_grid_units {
+	uint32_t n; /* in a row */
+	struct peali_gpu_unit *unit;
+};
+
+/** What fits on an empty device. */
+struct peali_gpu_fit {
+	uint32_t per_unit; /* blocks on a multiprocessor */
+	uint32_t blocks; /* on the device */
+};
+
+/** Where the blocks of a launch are. */
+struct peali_gpu_placement {
+	struct peali_gpu_fit fit;
+	uint32_t n_blocks;
+	struct peali_gpu_grid_units *grid; /* NULL: not placed */
+	uint32_t *unit; /* by policy and block */
+};
+
 /** A device, or one part of a device. */
 struct peali_gpu_device {
 	int ordinal; /* the driver's number of the device */
@@ -65,6 +94,7 @@ struct peali_gpu_device {
 	struct peali_launch *resident[PEALI_GPU_STREAMS]; /* by stream */
 	struct peali_gpu_program *programs; /* list of part 0, for all parts */
 	double share; /* fraction of the device that resident kernels use */
+	struct peali_gpu_grid_units grid; /* all of the whole device */
 	/* recorded launches, freed but not destroyed */
 	struct peali_launch *freed;
 	int lost; /* the driver's error if a kernel has failed; 0: usable */
@@ -257,13 +287,6 @@ int peali_gpu_program(struct peali_gpu *gpu, int device,
 void peali_gpu_programs_close(struct peali_gpu *gpu, int device);
 int peali_gpu_load(struct peali_backend *backend, int device,
 		   const struct peal_program *program);
-int peali_gpu_max_workers(struct peali_backend *backend, int device,
-			  const struct peal_program *program, uint32_t lanes,
-			  uint32_t *out);
-int peali_gpu_max_clustered(struct peali_backend *backend, int device,
-			    const struct peal_program *program, uint32_t lanes,
-			    uint32_t cluster_workers, uint32_t cluster_bytes,
-			    uint32_t *out);
 int peali_gpu_launch(struct peali_backend *backend,
 		     const struct peali_launch_desc *desc,
 		     struct peali_launch **out);
@@ -280,6 +303,42 @@ int peali_gpu_is_busy(const struct peali_gpu *gpu, int device);
 void peali_gpu_records_close(struct peali_gpu *gpu, int device);
 /* Stops the monitor thread. */
 void peali_gpu_monitor_stop(struct peali_gpu *gpu);
+
+/* ---- capacity.c: which workers fit beside resident kernels --------------- */
+
+int peali_gpu_max_workers(struct peali_backend *backend, int device,
+			  const struct peal_program *program, uint32_t lanes,
+			  struct peali_capacity *out);
+int peali_gpu_max_clustered(struct peali_backend *backend, int device,
+			    const struct peal_program *program, uint32_t lanes,
+			    uint32_t cluster_workers, uint32_t cluster_bytes,
+			    struct peali_capacity *out);
+/* The caller of all calls below holds gpu->lock. */
+int peali_gpu_units_open(struct peali_gpu_device *d);
+void peali_gpu_units_close(struct peali_gpu_device *d);
+/*
+ * Counts the blocks of a launch that fit on the empty device. Loads the program
+ * first if no kernel is resident there.
+ */
+int peali_gpu_fit(struct peali_gpu *gpu, int device,
+		  const struct peal_program *program,
+		  const struct peali_launch_desc *shape,
+		  struct peali_gpu_fit *out);
+/*
+ * Counts the workers that fit beside the resident kernels. The part `keep` of
+ * the device stays free.
+ */
+void peali_gpu_capacity(struct peali_gpu *gpu, int device,
+			const struct peali_gpu_fit *fit, double keep,
+			struct peali_capacity *out);
+/* Takes memory for a placement. Returns 0 or PEAL_ENOMEM. */
+int peali_gpu_placement_open(struct peali_gpu_placement *p, uint32_t n_blocks);
+void peali_gpu_placement_close(struct peali_gpu_placement *p);
+/* Notes that the blocks of a launch that fits are resident. */
+void peali_gpu_place(struct peali_gpu *gpu, int device,
+		     struct peali_gpu_placement *p);
+/* Notes that they have ended. */
+void peali_gpu_displace(struct peali_gpu_placement *p);
 
 /* ---- clusters.c ---------------------------------------------------------- */
 

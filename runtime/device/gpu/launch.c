@@ -35,8 +35,7 @@ struct peali_launch {
 	struct peali_launch_desc desc;
 	struct peali_gpu_program *program;
 	int stream; /* index into the device's streams */
-	/* blocks of the program that fit on the empty device */
-	uint32_t blocks;
+	struct peali_gpu_placement place; /* of its blocks, while it runs */
 	double share;
 	void *recorded; /* the driver's handle; NULL: not recorded */
 	int done; /* 1: the kernel has ended or was not started */
@@ -61,133 +60,6 @@ static int check_desc(struct peali_gpu *gpu,
 			desc->n_workers ? gpu->device[desc->device].max_lanes :
 					  UINT16_MAX);
 	return 0;
-}
-
-/* ---- how many fit -------------------------------------------------------- */
-
-/* Reduces *blocks to those that fit in clusters. PEAL_ENOTSUP: none fits. */
-static int clusters_that_fit(struct peali_gpu *gpu, int device,
-			     const struct peali_gpu_program *p,
-			     const struct peali_launch_desc *shape,
-			     uint32_t *blocks)
-{
-	uint32_t clustered = 0;
-	int error = peali_gpu_clusters_fit(gpu, device, p, shape->lanes,
-					   shape->cluster_workers,
-					   shape->cluster_bytes, &clustered);
-
-	*blocks -= *blocks % shape->cluster_workers;
-	if (!error && clustered < *blocks)
-		*blocks = clustered;
-	if (!error && *blocks)
-		return 0;
-	peali_fail(PEAL_ENOTSUP, "max_clustered",
-		   "%s device %d: no cluster of %u worker%s of %u lanes with "
-		   "%u bytes each: %s reports %s",
-		   gpu->driver.vendor->name, device, shape->cluster_workers,
-		   peali_s(shape->cluster_workers), shape->lanes,
-		   shape->cluster_bytes, PEALI_GPU_SYMBOL(gpu, clusters_fit),
-		   error ? peali_gpu_error_name(&gpu->driver, error) :
-			   "that none fits");
-	peali_log(1, "%s", peal_last_error()->text);
-	return PEAL_ENOTSUP;
-}
-
-/* Counts blocks that fit on the empty device. The caller holds gpu->lock. */
-static int blocks_that_fit(struct peali_gpu *gpu, int device,
-			   const struct peal_program *program,
-			   const struct peali_launch_desc *shape, uint32_t *out)
-{
-	struct peali_gpu_device *d = &gpu->device[device];
-	const char *symbol = PEALI_GPU_SYMBOL(gpu, occupancy);
-	uint32_t lanes = shape->lanes;
-	struct peali_gpu_program *p;
-	void *before = NULL;
-	int blocks = 0, error, r;
-
-	if (d->lost)
-		return peali_gpu_fail(gpu, device, d->lost, d->lost_by,
-				      "launch",
-				      "lost by the end of an earlier kernel");
-	r = peali_gpu_program(gpu, device, program, "max_workers", &p);
-	if (!r && p->max_lanes > 0 && lanes > (uint32_t)p->max_lanes)
-		r = PEALI_REFUSE(PEAL_ENOSPC, "max_workers", .object = "option",
-				 .name = "lanes",
-				 .problem = PEALI_PRINT(
-					 "is too large for the registers of "
-					 "program '%s' on %s device %d",
-					 program->name,
-					 gpu->driver.vendor->name, device),
-				 .number = lanes, .least = 1,
-				 .most = (uint32_t)p->max_lanes);
-	if (!r && shape->cluster_workers)
-		r = peali_gpu_clusters_check(gpu, device, p,
-					     shape->cluster_bytes);
-	if (!r)
-		r = peali_gpu_enter(gpu, device, "max_workers", &before);
-	if (r < 0)
-		return r;
-	error = gpu->driver.occupancy(&blocks, p->function, (int)lanes,
-				      shape->cluster_bytes);
-	*out = (uint32_t)blocks * d->units;
-	if (!error && shape->cluster_workers)
-		r = clusters_that_fit(gpu, device, p, shape, out);
-	peali_gpu_leave(gpu, before);
-	if (r < 0)
-		return r;
-	return peali_gpu_fail(gpu, device, error, symbol, "max_workers",
-			      "query how many workers of %u lanes of program "
-			      "'%s' fit",
-			      lanes, program->name);
-}
-
-/*
- * Returns the free blocks for one more kernel. One multiprocessor stays free
- * for the probe's kernels and for kernels of the driver itself.
- */
-static uint32_t capacity_for(const struct peali_gpu_device *d, uint32_t blocks)
-{
-	double keep = d->units > 1 ? 1.0 / d->units : 0;
-	double n_free = (1 - keep - d->share) * blocks;
-
-	return n_free < 0 ? 0 : (uint32_t)(n_free + 1e-6);
-}
-
-int peali_gpu_max_clustered(struct peali_backend *backend, int device,
-			    const struct peal_program *program, uint32_t lanes,
-			    uint32_t cluster_workers, uint32_t cluster_bytes,
-			    uint32_t *out)
-{
-	struct peali_gpu *gpu = peali_gpu_of(backend);
-	const struct peali_launch_desc shape = {
-		.lanes = lanes,
-		.cluster_workers = cluster_workers,
-		.cluster_bytes = cluster_bytes,
-	};
-	uint32_t blocks = 0;
-	int r = peali_gpu_check(gpu, device, "max_workers");
-
-	if (r < 0)
-		return r;
-	*out = 0;
-	if (!lanes || lanes > gpu->device[device].max_lanes)
-		return 0;
-	pthread_mutex_lock(&gpu->lock);
-	r = blocks_that_fit(gpu, device, program, &shape, &blocks);
-	if (!r)
-		*out = capacity_for(&gpu->device[device], blocks);
-	if (cluster_workers)
-		*out -= *out % cluster_workers;
-	pthread_mutex_unlock(&gpu->lock);
-	return r;
-}
-
-int peali_gpu_max_workers(struct peali_backend *backend, int device,
-			  const struct peal_program *program, uint32_t lanes,
-			  uint32_t *out)
-{
-	return peali_gpu_max_clustered(backend, device, program, lanes, 0, 0,
-				       out);
 }
 
 int peali_gpu_is_busy(const struct peali_gpu *gpu, int device)
@@ -307,40 +179,64 @@ static int prepare(struct peali_launch *launch)
 {
 	struct peali_gpu *gpu = launch->gpu;
 	const struct peali_launch_desc *desc = &launch->desc;
+	struct peali_gpu_fit *fit = &launch->place.fit;
 	int r;
 
-	r = blocks_that_fit(gpu, desc->device, desc->program, desc,
-			    &launch->blocks);
+	r = peali_gpu_fit(gpu, desc->device, desc->program, desc, fit);
 	if (!r)
 		r = peali_gpu_program(gpu, desc->device, desc->program,
 				      "launch", &launch->program);
-	launch->share =
-		launch->blocks ? (double)desc->n_workers / launch->blocks : 2;
+	if (!r)
+		r = peali_gpu_placement_open(&launch->place, desc->n_workers);
+	launch->share = fit->blocks ? (double)desc->n_workers / fit->blocks : 2;
 	return r;
 }
 
-/* Reserves the launch's share and starts it. The caller holds gpu->lock. */
-static int start(struct peali_launch *launch)
+/* Refuses a launch that has no stream, or a block that would wait. */
+static int check_space(struct peali_launch *launch)
 {
 	struct peali_gpu *gpu = launch->gpu;
 	const struct peali_launch_desc *desc = &launch->desc;
-	struct peali_gpu_device *d = &gpu->device[desc->device];
+	const char *vendor = gpu->driver.vendor->name;
+	int n = gpu->device[desc->device].n_streams;
+	struct peali_capacity free;
+
+	if (launch->stream < 0)
+		return peali_fail(PEAL_ENOSPC, "launch",
+				  "%s device %d: %d kernels at a time fit its "
+				  "hardware queues, and all are resident; stop "
+				  "one, or raise %s",
+				  vendor, desc->device, n,
+				  gpu->driver.vendor->queues_variable);
+	/* Kernels of the probe may use the part that stays free. */
+	peali_gpu_capacity(gpu, desc->device, &launch->place.fit, 0, &free);
+	if (desc->n_workers <= free.workers)
+		return 0;
+	return peali_fail(PEAL_ENOSPC, "launch",
+			  "%s device %d: %u worker%s of %u lanes: a worker "
+			  "takes %u %% of a multiprocessor, at most %u %% of "
+			  "one are free; launch at most %u worker%s, or stop a "
+			  "kernel",
+			  vendor, desc->device, desc->n_workers,
+			  peali_s(desc->n_workers), desc->lanes,
+			  free.percent_worker, free.percent_free, free.workers,
+			  peali_s(free.workers));
+}
+
+/* Starts the launch, and takes its share. The caller holds gpu->lock. */
+static int start(struct peali_launch *launch)
+{
+	struct peali_gpu *gpu = launch->gpu;
+	struct peali_gpu_device *d = &gpu->device[launch->desc.device];
 	int r;
 
-	/* Kernels of the probe may use the multiprocessor that stays free. */
 	launch->stream = free_stream(d);
-	if (launch->stream < 0 || d->share + launch->share > 1 + 1e-6)
-		return peali_fail(PEAL_ENOSPC, "launch",
-				  "%s device %d: %u workers of %u lanes do "
-				  "not fit beside the resident kernels; %u "
-				  "fit, and %d kernels at a time",
-				  gpu->driver.vendor->name, desc->device,
-				  desc->n_workers, desc->lanes,
-				  capacity_for(d, launch->blocks),
-				  d->n_streams);
-	r = start_kernel(launch);
+	r = check_space(launch);
+	if (!r)
+		r = start_kernel(launch);
 	if (r < 0)
 		return r;
+	peali_gpu_place(gpu, launch->desc.device, &launch->place);
 	d->share += launch->share;
 	d->resident[launch->stream] = launch;
 	return 0;
@@ -396,6 +292,12 @@ static void upload(struct peali_launch *launch)
 		driver->stream_wait(stream);
 }
 
+static void discard(struct peali_launch *launch)
+{
+	peali_gpu_placement_close(&launch->place);
+	free(launch);
+}
+
 /*
  * Destroys recorded launches that were freed while kernels were resident. The
  * thread has entered the device.
@@ -409,7 +311,7 @@ static void destroy_freed(struct peali_gpu *gpu, int device)
 
 		d->freed = launch->next;
 		gpu->driver.executable_destroy(launch->recorded);
-		free(launch);
+		discard(launch);
 	}
 }
 
@@ -428,7 +330,7 @@ void peali_gpu_records_close(struct peali_gpu *gpu, int device)
 	/* the driver keeps the executables */
 	while ((launch = d->freed) != NULL) {
 		d->freed = launch->next;
-		free(launch);
+		discard(launch);
 	}
 }
 
@@ -548,9 +450,13 @@ static void look(struct peali_launch *launch)
 	error = ask(launch, &symbol);
 	if (error == PEALI_GPU_NOT_READY)
 		return;
+	peali_gpu_displace(&launch->place);
 	if (!error && wants_epoch(&launch->desc)) {
-		if (!start_kernel(launch))
+		if (!start_kernel(launch)) {
+			peali_gpu_place(gpu, launch->desc.device,
+					&launch->place);
 			return;
+		}
 		peali_log(1, "%s", peal_last_error()->text);
 	}
 	launch->done = 1;
@@ -674,7 +580,7 @@ int peali_gpu_launch(struct peali_backend *backend,
 	}
 	pthread_mutex_unlock(&gpu->lock);
 	if (r < 0)
-		free(launch);
+		discard(launch);
 	else
 		*out = launch;
 	return r;
@@ -787,6 +693,6 @@ int peali_gpu_launch_free(struct peali_launch *launch)
 	}
 	pthread_mutex_unlock(&gpu->lock);
 	if (!kept)
-		free(launch);
+		discard(launch);
 	return 0;
 }

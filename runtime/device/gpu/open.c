@@ -422,6 +422,7 @@ static void close_device(struct peali_gpu *gpu, int device)
 	void *before = NULL;
 
 	pthread_mutex_destroy(&d->copy_lock);
+	peali_gpu_units_close(d);
 	if (!d->max_lanes || peali_gpu_enter(gpu, device, "close", &before))
 		return;
 	close_streams(gpu, device);
@@ -459,6 +460,8 @@ static int open_device(struct peali_gpu *gpu, int device)
 {
 	int r = describe(gpu, device);
 
+	if (!r)
+		r = peali_gpu_units_open(&gpu->device[device]);
 	if (!r)
 		r = take(gpu, device);
 	if (r < 0) /* close_device then skips it */

@@ -86,7 +86,7 @@ int peali_host_copy_all(struct peali_backend *backend,
 
 int peali_host_max_workers(struct peali_backend *backend, int device,
 			   const struct peal_program *program, uint32_t lanes,
-			   uint32_t *out);
+			   struct peali_capacity *out);
 int peali_host_launch(struct peali_backend *backend,
 		      const struct peali_launch_desc *desc,
 		      struct peali_launch **out);

@@ -165,14 +165,16 @@ static int check_lanes(const struct peali_host *host, int device,
 
 int peali_host_max_workers(struct peali_backend *backend, int device,
 			   const struct peal_program *program, uint32_t lanes,
-			   uint32_t *out)
+			   struct peali_capacity *out)
 {
 	int r = check_lanes(peali_host_of(backend), device, lanes,
 			    "host: max_workers");
 
 	(void)program;
+	*out = (struct peali_capacity){ 0, 0, 0 };
 	if (!r)
-		*out = most_workers(peali_host_of(backend), device, lanes);
+		out->workers =
+			most_workers(peali_host_of(backend), device, lanes);
 	return r;
 }
 

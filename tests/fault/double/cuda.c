@@ -19,7 +19,7 @@ const struct double_vendor double_vendor = { "sm_90", 190, 1 };
 
 struct context {
 	int device, users, part;
-	uint32_t units; /* of a part */
+	struct double_range units; /* of a part */
 	uint64_t peers; /* enabled, bit per device */
 };
 
@@ -483,7 +483,7 @@ static int stream_create(struct double_stream **stream, unsigned flags)
 	NEED_CONTEXT();
 	if (flags != 1)
 		double_broken("a stream that waits for the default stream");
-	return double_stream_create(stream, 0);
+	return double_stream_create(stream, (struct double_range){ 0, 0 });
 }
 
 static int stream_destroy(struct double_stream *stream)
@@ -653,6 +653,7 @@ static int part_create(void **out, void *description, int device,
 		       unsigned flags)
 {
 	struct context *part;
+	int first;
 
 	CALL("cuGreenCtxCreate");
 	NEED_DEVICE(device);
@@ -663,7 +664,13 @@ static int part_create(void **out, void *description, int device,
 		return DOUBLE_NO_MEMORY;
 	part->device = device;
 	part->part = 1;
-	part->units = (uint32_t)(uintptr_t)description;
+	part->units.n = (uint32_t)(uintptr_t)description;
+	first = double_units_reserve(device, part->units.n);
+	if (first < 0)
+		double_broken("parts with more multiprocessors than device %d "
+			      "has",
+			      device);
+	part->units.first = (uint32_t)first;
 	*out = part;
 	double_count(DOUBLE_PART, 1);
 	return 0;
@@ -682,8 +689,11 @@ static int part_stream(struct double_stream **stream, void *context,
 
 static int part_destroy(void *context)
 {
+	struct context *part = context;
+
 	CALL("cuGreenCtxDestroy");
-	free(context);
+	double_units_release(part->device, part->units);
+	free(part);
 	double_count(DOUBLE_PART, -1);
 	return 0;
 }

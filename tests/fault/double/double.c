@@ -110,6 +110,11 @@ uint32_t double_max_lanes(void)
 	return (uint32_t)atoi(environment("PEAL_DOUBLE_LANES", NULL, "1024"));
 }
 
+uint32_t double_lane_registers(void)
+{
+	return (uint32_t)atoi(environment("PEAL_DOUBLE_REGISTERS", NULL, "32"));
+}
+
 const char *double_arch(void)
 {
 	return environment("PEAL_DOUBLE_ARCH", NULL, double_vendor.arch);

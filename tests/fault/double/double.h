@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "runtime/device/host/clock_skew.h"
+#include "units.h"
 
 /*
  * Shared by the driver doubles of this folder. A double has up to 64 devices.
@@ -27,6 +28,7 @@
  *				"gfx90a:sramecc+:xnack-"
  *	PEAL_DOUBLE_UNITS	multiprocessors of a device, 32
  *	PEAL_DOUBLE_LANES	most lanes of a function, 1024
+ *	PEAL_DOUBLE_REGISTERS	registers of a lane that runs host code, 32
  *	PEAL_DOUBLE_FAIL	SYMBOL:ERROR:N, commas between: call N fails,
  *				from 1; 0: all calls; -N: call N and all later
  *				ones
@@ -118,6 +120,8 @@ int double_lacks(const char *symbol);
 int double_n_devices(void);
 uint32_t double_units(void);
 uint32_t double_max_lanes(void);
+/* Returns the registers of a lane that runs host code. */
+uint32_t double_lane_registers(void);
 int double_version(void);
 const char *double_arch(void);
 /* Returns 1 and the value if PEAL_DOUBLE_ATTRIBUTES names the attribute. */
@@ -170,8 +174,8 @@ int double_fill(uint64_t to, uint8_t value, size_t bytes,
 
 /* ---- kernels ------------------------------------------------------------- */
 
-/* units: multiprocessors of the stream; 0: all of the device. */
-int double_stream_create(struct double_stream **out, uint32_t units);
+/* The stream's kernels run on these multiprocessors. */
+int double_stream_create(struct double_stream **out, struct double_range units);
 int double_stream_destroy(struct double_stream *stream);
 int double_stream_query(struct double_stream *stream);
 int double_stream_wait(struct double_stream *stream);

@@ -302,7 +302,7 @@ API hipStreamCreateWithFlags(struct double_stream **stream, unsigned flags)
 	CALL("hipStreamCreateWithFlags");
 	if (flags != 1)
 		double_broken("a stream that waits for the default stream");
-	return double_stream_create(stream, 0);
+	return double_stream_create(stream, (struct double_range){ 0, 0 });
 }
 
 API hipStreamDestroy(struct double_stream *stream)
@@ -348,8 +348,10 @@ API hipModuleGetFunction(struct double_function **function, void *module,
 API hipFuncGetAttribute(int *value, int attribute, void *function)
 {
 	CALL("hipFuncGetAttribute");
-	*value = attribute == 0 ? (int)double_max_lanes() : 0;
-	return function ? 0 : DOUBLE_INVALID;
+	if (!function)
+		return DOUBLE_INVALID;
+	*value = attribute == 0 ? double_function_lanes(function) : 0;
+	return 0;
 }
 
 API hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *blocks,

@@ -95,7 +95,7 @@ struct double_stream {
 	struct double_stream *next;
 	struct kernel *kernel; /* the latest; NULL: none */
 	int device;
-	uint32_t units; /* 0: all */
+	struct double_range units; /* that its kernels use */
 	atomic_int failed; /* error of its kernel, kept; 0: none */
 	atomic_int dying; /* 1: its kernel is being killed, is not ready */
 	struct double_graph *capture; /* records launches; NULL: they run */
@@ -225,7 +225,7 @@ static int queues(void)
 	return said && atoi(said) > 0 ? atoi(said) : n;
 }
 
-int double_stream_create(struct double_stream **out, uint32_t units)
+int double_stream_create(struct double_stream **out, struct double_range units)
 {
 	struct double_stream *s = calloc(1, sizeof(*s)), *other;
 	int n = 1;
@@ -426,13 +426,14 @@ static void check_policy(const struct peal_kernel_params *p)
 	}
 }
 
-/* Places the blocks of a kernel that uses the whole device. */
-static void place(struct kernel *k)
+/* Places the blocks of a kernel. */
+static void place(struct kernel *k, struct double_range units)
 {
 	k->unit = calloc(k->n_blocks, sizeof(*k->unit));
 	if (!k->unit)
 		double_broken("no memory for %u blocks", k->n_blocks);
-	if (!double_units_take(k->device, &k->need, k->n_blocks, k->unit))
+	if (!double_units_take(k->device, units, &k->need, k->n_blocks,
+			       k->unit))
 		double_broken(
 			"some of %u blocks on device %d wait for resident "
 			"kernels: no multiprocessor has %u threads, %u "
@@ -442,28 +443,16 @@ static void place(struct kernel *k)
 }
 
 /*
- * Returns 1 if this grid fits the device. With host code, kernels have no
- * registers, and the check includes the resident kernels.
+ * Returns 1 if the grid fits the empty device. A driver checks no more: blocks
+ * that find no space beside resident kernels wait.
  */
-static int fits(struct double_stream *stream, const struct double_need *need,
+static int fits(const struct double_stream *stream,
+		const struct double_need *need,
 		const struct double_shape *shape)
 {
-	uint32_t units = stream->units ? stream->units : double_units();
-	uint64_t sum = 0;
-	struct double_stream *s;
+	uint32_t units = stream->units.n ? stream->units.n : double_units();
 
-	if (double_ptx_chosen() && !stream->units)
-		return shape->blocks <=
-		       (uint64_t)units * double_unit_blocks(need);
-	pthread_mutex_lock(&lock);
-	for (s = streams; s; s = s->next)
-		if (s->device == stream->device && s != stream &&
-		    (!stream->units || s->units == stream->units) &&
-		    is_running(s))
-			sum += s->kernel->n_blocks;
-	pthread_mutex_unlock(&lock);
-	return sum + shape->blocks <=
-	       (uint64_t)units * double_unit_blocks(need);
+	return shape->blocks <= (uint64_t)units * double_unit_blocks(need);
 }
 
 /* A graph of one launch. The backend records no other graphs. */
@@ -521,8 +510,7 @@ int double_launch(struct double_function *function,
 	if (!k)
 		return DOUBLE_NO_MEMORY;
 	k->need = need;
-	if (k->grid && !stream->units)
-		place(k);
+	place(k, stream->units);
 	check_policy(k->params);
 	if (function->is_probe)
 		mislead(k, (struct peal_probe_params *)(uintptr_t)params);

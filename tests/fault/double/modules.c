@@ -181,17 +181,24 @@ int double_function_shared(struct double_function *function, int most)
 
 /* ---- what functions need -------------------------------------------------- */
 
+/* Returns the registers of a lane. */
+static uint32_t registers_of(const struct double_function *function)
+{
+	struct ptx_function_info info;
+
+	if (!function->ptx)
+		return double_lane_registers();
+	ptx_function_info(function->ptx, &info);
+	return info.registers;
+}
+
 struct double_need double_need_of(const struct double_function *function,
 				  uint32_t threads, size_t shared_bytes)
 {
-	struct double_need need = { threads, 0, DOUBLE_SHARED_OWN };
-	struct ptx_function_info info;
+	struct double_need need = { threads, 0, 0 };
 
-	if (function->ptx) {
-		ptx_function_info(function->ptx, &info);
-		need.shared_bytes = info.static_shared_bytes;
-		need.registers = double_registers(info.registers, threads);
-	}
+	need.registers = double_registers(registers_of(function), threads);
+	need.shared_bytes = (uint32_t)double_function_static(function);
 	need.shared_bytes += (uint32_t)shared_bytes + DOUBLE_SHARED_DRIVER;
 	return need;
 }
@@ -213,13 +220,12 @@ int double_function_lanes(const struct double_function *function)
 	struct ptx_function_info info;
 	uint32_t lanes = double_max_lanes();
 
-	if (!function->ptx)
-		return (int)lanes;
-	ptx_function_info(function->ptx, &info);
-	if (lanes > info.max_threads)
-		lanes = info.max_threads;
-	while (lanes > 32 &&
-	       double_registers(info.registers, lanes) > DOUBLE_REGISTERS)
+	if (function->ptx) {
+		ptx_function_info(function->ptx, &info);
+		lanes = info.max_threads < lanes ? info.max_threads : lanes;
+	}
+	while (lanes > 32 && double_registers(registers_of(function), lanes) >
+				     DOUBLE_REGISTERS)
 		lanes -= 32;
 	return (int)lanes;
 }

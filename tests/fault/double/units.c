@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "ptx.h"
 
@@ -19,6 +20,7 @@ struct unit {
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct unit units[DEVICES][UNITS];
+static uint8_t reserved[DEVICES][UNITS]; /* 1: of a part of the device */
 
 /* Returns the most blocks of a multiprocessor, and its threads. */
 static uint32_t limits(uint32_t *threads_out)
@@ -75,27 +77,32 @@ uint32_t double_unit_blocks(const struct double_need *need)
 }
 
 /* Returns the multiprocessor for the next block; -1: none has space. */
-static int next(const struct unit *of_device, const struct double_need *need)
+static int next(const struct unit *of_device, struct double_range range,
+		const struct double_need *need)
 {
-	int i, n = (int)double_units(), best = -1;
+	uint32_t i, end = range.first + range.n;
+	int best = -1;
 
-	for (i = 0; i < n && i < UNITS; i++)
+	for (i = range.first; i < end && i < UNITS; i++)
 		if (has_space(&of_device[i], need) &&
 		    (best < 0 || of_device[i].blocks < of_device[best].blocks))
-			best = i;
+			best = (int)i;
 	return best;
 }
 
-int double_units_take(int device, const struct double_need *need,
-		      uint32_t blocks, uint16_t *unit_out)
+int double_units_take(int device, struct double_range range,
+		      const struct double_need *need, uint32_t blocks,
+		      uint16_t *unit_out)
 {
 	struct unit *of_device = units[device];
 	uint32_t i;
 	int unit = 0;
 
+	if (!range.n)
+		range = (struct double_range){ 0, double_units() };
 	pthread_mutex_lock(&lock);
 	for (i = 0; i < blocks; i++) {
-		unit = next(of_device, need);
+		unit = next(of_device, range, need);
 		if (unit < 0)
 			break;
 		add(&of_device[unit], need);
@@ -111,5 +118,37 @@ void double_unit_give(int device, uint16_t unit, const struct double_need *need)
 {
 	pthread_mutex_lock(&lock);
 	subtract(&units[device][unit], need);
+	pthread_mutex_unlock(&lock);
+}
+
+/* Returns the number of free neighbours from a multiprocessor on. */
+static uint32_t free_from(const uint8_t *of_device, uint32_t first)
+{
+	uint32_t i = first;
+
+	while (i < double_units() && i < UNITS && !of_device[i])
+		i++;
+	return i - first;
+}
+
+int double_units_reserve(int device, uint32_t n)
+{
+	uint8_t *of_device = reserved[device];
+	uint32_t first;
+
+	pthread_mutex_lock(&lock);
+	for (first = 0; first < double_units() && first < UNITS; first++)
+		if (free_from(of_device, first) >= n)
+			break;
+	if (first < double_units() && first < UNITS)
+		memset(of_device + first, 1, n);
+	pthread_mutex_unlock(&lock);
+	return first < double_units() && first < UNITS ? (int)first : -1;
+}
+
+void double_units_release(int device, struct double_range range)
+{
+	pthread_mutex_lock(&lock);
+	memset(reserved[device] + range.first, 0, range.n);
 	pthread_mutex_unlock(&lock);
 }

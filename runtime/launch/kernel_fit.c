@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a device needs before a kernel, and whether the kernel fits. */
+#include "runtime/launch/kernel_fit.h"
+
+#include <stdio.h>
+
+#include "p2p/probe.h"
+#include "runtime/base/error.h"
+#include "runtime/base/log.h"
+#include "runtime/base/refusal.h"
+#include "runtime/base/text.h"
+#include "runtime/device/backend.h"
+#include "runtime/device/devices.h"
+#include "runtime/device/program.h"
+#include "runtime/runtime.h"
+
+#define CALL "peal_kernel_launch"
+
+/*
+ * Probes all pairs of GPUs of a backend, once, before the first kernel. A later
+ * probe would have to fit beside resident kernels. A failed probe is a verdict,
+ * not an error. The caller holds rt->launch_lock.
+ */
+static void probe_pairs(struct peal_runtime *rt, int device)
+{
+	struct peali_backend *backend = rt->devices.device[device].backend;
+	int b, probed = 0;
+
+	if (backend->ops->rings)
+		return;
+	pthread_mutex_lock(&rt->lock);
+	for (b = 0; b < rt->n_backends; b++)
+		if (rt->backends[b] == backend) {
+			probed = rt->probed[b];
+			rt->probed[b] = 1;
+		}
+	pthread_mutex_unlock(&rt->lock);
+	if (!probed)
+		peali_probe_backend(rt->peers, backend);
+}
+
+/* Loads a program while no probe runs: a resident probe prevents loading. */
+static int load_one(struct peal_runtime *rt, int device,
+		    const struct peal_program *program)
+{
+	struct peali_device *d = &rt->devices.device[device];
+	int result;
+
+	peali_probes_hold(rt->peers);
+	result = d->backend->ops->load(d->backend, d->local, program);
+	peali_probes_release(rt->peers);
+	return result;
+}
+
+/*
+ * Loads all known programs onto a device. After its first kernel that may be
+ * impossible. Only a failure to load `program` is an error.
+ */
+static int load_programs(struct peal_runtime *rt, int device,
+			 const struct peal_program *program)
+{
+	int result = load_one(rt, device, program);
+	uint32_t i;
+
+	if (result)
+		return result;
+	load_one(rt, device, peali_probe_program());
+	for (i = 0; i < peali_programs_count(rt); i++)
+		if (load_one(rt, device, peali_programs_at(rt, i)))
+			peali_log(2, "%s", peal_last_error()->text);
+	return 0;
+}
+
+/*
+ * Counts the workers that fit in clusters. If there are no clusters, clears the
+ * cluster options and counts without them.
+ */
+static int fit_clusters(struct peali_device *d,
+			const struct peal_program *program,
+			struct peal_kernel_options *o,
+			struct peali_capacity *out)
+{
+	int result = PEAL_ENOTSUP;
+
+	if (d->backend->ops->max_clustered)
+		result = d->backend->ops->max_clustered(d->backend, d->local,
+							program, o->lanes,
+							o->cluster.workers,
+							o->cluster.bytes, out);
+	if (result != PEAL_ENOTSUP)
+		return result;
+	o->cluster.workers = o->cluster.bytes = 0;
+	return d->backend->ops->max_workers(d->backend, d->local, program,
+					    o->lanes, out);
+}
+
+/* Refuses workers that do not fit, with the space of a multiprocessor. */
+static int refuse_workers(int device, const struct peal_kernel_options *o,
+			  const struct peali_capacity *fit)
+{
+	char space[96] = "", clusters[64] = "";
+
+	if (fit->percent_worker)
+		snprintf(space, sizeof(space),
+			 ": a worker takes %u %% of a multiprocessor, at most "
+			 "%u %% of one are free",
+			 fit->percent_worker, fit->percent_free);
+	if (o->cluster.workers)
+		snprintf(clusters, sizeof(clusters),
+			 ", cluster.workers %u, cluster.bytes %u",
+			 o->cluster.workers, o->cluster.bytes);
+	return PEALI_REFUSE(
+		PEAL_ENOSPC, CALL, .object = "option", .name = "workers",
+		.problem = PEALI_PRINT(
+			"is too large for device %d with lanes %u%s%s", device,
+			o->lanes, clusters, space),
+		.number = o->workers, .allowed = fit->workers ? NULL : "none",
+		.least = 1, .most = fit->workers,
+		.multiple = o->cluster.workers,
+		.remedy = fit->workers ? NULL :
+			  fit->percent_free < 100 && fit->percent_worker ?
+					 "use fewer lanes, or stop a kernel" :
+					 "use fewer lanes");
+}
+
+int peali_kernel_fit(struct peal_runtime *rt, int device,
+		     const struct peal_program *program,
+		     struct peal_kernel_options *o)
+{
+	struct peali_device *d = &rt->devices.device[device];
+	struct peali_capacity fit = { 0, 0, 0 };
+	int result;
+
+	pthread_mutex_lock(&rt->launch_lock);
+	probe_pairs(rt, device);
+	result = load_programs(rt, device, program);
+	pthread_mutex_unlock(&rt->launch_lock);
+	if (!result && o->cluster.workers)
+		result = fit_clusters(d, program, o, &fit);
+	else if (!result)
+		result = d->backend->ops->max_workers(d->backend, d->local,
+						      program, o->lanes, &fit);
+	if (result)
+		return result;
+	return o->workers <= fit.workers ? 0 : refuse_workers(device, o, &fit);
+}

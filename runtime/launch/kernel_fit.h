@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_LAUNCH_KERNEL_FIT_H
+#define PEALI_LAUNCH_KERNEL_FIT_H
+
+#include "runtime/runtime.h"
+
+/*
+ * Prepares a device for a kernel: probes the pairs of its backend, and loads
+ * all programs. Then checks that the workers fit beside the resident kernels.
+ * Without clusters on the device, clears the cluster options. PEAL_ENOSPC: the
+ * workers do not fit. PEAL_EPROGRAM, PEAL_EBUSY: the program is not loaded.
+ */
+int peali_kernel_fit(struct peal_runtime *rt, int device,
+		     const struct peal_program *program,
+		     struct peal_kernel_options *options);
+
+#endif

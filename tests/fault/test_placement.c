@@ -1,0 +1,148 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: double */
+/*
+ * Shows that a kernel is refused if its blocks would wait for resident kernels.
+ * GPUs place blocks breadth first, so free space counts per multiprocessor. The
+ * double ends the process when a block waits.
+ */
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/device/gpu/gpu.h"
+#include "runtime/harness.h"
+#include "runtime/runtime.h"
+
+#define LANES 1024 /* a worker takes half of a multiprocessor, or all of it */
+
+/* Opens a device of 4 multiprocessors. One with 64 registers per lane holds one
+ * worker of 1024 lanes, one with 32 registers holds two. */
+static struct peal_runtime *open_small(const char *registers)
+{
+	setenv("PEAL_DOUBLE_UNITS", "4", 1);
+	setenv("PEAL_DOUBLE_REGISTERS", registers, 1);
+	setenv("PEAL_GPU_MEMORY", "32M", 1);
+	setenv("PEAL_PINNED_MEMORY", "32M", 1);
+	return harness_open(1, "");
+}
+
+static void close_small(struct peal_runtime *rt)
+{
+	CHECK_OK(peal_runtime_shutdown(rt));
+	unsetenv("PEAL_DOUBLE_UNITS");
+	unsetenv("PEAL_DOUBLE_REGISTERS");
+}
+
+static int launch(struct peal_runtime *rt, uint32_t workers, uint32_t lanes,
+		  struct peal_kernel **k)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = workers,
+					 .lanes = lanes };
+
+	return peal_kernel_launch(rt, 0, &peal_program_relay, &o, k);
+}
+
+/* A worker on each multiprocessor leaves none of them free, but 7/8 in all. */
+PEAL_TEST(kernel_that_fits_only_in_total_is_refused)
+{
+	struct peal_runtime *rt = open_small("64");
+	struct peal_kernel *thin = NULL, *wide = NULL;
+
+	CHECK_OK(launch(rt, 4, 1, &thin));
+	CHECK_FAILS(launch(rt, 1, LANES, &wide), PEAL_ENOSPC,
+		    "a worker takes 100 % of a multiprocessor, at most 87 % of "
+		    "one are free (1, allowed none); use fewer lanes, or stop "
+		    "a kernel");
+	CHECK_OK(launch(rt, 1, 512, &wide));
+	CHECK_OK(peal_kernel_stop(wide, MAX_WAIT));
+	CHECK_OK(peal_kernel_destroy(wide));
+	CHECK_OK(peal_kernel_stop(thin, MAX_WAIT));
+	CHECK_OK(peal_kernel_destroy(thin));
+	CHECK_OK(launch(rt, 1, LANES, &wide));
+	close_small(rt);
+}
+
+/* By their sums 5 workers would fit: 1 - 1/8 - 1/4 of 8. */
+PEAL_TEST(workers_beside_a_kernel_are_counted_per_multiprocessor)
+{
+	struct peal_runtime *rt = open_small("32");
+	struct peal_kernel *thin = NULL, *wide = NULL;
+
+	CHECK_OK(launch(rt, 4, 1, &thin));
+	CHECK_FAILS(launch(rt, 5, LANES, &wide), PEAL_ENOSPC,
+		    "a worker takes 50 % of a multiprocessor, at most 87 % of "
+		    "one are free (5, allowed 1..4); use 4");
+	CHECK_OK(launch(rt, 4, LANES, &wide));
+	close_small(rt);
+}
+
+/* The backend's own check is for callers that do not ask first. */
+PEAL_TEST(backend_refuses_a_launch_that_would_wait)
+{
+	struct peal_runtime *rt = open_small("64");
+	struct peali_backend *backend = rt->devices.device[0].backend;
+	struct peali_launch_desc desc = { .program = &peal_program_relay,
+					  .n_workers = 1,
+					  .lanes = LANES };
+	struct peali_launch *launched = NULL;
+	struct peal_kernel *thin = NULL;
+
+	CHECK_OK(launch(rt, 4, 1, &thin));
+	CHECK_FAILS(backend->ops->launch(backend, &desc, &launched),
+		    PEAL_ENOSPC,
+		    "1 worker of 1024 lanes: a worker takes 100 % of a "
+		    "multiprocessor, at most 87 % of one are free; launch at "
+		    "most 0 workers, or stop a kernel");
+	close_small(rt);
+}
+
+/* Starts a block on a multiprocessor that is not free, without Peal's check. */
+static void start_waiting_block(void)
+{
+	struct peal_runtime *rt = open_small("64");
+	struct peali_gpu *gpu = peali_gpu_of(rt->devices.device[0].backend);
+	struct peal_kernel *thin = NULL;
+	uint64_t params = 0;
+	void *arguments[] = { &params }, *before = NULL;
+
+	CHECK_OK(launch(rt, 4, 1, &thin));
+	CHECK_OK(peali_gpu_enter(gpu, 0, "test", &before));
+	gpu->driver.launch(gpu->device[0].programs->function, 1, 1, 1, LANES, 1,
+			   1, 0, gpu->device[0].stream[1], arguments, NULL);
+}
+
+PEAL_TEST(double_reports_a_block_that_would_wait)
+{
+	char text[1024];
+	size_t n = 0;
+	ssize_t got;
+	int ends[2], status = 0;
+	pid_t pid;
+
+	CHECK_EQ(pipe(ends), 0);
+	fflush(stdout);
+	pid = fork();
+	CHECK(pid >= 0);
+	if (!pid) {
+		dup2(ends[1], STDERR_FILENO);
+		start_waiting_block();
+		_exit(0);
+	}
+	close(ends[1]);
+	while (n < sizeof(text) - 1 &&
+	       (got = read(ends[0], text + n, sizeof(text) - 1 - n)) > 0)
+		n += (size_t)got;
+	text[n] = 0;
+	close(ends[0]);
+	CHECK_EQ(waitpid(pid, &status, 0), pid);
+	CHECK(WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT);
+	CHECK_CONTAINS(text, "some of 1 blocks on device 0 wait for resident "
+			     "kernels: no multiprocessor has 1024 threads, "
+			     "65536 registers");
+}
+
+PEAL_TEST_MAIN(RUN(double_reports_a_block_that_would_wait);
+	       RUN(kernel_that_fits_only_in_total_is_refused);
+	       RUN(workers_beside_a_kernel_are_counted_per_multiprocessor);
+	       RUN(backend_refuses_a_launch_that_would_wait);)
