@@ -262,6 +262,15 @@ struct peali_backend_ops {
 			     const struct peal_program *program, uint32_t lanes,
 			     uint32_t cluster_workers, uint32_t cluster_bytes,
 			     struct peali_capacity *out);
+	/*
+	 * Tests whether the device's kernels and copies wait for each other.
+	 * Kernels that would wait are not started later. `probe` is the program
+	 * of the probe, and it is loaded. Call it before each launch: it does
+	 * nothing after its first success. PEAL_ENOSPC: no kernel can run
+	 * beside copies. NULL: nothing waits.
+	 */
+	int (*test_streams)(struct peali_backend *backend, int device,
+			    const struct peal_program *probe);
 	int (*launch)(struct peali_backend *backend,
 		      const struct peali_launch_desc *desc,
 		      struct peali_launch **out);

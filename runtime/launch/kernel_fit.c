@@ -71,6 +71,21 @@ static int load_programs(struct peal_runtime *rt, int device,
 	return 0;
 }
 
+/* Tests the streams of a device while no probe runs. */
+static int test_streams(struct peal_runtime *rt, int device)
+{
+	struct peali_device *d = &rt->devices.device[device];
+	int result = 0;
+
+	if (!d->backend->ops->test_streams)
+		return 0;
+	peali_probes_hold(rt->peers);
+	result = d->backend->ops->test_streams(d->backend, d->local,
+					       peali_probe_program());
+	peali_probes_release(rt->peers);
+	return result;
+}
+
 /*
  * Counts the workers that fit in clusters. If there are no clusters, clears the
  * cluster options and counts without them.
@@ -134,6 +149,8 @@ int peali_kernel_fit(struct peal_runtime *rt, int device,
 	pthread_mutex_lock(&rt->launch_lock);
 	probe_pairs(rt, device);
 	result = load_programs(rt, device, program);
+	if (!result)
+		result = test_streams(rt, device);
 	pthread_mutex_unlock(&rt->launch_lock);
 	if (!result && o->cluster.workers)
 		result = fit_clusters(d, program, o, &fit);

@@ -93,6 +93,7 @@ struct peali_gpu_device {
 	void *stream[PEALI_GPU_STREAMS];
 	struct peali_launch *resident[PEALI_GPU_STREAMS]; /* by stream */
 	struct peali_gpu_program *programs; /* list of part 0, for all parts */
+	int tested; /* part 0: its streams do not wait for each other */
 	double share; /* fraction of the device that resident kernels use */
 	struct peali_gpu_grid_units grid; /* all of the whole device */
 	/* recorded launches, freed but not destroyed */
@@ -339,6 +340,11 @@ void peali_gpu_place(struct peali_gpu *gpu, int device,
 		     struct peali_gpu_placement *p);
 /* Notes that they have ended. */
 void peali_gpu_displace(struct peali_gpu_placement *p);
+
+/* ---- streams.c ----------------------------------------------------------- */
+
+int peali_gpu_test_streams(struct peali_backend *backend, int device,
+			   const struct peal_program *probe);
 
 /* ---- clusters.c ---------------------------------------------------------- */
 

@@ -124,6 +124,7 @@ static enum peal_slot_policy default_policy(struct peali_backend *backend)
 		.load = peali_gpu_load,                                        \
 		.max_workers = peali_gpu_max_workers,                          \
 		.max_clustered = peali_gpu_max_clustered,                      \
+		.test_streams = peali_gpu_test_streams,                        \
 		.launch = peali_gpu_launch,                                    \
 		.launch_again = peali_gpu_launch_again,                        \
 		.launch_query = peali_gpu_launch_query,                        \

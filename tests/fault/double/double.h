@@ -29,6 +29,9 @@
  *	PEAL_DOUBLE_UNITS	multiprocessors of a device, 32
  *	PEAL_DOUBLE_LANES	most lanes of a function, 1024
  *	PEAL_DOUBLE_REGISTERS	registers of a lane that runs host code, 32
+ *	PEAL_DOUBLE_ALIAS	N:M, commas between: pairs of streams of a device
+ *				that share a hardware queue, numbered from 0 as
+ *				they are created
  *	PEAL_DOUBLE_FAIL	SYMBOL:ERROR:N, commas between: call N fails,
  *				from 1; 0: all calls; -N: call N and all later
  *				ones
@@ -179,6 +182,8 @@ int double_stream_create(struct double_stream **out, struct double_range units);
 int double_stream_destroy(struct double_stream *stream);
 int double_stream_query(struct double_stream *stream);
 int double_stream_wait(struct double_stream *stream);
+/* Notes a copy on the stream. It ends behind all earlier work of its queue. */
+void double_stream_copied(struct double_stream *stream);
 int double_module_load(void **module, const void *image);
 int double_module_unload(void *module);
 int double_module_function(struct double_function **out, void *module,

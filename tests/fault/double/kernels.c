@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "function.h"
+#include "queues.h"
 #include "stall.h"
 
 #include <pthread.h>
@@ -86,6 +87,7 @@ struct kernel {
 	struct ptx_grid *grid; /* NULL: runs host code */
 	struct double_need need; /* of each block */
 	uint16_t *unit; /* by block; NULL: not placed */
+	struct double_turn turn; /* in the hardware queue of its stream */
 	struct double_watched watched;
 	pthread_t watchdog; /* of a kernel with a time limit */
 	int has_watchdog;
@@ -95,6 +97,8 @@ struct double_stream {
 	struct double_stream *next;
 	struct kernel *kernel; /* the latest; NULL: none */
 	int device;
+	int number; /* of the device's streams */
+	struct double_turn copied; /* after its latest copy */
 	struct double_range units; /* that its kernels use */
 	atomic_int failed; /* error of its kernel, kept; 0: none */
 	atomic_int dying; /* 1: its kernel is being killed, is not ready */
@@ -155,6 +159,8 @@ static void *block_main(void *argument)
 
 	pthread_setname_np(pthread_self(), "double");
 	engine.shift(double_clock(k->device));
+	while (!double_queue_is_turn(&k->turn))
+		usleep(100);
 	if (k->grid)
 		ptx_grid_run_block(k->grid, b->index);
 	else
@@ -167,6 +173,7 @@ static void *block_main(void *argument)
 			double_ptx_ended(k->grid);
 			double_stall_leave(&k->watched);
 		}
+		double_queue_leave(&k->turn);
 		atomic_fetch_sub(&resident[k->device], 1);
 	}
 	atomic_fetch_sub(&k->running, 1);
@@ -225,6 +232,21 @@ static int queues(void)
 	return said && atoi(said) > 0 ? atoi(said) : n;
 }
 
+/* Returns the lowest number that no stream of the device has. */
+static int free_number(int device)
+{
+	const struct double_stream *s;
+	uint64_t taken = 0;
+	int number = 0;
+
+	for (s = streams; s; s = s->next)
+		if (s->device == device)
+			taken |= 1ull << s->number;
+	while (taken & 1ull << number)
+		number++;
+	return number;
+}
+
 int double_stream_create(struct double_stream **out, struct double_range units)
 {
 	struct double_stream *s = calloc(1, sizeof(*s)), *other;
@@ -241,6 +263,8 @@ int double_stream_create(struct double_stream **out, struct double_range units)
 		double_broken("%d streams on device %d: some of them wait for "
 			      "each other",
 			      n, s->device);
+	s->number = free_number(s->device);
+	s->copied = double_queue_end(s->device, double_queue_of(s->number));
 	s->next = streams;
 	streams = s;
 	pthread_mutex_unlock(&lock);
@@ -279,7 +303,15 @@ int double_stream_query(struct double_stream *stream)
 		return stream->failed;
 	if (is_running(stream)) /* on a lost device, it is about to end */
 		return DOUBLE_NOT_READY;
+	if (!double_queue_is_turn(&stream->copied))
+		return DOUBLE_NOT_READY;
 	return double_lost(stream->device);
+}
+
+void double_stream_copied(struct double_stream *stream)
+{
+	stream->copied = double_queue_end(stream->device,
+					  double_queue_of(stream->number));
 }
 
 int double_stream_wait(struct double_stream *stream)
@@ -512,6 +544,9 @@ int double_launch(struct double_function *function,
 	k->need = need;
 	place(k, stream->units);
 	check_policy(k->params);
+	k->turn = double_queue_enter(stream->device,
+				     double_queue_of(stream->number),
+				     k->params->magic == PEAL_CONTROL_MAGIC);
 	if (function->is_probe)
 		mislead(k, (struct peal_probe_params *)(uintptr_t)params);
 	atomic_fetch_add(&resident[k->device], 1);

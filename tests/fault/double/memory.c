@@ -470,6 +470,7 @@ int double_copy(uint64_t to, uint64_t from, size_t bytes,
 	check_range("a copy from", from, bytes);
 	if (to - from < bytes || from - to < bytes)
 		double_broken("a copy of %zu bytes onto itself", bytes);
+	double_stream_copied(stream);
 	memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
 	double_ptx_copied(to, from, bytes);
 	return 0;

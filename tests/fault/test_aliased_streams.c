@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: double */
+/*
+ * Shows that streams which share a hardware queue are not used for two kernels.
+ * The double makes streams share a queue, and ends the process if a kernel waits
+ * for a ring kernel. The device and its streams have numbers from 0.
+ */
+#include <peal/memory.h>
+#include <peal/peer.h>
+#include "runtime/device/gpu/gpu.h"
+#include "runtime/harness.h"
+#include "runtime/runtime.h"
+
+static int is_hip(void)
+{
+	return !strcmp(getenv("PEAL_BACKENDS"), "hip");
+}
+
+/* Opens a device with queues for `kernels` kernels and for copies. */
+static struct peal_runtime *open_queues(int kernels, const char *alias)
+{
+	char queues[16];
+
+	snprintf(queues, sizeof(queues), "%d", kernels + (is_hip() ? 1 : 2));
+	setenv(is_hip() ? "GPU_MAX_HW_QUEUES" : "CUDA_DEVICE_MAX_CONNECTIONS",
+	       queues, 1);
+	setenv("PEAL_DOUBLE_ALIAS", alias, 1);
+	setenv("PEAL_GPU_MEMORY", "32M", 1);
+	setenv("PEAL_PINNED_MEMORY", "32M", 1);
+	return harness_open(1, "");
+}
+
+/* Launches kernels until one is refused. Returns their number. */
+static int launch_all(struct peal_runtime *rt)
+{
+	struct peal_kernel *k = NULL;
+	int n = 0;
+
+	while (!peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k))
+		n++;
+	return n;
+}
+
+static int n_streams(struct peal_runtime *rt)
+{
+	return peali_gpu_of(rt->devices.device[0].backend)->device[0].n_streams;
+}
+
+PEAL_TEST(streams_with_queues_of_their_own_are_all_used)
+{
+	struct peal_runtime *rt = open_queues(4, "");
+
+	CHECK_EQ(launch_all(rt), 4);
+	CHECK_CONTAINS(peal_last_error()->text, "4 kernels at a time");
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(stream_with_the_queue_of_another_is_not_used)
+{
+	struct peal_runtime *rt = open_queues(4, "2:0");
+
+	CHECK_EQ(launch_all(rt), 3);
+	CHECK_CONTAINS(peal_last_error()->text, "3 kernels at a time");
+	CHECK_EQ(n_streams(rt), 3);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(several_aliased_streams_are_not_used)
+{
+	struct peal_runtime *rt = open_queues(5, "1:0,3:2,4:0");
+
+	CHECK_EQ(launch_all(rt), 2);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+/* The stream for copies is the last one of the device. */
+PEAL_TEST(stream_with_the_queue_of_copies_is_not_used)
+{
+	struct peal_runtime *rt = open_queues(4, "4:1");
+	uint64_t address = 0, word = 1;
+
+	CHECK_EQ(launch_all(rt), 3);
+	CHECK_OK(peal_memory_alloc(rt, 0, sizeof(word), &address));
+	CHECK_OK(peal_peer_copy(rt, 0, address, PEAL_HOST_MEMORY,
+				(uintptr_t)&word, sizeof(word)));
+	CHECK_OK(peal_memory_free(rt, 0, address));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST(device_without_a_stream_of_its_own_is_refused)
+{
+	struct peal_runtime *rt = open_queues(1, "1:0");
+	struct peal_kernel *k = NULL;
+	int i;
+
+	for (i = 0; i < 2; i++)
+		CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, NULL,
+					       &k),
+			    PEAL_ENOSPC,
+			    is_hip() ? "set GPU_MAX_HW_QUEUES higher" :
+				       "set CUDA_DEVICE_MAX_CONNECTIONS "
+				       "higher");
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+PEAL_TEST_MAIN(RUN(streams_with_queues_of_their_own_are_all_used);
+	       RUN(stream_with_the_queue_of_another_is_not_used);
+	       RUN(several_aliased_streams_are_not_used);
+	       RUN(stream_with_the_queue_of_copies_is_not_used);
+	       RUN(device_without_a_stream_of_its_own_is_refused);)
