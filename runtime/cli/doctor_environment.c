@@ -57,6 +57,12 @@ static const struct variable variables[] = {
 	  "copies wait for one another and for earlier work" },
 	{ "HSA_ENABLE_SDMA", PEALI_AMD, is_off, WARN,
 	  "copies are then kernels, which wait for space beside ring kernels" },
+	{ "GPU_FORCE_BLIT_COPY_SIZE", PEALI_AMD, is_on, WARN,
+	  "copies below this size in KiB are kernels, which wait for space "
+	  "beside ring kernels" },
+	{ "ROC_P2P_SDMA_SIZE", PEALI_AMD, is_on, WARN,
+	  "copies between devices below this size in KiB are kernels, which "
+	  "wait for space beside ring kernels" },
 	{ "GPU_MAX_HW_QUEUES", PEALI_AMD, is_few, WARN,
 	  "kernels and copies that share a hardware queue wait for each "
 	  "other; 4 is the default of HIP" },

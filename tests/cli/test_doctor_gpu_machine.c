@@ -335,17 +335,27 @@ PEAL_TEST(amd_variables_are_checked)
 	setenv("AMD_SERIALIZE_KERNEL", "3", 1);
 	setenv("HSA_ENABLE_SDMA", "0", 1);
 	setenv("GPU_MAX_HW_QUEUES", "2", 1);
+	setenv("GPU_FORCE_BLIT_COPY_SIZE", "16", 1);
+	setenv("ROC_P2P_SDMA_SIZE", "1024", 1);
 	examine(0, 1);
 	finding("AMD_SERIALIZE_KERNEL", "FAIL");
 	CHECK_CONTAINS(finding("HSA_ENABLE_SDMA", "WARN"), "copies");
 	CHECK_CONTAINS(finding("GPU_MAX_HW_QUEUES", "WARN"), "it is 2");
+	CHECK_CONTAINS(finding("GPU_FORCE_BLIT_COPY_SIZE", "WARN"),
+		       "it is 16: copies below this size");
+	CHECK_CONTAINS(finding("ROC_P2P_SDMA_SIZE", "WARN"),
+		       "it is 1024: copies between devices");
 	setenv("HSA_ENABLE_SDMA", "1", 1);
+	setenv("GPU_FORCE_BLIT_COPY_SIZE", "0", 1);
+	setenv("ROC_P2P_SDMA_SIZE", "0", 1);
 	setenv("GPU_MAX_HW_QUEUES", "8", 1);
 	unsetenv("AMD_SERIALIZE_KERNEL");
 	examine(0, 1);
 	finding("environment", "PASS");
 	unsetenv("HSA_ENABLE_SDMA");
 	unsetenv("GPU_MAX_HW_QUEUES");
+	unsetenv("GPU_FORCE_BLIT_COPY_SIZE");
+	unsetenv("ROC_P2P_SDMA_SIZE");
 }
 
 PEAL_TEST(hidden_devices_are_reported)
@@ -395,12 +405,13 @@ PEAL_TEST(mps_is_detected_by_its_pipe)
 static void prepare(void)
 {
 	static const char *const names[] = {
-		"CUDA_LAUNCH_BLOCKING",	   "HIP_LAUNCH_BLOCKING",
-		"AMD_SERIALIZE_KERNEL",	   "AMD_SERIALIZE_COPY",
-		"HSA_ENABLE_SDMA",	   "GPU_MAX_HW_QUEUES",
-		"CUDA_VISIBLE_DEVICES",	   "HIP_VISIBLE_DEVICES",
-		"ROCR_VISIBLE_DEVICES",	   "CUDA_MODULE_LOADING",
-		"CUDA_MPS_PIPE_DIRECTORY", "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
+		"CUDA_LAUNCH_BLOCKING",	    "HIP_LAUNCH_BLOCKING",
+		"AMD_SERIALIZE_KERNEL",	    "AMD_SERIALIZE_COPY",
+		"HSA_ENABLE_SDMA",	    "GPU_MAX_HW_QUEUES",
+		"GPU_FORCE_BLIT_COPY_SIZE", "ROC_P2P_SDMA_SIZE",
+		"CUDA_VISIBLE_DEVICES",	    "HIP_VISIBLE_DEVICES",
+		"ROCR_VISIBLE_DEVICES",	    "CUDA_MODULE_LOADING",
+		"CUDA_MPS_PIPE_DIRECTORY",  "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
 	};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)

@@ -303,6 +303,11 @@ struct peali_gpu_vendor {
 	 */
 	int queues;
 	const char *queues_variable;
+	/*
+	 * Variables that the driver reads when it is loaded, and their values
+	 * unless the user has set them. A name of NULL ends the list.
+	 */
+	const char *settings[3][2];
 	/* Fills the table. Returns 0, or an error code and fills `reason`. */
 	int (*load)(struct peali_gpu_driver *driver, char *reason,
 		    size_t reason_bytes);

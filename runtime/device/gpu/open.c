@@ -69,9 +69,12 @@ static int load_driver(const struct peali_gpu_vendor *vendor,
 		       size_t reason_bytes)
 {
 	const char *why;
+	int i;
 
 	memset(driver, 0, sizeof(*driver));
 	driver->vendor = vendor;
+	for (i = 0; vendor->settings[i][0]; i++)
+		setenv(vendor->settings[i][0], vendor->settings[i][1], 0);
 	driver->library = dlopen(vendor->library, RTLD_NOW | RTLD_LOCAL);
 	if (!driver->library) {
 		why = dlerror();

@@ -194,5 +194,8 @@ const struct peali_gpu_vendor peali_hip_vendor = {
 	.polled_flags = { 3, 1 },
 	.queues = 4,
 	.queues_variable = "GPU_MAX_HW_QUEUES",
+	/* Small copies would be kernels, which wait for resident kernels. */
+	.settings = { { "GPU_FORCE_BLIT_COPY_SIZE", "0" },
+		      { "ROC_P2P_SDMA_SIZE", "0" } },
 	.load = load,
 };

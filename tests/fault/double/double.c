@@ -87,6 +87,25 @@ static const char *environment(const char *name, const char *other,
 	return text && *text ? text : value;
 }
 
+static size_t copy_kernel_kib[2]; /* [1]: between devices */
+
+__attribute__((constructor)) static void read_flags(void)
+{
+	copy_kernel_kib[0] = (size_t)atoi(
+		environment("GPU_FORCE_BLIT_COPY_SIZE", NULL, "16"));
+	copy_kernel_kib[1] =
+		(size_t)atoi(environment("ROC_P2P_SDMA_SIZE", NULL, "1024"));
+}
+
+size_t double_copy_kernel_bytes(int between_devices)
+{
+	size_t kib = copy_kernel_kib[0];
+
+	if (between_devices && copy_kernel_kib[1] > kib)
+		kib = copy_kernel_kib[1];
+	return kib << 10;
+}
+
 int double_n_devices(void)
 {
 	int n = atoi(

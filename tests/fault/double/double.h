@@ -50,6 +50,10 @@
 #define DOUBLE_SHARED_OWN 256 /* static memory of a program's function */
 #define DOUBLE_SHARED_DRIVER 1024 /* that the driver takes per block */
 
+/* The kernel that copies for HIP, see double_copy_kernel_bytes(). */
+#define DOUBLE_COPY_LANES 256
+#define DOUBLE_COPY_REGISTERS 32
+
 /* Errors with equal numbers in CUDA and HIP. */
 enum {
 	DOUBLE_INVALID = 1,
@@ -117,6 +121,13 @@ _Noreturn void double_broken(const char *what, ...)
 _Noreturn void double_refuse(const char *variable, const char *what, ...)
 	__attribute__((format(printf, 2, 3)));
 void double_count(enum double_thing thing, int change);
+/*
+ * Returns the bytes up to which HIP copies by a kernel. HIP reads the limits in
+ * KiB from GPU_FORCE_BLIT_COPY_SIZE and, between devices, ROC_P2P_SDMA_SIZE,
+ * when it is loaded (ROCclr, utils/flags.hpp). Without the first one, versions
+ * of HIP differ, and the double takes 16.
+ */
+size_t double_copy_kernel_bytes(int between_devices);
 /* Returns 1 if PEAL_DOUBLE_LACK names the symbol. */
 int double_lacks(const char *symbol);
 

@@ -459,6 +459,37 @@ static void check_range(const char *what, uint64_t address, size_t bytes)
 			      double_current());
 }
 
+/* Returns 1 for a copy between two devices. */
+static int is_between(uint64_t to, uint64_t from)
+{
+	int a = double_owner(to), b = double_owner(from);
+
+	return a >= 0 && b >= 0 && a != b;
+}
+
+/*
+ * HIP copies small pieces by a kernel. It needs space on a multiprocessor, which
+ * it has for the time of the copy.
+ */
+static void check_copy_kernel(size_t bytes)
+{
+	const struct double_need need = {
+		DOUBLE_COPY_LANES,
+		double_registers(DOUBLE_COPY_REGISTERS, DOUBLE_COPY_LANES), 0
+	};
+	const struct double_range all = { 0, 0 };
+	int device = double_current();
+	uint16_t unit;
+
+	if (!double_units_take(device, all, &need, 1, &unit))
+		double_broken("a copy of %zu bytes waits for resident kernels: "
+			      "it is a kernel of %u threads, unless "
+			      "GPU_FORCE_BLIT_COPY_SIZE and "
+			      "ROC_P2P_SDMA_SIZE are 0",
+			      bytes, DOUBLE_COPY_LANES);
+	double_unit_give(device, unit, &need);
+}
+
 int double_copy(uint64_t to, uint64_t from, size_t bytes,
 		struct double_stream *stream)
 {
@@ -470,6 +501,9 @@ int double_copy(uint64_t to, uint64_t from, size_t bytes,
 	check_range("a copy from", from, bytes);
 	if (to - from < bytes || from - to < bytes)
 		double_broken("a copy of %zu bytes onto itself", bytes);
+	if (!double_vendor.is_cuda &&
+	    bytes < double_copy_kernel_bytes(is_between(to, from)))
+		check_copy_kernel(bytes);
 	double_stream_copied(stream);
 	memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
 	double_ptx_copied(to, from, bytes);
