@@ -234,6 +234,7 @@ const struct peali_gpu_vendor peali_cuda_vendor = {
 		[PEALI_GPU_VMM_SUPPORT] = 102,
 		[PEALI_GPU_FD_SUPPORT] = 103,
 		[PEALI_GPU_CLUSTER_LAUNCH] = 120,
+		[PEALI_GPU_CLOCK_KHZ] = -1,
 	},
 	.pair_atomics = 3,
 	.policies = 1u << PEAL_POLICY_ATOM16,

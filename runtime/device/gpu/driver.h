@@ -183,6 +183,11 @@ struct peali_gpu_grid {
 	  "hipModuleUnload", NEEDED, BEFORE)                                   \
 	X(module_function, (void **function, void *module, const char *name),  \
 	  "cuModuleGetFunction", 2000, "hipModuleGetFunction", NEEDED, BEFORE) \
+	X(module_global,                                                       \
+	  (uint64_t * address, size_t * bytes, void *module,                   \
+	   const char *name),                                                  \
+	  "", 0, "hipModuleGetGlobal", OPTION /* rates of old clocks */,       \
+	  BEFORE)                                                              \
 	X(function_load, (void *function), "cuFuncLoad", 12040, "",            \
 	  OPTION /* asking for an attribute loads it as well */, BEFORE)       \
 	X(function_attribute, (int *value, int attribute, void *function),     \
@@ -282,6 +287,7 @@ enum peali_gpu_attribute {
 	PEALI_GPU_FD_SUPPORT, /* of exporting memory */
 	PEALI_GPU_HOST_ATOMICS, /* across the bus to the host */
 	PEALI_GPU_MAPS_HOST, /* sees pinned host memory */
+	PEALI_GPU_CLOCK_KHZ, /* rate of the clock that handlers read; HIP only */
 	PEALI_GPU_ATTRIBUTES
 };
 

@@ -54,6 +54,62 @@ static int touch(struct peali_gpu *gpu, struct peali_gpu_program *p,
 	return error;
 }
 
+/* ---- the clock ------------------------------------------------------------ */
+
+#define CLOCK_SCALE "peali_clock_scale" /* in atomic_hip.h */
+#define NOT_FOUND 500 /* of module_global: the code reads no clock */
+
+/* Copies a scale to the module. Returns the driver's error. */
+static int write_scale(struct peali_gpu *gpu, int device, uint64_t address,
+		       const uint64_t scale[2], const char **symbol)
+{
+	const size_t bytes = 2 * sizeof(scale[0]);
+	void *stream = gpu->device[device].stream[0];
+	struct peali_piece piece;
+	int error;
+
+	*symbol = "a copy of the rate of its clock";
+	if (peali_suballoc_take(&gpu->host_space, bytes, &piece) < 0)
+		return 2; /* out of memory */
+	memcpy(gpu->host + piece.offset, scale, bytes);
+	error = gpu->driver.transfer(&gpu->driver, address,
+				     gpu->host_device + piece.offset, bytes,
+				     stream);
+	if (!error)
+		error = gpu->driver.stream_wait(stream);
+	peali_suballoc_give(&gpu->host_space, piece.offset, &piece);
+	return error;
+}
+
+/*
+ * Tells a module the rate of the clock of its device. The code has a default
+ * for drivers that do not know the rate.
+ */
+static int set_clock(struct peali_gpu *gpu, int device, void *module,
+		     const char **symbol)
+{
+	int khz = peali_gpu_attribute(gpu, device, PEALI_GPU_CLOCK_KHZ);
+	uint64_t address = 0, scale[2];
+	size_t bytes = 0;
+	int error;
+
+	if (khz <= 0 || !gpu->driver.module_global)
+		return 0;
+	*symbol = PEALI_GPU_SYMBOL(gpu, module_global);
+	error = gpu->driver.module_global(&address, &bytes, module,
+					  CLOCK_SCALE);
+	if (error == NOT_FOUND || (!error && bytes < sizeof(scale)))
+		return 0;
+	if (error)
+		return error;
+	scale[0] = 1000000 / (uint64_t)khz;
+	scale[1] = (uint64_t)(((unsigned __int128)(1000000 % khz) << 64) /
+			      (unsigned)khz);
+	return write_scale(gpu, device, address, scale, symbol);
+}
+
+/* ---- loading -------------------------------------------------------------- */
+
 static int load_entered(struct peali_gpu *gpu, int device,
 			const struct peali_image *image,
 			struct peali_gpu_program *p, const char *call)
@@ -66,6 +122,8 @@ static int load_entered(struct peali_gpu *gpu, int device,
 		p->module = NULL;
 	} else {
 		error = touch(gpu, p, &symbol);
+		if (!error)
+			error = set_clock(gpu, device, p->module, &symbol);
 		if (error)
 			gpu->driver.module_unload(p->module);
 		else

@@ -183,6 +183,7 @@ const struct peali_gpu_vendor peali_hip_vendor = {
 		[PEALI_GPU_SHARED_BYTES] = -1,
 		[PEALI_GPU_VMM_SUPPORT] = -1,
 		[PEALI_GPU_FD_SUPPORT] = -1,
+		[PEALI_GPU_CLOCK_KHZ] = 10017,
 	},
 	.pair_atomics = 2,
 	.policies = 1u << PEAL_POLICY_ATOM8,

@@ -129,6 +129,11 @@ uint32_t double_max_lanes(void)
 	return (uint32_t)atoi(environment("PEAL_DOUBLE_LANES", NULL, "1024"));
 }
 
+int double_clock_khz(void)
+{
+	return atoi(environment("PEAL_DOUBLE_CLOCK_KHZ", NULL, "25000"));
+}
+
 uint32_t double_lane_registers(void)
 {
 	return (uint32_t)atoi(environment("PEAL_DOUBLE_REGISTERS", NULL, "32"));

@@ -29,6 +29,7 @@
  *	PEAL_DOUBLE_UNITS	multiprocessors of a device, 32
  *	PEAL_DOUBLE_LANES	most lanes of a function, 1024
  *	PEAL_DOUBLE_REGISTERS	registers of a lane that runs host code, 32
+ *	PEAL_DOUBLE_CLOCK_KHZ	rate of the clock of a device, 25000; HIP only
  *	PEAL_DOUBLE_ALIAS	N:M, commas between: pairs of streams of a device
  *				that share a hardware queue, numbered from 0 as
  *				they are created
@@ -134,6 +135,8 @@ int double_lacks(const char *symbol);
 int double_n_devices(void);
 uint32_t double_units(void);
 uint32_t double_max_lanes(void);
+/* Returns the rate of the clock that code of HIP reads, in kHz. */
+int double_clock_khz(void);
 /* Returns the registers of a lane that runs host code. */
 uint32_t double_lane_registers(void);
 int double_version(void);
@@ -197,6 +200,8 @@ int double_stream_wait(struct double_stream *stream);
 void double_stream_copied(struct double_stream *stream);
 int double_module_load(void **module, const void *image);
 int double_module_unload(void *module);
+/* Returns the address of the module's ns per tick; 0: none, as on CUDA. */
+uint64_t double_module_scale(void *module);
 int double_module_function(struct double_function **out, void *module,
 			   const char *name);
 int double_occupancy(int *blocks, const struct double_function *function,

@@ -15,6 +15,11 @@ struct double_function {
 	struct ptx_function *ptx; /* NULL: runs the host entry */
 	int is_probe;
 	unsigned shared_most;
+	/*
+	 * ns of a tick of the device's clock, and the rest in units of 2^-64.
+	 * NULL: the code does not know them.
+	 */
+	const uint64_t *scale;
 };
 
 /* Finds a symbol in the executable or in a program file. Returns NULL if there

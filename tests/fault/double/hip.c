@@ -157,6 +157,9 @@ API hipDeviceGetAttribute(int *value, int attribute, int device)
 	case 63: /* MultiprocessorCount */
 		*value = (int)double_units();
 		return 0;
+	case 10017: /* WallClockRate */
+		*value = double_clock_khz();
+		return 0;
 	case 3: /* CanMapHostMemory */
 	case 10: /* CooperativeLaunch */
 		*value = 1;
@@ -343,6 +346,17 @@ API hipModuleGetFunction(struct double_function **function, void *module,
 {
 	CALL("hipModuleGetFunction");
 	return double_module_function(function, module, name);
+}
+
+API hipModuleGetGlobal(uint64_t *address, size_t *bytes, void *module,
+		       const char *name)
+{
+	CALL("hipModuleGetGlobal");
+	*address = strcmp(name, "peali_clock_scale") ?
+			   0 :
+			   double_module_scale(module);
+	*bytes = 2 * sizeof(uint64_t);
+	return *address ? 0 : DOUBLE_NOT_FOUND;
 }
 
 API hipFuncGetAttribute(int *value, int attribute, void *function)

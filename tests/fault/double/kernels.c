@@ -86,6 +86,7 @@ struct kernel {
 	struct double_clusters *clusters; /* NULL: none */
 	struct ptx_grid *grid; /* NULL: runs host code */
 	struct double_need need; /* of each block */
+	struct peali_clock_skew clock;
 	uint16_t *unit; /* by block; NULL: not placed */
 	struct double_turn turn; /* in the hardware queue of its stream */
 	struct double_watched watched;
@@ -158,7 +159,7 @@ static void *block_main(void *argument)
 	struct kernel *k = b->kernel;
 
 	pthread_setname_np(pthread_self(), "double");
-	engine.shift(double_clock(k->device));
+	engine.shift(k->clock);
 	while (!double_queue_is_turn(&k->turn))
 		usleep(100);
 	if (k->grid)
@@ -402,6 +403,22 @@ static void use_host_code(struct kernel *k, struct double_function *function,
 	}
 }
 
+/* Returns the clock that the code of a function reads on a device. A wrong number
+ * of ns per tick makes it fast or slow. */
+static struct peali_clock_skew clock_of(int device,
+					const struct double_function *function)
+{
+	struct peali_clock_skew clock = double_clock(device);
+	double ns;
+
+	if (function->scale) {
+		ns = (double)function->scale[0] +
+		     (double)function->scale[1] / 18446744073709551616.0;
+		clock.ppm += (int32_t)(ns * double_clock_khz() - 1e6);
+	}
+	return clock;
+}
+
 static struct kernel *new_kernel(struct double_function *function,
 				 const struct double_shape *shape,
 				 uint64_t params)
@@ -413,6 +430,7 @@ static struct kernel *new_kernel(struct double_function *function,
 		return NULL;
 	k->params = (const struct peal_kernel_params *)(uintptr_t)params;
 	k->device = double_current();
+	k->clock = clock_of(k->device, function);
 	k->n_blocks = shape->blocks;
 	atomic_init(&k->running, k->n_blocks);
 	atomic_init(&k->inside, k->n_blocks);

@@ -58,6 +58,7 @@ struct module {
 	int device;
 	struct ptx_module *ptx; /* NULL: host code runs instead */
 	struct double_function *functions;
+	uint64_t *scale; /* as in struct double_function */
 };
 
 /* Returns the bytes of an ELF file, by its section table; 0: wrong machine. */
@@ -113,6 +114,10 @@ int double_module_load(void **out, const void *image)
 	m->bytes = bytes;
 	m->ptx = ptx;
 	m->device = double_current();
+	if (!double_vendor.is_cuda) {
+		m->scale = double_scratch(2 * sizeof(uint64_t));
+		m->scale[0] = 40; /* as in images for gfx90a */
+	}
 	*out = m;
 	double_count(DOUBLE_MODULE, 1);
 	return 0;
@@ -130,9 +135,15 @@ int double_module_unload(void *module)
 	}
 	if (m->ptx)
 		double_ptx_unload(m->ptx);
+	double_scratch_free(m->scale);
 	free(m);
 	double_count(DOUBLE_MODULE, -1);
 	return 0;
+}
+
+uint64_t double_module_scale(void *module)
+{
+	return (uintptr_t)((struct module *)module)->scale;
 }
 
 /* Finds the host code that runs in place of the function. */
@@ -164,6 +175,7 @@ int double_module_function(struct double_function **out, void *module,
 		find_host_code(f, name);
 	f->is_probe = !strcmp(name, "peal_entry_peal_probe");
 	f->shared_most = DOUBLE_SHARED_PLAIN;
+	f->scale = m->scale;
 	f->next = m->functions;
 	m->functions = f;
 	*out = f;

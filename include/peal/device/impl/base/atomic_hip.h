@@ -104,11 +104,24 @@ PEALI_DO(peal_pause, (void), __builtin_amdgcn_s_sleep(1))
 /** As in atomic_cuda.h. */
 PEALI_DO(peal_poll_gap, (void), (void)0)
 
+/*
+ * ns of a tick of the clock: the whole ns, and the rest in units of 2^-64 ns.
+ * The host sets it to the driver's rate when it loads the program. The values
+ * here are for drivers without a rate: 25 or 100 MHz.
+ */
+#if defined(__gfx906__) || defined(__gfx908__) || defined(__gfx90a__)
+#define PEALI_TICK_NS 40
+#else
+#define PEALI_TICK_NS 10
+#endif
+extern "C" __attribute__((constant, weak, used, visibility("protected")))
+uint64_t peali_clock_scale[2] = { PEALI_TICK_NS, 0 };
+
 /** As in atomic_cuda.h. gfx11 and newer have no s_memrealtime. They answer a
  * message instead. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_clock_ns(void)
 {
-	uint64_t ticks; /* 100 MHz */
+	uint64_t ticks;
 
 #if defined(__GFX11__) || defined(__GFX12__)
 	asm volatile("s_sendmsg_rtn_b64 %0, sendmsg(MSG_RTN_GET_REALTIME)\n\t"
@@ -118,7 +131,9 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_clock_ns(void)
 	asm volatile("s_memrealtime %0\n\ts_waitcnt lgkmcnt(0)"
 		     : "=s"(ticks)::"memory");
 #endif
-	return ticks * 10;
+	return ticks * peali_clock_scale[0] +
+	       (uint64_t)(((unsigned __int128)ticks * peali_clock_scale[1]) >>
+			  64);
 }
 
 /* As in atomic_cuda.h, in ns. */
