@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
-#include "runtime/base/refusal.h"
-#include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/gpu/gpu.h"
 
-#include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include <peal/abi/probe.h>
 #include <peal/device/atomic.h>
@@ -34,6 +32,7 @@
 #define NEXT_NS 100000000
 #define LIMIT_NS 10000000000u /* after which a kernel ends by itself */
 #define SLACK_NS 5000000000
+#define POLL_NS 50000
 #define TRIES 2 /* a busy machine may delay a kernel once */
 #define COPY_BYTES 64
 
@@ -157,6 +156,14 @@ static int has_ended(struct trial *t, void *stream)
 
 /* ---- waits --------------------------------------------------------------- */
 
+/* Pauses between two polls: the driver is asked seldom. */
+static void pause_poll(void)
+{
+	const struct timespec nap = { 0, POLL_NS };
+
+	nanosleep(&nap, NULL);
+}
+
 static int n_waiting(struct trial *t)
 {
 	int i, n = 0;
@@ -171,11 +178,10 @@ static int await(struct trial *t, int n, int copy, int64_t most_ns)
 {
 	void *stream = t->gpu->device[t->first].copy_stream;
 	uint64_t deadline = peali_deadline(most_ns);
-	uint32_t turns = 0;
 	int r = 0;
 
 	for (;;) {
-		if (t->copying)
+		if (t->copying && (copy || n_waiting(t) < n))
 			r = has_ended(t, stream);
 		if (r < 0)
 			return r;
@@ -184,7 +190,7 @@ static int await(struct trial *t, int n, int copy, int64_t most_ns)
 			return 0;
 		if (peali_late(deadline))
 			return 0;
-		peali_poll_pause(&turns);
+		pause_poll();
 	}
 }
 
@@ -192,7 +198,6 @@ static int await(struct trial *t, int n, int copy, int64_t most_ns)
 static int finish(struct trial *t)
 {
 	uint64_t deadline = peali_deadline(LIMIT_NS + SLACK_NS);
-	uint32_t turns = 0;
 	int i, r = 0, ended = 0;
 
 	for (i = 0; i < t->n; i++)
@@ -206,7 +211,7 @@ static int finish(struct trial *t)
 						  "a kernel of the test of the "
 						  "streams does not end");
 			if (!ended)
-				peali_poll_pause(&turns);
+				pause_poll();
 		}
 		t->member[i].launched = 0;
 		r = ended < 0 ? ended : r;
