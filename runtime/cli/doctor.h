@@ -97,6 +97,9 @@ void peali_doctor_environment(struct peali_doctor *doctor,
 			      const struct peali_machine *machine,
 			      const int n_devices[PEALI_GPU_MAKERS]);
 
+/** Returns 1 if CUDA's multi-process service runs. */
+int peali_doctor_has_mps(const struct peali_machine *machine);
+
 /**
  * Runs all checks for GPUs: system, environment, backends, and each device by
  * its driver and its management library.

@@ -124,16 +124,23 @@ static void check_loading(struct peali_doctor *doctor)
 				 "loaded before its first launch");
 }
 
+int peali_doctor_has_mps(const struct peali_machine *machine)
+{
+	const char *pipes = getenv("CUDA_MPS_PIPE_DIRECTORY");
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof(path), "%s%s/control", machine->root,
+		 pipes && *pipes ? pipes : "/tmp/nvidia-mps");
+	return access(path, F_OK) == 0;
+}
+
 static int check_mps(struct peali_doctor *doctor,
 		     const struct peali_machine *machine)
 {
 	const char *pipes = getenv("CUDA_MPS_PIPE_DIRECTORY");
 	const char *share = getenv("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
-	char path[PATH_MAX];
 
-	snprintf(path, sizeof(path), "%s%s/control", machine->root,
-		 pipes && *pipes ? pipes : "/tmp/nvidia-mps");
-	if (access(path, F_OK)) {
+	if (!peali_doctor_has_mps(machine)) {
 		if (pipes)
 			peali_doctor_add(doctor, "MPS", PASS, NULL,
 					 "CUDA_MPS_PIPE_DIRECTORY is %s, where "

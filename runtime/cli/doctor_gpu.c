@@ -30,6 +30,7 @@ struct gpu {
 /** The devices of one backend. */
 struct fleet {
 	struct peali_smi smi;
+	int shares; /* 1: processes can compute on a device at a time (MPS) */
 	int n;
 	struct gpu *gpu;
 };
@@ -239,6 +240,29 @@ static int check_mig(struct peali_doctor *doctor, const struct fleet *fleet,
 				  gpu->smi.mig > 0 || gpu->smi.mig_pending > 0;
 }
 
+/*
+ * Without MPS, processes compute on a device in turns. A ring kernel does not
+ * end, so other kernels wait, or its time slices make it slow. The command is
+ * one of the processes.
+ */
+static int check_processes(struct peali_doctor *doctor,
+			   const struct fleet *fleet, const struct gpu *gpu)
+{
+	int n = gpu->smi.processes, others = n - 1;
+
+	if (n > 1 && !fleet->shares)
+		peali_doctor_add(
+			doctor, "processes", WARN,
+			"use one process per GPU (CUDA_VISIBLE_DEVICES), or "
+			"start MPS: nvidia-cuda-mps-control -d",
+			"%d other process%s on device %d without MPS: ring "
+			"kernels of two processes take turns and do not run at "
+			"once",
+			others, others == 1 ? " computes" : "es compute",
+			gpu->number);
+	return n < 0 ? -1 : n > 1 && !fleet->shares;
+}
+
 /* Peers without NVLink access a device's memory through the BAR1 window. */
 static int check_bar1(struct peali_doctor *doctor, const struct fleet *fleet,
 		      const struct gpu *gpu)
@@ -313,6 +337,9 @@ static void check_fleet(struct peali_doctor *doctor, const struct fleet *fleet)
 		   check_mode);
 	check_each(doctor, fleet, "cooperative launch", "there",
 		   check_cooperative);
+	check_each(doctor, fleet, "processes",
+		   fleet->shares ? "MPS runs" : "no other one computes",
+		   check_processes);
 	check_each(doctor, fleet, "persistence", "on", check_persistence);
 	check_each(doctor, fleet, "MIG", "not cut into instances", check_mig);
 	check_each(doctor, fleet, "BAR1", "the window is large enough",
@@ -359,6 +386,7 @@ void peali_doctor_gpu(struct peali_doctor *doctor, struct peal_runtime *runtime)
 	peali_machine_look(&machine, "");
 	for (int i = 0; i < PEALI_GPU_MAKERS; i++) {
 		fleet_open(&fleet[i], runtime, backends[i]);
+		fleet[i].shares = peali_doctor_has_mps(&machine);
 		n_devices[i] = fleet[i].n;
 		check_backend(doctor, &machine, runtime, i, &fleet[i]);
 	}

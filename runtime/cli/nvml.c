@@ -23,6 +23,15 @@ struct remote {
 	char bus_id[32];
 };
 
+/** nvmlProcessInfo_v2_t. */
+struct process {
+	unsigned pid;
+	unsigned long long used_memory;
+	unsigned gpu_instance, compute_instance;
+};
+#define PROCESSES_MAX 64
+#define TOO_MANY 7 /* NVML_ERROR_INSUFFICIENT_SIZE */
+
 /* X(name, type of the result, arguments, symbol) */
 #define CALLS(X)                                                               \
 	X(init, int, (void), "nvmlInit_v2")                                    \
@@ -40,6 +49,9 @@ struct remote {
 	  "nvmlDeviceGetBAR1MemoryInfo")                                       \
 	X(display, int, (void *device, int *active),                           \
 	  "nvmlDeviceGetDisplayActive")                                        \
+	X(processes, int,                                                      \
+	  (void *device, unsigned *count, struct process *out),                \
+	  "nvmlDeviceGetComputeRunningProcesses_v3")                           \
 	X(ancestor, int, (void *a, void *b, int *level),                       \
 	  "nvmlDeviceGetTopologyCommonAncestor")                               \
 	X(link_state, int, (void *device, unsigned link, int *active),         \
@@ -102,6 +114,19 @@ static void *find(const struct peali_smi *smi, const char *pci)
 	return CALL(smi, by_pci)(pci, &device) ? NULL : device;
 }
 
+/* Returns the number of processes that compute on a device, or -1. */
+static int count_processes(const struct peali_smi *smi, void *device)
+{
+	struct process list[PROCESSES_MAX];
+	unsigned count = PROCESSES_MAX;
+	int error;
+
+	if (!HAS(smi, processes))
+		return PEALI_SMI_UNKNOWN;
+	error = CALL(smi, processes)(device, &count, list);
+	return error && error != TOO_MANY ? PEALI_SMI_UNKNOWN : (int)count;
+}
+
 static int nvml_device(const struct peali_smi *smi, const char *pci,
 		       struct peali_smi_device *out)
 {
@@ -116,6 +141,7 @@ static int nvml_device(const struct peali_smi *smi, const char *pci,
 		out->persistence = flag;
 	if (HAS(smi, display) && !CALL(smi, display)(device, &flag))
 		out->display = flag;
+	out->processes = count_processes(smi, device);
 	if (HAS(smi, mig) && !CALL(smi, mig)(device, &current, &pending)) {
 		out->mig = (int)current;
 		out->mig_pending = (int)pending;

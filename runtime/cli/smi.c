@@ -74,6 +74,7 @@ void peali_smi_device(const struct peali_smi *smi, const char *pci,
 		.mig = PEALI_SMI_UNKNOWN,
 		.mig_pending = PEALI_SMI_UNKNOWN,
 		.display = PEALI_SMI_UNKNOWN,
+		.processes = PEALI_SMI_UNKNOWN,
 	};
 	if (smi->library && smi->library->device)
 		smi->library->device(smi, pci, out);

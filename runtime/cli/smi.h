@@ -22,6 +22,7 @@ struct peali_smi_device {
 	int mig; /* the device is partitioned into instances */
 	int mig_pending; /* the device will be partitioned after a reset */
 	int display; /* the device drives a display */
+	int processes; /* that compute on it; PEALI_SMI_UNKNOWN */
 	/* size of its memory window on the bus; 0: unknown */
 	uint64_t bar1_bytes;
 	uint64_t bar1_used_bytes;

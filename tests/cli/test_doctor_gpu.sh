@@ -78,7 +78,8 @@ finds PASS 'device 0' 'cuda 13.0'
 finds PASS 'device 1' 'PCI ffff:01:00.0'
 finds PASS 'management library' 'libnvidia-ml.so.1 (emulated: a double of it), driver 999.1'
 finds PASS 'module loading' 'is EAGER'
-for check in watchdog 'compute mode' 'cooperative launch' persistence MIG BAR1; do
+for check in watchdog 'compute mode' 'cooperative launch' processes \
+    persistence MIG BAR1; do
     finds PASS "$check" '2 of 2 cuda devices'
 done
 doctor 0 "$nvidia" CUDA_MODULE_LOADING=LAZY
@@ -98,6 +99,8 @@ finds FAIL 'compute mode' 'reject all processes'
 doctor 0 "$nvidia" PEAL_DOUBLE_SMI=mig=1,persistence=0
 finds WARN MIG 'device 0 is cut'
 finds WARN persistence 'off for device 1'
+doctor 0 "$nvidia" PEAL_DOUBLE_SMI=processes=3
+finds WARN processes '2 other processes compute on device 1 without MPS'
 holds out.json "[c for c in d['checks'] if c['check'] == 'MIG' and 'nvidia-smi -i ffff:00:00.0 -mig 0' in c['fix']]"
 doctor 0 "$nvidia" PEAL_DOUBLE_SMI=pending=1
 finds WARN MIG 'will be cut'

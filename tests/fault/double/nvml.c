@@ -5,7 +5,8 @@
 
 /*
  * A double of libnvidia-ml.so.1. Keys of PEAL_DOUBLE_SMI: init (result of
- * nvmlInit_v2), persistence, mig, pending, display, bar1 and bar1_used (MiB).
+ * nvmlInit_v2), persistence, mig, pending, display, processes, bar1 and
+ * bar1_used (MiB).
  */
 
 #define API MANAGEMENT_API int
@@ -80,6 +81,18 @@ API nvmlDeviceGetDisplayActive(void *device, int *active)
 	FAILS("nvmlDeviceGetDisplayActive");
 	*active = (int)management_number("display", 0);
 	return 0;
+}
+
+API nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
+					    void *out)
+{
+	unsigned most = *count;
+
+	(void)device;
+	(void)out; /* no caller reads it */
+	FAILS("nvmlDeviceGetComputeRunningProcesses_v3");
+	*count = (unsigned)management_number("processes", 1);
+	return *count > most ? 7 : 0;
 }
 
 API nvmlDeviceGetBAR1MemoryInfo(void *device, unsigned long long out[3])
