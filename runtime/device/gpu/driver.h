@@ -237,6 +237,8 @@ struct peali_gpu_grid {
 	  "cuDevicePrimaryCtxRetain", 7000, "", NEEDED, BEFORE)                \
 	X(context_release, (int device), "cuDevicePrimaryCtxRelease", 11000,   \
 	  "", NEEDED, BEFORE)                                                  \
+	X(context_limit, (int limit, size_t value), "cuCtxSetLimit", 3010, "", \
+	  OPTION /* a launch may wait for a resident kernel */, BEFORE)        \
 	X(context_push, (void *context), "cuCtxPushCurrent", 4000, "", NEEDED, \
 	  RESIDENT)                                                            \
 	X(context_pop, (void **context), "cuCtxPopCurrent", 4000, "", NEEDED,  \

@@ -14,7 +14,12 @@
  * completely while no kernel is resident on the device.
  */
 
-#define MAX_THREADS 0 /* of function_attribute: most threads of a block */
+/* Attribute numbers of function_attribute and function_set. */
+#define MAX_THREADS 0 /* most threads of a block */
+#define LOCAL_BYTES 3 /* local memory of a thread */
+#define CARVEOUT 9 /* percent of the largest shared memory, a wish */
+#define STACK_SIZE 0 /* of context_limit: local memory of a thread */
+#define STACK_DEFAULT 1024 /* bytes, before the first change */
 
 /* Returns part 0 of a device: all parts share its code. */
 static struct peali_gpu_device *holder(struct peali_gpu *gpu, int device)
@@ -52,6 +57,48 @@ static int touch(struct peali_gpu *gpu, struct peali_gpu_program *p,
 			&p->max_lanes, MAX_THREADS, p->function);
 	}
 	return error;
+}
+
+/* ---- what a launch must not change ---------------------------------------- */
+
+/*
+ * Reserves local memory for a function. A driver that reserves it at a launch
+ * waits until no kernel is resident (CUDA Driver API, CU_LIMIT_STACK_SIZE).
+ * Calls by pointer need the default size beside the function's own memory.
+ */
+static int reserve_local(struct peali_gpu *gpu, int device, void *function,
+			 const char **symbol)
+{
+	struct peali_gpu_device *d = holder(gpu, device);
+	size_t wanted;
+	int own = 0, error;
+
+	if (!gpu->driver.context_limit)
+		return 0;
+	*symbol = PEALI_GPU_SYMBOL(gpu, function_attribute);
+	error = gpu->driver.function_attribute(&own, LOCAL_BYTES, function);
+	wanted = STACK_DEFAULT + (own > 0 ? (size_t)own : 0);
+	if (error || own <= 0 || wanted <= d->local_bytes)
+		return error;
+	*symbol = PEALI_GPU_SYMBOL(gpu, context_limit);
+	error = gpu->driver.context_limit(STACK_SIZE, wanted);
+	if (!error)
+		d->local_bytes = wanted;
+	return error;
+}
+
+/*
+ * Asks for one division of shared memory and cache for all programs. A
+ * multiprocessor that has another division runs no block until it is empty. The
+ * largest shared memory fits each launch.
+ */
+static int set_carveout(struct peali_gpu *gpu, void *function,
+			const char **symbol)
+{
+	if (!gpu->driver.function_set)
+		return 0;
+	*symbol = PEALI_GPU_SYMBOL(gpu, function_set);
+	return gpu->driver.function_set(function, CARVEOUT, 100);
 }
 
 /* ---- the clock ------------------------------------------------------------ */
@@ -122,6 +169,11 @@ static int load_entered(struct peali_gpu *gpu, int device,
 		p->module = NULL;
 	} else {
 		error = touch(gpu, p, &symbol);
+		if (!error)
+			error = reserve_local(gpu, device, p->function,
+					      &symbol);
+		if (!error)
+			error = set_carveout(gpu, p->function, &symbol);
 		if (!error)
 			error = set_clock(gpu, device, p->module, &symbol);
 		if (error)

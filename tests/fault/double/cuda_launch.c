@@ -15,6 +15,8 @@ int double_cuda_function_attribute(int *value, int attribute, void *function)
 		*value = double_function_lanes(function);
 	else if (attribute == 1) /* SHARED_SIZE_BYTES */
 		*value = double_function_static(function);
+	else if (attribute == 3) /* LOCAL_SIZE_BYTES */
+		*value = double_function_local(function);
 	return 0;
 }
 
@@ -23,6 +25,8 @@ int double_cuda_function_set(struct double_function *function, int attribute,
 {
 	CALL("cuFuncSetAttribute");
 	NEED_CONTEXT();
+	if (function && attribute == 9) /* PREFERRED_SHARED_MEMORY_CARVEOUT */
+		return double_function_carveout(function, value);
 	if (!function || attribute != 8) /* MAX_DYNAMIC_SHARED_SIZE_BYTES */
 		return DOUBLE_INVALID;
 	return double_function_shared(function, value);

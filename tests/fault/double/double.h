@@ -29,6 +29,8 @@
  *	PEAL_DOUBLE_UNITS	multiprocessors of a device, 32
  *	PEAL_DOUBLE_LANES	most lanes of a function, 1024
  *	PEAL_DOUBLE_REGISTERS	registers of a lane that runs host code, 32
+ *	PEAL_DOUBLE_LOCAL	NAME:BYTES, commas between: local memory of a
+ *				lane of a program that runs host code; CUDA only
  *	PEAL_DOUBLE_CLOCK_KHZ	rate of the clock of a device, 25000; HIP only
  *	PEAL_DOUBLE_ALIAS	N:M, commas between: pairs of streams of a device
  *				that share a hardware queue, numbered from 0 as
@@ -210,6 +212,12 @@ int double_occupancy(int *blocks, const struct double_function *function,
 int double_function_lanes(const struct double_function *function);
 /* Returns the bytes of static shared memory of a block of the function. */
 int double_function_static(const struct double_function *function);
+/* Returns the local memory of a lane of the function, in bytes. */
+int double_function_local(const struct double_function *function);
+/* Sets the local memory of each lane on a device, in bytes. */
+int double_limit_local(int device, size_t bytes);
+/* Sets the wish for the division of shared memory, in percent. */
+int double_function_carveout(struct double_function *function, int percent);
 /* Sets the most shared memory of a block of the function. */
 int double_function_shared(struct double_function *function, int most);
 /** A grid. `cluster`: blocks of a cluster. `shared_bytes`: of a block. */

@@ -15,6 +15,8 @@ struct double_function {
 	struct ptx_function *ptx; /* NULL: runs the host entry */
 	int is_probe;
 	unsigned shared_most;
+	int local_bytes; /* of a lane */
+	int carveout; /* percent; -1: the driver chooses */
 	/*
 	 * ns of a tick of the device's clock, and the rest in units of 2^-64.
 	 * NULL: the code does not know them.

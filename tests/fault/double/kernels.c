@@ -109,6 +109,8 @@ struct double_stream {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct double_stream *streams;
 static atomic_int resident[64]; /* number of kernels, by device */
+/* local memory of a lane, by device; 0: 1024 bytes, the default of CUDA */
+static atomic_int local_limit[64];
 static atomic_int lost[64]; /* error of a lost device, by device */
 
 int double_lost(int device)
@@ -185,8 +187,7 @@ static void *block_main(void *argument)
 static void *watchdog_main(void *argument)
 {
 	struct kernel *k = argument;
-	uint64_t limit =
-		double_clock_ns() + 1000000ull * double_ptx_watchdog_ms();
+	uint64_t limit = double_clock_ns() + 1000000ull * double_ptx_watchdog_ms();
 
 	while (atomic_load(&k->running) && double_clock_ns() < limit)
 		usleep(500);
@@ -505,6 +506,27 @@ static int fits(const struct double_stream *stream,
 	return shape->blocks <= (uint64_t)units * double_unit_blocks(need);
 }
 
+int double_limit_local(int device, size_t bytes)
+{
+	atomic_store(&local_limit[device], (int)bytes);
+	return 0;
+}
+
+/* A launch with more local memory than ever allocates it on an idle device. */
+static void take_local(const struct double_function *function, int device)
+{
+	int limit = atomic_load(&local_limit[device]);
+
+	if (function->local_bytes <= (limit ? limit : 1024))
+		return;
+	if (double_resident(device))
+		double_broken("a launch on device %d waits for resident "
+			      "kernels: it allocates %d bytes of local memory "
+			      "per lane",
+			      device, function->local_bytes);
+	double_limit_local(device, (size_t)function->local_bytes);
+}
+
 /* A graph of one launch. The backend records no other graphs. */
 struct double_graph {
 	struct double_function *function; /* NULL: no launch yet */
@@ -560,6 +582,7 @@ int double_launch(struct double_function *function,
 	if (!k)
 		return DOUBLE_NO_MEMORY;
 	k->need = need;
+	take_local(function, k->device);
 	place(k, stream->units);
 	check_policy(k->params);
 	k->turn = double_queue_enter(stream->device,

@@ -475,7 +475,7 @@ static void check_copy_kernel(size_t bytes)
 {
 	const struct double_need need = {
 		DOUBLE_COPY_LANES,
-		double_registers(DOUBLE_COPY_REGISTERS, DOUBLE_COPY_LANES), 0
+		double_registers(DOUBLE_COPY_REGISTERS, DOUBLE_COPY_LANES), 0, 0
 	};
 	const struct double_range all = { 0, 0 };
 	int device = double_current();

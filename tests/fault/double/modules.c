@@ -158,6 +158,26 @@ static void find_host_code(struct double_function *f, const char *name)
 	memcpy(&f->single, &found, sizeof(found));
 }
 
+/* Returns the local memory of a lane of an entry, by PEAL_DOUBLE_LOCAL. */
+static int local_of(const char *entry)
+{
+	const char *list = getenv("PEAL_DOUBLE_LOCAL");
+	char name[64];
+	int bytes, used;
+
+	for (; list && sscanf(list, "%63[^:]:%d%n", name, &bytes, &used) == 2;
+	     list += used + (list[used] == ','))
+		if (!strncmp(entry, "peal_entry_", 11) &&
+		    !strcmp(entry + 11, name))
+			return bytes;
+	if (list && *list)
+		double_refuse("PEAL_DOUBLE_LOCAL",
+			      "is no list of programs and bytes (%s); use "
+			      "relay:4096",
+			      list);
+	return 0;
+}
+
 int double_module_function(struct double_function **out, void *module,
 			   const char *name)
 {
@@ -176,6 +196,8 @@ int double_module_function(struct double_function **out, void *module,
 	f->is_probe = !strcmp(name, "peal_entry_peal_probe");
 	f->shared_most = DOUBLE_SHARED_PLAIN;
 	f->scale = m->scale;
+	f->carveout = -1;
+	f->local_bytes = ptx ? 0 : local_of(name);
 	f->next = m->functions;
 	m->functions = f;
 	*out = f;
@@ -204,14 +226,37 @@ static uint32_t registers_of(const struct double_function *function)
 	return info.registers;
 }
 
+/*
+ * Returns the division of shared memory that a driver chooses: the smallest one
+ * with space for all blocks of a multiprocessor, or more by the wish.
+ */
+static uint32_t carveout_of(const struct double_function *function,
+			    const struct double_need *need)
+{
+	static const uint32_t sizes[] = { 8, 16, 32, 64, 100, 132, 164, 196 };
+	const uint32_t most = DOUBLE_SHARED_UNIT >> 10;
+	uint32_t kib = need->shared_bytes * double_unit_blocks(need) >> 10;
+	size_t i;
+
+	if (function->carveout >= 0 &&
+	    kib < most * (uint32_t)function->carveout / 100)
+		kib = most * (uint32_t)function->carveout / 100;
+	for (i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++)
+		if (kib <= sizes[i])
+			return sizes[i];
+	return most;
+}
+
 struct double_need double_need_of(const struct double_function *function,
 				  uint32_t threads, size_t shared_bytes)
 {
-	struct double_need need = { threads, 0, 0 };
+	struct double_need need = { threads, 0, 0, 0 };
 
 	need.registers = double_registers(registers_of(function), threads);
 	need.shared_bytes = (uint32_t)double_function_static(function);
 	need.shared_bytes += (uint32_t)shared_bytes + DOUBLE_SHARED_DRIVER;
+	if (double_vendor.is_cuda)
+		need.carveout = carveout_of(function, &need);
 	return need;
 }
 
@@ -240,6 +285,19 @@ int double_function_lanes(const struct double_function *function)
 				     DOUBLE_REGISTERS)
 		lanes -= 32;
 	return (int)lanes;
+}
+
+int double_function_local(const struct double_function *function)
+{
+	return function->local_bytes;
+}
+
+int double_function_carveout(struct double_function *function, int percent)
+{
+	if (percent < -1 || percent > 100)
+		return DOUBLE_INVALID;
+	function->carveout = percent;
+	return 0;
 }
 
 int double_function_static(const struct double_function *function)

@@ -45,6 +45,9 @@ static int has_space(const struct unit *u, const struct double_need *need)
 {
 	uint32_t threads, blocks = limits(&threads);
 
+	if (u->blocks && need->carveout && u->taken.carveout &&
+	    need->carveout != u->taken.carveout)
+		return 0;
 	return u->blocks < blocks &&
 	       u->taken.threads + need->threads <= threads &&
 	       u->taken.registers + need->registers <= DOUBLE_REGISTERS &&
@@ -54,6 +57,8 @@ static int has_space(const struct unit *u, const struct double_need *need)
 static void add(struct unit *u, const struct double_need *need)
 {
 	u->blocks++;
+	if (need->carveout)
+		u->taken.carveout = need->carveout;
 	u->taken.threads += need->threads;
 	u->taken.registers += need->registers;
 	u->taken.shared_bytes += need->shared_bytes;
@@ -61,7 +66,8 @@ static void add(struct unit *u, const struct double_need *need)
 
 static void subtract(struct unit *u, const struct double_need *need)
 {
-	u->blocks--;
+	if (--u->blocks == 0)
+		u->taken.carveout = 0;
 	u->taken.threads -= need->threads;
 	u->taken.registers -= need->registers;
 	u->taken.shared_bytes -= need->shared_bytes;
@@ -69,7 +75,7 @@ static void subtract(struct unit *u, const struct double_need *need)
 
 uint32_t double_unit_blocks(const struct double_need *need)
 {
-	struct unit empty = { 0, { 0, 0, 0 } };
+	struct unit empty = { 0, { 0, 0, 0, 0 } };
 
 	while (has_space(&empty, need))
 		add(&empty, need);

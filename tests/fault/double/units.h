@@ -16,6 +16,11 @@ struct double_need {
 	uint32_t threads;
 	uint32_t registers;
 	uint32_t shared_bytes; /* with the memory that the driver takes */
+	/*
+	 * Shared memory that the multiprocessor has to be divided for, in KiB.
+	 * Another division needs an empty multiprocessor. 0: any.
+	 */
+	uint32_t carveout;
 };
 
 /* Returns the registers of a block. A warp gets a multiple of 256. */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* labels: double */
+/*
+ * Shows that a launch changes nothing that needs an idle device: the local
+ * memory of lanes, and the division of shared memory and cache. The double of
+ * CUDA ends the process if a launch waits for such a change.
+ */
+#include "runtime/harness.h"
+
+/* Leaves the case out on HIP, where launches change neither. */
+static void need_cuda(void)
+{
+	if (strcmp(getenv("PEAL_BACKENDS"), "cuda") != 0)
+		test_leave_out("launches of HIP change neither");
+}
+
+static struct peal_runtime *open_units(const char *units)
+{
+	setenv("PEAL_DOUBLE_UNITS", units, 1);
+	setenv("PEAL_GPU_MEMORY", "32M", 1);
+	setenv("PEAL_PINNED_MEMORY", "32M", 1);
+	return harness_open(1, "");
+}
+
+PEAL_TEST(program_with_more_local_memory_launches_beside_a_kernel)
+{
+	const struct peal_program *stages;
+	struct peal_kernel *k = NULL;
+	struct peal_runtime *rt;
+
+	need_cuda();
+	setenv("PEAL_DOUBLE_LOCAL", "relay:64,peal_stages:4096", 1);
+	rt = open_units("4");
+	stages = peal_program_find(rt, "peal_stages");
+	CHECK(stages);
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k));
+	CHECK_OK(peal_kernel_launch(rt, 0, stages, NULL, &k));
+	CHECK_OK(peal_runtime_shutdown(rt));
+	unsetenv("PEAL_DOUBLE_LOCAL");
+}
+
+/* 8 workers of one lane need more shared memory than 2 of 1024 lanes. */
+PEAL_TEST(kernels_of_other_sizes_share_a_multiprocessor)
+{
+	struct peal_kernel_options thin = { .size = sizeof(thin),
+					    .workers = 1 };
+	struct peal_kernel_options wide = { .size = sizeof(wide),
+					    .workers = 1,
+					    .lanes = 1024 };
+	struct peal_kernel *k = NULL;
+	struct peal_runtime *rt;
+
+	need_cuda();
+	rt = open_units("1");
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, &thin, &k));
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, &wide, &k));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
+PEAL_TEST_MAIN(RUN(program_with_more_local_memory_launches_beside_a_kernel);
+	       RUN(kernels_of_other_sizes_share_a_multiprocessor);)
