@@ -119,8 +119,8 @@ struct peal_kernel_options {
 	uint64_t arena_bytes; /* for actors' states (default 1 MiB, to 2^40) */
 	uint64_t lease_ns; /* the kernel fails if the host is silent for so long
 			    * (default: the runtime's; 100 ms or more) */
-	uint64_t epoch_ns; /* return after this time and launch again, for GPUs
-			    * that limit run times (default 0: never) */
+	uint64_t epoch_ns; /* return after this time and launch again (default
+			    * 0: never, 100 ms if the driver limits it) */
 	const char *name; /* for texts (default: the program's name); copied, at
 			   * most 47 bytes: "..." replaces the middle of
 			   * more */

@@ -153,7 +153,7 @@ static int check_watchdog(struct peali_doctor *doctor,
 		peali_doctor_add(
 			doctor, "watchdog", WARN,
 			"drive the display by another GPU, or none (NVIDIA: "
-			"Option \"Interactive\" \"0\" in xorg.conf); else let "
+			"Option \"Interactive\" \"0\" in xorg.conf); else "
 			"kernels return in epochs (epoch_ns of struct "
 			"peal_kernel_options)",
 			"device %d ends kernels that run for some seconds%s",

@@ -3,6 +3,8 @@
 #include "runtime/launch/kernel_fit.h"
 
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "p2p/probe.h"
 #include "runtime/base/error.h"
@@ -10,11 +12,14 @@
 #include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/device/backend.h"
+#include "runtime/device/device.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/program.h"
 #include "runtime/runtime.h"
 
 #define CALL "peal_kernel_launch"
+/* Of kernels whose driver ends them after some seconds, by default. */
+#define EPOCH_NS 100000000
 
 /*
  * Probes all pairs of GPUs of a backend, once, before the first kernel. A later
@@ -138,6 +143,19 @@ static int refuse_workers(int device, const struct peal_kernel_options *o,
 					 "use fewer lanes");
 }
 
+/* Returns 1 if the driver of a device ends kernels at a time limit. */
+static int has_time_limit(struct peali_device *d)
+{
+	struct peali_fact facts[PEALI_FACTS_MAX];
+	int i, n = d->backend->ops->facts(d->backend, d->local, facts,
+					  PEALI_FACTS_MAX);
+
+	for (i = 0; i < n; i++)
+		if (!strcmp(facts[i].name, "watchdog"))
+			return atoi(facts[i].value) > 0;
+	return 0;
+}
+
 int peali_kernel_fit(struct peal_runtime *rt, int device,
 		     const struct peal_program *program,
 		     struct peal_kernel_options *o)
@@ -146,6 +164,8 @@ int peali_kernel_fit(struct peal_runtime *rt, int device,
 	struct peali_capacity fit = { 0, 0, 0 };
 	int result;
 
+	if (!o->epoch_ns && has_time_limit(d))
+		o->epoch_ns = EPOCH_NS;
 	pthread_mutex_lock(&rt->launch_lock);
 	probe_pairs(rt, device);
 	result = load_programs(rt, device, program);

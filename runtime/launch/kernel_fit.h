@@ -7,7 +7,8 @@
 /*
  * Prepares a device for a kernel: probes the pairs of its backend, and loads
  * all programs. Then checks that the workers fit beside the resident kernels.
- * Without clusters on the device, clears the cluster options. PEAL_ENOSPC: the
+ * Without clusters on the device, clears the cluster options. Sets epochs if the
+ * driver ends long kernels. PEAL_ENOSPC: the
  * workers do not fit. PEAL_EPROGRAM, PEAL_EBUSY: the program is not loaded.
  */
 int peali_kernel_fit(struct peal_runtime *rt, int device,

@@ -216,7 +216,7 @@ static int device_attribute(int *value, int attribute, int device)
 		*value = 1024;
 		return 0;
 	case 17: /* KERNEL_EXEC_TIMEOUT */
-		*value = double_ptx_watchdog_ms() > 0;
+		*value = double_watchdog_ms() > 0;
 		return 0;
 	case 16: /* MULTIPROCESSOR_COUNT */
 		*value = (int)double_units();

@@ -129,6 +129,11 @@ uint32_t double_max_lanes(void)
 	return (uint32_t)atoi(environment("PEAL_DOUBLE_LANES", NULL, "1024"));
 }
 
+uint32_t double_watchdog_ms(void)
+{
+	return (uint32_t)atoi(environment("PEAL_DOUBLE_WATCHDOG", NULL, "0"));
+}
+
 int double_clock_khz(void)
 {
 	return atoi(environment("PEAL_DOUBLE_CLOCK_KHZ", NULL, "25000"));

@@ -29,6 +29,8 @@
  *	PEAL_DOUBLE_UNITS	multiprocessors of a device, 32
  *	PEAL_DOUBLE_LANES	most lanes of a function, 1024
  *	PEAL_DOUBLE_REGISTERS	registers of a lane that runs host code, 32
+ *	PEAL_DOUBLE_WATCHDOG	ms after which a kernel ends with an error, as on
+ *				a GPU with a display; 0: never
  *	PEAL_DOUBLE_LOCAL	NAME:BYTES, commas between: local memory of a
  *				lane of a program that runs host code; CUDA only
  *	PEAL_DOUBLE_CLOCK_KHZ	rate of the clock of a device, 25000; HIP only
@@ -137,6 +139,8 @@ int double_lacks(const char *symbol);
 int double_n_devices(void);
 uint32_t double_units(void);
 uint32_t double_max_lanes(void);
+/* Returns the time limit of a kernel in ms; 0: none. */
+uint32_t double_watchdog_ms(void);
 /* Returns the rate of the clock that code of HIP reads, in kHz. */
 int double_clock_khz(void);
 /* Returns the registers of a lane that runs host code. */

@@ -157,6 +157,9 @@ API hipDeviceGetAttribute(int *value, int attribute, int device)
 	case 63: /* MultiprocessorCount */
 		*value = (int)double_units();
 		return 0;
+	case 18: /* KernelExecTimeout */
+		*value = double_watchdog_ms() > 0;
+		return 0;
 	case 10017: /* WallClockRate */
 		*value = double_clock_khz();
 		return 0;

@@ -90,6 +90,7 @@ struct kernel {
 	uint16_t *unit; /* by block; NULL: not placed */
 	struct double_turn turn; /* in the hardware queue of its stream */
 	struct double_watched watched;
+	struct double_stream *stream;
 	pthread_t watchdog; /* of a kernel with a time limit */
 	int has_watchdog;
 };
@@ -187,12 +188,18 @@ static void *block_main(void *argument)
 static void *watchdog_main(void *argument)
 {
 	struct kernel *k = argument;
-	uint64_t limit = double_clock_ns() + 1000000ull * double_ptx_watchdog_ms();
+	uint64_t limit = double_clock_ns() + 1000000ull * double_watchdog_ms();
 
 	while (atomic_load(&k->running) && double_clock_ns() < limit)
 		usleep(500);
-	if (atomic_load(&k->running))
+	if (!atomic_load(&k->running))
+		return NULL;
+	if (k->grid) {
 		double_fault(k->device, DOUBLE_TIMEOUT);
+	} else {
+		double_kill(k->stream, DOUBLE_TIMEOUT);
+		atomic_store(&lost[k->device], DOUBLE_TIMEOUT);
+	}
 	return NULL;
 }
 
@@ -600,7 +607,8 @@ int double_launch(struct double_function *function,
 		if (start_thread(&k->block[i].thread, block_main, &k->block[i]))
 			double_broken("block %u of %u has no thread", i,
 				      k->n_blocks);
-	k->has_watchdog = k->grid && double_ptx_watchdog_ms() &&
+	k->stream = stream;
+	k->has_watchdog = double_watchdog_ms() &&
 			  !start_thread(&k->watchdog, watchdog_main, k);
 	return 0;
 }

@@ -12,7 +12,7 @@
 
 static int chosen;
 static struct ptx_options options;
-static uint32_t watchdog_ms, stall_s;
+static uint32_t stall_s;
 
 /* Returns a number from the environment. The default is 0. */
 static uint64_t number(const char *variable, uint64_t most)
@@ -63,7 +63,6 @@ static void read_options(void)
 	options.quantum = (uint32_t)number("PEAL_DOUBLE_QUANTUM", 1000000);
 	options.timer_step_ns = (uint32_t)number("PEAL_DOUBLE_TIMER", 1000000);
 	stall_s = (uint32_t)number("PEAL_DOUBLE_STALL", 3600);
-	watchdog_ms = (uint32_t)number("PEAL_DOUBLE_WATCHDOG", 1000000);
 	options.weak = flag("PEAL_DOUBLE_WEAK");
 	options.race = flag("PEAL_DOUBLE_RACE");
 	options.undefined = flag("PEAL_DOUBLE_UNDEFINED");
@@ -103,11 +102,6 @@ int double_ptx_chosen(void)
 
 	pthread_once(&once, read_environment);
 	return chosen;
-}
-
-uint32_t double_ptx_watchdog_ms(void)
-{
-	return watchdog_ms;
 }
 
 uint32_t double_ptx_stall_s(void)

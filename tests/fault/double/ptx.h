@@ -28,8 +28,6 @@
  *				kernel, 0
  *	PEAL_DOUBLE_QUANTUM	most instructions of a lane in a turn
  *	PEAL_DOUBLE_TIMER	step of the global timer in ns, 1 to 1000000
- *	PEAL_DOUBLE_WATCHDOG	ms after which a kernel ends with an error, as on
- *				a GPU with a display; 0: never
  *	PEAL_DOUBLE_STALL	seconds after which the lanes of ring kernels
  *				that do not move print their places; 0: never
  */
@@ -41,8 +39,6 @@ int double_ptx_chosen(void);
 int double_ptx_load(struct ptx_module **out, const void *image, size_t bytes);
 /* Keeps a module for a later load of its text, or frees it. */
 void double_ptx_unload(struct ptx_module *module);
-/* Returns the time limit of a kernel in ms; 0: none. */
-uint32_t double_ptx_watchdog_ms(void);
 /* Returns the seconds without a move after which lanes print their places. */
 uint32_t double_ptx_stall_s(void);
 /* For PEAL_DOUBLE_UNDEFINED: what happens to memory of devices. New memory has no
