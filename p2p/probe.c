@@ -13,19 +13,16 @@
 #include "p2p/probe_cache.h"
 #include "p2p/probe_setup.h"
 #include "p2p/probe_subprocess.h"
+#include "p2p/probe_verify.h"
 #include "runtime/base/env.h"
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/base/text.h"
 #include "runtime/device/devices.h"
 
 #define CALL "peal_topology_pair"
 
-/*
- * Time limits of a job, which ends itself, in ns. The second attempt has the
- * long limit: threads may share a core so that the first attempt has no result.
- */
-#define LIMIT_NS 1000000000u
-#define LONG_LIMIT_NS 3000000000u
+#define LIMIT_NS PEALI_PROBE_LIMIT_NS
 
 /*
  * A pair is slow if host memory is faster by more than this factor. Emulated
@@ -35,120 +32,6 @@
 #define SLOW_FACTOR 2
 #define SLOW_FACTOR_EMULATED 4
 #define SLOW_TRIES 10
-
-/* ---- verdict ------------------------------------------------------------- */
-
-/* Sets the verdict after a backend error, with its text. */
-static void set_faulted(struct peal_pair_info *info)
-{
-	info->verdict = PEAL_VERDICT_FAULTED;
-	snprintf(info->reason, sizeof(info->reason), "the probe failed: %s",
-		 PEALI_CUT(130, peal_last_error()->text));
-}
-
-static void judge(const struct peal_probe_words *w, struct peal_pair_info *info)
-{
-	unsigned long long all = w->seen + w->missing;
-
-	if (w->missing && !w->wrong) {
-		info->verdict = PEAL_VERDICT_NEVER_VISIBLE;
-		snprintf(info->reason, sizeof(info->reason),
-			 "of %llu messages written, %llu became visible", all,
-			 (unsigned long long)w->seen);
-	} else if (w->wrong || w->pattern_wrong || !w->pattern_words) {
-		info->verdict = PEAL_VERDICT_WRONG_DATA;
-		snprintf(info->reason, sizeof(info->reason),
-			 "wrong data in %llu of %llu messages and %llu of %llu "
-			 "words of a pattern",
-			 (unsigned long long)w->wrong, all,
-			 (unsigned long long)w->pattern_wrong,
-			 (unsigned long long)w->pattern_words);
-	} else {
-		info->verdict = PEAL_VERDICT_OK;
-		snprintf(info->reason, sizeof(info->reason),
-			 "verified: %llu messages and %g MiB arrived "
-			 "unchanged",
-			 all, (double)w->pattern_words * 8 / (1 << 20));
-	}
-}
-
-static void set_late(struct peal_pair_info *info)
-{
-	info->verdict = PEAL_VERDICT_FAULTED;
-	snprintf(info->reason, sizeof(info->reason),
-		 "the probe's two kernels did not run together for %u s",
-		 LONG_LIMIT_NS / 1000000000u);
-}
-
-/*
- * Verifies one direction. If the first attempt is late, tries again with the
- * long limit. Returns 0 with a verdict, or PEAL_ENOMEM.
- */
-static int verify(struct peali_peers *peers, struct peal_pair_info *info)
-{
-	struct peali_probe_routes ways = { 0, 0 };
-	struct peali_probe_setup setup;
-	int r = peali_probe_setup_open(peers, info->from, info->to, 0, &setup);
-
-	if (r == PEAL_ENOMEM)
-		return r;
-	if (r < 0) {
-		set_faulted(info);
-		return 0;
-	}
-	r = peali_probe_setup_run(&setup, PEAL_PROBE_VERIFY, ways, LIMIT_NS);
-	if (!r && setup.words->late)
-		r = peali_probe_setup_run(&setup, PEAL_PROBE_VERIFY, ways,
-					  LONG_LIMIT_NS);
-	if (r < 0)
-		set_faulted(info);
-	else if (setup.words->late)
-		set_late(info);
-	else
-		judge(setup.words, info);
-	peali_probe_setup_close(&setup);
-	return 0;
-}
-
-/* Judges one direction of a common launch. Verifies a late direction alone. */
-static int judge_or_verify(struct peali_peers *peers,
-			   const struct peal_probe_words *words,
-			   struct peal_pair_info *info)
-{
-	if (words->late)
-		return verify(peers, info);
-	judge(words, info);
-	return 0;
-}
-
-/* Verifies both directions in one launch, in half the time of two launches. */
-static int verify_both(struct peali_peers *peers, struct peal_pair_info *there,
-		       struct peal_pair_info *back)
-{
-	struct peali_probe_routes ways = { 0, 0 };
-	struct peal_probe_words words[2];
-	struct peali_probe_setup setup;
-	int r;
-
-	if (peali_probe_setup_open(peers, there->from, there->to,
-				   PEALI_SETUP_BOTH, &setup) < 0) {
-		/* One of the two may still be fine. */
-		r = verify(peers, there);
-		return r < 0 ? r : verify(peers, back);
-	}
-	r = peali_probe_setup_run(&setup, PEAL_PROBE_VERIFY, ways, LIMIT_NS);
-	if (r < 0) {
-		set_faulted(there);
-		set_faulted(back);
-		peali_probe_setup_close(&setup);
-		return 0;
-	}
-	words[0] = *setup.words;
-	words[1] = *setup.words_back;
-	peali_probe_setup_close(&setup);
-	r = judge_or_verify(peers, &words[0], there);
-	return r < 0 ? r : judge_or_verify(peers, &words[1], back);
-}
 
 /* ---- measuring ----------------------------------------------------------- */
 
@@ -275,7 +158,7 @@ static int measure(struct peali_peers *peers, int way_back,
 	if (r == PEAL_ENOMEM)
 		return r;
 	if (r < 0) {
-		set_faulted(info);
+		peali_probe_set_faulted(info);
 		return 0;
 	}
 	ways.pong_in_peer = setup.held_back;
@@ -309,6 +192,8 @@ static int describe(struct peali_peers *peers, struct peal_pair_info *info)
 		snprintf(info->kind, sizeof(info->kind), "self");
 		info->verdict = PEAL_VERDICT_OK;
 		info->atomics = 1;
+		info->policies =
+			peali_devices_policies(peers->devices, info->from);
 		snprintf(info->reason, sizeof(info->reason), "one device");
 		return 1;
 	}
@@ -321,7 +206,7 @@ static int describe(struct peali_peers *peers, struct peal_pair_info *info)
 	memset(&peer, 0, sizeof(peer));
 	if (a->backend->ops->peer_info(a->backend, a->local, b->local, &peer) <
 	    0) {
-		set_faulted(info);
+		peali_probe_set_faulted(info);
 		return 1;
 	}
 	snprintf(info->kind, sizeof(info->kind), "%s", peer.kind);
@@ -416,6 +301,27 @@ static void keep(struct peali_peers *peers, const struct peal_pair_info *info,
 					probed == PEALI_PROBED_COMPLETE);
 }
 
+/* Returns 1 if the probe has found that 16-byte stores arrive torn. */
+static int has_torn_stores(struct peali_peers *peers,
+			   const struct peal_pair_info *info)
+{
+	uint32_t known = peali_devices_policies(peers->devices, info->from);
+
+	return is_verified(info->verdict) &&
+	       (known & ~info->policies & 1u << PEAL_POLICY_ATOM16);
+}
+
+static void log_torn_stores(struct peali_peers *peers,
+			    const struct peal_pair_info *info)
+{
+	if (has_torn_stores(peers, info))
+		peali_log(1,
+			  "device %d -> device %d: 16-byte stores arrive torn; "
+			  "links by peer access use %s",
+			  info->from, info->to,
+			  info->policies ? "8-byte atoms" : "another route");
+}
+
 /*
  * Records a verification. A broken pair is complete, because nothing is
  * measured.
@@ -423,6 +329,7 @@ static void keep(struct peali_peers *peers, const struct peal_pair_info *info,
 static void keep_verified(struct peali_peers *peers,
 			  const struct peal_pair_info *info)
 {
+	log_torn_stores(peers, info);
 	keep(peers, info,
 	     info->verdict == PEAL_VERDICT_OK ? PEALI_PROBED_VERDICT :
 						PEALI_PROBED_COMPLETE);
@@ -453,6 +360,7 @@ static int recall(struct peali_peers *peers, int from, int to, int how,
 	    !peali_probe_cache_find(&peers->cache, &texts.key, info, &measured))
 		return 0;
 	info->cached = 1;
+	log_torn_stores(peers, info);
 	note(peers, info,
 	     measured ? PEALI_PROBED_COMPLETE : PEALI_PROBED_VERDICT);
 	return 1;
@@ -471,11 +379,11 @@ static int verify_pair(struct peali_peers *peers, int from, int to, int how)
 		return 0;
 	known_back = recall(peers, to, from, how, &back);
 	if (!known && !known_back)
-		r = verify_both(peers, &there, &back);
+		r = peali_verify_both(peers, &there, &back);
 	else if (!known)
-		r = verify(peers, &there);
+		r = peali_verify_one(peers, &there);
 	else if (!known_back)
-		r = verify(peers, &back);
+		r = peali_verify_one(peers, &back);
 	if (r < 0)
 		return r;
 	if (!known)
@@ -517,6 +425,10 @@ static void set_route(struct peali_peers *peers, struct peal_pair_info *info)
 	info->route = one ? PEAL_ROUTE_MAPPED_HOST : PEAL_ROUTE_STAGED;
 	if (info->from == info->to)
 		info->route = PEAL_ROUTE_LOCAL;
+	else if (info->verdict == PEAL_VERDICT_OK && !info->policies)
+		snprintf(info->reason, sizeof(info->reason),
+			 "16-byte stores arrive torn, and programs for these "
+			 "devices use no other atoms");
 	else if (info->verdict == PEAL_VERDICT_OK && is_verified(back->verdict))
 		info->route = PEAL_ROUTE_PEER;
 	else if (info->verdict == PEAL_VERDICT_OK)

@@ -18,7 +18,7 @@
 #include "runtime/base/system_call.h"
 
 #define PATH_BYTES 4096
-#define FORMAT 1
+#define FORMAT 2 /* 1 has no policies */
 #define FILE_NAME "probe.json"
 /* The longest key text; a topology comes from an environment variable. */
 #define KEY_BYTES 8192
@@ -160,20 +160,23 @@ static int open_cache(struct peali_probe_cache *cache)
 /* Reads a result. Returns 1 if all fields are present and valid. */
 static int read_pair(json_t *pair, struct peal_pair_info *info, int *measured)
 {
-	json_int_t verdict, latency, bandwidth;
+	json_int_t verdict, latency, bandwidth, policies;
 	const char *why;
 	int is_measured;
 
-	if (json_unpack(pair, "{s:I, s:b, s:I, s:I, s:s}", "verdict", &verdict,
-			"measured", &is_measured, "latency_ns", &latency,
-			"bandwidth", &bandwidth, "why", &why))
+	if (json_unpack(pair, "{s:I, s:b, s:I, s:I, s:I, s:s}", "verdict",
+			&verdict, "measured", &is_measured, "latency_ns",
+			&latency, "bandwidth", &bandwidth, "policies",
+			&policies, "why", &why))
 		return 0;
 	if (verdict <= PEAL_VERDICT_UNKNOWN || verdict > PEAL_VERDICT_SLOW ||
-	    latency < 0 || bandwidth < 0)
+	    latency < 0 || bandwidth < 0 || policies < 0 ||
+	    policies >> (PEAL_POLICY_ATOM8 + 1))
 		return 0;
 	info->verdict = (enum peal_verdict)verdict;
 	info->latency_ns = (uint64_t)latency;
 	info->bandwidth_bytes_per_s = (uint64_t)bandwidth;
+	info->policies = (uint32_t)policies;
 	snprintf(info->reason, sizeof(info->reason), "%s", why);
 	*measured = is_measured;
 	return 1;
@@ -214,23 +217,26 @@ static int write_whole(json_t *file, const char *path)
 static json_t *make_pair(json_t *key, const struct peal_pair_info *info,
 			 int measured)
 {
-	return json_pack("{s:O, s:I, s:b, s:I, s:I, s:s}", "key", key,
+	return json_pack("{s:O, s:I, s:b, s:I, s:I, s:I, s:s}", "key", key,
 			 "verdict", (json_int_t)info->verdict, "measured",
 			 measured, "latency_ns", (json_int_t)info->latency_ns,
 			 "bandwidth", (json_int_t)info->bandwidth_bytes_per_s,
-			 "why", info->reason);
+			 "policies", (json_int_t)info->policies, "why",
+			 info->reason);
 }
 
 /*
- * Returns 1 if only the result on disk is measured, and both verdicts are
- * equal.
+ * Returns 1 if only the result on disk is measured, and both verdicts and
+ * policies are equal.
  */
 static int says_more(json_t *disk, json_t *mine)
 {
 	return json_is_true(json_object_get(disk, "measured")) &&
 	       !json_is_true(json_object_get(mine, "measured")) &&
 	       json_equal(json_object_get(disk, "verdict"),
-			  json_object_get(mine, "verdict"));
+			  json_object_get(mine, "verdict")) &&
+	       json_equal(json_object_get(disk, "policies"),
+			  json_object_get(mine, "policies"));
 }
 
 /* Merges the results on disk with the new results. NULL without memory. */

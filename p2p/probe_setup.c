@@ -20,6 +20,10 @@ extern const struct peal_program peal_program_peal_probe;
 #define MESSAGES 10240u /* stamps of a verification */
 #define PATTERN_BYTES PEALI_SETUP_PATTERN_BYTES
 #define LANES_MAX 256u
+/* Changes of the slot under pressure, about 1 us each on a GPU (estimate). An
+ * emulated device takes a core from other work, and cannot tear. */
+#define CHANGES 1024u
+#define CHANGES_EMULATED 32u
 
 /*
  * Time for a store to become visible in a peer's memory. Working pairs need
@@ -47,7 +51,7 @@ const struct peal_program *peali_probe_program(void)
 #define SCRATCH_BYTES 16
 #define PONG_OFFSET (3 * PEAL_SHARED_LINE)
 #define BLOCK_BYTES (4 * PEAL_SHARED_LINE)
-/* The host memory: words (there, back), the bells of both sides, the area. */
+/* The host memory: words (there, back), the bells of all workers, the area. */
 #define WORDS_BYTES (3 * PEAL_SHARED_LINE)
 #define BELLS_OFFSET (2 * WORDS_BYTES)
 #define HOST_AREA_OFFSET 4096
@@ -55,7 +59,7 @@ const struct peal_program *peali_probe_program(void)
 
 _Static_assert(sizeof(struct peal_probe_params) <= BACK_OFFSET, "block");
 _Static_assert(sizeof(struct peal_probe_words) <= WORDS_BYTES, "host block");
-_Static_assert(BELLS_OFFSET + 2 * sizeof(struct peal_bell) <= HOST_AREA_OFFSET,
+_Static_assert(BELLS_OFFSET + 4 * sizeof(struct peal_bell) <= HOST_AREA_OFFSET,
 	       "host block");
 _Static_assert(MESSAGES % PEAL_PROBE_SLOTS == 0 && MESSAGES >= 10000, "laps");
 
@@ -136,6 +140,25 @@ static uint64_t view_of(const struct peali_probe_setup *setup, int viewer,
 	return setup->backend->ops->view(setup->backend, viewer, memory);
 }
 
+/* The policy of links, and the widest atoms that they can have. */
+static void choose_policies(struct peali_probe_setup *setup)
+{
+	const struct peali_backend_ops *ops = setup->backend->ops;
+
+	setup->policy = (uint32_t)ops->default_policy(setup->backend);
+	setup->atom_policy = ops->policies(setup->backend) &
+					     1u << PEAL_POLICY_ATOM16 ?
+				     PEAL_POLICY_ATOM16 :
+				     PEAL_POLICY_ATOM8;
+}
+
+void peali_probe_setup_narrow(struct peali_probe_setup *setup)
+{
+	setup->atom_policy = PEAL_POLICY_ATOM8;
+	if (setup->policy == PEAL_POLICY_ATOM16)
+		setup->policy = PEAL_POLICY_ATOM8;
+}
+
 int peali_probe_setup_open(struct peali_peers *peers, int from, int to,
 			   uint32_t needs, struct peali_probe_setup *setup)
 {
@@ -153,6 +176,7 @@ int peali_probe_setup_open(struct peali_peers *peers, int from, int to,
 	setup->local[0] = device[from].local;
 	setup->local[1] = device[to].local;
 	setup->seed = peal_clock_ns();
+	choose_policies(setup);
 	memset(&info, 0, sizeof(info));
 	r = setup->backend->ops->device_info(setup->backend, device[from].local,
 					     &info);
@@ -197,11 +221,12 @@ void peali_probe_setup_close(struct peali_probe_setup *setup)
 
 /* ---- parameters ---------------------------------------------------------- */
 
+/* Returns the bell of a side's worker for a direction. */
 static uint64_t bell_of(const struct peali_probe_setup *setup, int viewer,
-			int side)
+			int side, int way)
 {
 	return view_of(setup, viewer, &setup->host) + BELLS_OFFSET +
-	       (uint64_t)side * sizeof(struct peal_bell);
+	       (uint64_t)(2 * side + way) * sizeof(struct peal_bell);
 }
 
 /* Clears the last job's data in the memory of a side: block, ping, slots. */
@@ -256,14 +281,17 @@ static void fill_params(const struct peali_probe_setup *setup, int side,
 		p->pong =
 			view_of(setup, viewer, &setup->block[0]) + PONG_OFFSET;
 	p->scratch = block + SCRATCH_OFFSET + (uint64_t)way * SCRATCH_BYTES;
-	p->bell = bell_of(setup, viewer, side);
-	p->partner_bell = bell_of(setup, viewer, !side);
+	p->bell = bell_of(setup, viewer, side, way);
+	p->partner_bell = bell_of(setup, viewer, !side, way);
 	p->seed = setup->seed + (uint64_t)way;
 	p->pattern_bytes = PATTERN_BYTES;
 	p->visible_limit_ns = VISIBLE_LIMIT_NS;
 	p->n_messages = MESSAGES;
 	p->batch = PEALI_SETUP_BATCH;
 	p->lanes = setup->lanes;
+	p->policy = setup->policy;
+	p->atom_policy = (uint16_t)setup->atom_policy;
+	p->n_changes = setup->emulated ? CHANGES_EMULATED : CHANGES;
 }
 
 /* ---- running ------------------------------------------------------------- */
@@ -275,24 +303,32 @@ struct order {
 	uint64_t limit_ns;
 };
 
-/* Copies the parameters of a side's jobs to the side's block. */
+/* Returns the directions that an order covers, and the workers of a kernel. */
+static int n_ways(const struct peali_probe_setup *setup,
+		  const struct order *order)
+{
+	return order->job == PEAL_PROBE_VERIFY &&
+			       (setup->needs & PEALI_SETUP_BOTH) ?
+		       2 :
+		       1;
+}
+
+/* Copies the parameters of a side's workers to the side's block. */
 static int send_params(struct peali_probe_setup *setup, int side,
 		       const struct order *order, uint64_t block)
 {
 	uint8_t image[SCRATCH_OFFSET] = { 0 };
 	struct peali_place to = { setup->local[side], block };
 	struct peali_place from = { PEALI_HOST, (uintptr_t)image };
-	int both = order->job == PEAL_PROBE_VERIFY &&
-		   (setup->needs & PEALI_SETUP_BOTH);
 	struct peal_probe_params p;
-	int way;
+	int way, n = n_ways(setup, order);
 
-	for (way = THERE; way <= (both ? BACK : THERE); way++) {
+	for (way = THERE; way < n; way++) {
 		memset(&p, 0, sizeof(p));
 		fill_params(setup, side, way, order->ways, &p);
 		p.job = (uint32_t)order->job;
 		p.limit_ns = order->limit_ns;
-		if (both && way == THERE)
+		if (way + 1 < n)
 			p.next = block + BACK_OFFSET;
 		memcpy(image + way * BACK_OFFSET, &p, sizeof(p));
 	}
@@ -310,7 +346,7 @@ static int launch(struct peali_probe_setup *setup, int side,
 	desc.device = setup->local[side];
 	desc.program = &peal_program_peal_probe;
 	desc.params = view_of(setup, desc.device, &setup->block[side]);
-	desc.n_workers = 1;
+	desc.n_workers = (uint32_t)n_ways(setup, order);
 	desc.lanes = setup->lanes;
 	r = send_params(setup, side, order, desc.params);
 	if (r < 0)

@@ -25,7 +25,7 @@ struct peali_probe_routes {
 enum peali_probe_need {
 	PEALI_SETUP_PONG = 1, /* answers by peer access, if the pair has it */
 	PEALI_SETUP_HOST = 2, /* the baseline through host memory */
-	/* both directions verified in one launch per device */
+	/* both directions verified at the same time, by a worker each */
 	PEALI_SETUP_BOTH = 4
 };
 
@@ -38,6 +38,8 @@ struct peali_probe_setup {
 	int emulated;
 	uint32_t lanes;
 	uint32_t needs; /* bits of enum peali_probe_need */
+	/* enum peal_slot_policy: of the ring; of the slot under pressure */
+	uint32_t policy, atom_policy;
 	/* of each side: parameters, scratch, pong */
 	struct peali_memory block[2];
 	/*
@@ -45,7 +47,7 @@ struct peali_probe_setup {
 	 * `from`, only with PEALI_SETUP_BOTH.
 	 */
 	struct peali_memory area[2];
-	/* words, two bells; area with PEALI_SETUP_HOST */
+	/* words, four bells; area with PEALI_SETUP_HOST */
 	struct peali_memory host;
 	const struct peali_memory *taken[5];
 	int n_taken;
@@ -65,10 +67,13 @@ int peali_probe_setup_open(struct peali_peers *peers, int from, int to,
 			   uint32_t needs, struct peali_probe_setup *setup);
 void peali_probe_setup_close(struct peali_probe_setup *setup);
 
+/* Later runs use atoms of 8 bytes where they used atoms of 16 bytes. */
+void peali_probe_setup_narrow(struct peali_probe_setup *setup);
+
 /*
  * Runs both kernels to their ends. setup->words then has the results. With
- * PEALI_SETUP_BOTH, the job PEAL_PROBE_VERIFY runs as two jobs, the way back
- * second. Each job has `limit_ns`. Returns 0 or the error of a launch.
+ * PEALI_SETUP_BOTH, the job PEAL_PROBE_VERIFY runs in both directions at once.
+ * Each job has `limit_ns`. Returns 0 or the error of a launch.
  * PEAL_EHUNG: a kernel has not returned, and setup->hung is 1.
  */
 int peali_probe_setup_run(struct peali_probe_setup *setup,

@@ -54,6 +54,12 @@ struct peal_pair_info {
 	uint64_t latency_ns; /* one way, half a round trip; 0: not measured */
 	uint64_t bandwidth_bytes_per_s; /* 0: not measured */
 	char reason[160]; /* reason of the verdict or the route */
+	/*
+	 * Publication policies that links by PEAL_ROUTE_PEER may have: bits
+	 * 1 << enum peal_slot_policy. 0: none is verified. A pair with torn
+	 * 16-byte stores lacks PEAL_POLICY_ATOM16.
+	 */
+	uint32_t policies;
 };
 
 /**
@@ -61,8 +67,8 @@ struct peal_pair_info {
  *
  * A defective pair is no error: `verdict` names the defect. The default route
  * is PEAL_ROUTE_PEER only for two good directions. This direction must have
- * PEAL_VERDICT_OK. The opposite direction, by which credits return, may also
- * have PEAL_VERDICT_SLOW.
+ * PEAL_VERDICT_OK, and `policies` must not be 0. The opposite direction, by
+ * which credits return, may also have PEAL_VERDICT_SLOW.
  *
  * Thread-safe. Blocks while the pair is probed, usually for some milliseconds.
  * Each step of the probe is limited to 1 s. A repeated verification is limited

@@ -9,9 +9,12 @@
 /*
  * The two kernels of the probe: a writer and a reader on two devices. The
  * kernels test whether the writer's stores reach the reader's memory. The
- * kernels are no resident loop: each does its jobs and returns. A job ends at
- * its time limit at the latest. There is one worker. The first lane leads; all
- * lanes write and check the pattern.
+ * kernels are no resident loop: each worker does its job and returns. A job
+ * ends at its time limit at the latest. The first lane leads; all lanes write
+ * and check the pattern.
+ *
+ * Slots are written and read by the functions of links (impl/queue/slot.h),
+ * with the policy of the pair's links.
  */
 
 /*
@@ -25,7 +28,7 @@ struct probe {
 	const struct peal_probe_params *params;
 	struct peal_probe_words *words;
 	uint64_t *ping, *pong, *pattern, *scratch;
-	uint8_t *ring;
+	uint8_t *ring, *pressed;
 	uint64_t began;
 	uint32_t lane, lanes;
 };
@@ -162,32 +165,197 @@ static PEAL_DEV PEAL_INLINE uint32_t lap_of(uint64_t number)
 	return (uint32_t)(number / PEAL_PROBE_SLOTS) + 1;
 }
 
+/* Returns the words of a stamp: as many as the content of a slot has. */
+static PEAL_DEV PEAL_INLINE uint32_t stamp_words(const struct probe *p)
+{
+	return peal_slot_content_max(p->params->policy, PEAL_PROBE_SLOT_BYTES) /
+	       8;
+}
+
 static PEAL_DEV void send_stamp(const struct probe *p, uint64_t number,
 				uint32_t kind)
 {
+	uint64_t stage[PEAL_PROBE_STAMP_WORDS];
+	uint32_t policy = p->params->policy, n = stamp_words(p), i;
+	int is_sequence = policy == PEAL_POLICY_SEQUENCE;
 	uint8_t *slot = slot_of(p, number);
-	uint64_t *content = (uint64_t *)(void *)(slot + 8);
-	uint32_t i;
+	uint64_t *content = is_sequence ? (uint64_t *)(void *)(slot + 8) :
+					  stage;
 
-	for (i = 0; i < PEAL_PROBE_STAMP_WORDS; i++)
+	for (i = 0; i < n; i++)
 		content[i] = stamp_word(p->params->seed, number, i);
-	peal_slot_publish(slot, lap_of(number), kind,
-			  8 * PEAL_PROBE_STAMP_WORDS);
+	if (is_sequence)
+		peal_slot_publish(slot, lap_of(number), kind, 8 * n);
+	else
+		peal_slot_pack(policy, slot, lap_of(number), kind,
+			       (const uint8_t *)(const void *)stage, 8 * n, 0,
+			       1);
+}
+
+/* Reads a slot, if it holds the lap. Atoms are unpacked into the stage. */
+static PEAL_DEV int read_slot(const struct probe *p, uint8_t *slot,
+			      uint32_t lap,
+			      uint64_t stage[PEAL_PROBE_STAMP_WORDS],
+			      struct peal_slot_view *view)
+{
+	uint32_t policy = p->params->policy;
+
+	if (policy == PEAL_POLICY_SEQUENCE)
+		return peal_slot_peek(slot, lap, view);
+	return peal_slot_unpack(policy, slot, lap, (uint8_t *)(void *)stage,
+				peal_slot_content_max(policy,
+						      PEAL_PROBE_SLOT_BYTES) /
+					peali_atom_payload(policy),
+				view);
 }
 
 static PEAL_DEV int is_right(const struct probe *p, uint64_t number,
 			     uint32_t kind, const struct peal_slot_view *view)
 {
 	const uint64_t *content = (const uint64_t *)(const void *)view->content;
-	uint32_t i;
+	uint32_t n = stamp_words(p), i;
 
-	if (view->kind != kind || view->length != 8 * PEAL_PROBE_STAMP_WORDS)
+	if (view->kind != kind || view->length != 8 * n)
 		return 0;
-	for (i = 0; i < PEAL_PROBE_STAMP_WORDS; i++) {
+	for (i = 0; i < n; i++) {
 		if (content[i] != stamp_word(p->params->seed, number, i))
 			return 0;
 	}
 	return 1;
+}
+
+/*
+ * Returns slots to the writer. The release orders the reader's loads before the
+ * credit; the writer's await acquires the credit.
+ */
+static PEAL_DEV void give_credit(const struct probe *p, uint64_t credit)
+{
+	peal_store_release_sys(&p->words->credit, credit);
+	notify(p);
+}
+
+/* ---- pressure ------------------------------------------------------------ */
+
+/*
+ * The writer overwrites one slot again and again, and does not wait. The
+ * reader loads its atoms all the time. The content of an atom follows from its
+ * tag. So an atom with parts of two stores shows.
+ */
+
+static PEAL_DEV PEAL_INLINE uint32_t pressed_atoms(const struct probe *p)
+{
+	return PEAL_PROBE_SLOT_BYTES /
+	       (peali_atom_payload(p->params->atom_policy) + 4);
+}
+
+/* Returns word k of the atom with this tag. */
+static PEAL_DEV PEAL_INLINE uint32_t atom_word(const struct probe *p,
+					       uint32_t tag, uint32_t k)
+{
+	return (uint32_t)(mix(p->params->seed ^ tag) >> 8 * k);
+}
+
+#if PEAL_ON_HOST && PEAL_HAVE_ATOM16
+/*
+ * Stores an atom as a machine that splits stores of 16 bytes. A reader that
+ * sleeps wakes between the parts, else it would see only whole atoms on a busy
+ * machine.
+ */
+static void store_in_parts(const struct probe *p, uint64_t *at,
+			   const uint32_t word[4])
+{
+	uint32_t i;
+
+	peal_atom8_store(at + 1, (uint64_t)word[3] << 32 | word[2]);
+	notify(p);
+	for (i = 0; i < 64; i++)
+		peal_pause();
+	peal_atom8_store(at, (uint64_t)word[1] << 32 | word[0]);
+}
+#endif
+
+static PEAL_DEV void press_atom(const struct probe *p, uint32_t index,
+				uint32_t tag)
+{
+	uint32_t policy = p->params->atom_policy;
+	uint32_t word[4], k;
+
+	for (k = 0; k < 3; k++)
+		word[k] = atom_word(p, tag, k);
+	word[3] = tag;
+#if PEAL_ON_HOST && PEAL_HAVE_ATOM16
+	if (p->params->tears && policy == PEAL_POLICY_ATOM16) {
+		store_in_parts(p, (uint64_t *)(void *)p->pressed + 2 * index,
+			       word);
+		return;
+	}
+#endif
+	peali_atom_write(policy, p->pressed, index, tag,
+			 (const uint8_t *)(const void *)word,
+			 peali_atom_payload(policy));
+}
+
+static PEAL_DEV void write_pressure(const struct probe *p)
+{
+	uint64_t end = (uint64_t)p->params->n_messages + 1;
+	uint32_t atoms = pressed_atoms(p), number = 0, i;
+
+	/* The reader is at the slot, or has given up. */
+	if (!await(p, &p->words->credit, end))
+		return;
+	while (peal_load_relaxed_sys(&p->words->credit) == end && !is_late(p)) {
+		do {
+			number++;
+			for (i = 0; i < atoms; i++)
+				press_atom(p, i, number);
+		} while (number % PEAL_PROBE_OVERWRITES);
+		notify(p);
+	}
+}
+
+/* Loads each atom once. Returns the tag of the first, and counts torn ones. */
+static PEAL_DEV uint32_t load_pressed(const struct probe *p, uint64_t *torn)
+{
+	uint32_t policy = p->params->atom_policy, atoms = pressed_atoms(p);
+	uint32_t n = peali_atom_payload(policy) / 4, first = 0, word[3], i, k;
+
+	for (i = 0; i < atoms; i++) {
+		uint32_t tag = peali_atom_read(policy, p->pressed, i, word);
+		uint32_t odd = 0;
+
+		for (k = 0; k < n; k++)
+			odd |= word[k] ^ (tag ? atom_word(p, tag, k) : 0);
+		*torn += odd != 0;
+		if (!i)
+			first = tag;
+	}
+	return first;
+}
+
+static PEAL_DEV void read_pressure(const struct probe *p)
+{
+	uint32_t last = 0, changes = 0, turn = 0, tag;
+	uint64_t loads = 0, torn = 0;
+
+	give_credit(p, (uint64_t)p->params->n_messages + 1);
+	while (changes < p->params->n_changes) {
+		tag = load_pressed(p, &torn);
+		loads += pressed_atoms(p);
+		if (tag != last) {
+			last = tag;
+			changes++;
+			awake(p);
+			continue;
+		}
+		if (is_turn(p, &turn) && is_late(p))
+			break;
+		idle(p);
+	}
+	if (!changes)
+		peal_store_relaxed_sys(&p->words->late, 1);
+	peal_store_relaxed_sys(&p->words->atoms, loads);
+	peal_store_relaxed_sys(&p->words->torn, torn);
+	give_credit(p, PEAL_PROBE_GAVE_UP);
 }
 
 /* ---- verify -------------------------------------------------------------- */
@@ -238,9 +406,13 @@ static PEAL_DEV void write_verify(const struct probe *p)
 	/* The ring may still be full: the mark waits like any other slot. */
 	if (!await(p, &p->words->credit, last + 1 - PEAL_PROBE_SLOTS))
 		return;
+	/* The pattern, as a link does for its slab. */
+	if (p->params->policy != PEAL_POLICY_SEQUENCE)
+		peal_fence_release_sys();
 	send_stamp(p, last, PEAL_KIND_END);
 	peal_store_release_sys(&p->words->published, last + 1);
 	notify(p);
+	write_pressure(p);
 }
 
 /*
@@ -271,12 +443,14 @@ static PEAL_DEV int is_lost(const struct probe *p, uint64_t number,
 }
 
 static PEAL_DEV int receive_stamp(const struct probe *p, uint64_t number,
-				  uint64_t credit, struct peal_slot_view *view)
+				  uint64_t credit,
+				  uint64_t stage[PEAL_PROBE_STAMP_WORDS],
+				  struct peal_slot_view *view)
 {
 	uint64_t full_since = 0;
 	uint32_t turn = 0;
 
-	while (!peal_slot_peek(slot_of(p, number), lap_of(number), view)) {
+	while (!read_slot(p, slot_of(p, number), lap_of(number), stage, view)) {
 		if (is_turn(p, &turn) &&
 		    is_lost(p, number, credit, &full_since))
 			return 0;
@@ -286,43 +460,50 @@ static PEAL_DEV int receive_stamp(const struct probe *p, uint64_t number,
 	return 1;
 }
 
+/* Returns the lap of the message in a slot; 0: the slot is empty. */
+static PEAL_DEV PEAL_INLINE uint32_t lap_in(const struct probe *p,
+					    const uint8_t *slot)
+{
+	uint32_t word[3];
+
+	if (p->params->policy == PEAL_POLICY_SEQUENCE)
+		return (uint32_t)(peal_load_acquire_sys((
+					  const uint64_t *)(const void *)slot) >>
+				  48);
+	return peali_atom_read(p->params->policy, slot, 0, word) >> 16;
+}
+
 /*
  * Counts slots that hold the message of another slot: missing messages that
  * went to the wrong place. The ring is full, and the writer waits.
  */
 static PEAL_DEV uint64_t count_strays(const struct probe *p)
 {
-	uint64_t n = 0, i, number;
+	uint64_t stage[PEAL_PROBE_STAMP_WORDS] = { 0 }, n = 0, i, number;
+	struct peal_slot_view view;
+	uint32_t lap;
 	uint8_t *slot;
 
 	for (i = 0; i < PEAL_PROBE_SLOTS; i++) {
 		slot = slot_of(p, i);
-		if (!peal_load_acquire_sys((uint64_t *)(void *)slot))
+		lap = lap_in(p, slot);
+		if (!lap || !read_slot(p, slot, lap, stage, &view))
 			continue;
-		number = *(const uint64_t *)(const void *)(slot + 8);
+		number = *(const uint64_t *)(const void *)view.content;
 		n += number % PEAL_PROBE_SLOTS != i;
 	}
 	return n;
-}
-
-/*
- * Returns slots to the writer. The release orders the reader's loads before the
- * credit; the writer's await acquires the credit.
- */
-static PEAL_DEV void give_credit(const struct probe *p, uint64_t credit)
-{
-	peal_store_release_sys(&p->words->credit, credit);
-	notify(p);
 }
 
 /* Returns 1 if the END mark was seen. */
 static PEAL_DEV int receive_stamps(const struct probe *p)
 {
 	uint64_t last = p->params->n_messages, wrong = 0, credit = 0, i;
+	uint64_t stage[PEAL_PROBE_STAMP_WORDS];
 	struct peal_slot_view view;
 
 	for (i = 0; i <= last; i++) {
-		if (!receive_stamp(p, i, credit, &view))
+		if (!receive_stamp(p, i, credit, stage, &view))
 			break;
 		wrong += !is_right(
 			p, i, i < last ? PEAL_KIND_DATA : PEAL_KIND_END, &view);
@@ -336,10 +517,14 @@ static PEAL_DEV int receive_stamps(const struct probe *p)
 	peal_store_relaxed_sys(&p->words->seen, i);
 	peal_store_relaxed_sys(&p->words->wrong, wrong);
 	peal_store_relaxed_sys(&p->words->missing, last + 1 - i);
-	if (i > last)
-		return 1;
-	give_credit(p, PEAL_PROBE_GAVE_UP);
-	return 0;
+	if (i <= last) {
+		give_credit(p, PEAL_PROBE_GAVE_UP);
+		return 0;
+	}
+	/* The pattern is in place, as the slab of a link. */
+	if (p->params->policy != PEAL_POLICY_SEQUENCE)
+		peal_fence_acquire_sys();
+	return 1;
 }
 
 static PEAL_DEV void read_verify(const struct probe *p)
@@ -359,8 +544,12 @@ static PEAL_DEV void read_verify(const struct probe *p)
 	if (p->lane)
 		return;
 	peal_store_relaxed_sys(&p->words->pattern_words, n);
-	peal_store_relaxed_sys(&p->words->pattern_wrong,
-			       peal_load_relaxed_dev(&p->scratch[1]));
+	wrong = peal_load_relaxed_dev(&p->scratch[1]);
+	peal_store_relaxed_sys(&p->words->pattern_wrong, wrong);
+	if (wrong)
+		give_credit(p, PEAL_PROBE_GAVE_UP);
+	else
+		read_pressure(p);
 }
 
 /* ---- latency ------------------------------------------------------------- */
@@ -459,6 +648,7 @@ static PEAL_DEV void probe_init(struct probe *p,
 	p->params = params;
 	p->words = (struct peal_probe_words *)(uintptr_t)params->words;
 	p->ping = (uint64_t *)(void *)(area + PEAL_PROBE_PING_OFFSET);
+	p->pressed = area + PEAL_PROBE_PRESSURE_OFFSET;
 	p->ring = area + PEAL_PROBE_RING_OFFSET;
 	p->pattern = (uint64_t *)(void *)(area + PEAL_PROBE_PATTERN_OFFSET);
 	p->pong = (uint64_t *)(uintptr_t)params->pong;
@@ -499,18 +689,16 @@ static PEAL_DEV int run(const struct peal_kernel_params *raw, uint32_t worker,
 		(const struct peal_probe_params *)(const void *)raw;
 	struct probe p;
 
-	if (worker)
-		return 0;
-	while (params && params->magic == PEAL_PROBE_MAGIC) {
-		probe_init(&p, params, lane);
-		if (params->role == PEAL_PROBE_WRITER)
-			run_writer(&p);
-		else
-			run_reader(&p);
-		meet(&p);
+	for (; worker && params && params->magic == PEAL_PROBE_MAGIC; worker--)
 		params = (const struct peal_probe_params *)(uintptr_t)
 				 params->next;
-	}
+	if (!params || params->magic != PEAL_PROBE_MAGIC)
+		return 0;
+	probe_init(&p, params, lane);
+	if (params->role == PEAL_PROBE_WRITER)
+		run_writer(&p);
+	else
+		run_reader(&p);
 	return 0;
 }
 

@@ -111,8 +111,9 @@ PEAL_TEST(link_text_error_names_column_part_and_choices)
 		{ ",0-1:pcie", "column 1", "','",
 		  "'PEAL_HOST_LINKS': is wrong "
 		  "at column" },
-		{ "0-1:pcie!", "column 10", "''", "lost or swapped" },
-		{ "0-1:pcie!slow", "column 10", "'slow'", "lost or swapped" },
+		{ "0-1:pcie!", "column 10", "''", "lost, swapped or torn" },
+		{ "0-1:pcie!slow", "column 10", "'slow'",
+		  "lost, swapped or torn" },
 		{ "0-1:none!lost", "column 10", "'lost'", "no faults" },
 		{ "0-1:pcie, 0-1:none", "column 11", "'0-1'",
 		  "'PEAL_HOST_LINKS': is wrong at column" },

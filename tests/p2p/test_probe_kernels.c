@@ -18,6 +18,7 @@ extern const struct peal_program peal_program_peal_probe;
 
 #define MESSAGES (2u * PEAL_PROBE_SLOTS)
 #define PATTERN_WORDS 512u
+#define CHANGES 32u
 
 static struct {
 	uint8_t area[PEAL_PROBE_AREA_BYTES(8 * PATTERN_WORDS)]
@@ -28,6 +29,8 @@ static struct {
 } m;
 
 static struct peal_probe_params params[2];
+static uint32_t policy = PEAL_POLICY_SEQUENCE;
+static uint32_t atom_policy = PEAL_POLICY_ATOM8;
 
 static void set_up(enum peal_probe_job job, uint64_t limit_ns)
 {
@@ -53,6 +56,9 @@ static void set_up(enum peal_probe_job job, uint64_t limit_ns)
 		params[role].n_messages = MESSAGES;
 		params[role].batch = 16;
 		params[role].lanes = 1;
+		params[role].policy = policy;
+		params[role].atom_policy = (uint16_t)atom_policy;
+		params[role].n_changes = CHANGES;
 	}
 }
 
@@ -69,7 +75,15 @@ static void *run_kernel(void *argument)
 
 /* ---- a writer that errs -------------------------------------------------- */
 
-enum error { RIGHT, WRONG_WORD, WRONG_LENGTH, NO_SLOT, WRONG_PATTERN, NO_END };
+enum error {
+	RIGHT,
+	WRONG_WORD,
+	WRONG_LENGTH,
+	NO_SLOT,
+	WRONG_PATTERN,
+	NO_END,
+	TORN
+};
 
 static uint64_t mix(uint64_t z)
 {
@@ -85,19 +99,23 @@ static void send_to(uint64_t place, uint64_t number, uint32_t kind,
 	uint8_t *slot = m.area + PEAL_PROBE_RING_OFFSET +
 			place % PEAL_PROBE_SLOTS * PEAL_PROBE_SLOT_BYTES;
 	uint64_t content[PEAL_PROBE_STAMP_WORDS] = { number };
-	uint32_t i, length = sizeof(content);
+	uint32_t i,
+		length = peal_slot_content_max(policy, PEAL_PROBE_SLOT_BYTES);
+	uint32_t lap = (uint32_t)(number / PEAL_PROBE_SLOTS) + 1;
 
-	for (i = 1; i < PEAL_PROBE_STAMP_WORDS; i++)
+	for (i = 1; i < length / 8; i++)
 		content[i] = mix(params[0].seed ^ (number << 8 | i));
 	if (error == WRONG_WORD)
-		content[PEAL_PROBE_STAMP_WORDS - 1] ^= 1;
+		content[length / 8 - 1] ^= 1;
 	if (error == WRONG_LENGTH)
 		length--;
-	memcpy(slot + 8, content, sizeof(content));
-	if (error != NO_SLOT)
-		peal_slot_publish(slot,
-				  (uint32_t)(number / PEAL_PROBE_SLOTS) + 1,
-				  kind, length);
+	if (policy == PEAL_POLICY_SEQUENCE)
+		memcpy(slot + 8, content, sizeof(content));
+	if (error != NO_SLOT && policy == PEAL_POLICY_SEQUENCE)
+		peal_slot_publish(slot, lap, kind, length);
+	else if (error != NO_SLOT)
+		peal_slot_pack(policy, slot, lap, kind,
+			       (const uint8_t *)content, length, 0, 1);
 	peal_store_release_sys(&m.words.published, number + 1);
 	peal_bell_ring((uintptr_t)&m.bell[1]);
 }
@@ -105,6 +123,38 @@ static void send_to(uint64_t place, uint64_t number, uint32_t kind,
 static void send(uint64_t number, uint32_t kind, enum error error)
 {
 	send_to(number, number, kind, error);
+}
+
+static uint32_t atom_word(uint32_t tag, uint32_t k)
+{
+	return (uint32_t)(mix(params[0].seed ^ tag) >> 8 * k);
+}
+
+/* Overwrites the atoms of the slot. Each eighth tag comes with old words. */
+static void press(enum error error, uint32_t tag)
+{
+	uint8_t *slot = m.area + PEAL_PROBE_PRESSURE_OFFSET;
+	uint32_t each = peali_atom_payload(atom_policy), i, k, word[3];
+	uint32_t of = error == TORN && tag % 8 == 0 ? tag - 1 : tag;
+
+	for (i = 0; i < PEAL_PROBE_SLOT_BYTES / (each + 4); i++) {
+		for (k = 0; k < 3; k++)
+			word[k] = atom_word(of, k);
+		peali_atom_write(atom_policy, slot, i, tag,
+				 (const uint8_t *)word, each);
+	}
+}
+
+static void write_pressure(enum error error)
+{
+	uint64_t credit;
+	uint32_t tag = 0;
+
+	do {
+		credit = peal_load_acquire_sys(&m.words.credit);
+		if (credit == MESSAGES + 1)
+			press(error, ++tag);
+	} while (credit != PEAL_PROBE_GAVE_UP);
 }
 
 static void write_with(enum error error, uint64_t at)
@@ -131,6 +181,7 @@ static void write_with(enum error error, uint64_t at)
 	       MESSAGES + 1 - PEAL_PROBE_SLOTS)
 		usleep(10);
 	send(MESSAGES, PEAL_KIND_END, error == NO_END ? NO_SLOT : RIGHT);
+	write_pressure(error);
 }
 
 static void read_against(enum error error, uint64_t at)
@@ -150,6 +201,79 @@ PEAL_TEST(correct_writer_is_counted_correctly)
 	CHECK_EQ(m.words.seen, MESSAGES + 1);
 	CHECK_EQ(m.words.wrong + m.words.missing + m.words.pattern_wrong, 0);
 	CHECK_EQ(m.words.pattern_words, PATTERN_WORDS);
+	CHECK_EQ(m.words.torn, 0);
+	CHECK(m.words.atoms >= CHANGES);
+}
+
+PEAL_TEST(each_policy_is_read_as_by_a_link)
+{
+	static const uint32_t policies[] = {
+		PEAL_POLICY_ATOM8,
+#if PEAL_HAVE_ATOM16
+		PEAL_POLICY_ATOM16
+#endif
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(policies) / sizeof(policies[0]); i++) {
+		policy = atom_policy = policies[i];
+		read_against(RIGHT, 0);
+		CHECK_EQ(m.words.seen, MESSAGES + 1);
+		CHECK_EQ(m.words.wrong + m.words.torn, 0);
+		CHECK_EQ(m.words.pattern_words, PATTERN_WORDS);
+		read_against(WRONG_WORD, 777);
+		CHECK_EQ(m.words.wrong, 1);
+		read_against(WRONG_LENGTH, 0);
+		CHECK_EQ(m.words.wrong, 1);
+		read_against(NO_SLOT, 300);
+		CHECK_EQ(m.words.seen, 300);
+	}
+	policy = PEAL_POLICY_SEQUENCE;
+	atom_policy = PEAL_POLICY_ATOM8;
+}
+
+PEAL_TEST(torn_atoms_under_pressure_are_counted)
+{
+	read_against(TORN, 0);
+	CHECK(m.words.torn > 0 && m.words.torn < m.words.atoms);
+	CHECK_EQ(m.words.wrong + m.words.missing + m.words.pattern_wrong, 0);
+#if PEAL_HAVE_ATOM16
+	atom_policy = PEAL_POLICY_ATOM16;
+	read_against(TORN, 0);
+	CHECK(m.words.torn > 0 && m.words.torn < m.words.atoms);
+	atom_policy = PEAL_POLICY_ATOM8;
+#endif
+}
+
+/* The writer presses until the reader has seen enough, and each atom is whole.
+ * On a machine that tears stores of 16 bytes, some are not. */
+static void both_kernels(uint16_t tears)
+{
+	pthread_t reader;
+
+	set_up(PEAL_PROBE_VERIFY, 20000000000u);
+	params[0].tears = tears;
+	CHECK(!pthread_create(&reader, NULL, run_kernel, &params[1]));
+	run_kernel(&params[0]);
+	pthread_join(reader, NULL);
+	CHECK_EQ(m.words.late, 0);
+	CHECK_EQ(m.words.wrong + m.words.missing + m.words.pattern_wrong, 0);
+	CHECK(m.words.atoms >= CHANGES);
+}
+
+PEAL_TEST(split_stores_tear_only_atoms_of_16_bytes)
+{
+	both_kernels(1);
+	CHECK_EQ(m.words.torn, 0);
+#if PEAL_HAVE_ATOM16
+	policy = atom_policy = PEAL_POLICY_ATOM16;
+	both_kernels(0);
+	CHECK_EQ(m.words.torn, 0);
+	both_kernels(1);
+	CHECK(m.words.torn > 0);
+	policy = PEAL_POLICY_SEQUENCE;
+	atom_policy = PEAL_POLICY_ATOM8;
+#endif
 }
 
 PEAL_TEST(wrong_bit_in_a_message_is_detected)
@@ -243,6 +367,8 @@ static void check_words(const struct peal_probe_words *words)
 	CHECK_EQ(words->writer_done + words->reader_done, 2);
 	CHECK(words->seen > 10000);
 	CHECK_EQ(words->pattern_words, PEALI_SETUP_PATTERN_BYTES / 8);
+	CHECK(words->atoms >= CHANGES);
+	CHECK_EQ(words->torn, 0);
 }
 
 PEAL_TEST(lane_count_does_not_change_probe_result)
@@ -283,6 +409,9 @@ PEAL_TEST(lane_count_does_not_change_probe_result)
 }
 
 PEAL_TEST_MAIN(machine_begin(); RUN(correct_writer_is_counted_correctly);
+	       RUN(each_policy_is_read_as_by_a_link);
+	       RUN(torn_atoms_under_pressure_are_counted);
+	       RUN(split_stores_tear_only_atoms_of_16_bytes);
 	       RUN(wrong_bit_in_a_message_is_detected);
 	       RUN(wrong_bit_in_the_pattern_is_detected);
 	       RUN(missing_message_ends_the_wait);

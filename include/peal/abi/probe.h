@@ -9,22 +9,24 @@
  * writer runs on the device that accesses the other device's memory. The reader
  * runs on that other device, the owner of the memory.
  *
- *	area	in the owner's memory: ping word, ring, pattern
+ *	area	in the owner's memory: ping word, slot under pressure, ring,
+ *		pattern
  *	words	in host memory: reports of both kernels
  *	pong	answers of the reader; in the writer's or in host memory
  *
  * The reader reports through host memory, so that the verdict covers only one
  * direction. Only `pong` during a latency job can be an exception.
  *
- * A launch can do several jobs in a row. So one kernel on each device probes
- * both directions of a pair.
+ * Each worker of a launch does one job. So a kernel with two workers on each
+ * device probes both directions of a pair at the same time.
  */
 
 #define PEAL_PROBE_MAGIC 0x45424f52504c4550ULL /* "PELPROBE" */
 
 /** Jobs of the two kernels. */
 enum peal_probe_job {
-	PEAL_PROBE_VERIFY = 1, /* slots and pattern, every byte checked */
+	/* slots and pattern, every byte checked; then one slot under pressure */
+	PEAL_PROBE_VERIFY = 1,
 	PEAL_PROBE_LATENCY = 2, /* ping-pong, timed by the writer */
 	PEAL_PROBE_BANDWIDTH = 3 /* writes of the pattern until acknowledged */
 };
@@ -33,8 +35,11 @@ enum peal_probe_role { PEAL_PROBE_WRITER = 0, PEAL_PROBE_READER = 1 };
 
 #define PEAL_PROBE_SLOTS 2048 /* slots of the ring */
 #define PEAL_PROBE_SLOT_BYTES 64
-#define PEAL_PROBE_STAMP_WORDS 7 /* words in a slot; the first: its number */
+/* Most words in a slot; the first: its number. Atoms leave space for fewer. */
+#define PEAL_PROBE_STAMP_WORDS 7
 #define PEAL_PROBE_CREDIT_EVERY 1024 /* slots per report, with a bell */
+/* Pressure: overwrites between two looks of the writer at the reader. */
+#define PEAL_PROBE_OVERWRITES 32
 #define PEAL_PROBE_BATCHES 16 /* batches of round trips */
 #define PEAL_PROBE_ROUNDS 12 /* writes of the pattern */
 
@@ -44,6 +49,7 @@ enum peal_probe_role { PEAL_PROBE_WRITER = 0, PEAL_PROBE_READER = 1 };
  */
 #define PEAL_PROBE_MARGIN 8192
 #define PEAL_PROBE_PING_OFFSET PEAL_PROBE_MARGIN
+#define PEAL_PROBE_PRESSURE_OFFSET (PEAL_PROBE_PING_OFFSET + 2048) /* a slot */
 #define PEAL_PROBE_RING_OFFSET (PEAL_PROBE_PING_OFFSET + 4096)
 #define PEAL_PROBE_PATTERN_OFFSET                                              \
 	(PEAL_PROBE_RING_OFFSET + PEAL_PROBE_SLOTS * PEAL_PROBE_SLOT_BYTES)
@@ -72,7 +78,9 @@ struct peal_probe_words {
 	uint64_t pattern_wrong; /* of those: wrong */
 	uint64_t late; /* 1: the time limit passed before a result */
 	uint64_t reader_done; /* 1: it has returned */
-	uint8_t reader_reserved[PEAL_SHARED_LINE - 80];
+	uint64_t atoms; /* under pressure: atoms that it has read */
+	uint64_t torn; /* of those: with parts of two stores */
+	uint8_t reader_reserved[PEAL_SHARED_LINE - 96];
 	/* only writer: the host */
 	uint64_t alone; /* 1: the other kernel has failed, do not wait */
 };
@@ -101,11 +109,16 @@ struct peal_probe_params {
 	uint32_t n_messages; /* slots, a multiple of the ring, before END */
 	uint32_t batch; /* round trips in each batch */
 	uint32_t lanes;
-	uint32_t reserved;
-	uint64_t next; /* struct peal_probe_params of the next job; 0: none */
+	uint32_t policy; /* of the ring: enum peal_slot_policy */
+	uint64_t next; /* struct peal_probe_params of the next worker; 0: none */
+	/* of the slot under pressure: PEAL_POLICY_ATOM16 or PEAL_POLICY_ATOM8 */
+	uint16_t atom_policy;
+	/* emulated only, 1: the writer's stores of 16 bytes arrive in two parts */
+	uint16_t tears;
+	uint32_t n_changes; /* of that slot, until the reader has seen enough */
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_probe_params) == 120, "probe params");
+PEAL_STATIC_ASSERT(sizeof(struct peal_probe_params) == 128, "probe params");
 PEAL_STATIC_ASSERT(offsetof(struct peal_probe_params, n_messages) == 96,
 		   "probe params layout");
 

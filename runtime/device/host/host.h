@@ -72,6 +72,12 @@ int peali_host_peer_disable(struct peali_backend *backend, int from, int to);
  */
 uint64_t peali_host_peer_view(struct peali_host *host, int from, int to,
 			      uint64_t offset);
+/*
+ * Applies the fault torn: writers of the probe then store 16 bytes in two parts.
+ * Stores of other programs stay whole. `desc` is checked.
+ */
+void peali_host_tear(struct peali_host *host,
+		     const struct peali_launch_desc *desc);
 /* Unmaps all windows. */
 void peali_host_peers_close(struct peali_host *host);
 

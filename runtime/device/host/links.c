@@ -11,7 +11,8 @@
 #define UNSET PEALI_LINK_KINDS
 
 static const char *const kinds[PEALI_LINK_KINDS] = { "nvlink", "pcie", "none" };
-static const char *const faults[PEALI_LINK_FAULTS] = { "", "lost", "swapped" };
+static const char *const faults[PEALI_LINK_FAULTS] = { "", "lost", "swapped",
+						       "torn" };
 
 /* State of the parser. `mark` is the start of the part that is parsed now. */
 struct reader {
@@ -135,7 +136,7 @@ static int read_entry(struct reader *r, struct entry *e)
 	if (*r->at == '!') {
 		r->at++;
 		result = read_name(r, faults, PEALI_LINK_FAULTS,
-				   "lost or swapped", &e->pair.fault);
+				   "lost, swapped or torn", &e->pair.fault);
 		if (result < 0)
 			return result;
 		if (e->pair.kind == PEALI_LINK_NONE)

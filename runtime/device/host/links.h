@@ -13,7 +13,7 @@
  *		A ">" B		A's access to the memory of B
  *		"*"		every direction without an entry of its own
  *	kind	"nvlink" | "pcie" | "none"
- *	fault	"" | "!lost" | "!swapped"
+ *	fault	"" | "!lost" | "!swapped" | "!torn"
  *
  * The default of a direction is nvlink. A fault emulates a machine that reports
  * peer access which does not work. The probe has to find such faults.
@@ -30,6 +30,7 @@ enum peali_link_fault {
 	PEALI_LINK_SOUND,
 	PEALI_LINK_LOST, /* writes never reach the owner */
 	PEALI_LINK_SWAPPED, /* every access lands in a neighbouring page */
+	PEALI_LINK_TORN, /* the probe's stores of 16 bytes arrive in two parts */
 	PEALI_LINK_FAULTS
 };
 

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <peal/abi/probe.h>
+#include <peal/program.h>
 #include "runtime/base/error.h"
 #include "runtime/base/owner.h"
 #include "runtime/device/host/host.h"
@@ -116,7 +118,7 @@ static int map_window(const struct peali_heap *heap, uint8_t *base, int fault)
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t near = heap->bytes, piece;
 
-	if (fault == PEALI_LINK_SOUND)
+	if (fault == PEALI_LINK_SOUND || fault == PEALI_LINK_TORN)
 		return map_piece(heap, base, 0, 0, heap->bytes, MAP_SHARED);
 	/* Copy on write: only the writer sees its writes. */
 	if (fault == PEALI_LINK_LOST)
@@ -238,6 +240,39 @@ uint64_t peali_host_peer_view(struct peali_host *host, int from, int to,
 	if (is_owners_view(host, from, to))
 		return (uintptr_t)host->heap[to].base + offset;
 	return (uintptr_t)w->base + offset;
+}
+
+/* Returns 1 if `from` sees the address in a window with the fault. */
+static int is_in_window(const struct peali_host *host, int from,
+			uint64_t address, int fault)
+{
+	const struct peali_host_window *w;
+	int to;
+
+	for (to = 0; to < host->n_devices; to++) {
+		w = &host->window[from * host->n_devices + to];
+		if (pair_of(host, from, to)->fault == fault && w->enabled &&
+		    address - (uintptr_t)w->base < host->heap[to].bytes)
+			return 1;
+	}
+	return 0;
+}
+
+void peali_host_tear(struct peali_host *host,
+		     const struct peali_launch_desc *desc)
+{
+	const char *name = desc->program->name; /* tests have none */
+	struct peal_probe_params *p = NULL;
+
+	if (name && !strcmp(name, "peal_probe"))
+		p = (struct peal_probe_params *)(uintptr_t)desc->params;
+	pthread_mutex_lock(&host->lock);
+	for (; p && p->magic == PEAL_PROBE_MAGIC;
+	     p = (struct peal_probe_params *)(uintptr_t)p->next)
+		p->tears = p->role == PEAL_PROBE_WRITER &&
+			   is_in_window(host, desc->device, p->area,
+					PEALI_LINK_TORN);
+	pthread_mutex_unlock(&host->lock);
 }
 
 void peali_host_peers_close(struct peali_host *host)

@@ -312,6 +312,7 @@ int peali_host_launch(struct peali_backend *backend,
 
 	if (r < 0)
 		return r;
+	peali_host_tear(host, desc);
 	launch = new_launch(host, desc);
 	if (!launch)
 		return peali_fail(PEAL_ENOMEM, "host: launch",

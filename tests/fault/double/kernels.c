@@ -351,8 +351,9 @@ static int lies(int from, int to)
 }
 
 /*
- * Applies the fault of a pair to the probe: the stores of its writer go to
- * another place. Other kernels do not use such a pair.
+ * Applies the fault of a pair to the probe. The stores of its writer go to
+ * another place, or arrive in two parts. Other kernels do not use such a pair,
+ * or store no atoms of 16 bytes there.
  */
 static void mislead(struct kernel *k, struct peal_probe_params *p)
 {
@@ -371,6 +372,8 @@ static void mislead(struct kernel *k, struct peal_probe_params *p)
 			p->area = (uintptr_t)k->scratch;
 		} else if (fault == PEALI_LINK_SWAPPED) {
 			p->area += 4096;
+		} else if (fault == PEALI_LINK_TORN) {
+			p->tears = 1;
 		}
 	}
 }
