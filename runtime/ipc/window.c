@@ -153,8 +153,8 @@ static int device_of(struct peal_runtime *rt, const char *uuid)
 /*
  * Finds the devices here that see a peer's window. The driver must map the
  * window for the device. A probe must confirm peer access between the device
- * and the window's device, in both directions. So this process must have the
- * window's device, too.
+ * and the window's device, in both directions and with all policies. So this
+ * process must have the window's device, too.
  */
 static void find_viewers(struct peal_runtime *rt, struct peali_shared *s,
 			 const char *uuid)
@@ -171,7 +171,8 @@ static void find_viewers(struct peal_runtime *rt, struct peali_shared *s,
 			continue;
 		if (i == home ||
 		    (!peali_probe_verify(rt->peers, i, home, &pair) &&
-		     pair.route == PEAL_ROUTE_PEER))
+		     pair.route == PEAL_ROUTE_PEER &&
+		     pair.policies == peali_devices_policies(&rt->devices, i)))
 			s->viewers |= 1ULL << i;
 	}
 }

@@ -229,21 +229,28 @@ static uint32_t policies_of(const struct peal_link *link, int device,
 
 /*
  * Completes the specs of the sender's and the receiver's ring. Both specs are
- * equal if the ends share a policy.
+ * equal if the ends share a policy. By default it is one that the route between
+ * them carries.
  */
 static int complete_specs(struct peal_link *link)
 {
 	uint32_t best = 0, last_best = 0;
 	uint32_t mask = policies_of(link, link->from.device, &best);
 	uint32_t last = policies_of(link, link->to.device, &last_best);
+	uint32_t both;
 	int result;
 
 	link->last_spec = link->spec;
 	if (!best || (last_best && mask & last & 1u << last_best))
 		best = last_best;
-	if (mask & last) {
-		result = peali_ring_spec_complete(&link->spec, mask & last,
-						  best, CALL);
+	both = mask & last;
+	if (both && !link->spec.policy)
+		both &= peali_route_policies(link->rt, link->from.device,
+					     link->to.device, link->require,
+					     link->forbid);
+	if (both) {
+		result =
+			peali_ring_spec_complete(&link->spec, both, best, CALL);
 		link->last_spec = link->spec;
 		return result;
 	}
@@ -340,7 +347,8 @@ static int build(struct peal_link *link)
 	if (!result)
 		result = peali_route_choose(rt, link->from.device,
 					    link->to.device, link->require,
-					    link->forbid, &route, link->why,
+					    link->forbid, link->spec.policy,
+					    &route, link->why,
 					    "option 'require'", CALL);
 	if (!result)
 		result = peali_block_alloc(rt, PEALI_HOST,

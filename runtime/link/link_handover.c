@@ -147,8 +147,9 @@ static int begin(struct peal_link *link, enum peal_route route)
 				    (unsigned long long)link->id);
 	if (!result)
 		result = peali_route_choose(link->rt, link->from.device,
-					    link->to.device, route, 0, &chosen,
-					    why, "argument 'route'", CALL);
+					    link->to.device, route, 0,
+					    link->spec.policy, &chosen, why,
+					    "argument 'route'", CALL);
 	if (!result)
 		result = peali_route_path_make(link, route, &next, CALL);
 	if (result)

@@ -5,6 +5,7 @@
 
 #include "p2p/peer.h"
 #include "p2p/probe.h"
+#include "queues/publication.h"
 #include "queues/ring.h"
 #include "runtime/base/error.h"
 #include "runtime/base/refusal.h"
@@ -54,12 +55,24 @@ static enum peal_route best_of(uint32_t mask)
 	return PEAL_ROUTE_NONE;
 }
 
+/* Takes the peer route from a pair that does not carry the policy. */
+static void check_policy(struct peal_pair_info *pair, uint32_t policy)
+{
+	if (pair->route != PEAL_ROUTE_PEER || pair->policies & 1u << policy)
+		return;
+	pair->route = PEAL_ROUTE_MAPPED_HOST;
+	snprintf(pair->reason, sizeof(pair->reason),
+		 "16-byte stores arrive torn, and the link has policy %s",
+		 peali_publication_name(policy));
+}
+
 /*
  * Returns the mask of all routes of a pair, or 0 on error. Sets *best to the
  * best route and `why` to its reason.
  */
 static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
-			  uint32_t wanted, enum peal_route *best, char why[160])
+			  uint32_t wanted, uint32_t policy,
+			  enum peal_route *best, char why[160])
 {
 	uint32_t routes = PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED;
 	struct peal_pair_info pair;
@@ -79,6 +92,7 @@ static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
 		result = peali_probe_verify(rt->peers, from, to, &pair);
 		if (result)
 			return 0;
+		check_policy(&pair, policy);
 		*best = pair.route;
 		peali_text_fit(why, 160, pair.reason);
 		return routes | (uint32_t)pair.route;
@@ -155,7 +169,7 @@ static int refuse_forbid(uint32_t wanted, int from, int to, uint32_t forbid,
 }
 
 int peali_route_choose(struct peal_runtime *rt, int from, int to,
-		       uint32_t require, uint32_t forbid,
+		       uint32_t require, uint32_t forbid, uint32_t policy,
 		       enum peal_route *route_out, char why[160],
 		       const char *what, const char *call)
 {
@@ -164,7 +178,8 @@ int peali_route_choose(struct peal_runtime *rt, int from, int to,
 	enum peal_route best = PEAL_ROUTE_NONE;
 	uint32_t routes;
 
-	routes = routes_of(rt, from, to, wanted ? wanted : asked, &best, why);
+	routes = routes_of(rt, from, to, wanted ? wanted : asked, policy, &best,
+			   why);
 	if (!routes)
 		return peal_last_error()->code;
 	if (wanted & best) {
@@ -182,6 +197,21 @@ int peali_route_choose(struct peal_runtime *rt, int from, int to,
 		return refuse_forbid(wanted, from, to, forbid, asked & routes,
 				     call);
 	return refuse_require(from, to, require, routes, why, what, call);
+}
+
+uint32_t peali_route_policies(struct peal_runtime *rt, int from, int to,
+			      uint32_t require, uint32_t forbid)
+{
+	uint32_t wanted = (require ? require : ALL_ROUTES) & ~forbid;
+	struct peal_pair_info pair;
+
+	if (from == to || from == PEALI_HOST || to == PEALI_HOST ||
+	    !(wanted & PEAL_ROUTE_PEER) ||
+	    !peali_devices_same_backend(&rt->devices, from, to) ||
+	    peali_probe_verify(rt->peers, from, to, &pair) ||
+	    pair.route != PEAL_ROUTE_PEER)
+		return ~0u;
+	return pair.policies;
 }
 
 /* ---- memory -------------------------------------------------------------- */
