@@ -76,17 +76,6 @@ static void add_word(char *text, size_t size, const char *word)
 	snprintf(text + used, size - used, "%s%s", used ? " " : "", word);
 }
 
-static void policies_text(uint32_t mask, char *text, size_t size)
-{
-	static const char *const names[] = { NULL, "sequence", "atom16",
-					     "atom8" };
-
-	text[0] = 0;
-	for (unsigned int i = 1; i < sizeof(names) / sizeof(names[0]); i++)
-		if (mask & 1u << i)
-			add_word(text, size, names[i]);
-}
-
 static void capabilities_text(uint32_t mask, char *text, size_t size)
 {
 	uint32_t bit;
@@ -139,8 +128,7 @@ static void add_device(json_t *rows, struct peal_runtime *runtime,
 		peali_row_uint(row, "numa_node", (uint64_t)info->numa_node);
 	else
 		peali_row_null(row, "numa_node", "not known");
-	policies_text(info->policies, text, sizeof(text));
-	peali_row_text(row, "policies", "%s", text);
+	peali_row_policies(row, info->policies);
 	peali_row_text(row, "architecture", "%s", info->architecture);
 	capabilities_text(info->capabilities, text, sizeof(text));
 	peali_row_text(row, "capabilities", "%s", text);

@@ -103,6 +103,24 @@ void peali_row_null(json_t *row, const char *key, const char *format, ...)
 	va_end(arguments);
 }
 
+void peali_row_policies(json_t *row, uint32_t mask)
+{
+	static const char *const names[] = { NULL, "sequence", "atom16",
+					     "atom8" };
+	char text[32] = "";
+	size_t used = 0, i;
+
+	for (i = 1; i < sizeof(names) / sizeof(names[0]); i++)
+		if (mask & 1u << i)
+			used += (size_t)snprintf(text + used,
+						 sizeof(text) - used, "%s%s",
+						 used ? " " : "", names[i]);
+	if (used)
+		peali_row_text(row, "policies", "%s", text);
+	else
+		peali_row_null(row, "policies", "none is verified");
+}
+
 #define DUMP (JSON_ENCODE_ANY | JSON_REAL_PRECISION(9))
 
 static int is_table(const json_t *value)

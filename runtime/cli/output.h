@@ -90,6 +90,12 @@ void peali_row_real(json_t *row, const char *key, double value);
 /** Sets true or false. */
 void peali_row_flag(json_t *row, const char *key, int value);
 
+/**
+ * Sets "policies": the names of the bits 1 << enum peal_slot_policy of a mask,
+ * with blanks between them. No bit: null.
+ */
+void peali_row_policies(json_t *row, uint32_t mask);
+
 /** Sets null, and the reason as `key`_why. A table shows "-". */
 void peali_row_null(json_t *row, const char *key, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));

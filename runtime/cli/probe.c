@@ -25,6 +25,7 @@ static int probe_pair(struct peal_runtime *runtime, json_t *rows, int from,
 	peali_row_text(row, "kind", "%s", info.kind);
 	peali_row_text(row, "verdict", "%s", peal_verdict_name(info.verdict));
 	peali_row_flag(row, "cached", info.cached);
+	peali_row_policies(row, info.policies);
 	peali_row_text(row, "why", "%s", info.reason);
 	return 0;
 }
@@ -34,8 +35,8 @@ static int probe_run(int argc, char **argv)
 	static const struct peali_column columns[] = {
 		{ "from", "from", 0 },	   { "to", "to", 0 },
 		{ "kind", "kind", 0 },	   { "verdict", "verdict", 0 },
-		{ "cached", "cached", 0 }, { "why", "why", 0 },
-		{ NULL, NULL, 0 },
+		{ "cached", "cached", 0 }, { "policies", "policies", 0 },
+		{ "why", "why", 0 },	   { NULL, NULL, 0 },
 	};
 	int json = peali_parse_json_only(
 		argc, argv,

@@ -167,6 +167,7 @@ static json_t *pair_row(json_t *rows, const struct peal_pair_info *info)
 			       info->bandwidth_bytes_per_s);
 	else
 		peali_row_null(row, "bandwidth_bytes_per_s", "not measured");
+	peali_row_policies(row, info->policies);
 	peali_row_text(row, "why", "%s", info->reason);
 	return row;
 }
@@ -290,10 +291,10 @@ static void print_matrix(const char *title, const json_t *pairs, int n,
 static void print_legend(const json_t *pairs)
 {
 	static const struct peali_column columns[] = {
-		{ "from", "from", 0 },	   { "to", "to", 0 },
-		{ "kind", "kind", 0 },	   { "link", "link", 0 },
-		{ "cached", "cached", 0 }, { "why", "why this route", 0 },
-		{ NULL, NULL, 0 },
+		{ "from", "from", 0 },		{ "to", "to", 0 },
+		{ "kind", "kind", 0 },		{ "link", "link", 0 },
+		{ "cached", "cached", 0 },	{ "policies", "policies", 0 },
+		{ "why", "why this route", 0 }, { NULL, NULL, 0 },
 	};
 
 	printf("\n");

@@ -89,13 +89,33 @@ holds out.json "d['devices'] == 3 and len(d['pairs']) == 9" \
     "[p for p in d['pairs'] if (p['from'], p['to']) == (0, 1)][0]['bandwidth_bytes_per_s'] > 0" \
     "[p for p in d['pairs'] if (p['from'], p['to']) == (1, 2)][0]['verdict'] == 'no-access'" \
     "[p for p in d['pairs'] if (p['from'], p['to']) == (2, 1)][0]['route'] in ('staged', 'mapped-host')"
+holds out.json "d['pairs'][1]['policies'].split()[0] == 'sequence'" \
+    "d['pairs'][5]['policies'] is None and d['pairs'][5]['policies_why']"
 [ "$(grep -c '"from"' out.json)" = 9 ] || fail 'not one line per pair'
 "$peal" topo >text.txt || fail 'peal topo'
 narrow text.txt
 for word in '^3 devices' emulated 'Route' 'Verdict' '[0-9] [nu]s' '[0-9] [GM]B/s' 'row = from' no-access; do
     grep -q -- "$word" text.txt || fail "peal topo does not show '$word'"
 done
+grep -q 'policies' text.txt || fail 'peal topo does not show policies'
 says 'topo'
+
+# ---- a pair that tears 16-byte stores ----------------------------------------------
+export PEAL_HOST_LINKS='0>1:nvlink!torn'
+json topo
+for i in 1 3; do
+    holds out.json "d['pairs'][$i]['verdict'] == 'ok' and d['pairs'][$i]['route'] == 'peer'" \
+        "'atom8' in d['pairs'][$i]['policies']"
+done
+holds out.json "'atom16' not in d['pairs'][1]['policies']"
+PEAL_PROBE=fresh PEAL_LOG=1 "$peal" probe >text.txt 2>log.txt || fail 'peal probe'
+if grep -q atom16 text.txt; then # the processor has atoms of 16 bytes
+    grep -q 'device 0 -> device 1: 16-byte stores arrive torn; links .* 8-byte atoms' log.txt ||
+        fail 'no line about torn stores in the log'
+    grep -q 'device 1 -> device 0: 16-byte' log.txt && fail 'a sound direction is torn'
+fi
+export PEAL_HOST_LINKS=0-1:nvlink,0-2:pcie,1-2:none
+says 'torn'
 
 # ---- doctor ----------------------------------------------------------------------
 json doctor
