@@ -12,6 +12,7 @@
  *	executor.c	creates and destroys executors
  *	executor_prepare.c	prepares a handler on all devices
  *	executor_queue.c	jobs that wait, and outcomes of jobs
+ *	executor_check.c	checks a job, finds its handler
  *	executor_grid.c	checks the grid of a job
  *	executor_run.c	runs jobs, step by step
  *	executor_wait.c	starts jobs and waits for them
@@ -203,6 +204,15 @@ int peali_executor_is_busy(const struct peal_executor *executor, int device,
  * peal_pool_create or peal_actor_spawn.
  */
 int peali_executor_prepare(struct peal_executor *executor, uint32_t handler);
+
+/* ---- executor_check.c ---------------------------------------------------- */
+
+/* Checks all fields of a job but its grid. Returns 0 or PEAL_EINVAL. */
+int peali_executor_check(const struct peal_executor *executor,
+			 const struct peal_job *job);
+/* Returns the index of the job's handler, or an error. */
+int peali_executor_find_handler(const struct peal_executor *executor,
+				const struct peal_job *job);
 
 /* ---- executor_grid.c ----------------------------------------------------- */
 
