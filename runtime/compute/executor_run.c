@@ -466,6 +466,16 @@ static void hand_out(struct peal_executor *e)
 
 /* ---- reports and ended kernels ------------------------------------------- */
 
+/* Returns what to do about the error of a task, or "". */
+static const char *hint(const struct peal_executor *e, int result)
+{
+	/* the result of peal_grid_begin in a job without a grid */
+	return result == PEAL_EINVAL && !e->job.dimensions ?
+		       "; if the handler uses a grid, set dimensions of the "
+		       "job" :
+		       "";
+}
+
 static void say_failed(struct peal_executor *e,
 		       const struct peali_executor_device *s,
 		       const struct peali_chunk *chunk, int result)
@@ -473,12 +483,13 @@ static void say_failed(struct peal_executor *e,
 	char why[160];
 
 	snprintf(why, sizeof(why),
-		 "the task of elements %llu to %llu on device %d: %s",
+		 "the task of elements %llu to %llu on device %d: %s%s",
 		 (unsigned long long)chunk->first,
 		 (unsigned long long)(chunk->first + chunk->count - 1),
 		 s->device,
 		 result > 0 ? "its handler returned a positive value" :
-			      peal_error_text(result));
+			      peal_error_text(result),
+		 hint(e, result));
 	if (result >= 0 || result == PEAL_ETIMEDOUT)
 		result = PEAL_EHANDLER;
 	end_early(e, result, why);

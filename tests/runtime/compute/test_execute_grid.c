@@ -230,7 +230,24 @@ PEAL_TEST(grid_handler_without_a_grid_fails)
 	s.job.count = 8;
 	s.argument[1].element_bytes = sizeof(struct cover);
 	CHECK_FAILS(peal_executor_run(s.e, &s.job, MAX_WAIT), PEAL_EINVAL,
-		    "the task of elements 0 to ");
+		    ": invalid argument; if the handler uses a grid, set "
+		    "dimensions of the job");
+	/* no hint about other errors, or in a job with a grid */
+	s.job.handler = "visit";
+	s.argument[1].address = s.number;
+	s.argument[1].element_bytes = 8;
+	s.visit.fails_at = 0;
+	s.visit.error = PEAL_EIO;
+	s.visit.leader = 1;
+	CHECK_EQ(peal_executor_run(s.e, &s.job, MAX_WAIT), PEAL_EIO);
+	CHECK(!strstr(peal_last_error()->text, "grid"));
+	s.visit.error = PEAL_EINVAL;
+	s.job.count = 0;
+	s.job.dimensions = 1;
+	s.job.grid[0] = 8;
+	s.job.threads_per_block[0] = 1;
+	CHECK_EQ(peal_executor_run(s.e, &s.job, MAX_WAIT), PEAL_EINVAL);
+	CHECK(!strstr(peal_last_error()->text, "grid"));
 	close_grid();
 }
 
