@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several jobs in flight on one executor run in the order of their starts. Each
  * has its own end and report. */
+#include <peal/event.h>
+
 #include "runtime/task_fixture.h"
 
 #define COUNT 1000
@@ -166,6 +168,91 @@ PEAL_TEST(cancel_ends_all_jobs_in_flight)
 	fixture_close(&s);
 }
 
+/* A cancel ends the running job and the job behind it. It does not end a job that
+ * starts behind them later. */
+PEAL_TEST(cancel_leaves_jobs_that_start_later)
+{
+	struct peal_executor_report report;
+	struct fixture s;
+
+	open_jobs(&s, 3);
+	start_jobs(&s, 2);
+	CHECK_OK(peal_executor_cancel(s.e));
+	start_jobs(&s, 1);
+	fixture_gate(&s, 1);
+	CHECK_EQ(peal_executor_wait_next(s.e, MAX_WAIT, &report),
+		 PEAL_ECANCELED);
+	CHECK(report.elements > 0 && report.elements < COUNT);
+	CHECK_EQ(peal_executor_wait_next(s.e, MAX_WAIT, &report),
+		 PEAL_ECANCELED);
+	CHECK_EQ(report.elements, 0);
+	CHECK_OK(peal_executor_wait_next(s.e, MAX_WAIT, &report));
+	CHECK_EQ(report.elements, COUNT);
+	CHECK_EQ(fixture_count(&s, 0), 0);
+	fixture_close(&s);
+}
+
+/* Makes an event of the host on device 0, which device 1 watches. */
+static struct peal_event *make_event(struct fixture *s)
+{
+	struct peal_event_options o = { .size = sizeof(o), .by_host = 1 };
+	const int watcher = 1;
+	struct peal_event *event = NULL;
+
+	CHECK_OK(peal_event_create(s->rt, 0, &watcher, 1, &o, &event));
+	return event;
+}
+
+/* Only the job behind the event waits for it. */
+PEAL_TEST(queued_job_waits_for_an_event)
+{
+	struct peal_event *event;
+	struct fixture s;
+
+	open_jobs(&s, 2);
+	event = make_event(&s);
+	start_jobs(&s, 1);
+	CHECK_OK(peal_event_await_before(event, 1, 1));
+	start_jobs(&s, 1);
+	fixture_gate(&s, 1);
+	CHECK_OK(peal_executor_wait_next(s.e, MAX_WAIT, NULL));
+	CHECK_FAILS(peal_executor_wait_next(s.e, 5 * MS, NULL), PEAL_ETIMEDOUT,
+		    "job waits for an event");
+	CHECK_EQ(fixture_count(&s, 1), COUNT);
+	CHECK_OK(peal_event_cancel(event));
+	CHECK_OK(peal_executor_wait_next(s.e, MAX_WAIT, NULL));
+	CHECK_EQ(fixture_count(&s, 2), COUNT);
+	CHECK_OK(peal_event_destroy(event));
+	fixture_close(&s);
+}
+
+/* An event behind a running job is recorded before the queued job begins. */
+PEAL_TEST(event_is_recorded_between_two_jobs)
+{
+	struct peal_event *event;
+	uint64_t second;
+	struct fixture s;
+
+	open_jobs(&s, 2);
+	event = make_event(&s);
+	CHECK_OK(peal_memory_alloc(s.rt, PEAL_HOST_MEMORY, 8, &second));
+	start_jobs(&s, 1);
+	CHECK_OK(peal_event_record_behind(event));
+	CHECK_OK(peal_event_await_before(event, 1, 1));
+	s.visit.gate = second;
+	start_jobs(&s, 1);
+	CHECK_EQ(peal_event_wait(event, 1, 5 * MS), PEAL_ETIMEDOUT);
+	fixture_gate(&s, 1);
+	CHECK_OK(peal_event_wait(event, 1, MAX_WAIT));
+	CHECK_EQ(fixture_count(&s, 1), COUNT);
+	peal_store_release_sys((uint64_t *)(uintptr_t)second, 1);
+	CHECK_OK(peal_executor_wait(s.e, MAX_WAIT));
+	CHECK_EQ(fixture_count(&s, 2), COUNT);
+	CHECK_OK(peal_event_destroy(event));
+	CHECK_OK(peal_memory_free(s.rt, PEAL_HOST_MEMORY, second));
+	fixture_close(&s);
+}
+
 /* A job behind another one cannot begin if all kernels have ended. */
 PEAL_TEST(queued_jobs_end_with_the_kernels)
 {
@@ -233,6 +320,9 @@ PEAL_TEST_MAIN(RUN_LANES(one_wait_waits_for_all_jobs);
 	       RUN_LANES(each_job_has_its_own_end_and_report);
 	       RUN_LANES(wait_returns_the_first_error);
 	       RUN_LANES(cancel_ends_all_jobs_in_flight);
+	       RUN_LANES(cancel_leaves_jobs_that_start_later);
+	       RUN_LANES(queued_job_waits_for_an_event);
+	       RUN_LANES(event_is_recorded_between_two_jobs);
 	       RUN_LANES(queued_jobs_end_with_the_kernels);
 	       RUN_LANES(bad_queued_job_is_refused_at_its_start);
 	       RUN_LANES(executor_with_queued_jobs_can_be_destroyed);)
