@@ -21,6 +21,8 @@ struct peal_runtime;
  * peal_executor_start and peal_executor_wait let the host work during jobs.
  * peal_executor_report says how the devices have shared the job.
  * peal_executor_run_once runs a single job without an executor.
+ * peal_executor_arrays_run copies arrays of the host and runs a job on them
+ * (peal/executor_arrays.h).
  */
 
 /**

@@ -41,7 +41,13 @@ enum peal_schedule {
 	 * influence. It suits elements of uneven cost.
 	 */
 	PEAL_SCHEDULE_GUIDED = 3,
-	PEAL_SCHEDULE_COUNT = 4
+	/*
+	 * Static, with weights by the memory of the devices: the largest buffer
+	 * that peal_buffer_create could make, within peal_memory_limit. See
+	 * peal_executor_arrays_run for the sizes of ranges.
+	 */
+	PEAL_SCHEDULE_MEMORY = 4,
+	PEAL_SCHEDULE_COUNT = 5
 };
 
 /** The most threads of a block of a grid. */

@@ -100,6 +100,7 @@ static void free_all(struct peal_executor *e)
 	}
 	free(e->back);
 	free(e->outcomes);
+	free(e->arrays.range);
 	free(e->links);
 	free(e->handlers);
 	free(e->devices);
@@ -134,15 +135,13 @@ static int stop_all(struct peal_executor *e)
  */
 static int take_down(struct peal_executor *e)
 {
-	uint32_t i, k;
+	uint32_t i;
 	int result = stop_all(e);
 
-	for (i = 0; i < e->n && !result; i++)
-		for (k = 0; k < PEAL_TASK_ARGUMENTS; k++)
-			peali_range_let_go(e->rt->peers,
-					   &e->devices[i].kept[k]);
-	if (!result)
+	if (!result) {
+		peali_executor_let_go(e);
 		peali_executor_drop_queue(e);
+	}
 	while (!result && e->n_links)
 		peal_link_destroy(e->links[--e->n_links]);
 	for (i = 0; i < e->n && !result; i++) {

@@ -2,7 +2,7 @@
 #ifndef PEALI_EXECUTOR_H
 #define PEALI_EXECUTOR_H
 
-#include <peal/executor.h>
+#include <peal/executor_arrays.h>
 #include "p2p/peer.h"
 #include "runtime/runtime.h"
 
@@ -14,6 +14,8 @@
  *	executor_queue.c	jobs that wait, and outcomes of jobs
  *	executor_check.c	checks a job, finds its handler
  *	executor_grid.c	checks the grid of a job
+ *	executor_arrays.c	jobs on arrays of the host, their ranges
+ *	executor_arrays_stage.c	memory of devices for ranges, their copies
  *	executor_run.c	runs jobs, step by step
  *	executor_wait.c	starts jobs and waits for them
  *	schedule.c	chooses the device and the size of the next task
@@ -26,13 +28,25 @@
 struct peali_chunk {
 	uint64_t first, count; /* adjacent elements; count 0: none */
 	uint64_t at; /* index of `first` in the device's arguments */
+	uint64_t range; /* job on arrays: 1 + the index of its range; 0: none */
+};
+
+/** Memory of a device for the ranges of a job on arrays. */
+struct peali_executor_stage {
+	struct peal_buffer *buffer; /* NULL: none */
+	uint64_t address; /* of the buffer, as the device sees it */
+	uint64_t whole_bytes; /* at its begin: arrays that all ranges get */
+	uint64_t slot_bytes; /* behind them, for each task slot */
+	/* by array: offset in the slot, or in the buffer of a whole array */
+	uint64_t at[PEAL_TASK_ARGUMENTS];
 };
 
 /** A device of an executor. */
 struct peali_executor_device {
 	int device;
 	uint32_t workers; /* workers that run tasks */
-	uint32_t window; /* most tasks in flight */
+	uint32_t window; /* task slots */
+	uint32_t slots; /* most tasks in flight in this job: window, or fewer */
 	struct peal_kernel *kernel;
 	uint64_t *owner; /* by worker: address of the actor that owns the port
 			  * of all task actors; 0: none yet */
@@ -44,6 +58,8 @@ struct peali_executor_device {
 	uint64_t out; /* elements in flight */
 	uint64_t most; /* most elements in flight, and of a static part;
 			* UINT64_MAX: no limit */
+	uint64_t task_most; /* most elements of a task; UINT64_MAX: no limit */
+	struct peali_executor_stage stage;
 	/* static schedule: the device's part */
 	uint64_t extents; /* extents that were begun */
 	struct peali_chunk rest; /* rest of the extent begun last */
@@ -86,6 +102,14 @@ struct peali_executor_queued {
 	struct peali_range kept[PEAL_PARTS_MAX][PEAL_TASK_ARGUMENTS];
 };
 
+/** The current job on arrays, and the ranges of the last one. */
+struct peali_executor_arrays {
+	const struct peal_executor_array *array; /* NULL: the job has none */
+	uint32_t n; /* arrays */
+	struct peal_executor_range *range;
+	uint64_t n_ranges, max_ranges; /* max_ranges: elements of `range` */
+};
+
 /** The end of a job that no wait has reported. */
 struct peali_executor_outcome {
 	int result;
@@ -109,7 +133,8 @@ struct peal_executor {
 	int goes_on; /* 1: peal_executor_wait has not reported its end */
 	struct peal_job job; /* The caller owns the memory of its pointers.
 			      * They are valid in peal_executor_start alone. */
-	uint32_t schedule; /* enum peal_schedule, never the default */
+	struct peali_executor_arrays arrays;
+	uint32_t schedule; /* PEAL_SCHEDULE_STATIC, _DYNAMIC or _GUIDED */
 	int only; /* rank of the device with the whole job; -1: all share */
 	int packed; /* 1: each device has only the elements of its part */
 	struct peal_job_argument argument[PEAL_TASK_ARGUMENTS];
@@ -179,6 +204,13 @@ void peali_executor_drop_queue(struct peal_executor *executor);
 
 /* ---- executor_wait.c ----------------------------------------------------- */
 
+/* Locks an executor for a call: the executor's thread pauses. */
+void peali_executor_lock(struct peal_executor *executor);
+void peali_executor_unlock(struct peal_executor *executor);
+/* Begins a job and waits for its end, as peal_executor_run. The caller holds the
+ * lock. */
+int peali_executor_run_locked(struct peal_executor *executor,
+			      const struct peal_job *job, int64_t timeout_ns);
 /* Fills the report of the current or the last job. */
 void peali_executor_fill_report(struct peal_executor *executor,
 				struct peal_executor_report *report_out);
@@ -222,6 +254,44 @@ int peali_executor_find_handler(const struct peal_executor *executor,
  */
 int peali_executor_grid(struct peal_job *job, struct peal_task_grid *grid_out,
 			const char *call);
+
+/* ---- executor_arrays.c --------------------------------------------------- */
+
+/* A range begins on a device. Stores its number in the chunk. Returns 0 or
+ * PEAL_ENOMEM. */
+int peali_arrays_add(struct peal_executor *executor, int device,
+		     struct peali_chunk *chunk);
+/* Returns the range of a chunk; NULL: it has none, or the call is over. */
+struct peal_executor_range *peali_arrays_of(struct peal_executor *executor,
+					    const struct peali_chunk *chunk);
+/* Another device repeats the range of a chunk. */
+void peali_arrays_drop(struct peal_executor *executor,
+		       struct peali_chunk *chunk);
+/* The range of a chunk is over. */
+void peali_arrays_end(struct peal_executor *executor,
+		      const struct peali_chunk *chunk, int result);
+
+/* ---- executor_arrays_stage.c --------------------------------------------- */
+
+/* Sets the weights of PEAL_SCHEDULE_MEMORY. Devices of weight 0 keep it. Returns
+ * PEAL_ENOSPC if no device has memory for an element. */
+int peali_arrays_weigh(const struct peal_executor *executor,
+		       const struct peal_job *job, uint64_t *weight);
+/* Allocates the memory for a job's ranges, and copies whole arrays. Returns 0, or
+ * an error with nothing allocated. */
+int peali_arrays_prepare(struct peal_executor *executor,
+			 const struct peal_job *job);
+/* Frees it. No task may use it any more. */
+void peali_arrays_free(struct peal_executor *executor);
+/* Returns the address of an array in a task slot, for the device. */
+uint64_t peali_arrays_address(const struct peal_executor *executor,
+			      uint32_t rank, uint32_t slot, uint32_t array);
+/* Copies inputs of a chunk to a task slot, or outputs back. Return 0 or an error.
+ * Its text names the elements. */
+int peali_arrays_scatter(struct peal_executor *executor, uint32_t rank,
+			 uint32_t slot, struct peali_chunk *chunk);
+int peali_arrays_gather(struct peal_executor *executor, uint32_t rank,
+			uint32_t slot, const struct peali_chunk *chunk);
 
 /* ---- schedule.c ----------------------------------------------------- */
 

@@ -32,8 +32,9 @@ static int set_limits(struct peal_executor *e, const struct peal_job *j)
 	for (i = 0; i < e->n; i++) {
 		struct peali_executor_device *s = &e->devices[i];
 
-		s->most = UINT64_MAX;
-		if (!j->limits || !e->element_bytes)
+		s->most = s->task_most = UINT64_MAX;
+		s->slots = s->window;
+		if (!j->limits || !e->element_bytes || e->arrays.array)
 			continue;
 		s->most = j->limits[i] / e->element_bytes;
 		if (s->most < one && !s->result)
@@ -60,12 +61,18 @@ static int set_weights(struct peal_executor *e, const struct peal_job *j)
 {
 	uint64_t weight[PEAL_PARTS_MAX], most[PEAL_PARTS_MAX];
 	uint32_t i;
+	int result;
 
 	for (i = 0; i < e->n; i++) {
 		weight[i] = j->weights ? j->weights[i] : 1;
 		most[i] = e->devices[i].most;
 		if (e->devices[i].result || (e->only >= 0 && (int)i != e->only))
 			weight[i] = 0;
+	}
+	if (j->schedule == PEAL_SCHEDULE_MEMORY) {
+		result = peali_arrays_weigh(e, j, weight);
+		if (result)
+			return result;
 	}
 	return peal_partition_weighted(j->count, weight, most, e->n,
 				       &e->partition);
@@ -137,7 +144,9 @@ static int set_schedule(struct peal_executor *e, const struct peal_job *j)
 				  "all devices of the executor have ended: it "
 				  "can only be destroyed");
 	e->only = -1;
-	e->schedule = j->schedule;
+	e->schedule = j->schedule == PEAL_SCHEDULE_MEMORY ?
+			      PEAL_SCHEDULE_STATIC :
+			      j->schedule;
 	e->threshold = peali_schedule_threshold(e, &fastest);
 	if (e->schedule)
 		return 0;
@@ -162,6 +171,7 @@ void peali_executor_let_go(struct peal_executor *e)
 		for (k = 0; k < PEAL_TASK_ARGUMENTS; k++)
 			peali_range_let_go(e->rt->peers,
 					   &e->devices[i].kept[k]);
+	peali_arrays_free(e);
 }
 
 static int keep_argument(struct peal_executor *e, uint32_t rank, uint32_t k,
@@ -192,6 +202,8 @@ static int keep_all(struct peal_executor *e)
 	uint32_t i, k;
 	int result = 0;
 
+	if (e->arrays.array)
+		return peali_arrays_prepare(e, &e->job);
 	for (i = 0; e->job.count && i < e->n && !result; i++) {
 		const struct peali_executor_device *s = &e->devices[i];
 
@@ -251,6 +263,8 @@ static void begin(struct peal_executor *e, const struct peal_job *j,
 		e->handler->busy_ns[i] /= 2;
 	}
 	e->began_ns = e->ended_ns = peal_clock_ns();
+	if (e->arrays.array)
+		e->arrays.n_ranges = 0;
 	e->goes_on = 1;
 	if (!e->from)
 		atomic_fetch_add(&e->started, 1);
@@ -368,8 +382,12 @@ static int send(struct peal_executor *e, uint32_t rank,
 	t->slot = (uint16_t)slot;
 	t->rank = (uint16_t)rank;
 	for (k = 0; k < t->n_arguments; k++)
-		t->argument[k] = e->address[k][rank] +
-				 chunk->at * e->argument[k].element_bytes;
+		t->argument[k] =
+			e->arrays.array ?
+				peali_arrays_address(e, rank, slot, k) :
+				e->address[k][rank] +
+					chunk->at *
+						e->argument[k].element_bytes;
 	result = peal_send_to(e->host, rank, e->handler->pool[rank], 0, t,
 			      task_bytes(t), 0, NULL);
 	if (result)
@@ -396,8 +414,9 @@ static void end_early(struct peal_executor *e, int result, const char *why)
  * Queues elements for another device. The job is not packed, so each device has
  * all elements of the arguments.
  */
-static void give_back(struct peal_executor *e, const struct peali_chunk *chunk)
+static void give_back(struct peal_executor *e, struct peali_chunk *chunk)
 {
+	peali_arrays_drop(e, chunk);
 	if (chunk->count)
 		e->back[e->n_back++] = *chunk;
 }
@@ -427,10 +446,9 @@ int peali_executor_is_gated(const struct peal_executor *e)
 	return 0;
 }
 
-static void hand_out(struct peal_executor *e)
+/* Ends the job early if a call has cancelled it. */
+static void look_at_cancel(struct peal_executor *e)
 {
-	struct peali_chunk chunk;
-	uint32_t rank;
 	char why[160];
 
 	if (!e->result && atomic_load(&e->cancelled) &&
@@ -442,11 +460,39 @@ static void hand_out(struct peal_executor *e)
 			 peali_s(e->job.count));
 		end_early(e, PEAL_ECANCELED, why);
 	}
+}
+
+/* Copies the inputs of a chunk to a free slot of the device. If that fails, it
+ * ends the job early. Returns 1, or 0 after a failure. */
+static int scatter(struct peal_executor *e, uint32_t rank,
+		   struct peali_chunk *chunk)
+{
+	int result;
+
+	if (!e->arrays.array)
+		return 1;
+	result = peali_arrays_scatter(e, rank, free_slot(&e->devices[rank]),
+				      chunk);
+	if (result)
+		end_early(e, result, peal_last_error()->text);
+	return !result;
+}
+
+static void hand_out(struct peal_executor *e)
+{
+	struct peali_chunk chunk;
+	uint32_t rank;
+	char why[160];
+	int result;
+
+	look_at_cancel(e);
 	if (e->handed < e->job.count && peali_executor_is_gated(e))
 		return;
-	while (!e->result && peali_schedule_next(e, &rank, &chunk)) {
-		int result = send(e, rank, &chunk);
-
+	for (; !e->result && peali_schedule_next(e, &rank, &chunk);
+	     look_at_cancel(e)) {
+		if (!scatter(e, rank, &chunk))
+			return;
+		result = send(e, rank, &chunk);
 		if (!result)
 			continue;
 		/* its tasks in flight are handled when its kernel has ended */
@@ -492,7 +538,26 @@ static void say_failed(struct peal_executor *e,
 		 hint(e, result));
 	if (result >= 0 || result == PEAL_ETIMEDOUT)
 		result = PEAL_EHANDLER;
+	peali_arrays_end(e, chunk, result);
 	end_early(e, result, why);
+}
+
+/* Copies the outputs of a chunk from its slot, after success. If that fails, it
+ * ends the job early. Returns 1 if the elements are done, else 0. */
+static int gather(struct peal_executor *e, const struct peal_task_done *done,
+		  const struct peali_chunk *chunk)
+{
+	struct peal_executor_range *range = peali_arrays_of(e, chunk);
+	int result;
+
+	if (range)
+		range->busy_ns = done->busy_ns;
+	if (!range || done->result)
+		return !done->result;
+	result = peali_arrays_gather(e, done->rank, done->slot, chunk);
+	if (result)
+		end_early(e, result, peal_last_error()->text);
+	return !result;
 }
 
 static void task_done(struct peal_executor *e,
@@ -500,6 +565,7 @@ static void task_done(struct peal_executor *e,
 {
 	struct peali_executor_device *s = &e->devices[done->rank];
 	struct peali_chunk chunk = s->chunks[done->slot];
+	int is_done = gather(e, done, &chunk);
 
 	s->chunks[done->slot].count = 0;
 	s->in_flight--;
@@ -507,17 +573,17 @@ static void task_done(struct peal_executor *e,
 	s->share.busy_ns += done->busy_ns;
 	s->share.last_ns = peal_clock_ns() - e->began_ns;
 	e->ended_ns = peal_clock_ns();
-	if (done->result) {
+	if (!is_done)
 		e->handed -= chunk.count;
-		if (done->result == PEAL_EABORTED && e->job.repeatable &&
-		    !e->packed) { /* its kernel is about to end */
-			leave_out(e, s, PEAL_EABORTED);
-			give_back(e, &chunk);
-		} else {
-			say_failed(e, s, &chunk, done->result);
-		}
-		return;
+	if (done->result == PEAL_EABORTED && e->job.repeatable &&
+	    !e->packed) { /* its kernel is about to end */
+		leave_out(e, s, PEAL_EABORTED);
+		give_back(e, &chunk);
+	} else if (done->result) {
+		say_failed(e, s, &chunk, done->result);
 	}
+	if (!is_done)
+		return;
 	s->share.tasks++;
 	s->share.elements += chunk.count;
 	e->handler->elements[done->rank] += (double)chunk.count;
@@ -564,6 +630,7 @@ static void lose_all(struct peal_executor *e, struct peali_executor_device *s)
 			give_back(e, f);
 		else if (!lost++ || f->first < first.first)
 			first = *f;
+		peali_arrays_end(e, f, PEAL_EABORTED);
 		f->count = 0;
 	}
 	s->in_flight = 0;

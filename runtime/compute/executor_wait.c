@@ -28,14 +28,13 @@
 #define PAUSE_FIRST_NS 5000
 #define PAUSE_MOST_NS 500000
 
-/* A call of another thread begins: the executor's thread pauses. */
-static void lock(struct peal_executor *e)
+void peali_executor_lock(struct peal_executor *e)
 {
 	atomic_fetch_add(&e->callers, 1);
 	pthread_mutex_lock(&e->lock);
 }
 
-static void unlock(struct peal_executor *e)
+void peali_executor_unlock(struct peal_executor *e)
 {
 	atomic_fetch_sub(&e->callers, 1);
 	pthread_cond_signal(&e->work);
@@ -133,9 +132,9 @@ void peali_executor_open_thread(struct peal_executor *e)
 
 void peali_executor_end_thread(struct peal_executor *e)
 {
-	lock(e);
+	peali_executor_lock(e);
 	e->ends = 1;
-	unlock(e);
+	peali_executor_unlock(e);
 	if (e->has_thread)
 		pthread_join(e->thread, NULL);
 	e->has_thread = e->ends = 0;
@@ -145,10 +144,10 @@ void peali_executor_resume_thread(struct peal_executor *e)
 {
 	if (!atomic_load(&e->unfinished))
 		return;
-	lock(e);
+	peali_executor_lock(e);
 	if (peali_executor_need_thread(e, "peal_executor_destroy"))
 		atomic_store(&e->unfinished, 0); /* else a sync never ends */
-	unlock(e);
+	peali_executor_unlock(e);
 }
 
 int peali_executor_is_busy(const struct peal_executor *e, int device,
@@ -175,9 +174,9 @@ int peal_executor_start(struct peal_executor *e, const struct peal_job *job)
 		return peali_refuse_null(START, "executor or job");
 	if (peali_forked(&e->rt->owner, START))
 		return PEAL_EFORKED;
-	lock(e);
+	peali_executor_lock(e);
 	result = peali_executor_begin(e, job, 1);
-	unlock(e);
+	peali_executor_unlock(e);
 	return result;
 }
 
@@ -301,9 +300,9 @@ int peal_executor_wait(struct peal_executor *e, int64_t timeout_ns)
 		return peali_refuse_null(WAIT, "executor");
 	if (peali_forked(&e->rt->owner, WAIT))
 		return PEAL_EFORKED;
-	lock(e);
+	peali_executor_lock(e);
 	result = wait_locked(e, timeout_ns);
-	unlock(e);
+	peali_executor_unlock(e);
 	return result;
 }
 
@@ -316,7 +315,7 @@ int peal_executor_wait_next(struct peal_executor *e, int64_t timeout_ns,
 		return peali_refuse_null(WAIT_NEXT, "executor");
 	if (peali_forked(&e->rt->owner, WAIT_NEXT))
 		return PEAL_EFORKED;
-	lock(e);
+	peali_executor_lock(e);
 	if (!e->goes_on && !e->n_outcomes)
 		result = peali_fail(PEAL_ENOENT, WAIT_NEXT,
 				    "the executor has no job; call "
@@ -325,8 +324,21 @@ int peal_executor_wait_next(struct peal_executor *e, int64_t timeout_ns,
 		result = leave_to_thread(e);
 	else
 		result = finish(e, WAIT_NEXT, report_out);
-	unlock(e);
+	peali_executor_unlock(e);
 	return result ? peali_fail_in(result, WAIT_NEXT) : 0;
+}
+
+int peali_executor_run_locked(struct peal_executor *e,
+			      const struct peal_job *job, int64_t timeout_ns)
+{
+	int result = peali_executor_begin(e, job, 0);
+
+	if (result)
+		return result;
+	result = wait_locked(e, timeout_ns);
+	if (result == PEAL_ETIMEDOUT)
+		atomic_store(&e->cancelled, 1);
+	return result;
 }
 
 int peal_executor_run(struct peal_executor *e, const struct peal_job *job,
@@ -339,14 +351,9 @@ int peal_executor_run(struct peal_executor *e, const struct peal_job *job,
 					 "executor or job");
 	if (peali_forked(&e->rt->owner, "peal_executor_run"))
 		return PEAL_EFORKED;
-	lock(e);
-	result = peali_executor_begin(e, job, 0);
-	if (!result) {
-		result = wait_locked(e, timeout_ns);
-		if (result == PEAL_ETIMEDOUT)
-			atomic_store(&e->cancelled, 1);
-	}
-	unlock(e);
+	peali_executor_lock(e);
+	result = peali_executor_run_locked(e, job, timeout_ns);
+	peali_executor_unlock(e);
 	return peali_fail_in(result, "peal_executor_run");
 }
 
@@ -413,12 +420,12 @@ int peal_executor_report(struct peal_executor *e,
 					 "executor or report_out");
 	if (peali_foreign(&e->rt->owner, "peal_executor_report"))
 		return PEAL_EFORKED;
-	lock(e);
+	peali_executor_lock(e);
 	if (e->number)
 		peali_executor_fill_report(e, report_out);
 	else
 		result = peali_fail(PEAL_ENOENT, "peal_executor_report",
 				    "the executor has run no job");
-	unlock(e);
+	peali_executor_unlock(e);
 	return result;
 }

@@ -20,7 +20,7 @@
 const char *peal_schedule_name(uint32_t schedule)
 {
 	static const char *const names[PEAL_SCHEDULE_COUNT] = {
-		"default", "static", "dynamic", "guided"
+		"default", "static", "dynamic", "guided", "memory"
 	};
 
 	return schedule < PEAL_SCHEDULE_COUNT ? names[schedule] : "?";
@@ -49,7 +49,7 @@ static int has_space(const struct peal_executor *e, uint32_t rank)
 {
 	const struct peali_executor_device *s = &e->devices[rank];
 
-	return !s->result && s->in_flight < s->window && s->out < s->most;
+	return !s->result && s->in_flight < s->slots && s->out < s->most;
 }
 
 /* Returns the fewest elements of a task for a device. */
@@ -60,7 +60,8 @@ static uint64_t least(const struct peal_executor *e, uint32_t rank)
 
 	n = peali_executor_speed(e, rank) / s->workers *
 	    (ns > LEAST_NS ? ns : LEAST_NS);
-	return at_most(at_least(e->job.grain, (uint64_t)n), s->most);
+	return at_most(at_least(e->job.grain, (uint64_t)n),
+		       at_most(s->task_most, s->most));
 }
 
 uint64_t peali_schedule_threshold(const struct peal_executor *e,
@@ -108,6 +109,7 @@ static void take(struct peal_executor *e, uint64_t n, struct peali_chunk *out)
 	if (!back) {
 		out->count = at_most(n, e->job.count - e->fresh);
 		out->first = out->at = e->fresh;
+		out->range = 0;
 		e->fresh += out->count;
 		return;
 	}
@@ -128,7 +130,7 @@ static int give(struct peal_executor *e, uint32_t rank, uint64_t n,
 {
 	const struct peali_executor_device *s = &e->devices[rank];
 
-	take(e, at_most(n, s->most - s->out), out);
+	take(e, at_most(n, at_most(s->task_most, s->most - s->out)), out);
 	return out->count > 0;
 }
 
@@ -166,7 +168,8 @@ static int give_part(struct peal_executor *e, uint32_t rank,
 	if (!s->rest.count)
 		return e->n_back && give(e, rank, n, out);
 	*out = s->rest;
-	out->count = at_most(at_most(n, s->rest.count), s->most - s->out);
+	out->count = at_most(at_most(n, s->rest.count),
+			     at_most(s->task_most, s->most - s->out));
 	s->rest.first += out->count;
 	s->rest.at += out->count;
 	s->rest.count -= out->count;

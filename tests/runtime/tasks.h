@@ -15,6 +15,9 @@ struct visit {
 	int64_t error; /* error of the failing task */
 	uint64_t leader; /* 1: all lanes fail; 0: the lane with the element */
 	uint64_t slow_ns; /* ns of work for each element */
+	uint64_t slower_ns; /* as many more for each rank */
+	uint64_t began; /* address of a host word for each rank; its tasks set
+			 * it to 1. 0: none */
 };
 
 /** Numbers of a thread that `cover` writes, in x, y and z. */

@@ -370,8 +370,8 @@ PEAL_TEST(invalid_jobs_are_refused)
 	CHECK_EQ(peal_executor_report(s.e, NULL), PEAL_EINVAL);
 #define REFUSED(error, part)                                                   \
 	CHECK_FAILS(peal_executor_start(s.e, &j), error, part)
-	j = s.job, j.schedule = 4;
-	REFUSED(PEAL_EINVAL, "'schedule': is out of range (4, allowed 0..3)");
+	j = s.job, j.schedule = 5;
+	REFUSED(PEAL_EINVAL, "'schedule': is out of range (5, allowed 0..4)");
 	j = s.job, j.handler = NULL;
 	REFUSED(PEAL_EINVAL, "'handler': is NULL (NULL, allowed an address)");
 	j = s.job, j.handler = "nobody";

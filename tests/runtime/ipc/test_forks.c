@@ -12,7 +12,7 @@
 #include <peal/copy.h>
 #include <peal/device_queue.h>
 #include <peal/event.h>
-#include <peal/executor.h>
+#include <peal/executor_arrays.h>
 #include <peal/graph.h>
 #include <peal/memory.h>
 #include <peal/metrics.h>
@@ -445,7 +445,9 @@ static void refuse_group_calls(void)
 	const struct peal_collective what = { .size = sizeof(what) };
 	const struct peal_graph_message message = { .size = sizeof(message) };
 	const struct peal_graph_task task = { .size = sizeof(task) };
+	const struct peal_executor_array array = { .element_bytes = 1 };
 	struct peal_executor_report report;
+	struct peal_executor_range range;
 	struct peal_graph_node_info node;
 	uint32_t number;
 	struct peal_comm_info comm;
@@ -462,6 +464,8 @@ static void refuse_group_calls(void)
 	FORKED(peal_executor_run(s.executor, &job, -1));
 	FORKED(peal_executor_cancel(s.executor));
 	FORKED(peal_executor_report(s.executor, &report));
+	FORKED(peal_executor_arrays_run(s.executor, &job, &array, 1, -1));
+	FORKED(peal_executor_arrays_range(s.executor, 0, &range));
 	FORKED(peal_executor_destroy(s.executor));
 	FORKED(peal_graph_add_task(s.graph, &task, &number));
 	FORKED(peal_graph_add_message(s.graph, &message, &number));

@@ -375,6 +375,7 @@ PEAL_TEST(values_of_enums_have_names)
 	CHECK(!strcmp(peal_buffer_kind_name(PEAL_BUFFER_UNIFIED), "unified"));
 	CHECK(!strcmp(peal_buffer_kind_name(PEAL_BUFFER_UNIFIED + 1), "?"));
 	CHECK(!strcmp(peal_schedule_name(PEAL_SCHEDULE_GUIDED), "guided"));
+	CHECK(!strcmp(peal_schedule_name(PEAL_SCHEDULE_MEMORY), "memory"));
 	CHECK(!strcmp(peal_schedule_name(PEAL_SCHEDULE_COUNT), "?"));
 	CHECK(!strcmp(peal_partition_kind_name(PEAL_PARTITION_WEIGHTED),
 		      "weighted"));

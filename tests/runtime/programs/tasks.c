@@ -29,17 +29,21 @@ PEAL_TASK(visit)
 	uint32_t *visits = (uint32_t *)peal_task_argument(w, 0);
 	uint64_t *number = (uint64_t *)peal_task_argument(w, 1);
 	uint64_t began = peal_clock_ns(), i;
+	uint64_t slow_ns = v->slow_ns + v->slower_ns * t->rank;
 	int mine = 0;
 
 	if (!t->count) /* empty tasks do not come here */
 		return PEAL_EPROTO;
+	if (v->began)
+		peal_store_release_sys(
+			(uint64_t *)(uintptr_t)v->began + t->rank, 1);
 	if (v->gate_at != ~(uint64_t)0 && v->gate_at - t->first >= t->count)
 		gate = 0;
 	while (gate && !peal_load_acquire_sys(gate) && !peal_aborting(w))
 		gate_pause();
 	if (gate && peal_aborting(w))
 		return PEAL_EABORTED;
-	while (peal_clock_ns() - began < v->slow_ns * t->count)
+	while (peal_clock_ns() - began < slow_ns * t->count)
 		peal_pause();
 	for (i = peal_lane(w); i < t->count; i += peal_lanes(w)) {
 		visits[i]++;
