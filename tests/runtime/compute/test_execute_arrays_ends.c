@@ -174,7 +174,8 @@ PEAL_TEST(timed_out_job_uses_no_array_any_more)
 	fixture_gate(&s, 1);
 	result = peal_executor_wait(s.e, MAX_WAIT);
 	CHECK_EQ(result, PEAL_ECANCELED);
-	check_ranges();
+	l = check_ranges();
+	CHECK_EQ(l.done, 0);
 	CHECK_OK(peal_memory_info(s.rt, s.devices[0], &m));
 	CHECK_EQ(m.n_buffers, 0);
 	run_all();
