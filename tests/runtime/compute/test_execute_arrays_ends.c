@@ -53,12 +53,18 @@ static void *interfere(void *what)
 	return NULL;
 }
 
-/* Runs the job while another thread ends rank 1, or cancels the job. */
+/* Runs the job while another thread ends rank 1, or cancels the job. All ranks are
+ * said to be equally fast, so that each gets a task. */
 static int run_disturbed(int ends)
 {
 	pthread_t thread;
+	uint32_t i;
 	int result;
 
+	for (i = 0; i < s.n; i++) {
+		s.e->handlers[1].elements[i] = 1e3;
+		s.e->handlers[1].busy_ns[i] = 1e12;
+	}
 	memset(began, 0, PEAL_PARTS_MAX * sizeof(*began));
 	s.visit.began = harness_address(began);
 	fixture_gate(&s, 0);
