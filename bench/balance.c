@@ -5,6 +5,7 @@
  * - Three devices share a job. A delay per element gives them the speeds 4, 2
  *   and 1. Baseline: the ideal time, in which all devices finish at once.
  * - A small job runs on resident kernels. Baseline: a launch for each job.
+ * - Work queues of the three devices share tasks (balance_queues.c).
  */
 #include <math.h>
 #include <stdio.h>
@@ -13,6 +14,7 @@
 #include <peal/executor.h>
 #include <peal/memory.h>
 
+#include "bench/balance.h"
 #include "bench/bench.h"
 #include "bench/runner.h"
 #include "ringkernels/jobs_program.h"
@@ -25,7 +27,7 @@
 
 extern const struct peal_program peal_program_peal_jobs;
 
-static const struct peali_crawl speeds = { { 25000, 50000, 100000 } };
+const struct peali_crawl peali_balance_speeds = { { 25000, 50000, 100000 } };
 
 static const struct {
 	const char *name;
@@ -37,7 +39,8 @@ static const struct {
 	{ "static", PEAL_SCHEDULE_STATIC, ELEMENTS },
 	{ "small", PEAL_SCHEDULE_DEFAULT, SMALL },
 };
-#define ROWS (int)(sizeof(rows) / sizeof(rows[0]))
+#define JOBS (int)(sizeof(rows) / sizeof(rows[0]))
+#define ROWS (JOBS + 1) /* the last one by work queues */
 
 struct balance {
 	struct peali_bench_options options;
@@ -61,14 +64,13 @@ static int is_small(const struct balance *b)
 	return b->job.count == SMALL;
 }
 
-/* Returns the ns of the job if all devices finish at once. */
-static double ideal_ns(const struct balance *b)
+double peali_balance_ideal_ns(uint64_t n, uint32_t n_devices)
 {
 	double all = 0;
 
-	for (uint32_t i = 0; i < b->n; i++)
-		all += 1 / (double)speeds.element_ns[i];
-	return (double)b->job.count / all;
+	for (uint32_t i = 0; i < n_devices; i++)
+		all += 1 / (double)peali_balance_speeds.element_ns[i];
+	return (double)n / all;
 }
 
 static struct peal_executor_options executor_options(const struct balance *b)
@@ -139,7 +141,9 @@ static int run_round(void *context, struct peali_samples *ours,
 		ns = run_one(b);
 		if (ns < 0 || check(b))
 			return -1;
-		other = is_small(b) ? run_launched(b) : ideal_ns(b);
+		other = is_small(b) ?
+				run_launched(b) :
+				peali_balance_ideal_ns(b->job.count, b->n);
 		if (other < 0 || (is_small(b) && check(b)))
 			return -1;
 		peali_samples_add(ours, ns);
@@ -193,8 +197,8 @@ static int build(void *context)
 	b->job.schedule = rows[b->row].sharing;
 	b->job.count = rows[b->row].elements;
 	b->job.handler = is_small(b) ? "add" : "crawl";
-	b->job.parameters = is_small(b) ? NULL : &speeds;
-	b->job.parameter_bytes = is_small(b) ? 0 : sizeof(speeds);
+	b->job.parameters = is_small(b) ? NULL : &peali_balance_speeds;
+	b->job.parameter_bytes = is_small(b) ? 0 : sizeof(peali_balance_speeds);
 	if (take_memory(b))
 		return -1;
 	if (peal_executor_create(b->fixture.runtime, b->devices, b->n,
@@ -266,6 +270,17 @@ static int run_row(struct balance *b, int row)
 	return peali_runner_row(&runner);
 }
 
+static int run_queues(struct balance *b)
+{
+	const struct peali_balance_queues what = { .options = &b->options,
+						   .fixture = &b->fixture,
+						   .report = &b->report,
+						   .for_ns = b->row_ns,
+						   .alone = b->n_rows == 1 };
+
+	return peali_balance_queues(&what);
+}
+
 static const struct peali_column columns[] = {
 	{ "subject", "schedule", 0 },
 	{ "devices", "devices", 0 },
@@ -293,9 +308,11 @@ static int each_row(void *context, int count_only)
 
 	if (!peali_bench_wanted(&b->options, PEAL_ROUTE_NONE, 4))
 		return 0;
-	for (int i = 0; i < ROWS && !count_only; i++)
+	for (int i = 0; i < JOBS && !count_only; i++)
 		if (run_row(b, i))
 			return -1;
+	if (!count_only && run_queues(b))
+		return -1;
 	return ROWS;
 }
 

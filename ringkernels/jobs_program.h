@@ -14,4 +14,20 @@ struct peali_crawl {
 	uint64_t element_ns[PEALI_CRAWL_DEVICES];
 };
 
+/** First bytes of the state of `serve`, which takes tasks from a work queue. */
+struct peali_serve {
+	uint64_t queue; /* of the device */
+	uint64_t done; /* address of a uint64_t: tasks that it has handled */
+	uint64_t sum; /* address of a uint64_t: sum of their numbers */
+	uint64_t task_ns; /* time of a task */
+	uint32_t consumer; /* its number among the queue's consumers */
+	uint32_t reserved;
+};
+
+/** Message to `load`: put tasks with the numbers 1 .. n into a queue. */
+struct peali_load {
+	uint64_t queue;
+	uint64_t n;
+};
+
 #endif

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Handlers of `peal bench balance`. `crawl` takes a given time per element of
- * its device, whatever the processor does. `add` adds two arrays.
+ * its device, whatever the processor does. `add` adds two arrays. `load` puts
+ * tasks into a work queue, and `serve` takes a given time for each of them.
  */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
-#include <peal/device/task.h>
+#include <peal/device/task.h> /* first: it selects the features */
+
+#include <peal/device/device_queue.h>
+#include <peal/device/timer.h>
 
 #include "ringkernels/jobs_program.h"
 
@@ -30,21 +34,12 @@ static PEAL_DEV PEAL_INLINE void rest(uint64_t ns)
 }
 #endif
 
-/*
- * Counts each element in the first argument, then waits for the rest of the
- * time.
- */
-PEAL_TASK(crawl)
+/* Waits until `whole` ns have passed since `began`, or the kernel aborts. */
+static PEAL_DEV void crawl_until(struct peal_worker *w, uint64_t began,
+				 uint64_t whole)
 {
-	uint64_t began = peal_clock_ns(), passed, i;
-	const struct peal_task *t = peal_task(w);
-	const struct peali_crawl *c =
-		(const struct peali_crawl *)peal_task_parameters(w);
-	uint64_t whole = c->element_ns[t->rank] * t->count;
-	uint32_t *visits = (uint32_t *)peal_task_argument(w, 0);
+	uint64_t passed;
 
-	for (i = peal_lane(w); i < t->count; i += peal_lanes(w))
-		visits[i]++;
 	for (;;) {
 		passed = peal_clock_ns() - began;
 		if (passed >= whole || peal_aborting(w))
@@ -54,6 +49,24 @@ PEAL_TASK(crawl)
 		else
 			peal_pause();
 	}
+}
+
+/*
+ * Counts each element in the first argument, then waits for the rest of the
+ * time.
+ */
+PEAL_TASK(crawl)
+{
+	uint64_t began = peal_clock_ns(), i;
+	const struct peal_task *t = peal_task(w);
+	const struct peali_crawl *c =
+		(const struct peali_crawl *)peal_task_parameters(w);
+	uint64_t whole = c->element_ns[t->rank] * t->count;
+	uint32_t *visits = (uint32_t *)peal_task_argument(w, 0);
+
+	for (i = peal_lane(w); i < t->count; i += peal_lanes(w))
+		visits[i]++;
+	crawl_until(w, began, whole);
 	return 0;
 }
 
@@ -70,5 +83,84 @@ PEAL_TASK(add)
 	return 0;
 }
 
-#define HANDLERS(X) X(crawl, 0, PEAL_TASKS) X(add, 0, PEAL_TASKS)
+/* ---- work queues --------------------------------------------------------- */
+
+#define IDLE_NS 20000 /* between two looks at an empty queue */
+
+struct server {
+	struct peali_serve init;
+	struct peal_work_consumer end;
+	uint64_t n, sum, wait_ns;
+	int32_t result;
+	uint32_t ready;
+};
+
+/* Takes a task, as the leader. Returns 1 if there was one. */
+static PEAL_DEV int serve_one(struct server *s)
+{
+	struct peal_work_received got;
+	uint64_t number = 0;
+
+	if (!s->ready)
+		s->result = peal_device_queue_work_consumer(
+			s->init.queue, s->init.consumer, &s->end);
+	s->ready = 1;
+	if (s->result ||
+	    peal_work_pop(peal_device_queue_work(s->init.queue), &s->end,
+			  &number, sizeof(number), &got) != 1)
+		return 0;
+	s->sum += number;
+	s->n++;
+	return 1;
+}
+
+static PEAL_DEV int serve(struct peal_worker *w)
+{
+	struct server *s = (struct server *)peal_state(w);
+	struct peal_send_options later = PEAL_SEND_OPTIONS;
+	uint64_t began = peal_clock_ns();
+
+	peal_sync(w);
+	if (peal_is_leader(w)) {
+		s->wait_ns = IDLE_NS;
+		if (serve_one(s)) {
+			s->wait_ns = 0;
+			crawl_until(w, began, s->init.task_ns);
+			peal_store_relaxed_sys(
+				(uint64_t *)(uintptr_t)s->init.sum, s->sum);
+			peal_store_relaxed_sys(
+				(uint64_t *)(uintptr_t)s->init.done, s->n);
+		}
+	}
+	peal_sync(w);
+	later.delay_ns = s->wait_ns;
+	if (s->result)
+		return s->result;
+	return peal_tell(w, peal_self(w), 0, 0, 0, &later);
+}
+
+static PEAL_DEV int load(struct peal_worker *w)
+{
+	const struct peali_load *l = (const struct peali_load *)peal_data(w);
+	struct peal_header header = { 0, 0, 0 };
+	struct peal_work_producer end;
+	uint64_t i;
+	int result = 0;
+
+	if (peal_is_leader(w)) {
+		result = peal_device_queue_work_producer(l->queue, &end);
+		for (i = 1; i <= l->n && !result; i++)
+			result =
+				peal_work_push(peal_device_queue_work(l->queue),
+					       &end, header, &i, sizeof(i));
+		peal_work_lease_release(peal_device_queue_work(l->queue), &end);
+	}
+	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
+}
+
+#define HANDLERS(X)                                                            \
+	X(crawl, 0, PEAL_TASKS)                                                \
+	X(add, 0, PEAL_TASKS)                                                  \
+	X(serve, sizeof(struct server), PEAL_TELLS(1))                         \
+	X(load, 0, PEAL_LIMITS(0, 0, 0, sizeof(struct peali_load), 0))
 PEAL_PROGRAM(peal_jobs, HANDLERS);

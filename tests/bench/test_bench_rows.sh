@@ -54,7 +54,7 @@ OWN = {
 }
 LEAST = {"latency": 20, "throughput": 24, "stream": 19, "barrier": 8,
          "echo": 8, "request": 6, "actors": 6, "tells": 9, "moves": 4,
-         "collectives": 4, "transfers": 7, "balance": 4,
+         "collectives": 4, "transfers": 7, "balance": 5,
          "idle": 12, "setup": 3, "faults": 3}
 KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "throughput": ["subject", "route", "message_bytes", "batch",
