@@ -110,20 +110,25 @@ static int set_carveout(struct peali_gpu *gpu, void *function,
 static int write_scale(struct peali_gpu *gpu, int device, uint64_t address,
 		       const uint64_t scale[2], const char **symbol)
 {
+	const struct peali_gpu_device *d = &gpu->device[device];
 	const size_t bytes = 2 * sizeof(scale[0]);
-	void *stream = gpu->device[device].stream[0];
+	void *stream = d->stream[0];
 	struct peali_piece piece;
 	int error;
 
-	*symbol = "a copy of the rate of its clock";
+	*symbol = d->lost ? d->lost_by : "a copy of the rate of its clock";
+	if (d->lost)
+		return d->lost;
 	if (peali_suballoc_take(&gpu->host_space, bytes, &piece) < 0)
 		return 2; /* out of memory */
 	memcpy(gpu->host + piece.offset, scale, bytes);
 	error = gpu->driver.transfer(&gpu->driver, address,
 				     gpu->host_device + piece.offset, bytes,
 				     stream);
-	if (!error)
+	if (!error) {
+		*symbol = PEALI_GPU_SYMBOL(gpu, stream_wait);
 		error = gpu->driver.stream_wait(stream);
+	}
 	peali_suballoc_give(&gpu->host_space, piece.offset, &piece);
 	return error;
 }
