@@ -18,7 +18,7 @@
 #include "runtime/runtime.h"
 
 #define CALL "peal_kernel_launch"
-/* Of kernels whose driver ends them after some seconds, by default. */
+/* Default on devices where the driver ends long kernels. */
 #define EPOCH_NS 100000000
 
 /*

@@ -91,9 +91,9 @@ PEAL_TEST(backend_refuses_a_launch_that_would_wait)
 	CHECK_OK(launch(rt, 4, 1, &thin));
 	CHECK_FAILS(backend->ops->launch(backend, &desc, &launched),
 		    PEAL_ENOSPC,
-		    "1 worker of 1024 lanes: a worker takes 100 % of a "
-		    "multiprocessor, at most 87 % of one are free; launch at "
-		    "most 0 workers, or stop a kernel");
+		    "with lanes 1024: a worker takes 100 % of a "
+		    "multiprocessor, at most 87 % of one are free (1, allowed "
+		    "none); use fewer lanes, or stop a kernel");
 	close_small(rt);
 }
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* labels: double */
 /*
- * Shows that a launch changes nothing that needs an idle device: the local
- * memory of lanes, and the division of shared memory and cache. The double of
- * CUDA ends the process if a launch waits for such a change.
+ * Shows that a launch changes nothing that needs an idle device. That is the
+ * local memory of lanes, and the division of shared memory and cache. The double
+ * of CUDA ends the process if a launch waits for such a change.
  */
 #include "runtime/harness.h"
 

@@ -17,11 +17,10 @@
  * The driver computes n. The sum of such parts never exceeds the threads,
  * registers and shared memory of the multiprocessor.
  *
- * No driver says where it places a block. Two policies are known, and both are
- * followed here: the multiprocessor with the fewest blocks, and the one with
- * most space (Gilman et al., "Demystifying the Placement Policies of the NVIDIA
- * GPU Thread Block Scheduler for Concurrent Kernels"). A grid has to fit by
- * both.
+ * No driver says where it places a block. Two policies are known: the
+ * multiprocessor with the fewest blocks, or with most space. A grid has to fit
+ * by both. Source of the second one: Gilman et al., "Demystifying the Placement
+ * Policies of the NVIDIA GPU Thread Block Scheduler".
  */
 
 enum policy { FEWEST_BLOCKS, MOST_SPACE };

@@ -212,15 +212,19 @@ static int check_space(struct peali_launch *launch)
 	peali_gpu_capacity(gpu, desc->device, &launch->place.fit, 0, &free);
 	if (desc->n_workers <= free.workers)
 		return 0;
-	return peali_fail(PEAL_ENOSPC, "launch",
-			  "%s device %d: %u worker%s of %u lanes: a worker "
-			  "takes %u %% of a multiprocessor, at most %u %% of "
-			  "one are free; launch at most %u worker%s, or stop a "
-			  "kernel",
-			  vendor, desc->device, desc->n_workers,
-			  peali_s(desc->n_workers), desc->lanes,
-			  free.percent_worker, free.percent_free, free.workers,
-			  peali_s(free.workers));
+	return PEALI_REFUSE(
+		PEAL_ENOSPC, "launch", .object = "option", .name = "workers",
+		.problem = PEALI_PRINT(
+			"is too large for %s device %d with lanes %u: a worker "
+			"takes %u %% of a multiprocessor, at most %u %% of one "
+			"are free",
+			vendor, desc->device, desc->lanes, free.percent_worker,
+			free.percent_free),
+		.number = desc->n_workers,
+		.allowed = free.workers ? NULL : "none", .least = 1,
+		.most = free.workers,
+		.remedy = free.workers ? NULL :
+					 "use fewer lanes, or stop a kernel");
 }
 
 /* Starts the launch, and takes its share. The caller holds gpu->lock. */

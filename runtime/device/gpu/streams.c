@@ -18,7 +18,8 @@
  * second stream would then wait for the end of the first kernel for ever.
  *
  * The test starts a kernel on each stream, until all of them run together. While
- * they run, a copy has to end. Streams whose kernel does not start are destroyed.
+ * they run, a copy has to end. If a kernel does not start, its stream is
+ * destroyed.
  *
  * The kernels are readers of the probe (peal/abi/probe.h). A first job ends at
  * once, and so reports the start. A second job waits for a ping of the host. It

@@ -101,15 +101,6 @@ static int context_pop(void **context)
 	return error;
 }
 
-static int context_limit(int limit, size_t value)
-{
-	CALL("cuCtxSetLimit");
-	NEED_CONTEXT();
-	if (limit) /* CU_LIMIT_STACK_SIZE */
-		return DOUBLE_INVALID;
-	return double_limit_local(double_current(), value);
-}
-
 static int context_peer(void *context, unsigned flags)
 {
 	struct context *peer = context;
@@ -775,7 +766,7 @@ static const struct {
 	ROW("cuCtxPushCurrent", context_push),
 	ROW("cuCtxPopCurrent", context_pop),
 	ROW("cuCtxEnablePeerAccess", context_peer),
-	ROW("cuCtxSetLimit", context_limit),
+	ROW("cuCtxSetLimit", double_cuda_context_limit),
 	ROW("cuGetErrorName", error_string),
 	ROW("cuDeviceGetDevResource", resource_get),
 	ROW("cuDevSmResourceSplitByCount", resource_split),

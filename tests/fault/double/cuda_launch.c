@@ -32,6 +32,15 @@ int double_cuda_function_set(struct double_function *function, int attribute,
 	return double_function_shared(function, value);
 }
 
+int double_cuda_context_limit(int limit, size_t value)
+{
+	CALL("cuCtxSetLimit");
+	NEED_CONTEXT();
+	if (limit) /* CU_LIMIT_STACK_SIZE */
+		return DOUBLE_INVALID;
+	return double_limit_local(double_current(), value);
+}
+
 /* ---- occupancy ----------------------------------------------------------- */
 
 int double_cuda_occupancy(int *blocks, void *function, int threads,

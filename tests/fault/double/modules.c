@@ -227,8 +227,8 @@ static uint32_t registers_of(const struct double_function *function)
 }
 
 /*
- * Returns the division of shared memory that a driver chooses: the smallest one
- * with space for all blocks of a multiprocessor, or more by the wish.
+ * Returns the division of shared memory that a driver chooses, in KiB. It has
+ * space for all blocks of a multiprocessor, and for the wish.
  */
 static uint32_t carveout_of(const struct double_function *function,
 			    const struct double_need *need)
