@@ -18,6 +18,7 @@
 #include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/thread.h"
+#include "runtime/base/wait.h"
 
 /*
  * Background copies. All copies to one device wait in one line. A thread per
@@ -27,6 +28,10 @@
  * smaller numbers, so copies never wait in a circle. A copy also waits for the
  * gates of its devices that were closed at its start. The thread of its line
  * executes later copies meanwhile.
+ *
+ * A change of peer access (peer_async.c) is an entry, too. It waits in the line
+ * of the device that gets or loses access. It keeps the order with all copies
+ * and changes of that device.
  */
 
 /** The smallest range that contains all bytes that a copy writes, or reads. */
@@ -42,6 +47,7 @@ struct peal_copy {
 	struct peal_copy *behind; /* next copy in the line */
 	struct peali_line *line; /* NULL: nothing to copy */
 	struct peali_copy_request request;
+	struct peali_peer_change change; /* its kind is not 0: no copy */
 	/* by device: the gate for which the copy waits; 0: none. NULL: no gate
 	 * of its devices was closed at its start. */
 	uint64_t *gates;
@@ -97,11 +103,31 @@ static int meet(const struct hull *a, const struct hull *b)
 	return a->device == b->device && a->start < b->end && b->start < a->end;
 }
 
-/* Returns 1 if the order of two copies matters. */
+/* Returns 1 if a copy reads or writes memory of a device, or if a change is of
+ * the device. */
+static int touches(const struct peal_copy *c, int device)
+{
+	if (c->change.kind)
+		return c->change.from == device;
+	return c->is_wide || c->writes.device == device ||
+	       c->reads.device == device;
+}
+
+/* Returns 1 if the order of two copies or changes matters. */
 static int conflict(const struct peal_copy *a, const struct peal_copy *b)
 {
+	if (a->change.kind)
+		return touches(b, a->change.from);
+	if (b->change.kind)
+		return touches(a, b->change.from);
 	return a->is_wide || b->is_wide || meet(&a->writes, &b->writes) ||
 	       meet(&a->writes, &b->reads) || meet(&a->reads, &b->writes);
+}
+
+/* Returns 1 if a copy has bytes to copy, or changes access. */
+static int has_work(const struct peal_copy *c)
+{
+	return c->request.n_moves || c->change.kind;
 }
 
 /* Returns 1 if an earlier copy must end first. The caller holds peers->lock. */
@@ -112,7 +138,7 @@ static int is_behind(const struct peal_copy *c)
 	if (peali_copy_job_cancelled(&c->job))
 		return 0;
 	for (other = c->peers->copies; other; other = other->next)
-		if (other->number < c->number && other->request.n_moves &&
+		if (other->number < c->number && has_work(other) &&
 		    atomic_load_explicit(&other->state, memory_order_acquire) ==
 			    PEAL_EAGAIN &&
 		    conflict(other, c))
@@ -239,6 +265,18 @@ static struct peal_copy *take_next(struct peali_line *line)
 	return NULL;
 }
 
+/* Does the work of a copy that was taken from its line. Returns 0 or the error
+ * of the copy. */
+static int execute(struct peal_copy *c)
+{
+	if (!c->change.kind)
+		return peali_copy_execute(c->peers, c->request.moves,
+					  c->request.n_moves, &c->job);
+	return peali_copy_job_cancelled(&c->job) ?
+		       PEAL_ECANCELED :
+		       peali_peer_change_do(c->peers, &c->change);
+}
+
 static void *line_main(void *argument)
 {
 	struct peali_line *line = argument;
@@ -254,8 +292,7 @@ static void *line_main(void *argument)
 			continue;
 		pthread_mutex_unlock(&line->lock);
 		peers = c->peers;
-		r = peali_copy_execute(peers, c->request.moves,
-				       c->request.n_moves, &c->job);
+		r = execute(c);
 		if (r && r != PEAL_ECANCELED)
 			snprintf(c->why, sizeof(c->why), "%s",
 				 peal_last_error()->text);
@@ -308,7 +345,7 @@ int peali_lines_open(struct peali_peers *peers)
 {
 	int i, n = peers->devices->n + 1;
 
-	pthread_cond_init(&peers->copy_ended, NULL);
+	peali_cond_init(&peers->copy_ended);
 	peers->line = calloc((size_t)n, sizeof(*peers->line));
 	if (!peers->line)
 		return PEAL_ENOMEM;
@@ -341,6 +378,13 @@ void peali_lines_close(struct peali_peers *peers)
 
 /* ---- starting ------------------------------------------------------------ */
 
+static void no_moves(struct peal_copy *c)
+{
+	memset(&c->request, 0, sizeof(c->request));
+	c->request.kept = c->request.one_kept;
+	c->request.moves = &c->request.one_op;
+}
+
 static struct peal_copy *new_copy(struct peali_peers *peers,
 				  const struct peali_copy_params *order)
 {
@@ -359,6 +403,7 @@ static struct peal_copy *new_copy(struct peali_peers *peers,
 	c->job.chunk_bytes = order->chunk_bytes;
 	c->job.cancel = &c->cancel;
 	c->job.done = &c->done;
+	no_moves(c);
 	atomic_init(&c->state, 0);
 	atomic_init(&c->cancel, 0);
 	atomic_init(&c->done, 0);
@@ -396,6 +441,8 @@ static int uses(const struct peal_copy *c, int device)
 
 	if (c->settled || atomic_load(&c->state) != PEAL_EAGAIN)
 		return 0;
+	if (c->change.kind)
+		return device == PEAL_ALL_DEVICES || c->change.from == device;
 	for (i = 0; i < c->request.n_moves; i++)
 		if (device == PEAL_ALL_DEVICES ||
 		    c->request.moves[i].to.device == device ||
@@ -429,6 +476,20 @@ static void drop(struct peal_copy *c)
 	free(c);
 }
 
+/* Numbers a copy and puts it into its line. The caller holds peers->lock. */
+static int enter(struct peal_copy *c)
+{
+	int r;
+
+	c->number = ++c->peers->n_started;
+	c->submission = atomic_fetch_add(&c->peers->devices->submissions, 1);
+	atomic_store_explicit(&c->state, PEAL_EAGAIN, memory_order_relaxed);
+	r = put_in_line(c);
+	if (r < 0)
+		peali_copy_request_release(&c->request);
+	return r;
+}
+
 /* The caller holds peers->lock. */
 static int start(struct peal_copy *c, const struct peali_copy_op *moves,
 		 uint32_t n)
@@ -437,9 +498,7 @@ static int start(struct peal_copy *c, const struct peali_copy_op *moves,
 					&c->request);
 
 	if (r < 0) {
-		memset(&c->request, 0, sizeof(c->request));
-		c->request.kept = c->request.one_kept;
-		c->request.moves = &c->request.one_op;
+		no_moves(c);
 		return r;
 	}
 	c->to = moves[0].to.device;
@@ -452,13 +511,48 @@ static int start(struct peal_copy *c, const struct peali_copy_op *moves,
 		return r;
 	}
 	find_hulls(c);
-	c->number = ++c->peers->n_started;
-	c->submission = atomic_fetch_add(&c->peers->devices->submissions, 1);
-	atomic_store_explicit(&c->state, PEAL_EAGAIN, memory_order_relaxed);
-	r = put_in_line(c);
+	return enter(c);
+}
+
+/* The caller holds peers->lock. */
+static int start_change(struct peal_copy *c,
+			const struct peali_peer_change *change)
+{
+	int r;
+
+	c->change = *change;
+	c->to = c->from = change->from;
+	r = note_gate(c, change->from);
+	return r < 0 ? r : enter(c);
+}
+
+/* Ends the start of a copy with the result `r`. The caller has released
+ * peers->lock. Returns `r`. */
+static int started(struct peal_copy *c, int r, struct peal_copy **out)
+{
 	if (r < 0)
-		peali_copy_request_release(&c->request);
+		drop(c);
+	else
+		*out = c;
 	return r;
+}
+
+int peali_change_submit(struct peali_peers *peers,
+			const struct peali_peer_change *change,
+			const char *call, struct peal_copy **out)
+{
+	const struct peali_copy_params order = { .call = call };
+	struct peal_copy *c = new_copy(peers, &order);
+	int r;
+
+	if (!c)
+		return PEAL_ENOMEM;
+	pthread_mutex_lock(&peers->lock);
+	r = start_change(c, change);
+	if (!r)
+		list_in(c);
+	pthread_mutex_unlock(&peers->lock);
+	return started(c, r, out);
 }
 
 int peali_copy_submit(struct peali_peers *peers,
@@ -476,11 +570,7 @@ int peali_copy_submit(struct peali_peers *peers,
 	if (!r)
 		list_in(c);
 	pthread_mutex_unlock(&peers->lock);
-	if (r < 0)
-		drop(c);
-	else
-		*out = c;
-	return r;
+	return started(c, r, out);
 }
 
 int peali_copy_submit_one(struct peali_peers *peers, struct peali_place to,
@@ -516,6 +606,27 @@ void peali_copies_settle(struct peali_peers *peers)
 
 	for (c = peers->copies; c; c = c->next)
 		settle(c);
+}
+
+/* ---- changes of access --------------------------------------------------- */
+
+uint32_t peali_changes_before(struct peali_peers *peers, int from,
+			      uint64_t last)
+{
+	const struct peal_copy *c;
+	uint32_t n = 0;
+
+	for (c = peers->copies; c; c = c->next)
+		n += c->change.kind && c->change.from == from &&
+		     c->number <= last && query(c) == PEAL_EAGAIN;
+	return n;
+}
+
+int peali_change_result(const struct peal_copy *c, const char *call,
+			const struct peali_peer_change **change_out)
+{
+	*change_out = &c->change;
+	return peali_forked(&c->peers->owner, call) ? PEAL_EFORKED : query(c);
 }
 
 /* ---- waiting ------------------------------------------------------------- */
@@ -570,35 +681,40 @@ static int wait_for_end(struct peal_copy *c, int64_t timeout_ns)
 	return r;
 }
 
+/* Names a copy or a change for error texts, after its devices. */
+static const char *title(const struct peal_copy *c, char out[80])
+{
+	if (c->change.kind)
+		snprintf(out, 80, "device %d: %s", c->change.from, c->job.call);
+	else
+		snprintf(out, 80,
+			 "device %d -> device %d (-1: host): the copy of %llu "
+			 "bytes",
+			 c->from, c->to, (unsigned long long)c->request.bytes);
+	return out;
+}
+
 int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns)
 {
 	const char *call = "peal_copy_wait";
-	int to, from, r;
+	char text[80];
+	int r;
 
 	if (!copy)
 		return peali_refuse_null(call, "copy");
 	if (peali_forked(&copy->peers->owner, call))
 		return PEAL_EFORKED;
-	to = copy->to;
-	from = copy->from;
 	r = wait_for_end(copy, timeout_ns);
 	if (r == PEAL_EAGAIN)
 		return peali_fail(PEAL_ETIMEDOUT, call,
-				  "device %d -> device %d (-1: host): the "
-				  "copy of %llu bytes is incomplete after "
-				  "%lld ns",
-				  from, to,
-				  (unsigned long long)copy->request.bytes,
-				  (long long)timeout_ns);
+				  "%s is incomplete after %lld ns",
+				  title(copy, text), (long long)timeout_ns);
 	pthread_mutex_lock(&copy->peers->lock);
 	settle(copy);
 	pthread_mutex_unlock(&copy->peers->lock);
 	if (r < 0)
 		return peali_fail(
-			r, call,
-			"device %d -> device %d (-1: host): the copy "
-			"of %llu bytes ended early: %s",
-			from, to, (unsigned long long)copy->request.bytes,
+			r, call, "%s ended early: %s", title(copy, text),
 			PEALI_CUT(160, copy->why[0] ? copy->why :
 						      peal_error_text(r)));
 	return 0;

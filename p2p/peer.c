@@ -258,6 +258,24 @@ static int enable(struct peali_peers *peers, int from, int to, const char *call)
 	return r == PEAL_EALREADY ? 0 : peali_fail_in(r, call);
 }
 
+static int refuse_same(int device, const char *call)
+{
+	return PEALI_REFUSE(
+		PEAL_EINVAL, call,
+		.object = PEALI_PRINT("device %d -> device %d", device, device),
+		.problem = "is a device and itself",
+		.value = PEALI_PRINT("%d", device), .allowed = "another device",
+		.remedy = "use its own memory without peer access");
+}
+
+int peali_pair_check(struct peali_peers *peers, int from, int to,
+		     const char *call)
+{
+	int r = check_pair(peers, from, to, call);
+
+	return !r && from == to ? refuse_same(to, call) : r;
+}
+
 int peali_pair_take(struct peali_peers *peers, int from, int to,
 		    enum peali_use use, const char *call)
 {
@@ -265,14 +283,7 @@ int peali_pair_take(struct peali_peers *peers, int from, int to,
 	int r = 0;
 
 	if (from == to)
-		return PEALI_REFUSE(
-			PEAL_EINVAL, call,
-			.object =
-				PEALI_PRINT("device %d -> device %d", from, to),
-			.problem = "is a device and itself",
-			.value = PEALI_PRINT("%d", to),
-			.allowed = "another device",
-			.remedy = "use its own memory without peer access");
+		return refuse_same(to, call);
 	if (!n_uses(pair))
 		r = enable(peers, from, to, call);
 	if (!r)
@@ -392,21 +403,34 @@ int peal_peer_can_access(struct peal_runtime *runtime, int from, int to)
 		       peal_last_error()->code;
 }
 
-int peal_peer_enable(struct peal_runtime *runtime, int from, int to)
+int peal_peer_enable(struct peal_runtime *runtime, int from, int to,
+		     int64_t timeout_ns)
 {
-	struct peali_peers *peers = peali_peers_of(runtime, "peal_peer_enable");
+	const char *call = "peal_peer_enable";
+	struct peali_peers *peers = peali_peers_of(runtime, call);
+	int r;
 
-	return peers ? peali_peer_enable(peers, from, to) :
-		       peal_last_error()->code;
+	if (!peers)
+		return peal_last_error()->code;
+	r = peali_pair_check(peers, from, to, call);
+	if (!r)
+		r = peali_changes_await(peers, from, timeout_ns, call);
+	return r < 0 ? r : peali_peer_enable(peers, from, to);
 }
 
-int peal_peer_disable(struct peal_runtime *runtime, int from, int to)
+int peal_peer_disable(struct peal_runtime *runtime, int from, int to,
+		      int64_t timeout_ns)
 {
-	struct peali_peers *peers =
-		peali_peers_of(runtime, "peal_peer_disable");
+	const char *call = "peal_peer_disable";
+	struct peali_peers *peers = peali_peers_of(runtime, call);
+	int r;
 
-	return peers ? peali_peer_disable(peers, from, to) :
-		       peal_last_error()->code;
+	if (!peers)
+		return peal_last_error()->code;
+	r = peali_pair_check(peers, from, to, call);
+	if (!r)
+		r = peali_changes_await(peers, from, timeout_ns, call);
+	return r < 0 ? r : peali_peer_disable(peers, from, to);
 }
 
 int peal_peer_capability(struct peal_runtime *runtime, int from, int to,

@@ -97,7 +97,8 @@ struct peali_peers {
 	struct peali_staging_pool *stages; /* NULL until a copy is staged */
 	/* [1 + device]: copies to that device; [0]: to the host */
 	struct peali_line *line;
-	struct peal_copy *copies; /* all copies that are not destroyed */
+	/* all copies and changes of access that are not destroyed */
+	struct peal_copy *copies;
 	uint32_t n_copies; /* copies in that list */
 	uint64_t n_started; /* background copies started so far */
 	pthread_cond_t copy_ended; /* a copy may run: see copy_async.c */
@@ -159,5 +160,60 @@ void peali_lines_close(struct peali_peers *peers);
 void peali_copies_settle(struct peali_peers *peers);
 /* Cancels and frees all copies. The caller does not hold `lock`. */
 void peali_copies_clear(struct peali_peers *peers);
+
+/** The kinds of changes of peer access in the background. */
+enum peali_change_kind {
+	PEALI_CHANGE_NONE, /* a copy */
+	PEALI_CHANGE_ENABLE,
+	PEALI_CHANGE_DISABLE,
+	PEALI_CHANGE_MAP,
+	PEALI_CHANGE_UNMAP
+};
+
+/** A change of peer access in the background. */
+struct peali_peer_change {
+	enum peali_change_kind kind;
+	int from; /* the device that gets or loses access */
+	int to; /* the owner of the memory; unmap: unused */
+	uint64_t address; /* map: the owner's; unmap: that of `from` */
+	uint64_t bytes; /* map */
+	uint64_t mapped; /* map: the address for `from`, after its end */
+};
+
+/*
+ * copy_async.c. Starts a change, with checked arguments. Returns 0,
+ * PEAL_ENOMEM or PEAL_EDRIVER.
+ */
+int peali_change_submit(struct peali_peers *peers,
+			const struct peali_peer_change *change,
+			const char *call, struct peal_copy **out);
+/*
+ * copy_async.c. Returns the number of changes of a device that have not ended.
+ * Their numbers are at most `last`. The caller holds `lock`.
+ */
+uint32_t peali_changes_before(struct peali_peers *peers, int from,
+			      uint64_t last);
+/*
+ * copy_async.c. Gets the change of a copy; PEALI_CHANGE_NONE: a copy of bytes.
+ * Returns PEAL_EAGAIN until its end, then 0 or its error. PEAL_EFORKED: with an
+ * error text.
+ */
+int peali_change_result(const struct peal_copy *c, const char *call,
+			const struct peali_peer_change **change_out);
+/* peer_async.c. Does a change. Returns 0, or as the blocking call. */
+int peali_peer_change_do(struct peali_peers *peers,
+			 struct peali_peer_change *change);
+/*
+ * peer_async.c. Waits for the changes of a device that were started before the
+ * call. Returns 0 or PEAL_ETIMEDOUT. The caller does not hold `lock`.
+ */
+int peali_changes_await(struct peali_peers *peers, int from, int64_t timeout_ns,
+			const char *call);
+/* peer.c. Checks two different devices. */
+int peali_pair_check(struct peali_peers *peers, int from, int to,
+		     const char *call);
+/* peer_mapping.c. Checks the arguments of peal_peer_map. */
+int peali_map_check(struct peali_peers *peers, int device, uint64_t address,
+		    int remote, uint64_t bytes, const char *call);
 
 #endif

@@ -157,10 +157,9 @@ static int map(struct peali_peers *peers, struct peali_mapping *wanted,
 	return r;
 }
 
-static int check_map(struct peali_peers *peers, int device, uint64_t address,
-		     int remote, uint64_t bytes)
+int peali_map_check(struct peali_peers *peers, int device, uint64_t address,
+		    int remote, uint64_t bytes, const char *call)
 {
-	const char *call = "peal_peer_map";
 	int r = peali_devices_check(peers->devices, device, call);
 
 	if (!r)
@@ -206,7 +205,8 @@ int peali_peer_map(struct peali_peers *peers, int device, uint64_t address,
 		   int remote, uint64_t bytes, uint64_t *address_out)
 {
 	struct peali_mapping wanted;
-	int r = check_map(peers, device, address, remote, bytes);
+	int r = peali_map_check(peers, device, address, remote, bytes,
+				"peal_peer_map");
 
 	if (r < 0)
 		return r;
@@ -272,23 +272,36 @@ void peali_mappings_clear(struct peali_peers *peers)
 /* ---- public -------------------------------------------------------------- */
 
 int peal_peer_map(struct peal_runtime *runtime, int device, uint64_t address,
-		  int remote, uint64_t bytes, uint64_t *address_out)
+		  int remote, uint64_t bytes, int64_t timeout_ns,
+		  uint64_t *address_out)
 {
 	const char *call = "peal_peer_map";
 	struct peali_peers *peers = peali_peers_of(runtime, call);
+	int r;
 
 	if (!peers)
 		return peal_last_error()->code;
 	if (!address_out)
 		return peali_refuse_null(call, "address_out");
-	return peali_peer_map(peers, device, address, remote, bytes,
-			      address_out);
+	r = peali_map_check(peers, device, address, remote, bytes, call);
+	if (!r)
+		r = peali_changes_await(peers, remote, timeout_ns, call);
+	return r < 0 ? r :
+		       peali_peer_map(peers, device, address, remote, bytes,
+				      address_out);
 }
 
-int peal_peer_unmap(struct peal_runtime *runtime, int remote, uint64_t address)
+int peal_peer_unmap(struct peal_runtime *runtime, int remote, uint64_t address,
+		    int64_t timeout_ns)
 {
-	struct peali_peers *peers = peali_peers_of(runtime, "peal_peer_unmap");
+	const char *call = "peal_peer_unmap";
+	struct peali_peers *peers = peali_peers_of(runtime, call);
+	int r;
 
-	return peers ? peali_peer_unmap(peers, remote, address) :
-		       peal_last_error()->code;
+	if (!peers)
+		return peal_last_error()->code;
+	r = peali_devices_check(peers->devices, remote, call);
+	if (!r)
+		r = peali_changes_await(peers, remote, timeout_ns, call);
+	return r < 0 ? r : peali_peer_unmap(peers, remote, address);
 }

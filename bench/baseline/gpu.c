@@ -88,7 +88,7 @@ static int see(struct peali_baseline *baseline, uint32_t side, uint32_t owner)
 		return 0;
 	baseline->across = 1;
 	if (peal_peer_map(baseline->runtime, o->device, o->in, p->device,
-			  PEALI_BASELINE_AREA_BYTES, &p->mapped) < 0)
+			  PEALI_BASELINE_AREA_BYTES, -1, &p->mapped) < 0)
 		return -peali_say_error("map the memory of a baseline");
 	p->out = p->mapped;
 	return 0;
@@ -139,7 +139,7 @@ void peali_baseline_close(struct peali_baseline *baseline)
 		const struct peali_baseline_worker *p = baseline->worker + i;
 
 		if (p->mapped && peal_peer_unmap(baseline->runtime, p->device,
-						 p->mapped) < 0)
+						 p->mapped, -1) < 0)
 			peali_say_error("unmap the memory of a baseline");
 	}
 	for (uint32_t i = 0; i < baseline->n_sides; i++) {

@@ -6,7 +6,8 @@
  * Copies in the background: waiting, progress, result, and counters by kind.
  *
  * peal_peer_copy_async (peal/peer.h) and peal_transfer_start (peal/transfer.h)
- * start a copy.
+ * start a copy. A change of peer access in the background, such as
+ * peal_peer_enable_async, has the same calls, and no bytes.
  */
 
 #include <stdint.h>
@@ -16,7 +17,10 @@
 
 PEAL_BEGIN_C
 
-/** A copy in the background. The caller frees it by peal_copy_destroy. */
+/**
+ * A copy, or a change of peer access, in the background. The caller frees it by
+ * peal_copy_destroy.
+ */
 struct peal_copy;
 
 /** The result of a transfer. */
@@ -72,20 +76,27 @@ struct peal_copy_counts {
  * @param copy       of peal_peer_copy_async or peal_transfer_start.
  * @param timeout_ns longest wait in ns; 0: check only; negative: no limit.
  * @return 0 the copy is complete, or a negative error code:
- * @retval PEAL_EINVAL     the copy is NULL.
+ * @retval PEAL_EINVAL     the copy is NULL. Or a change of access failed: no
+ *                         enable is left to undo.
  * @retval PEAL_ETIMEDOUT  the copy has not ended in time.
  * @retval PEAL_ECANCELED  the copy was cancelled before its end. Bytes that it
  *                         had written stay written.
- * @retval PEAL_ENOPEER    the options of peal_transfer_start allow no route.
- * @retval PEAL_ENOMEM     no pinned host memory to stage the copy.
+ * @retval PEAL_ENOPEER    the options of peal_transfer_start allow no route, or
+ *                         the pair has no peer access.
+ * @retval PEAL_ENOMEM     no pinned host memory to stage the copy, or no host
+ *                         memory for the record of a mapping.
  * @retval PEAL_EDRIVER    a driver call failed. Some bytes may be copied.
+ * @retval PEAL_EBUSY      a change of access failed: the pair is in use.
+ * @retval PEAL_EFAULT     a change of access failed: there is no such memory,
+ *                         or no such mapping.
  */
 int peal_copy_wait(struct peal_copy *copy, int64_t timeout_ns);
 
 /**
  * Asks a copy to end early.
  *
- * The copy may still complete: peal_copy_wait then returns 0.
+ * The copy may still complete: peal_copy_wait then returns 0. A change of access
+ * that has begun completes. One that has not begun takes no effect.
  *
  * Thread-safe. Does not wait for the end of the copy.
  *

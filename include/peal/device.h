@@ -151,9 +151,10 @@ int peal_device_select_all(struct peal_runtime *runtime,
  * Waits for a moment at which a device has no work.
  *
  * Work is messages to handle, and jobs of executors that may use the device. So
- * are background copies from it or to it. So are runs of graphs and collectives
- * that use the device, until they end on all their devices. A run or collective
- * with an ended kernel does not count. Pipelines work by messages.
+ * are background copies from it or to it, and changes of its peer access in the
+ * background. So are runs of graphs and collectives that use the device, until
+ * they end on all their devices. A run or collective with an ended kernel does
+ * not count. Pipelines work by messages.
  *
  * An idle device has no such job, copy, run or collective. No message for its
  * kernels waits or is in flight: all are handled or dead. Messages come from

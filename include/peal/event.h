@@ -243,6 +243,8 @@ int peal_event_record_behind(struct peal_event *event);
  *   PEAL_EBUSY if the call itself has to copy data of the device.
  * - a job of an executor that has the device. The job assigns no task to any
  *   device meanwhile. A job without elements does not wait.
+ * - a change of peer access in the background (peal_peer_enable_async) that gives
+ *   the device access, or ends it.
  * - a copy in the background from the device or to it. Other copies go on, unless
  *   they use the memory that this copy writes, or write the memory that it reads.
  *   A transfer with several devices on a side counts as using all memory.

@@ -20,9 +20,32 @@ PEAL_BEGIN_C
  * call. Copies need no enabled pair: peal_peer_copy blocks, and
  * peal_peer_copy_async needs peal_copy_wait and peal_copy_destroy
  * (peal/copy.h).
+ *
+ * Calls that end in _async start a change of access in the background. The
+ * caller waits for the change by peal_copy_wait with a timeout, cancels it by
+ * peal_copy_cancel, and frees it by peal_copy_destroy:
+ *
+ *	peal_peer_map_async(runtime, 1, address, 0, bytes, &change);
+ *	...
+ *	if (!peal_copy_wait(change, timeout_ns))
+ *		peal_peer_mapped(change, &mapped);
+ *	peal_copy_destroy(change);
+ *
+ * A change is work of the device that gets or loses access. It takes effect
+ * behind the changes and background copies of that device that were started
+ * earlier. Later ones wait for it. It also waits for the events of
+ * peal_event_await_before, and peal_device_sync waits for it. A change takes
+ * effect wholly or not at all: after any error, a cancellation included, the
+ * access is as before. peal_runtime_shutdown cancels the changes that have not
+ * begun.
+ *
+ * The blocking forms wait only for the changes of that device that were started
+ * before the call.
  */
 
 struct peal_runtime;
+
+struct peal_copy;
 
 /** Capabilities of an ordered pair of devices. */
 struct peal_peer_capability {
@@ -57,36 +80,87 @@ int peal_peer_can_access(struct peal_runtime *runtime, int from, int to);
  * The runtime counts the enables of a pair. The caller calls
  * peal_peer_disable once for each successful peal_peer_enable.
  *
- * Thread-safe. Does not block, also while kernels are resident.
+ * Thread-safe. Blocks only for earlier changes in the background. Waits for no
+ * kernel.
  *
  * @param runtime an open runtime.
  * @param from    index of the device that gets access.
  * @param to      index of the device that owns the memory.
- * @return 0, or a negative error code:
+ * @param timeout_ns longest wait for earlier changes of device `from`, in ns;
+ *                0: does not wait; negative: no limit.
+ * @return 0, or a negative error code, with nothing changed:
  * @retval PEAL_EINVAL   the runtime is NULL, or `from` is `to`.
  * @retval PEAL_ENODEV   a device index is out of range.
  * @retval PEAL_ENOPEER  the pair has no peer access. The text names the pair.
+ * @retval PEAL_ETIMEDOUT an earlier change of device `from` is incomplete.
  * @retval PEAL_EDRIVER  a driver call failed.
  */
-int peal_peer_enable(struct peal_runtime *runtime, int from, int to);
+int peal_peer_enable(struct peal_runtime *runtime, int from, int to,
+		     int64_t timeout_ns);
+
+/**
+ * Starts a peal_peer_enable in the background.
+ *
+ * peal_copy_wait returns the result, as peal_peer_enable has it.
+ *
+ * Thread-safe. Does not wait. A runtime thread makes the change.
+ *
+ * @param runtime    an open runtime.
+ * @param from       as peal_peer_enable.
+ * @param to         as peal_peer_enable.
+ * @param change_out the change, set on success. The caller frees it by
+ *                   peal_copy_destroy. The access stays then.
+ * @return 0, or a negative error code, with nothing started:
+ * @retval PEAL_EINVAL   a pointer is NULL, or `from` is `to`.
+ * @retval PEAL_ENODEV   a device index is out of range.
+ * @retval PEAL_ENOMEM   no host memory for the change.
+ * @retval PEAL_EDRIVER  the thread for copies could not start.
+ */
+int peal_peer_enable_async(struct peal_runtime *runtime, int from, int to,
+			   struct peal_copy **change_out);
 
 /**
  * Undoes one peal_peer_enable.
  *
  * The access ends with the last use of the pair.
  *
- * Thread-safe. Does not block, also while kernels are resident.
+ * Thread-safe. Blocks only for earlier changes in the background. Waits for no
+ * kernel.
  *
  * @param runtime an open runtime.
  * @param from    as for peal_peer_enable.
  * @param to      as for peal_peer_enable.
- * @return 0, or a negative error code:
- * @retval PEAL_EINVAL  the runtime is NULL, or no enable is left to undo.
+ * @param timeout_ns as for peal_peer_enable.
+ * @return 0, or a negative error code, with nothing changed:
+ * @retval PEAL_EINVAL  the runtime is NULL, `from` is `to`, or no enable is
+ *                      left to undo.
  * @retval PEAL_ENODEV  a device index is out of range.
  * @retval PEAL_EBUSY   it is the last enable and a link, a mapping or a buffer
- *                      uses the pair. Nothing was undone.
+ *                      uses the pair.
+ * @retval PEAL_ETIMEDOUT an earlier change of device `from` is incomplete.
  */
-int peal_peer_disable(struct peal_runtime *runtime, int from, int to);
+int peal_peer_disable(struct peal_runtime *runtime, int from, int to,
+		      int64_t timeout_ns);
+
+/**
+ * Starts a peal_peer_disable in the background.
+ *
+ * peal_copy_wait returns the result, as peal_peer_disable has it.
+ *
+ * Thread-safe. Does not wait. A runtime thread makes the change.
+ *
+ * @param runtime    an open runtime.
+ * @param from       as peal_peer_enable.
+ * @param to         as peal_peer_enable.
+ * @param change_out as peal_peer_enable_async.
+ * @return 0, or a negative error code, with nothing started:
+ * @retval PEAL_EINVAL   a pointer is NULL, or `from` is `to`.
+ * @retval PEAL_ENODEV   a device index is out of range.
+ * @retval PEAL_ENOMEM   no host memory for the change.
+ * @retval PEAL_EDRIVER  the thread for copies could not start.
+ */
+int peal_peer_disable_async(struct peal_runtime *runtime, int from, int to,
+			    struct peal_copy **change_out);
 
 /**
  * Returns the address at which a remote device sees memory of another device.
@@ -96,41 +170,112 @@ int peal_peer_disable(struct peal_runtime *runtime, int from, int to);
  * successful peal_peer_map. Mapped memory cannot be freed: peal_memory_free
  * returns PEAL_EBUSY.
  *
- * Thread-safe. Does not block, also while kernels are resident.
+ * Thread-safe. Blocks only for earlier changes in the background. Waits for no
+ * kernel.
  *
  * @param runtime     an open runtime.
  * @param device      index of the device that owns the memory.
  * @param address     start of the range as `device` sees it, a multiple of 16.
  * @param remote      index of the device that gets access.
  * @param bytes       1 or more. The range lies inside one allocation.
+ * @param timeout_ns  longest wait for earlier changes of device `remote`, in
+ *                    ns; 0: does not wait; negative: no limit.
  * @param address_out the address for `remote`, set on success.
- * @return 0, or a negative error code:
+ * @return 0, or a negative error code, with nothing changed:
  * @retval PEAL_EINVAL   a pointer is NULL, `bytes` is 0, `address` is no
  *                       multiple of 16, or `remote` is `device`.
  * @retval PEAL_ENODEV   a device index is out of range.
  * @retval PEAL_EFAULT   the range is in no allocation of `device`.
  * @retval PEAL_ENOPEER  the pair has no peer access.
+ * @retval PEAL_ETIMEDOUT an earlier change of device `remote` is incomplete.
  * @retval PEAL_ENOMEM   no host memory for the record of the mapping.
  * @retval PEAL_EDRIVER  a driver call failed.
  */
 int peal_peer_map(struct peal_runtime *runtime, int device, uint64_t address,
-		  int remote, uint64_t bytes, uint64_t *address_out);
+		  int remote, uint64_t bytes, int64_t timeout_ns,
+		  uint64_t *address_out);
+
+/**
+ * Starts a peal_peer_map in the background.
+ *
+ * peal_copy_wait returns the result, as peal_peer_map has it. peal_peer_mapped
+ * then returns the address. The memory is not kept until the mapping is made:
+ * after a peal_memory_free the result is PEAL_EFAULT.
+ *
+ * Thread-safe. Does not wait. A runtime thread makes the mapping.
+ *
+ * @param runtime    an open runtime.
+ * @param device     as peal_peer_map.
+ * @param address    as peal_peer_map.
+ * @param remote     as peal_peer_map.
+ * @param bytes      as peal_peer_map.
+ * @param change_out the change, set on success. The caller frees it by
+ *                   peal_copy_destroy. A mapping stays then.
+ * @return 0, or a negative error code, with nothing started:
+ * @retval PEAL_EINVAL   a pointer is NULL, `bytes` is 0, `address` is no
+ *                       multiple of 16, or `remote` is `device`.
+ * @retval PEAL_ENODEV   a device index is out of range.
+ * @retval PEAL_ENOMEM   no host memory for the change.
+ * @retval PEAL_EDRIVER  the thread for copies could not start.
+ */
+int peal_peer_map_async(struct peal_runtime *runtime, int device,
+			uint64_t address, int remote, uint64_t bytes,
+			struct peal_copy **change_out);
+
+/**
+ * Returns the address of a mapping that was made in the background.
+ *
+ * Thread-safe. Does not wait.
+ *
+ * @param map         of peal_peer_map_async.
+ * @param address_out the address for the remote device, set on success.
+ * @return 0, or a negative error code:
+ * @retval PEAL_EAGAIN  the change is incomplete.
+ * @retval PEAL_EINVAL  a pointer is NULL, or `map` is no mapping.
+ * @retval others       the mapping was not made: as peal_copy_wait.
+ */
+int peal_peer_mapped(const struct peal_copy *map, uint64_t *address_out);
 
 /**
  * Undoes one peal_peer_map.
  *
- * Thread-safe. Does not block, also while kernels are resident.
+ * Thread-safe. Blocks only for earlier changes in the background. Waits for no
+ * kernel.
  *
  * @param runtime an open runtime.
  * @param remote  index of the device that has access.
  * @param address the address that peal_peer_map returned.
- * @return 0, or a negative error code:
+ * @param timeout_ns as for peal_peer_map.
+ * @return 0, or a negative error code, with nothing changed:
  * @retval PEAL_EINVAL  the runtime is NULL.
  * @retval PEAL_ENODEV  the device index is out of range.
  * @retval PEAL_EFAULT  no mapping starts at this address, or every mapping
  *                      there is unmapped already.
+ * @retval PEAL_ETIMEDOUT an earlier change of device `remote` is incomplete.
  */
-int peal_peer_unmap(struct peal_runtime *runtime, int remote, uint64_t address);
+int peal_peer_unmap(struct peal_runtime *runtime, int remote, uint64_t address,
+		    int64_t timeout_ns);
+
+/**
+ * Starts a peal_peer_unmap in the background.
+ *
+ * peal_copy_wait returns the result, as peal_peer_unmap has it. An unmap behind
+ * a pending map of the same memory finds the mapping.
+ *
+ * Thread-safe. Does not wait. A runtime thread makes the change.
+ *
+ * @param runtime    an open runtime.
+ * @param remote     as peal_peer_unmap.
+ * @param address    as peal_peer_unmap.
+ * @param change_out as peal_peer_enable_async.
+ * @return 0, or a negative error code, with nothing started:
+ * @retval PEAL_EINVAL   a pointer is NULL.
+ * @retval PEAL_ENODEV   the device index is out of range.
+ * @retval PEAL_ENOMEM   no host memory for the change.
+ * @retval PEAL_EDRIVER  the thread for copies could not start.
+ */
+int peal_peer_unmap_async(struct peal_runtime *runtime, int remote,
+			  uint64_t address, struct peal_copy **change_out);
 
 /**
  * Copies between any two devices, or between a device and the host, and waits.
@@ -165,8 +310,9 @@ int peal_peer_copy(struct peal_runtime *runtime, int to, uint64_t to_address,
  * Copies to one device run one after another, in the order of their starts.
  * Copies to different devices keep that order, too, if they touch the same
  * memory. A copy that waits for an event (peal_event_await_before) may be
- * overtaken by later copies that touch other memory. The caller keeps all memory allocated until the copy has ended. The
- * caller frees the copy by peal_copy_destroy.
+ * overtaken by later copies that touch other memory. The caller keeps all
+ * memory allocated until the copy has ended. The caller frees the copy by
+ * peal_copy_destroy.
  *
  * Thread-safe. Does not wait for the copy. A runtime thread performs it.
  *

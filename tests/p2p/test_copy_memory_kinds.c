@@ -58,7 +58,7 @@ PEAL_TEST(copy_accepts_device_view_addresses)
 	target = machine_alloc(rt, 0, 4096);
 	machine_fill(rt, 1, memory, 4096, 3);
 	machine_fill(rt, HOST, host, 4096, 4);
-	CHECK_OK(peal_peer_map(rt, 1, memory, 0, 4096, &mapped));
+	CHECK_OK(peal_peer_map(rt, 1, memory, 0, 4096, -1, &mapped));
 	/* device 0 reads device 1's memory at its mapped address */
 	CHECK_OK(peal_peer_copy(rt, 0, target, 0, mapped, 4096));
 	CHECK(machine_holds(rt, 0, target, 4096, 3));
@@ -68,7 +68,7 @@ PEAL_TEST(copy_accepts_device_view_addresses)
 	CHECK_OK(peal_peer_copy(rt, 0, mapped, 0, target, 4096));
 	CHECK(machine_holds(rt, 1, memory, 4096, 4));
 	CHECK_EQ(peal_peer_copy(rt, 0, target, 0, mapped, 4097), PEAL_EFAULT);
-	CHECK_OK(peal_peer_unmap(rt, 0, mapped));
+	CHECK_OK(peal_peer_unmap(rt, 0, mapped, -1));
 	CHECK_OK(peal_memory_free(rt, 1, memory));
 	CHECK_OK(peal_memory_free(rt, HOST, host));
 	CHECK_OK(peal_memory_free(rt, 0, target));

@@ -31,11 +31,11 @@ PEAL_TEST(invalid_device_error_names_device_count)
 		CHECK_EQ(peal_peer_can_access(rt, bad[i], 0), PEAL_ENODEV);
 		CHECK_EQ(peal_peer_can_access(rt, 0, bad[i]), PEAL_ENODEV);
 		check_error("peal_peer_can_access", "does not exist (");
-		CHECK_EQ(peal_peer_enable(rt, bad[i], 0), PEAL_ENODEV);
-		CHECK_EQ(peal_peer_enable(rt, 0, bad[i]), PEAL_ENODEV);
+		CHECK_EQ(peal_peer_enable(rt, bad[i], 0, -1), PEAL_ENODEV);
+		CHECK_EQ(peal_peer_enable(rt, 0, bad[i], -1), PEAL_ENODEV);
 		check_error("peal_peer_enable", "does not exist (");
-		CHECK_EQ(peal_peer_disable(rt, bad[i], 0), PEAL_ENODEV);
-		CHECK_EQ(peal_peer_disable(rt, 0, bad[i]), PEAL_ENODEV);
+		CHECK_EQ(peal_peer_disable(rt, bad[i], 0, -1), PEAL_ENODEV);
+		CHECK_EQ(peal_peer_disable(rt, 0, bad[i], -1), PEAL_ENODEV);
 		check_error("peal_peer_disable", "does not exist (");
 		CHECK_EQ(peal_peer_capability(rt, bad[i], 0, &c), PEAL_ENODEV);
 		CHECK_EQ(peal_peer_capability(rt, 0, bad[i], &c), PEAL_ENODEV);
@@ -48,9 +48,9 @@ PEAL_TEST(null_arguments_return_einval)
 {
 	rt = machine_open("2", "");
 	CHECK_EQ(peal_peer_can_access(NULL, 0, 1), PEAL_EINVAL);
-	CHECK_EQ(peal_peer_enable(NULL, 0, 1), PEAL_EINVAL);
+	CHECK_EQ(peal_peer_enable(NULL, 0, 1, -1), PEAL_EINVAL);
 	check_error("peal_peer_enable", "NULL");
-	CHECK_EQ(peal_peer_disable(NULL, 0, 1), PEAL_EINVAL);
+	CHECK_EQ(peal_peer_disable(NULL, 0, 1, -1), PEAL_EINVAL);
 	CHECK_EQ(peal_peer_capability(NULL, 0, 1, NULL), PEAL_EINVAL);
 	CHECK_EQ(peal_peer_capability(rt, 0, 1, NULL), PEAL_EINVAL);
 	check_error("peal_peer_capability", "capability_out");
@@ -60,32 +60,32 @@ PEAL_TEST(null_arguments_return_einval)
 PEAL_TEST(enables_are_counted)
 {
 	rt = machine_open("2", "");
-	CHECK_OK(peal_peer_enable(rt, 0, 1));
-	CHECK_OK(peal_peer_enable(rt, 0, 1));
-	CHECK_OK(peal_peer_disable(rt, 0, 1));
-	CHECK_OK(peal_peer_disable(rt, 0, 1));
-	CHECK_EQ(peal_peer_disable(rt, 0, 1), PEAL_EINVAL);
+	CHECK_OK(peal_peer_enable(rt, 0, 1, -1));
+	CHECK_OK(peal_peer_enable(rt, 0, 1, -1));
+	CHECK_OK(peal_peer_disable(rt, 0, 1, -1));
+	CHECK_OK(peal_peer_disable(rt, 0, 1, -1));
+	CHECK_EQ(peal_peer_disable(rt, 0, 1, -1), PEAL_EINVAL);
 	check_error("peal_peer_disable", "device 0 -> device 1");
-	CHECK_OK(peal_peer_enable(rt, 0, 1));
-	CHECK_OK(peal_peer_disable(rt, 0, 1));
+	CHECK_OK(peal_peer_enable(rt, 0, 1, -1));
+	CHECK_OK(peal_peer_disable(rt, 0, 1, -1));
 	CHECK_OK(peal_runtime_close(rt));
 }
 
 PEAL_TEST(disable_without_enable_returns_einval)
 {
 	rt = machine_open("2", "");
-	CHECK_EQ(peal_peer_disable(rt, 0, 1), PEAL_EINVAL);
-	CHECK_EQ(peal_peer_disable(rt, 1, 1), PEAL_EINVAL);
-	CHECK_OK(peal_peer_enable(rt, 0, 1));
-	CHECK_EQ(peal_peer_disable(rt, 1, 0), PEAL_EINVAL);
-	CHECK_OK(peal_peer_disable(rt, 0, 1));
+	CHECK_EQ(peal_peer_disable(rt, 0, 1, -1), PEAL_EINVAL);
+	CHECK_EQ(peal_peer_disable(rt, 1, 1, -1), PEAL_EINVAL);
+	CHECK_OK(peal_peer_enable(rt, 0, 1, -1));
+	CHECK_EQ(peal_peer_disable(rt, 1, 0, -1), PEAL_EINVAL);
+	CHECK_OK(peal_peer_disable(rt, 0, 1, -1));
 	CHECK_OK(peal_runtime_close(rt));
 }
 
 PEAL_TEST(enable_to_same_device_returns_einval)
 {
 	rt = machine_open("2", "");
-	CHECK_EQ(peal_peer_enable(rt, 1, 1), PEAL_EINVAL);
+	CHECK_EQ(peal_peer_enable(rt, 1, 1, -1), PEAL_EINVAL);
 	check_error("peal_peer_enable", "device 1 -> device 1");
 	CHECK_OK(peal_runtime_close(rt));
 }
@@ -93,9 +93,9 @@ PEAL_TEST(enable_to_same_device_returns_einval)
 PEAL_TEST(no_access_is_enopeer_and_names_the_pair)
 {
 	rt = machine_open("3", "0-2:none");
-	CHECK_EQ(peal_peer_enable(rt, 0, 2), PEAL_ENOPEER);
+	CHECK_EQ(peal_peer_enable(rt, 0, 2, -1), PEAL_ENOPEER);
 	check_error("peal_peer_enable", "device 0 -> device 2");
-	CHECK_EQ(peal_peer_disable(rt, 0, 2), PEAL_EINVAL);
+	CHECK_EQ(peal_peer_disable(rt, 0, 2, -1), PEAL_EINVAL);
 	CHECK_OK(peal_runtime_close(rt));
 }
 
@@ -105,14 +105,14 @@ PEAL_TEST(the_last_disable_is_ebusy_while_a_mapping_uses_the_pair)
 
 	rt = machine_open("2", "");
 	address = machine_alloc(rt, 1, 4096);
-	CHECK_OK(peal_peer_enable(rt, 0, 1));
-	CHECK_OK(peal_peer_enable(rt, 0, 1));
-	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, &mapped));
-	CHECK_OK(peal_peer_disable(rt, 0, 1));
-	CHECK_EQ(peal_peer_disable(rt, 0, 1), PEAL_EBUSY);
+	CHECK_OK(peal_peer_enable(rt, 0, 1, -1));
+	CHECK_OK(peal_peer_enable(rt, 0, 1, -1));
+	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, -1, &mapped));
+	CHECK_OK(peal_peer_disable(rt, 0, 1, -1));
+	CHECK_EQ(peal_peer_disable(rt, 0, 1, -1), PEAL_EBUSY);
 	check_error("peal_peer_disable", "1 mapping");
-	CHECK_OK(peal_peer_unmap(rt, 0, mapped));
-	CHECK_OK(peal_peer_disable(rt, 0, 1));
+	CHECK_OK(peal_peer_unmap(rt, 0, mapped, -1));
+	CHECK_OK(peal_peer_disable(rt, 0, 1, -1));
 	CHECK_OK(peal_memory_free(rt, 1, address));
 	CHECK_OK(peal_runtime_close(rt));
 }
@@ -125,13 +125,13 @@ PEAL_TEST(the_last_disable_is_ebusy_while_a_link_holds_the_pair)
 	rt = machine_open("2", "");
 	peers = rt->peers;
 	CHECK_OK(peali_peer_hold(peers, 0, 1));
-	CHECK_OK(peal_peer_enable(rt, 0, 1));
-	CHECK_EQ(peal_peer_disable(rt, 0, 1), PEAL_EBUSY);
+	CHECK_OK(peal_peer_enable(rt, 0, 1, -1));
+	CHECK_EQ(peal_peer_disable(rt, 0, 1, -1), PEAL_EBUSY);
 	check_error("peal_peer_disable", "1 link ");
 	peali_peer_release(peers, 0, 1);
 	CHECK_OK(peal_peer_capability(rt, 0, 1, &c));
 	CHECK_EQ(c.enabled, 1);
-	CHECK_OK(peal_peer_disable(rt, 0, 1));
+	CHECK_OK(peal_peer_disable(rt, 0, 1, -1));
 	CHECK_OK(peal_peer_capability(rt, 0, 1, &c));
 	CHECK_EQ(c.enabled, 0);
 	CHECK_OK(peali_peer_hold(peers, 0, 1));
@@ -161,12 +161,12 @@ PEAL_TEST(close_with_enabled_access_returns_ebusy)
 	uint64_t address, mapped;
 
 	rt = machine_open("2", "");
-	CHECK_OK(peal_peer_enable(rt, 1, 0));
+	CHECK_OK(peal_peer_enable(rt, 1, 0, -1));
 	CHECK_EQ(peal_runtime_close(rt), PEAL_EBUSY);
 	check_error("peal_runtime_close", "device 1 -> device 0");
 	address = machine_alloc(rt, 1, 4096);
-	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, &mapped));
-	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, &mapped));
+	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, -1, &mapped));
+	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, -1, &mapped));
 	CHECK_EQ(peal_runtime_close(rt), PEAL_EBUSY);
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
@@ -203,12 +203,13 @@ static void *toggle(void *argument)
 	for (i = 0; i < 300; i++) {
 		from = (int)(test_random(&seed) % 3);
 		to = (from + 1 + (int)(test_random(&seed) % 2)) % 3;
-		CHECK_OK(peal_peer_enable(rt, from, to));
+		CHECK_OK(peal_peer_enable(rt, from, to, -1));
 		address = machine_alloc(rt, to, 256);
-		CHECK_OK(peal_peer_map(rt, to, address, from, 256, &mapped));
-		CHECK_OK(peal_peer_unmap(rt, from, mapped));
+		CHECK_OK(
+			peal_peer_map(rt, to, address, from, 256, -1, &mapped));
+		CHECK_OK(peal_peer_unmap(rt, from, mapped, -1));
 		CHECK_OK(peal_memory_free(rt, to, address));
-		CHECK_OK(peal_peer_disable(rt, from, to));
+		CHECK_OK(peal_peer_disable(rt, from, to, -1));
 	}
 	return NULL;
 }

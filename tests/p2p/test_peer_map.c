@@ -12,7 +12,7 @@ PEAL_TEST(mapping_shows_the_owners_memory)
 
 	rt = machine_open("2", "");
 	address = machine_alloc(rt, 1, 8192);
-	CHECK_OK(peal_peer_map(rt, 1, address + 4096, 0, 4096, &mapped));
+	CHECK_OK(peal_peer_map(rt, 1, address + 4096, 0, 4096, -1, &mapped));
 	/* emulated: this thread sees the memory of device 0, too */
 	p = (uint64_t *)(uintptr_t)mapped;
 	p[0] = 0x1122334455667788;
@@ -20,7 +20,7 @@ PEAL_TEST(mapping_shows_the_owners_memory)
 	p = (uint64_t *)(uintptr_t)(address + 4096);
 	CHECK_EQ(p[0], 0x1122334455667788);
 	CHECK_EQ(p[511], 42);
-	CHECK_OK(peal_peer_unmap(rt, 0, mapped));
+	CHECK_OK(peal_peer_unmap(rt, 0, mapped, -1));
 	CHECK_OK(peal_memory_free(rt, 1, address));
 	CHECK_OK(peal_runtime_close(rt));
 }
@@ -31,14 +31,14 @@ PEAL_TEST(maps_are_counted_and_extra_unmap_returns_efault)
 
 	rt = machine_open("2", "");
 	address = machine_alloc(rt, 1, 4096);
-	CHECK_OK(peal_peer_map(rt, 1, address, 0, 16, &first));
-	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, &second));
+	CHECK_OK(peal_peer_map(rt, 1, address, 0, 16, -1, &first));
+	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, -1, &second));
 	CHECK_EQ(first, second);
-	CHECK_OK(peal_peer_unmap(rt, 0, first));
+	CHECK_OK(peal_peer_unmap(rt, 0, first, -1));
 	CHECK_EQ(peal_memory_free(rt, 1, address), PEAL_EBUSY);
 	check_error("peal_memory_free", "1 mapping");
-	CHECK_OK(peal_peer_unmap(rt, 0, second));
-	CHECK_EQ(peal_peer_unmap(rt, 0, second), PEAL_EFAULT);
+	CHECK_OK(peal_peer_unmap(rt, 0, second, -1));
+	CHECK_EQ(peal_peer_unmap(rt, 0, second, -1), PEAL_EFAULT);
 	check_error("peal_peer_unmap", "device 0");
 	CHECK_OK(peal_memory_free(rt, 1, address));
 	CHECK_OK(peal_runtime_close(rt));
@@ -50,15 +50,15 @@ PEAL_TEST(unmap_of_unmapped_address_returns_efault)
 	int local;
 
 	rt = machine_open("3", "");
-	CHECK_EQ(peal_peer_unmap(rt, 0, 0), PEAL_EFAULT);
-	CHECK_EQ(peal_peer_unmap(rt, 0, (uintptr_t)&local), PEAL_EFAULT);
+	CHECK_EQ(peal_peer_unmap(rt, 0, 0, -1), PEAL_EFAULT);
+	CHECK_EQ(peal_peer_unmap(rt, 0, (uintptr_t)&local, -1), PEAL_EFAULT);
 	address = machine_alloc(rt, 1, 4096);
-	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, &mapped));
-	CHECK_EQ(peal_peer_unmap(rt, 2, mapped), PEAL_EFAULT);
-	CHECK_EQ(peal_peer_unmap(rt, 0, mapped + 16), PEAL_EFAULT);
-	CHECK_EQ(peal_peer_unmap(rt, 7, mapped), PEAL_ENODEV);
-	CHECK_EQ(peal_peer_unmap(NULL, 0, mapped), PEAL_EINVAL);
-	CHECK_OK(peal_peer_unmap(rt, 0, mapped));
+	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, -1, &mapped));
+	CHECK_EQ(peal_peer_unmap(rt, 2, mapped, -1), PEAL_EFAULT);
+	CHECK_EQ(peal_peer_unmap(rt, 0, mapped + 16, -1), PEAL_EFAULT);
+	CHECK_EQ(peal_peer_unmap(rt, 7, mapped, -1), PEAL_ENODEV);
+	CHECK_EQ(peal_peer_unmap(NULL, 0, mapped, -1), PEAL_EINVAL);
+	CHECK_OK(peal_peer_unmap(rt, 0, mapped, -1));
 	CHECK_OK(peal_memory_free(rt, 1, address));
 	CHECK_OK(peal_runtime_close(rt));
 }
@@ -72,19 +72,20 @@ PEAL_TEST(ranges_outside_an_allocation_return_efault)
 	address = machine_alloc(rt, 1, 4096);
 	other = machine_alloc(rt, 0, 4096);
 	host = machine_alloc(rt, HOST, 4096);
-	CHECK_EQ(peal_peer_map(rt, 1, address, 0, 4097, &mapped), PEAL_EFAULT);
+	CHECK_EQ(peal_peer_map(rt, 1, address, 0, 4097, -1, &mapped),
+		 PEAL_EFAULT);
 	check_error("peal_peer_map", "4097 bytes");
-	CHECK_EQ(peal_peer_map(rt, 1, address + 4080, 0, 17, &mapped),
+	CHECK_EQ(peal_peer_map(rt, 1, address + 4080, 0, 17, -1, &mapped),
 		 PEAL_EFAULT);
-	CHECK_EQ(peal_peer_map(rt, 1, address + 4096, 0, 16, &mapped),
+	CHECK_EQ(peal_peer_map(rt, 1, address + 4096, 0, 16, -1, &mapped),
 		 PEAL_EFAULT);
-	CHECK_EQ(peal_peer_map(rt, 1, address - 16, 0, 16, &mapped),
+	CHECK_EQ(peal_peer_map(rt, 1, address - 16, 0, 16, -1, &mapped),
 		 PEAL_EFAULT);
-	CHECK_EQ(peal_peer_map(rt, 1, other, 0, 16, &mapped), PEAL_EFAULT);
-	CHECK_EQ(peal_peer_map(rt, 1, host, 0, 16, &mapped), PEAL_EFAULT);
-	CHECK_EQ(peal_peer_map(rt, 1, (uintptr_t)foreign, 0, 16, &mapped),
+	CHECK_EQ(peal_peer_map(rt, 1, other, 0, 16, -1, &mapped), PEAL_EFAULT);
+	CHECK_EQ(peal_peer_map(rt, 1, host, 0, 16, -1, &mapped), PEAL_EFAULT);
+	CHECK_EQ(peal_peer_map(rt, 1, (uintptr_t)foreign, 0, 16, -1, &mapped),
 		 PEAL_EFAULT);
-	CHECK_EQ(peal_peer_map(rt, 1, 0, 0, 16, &mapped), PEAL_EFAULT);
+	CHECK_EQ(peal_peer_map(rt, 1, 0, 0, 16, -1, &mapped), PEAL_EFAULT);
 	CHECK_EQ(mapped, 7);
 	CHECK_OK(peal_memory_free(rt, HOST, host));
 	CHECK_OK(peal_memory_free(rt, 0, other));
@@ -98,14 +99,14 @@ PEAL_TEST(wrapping_sizes_return_efault)
 
 	rt = machine_open("2", "");
 	address = machine_alloc(rt, 1, 4096);
-	CHECK_EQ(peal_peer_map(rt, 1, address, 0, UINT64_MAX, &mapped),
+	CHECK_EQ(peal_peer_map(rt, 1, address, 0, UINT64_MAX, -1, &mapped),
 		 PEAL_EFAULT);
-	CHECK_EQ(peal_peer_map(rt, 1, address, 0, -address, &mapped),
+	CHECK_EQ(peal_peer_map(rt, 1, address, 0, -address, -1, &mapped),
 		 PEAL_EFAULT);
-	CHECK_EQ(peal_peer_map(rt, 1, address + 16, 0, UINT64_MAX - 15,
+	CHECK_EQ(peal_peer_map(rt, 1, address + 16, 0, UINT64_MAX - 15, -1,
 			       &mapped),
 		 PEAL_EFAULT);
-	CHECK_EQ(peal_peer_map(rt, 1, UINT64_MAX - 15, 0, 32, &mapped),
+	CHECK_EQ(peal_peer_map(rt, 1, UINT64_MAX - 15, 0, 32, -1, &mapped),
 		 PEAL_EFAULT);
 	CHECK_OK(peal_memory_free(rt, 1, address));
 	CHECK_OK(peal_runtime_close(rt));
@@ -117,20 +118,26 @@ PEAL_TEST(map_refuses_invalid_arguments)
 
 	rt = machine_open("3", "0-1:none");
 	address = machine_alloc(rt, 1, 4096);
-	CHECK_EQ(peal_peer_map(rt, 1, address, 2, 0, &mapped), PEAL_EINVAL);
+	CHECK_EQ(peal_peer_map(rt, 1, address, 2, 0, -1, &mapped), PEAL_EINVAL);
 	check_error("peal_peer_map", "'bytes': is too small for a mapping");
-	CHECK_EQ(peal_peer_map(rt, 1, address + 8, 2, 16, &mapped),
+	CHECK_EQ(peal_peer_map(rt, 1, address + 8, 2, 16, -1, &mapped),
 		 PEAL_EINVAL);
 	check_error("peal_peer_map", "multiple of 16");
-	CHECK_EQ(peal_peer_map(rt, 1, address, 1, 16, &mapped), PEAL_EINVAL);
+	CHECK_EQ(peal_peer_map(rt, 1, address, 1, 16, -1, &mapped),
+		 PEAL_EINVAL);
 	check_error("peal_peer_map", "device 1 -> device 1");
-	CHECK_EQ(peal_peer_map(rt, 1, address, 0, 16, &mapped), PEAL_ENOPEER);
+	CHECK_EQ(peal_peer_map(rt, 1, address, 0, 16, -1, &mapped),
+		 PEAL_ENOPEER);
 	check_error("peal_peer_map", "device 0 -> device 1");
-	CHECK_EQ(peal_peer_map(rt, 3, address, 0, 16, &mapped), PEAL_ENODEV);
-	CHECK_EQ(peal_peer_map(rt, 1, address, 3, 16, &mapped), PEAL_ENODEV);
-	CHECK_EQ(peal_peer_map(rt, HOST, address, 0, 16, &mapped), PEAL_ENODEV);
-	CHECK_EQ(peal_peer_map(rt, 1, address, 2, 16, NULL), PEAL_EINVAL);
-	CHECK_EQ(peal_peer_map(NULL, 1, address, 2, 16, &mapped), PEAL_EINVAL);
+	CHECK_EQ(peal_peer_map(rt, 3, address, 0, 16, -1, &mapped),
+		 PEAL_ENODEV);
+	CHECK_EQ(peal_peer_map(rt, 1, address, 3, 16, -1, &mapped),
+		 PEAL_ENODEV);
+	CHECK_EQ(peal_peer_map(rt, HOST, address, 0, 16, -1, &mapped),
+		 PEAL_ENODEV);
+	CHECK_EQ(peal_peer_map(rt, 1, address, 2, 16, -1, NULL), PEAL_EINVAL);
+	CHECK_EQ(peal_peer_map(NULL, 1, address, 2, 16, -1, &mapped),
+		 PEAL_EINVAL);
 	CHECK_OK(peal_memory_free(rt, 1, address));
 	CHECK_OK(peal_runtime_close(rt));
 }

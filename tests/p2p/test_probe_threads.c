@@ -51,9 +51,9 @@ static void *enable_and_disable(void *argument)
 
 	(void)argument;
 	for (i = 0; i < 200; i++) {
-		CHECK_OK(peal_peer_enable(rt, 0, 1));
+		CHECK_OK(peal_peer_enable(rt, 0, 1, -1));
 		usleep(100);
-		CHECK_OK(peal_peer_disable(rt, 0, 1));
+		CHECK_OK(peal_peer_disable(rt, 0, 1, -1));
 	}
 	return NULL;
 }

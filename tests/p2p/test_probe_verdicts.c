@@ -138,7 +138,7 @@ PEAL_TEST(probe_releases_memory_and_access)
 	CHECK_EQ(c.enabled, 0);
 	CHECK_OK(peal_device_info(rt, 1, &after));
 	CHECK_EQ(before.memory_used_bytes, after.memory_used_bytes);
-	CHECK_EQ(peal_peer_disable(rt, 0, 1), PEAL_EINVAL);
+	CHECK_EQ(peal_peer_disable(rt, 0, 1, -1), PEAL_EINVAL);
 	CHECK_OK(peal_runtime_close(rt));
 }
 

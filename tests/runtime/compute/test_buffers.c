@@ -180,14 +180,14 @@ PEAL_TEST(peer_maps_device_buffer_until_destroy)
 	CHECK_EQ(info.n_peers, 1);
 	CHECK_OK(peal_peer_capability(rt, 1, 0, &pair));
 	CHECK(pair.enabled);
-	CHECK_OK(peal_peer_enable(rt, 1, 0));
-	CHECK_EQ(peal_peer_disable(rt, 1, 0), PEAL_EBUSY);
+	CHECK_OK(peal_peer_enable(rt, 1, 0, -1));
+	CHECK_EQ(peal_peer_disable(rt, 1, 0, -1), PEAL_EBUSY);
 	CHECK_FAILS(peal_buffer_address(peal_buffer_full_range(b), 2, &first),
 		    PEAL_ENOPEER, "device 2 -> device 0");
 	CHECK_FAILS(peal_buffer_address(peal_buffer_full_range(b), -1, &first),
 		    PEAL_EFAULT, "memory of device 0");
 	CHECK_OK(peal_buffer_destroy(b));
-	CHECK_OK(peal_peer_disable(rt, 1, 0));
+	CHECK_OK(peal_peer_disable(rt, 1, 0, -1));
 	CHECK_OK(peal_peer_capability(rt, 1, 0, &pair));
 	CHECK(!pair.enabled);
 	CHECK_OK(peal_runtime_close(rt));
@@ -488,12 +488,12 @@ PEAL_TEST(buffer_memory_is_freed_only_with_the_buffer)
 	CHECK_OK(peal_buffer_address(peal_buffer_full_range(b), 1, &address));
 	CHECK_FAILS(peal_memory_free(rt, 1, address), PEAL_EFAULT,
 		    "peal_buffer_destroy");
-	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, &mapped));
+	CHECK_OK(peal_peer_map(rt, 1, address, 0, 4096, -1, &mapped));
 	CHECK_FAILS(peal_buffer_destroy(b), PEAL_EBUSY, "1 mapping");
 	CHECK_CONTAINS(peal_last_error()->call, "peal_buffer_destroy");
 	/* The mapping belongs to the caller: a close does not remove it. */
 	CHECK_EQ(peal_runtime_close(rt), PEAL_EBUSY);
-	CHECK_OK(peal_peer_unmap(rt, 0, mapped));
+	CHECK_OK(peal_peer_unmap(rt, 0, mapped, -1));
 	CHECK_OK(peal_buffer_destroy(b));
 	CHECK_OK(peal_runtime_close(rt));
 }

@@ -311,10 +311,14 @@ static void refuse_other_calls_of_the_runtime(void)
 	FORKED(peal_topic_subscribers(s.rt, 1, NULL, 0));
 	FORKED(peal_topology_pair(s.rt, 0, 0, &pair));
 	FORKED(peal_peer_can_access(s.rt, 0, 0));
-	FORKED(peal_peer_enable(s.rt, 0, 0));
-	FORKED(peal_peer_disable(s.rt, 0, 0));
-	FORKED(peal_peer_map(s.rt, 0, 64, 0, 64, &number));
-	FORKED(peal_peer_unmap(s.rt, 0, 64));
+	FORKED(peal_peer_enable(s.rt, 0, 0, -1));
+	FORKED(peal_peer_disable(s.rt, 0, 0, -1));
+	FORKED(peal_peer_map(s.rt, 0, 64, 0, 64, -1, &number));
+	FORKED(peal_peer_unmap(s.rt, 0, 64, -1));
+	FORKED(peal_peer_enable_async(s.rt, 0, 0, &copy));
+	FORKED(peal_peer_disable_async(s.rt, 0, 0, &copy));
+	FORKED(peal_peer_map_async(s.rt, 0, 64, 0, 64, &copy));
+	FORKED(peal_peer_unmap_async(s.rt, 0, 64, &copy));
 	FORKED(peal_peer_copy(s.rt, 0, 64, 0, 128, 64));
 	FORKED(peal_peer_copy_async(s.rt, 0, 64, 0, 128, 64, &copy));
 	FORKED(peal_peer_capability(s.rt, 0, 0, &capability));
@@ -515,6 +519,7 @@ static void refuse_calls_of_other_objects(void)
 	FORKED(peal_copy_cancel(s.copy));
 	FORKED(peal_copy_progress(s.copy, &progress));
 	FORKED(peal_copy_result(s.copy, &result));
+	FORKED(peal_peer_mapped(s.copy, &number));
 	peal_copy_destroy(s.copy);
 	FORKED(peal_event_address(s.event, 0, &number));
 	FORKED(peal_event_wait(s.event, 1, -1));
