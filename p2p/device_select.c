@@ -18,7 +18,8 @@ static const char *missing_of(uint32_t needs, uint32_t has)
 {
 	static const char *const names[] = { "needs peer", "needs unified",
 					     "needs atomics",
-					     "needs cooperative" };
+					     "needs cooperative",
+					     "needs managed" };
 	size_t i;
 
 	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++)
@@ -53,7 +54,8 @@ static int take_filter(struct peal_runtime *rt, const char *call,
 		       struct peal_device_filter *out)
 {
 	const uint32_t known = PEAL_CAN_PEER | PEAL_CAN_UNIFIED |
-			       PEAL_CAN_ATOMICS | PEAL_CAN_COOPERATIVE;
+			       PEAL_CAN_ATOMICS | PEAL_CAN_COOPERATIVE |
+			       PEAL_CAN_MANAGED;
 	int r;
 
 	if (!rt)

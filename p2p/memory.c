@@ -97,9 +97,10 @@ static int insert(struct peali_peers *peers, struct peali_allocation *record)
 	return 0;
 }
 
-/* Allocates memory and adds its record. */
+/* Allocates memory and adds its record. managed: as peali_buffer_alloc; NULL:
+ * the memory of `device`. */
 static int take(struct peali_peers *peers, int device, uint64_t bytes,
-		int is_buffer, uint64_t *address_out)
+		int is_buffer, int *managed, uint64_t *address_out)
 {
 	struct peali_allocation *record = calloc(1, sizeof(*record));
 	int r;
@@ -108,7 +109,11 @@ static int take(struct peali_peers *peers, int device, uint64_t bytes,
 		return peali_fail_system(ENOMEM, "peal_memory_alloc",
 					 "no host memory for the record of an "
 					 "allocation");
-	r = peali_devices_alloc(peers->devices, device, bytes, &record->memory);
+	r = managed && *managed ?
+		    peali_devices_alloc_managed(peers->devices, bytes,
+						&record->memory) :
+		    peali_devices_alloc(peers->devices, device, bytes,
+					&record->memory);
 	if (r < 0) {
 		free(record);
 		return r;
@@ -123,6 +128,8 @@ static int take(struct peali_peers *peers, int device, uint64_t bytes,
 	if (!r) {
 		peers->n_buffers += (size_t)is_buffer;
 		*address_out = record->address;
+		if (managed)
+			*managed = record->memory.kind == PEALI_MEMORY_MANAGED;
 	}
 	pthread_mutex_unlock(&peers->lock);
 	if (r < 0) {
@@ -149,13 +156,13 @@ int peali_memory_alloc(struct peali_peers *peers, int device, uint64_t bytes,
 					    device),
 				    .value = "0", .allowed = "1 or more",
 				    .remedy = "allocate at least 1 byte");
-	return take(peers, device, bytes, 0, address_out);
+	return take(peers, device, bytes, 0, NULL, address_out);
 }
 
 int peali_buffer_alloc(struct peali_peers *peers, int device, uint64_t bytes,
-		       uint64_t *address_out)
+		       int *managed, uint64_t *address_out)
 {
-	return take(peers, device, bytes, 1, address_out);
+	return take(peers, device, bytes, 1, managed, address_out);
 }
 
 /* Removes a record if nothing uses the memory. The caller holds peers->lock. */

@@ -71,10 +71,12 @@ int peali_memory_free(struct peali_peers *peers, int device, uint64_t address);
 /*
  * Allocates the memory of a buffer. Buffers have a separate count,
  * peali_memory_free refuses them, and no idle check lists them. The caller has
- * checked `device` and `bytes`.
+ * checked `device` and `bytes`. *managed: 1 asks for managed memory, `device`
+ * is PEALI_HOST then. A success sets *managed to 1 if the memory is managed,
+ * else to 0.
  */
 int peali_buffer_alloc(struct peali_peers *peers, int device, uint64_t bytes,
-		       uint64_t *address_out);
+		       int *managed, uint64_t *address_out);
 /*
  * Frees the memory of a buffer. Returns 0, or PEAL_EBUSY as peal_memory_free.
  */

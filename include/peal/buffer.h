@@ -34,7 +34,23 @@ struct peal_buffer;
 enum peal_buffer_kind {
 	PEAL_BUFFER_DEVICE = 0, /* on one device */
 	PEAL_BUFFER_PINNED = 1, /* pinned on the host; each device maps it */
-	PEAL_BUFFER_UNIFIED = 2 /* as PINNED, with one view for each device */
+	PEAL_BUFFER_UNIFIED = 2, /* as PINNED, with one view for each device */
+	/*
+	 * Managed by the driver: its pages move between the host and the
+	 * devices. Without such memory it is as PINNED: see
+	 * struct peal_buffer_info.
+	 */
+	PEAL_BUFFER_MANAGED = 3
+};
+
+/** Advice about the use of a managed buffer. */
+enum peal_buffer_advice {
+	PEAL_ADVICE_READ_MOSTLY = 1, /* each reader may have a copy */
+	PEAL_ADVICE_NOT_READ_MOSTLY = 2, /* ends READ_MOSTLY */
+	PEAL_ADVICE_PREFERRED = 3, /* pages stay on a device or the host */
+	PEAL_ADVICE_NOT_PREFERRED = 4, /* ends PREFERRED */
+	PEAL_ADVICE_ACCESSED_BY = 5, /* a device keeps the pages mapped */
+	PEAL_ADVICE_NOT_ACCESSED_BY = 6 /* ends ACCESSED_BY */
 };
 
 #define PEAL_BUFFER_VIEWS_MAX 64
@@ -74,6 +90,12 @@ struct peal_buffer_info {
 	uint32_t n_peers; /* other devices that see a device's buffer, see
 			   * peal_buffer_address; 0 for kinds on the host */
 	char name[PEAL_BUFFER_NAME_BYTES];
+	/*
+	 * 1: managed memory. 0: memory of a device, or pinned host memory. A
+	 * PEAL_BUFFER_MANAGED is managed if all devices of the runtime are of
+	 * one backend and have PEAL_CAN_MANAGED.
+	 */
+	uint32_t managed;
 };
 
 /** A part of a buffer. It is a value and owns nothing. */
@@ -88,7 +110,7 @@ struct peal_range {
  *
  * The buffer is zeroed, and its first byte is aligned to 128.
  *
- * Thread-safe, also while kernels run.
+ * Thread-safe, also while kernels run, except for managed memory.
  *
  * @param runtime    an open runtime.
  * @param options    kind, place and size; copied. `bytes` must be set.
@@ -105,7 +127,11 @@ struct peal_range {
  *                      with enough memory.
  * @retval PEAL_ENOMEM  there is no free piece of that size. The text is as for
  *                      PEAL_ENOSPC. Or the process has no memory: the text has
- *                      the system's error.
+ *                      the system's error. Or the driver has too little managed
+ *                      memory.
+ * @retval PEAL_EBUSY   a PEAL_BUFFER_MANAGED would be managed, and a kernel is
+ *                      resident on a device. Create it before the launch.
+ * @retval PEAL_EDRIVER the driver failed to allocate managed memory.
  */
 int peal_buffer_create(struct peal_runtime *runtime,
 		       const struct peal_buffer_options *options,
@@ -275,7 +301,61 @@ int peal_buffer_fill(struct peal_range to, const void *pattern,
 		     uint32_t pattern_bytes);
 
 /**
- * Returns the name of a kind: "device", "pinned" or "unified".
+ * Moves the pages of a range of managed memory, and waits for them.
+ *
+ * Later accesses at the new place cause no page faults. The memory keeps its
+ * bytes and its address. Kernels may be resident, and may use the range.
+ *
+ * Thread-safe. Blocks until the pages have moved, and meanwhile delays copies of
+ * the device.
+ *
+ * @param range  a range of a buffer with `managed` 1 (struct peal_buffer_info).
+ * @param device index of the device, or PEAL_HOST_MEMORY.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOTSUP the buffer is not managed.
+ * @retval PEAL_EFAULT  the range is not inside its buffer.
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_EINVAL  the range has 0 bytes or no buffer.
+ * @retval PEAL_EDRIVER a driver call failed.
+ */
+int peal_buffer_prefetch(struct peal_range range, int device);
+
+/**
+ * Advises the driver about the use of a range of managed memory.
+ *
+ * Advice changes the speed of accesses, not their results. The driver applies
+ * the advice to whole pages.
+ *
+ * Thread-safe. Call it while no kernel is resident.
+ *
+ * @param range  a range of a buffer with `managed` 1 (struct peal_buffer_info).
+ * @param advice enum peal_buffer_advice.
+ * @param device index of a device or PEAL_HOST_MEMORY, for
+ *               PEAL_ADVICE_PREFERRED and both ACCESSED_BY. Else 0.
+ * @return 0, or a negative error code:
+ * @retval PEAL_ENOTSUP the buffer is not managed.
+ * @retval PEAL_EFAULT  the range is not inside its buffer.
+ * @retval PEAL_ENODEV  there is no such device.
+ * @retval PEAL_EINVAL  the range has 0 bytes or no buffer. Or the advice is
+ *                      unknown. Or it has no device, and `device` is not 0.
+ * @retval PEAL_EBUSY   a kernel is resident on a device.
+ * @retval PEAL_EDRIVER a driver call failed.
+ */
+int peal_buffer_advise(struct peal_range range, enum peal_buffer_advice advice,
+		       int device);
+
+/**
+ * Returns the name of an advice: "read mostly", "preferred", "accessed by", ...
+ *
+ * Thread-safe, wait-free.
+ *
+ * @param advice enum peal_buffer_advice.
+ * @return a static string; "?" for an unknown number.
+ */
+const char *peal_buffer_advice_name(uint32_t advice);
+
+/**
+ * Returns the name of a kind: "device", "pinned", "unified" or "managed".
  *
  * Thread-safe, wait-free.
  *

@@ -32,8 +32,13 @@ enum peal_device_capability {
 	 * the memory of another device.
 	 */
 	PEAL_CAN_ATOMICS = 4,
-	PEAL_CAN_COOPERATIVE = 8 /* guarantees that several workers are resident
-				  * at the same time */
+	PEAL_CAN_COOPERATIVE = 8, /* guarantees that several workers are
+				   * resident at the same time */
+	/*
+	 * Accesses managed memory while the host does (PEAL_BUFFER_MANAGED).
+	 * Emulated devices of the host lack it: they share all memory.
+	 */
+	PEAL_CAN_MANAGED = 16
 };
 
 /** The properties of a device. */
@@ -98,7 +103,7 @@ int peal_device_info(struct peal_runtime *runtime, int device,
 /**
  * Returns the name of a capability.
  *
- * The names are "peer", "unified", "atomics" and "cooperative".
+ * The names are "peer", "unified", "atomics", "cooperative" and "managed".
  *
  * Thread-safe, wait-free.
  *

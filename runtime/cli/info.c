@@ -81,7 +81,7 @@ static void capabilities_text(uint32_t mask, char *text, size_t size)
 	uint32_t bit;
 
 	text[0] = 0;
-	for (bit = PEAL_CAN_PEER; bit <= PEAL_CAN_COOPERATIVE; bit <<= 1)
+	for (bit = PEAL_CAN_PEER; bit <= PEAL_CAN_MANAGED; bit <<= 1)
 		if (mask & bit)
 			add_word(text, size,
 				 peal_device_capability_name(

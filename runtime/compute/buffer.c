@@ -31,6 +31,7 @@ struct peal_buffer {
 	enum peal_buffer_kind kind;
 	int owner; /* device, or PEALI_HOST */
 	uint32_t views; /* 1 for kinds without views */
+	int managed; /* 1: managed memory; 0: memory of the owner */
 	uint64_t bytes;
 	uint64_t address; /* as the owner sees it */
 	char name[PEAL_BUFFER_NAME_BYTES];
@@ -67,9 +68,10 @@ uint32_t peali_buffers_count(const struct peal_runtime *rt)
 
 const char *peal_buffer_kind_name(uint32_t kind)
 {
-	static const char *const names[] = { "device", "pinned", "unified" };
+	static const char *const names[] = { "device", "pinned", "unified",
+					     "managed" };
 
-	return kind < 3 ? names[kind] : "?";
+	return kind < 4 ? names[kind] : "?";
 }
 
 /* "device 2", or "the host". */
@@ -234,9 +236,9 @@ static int complete(struct peal_runtime *rt, struct peal_buffer_options *o)
 {
 	const char *call = "peal_buffer_create";
 
-	if (o->kind > PEAL_BUFFER_UNIFIED)
+	if (o->kind > PEAL_BUFFER_MANAGED)
 		return peali_refuse_option(call, "kind", o->kind, 0,
-					   PEAL_BUFFER_UNIFIED);
+					   PEAL_BUFFER_MANAGED);
 	if (!o->bytes)
 		return peali_refuse_option(call, "bytes", 0, 1, UINT64_MAX);
 	if (o->kind == PEAL_BUFFER_DEVICE && !o->views)
@@ -252,7 +254,7 @@ static int complete(struct peal_runtime *rt, struct peal_buffer_options *o)
 			PEAL_EINVAL, call, .object = "option", .name = "device",
 			.problem = "is only for buffers on a device",
 			.value = PEALI_PRINT("%d", o->device), .allowed = "0");
-	if (o->kind == PEAL_BUFFER_PINNED)
+	if (o->kind != PEAL_BUFFER_UNIFIED)
 		return 0;
 	if (!o->views)
 		o->views = (uint32_t)rt->devices.n;
@@ -275,6 +277,7 @@ static struct peal_buffer *new_buffer(struct peal_runtime *rt,
 	b->rt = rt;
 	b->kind = (enum peal_buffer_kind)o->kind;
 	b->owner = o->kind == PEAL_BUFFER_DEVICE ? o->device : PEALI_HOST;
+	b->managed = o->kind == PEAL_BUFFER_MANAGED; /* until `take` */
 	b->views = o->views ? o->views : 1;
 	b->bytes = o->bytes;
 	peali_text_fit(b->name, sizeof(b->name), o->name ? o->name : "");
@@ -293,9 +296,11 @@ static int take(struct peal_runtime *rt, struct peal_buffer *b)
 
 	if (a->limit && (a->bytes > a->limit || b->bytes > a->limit - a->bytes))
 		return no_space(rt, b, PEAL_ENOSPC);
-	r = peali_buffer_alloc(rt->peers, b->owner, b->bytes, &b->address);
+	r = peali_buffer_alloc(rt->peers, b->owner, b->bytes, &b->managed,
+			       &b->address);
 	if (r < 0)
-		return r == PEAL_ENOMEM && !peali_failed_in_system() ?
+		return r == PEAL_ENOMEM && !peali_failed_in_system() &&
+				       b->kind != PEAL_BUFFER_MANAGED ?
 			       no_space(rt, b, r) :
 			       r;
 	a->bytes += b->bytes;
@@ -399,6 +404,7 @@ int peal_buffer_info(const struct peal_buffer *buffer,
 	info.views = buffer->views;
 	info.bytes = buffer->bytes;
 	info.view_bytes = buffer->bytes / buffer->views;
+	info.managed = (uint32_t)buffer->managed;
 	memcpy(info.name, buffer->name, sizeof(info.name));
 	pthread_mutex_lock(&buffer->rt->buffers->lock);
 	info.n_peers = buffer->n_peers;
@@ -454,6 +460,30 @@ int peali_range_place(struct peal_range range, const char *call,
 	*rt_out = range.buffer->rt;
 	place_out->device = range.buffer->owner;
 	place_out->address = range.buffer->address + range.offset;
+	return 0;
+}
+
+int peali_range_managed(struct peal_range range, const char *call,
+			struct peal_runtime **rt_out, uint64_t *address_out)
+{
+	struct peali_place place;
+	int r = peali_range_place(range, call, rt_out, &place);
+
+	if (r < 0)
+		return r;
+	if (!range.buffer->managed)
+		return PEALI_REFUSE(
+			PEAL_ENOTSUP, call, .object = "buffer",
+			.name = range.buffer->name,
+			.problem = "is not managed by the driver",
+			.value = PEALI_PRINT(
+				"kind %s",
+				peal_buffer_kind_name(range.buffer->kind)),
+			.allowed = "PEAL_BUFFER_MANAGED with devices that have "
+				   "PEAL_CAN_MANAGED",
+			.remedy = "leave out the call if `managed` of "
+				  "peal_buffer_info is 0");
+	*address_out = place.address;
 	return 0;
 }
 

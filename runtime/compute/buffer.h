@@ -36,6 +36,10 @@ void peali_buffers_close(struct peal_runtime *rt,
 int peali_range_place(struct peal_range range, const char *call,
 		      struct peal_runtime **rt_out,
 		      struct peali_place *place_out);
+/* Finds the address of a range of managed memory. Returns 0, PEAL_ENOTSUP, or an
+ * error as peal_buffer_write. */
+int peali_range_managed(struct peal_range range, const char *call,
+			struct peal_runtime **rt_out, uint64_t *address_out);
 
 /* ---- memory.c ------------------------------------------------------------ */
 

@@ -34,14 +34,17 @@ struct peali_window;
 enum peali_memory_kind {
 	PEALI_MEMORY_DEVICE, /* on a device; zeroed */
 	/* pinned host memory, mapped by every device; zeroed */
-	PEALI_MEMORY_HOST
+	PEALI_MEMORY_HOST,
+	/* of managed_alloc: moves between the host and the devices; zeroed */
+	PEALI_MEMORY_MANAGED
 };
 
 /** An allocation. */
 struct peali_memory {
 	enum peali_memory_kind kind;
-	int device; /* owner; PEALI_HOST for PEALI_MEMORY_HOST */
-	uint64_t offset; /* in the owner's heap */
+	int device; /* owner; PEALI_HOST for memory of no device */
+	/* in the owner's heap; its address for PEALI_MEMORY_MANAGED */
+	uint64_t offset;
 	uint64_t bytes;
 };
 
@@ -173,6 +176,30 @@ struct peali_backend_ops {
 	 */
 	int (*find)(struct peali_backend *backend, int device, uint64_t address,
 		    uint64_t bytes, struct peali_memory *out);
+
+	/*
+	 * Managed memory: the host and all devices of the backend see it at one
+	 * address. The driver moves its pages. NULL: the backend has none.
+	 *
+	 * managed_alloc returns PEAL_ENOTSUP if a device cannot access such
+	 * memory while the host does. It returns PEAL_EBUSY while a kernel is
+	 * resident on a device of the backend. `free` (resident) frees the memory now,
+	 * or later, when no kernel is resident.
+	 */
+	int (*managed_alloc)(struct peali_backend *backend, uint64_t bytes,
+			     struct peali_memory *out);
+	/*
+	 * Moves the pages of a range to a device or the host (PEALI_HOST), and
+	 * waits for them. (resident)
+	 */
+	int (*managed_prefetch)(struct peali_backend *backend, int device,
+				uint64_t address, uint64_t bytes);
+	/*
+	 * Gives the driver an enum peal_buffer_advice about a range. PEAL_EBUSY: a
+	 * kernel is resident on a device of the backend.
+	 */
+	int (*managed_advise)(struct peali_backend *backend, int device,
+			      uint64_t address, uint64_t bytes, int advice);
 
 	/*
 	 * Windows: device memory that other processes map. If all operations

@@ -28,6 +28,8 @@ const char *peal_device_capability_name(enum peal_device_capability capability)
 		return "atomics";
 	case PEAL_CAN_COOPERATIVE:
 		return "cooperative";
+	case PEAL_CAN_MANAGED:
+		return "managed";
 	default:
 		return "?";
 	}

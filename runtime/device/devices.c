@@ -130,6 +130,23 @@ int peali_devices_alloc(const struct peali_devices *devices, int device,
 		       r;
 }
 
+int peali_devices_alloc_managed(const struct peali_devices *devices,
+				uint64_t bytes, struct peali_memory *out)
+{
+	struct peali_backend *backend = device_of(devices, PEALI_HOST)->backend;
+	int i, r = PEAL_ENOTSUP;
+
+	for (i = 0; i < devices->n; i++)
+		if (devices->device[i].backend != backend)
+			return peali_devices_alloc(devices, PEALI_HOST, bytes,
+						   out);
+	if (backend->ops->managed_alloc)
+		r = backend->ops->managed_alloc(backend, bytes, out);
+	return r == PEAL_ENOTSUP ?
+		       peali_devices_alloc(devices, PEALI_HOST, bytes, out) :
+		       r;
+}
+
 int peali_devices_usage(const struct peali_devices *devices, int device,
 			struct peali_heap_usage *out)
 {

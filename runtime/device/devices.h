@@ -75,6 +75,13 @@ int peali_devices_same_backend(const struct peali_devices *devices, int a,
 int peali_devices_alloc(const struct peali_devices *devices, int device,
 			uint64_t bytes, struct peali_memory *out);
 
+/**
+ * Allocates managed memory if one backend serves all devices and has it. Else
+ * allocates pinned host memory. out->kind tells which.
+ */
+int peali_devices_alloc_managed(const struct peali_devices *devices,
+				uint64_t bytes, struct peali_memory *out);
+
 /** Returns the free space of a device, or of host memory (PEALI_HOST). */
 int peali_devices_usage(const struct peali_devices *devices, int device,
 			struct peali_heap_usage *out);

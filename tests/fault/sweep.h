@@ -12,6 +12,7 @@
 #include "fault/sweep_chain.h"
 #include "fault/sweep_child.h"
 #include "fault/sweep_copy.h"
+#include "fault/sweep_managed.h"
 #include "ringkernels/baseline_program.h"
 
 #define SWEEP_REPLAYS 3 /* of a recorded launch */
@@ -124,7 +125,8 @@ static inline void sweep_use(struct peal_runtime *rt)
 			return;
 	sweep->open = i;
 	if (i < 2 || !STEP(peal_topology_pair(rt, 0, 1, &pair)) ||
-	    !sweep_copies(rt) || !sweep_windows(rt) || !sweep_replays(rt))
+	    !sweep_copies(rt) || !sweep_managed(rt) || !sweep_windows(rt) ||
+	    !sweep_replays(rt))
 		return;
 	if (!sweep_build(rt, &chain) || !sweep_messages(&chain))
 		sweep_ask_kernels(&chain);

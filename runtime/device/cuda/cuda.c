@@ -229,6 +229,7 @@ const struct peali_gpu_vendor peali_cuda_vendor = {
 		[PEALI_GPU_MAJOR] = 75,
 		[PEALI_GPU_MINOR] = 76,
 		[PEALI_GPU_HOST_ATOMICS] = 86,
+		[PEALI_GPU_CONCURRENT_MANAGED] = 89,
 		[PEALI_GPU_COOPERATIVE] = 95,
 		[PEALI_GPU_SHARED_BYTES] = 97,
 		[PEALI_GPU_VMM_SUPPORT] = 102,

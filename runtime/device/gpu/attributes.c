@@ -71,6 +71,7 @@ int peali_gpu_facts(struct peali_backend *backend, int device,
 		{ "vmm", PEALI_GPU_VMM_SUPPORT },
 		{ "fd-export", PEALI_GPU_FD_SUPPORT },
 		{ "host-atomics", PEALI_GPU_HOST_ATOMICS },
+		{ "concurrent-managed", PEALI_GPU_CONCURRENT_MANAGED },
 	};
 	struct peali_gpu *gpu = peali_gpu_of(backend);
 	struct list list = { out, 0, most };

@@ -23,12 +23,12 @@ struct end {
 static int look_up_host(struct peali_gpu *gpu, uint64_t address, uint64_t bytes,
 			struct end *out)
 {
-	uint64_t view = peali_gpu_host_view(&gpu->base, address);
+	uint64_t view = peali_gpu_pinned_view(gpu, address);
 
 	out->device = PEALI_HOST;
 	out->host = (uint8_t *)(uintptr_t)address;
 	out->pinned = view != 0 &&
-		      peali_gpu_host_view(&gpu->base, address + bytes - 1);
+		      peali_gpu_pinned_view(gpu, address + bytes - 1);
 	out->address = view;
 	return 0;
 }

@@ -118,6 +118,15 @@ struct peali_gpu_grid {
 	  "hipExtMallocWithFlags", OPTION /* coarse memory */, BEFORE)         \
 	X(memory_free, (uint64_t address), "cuMemFree", 3020, "hipFree",       \
 	  NEEDED, BEFORE)                                                      \
+	X(managed_alloc, (uint64_t * address, size_t bytes, unsigned flags),   \
+	  "cuMemAllocManaged", 6000, "hipMallocManaged",                       \
+	  OPTION /* pinned host memory is used instead */, BEFORE)             \
+	X(prefetch,                                                            \
+	  (uint64_t address, size_t bytes, int device, void *stream),          \
+	  "cuMemPrefetchAsync", 8000, "hipMemPrefetchAsync",                   \
+	  OPTION /* as above */, RESIDENT)                                     \
+	X(advise, (uint64_t address, size_t bytes, int advice, int device),    \
+	  "cuMemAdvise", 8000, "hipMemAdvise", OPTION /* as above */, BEFORE)  \
 	X(host_alloc, (void **address, size_t bytes, unsigned flags),          \
 	  "cuMemHostAlloc", 2020, "hipHostMalloc", NEEDED, BEFORE)             \
 	X(host_free, (void *address), "cuMemFreeHost", 2000, "hipHostFree",    \
@@ -290,6 +299,8 @@ enum peali_gpu_attribute {
 	PEALI_GPU_HOST_ATOMICS, /* across the bus to the host */
 	PEALI_GPU_MAPS_HOST, /* sees pinned host memory */
 	PEALI_GPU_CLOCK_KHZ, /* rate of the clock that handlers read; HIP only */
+	/* accesses managed memory while the host does */
+	PEALI_GPU_CONCURRENT_MANAGED,
 	PEALI_GPU_ATTRIBUTES
 };
 

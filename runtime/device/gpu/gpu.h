@@ -81,6 +81,7 @@ struct peali_gpu_device {
 	char name[64], uuid[40], architecture[64], pci[24];
 	uint32_t units, max_lanes;
 	int cooperative, maps_host, host_atomics;
+	int manages; /* accesses managed memory while the host does */
 	uint32_t max_cluster_workers; /* 0: no clusters */
 	/* the heap */
 	struct peali_suballoc space;
@@ -129,6 +130,7 @@ struct peali_gpu {
 	uint64_t host_device; /* address of `host` for all devices */
 	const uint8_t *zero; /* PEALI_GPU_STAGE_BYTES of zeros in `host` */
 	struct peali_window *windows;
+	struct peali_gpu_managed *managed; /* list, see managed.c */
 	void *adopted; /* memory of another backend, registered here */
 	uint64_t adopted_bytes, adopted_device;
 	/* the monitor thread, see launch.c */
@@ -208,6 +210,8 @@ int peali_gpu_usage(struct peali_backend *backend, int device,
 uint64_t peali_gpu_view(struct peali_backend *backend, int viewer,
 			const struct peali_memory *memory);
 uint64_t peali_gpu_host_view(struct peali_backend *backend, uint64_t address);
+/* Works as peali_gpu_host_view, for pinned memory only. */
+uint64_t peali_gpu_pinned_view(const struct peali_gpu *gpu, uint64_t address);
 int peali_gpu_adopt(struct peali_backend *backend, void *host, uint64_t bytes);
 int peali_gpu_host_range(struct peali_backend *backend, void **host_out,
 			 uint64_t *bytes_out);
@@ -224,6 +228,22 @@ struct peali_gpu_memory_kind peali_gpu_memory_kind(struct peali_gpu *gpu,
 /* Sets device memory to zero. No kernel may be resident there. */
 int peali_gpu_clear(struct peali_gpu *gpu, int device, uint64_t address,
 		    uint64_t bytes, const char *call);
+
+/* ---- managed.c: managed memory ------------------------------------------- */
+
+/* Returns 1 if the driver has all calls for managed memory. */
+int peali_gpu_has_managed(const struct peali_gpu *gpu);
+int peali_gpu_managed_alloc(struct peali_backend *backend, uint64_t bytes,
+			    struct peali_memory *out);
+void peali_gpu_managed_free(struct peali_gpu *gpu, uint64_t address);
+int peali_gpu_managed_prefetch(struct peali_backend *backend, int device,
+			       uint64_t address, uint64_t bytes);
+int peali_gpu_managed_advise(struct peali_backend *backend, int device,
+			     uint64_t address, uint64_t bytes, int advice);
+/* Returns 1 if an address is in managed memory. */
+int peali_gpu_is_managed(struct peali_gpu *gpu, uint64_t address);
+/* Frees all managed memory. No kernel may be resident. */
+void peali_gpu_managed_close(struct peali_gpu *gpu);
 
 /* ---- window.c ------------------------------------------------------------ */
 
@@ -242,6 +262,8 @@ int peali_gpu_window_read(struct peali_backend *backend,
 			  void *to, uint64_t bytes);
 void peali_gpu_window_close(struct peali_backend *backend,
 			    struct peali_window *window);
+/* Returns 1 if a kernel is resident on any device. The caller holds gpu->lock. */
+int peali_gpu_any_busy(const struct peali_gpu *gpu);
 /* Frees all windows. No kernel may be resident. */
 void peali_gpu_windows_close(struct peali_gpu *gpu);
 

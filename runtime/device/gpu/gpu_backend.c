@@ -63,6 +63,7 @@ static int device_info(struct peali_backend *backend, int device,
 	out->policies = gpu->driver.vendor->policies;
 	out->max_cluster_workers = d->max_cluster_workers;
 	out->capabilities = (d->cooperative ? PEAL_CAN_COOPERATIVE : 0u) |
+			    (d->manages ? PEAL_CAN_MANAGED : 0u) |
 			    (d->maps_host ? PEAL_CAN_UNIFIED : 0u) |
 			    (d->host_atomics ? PEAL_CAN_ATOMICS : 0u);
 	snprintf(out->architecture, sizeof(out->architecture), "%s",
@@ -110,6 +111,9 @@ static enum peal_slot_policy default_policy(struct peali_backend *backend)
 		.adopt = peali_gpu_adopt,                                      \
 		.host_view = peali_gpu_host_view,                              \
 		.find = peali_gpu_find,                                        \
+		.managed_alloc = peali_gpu_managed_alloc,                      \
+		.managed_prefetch = peali_gpu_managed_prefetch,                \
+		.managed_advise = peali_gpu_managed_advise,                    \
 		.window_open = peali_gpu_window_open,                          \
 		.window_map = peali_gpu_window_map,                            \
 		.window_view = peali_gpu_window_view,                          \

@@ -460,6 +460,7 @@ void peali_gpu_heaps_close(struct peali_gpu *gpu)
 	int i;
 
 	peali_gpu_windows_close(gpu);
+	peali_gpu_managed_close(gpu);
 	for (i = 0; i < gpu->n_devices; i++) {
 		peali_suballoc_close(&gpu->device[i].space);
 		if (!gpu->range_bytes)
@@ -516,6 +517,10 @@ void peali_gpu_free(struct peali_backend *backend,
 	struct peali_piece piece;
 	int r;
 
+	if (memory->kind == PEALI_MEMORY_MANAGED) {
+		peali_gpu_managed_free(gpu, memory->offset);
+		return;
+	}
 	pthread_mutex_lock(&gpu->lock);
 	r = peali_suballoc_give(space, memory->offset, &piece);
 	pthread_mutex_unlock(&gpu->lock);
@@ -547,6 +552,8 @@ uint64_t peali_gpu_view(struct peali_backend *backend, int viewer,
 	struct peali_gpu *gpu = peali_gpu_of(backend);
 	uint64_t address = 0;
 
+	if (memory->kind == PEALI_MEMORY_MANAGED)
+		return memory->offset;
 	if (memory->device == PEALI_HOST)
 		return viewer == PEALI_HOST ?
 			       (uintptr_t)gpu->host + memory->offset :
@@ -564,7 +571,13 @@ uint64_t peali_gpu_view(struct peali_backend *backend, int viewer,
 uint64_t peali_gpu_host_view(struct peali_backend *backend, uint64_t address)
 {
 	struct peali_gpu *gpu = peali_gpu_of(backend);
+	uint64_t view = peali_gpu_pinned_view(gpu, address);
 
+	return !view && peali_gpu_is_managed(gpu, address) ? address : view;
+}
+
+uint64_t peali_gpu_pinned_view(const struct peali_gpu *gpu, uint64_t address)
+{
 	if (address - (uintptr_t)gpu->host < gpu->host_bytes)
 		return gpu->host_device + (address - (uintptr_t)gpu->host);
 	if (gpu->adopted &&

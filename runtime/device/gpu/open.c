@@ -283,6 +283,9 @@ static int describe(struct peali_gpu *gpu, int device)
 	d->cooperative =
 		peali_gpu_attribute(gpu, device, PEALI_GPU_COOPERATIVE);
 	d->maps_host = peali_gpu_attribute(gpu, device, PEALI_GPU_MAPS_HOST);
+	d->manages =
+		peali_gpu_has_managed(gpu) &&
+		peali_gpu_attribute(gpu, device, PEALI_GPU_CONCURRENT_MANAGED);
 	d->host_atomics =
 		peali_gpu_attribute(gpu, device, PEALI_GPU_HOST_ATOMICS);
 	d->max_cluster_workers = peali_gpu_clusters_max(gpu, device);

@@ -35,7 +35,7 @@ struct peali_window {
 	int closed; /* 1: closed, but its memory is not freed yet */
 };
 
-static int busy(const struct peali_gpu *gpu)
+int peali_gpu_any_busy(const struct peali_gpu *gpu)
 {
 	int i;
 
@@ -81,7 +81,7 @@ static int check(struct peali_gpu *gpu, const char *call)
 				  "%s cannot share device memory by "
 				  "descriptors",
 				  gpu->driver.vendor->name);
-	if (busy(gpu))
+	if (peali_gpu_any_busy(gpu))
 		return peali_fail(PEAL_EBUSY, call,
 				  "a kernel is resident on a device of %s",
 				  gpu->driver.vendor->name);
@@ -274,7 +274,7 @@ void peali_gpu_window_close(struct peali_backend *backend,
 
 	pthread_mutex_lock(&gpu->lock);
 	w->closed = 1;
-	if (!busy(gpu))
+	if (!peali_gpu_any_busy(gpu))
 		sweep(gpu, 0);
 	pthread_mutex_unlock(&gpu->lock);
 }

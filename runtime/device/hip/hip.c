@@ -178,6 +178,7 @@ const struct peali_gpu_vendor peali_hip_vendor = {
 		[PEALI_GPU_MINOR] = -1,
 		[PEALI_GPU_HOST_ATOMICS] = 15,
 		[PEALI_GPU_MAPS_HOST] = 3,
+		[PEALI_GPU_CONCURRENT_MANAGED] = 9,
 		[PEALI_GPU_COOPERATIVE] = 10,
 		[PEALI_GPU_CLUSTER_LAUNCH] = -1,
 		[PEALI_GPU_SHARED_BYTES] = -1,

@@ -226,6 +226,7 @@ static int device_attribute(int *value, int attribute, int device)
 		return 0;
 	case 19: /* CAN_MAP_HOST_MEMORY */
 	case 41: /* UNIFIED_ADDRESSING */
+	case 89: /* CONCURRENT_MANAGED_ACCESS */
 	case 95: /* COOPERATIVE_LAUNCH */
 	case 102: /* VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED */
 	case 103: /* HANDLE_TYPE_POSIX_FILE_DESCRIPTOR_SUPPORTED */
@@ -721,6 +722,9 @@ static const struct {
 	ROW("cuDeviceGetP2PAttribute", pair_attribute),
 	ROW("cuMemAlloc", memory_alloc),
 	ROW("cuMemFree", memory_free),
+	ROW("cuMemAllocManaged", double_cuda_managed_alloc),
+	ROW("cuMemPrefetchAsync", double_cuda_prefetch),
+	ROW("cuMemAdvise", double_cuda_advise),
 	ROW("cuMemHostAlloc", host_alloc),
 	ROW("cuMemFreeHost", host_free),
 	ROW("cuMemHostRegister", host_register),

@@ -13,6 +13,13 @@
 			return DOUBLE_NO_CONTEXT;                              \
 	} while (0)
 
+/* ---- cuda_managed.c: managed memory -------------------------------------- */
+
+int double_cuda_managed_alloc(uint64_t *address, size_t bytes, unsigned flags);
+int double_cuda_prefetch(uint64_t address, size_t bytes, int device,
+			 struct double_stream *stream);
+int double_cuda_advise(uint64_t address, size_t bytes, int advice, int device);
+
 /* ---- cuda_launch.c: functions and launches ------------------------------- */
 
 int double_cuda_function_attribute(int *value, int attribute, void *function);

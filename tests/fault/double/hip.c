@@ -72,6 +72,17 @@ API hipDeviceEnablePeerAccess(int peer, unsigned flags)
 	return 0;
 }
 
+#define CONCURRENT_MANAGED_ACCESS 9
+
+/* Returns 1 unless PEAL_DOUBLE_ATTRIBUTES denies concurrent access. */
+static int is_concurrent(void)
+{
+	int value = 1;
+
+	double_attribute(CONCURRENT_MANAGED_ACCESS, &value);
+	return value;
+}
+
 /* ---- devices ------------------------------------------------------------- */
 
 API hipInit(unsigned flags)
@@ -164,6 +175,7 @@ API hipDeviceGetAttribute(int *value, int attribute, int device)
 		*value = double_clock_khz();
 		return 0;
 	case 3: /* CanMapHostMemory */
+	case CONCURRENT_MANAGED_ACCESS:
 	case 10: /* CooperativeLaunch */
 		*value = 1;
 		return 0;
@@ -242,6 +254,31 @@ API hipFree(uint64_t address)
 {
 	CALL("hipFree");
 	return double_free(address);
+}
+
+API hipMallocManaged(uint64_t *address, size_t bytes, unsigned flags)
+{
+	CALL("hipMallocManaged");
+	return double_managed_alloc(address, bytes, flags);
+}
+
+API hipMemPrefetchAsync(uint64_t address, size_t bytes, int device,
+			struct double_stream *stream)
+{
+	CALL("hipMemPrefetchAsync");
+	if (double_lost(current))
+		return double_lost(current);
+	if (double_stream_query(stream))
+		double_broken("a prefetch on a stream that a kernel runs on");
+	return double_managed_check(address, bytes, device, is_concurrent());
+}
+
+API hipMemAdvise(uint64_t address, size_t bytes, int advice, int device)
+{
+	CALL("hipMemAdvise");
+	if (advice < 1 || advice > 6)
+		return DOUBLE_INVALID;
+	return double_managed_check(address, bytes, device, is_concurrent());
 }
 
 API hipHostMalloc(void **address, size_t bytes, unsigned flags)

@@ -12,7 +12,7 @@
 
 /* Memory of a double. One list has all pieces that the driver knows. */
 
-enum kind { PLAIN, HOST, REGISTERED, RANGE, HANDLE, MAPPED };
+enum kind { PLAIN, HOST, REGISTERED, MANAGED, RANGE, HANDLE, MAPPED };
 
 struct piece {
 	struct piece *next;
@@ -123,12 +123,24 @@ int double_free(uint64_t address)
 {
 	struct piece p;
 
-	if (delist(PLAIN, address, &p))
+	if (delist(PLAIN, address, &p) && delist(MANAGED, address, &p))
 		return DOUBLE_INVALID;
 	double_ptx_freed(p.address, p.bytes);
 	munmap((void *)(uintptr_t)p.address, p.bytes);
 	double_count(DOUBLE_MEMORY, -1);
 	return 0;
+}
+
+int double_managed_alloc(uint64_t *address, size_t bytes, unsigned flags)
+{
+	uint8_t *p = bytes && flags == 1 ? take(bytes) : NULL;
+
+	if (!p)
+		return bytes && flags == 1 ? DOUBLE_NO_MEMORY : DOUBLE_INVALID;
+	dirty(p, bytes);
+	*address = (uintptr_t)p;
+	double_count(DOUBLE_MEMORY, 1);
+	return enlist(MANAGED, *address, bytes, -1, -1);
 }
 
 int double_host_alloc(void **address, size_t bytes)
@@ -172,6 +184,23 @@ static int inside(const struct piece *p, uint64_t address, size_t bytes)
 {
 	return address - p->address < p->bytes &&
 	       bytes <= p->bytes - (address - p->address);
+}
+
+int double_managed_check(uint64_t address, size_t bytes, int device,
+			 int concurrent)
+{
+	struct piece *p;
+	int is = 0;
+
+	pthread_mutex_lock(&lock);
+	for (p = pieces; p && !is; p = p->next)
+		is = p->kind == MANAGED && bytes && inside(p, address, bytes);
+	pthread_mutex_unlock(&lock);
+	if (!is)
+		return DOUBLE_INVALID;
+	if (device < -1 || device >= double_n_devices() || !concurrent)
+		return DOUBLE_BAD_DEVICE;
+	return 0;
 }
 
 int double_is_host(uint64_t address, size_t bytes)
@@ -390,7 +419,7 @@ static int kernels_see(const struct piece *p, int device)
 {
 	uint64_t owner = p->device < 0 ? 0 : 1ull << p->device;
 
-	if (p->kind == HOST || p->kind == REGISTERED)
+	if (p->kind == HOST || p->kind == REGISTERED || p->kind == MANAGED)
 		return 1;
 	if (p->kind == PLAIN)
 		return p->device == device || (peers[device] & owner) != 0;

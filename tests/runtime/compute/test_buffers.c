@@ -327,9 +327,9 @@ PEAL_TEST(invalid_buffer_options_are_named)
 	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL,
 		    "'bytes': is out of range (0, allowed 1 or more)");
 	o = good;
-	o.kind = 3;
+	o.kind = 4;
 	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_EINVAL,
-		    "'kind': is out of range (3, allowed 0..2)");
+		    "'kind': is out of range (4, allowed 0..3)");
 	o = good;
 	o.device = 2;
 	CHECK_FAILS(peal_buffer_create(rt, &o, &b), PEAL_ENODEV,

@@ -110,7 +110,7 @@ PEAL_TEST(failed_selection_error_names_each_device)
 		    "0: needs peer, 1: needs peer");
 	CHECK_CONTAINS(peal_last_error()->call, "peal_device_select_all");
 	CHECK_EQ(devices[0], 7);
-	wish.capabilities = 16;
+	wish.capabilities = 32;
 	CHECK_FAILS(peal_device_select(rt, &wish), PEAL_EINVAL,
 		    "'capabilities': has unknown bits");
 	wish.capabilities = 0;
@@ -222,7 +222,7 @@ PEAL_TEST(disabled_capability_setting_is_checked)
 PEAL_TEST(architecture_and_capabilities_have_names)
 {
 	static const char *const names[] = { "peer", "unified", "atomics",
-					     "cooperative" };
+					     "cooperative", "managed" };
 	struct peal_device_info info;
 	int i;
 
@@ -234,7 +234,7 @@ PEAL_TEST(architecture_and_capabilities_have_names)
 	else
 		CHECK(!strcmp(info.architecture, "host"));
 	CHECK_OK(peal_runtime_close(rt));
-	for (i = 0; i < 4; i++)
+	for (i = 0; i < 5; i++)
 		CHECK(!strcmp(peal_device_capability_name(1 << i), names[i]));
 	CHECK(!strcmp(peal_device_capability_name(0), "?"));
 	CHECK(!strcmp(peal_device_capability_name(3), "?"));
@@ -250,17 +250,18 @@ PEAL_TEST(capabilities_match_the_driver)
 
 	if (!test_on_gpu() || (gpu && *gpu))
 		test_leave_out("there is no driver that can be told so");
-	no = strstr(backends, "cuda") ? "19:0,95:0" : "3:0,10:0";
+	no = strstr(backends, "cuda") ? "19:0,95:0,89:0" : "3:0,10:0,9:0";
 	open_machine(2, "0-1:nvlink", "");
 	CHECK_OK(peal_device_info(rt, 0, &info));
-	CHECK_EQ(info.capabilities, PEAL_CAN_PEER | PEAL_CAN_UNIFIED |
-					    PEAL_CAN_ATOMICS |
-					    PEAL_CAN_COOPERATIVE);
+	CHECK_EQ(info.capabilities,
+		 PEAL_CAN_PEER | PEAL_CAN_UNIFIED | PEAL_CAN_ATOMICS |
+			 PEAL_CAN_COOPERATIVE | PEAL_CAN_MANAGED);
 	CHECK_OK(peal_runtime_close(rt));
 	open_machine(2, "0-1:pcie", "");
 	CHECK_OK(peal_device_info(rt, 0, &info));
-	CHECK_EQ(info.capabilities,
-		 PEAL_CAN_PEER | PEAL_CAN_UNIFIED | PEAL_CAN_COOPERATIVE);
+	CHECK_EQ(info.capabilities, PEAL_CAN_PEER | PEAL_CAN_UNIFIED |
+					    PEAL_CAN_COOPERATIVE |
+					    PEAL_CAN_MANAGED);
 	CHECK_OK(peal_runtime_close(rt));
 	setenv("PEAL_DOUBLE_ATTRIBUTES", no, 1);
 	open_machine(2, "0-1:pcie", "");
@@ -271,8 +272,9 @@ PEAL_TEST(capabilities_match_the_driver)
 	       strstr(backends, "cuda") ? "86:1" : "15:1", 1);
 	open_machine(2, "0-1:none", "");
 	CHECK_OK(peal_device_info(rt, 0, &info));
-	CHECK_EQ(info.capabilities,
-		 PEAL_CAN_UNIFIED | PEAL_CAN_ATOMICS | PEAL_CAN_COOPERATIVE);
+	CHECK_EQ(info.capabilities, PEAL_CAN_UNIFIED | PEAL_CAN_ATOMICS |
+					    PEAL_CAN_COOPERATIVE |
+					    PEAL_CAN_MANAGED);
 	CHECK_OK(peal_runtime_close(rt));
 	unsetenv("PEAL_DOUBLE_ATTRIBUTES");
 }

@@ -514,6 +514,8 @@ static void refuse_calls_of_other_objects(void)
 	FORKED(peal_buffer_write(all, &number));
 	FORKED(peal_buffer_read(all, &number));
 	FORKED(peal_buffer_fill(all, &number, 8));
+	FORKED(peal_buffer_prefetch(all, 0));
+	FORKED(peal_buffer_advise(all, PEAL_ADVICE_READ_MOSTLY, 0));
 	FORKED(peal_buffer_destroy(s.buffer));
 	FORKED(peal_copy_wait(s.copy, -1));
 	FORKED(peal_copy_cancel(s.copy));

@@ -373,7 +373,7 @@ PEAL_TEST(values_of_enums_have_names)
 	CHECK(!strcmp(peal_failure_action_name(PEAL_FAILURE_END), "end"));
 	CHECK(!strcmp(peal_failure_action_name(PEAL_FAILURE_END + 1), "?"));
 	CHECK(!strcmp(peal_buffer_kind_name(PEAL_BUFFER_UNIFIED), "unified"));
-	CHECK(!strcmp(peal_buffer_kind_name(PEAL_BUFFER_UNIFIED + 1), "?"));
+	CHECK(!strcmp(peal_buffer_kind_name(PEAL_BUFFER_MANAGED + 1), "?"));
 	CHECK(!strcmp(peal_schedule_name(PEAL_SCHEDULE_GUIDED), "guided"));
 	CHECK(!strcmp(peal_schedule_name(PEAL_SCHEDULE_MEMORY), "memory"));
 	CHECK(!strcmp(peal_schedule_name(PEAL_SCHEDULE_COUNT), "?"));
