@@ -22,7 +22,7 @@ struct peali_balance_queues {
 };
 
 /*
- * Runs the row `queues`: all tasks are in the queue of the first device, and the
+ * Runs the row `queues`. All tasks are in the queue of the first device. The
  * forwarders of a share move them. Baseline: the ideal time. Returns 0 or -1.
  */
 int peali_balance_queues(const struct peali_balance_queues *what);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The row `queues` of the benchmark `balance`: work queues of devices with the speeds
- * 4, 2 and 1, which share their tasks. No thread of the host moves a task. */
+/* The row `queues` of the benchmark `balance`. Work queues of devices share their
+ * tasks. The devices have the speeds 4, 2 and 1. No thread of the host moves a task. */
 #include <math.h>
 #include <string.h>
 #include <time.h>

@@ -540,66 +540,6 @@ static int function_load(void *function)
 	return function ? 0 : DOUBLE_INVALID;
 }
 
-/* ---- graphs -------------------------------------------------------------- */
-
-static int capture_begin(struct double_stream *stream, int mode)
-{
-	CALL("cuStreamBeginCapture");
-	NEED_CONTEXT();
-	return mode == 1 ? double_capture_begin(stream) : DOUBLE_INVALID;
-}
-
-/* Ends the recording also if the call fails, as the driver does. */
-static int capture_end(struct double_stream *stream, struct double_graph **out)
-{
-	int error = double_call("cuStreamEndCapture");
-
-	NEED_CONTEXT();
-	double_capture_end(stream, out);
-	if (error) {
-		double_graph_destroy(*out);
-		*out = NULL;
-	}
-	return error;
-}
-
-static int graph_instantiate(struct double_graph **out,
-			     struct double_graph *graph,
-			     unsigned long long flags)
-{
-	CALL("cuGraphInstantiateWithFlags");
-	NEED_CONTEXT();
-	return flags ? DOUBLE_INVALID : double_graph_instantiate(out, graph);
-}
-
-static int graph_destroy(struct double_graph *graph)
-{
-	CALL("cuGraphDestroy");
-	return double_graph_destroy(graph);
-}
-
-static int graph_upload(struct double_graph *executable,
-			struct double_stream *stream)
-{
-	CALL("cuGraphUpload");
-	NEED_CONTEXT();
-	return executable ? double_stream_query(stream) : DOUBLE_INVALID;
-}
-
-static int graph_launch(struct double_graph *executable,
-			struct double_stream *stream)
-{
-	CALL("cuGraphLaunch");
-	NEED_CONTEXT();
-	return double_graph_launch(executable, stream);
-}
-
-static int executable_destroy(struct double_graph *executable)
-{
-	CALL("cuGraphExecDestroy");
-	return double_graph_destroy(executable);
-}
-
 /* ---- parts of a device --------------------------------------------------- */
 
 /** CUdevResource, version 1. */
@@ -758,13 +698,13 @@ static const struct {
 	ROW("cuFuncSetAttribute", double_cuda_function_set),
 	ROW("cuOccupancyMaxActiveClusters", double_cuda_clusters_fit),
 	ROW("cuLaunchKernelEx", double_cuda_launch_grid),
-	ROW("cuStreamBeginCapture", capture_begin),
-	ROW("cuStreamEndCapture", capture_end),
-	ROW("cuGraphInstantiateWithFlags", graph_instantiate),
-	ROW("cuGraphDestroy", graph_destroy),
-	ROW("cuGraphUpload", graph_upload),
-	ROW("cuGraphLaunch", graph_launch),
-	ROW("cuGraphExecDestroy", executable_destroy),
+	ROW("cuStreamBeginCapture", double_cuda_capture_begin),
+	ROW("cuStreamEndCapture", double_cuda_capture_end),
+	ROW("cuGraphInstantiateWithFlags", double_cuda_graph_instantiate),
+	ROW("cuGraphDestroy", double_cuda_graph_destroy),
+	ROW("cuGraphUpload", double_cuda_graph_upload),
+	ROW("cuGraphLaunch", double_cuda_graph_launch),
+	ROW("cuGraphExecDestroy", double_cuda_executable_destroy),
 	ROW("cuDevicePrimaryCtxRetain", context_retain),
 	ROW("cuDevicePrimaryCtxRelease", context_release),
 	ROW("cuCtxPushCurrent", context_push),

@@ -20,6 +20,21 @@ int double_cuda_prefetch(uint64_t address, size_t bytes, int device,
 			 struct double_stream *stream);
 int double_cuda_advise(uint64_t address, size_t bytes, int advice, int device);
 
+/* ---- cuda_graph.c: recorded launches ------------------------------------- */
+
+int double_cuda_capture_begin(struct double_stream *stream, int mode);
+int double_cuda_capture_end(struct double_stream *stream,
+			    struct double_graph **out);
+int double_cuda_graph_instantiate(struct double_graph **out,
+				  struct double_graph *graph,
+				  unsigned long long flags);
+int double_cuda_graph_destroy(struct double_graph *graph);
+int double_cuda_graph_upload(struct double_graph *executable,
+			     struct double_stream *stream);
+int double_cuda_graph_launch(struct double_graph *executable,
+			     struct double_stream *stream);
+int double_cuda_executable_destroy(struct double_graph *executable);
+
 /* ---- cuda_launch.c: functions and launches ------------------------------- */
 
 int double_cuda_function_attribute(int *value, int attribute, void *function);
