@@ -99,9 +99,9 @@ finds FAIL 'compute mode' 'reject all processes'
 doctor 0 "$nvidia" PEAL_DOUBLE_SMI=mig=1,persistence=0
 finds WARN MIG 'device 0 is cut'
 finds WARN persistence 'off for device 1'
+holds out.json "[c for c in d['checks'] if c['check'] == 'MIG' and 'nvidia-smi -i ffff:00:00.0 -mig 0' in c['fix']]"
 doctor 0 "$nvidia" PEAL_DOUBLE_SMI=processes=3
 finds WARN processes '2 other processes compute on device 1 without MPS'
-holds out.json "[c for c in d['checks'] if c['check'] == 'MIG' and 'nvidia-smi -i ffff:00:00.0 -mig 0' in c['fix']]"
 doctor 0 "$nvidia" PEAL_DOUBLE_SMI=pending=1
 finds WARN MIG 'will be cut'
 doctor 0 "$nvidia" PEAL_DOUBLE_SMI=bar1=256

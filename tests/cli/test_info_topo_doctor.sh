@@ -28,7 +28,7 @@ holds out.json "d['version'] == '0.2.0'" "d['emulated'] is True" \
     "[b['name'] for b in d['backends']] == ['cuda', 'hip', 'host']" \
     "all(b['reason'] for b in d['backends'] if not b['available'])" \
     "len(d['devices']) == 2" \
-    "[p['name'] for p in d['programs']] == ['peal_stages', 'peal_collective', 'peal_graph']" \
+    "[p['name'] for p in d['programs']] == ['peal_stages', 'peal_collective', 'peal_graph', 'peal_relay', 'peal_work_share']" \
     "'host ${PEAL_IMAGE_TARGETS?}'.replace(';', ' ').split() == [i['target'] for i in d['programs'][0]['images']]" \
     "all(i['bytes'] > 1000 for i in d['programs'][0]['images'][1:])" \
     "all(v['memory_bytes'] > 0 and v['compute_units'] > 0 for v in d['devices'])" \
