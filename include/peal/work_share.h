@@ -69,7 +69,8 @@ struct peal_work_share_info {
  * @param share_out set on success.
  * @return 0, or a negative error code:
  * @retval PEAL_EINVAL  a pointer is NULL, or an option or n is out of range. Or a
- *                      queue is no work queue. Or the queues have
+ *                      queue is no work queue, or allows one producer or
+ *                      consumer. Or the queues have
  *                      unequal message_bytes, or a queue is given twice.
  * @retval PEAL_ENODEV  there is no such device.
  * @retval PEAL_ENOMEM  a device or the host has too little memory.
@@ -110,7 +111,8 @@ int peal_work_share_info(struct peal_work_share *share, uint32_t index,
  * @param share a share; NULL does nothing.
  * @return 0, or a negative error code:
  * @retval PEAL_ETIMEDOUT a forwarder holds messages, and its queue is full.
- * @retval PEAL_EHUNG     a worker did not answer. The share still exists.
+ * @retval PEAL_EHUNG     a worker did not answer. The share still exists. A
+ *                        share with an ended kernel ends at once.
  */
 int peal_work_share_destroy(struct peal_work_share *share);
 

@@ -128,7 +128,7 @@ static PEAL_DEV int serve(struct peal_worker *w)
 			crawl_until(w, began, s->init.task_ns);
 			peal_store_relaxed_sys(
 				(uint64_t *)(uintptr_t)s->init.sum, s->sum);
-			peal_store_relaxed_sys(
+			peal_store_release_sys(
 				(uint64_t *)(uintptr_t)s->init.done, s->n);
 		}
 	}
@@ -145,15 +145,18 @@ static PEAL_DEV int load(struct peal_worker *w)
 	struct peal_header header = { 0, 0, 0 };
 	struct peal_work_producer end;
 	uint64_t i;
-	int result = 0;
+	int result = 0, made;
 
 	if (peal_is_leader(w)) {
 		result = peal_device_queue_work_producer(l->queue, &end);
+		made = !result;
 		for (i = 1; i <= l->n && !result; i++)
 			result =
 				peal_work_push(peal_device_queue_work(l->queue),
 					       &end, header, &i, sizeof(i));
-		peal_work_lease_release(peal_device_queue_work(l->queue), &end);
+		if (made)
+			peal_work_lease_release(
+				peal_device_queue_work(l->queue), &end);
 	}
 	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }

@@ -97,6 +97,13 @@ static PEAL_DEV int hold_item(struct forwarder *f, const uint8_t *item,
 	return 0;
 }
 
+/* Ends the ends of the queue. Later questions are answered without a message. */
+static PEAL_DEV void leave_queue(struct forwarder *f)
+{
+	peal_work_lease_release(queue_of(f), &f->producer);
+	peal_work_unclaim(queue_of(f), &f->consumer);
+}
+
 /* Puts the items that are held into the queue, as far as it has slots. */
 static PEAL_DEV void put_held(struct forwarder *f)
 {
@@ -128,6 +135,9 @@ static PEAL_DEV uint32_t take_items(struct forwarder *f, uint32_t n)
 		__builtin_memcpy(item, &got.header, sizeof(got.header));
 		f->length[i] = (uint32_t)(got.length + sizeof(got.header));
 	}
+	/* the producers get the slots of these messages */
+	if (i)
+		peal_work_flush(queue_of(f), &f->consumer);
 	return i;
 }
 
@@ -160,7 +170,7 @@ static PEAL_DEV int answer(struct forwarder *f,
 
 	if (word->rank >= f->init.n || word->rank == f->init.rank)
 		return PEAL_EPROTO;
-	if (there > f->init.low)
+	if (there > f->init.low && !f->said)
 		n = (there - f->init.low + f->init.n - 1) / f->init.n;
 	n = n < word->n ? n : word->n;
 	n = n < f->init.batch ? n : f->init.batch;
@@ -266,6 +276,8 @@ static PEAL_DEV int decide(struct peal_worker *w, struct forwarder *f)
 		result = take(w, f);
 	f->done = f->quits && !f->open && !f->held && !f->said;
 	f->said |= f->done;
+	if (f->done)
+		leave_queue(f);
 	publish(f);
 	return result;
 }

@@ -324,6 +324,12 @@ static struct peali_topic_forwarder *find(struct peal_runtime *rt,
 	return f;
 }
 
+/* Returns the copy of a forwarder, or NULL. The caller holds rt->lock. */
+static struct peali_topic *copy_of(const struct peali_topic_forwarder *f)
+{
+	return f->copy ? peali_topic_of(f->rt, f->copy, UNSUBSCRIBE) : NULL;
+}
+
 /* Returns the forwarder of a topic to the copy with a subscriber, or NULL. */
 static struct peali_topic_forwarder *find_of(struct peal_runtime *rt,
 					     uint64_t topic, uint64_t actor)
@@ -336,8 +342,7 @@ static struct peali_topic_forwarder *find_of(struct peal_runtime *rt,
 			continue;
 		if (actor && f->leaving == actor)
 			break;
-		if (peali_topic_has(peali_topic_of(rt, f->copy, UNSUBSCRIBE),
-				    actor))
+		if (copy_of(f) && peali_topic_has(copy_of(f), actor))
 			break;
 	}
 	pthread_mutex_unlock(&rt->lock);
@@ -384,6 +389,17 @@ static int subscribe_first(struct peal_runtime *rt, uint64_t topic, int device,
 	return undo(f, actor, read);
 }
 
+/* Ends a forwarder of a topic that has lost its last subscriber, and has failed to
+ * end before. */
+static int end_left(struct peal_runtime *rt, uint64_t topic)
+{
+	struct peali_topic_forwarder *f = rt->forwarders;
+
+	while (f && (f->topic != topic || !f->leaving))
+		f = f->next;
+	return f ? end_forwarder(f) : 0;
+}
+
 static int subscribe_far(struct peal_runtime *rt, uint64_t topic, int device,
 			 uint64_t actor, uint32_t flags)
 {
@@ -391,52 +407,53 @@ static int subscribe_far(struct peal_runtime *rt, uint64_t topic, int device,
 	int result;
 
 	pthread_mutex_lock(&rt->forward_lock);
-	f = find_of(rt, topic, actor);
-	if (!f)
+	result = end_left(rt, topic);
+	f = result ? NULL : find_of(rt, topic, actor);
+	if (!result && !f)
 		f = find(rt, topic, device);
 	if (f) /* PEAL_EEXIST if the actor subscribes to this copy */
 		result = subscribe_at(rt, f->copy, actor, flags);
-	else
+	else if (!result)
 		result = subscribe_first(rt, topic, device, actor, flags);
 	pthread_mutex_unlock(&rt->forward_lock);
 	return peali_fail_in(result, SUBSCRIBE);
 }
 
-/* Ends a forwarder if its copy has lost the last subscriber. */
-static int end_idle(struct peali_topic_forwarder *f, uint64_t actor)
+/* Takes an actor off the copy, if it still subscribes there. */
+static int leave_copy(struct peali_topic_forwarder *f, uint64_t actor,
+		      uint32_t *left_out)
 {
-	uint32_t n;
+	struct peali_topic *copy;
+	int result = 0;
 
+	*left_out = 0;
 	pthread_mutex_lock(&f->rt->lock);
-	n = peali_topic_n_subscribers(
-		peali_topic_of(f->rt, f->copy, UNSUBSCRIBE));
+	copy = copy_of(f);
+	if (copy && peali_topic_has(copy, actor))
+		result = peali_topic_unsubscribe(copy, actor);
+	if (copy)
+		*left_out = peali_topic_n_subscribers(copy);
 	pthread_mutex_unlock(&f->rt->lock);
-	if (n)
-		return 0;
-	f->leaving = actor;
-	return end_forwarder(f);
+	return result;
 }
 
 /* Returns PEAL_ENOENT without a text if the actor has no subscription by a
- * forwarder. */
+ * forwarder. The last subscriber ends the forwarder. */
 static int unsubscribe_far(struct peal_runtime *rt, uint64_t topic,
 			   uint64_t actor)
 {
 	struct peali_topic_forwarder *f;
 	int result = PEAL_ENOENT;
+	uint32_t left = 0;
 
 	pthread_mutex_lock(&rt->forward_lock);
 	f = find_of(rt, topic, actor);
-	if (f && !f->leaving) {
-		pthread_mutex_lock(&rt->lock);
-		result = peali_topic_unsubscribe(
-			peali_topic_of(rt, f->copy, UNSUBSCRIBE), actor);
-		pthread_mutex_unlock(&rt->lock);
-	} else if (f) {
-		result = 0;
+	if (f)
+		result = leave_copy(f, actor, &left);
+	if (f && !result && !left) {
+		f->leaving = actor;
+		result = end_forwarder(f);
 	}
-	if (f && !result)
-		result = end_idle(f, actor);
 	pthread_mutex_unlock(&rt->forward_lock);
 	return result;
 }

@@ -118,6 +118,12 @@ static int check_queue(const struct peal_work_share *s, uint32_t i)
 			q->message_bytes,
 			PEALI_PRINT("%llu",
 				    (unsigned long long)first->message_bytes));
+	if (q->max_producers < 2 || q->max_consumers < 2)
+		return refuse_queue(i,
+				    q->max_producers < 2 ?
+					    "has too few max_producers" :
+					    "has too few max_consumers",
+				    1, "2 or more: one is the forwarder's");
 	for (k = 0; k < i; k++)
 		if (s->members[k].device == s->members[i].device &&
 		    s->members[k].queue.address == q->address)
@@ -357,19 +363,25 @@ static int take_down(struct peal_work_share *s)
 	return 0;
 }
 
-/* Says which forwarder still holds messages. */
+/* Says which forwarder still holds messages, or does not answer. */
 static int still_holds(const struct peal_work_share *s)
 {
+	uint64_t held;
 	uint32_t i;
 
 	for (i = 0; i < s->n && s->members[i].done; i++)
 		;
+	held = peal_load_relaxed_sys(&s->counts[i].held);
+	if (!held)
+		return peali_fail(PEAL_EHUNG, DESTROY,
+				  "share '%s': the forwarder of device %d did "
+				  "not answer",
+				  s->name, s->members[i].device);
 	return peali_fail(
 		PEAL_ETIMEDOUT, DESTROY,
 		"share '%s': the queue of device %d is full, and its forwarder "
 		"holds %llu messages; take messages there and call again",
-		s->name, s->members[i].device,
-		(unsigned long long)peal_load_relaxed_sys(&s->counts[i].held));
+		s->name, s->members[i].device, (unsigned long long)held);
 }
 
 /* Returns 1 if the kernel of a forwarder has ended. Then it never answers. */
@@ -378,7 +390,8 @@ static int has_ended(const struct peal_work_share *s)
 	uint32_t i;
 
 	for (i = 0; i < s->n; i++)
-		if (peali_kernel_ended(s->members[i].kernel))
+		if (!s->members[i].kernel ||
+		    peali_kernel_ended(s->members[i].kernel))
 			return 1;
 	return 0;
 }
@@ -399,10 +412,14 @@ static int quit(struct peal_work_share *s)
 	struct peal_work_share_word word;
 	struct peal_received r;
 	uint32_t left = 0, i;
-	int result = s->quits ? 0 : tell_all(s, PEAL_WORK_SHARE_QUIT);
+	int result = 0;
 
+	if (has_ended(s)) /* it holds no message that can be saved */
+		return 0;
+	if (!s->quits)
+		result = tell_all(s, PEAL_WORK_SHARE_QUIT);
 	if (result)
-		return result;
+		return has_ended(s) ? 0 : result;
 	s->quits = 1;
 	for (i = 0; i < s->n; i++)
 		left += !s->members[i].done;

@@ -16,7 +16,8 @@ PEAL_DECLARE_PROGRAM(work_shares);
 
 #define DEVICES 3
 #define TAKERS 2 /* of each device */
-#define TASKS 600
+#define TASKS 600 /* that a test puts at once */
+#define MOST (4 * TASKS) /* of a test */
 
 struct fixture {
 	struct peal_runtime *rt;
@@ -41,14 +42,14 @@ static void make_queues(struct fixture *s, uint32_t capacity)
 					.capacity = capacity,
 					.message_bytes =
 						sizeof(struct ws_task) };
-	uint64_t bytes = (TASKS + DEVICES * TAKERS) * sizeof(uint64_t);
+	uint64_t bytes = (MOST + DEVICES * TAKERS) * sizeof(uint64_t);
 	int d;
 
 	for (d = 0; d < DEVICES; d++)
 		CHECK_OK(peal_device_queue_create(s->rt, d, &o, &s->queue[d]));
 	CHECK_OK(peal_memory_alloc(s->rt, PEAL_HOST_MEMORY, bytes, &s->memory));
 	s->seen = (uint64_t *)(uintptr_t)s->memory;
-	s->done = s->seen + TASKS;
+	s->done = s->seen + MOST;
 	memset(s->seen, 0, bytes);
 }
 
@@ -85,7 +86,7 @@ static void start(struct fixture *s, int d, uint64_t task_ns)
 					 .mailbox.slots = 16 };
 	struct ws_init init = { .queue = s->queue[d].address,
 				.seen = s->memory,
-				.n_tasks = TASKS,
+				.n_tasks = MOST,
 				.task_ns = task_ns };
 	struct peal_actor_options o = { .size = sizeof(o),
 					.init = &init,
@@ -173,10 +174,20 @@ static void begin(struct fixture *s, uint32_t capacity)
 	make_filler(s);
 }
 
+/* Returns the messages that all forwarders have given, or taken. */
+static uint64_t moved(struct fixture *s, int taken)
+{
+	uint64_t n = 0;
+	uint32_t i;
+
+	for (i = 0; i < DEVICES; i++)
+		n += taken ? info_of(s, i).taken : info_of(s, i).given;
+	return n;
+}
+
 PEAL_TEST(idle_devices_take_work_of_another_device_once_each)
 {
 	struct fixture s;
-	uint64_t given = 0, taken = 0;
 	uint32_t i;
 
 	begin(&s, 1024);
@@ -188,13 +199,10 @@ PEAL_TEST(idle_devices_take_work_of_another_device_once_each)
 	EVENTUALLY(done_on(&s, 1) >= 20 && done_on(&s, 2) >= 20);
 	start(&s, 0, 1000);
 	EVENTUALLY(done(&s) == TASKS);
-	for (i = 0; i < DEVICES; i++) {
+	EVENTUALLY(moved(&s, 0) == moved(&s, 1));
+	CHECK(moved(&s, 0) >= done_on(&s, 1) + done_on(&s, 2));
+	for (i = 0; i < DEVICES; i++)
 		CHECK_EQ(info_of(&s, i).device, (int)i);
-		given += info_of(&s, i).given;
-		taken += info_of(&s, i).taken;
-	}
-	CHECK_EQ(given, taken);
-	CHECK(given >= done_on(&s, 1) + done_on(&s, 2));
 	stop(&s);
 	CHECK_OK(peal_work_share_destroy(s.share));
 	check_once(&s, TASKS);
@@ -218,6 +226,7 @@ PEAL_TEST(without_a_share_the_other_devices_stay_idle)
 PEAL_TEST(destroy_leaves_all_messages_in_the_queues)
 {
 	struct fixture s;
+	uint64_t i;
 
 	begin(&s, 1024);
 	fill(&s, TASKS);
@@ -229,22 +238,34 @@ PEAL_TEST(destroy_leaves_all_messages_in_the_queues)
 	start(&s, 0, 1000);
 	start(&s, 2, 1000);
 	EVENTUALLY(done(&s) == TASKS);
+	for (i = 2; i <= 4; i++) { /* all slots are free again */
+		fill(&s, TASKS);
+		EVENTUALLY(done(&s) == i * TASKS);
+	}
 	stop(&s);
-	check_once(&s, TASKS);
+	check_once(&s, 4 * TASKS);
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
-PEAL_TEST(two_shares_follow_each_other_on_equal_queues)
+PEAL_TEST(shares_that_follow_each_other_keep_no_slots)
 {
+	struct peal_work_share_options o = { .size = sizeof(o), .low = 1 };
 	struct fixture s;
-	int i;
+	uint64_t i;
 
-	begin(&s, 1024);
-	for (i = 0; i < 3; i++) {
-		CHECK_OK(peal_work_share_create(s.rt, devices, s.queue, DEVICES,
-						NULL, &s.share));
+	begin(&s, 64);
+	start(&s, 1, 1000);
+	start(&s, 0, 2000000);
+	for (i = 1; i <= 10; i++) {
+		CHECK_OK(peal_work_share_create(s.rt, devices, s.queue, 2, &o,
+						&s.share));
+		fill(&s, 30);
+		EVENTUALLY(done(&s) == 30 * i);
 		CHECK_OK(peal_work_share_destroy(s.share));
 	}
+	CHECK(done_on(&s, 1) > 0);
+	stop(&s);
+	check_once(&s, 300);
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
@@ -326,6 +347,13 @@ PEAL_TEST(wrong_arguments_are_refused)
 	CHECK_FAILS(peal_work_share_create(s.rt, devices, wrong, 2, NULL,
 					   &s.share),
 		    PEAL_EINVAL, "has other message_bytes than queue 0 (8");
+	wrong[1] = s.queue[1];
+	wrong[1].max_consumers = 1;
+	CHECK_FAILS(peal_work_share_create(s.rt, devices, wrong, 2, NULL,
+					   &s.share),
+		    PEAL_EINVAL,
+		    "queue '1': has too few max_consumers (1, allowed 2 or "
+		    "more");
 	wrong[1] = s.queue[0];
 	CHECK_FAILS(peal_work_share_create(s.rt, twice, wrong, 2, NULL,
 					   &s.share),
@@ -343,6 +371,6 @@ PEAL_TEST(wrong_arguments_are_refused)
 PEAL_TEST_MAIN(RUN(idle_devices_take_work_of_another_device_once_each);
 	       RUN(without_a_share_the_other_devices_stay_idle);
 	       RUN(destroy_leaves_all_messages_in_the_queues);
-	       RUN(two_shares_follow_each_other_on_equal_queues);
+	       RUN(shares_that_follow_each_other_keep_no_slots);
 	       RUN(shutdown_ends_a_share); RUN(wrong_arguments_are_refused);
 	       RUN(full_queue_delays_the_end_and_no_message_is_lost);)

@@ -75,7 +75,8 @@ static void make_share(void)
 {
 	const struct peal_queue_options o = { .size = sizeof(o),
 					      .kind = PEAL_QUEUE_WORK,
-					      .max_consumers = 1 };
+					      .max_producers = 2,
+					      .max_consumers = 2 };
 	const int devices[] = { 1, 2 };
 
 	CHECK_OK(peal_device_queue_create(s.rt, 1, &o, &s.queues[0]));
