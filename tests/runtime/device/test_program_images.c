@@ -114,8 +114,8 @@ PEAL_TEST(the_runtime_lists_programs_and_images)
 	CHECK_EQ(peal_image_info(NULL, 0, &image), PEAL_EINVAL);
 	CHECK_EQ(peal_image_info(&peal_program_peal_stages, 0, NULL),
 		 PEAL_EINVAL);
-	CHECK_FAILS(peal_program_info(rt, 3, &program), PEAL_ENOENT,
-		    "runtime: has no such program (3, allowed 0..2)");
+	CHECK_FAILS(peal_program_info(rt, 5, &program), PEAL_ENOENT,
+		    "runtime: has no such program (5, allowed 0..4)");
 	CHECK_EQ(peal_program_info(rt, -1, &program), PEAL_ENOENT);
 	CHECK_EQ(peal_program_info(NULL, 0, &program), PEAL_EINVAL);
 	CHECK_EQ(peal_program_info(rt, 0, NULL), PEAL_EINVAL);
