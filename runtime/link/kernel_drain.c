@@ -15,6 +15,7 @@
  * sent before the message is visible, and as handled after the handler.
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <peal/kernel.h>
@@ -393,6 +394,57 @@ static int await_ends(const struct group *g, int64_t timeout_ns)
 	return result;
 }
 
+/* ---- forwarders ---------------------------------------------------------- */
+
+/* Returns 1 if a kernel of a forwarder is not yet in the group. */
+static int is_new(const struct group *g, const struct peal_kernel *k)
+{
+	return k && k->program == &peal_program_peal_relay && !has(g, k);
+}
+
+/* Returns the kernel of a forwarder that gets messages of the group and is not yet
+ * in it; NULL: none. The caller holds rt->lock. */
+static struct peal_kernel *next_forwarder(const struct group *g)
+{
+	const struct peali_topic *t;
+	const struct peal_link *link;
+	uint32_t i;
+
+	for (t = g->rt->topics; t; t = t->next)
+		for (i = 0;
+		     has(g, t->publisher.kernel) && i < t->spec.n_subscribers;
+		     i++)
+			if (is_new(g, t->subscribers[i].end.kernel))
+				return t->subscribers[i].end.kernel;
+	for (link = g->rt->links; link; link = link->next)
+		if (has(g, link->from.kernel) && is_new(g, link->to.kernel) &&
+		    link->from.kernel->program == &peal_program_peal_relay)
+			return link->to.kernel;
+	return NULL;
+}
+
+/* Adds the kernels of forwarders to the group: they carry messages of topics between
+ * its kernels. The caller frees g->kernels. */
+static int add_forwarders(struct group *g)
+{
+	struct peal_kernel *k, **all;
+	uint32_t most = g->n;
+
+	pthread_mutex_lock(&g->rt->lock);
+	for (k = g->rt->kernels; k; k = k->next)
+		most++;
+	all = malloc(most * sizeof(*all));
+	if (all) {
+		memcpy(all, g->kernels, g->n * sizeof(*all));
+		g->kernels = all;
+		while ((k = next_forwarder(g)))
+			all[g->n++] = k;
+	}
+	pthread_mutex_unlock(&g->rt->lock);
+	return all ? 0 :
+		     peali_fail(PEAL_ENOMEM, CALL, "no memory for the kernels");
+}
+
 /* ---- call ---------------------------------------------------------------- */
 
 static int check(struct peal_kernel *const *kernels, uint32_t n)
@@ -429,16 +481,13 @@ static int check(struct peal_kernel *const *kernels, uint32_t n)
 	return 0;
 }
 
-int peal_kernel_drain_many(struct peal_kernel *const *kernels, uint32_t n,
-			   int64_t timeout_ns)
+/* Drains a group. The first n kernels are those of the caller. */
+static int drain(struct group g, uint32_t n, int64_t timeout_ns)
 {
-	struct group g = { kernels, n, NULL, peali_deadline(timeout_ns) };
+	struct peal_kernel *const *kernels = g.kernels;
 	struct count c = { .why = "" };
-	int result = check(kernels, n);
+	int result;
 
-	if (result)
-		return result;
-	g.rt = kernels[0]->rt;
 	begin_drain(&g);
 	result = await_done(&g, &c);
 	if (!result && timeout_ns && c.why[0])
@@ -468,4 +517,24 @@ int peal_kernel_drain_many(struct peal_kernel *const *kernels, uint32_t n,
 				  "again",
 				  n, peali_s(n));
 	return result ? result : await_ends(&g, timeout_ns);
+}
+
+int peal_kernel_drain_many(struct peal_kernel *const *kernels, uint32_t n,
+			   int64_t timeout_ns)
+{
+	struct group g = { kernels, n, NULL, peali_deadline(timeout_ns) };
+	struct peal_runtime *rt;
+	int result = check(kernels, n);
+
+	if (result)
+		return result;
+	rt = g.rt = kernels[0]->rt;
+	pthread_mutex_lock(&rt->forward_lock); /* no forwarder ends meanwhile */
+	result = add_forwarders(&g);
+	if (!result) {
+		result = drain(g, n, timeout_ns);
+		free((void *)g.kernels);
+	}
+	pthread_mutex_unlock(&rt->forward_lock);
+	return result;
 }

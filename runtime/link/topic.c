@@ -242,7 +242,7 @@ uint32_t peali_topics_count(const struct peal_runtime *rt)
 	uint32_t n = 0;
 
 	for (t = rt->topics; t; t = t->next)
-		n++;
+		n += !t->copy_of; /* a program does not know the copies */
 	return n;
 }
 

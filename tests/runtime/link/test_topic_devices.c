@@ -231,6 +231,23 @@ PEAL_TEST(next_publisher_reaches_subscribers_that_subscribe_again)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
+PEAL_TEST(group_of_kernels_with_forwarders_drains)
+{
+	struct peal_topic_options o = { .capacity = 0 };
+	struct peal_kernel *group[2];
+	struct fixture s;
+
+	begin(&s, o, 0);
+	CHECK_OK(peal_subscribe(s.rt, s.topic, s.sink[1][0], 0));
+	harness_send(s.e, 0, 1, 0, 100);
+	CHECK_OK(peal_send_end(s.e, 0, MAX_WAIT));
+	group[0] = s.source;
+	group[1] = s.sinks[1];
+	CHECK_OK(peal_kernel_drain_many(group, 2, MAX_WAIT));
+	check_sink(&s, s.sink[1][0], 1, 100);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
 PEAL_TEST(full_topic_refuses_a_forwarder_and_nothing_is_left)
 {
 	struct peal_topic_options o = { .max_subscribers = 1 };
@@ -258,4 +275,5 @@ PEAL_TEST_MAIN(RUN(every_device_gets_all_messages_and_one_copy_of_each);
 	       RUN(topic_with_a_subscriber_of_another_device_is_in_use);
 	       RUN(first_subscriber_may_begin_with_the_oldest_message);
 	       RUN(next_publisher_reaches_subscribers_that_subscribe_again);
+	       RUN(group_of_kernels_with_forwarders_drains);
 	       RUN(full_topic_refuses_a_forwarder_and_nothing_is_left);)
