@@ -34,6 +34,7 @@ struct queues {
 	struct peal_link *link[DEVICES + 1];
 	uint32_t n_links;
 	struct peal_work_share *share;
+	struct peal_endpoint *host;
 	uint64_t memory; /* of the host: done and sum of each device */
 	uint64_t due; /* tasks of all rounds */
 };
@@ -74,10 +75,10 @@ static int make_queue(struct queues *q, uint32_t i)
 
 static int connect(struct queues *q, uint64_t actor)
 {
-	struct peali_fixture *f = q->what->fixture;
+	struct peal_runtime *rt = q->what->fixture->runtime;
 
-	if (peal_connect(f->runtime, peal_endpoint_address(f->host), q->n_links,
-			 actor, NULL, &q->link[q->n_links]) < 0)
+	if (peal_connect(rt, peal_endpoint_address(q->host), q->n_links, actor,
+			 NULL, &q->link[q->n_links]) < 0)
 		return -peali_say_error("connect an actor");
 	q->n_links++;
 	return 0;
@@ -122,8 +123,8 @@ static int launch(struct queues *q, uint32_t i)
 static int begin(struct queues *q)
 {
 	for (uint32_t i = 0; i < q->n; i++)
-		if (peal_send(q->what->fixture->host, 1 + i, 0, NULL, 0,
-			      PEALI_FIXTURE_WAIT_NS, NULL) < 0)
+		if (peal_send(q->host, 1 + i, 0, NULL, 0, PEALI_FIXTURE_WAIT_NS,
+			      NULL) < 0)
 			return -peali_say_error("begin a server");
 	return 0;
 }
@@ -137,6 +138,8 @@ static int build(void *context)
 	int failed = 0;
 
 	q->n = f->n_devices < DEVICES ? (uint32_t)f->n_devices : DEVICES;
+	if (peal_endpoint_create(f->runtime, NULL, &q->host) < 0)
+		return -peali_say_error("create an endpoint");
 	if (peal_memory_alloc(f->runtime, PEAL_HOST_MEMORY,
 			      2 * DEVICES * sizeof(uint64_t), &q->memory) < 0)
 		return -peali_say_error("allocate host memory");
@@ -185,8 +188,8 @@ static int run_round(void *context, struct peali_samples *ours,
 	double ideal = peali_balance_ideal_ns(TASKS * ELEMENTS, q->n), ns;
 
 	q->due += TASKS;
-	if (peal_send(q->what->fixture->host, 0, 0, &load, sizeof(load),
-		      PEALI_FIXTURE_WAIT_NS, NULL) < 0)
+	if (peal_send(q->host, 0, 0, &load, sizeof(load), PEALI_FIXTURE_WAIT_NS,
+		      NULL) < 0)
 		return -peali_say_error("send tasks");
 	if (wait_for_tasks(q))
 		return -1;
@@ -264,6 +267,7 @@ static int take_down(void *context)
 		    peal_memory_free(rt, (int)i, q->queue[i].address) < 0)
 			failed = peali_say_error("free a queue");
 	}
+	peal_endpoint_destroy(q->host);
 	if (q->memory && peal_memory_free(rt, PEAL_HOST_MEMORY, q->memory) < 0)
 		failed = peali_say_error("free memory");
 	return failed ? -1 : 0;
