@@ -66,8 +66,9 @@ int main(void)
 
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
 	/*
-	 * One topic for each device, because subscribers run on the topic's
-	 * device.
+	 * One topic for each device. An actor forwards the messages to the
+	 * second one. peal_subscribe can do that by itself: it accepts actors
+	 * of other devices.
 	 */
 	topic[0] = publish(runtime, 0, source);
 	topic[1] = publish(runtime, 1, in);

@@ -22,7 +22,8 @@
  *   makes the publisher wait on any device. The link and the copy hold up to
  *   `capacity` messages each in addition.
  * - With `overwrite`, the forwarder may miss messages, too. It has counters of
- *   its own in peal_topic_subscribers.
+ *   its own in peal_topic_subscribers. A subscriber's `missed` and peal_missed
+ *   count only messages that the forwarder has brought.
  * - The end of the publisher's stream crosses, and so does a deadline.
  * - The forwarder ends with the last subscriber of its device.
  */

@@ -36,7 +36,9 @@ struct peal_work_share_options {
 	uint32_t low;
 	uint32_t reserved; /* 0 */
 	/* ns between two looks of a forwarder at its queue: while messages come
-	 * (default 20000), and at most (default 1000000). 1000..10^9 each. */
+	 * (default 20000), and at most (default 5000000). 1000..10^9 each.
+	 * With short times an idle share uses much of a core, and
+	 * peal_device_sync may never see idle devices. */
 	uint64_t least_ns, most_ns;
 	const char *name; /* for texts (default "share"); at most 47 bytes are
 			   * kept */

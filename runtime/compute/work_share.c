@@ -28,7 +28,7 @@
 #define DESTROY "peal_work_share_destroy"
 #define LOW_DEFAULT 2
 #define LEAST_NS 20000
-#define MOST_NS 1000000
+#define MOST_NS 5000000
 /* Slots of a link between forwarders: two answers and a question. */
 #define SLOTS 32
 
@@ -100,7 +100,10 @@ static int refuse_queue(uint32_t i, const char *problem, uint64_t value,
 			    .name = PEALI_PRINT("%u", i), .problem = problem,
 			    .value = PEALI_PRINT("%llu",
 						 (unsigned long long)value),
-			    .allowed = allowed);
+			    .allowed = allowed,
+			    .remedy = "pass queues of "
+				      "peal_device_queue_create with equal "
+				      "options");
 }
 
 static int check_queue(const struct peal_work_share *s, uint32_t i)

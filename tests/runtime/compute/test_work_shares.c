@@ -247,6 +247,29 @@ PEAL_TEST(destroy_leaves_all_messages_in_the_queues)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
+/* Device 1 steals a few tasks, and then none. The slots of these tasks come back,
+ * although the forwarder takes no more messages. */
+PEAL_TEST(slots_of_stolen_messages_are_free_at_once)
+{
+	struct fixture s;
+	uint64_t i;
+
+	begin(&s, 1024);
+	fill(&s, TASKS);
+	CHECK_OK(peal_work_share_create(s.rt, devices, s.queue, 2, NULL,
+					&s.share));
+	start(&s, 1, 1000000);
+	EVENTUALLY(done_on(&s, 1) >= 5);
+	CHECK_OK(peal_kernel_stop(s.k[1], MAX_WAIT));
+	start(&s, 0, 1000);
+	for (i = 2; i <= 4; i++) { /* the queue of device 1 keeps a few */
+		EVENTUALLY(done(&s) >= (i - 1) * TASKS - 64);
+		fill(&s, TASKS);
+	}
+	EVENTUALLY(done(&s) >= 4 * TASKS - 64);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
 PEAL_TEST(shares_that_follow_each_other_keep_no_slots)
 {
 	struct peal_work_share_options o = { .size = sizeof(o), .low = 1 };
@@ -371,6 +394,7 @@ PEAL_TEST(wrong_arguments_are_refused)
 PEAL_TEST_MAIN(RUN(idle_devices_take_work_of_another_device_once_each);
 	       RUN(without_a_share_the_other_devices_stay_idle);
 	       RUN(destroy_leaves_all_messages_in_the_queues);
+	       RUN(slots_of_stolen_messages_are_free_at_once);
 	       RUN(shares_that_follow_each_other_keep_no_slots);
 	       RUN(shutdown_ends_a_share); RUN(wrong_arguments_are_refused);
 	       RUN(full_queue_delays_the_end_and_no_message_is_lost);)

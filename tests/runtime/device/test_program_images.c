@@ -124,7 +124,7 @@ PEAL_TEST(the_runtime_lists_programs_and_images)
 	CHECK(!strcmp(program.name, "peal_collective"));
 	CHECK_OK(peal_program_info(rt, 2, &program));
 	CHECK(!strcmp(program.name, "peal_graph"));
-	CHECK_OK(peal_program_info(rt, 3, &program));
+	CHECK_OK(peal_program_info(rt, 5, &program));
 	CHECK(!strcmp(program.name, "relay"));
 	CHECK_OK(peal_runtime_close(rt));
 }
