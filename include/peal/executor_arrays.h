@@ -110,12 +110,16 @@ struct peal_executor_range {
  * @param n_arrays   1 .. PEAL_TASK_ARGUMENTS.
  * @param timeout_ns ns, for the wait alone; -1: no limit.
  * @return as peal_executor_run, and:
- * @retval PEAL_EINVAL  a pointer is NULL, or n_arrays is out of range. Or an
- *                      array or a field of the job is wrong (the text names
- *                      it).
- * @retval PEAL_ENOSPC  the memory of a device is too small for one element. The
- *                      text names the device and the bytes.
- * @retval PEAL_EDRIVER a driver call failed. The text names the elements.
+ * @retval PEAL_EINVAL   a pointer is NULL, or n_arrays is out of range. Or an
+ *                       array or a field of the job is wrong (the text names
+ *                       it).
+ * @retval PEAL_ENOSPC   the memory of a device is too small for one element. The
+ *                       text names the device and the bytes. With
+ *                       PEAL_SCHEDULE_MEMORY: of all devices, or of a device
+ *                       that lost memory to another thread during the call.
+ * @retval PEAL_EABORTED as peal_executor_run. Or elements are left, and each
+ *                       live device has too little memory for one.
+ * @retval PEAL_EDRIVER  a driver call failed. The text names the elements.
  */
 int peal_executor_arrays_run(struct peal_executor *executor,
 			     const struct peal_job *job,

@@ -151,8 +151,8 @@ static uint64_t most_elements(const struct peal_executor *e, uint32_t rank,
 			at_most(j->grain, j->count));
 }
 
-static int refuse_memory(const struct peali_executor_device *s, uint64_t bytes,
-			 uint64_t needed)
+static int refuse_memory(const struct peali_executor_device *s,
+			 uint32_t schedule, uint64_t bytes, uint64_t needed)
 {
 	return PEALI_REFUSE(
 		PEAL_ENOSPC, RUN, .object = PEALI_PRINT("device %d", s->device),
@@ -160,8 +160,10 @@ static int refuse_memory(const struct peali_executor_device *s, uint64_t bytes,
 		.value = PEALI_PRINT("%llu bytes", (unsigned long long)bytes),
 		.allowed = PEALI_PRINT("%llu bytes or more",
 				       (unsigned long long)needed),
-		.remedy = "raise limits or peal_memory_limit, or use "
-			  "PEAL_SCHEDULE_MEMORY");
+		.remedy = schedule == PEAL_SCHEDULE_MEMORY ?
+				  "raise limits or peal_memory_limit" :
+				  "raise limits or peal_memory_limit, or use "
+				  "PEAL_SCHEDULE_MEMORY");
 }
 
 /* Sets the number of ranges that a device has at a time, and their size. */
@@ -176,10 +178,12 @@ static int plan(struct peal_executor *e, uint32_t rank,
 	s->task_most = 0;
 	if (s->result)
 		return 0;
-	if (bytes < add(whole, one))
-		return j->schedule == PEAL_SCHEDULE_MEMORY ?
-			       0 :
-			       refuse_memory(s, bytes, add(whole, one));
+	if (bytes < add(whole, one)) {
+		/* it has a part if its memory was larger when the parts were set */
+		if (j->schedule == PEAL_SCHEDULE_MEMORY && !s->length)
+			return 0;
+		return refuse_memory(s, j->schedule, bytes, add(whole, one));
+	}
 	bytes -= whole;
 	s->slots = s->window;
 	if (one && bytes / one < s->window)

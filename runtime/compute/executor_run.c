@@ -649,21 +649,39 @@ static void lose_all(struct peal_executor *e, struct peali_executor_device *s)
 }
 
 /*
+ * Ends the job early if no device can take the rest of its elements. A live device
+ * without a task slot has too little memory for an element.
+ */
+static void look_at_rest(struct peal_executor *e)
+{
+	uint32_t i, live = 0, able = 0;
+
+	for (i = 0; i < e->n; i++) {
+		live += !e->devices[i].result;
+		able += !e->devices[i].result && e->devices[i].slots;
+	}
+	if (able || !e->goes_on || e->handed == e->job.count)
+		return;
+	end_early(e, PEAL_EABORTED,
+		  live ? "all devices with memory for one element have ended; "
+			 "raise limits or peal_memory_limit" :
+			 "all devices of the executor have ended");
+}
+
+/*
  * Finds devices with ended kernels and handles their unfinished elements. Ends
- * the job early if no live device is left.
+ * the job early if no device is left for the rest.
  */
 static void look_at_ends(struct peal_executor *e)
 {
 	struct peal_kernel_info info;
-	uint32_t i, live = 0;
+	uint32_t i;
 
 	for (i = 0; i < e->n; i++) {
 		struct peali_executor_device *s = &e->devices[i];
 
-		if (!peali_kernel_ended(s->kernel)) {
-			live += !s->result;
+		if (!peali_kernel_ended(s->kernel))
 			continue;
-		}
 		if (!s->result)
 			s->result = peal_kernel_info(s->kernel, &info) ||
 						    !info.result ?
@@ -677,9 +695,7 @@ static void look_at_ends(struct peal_executor *e)
 		    (e->packed && s->share.elements < s->length))
 			lose_all(e, s);
 	}
-	if (!live && e->goes_on && e->handed < e->job.count)
-		end_early(e, PEAL_EABORTED,
-			  "all devices of the executor have ended");
+	look_at_rest(e);
 }
 
 /* ---- steps --------------------------------------------------------------- */

@@ -155,6 +155,147 @@ PEAL_TEST(no_device_is_left)
 	close_arrays();
 }
 
+/* ---- memory -------------------------------------------------------------- */
+
+#define NO_MEMORY                                                              \
+	"all devices with memory for one element have ended; raise limits or " \
+	"peal_memory_limit"
+
+/* Opens two devices. Rank 1 lacks memory for one element. */
+static void open_short(void)
+{
+	open_arrays(2, 1);
+	s.job.schedule = PEAL_SCHEDULE_MEMORY;
+	s.job.count = 9000;
+	CHECK_OK(peal_memory_limit(s.rt, s.devices[0], 4096));
+	CHECK_OK(peal_memory_limit(s.rt, s.devices[1], 255));
+	clear();
+}
+
+/* Rank 0 has ended. Rank 1 does the next job once it has memory. */
+static void close_short(void)
+{
+	struct listed l;
+
+	CHECK_OK(peal_memory_limit(s.rt, s.devices[1], 4096));
+	l = run_all();
+	CHECK_EQ(l.elements[1], 9000);
+	close_arrays();
+}
+
+/* Ends rank 0 once it has begun a task. */
+static void *end_first(void *none)
+{
+	EVENTUALLY(peal_load_acquire_sys(&began[0]));
+	CHECK_OK(peal_kernel_abort(s.e->devices[0].kernel, MAX_WAIT));
+	fixture_gate(&s, 1);
+	return none;
+}
+
+PEAL_TEST(no_device_has_memory_to_repeat_ranges)
+{
+	pthread_t thread;
+	struct listed l;
+
+	open_short();
+	s.job.repeatable = 1;
+	s.visit.began = harness_address(began);
+	fixture_gate(&s, 0);
+	CHECK_EQ(pthread_create(&thread, NULL, end_first, NULL), 0);
+	CHECK_FAILS(run(MAX_WAIT), PEAL_EABORTED, NO_MEMORY);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	l = check_report();
+	CHECK(l.nowhere > 0);
+	CHECK(s.report.part[0].result < 0);
+	CHECK_EQ(s.report.part[1].result, 0);
+	close_short();
+}
+
+/* Ends rank 0 once the job has its memory. */
+static void *end_idle(void *none)
+{
+	struct peal_memory_info m = { 0 };
+
+	EVENTUALLY(!peal_memory_info(s.rt, s.devices[0], &m) && m.n_buffers);
+	CHECK_OK(peal_kernel_abort(s.e->devices[0].kernel, MAX_WAIT));
+	return none;
+}
+
+/* An event holds the job, so no task is in flight that could get lost. */
+PEAL_TEST(no_device_has_memory_for_an_idle_part)
+{
+	struct peal_event_options o = { .size = sizeof(o), .by_host = 1 };
+	const int watcher = 1;
+	struct peal_event *event;
+	pthread_t thread;
+	struct listed l;
+
+	open_short();
+	CHECK_OK(peal_event_create(s.rt, 0, &watcher, 1, &o, &event));
+	CHECK_OK(peal_event_await_before(event, 1, 1));
+	CHECK_EQ(pthread_create(&thread, NULL, end_idle, NULL), 0);
+	CHECK_FAILS(run(MAX_WAIT), PEAL_EABORTED, NO_MEMORY);
+	CHECK_EQ(pthread_join(thread, NULL), 0);
+	l = check_report();
+	CHECK_EQ(l.nowhere, 9000);
+	CHECK_OK(peal_event_cancel(event));
+	CHECK_OK(peal_event_destroy(event));
+	close_short();
+}
+
+/* Divides the job between two devices. Then limits the memory of rank 1, as
+ * another thread might, and allocates. Returns the result. */
+static int prepare_short(const struct peal_job *job)
+{
+	uint64_t weight[2] = { job->weights[0], job->weights[1] };
+	uint32_t i;
+	int result;
+
+	CHECK_OK(peali_arrays_weigh(s.e, job, weight));
+	CHECK(weight[0] > 0);
+	for (i = 0; i < 2; i++)
+		s.e->devices[i].length = weight[i] ? 4500 : 0;
+	CHECK_OK(peal_memory_limit(s.rt, s.devices[1], 255));
+	result = peali_arrays_prepare(s.e, job);
+	CHECK_OK(peal_memory_limit(s.rt, s.devices[1], 0));
+	return result;
+}
+
+PEAL_TEST(device_with_a_part_loses_its_memory)
+{
+	static const uint64_t none[PEAL_PARTS_MAX];
+	const struct peal_job_argument argument[] = {
+		{ .address = none, .element_bytes = 4 },
+		{ .address = none, .element_bytes = 8 },
+	};
+	uint64_t weights[] = { 1, 1 };
+	struct peal_memory_info m;
+	struct peal_job job;
+
+	open_short();
+	CHECK_OK(peal_memory_limit(s.rt, s.devices[1], 0));
+	run_all();
+	job = s.job;
+	job.n_arguments = 2;
+	job.arguments = argument;
+	job.weights = weights;
+	s.e->arrays.array = arrays;
+	CHECK_FAILS(prepare_short(&job), PEAL_ENOSPC,
+		    "has too little memory for one element (255 bytes, allowed "
+		    "256 bytes or more); raise limits or peal_memory_limit");
+	CHECK_OK(peal_memory_info(s.rt, s.devices[0], &m));
+	CHECK_EQ(m.n_buffers, 0);
+	/* without a part it needs no memory */
+	weights[1] = 0;
+	CHECK_OK(prepare_short(&job));
+	CHECK(s.e->devices[0].slots > 0);
+	CHECK_EQ(s.e->devices[1].slots, 0);
+	peali_arrays_free(s.e);
+	s.e->arrays.array = NULL;
+	run_all();
+	close_arrays();
+}
+
 /* ---- time limits --------------------------------------------------------- */
 
 /* After the call, neither the handlers nor the executor use the arrays. */
@@ -234,6 +375,9 @@ PEAL_TEST_MAIN(RUN_LANES(range_with_a_failing_handler_is_listed);
 	       RUN(others_repeat_ranges_of_an_ended_device);
 	       RUN(ranges_of_an_ended_device_are_listed_as_lost);
 	       RUN(no_device_is_left);
+	       RUN(no_device_has_memory_to_repeat_ranges);
+	       RUN(no_device_has_memory_for_an_idle_part);
+	       RUN(device_with_a_part_loses_its_memory);
 	       RUN(timed_out_job_uses_no_array_any_more);
 	       RUN(executor_with_a_timed_out_job_can_be_destroyed);
 	       RUN(job_behind_an_event_times_out);)
