@@ -169,6 +169,8 @@ static inline void sweep_begin(const char *vendor)
 	setenv("PEAL_PROBE", "fresh", 1); /* each run probes the pair */
 	setenv("PEAL_GPU_MEMORY", "8M", 1);
 	setenv("PEAL_PINNED_MEMORY", "16M", 1);
+	/* the program raises the stack limit of its context */
+	setenv("PEAL_DOUBLE_LOCAL", "peal_baseline:64", 1);
 }
 
 /* Starts the scenario in a child, with the present environment. */

@@ -5,7 +5,9 @@
  * local memory of lanes, and the division of shared memory and cache. The double
  * of CUDA ends the process if a launch waits for such a change.
  */
+#include "runtime/device/gpu/gpu.h"
 #include "runtime/harness.h"
+#include "runtime/runtime.h"
 
 /* Leaves the case out on HIP, where launches change neither. */
 static void need_cuda(void)
@@ -39,6 +41,40 @@ PEAL_TEST(program_with_more_local_memory_launches_beside_a_kernel)
 	unsetenv("PEAL_DOUBLE_LOCAL");
 }
 
+#define STACK_SIZE 0 /* CU_LIMIT_STACK_SIZE */
+
+/*
+ * Sets the stack limit of the context that the application shares, and launches
+ * a program with local memory. Returns the limit after it.
+ */
+static size_t limit_after_launch(size_t limit)
+{
+	struct peal_runtime *rt = open_units("4");
+	struct peali_gpu *gpu = peali_gpu_of(rt->devices.device[0].backend);
+	struct peal_kernel *k = NULL;
+	void *before = NULL;
+
+	CHECK_OK(peali_gpu_enter(gpu, 0, "test", &before));
+	CHECK_EQ(gpu->driver.context_limit(STACK_SIZE, limit), 0);
+	peali_gpu_leave(gpu, before);
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k));
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_OK(peali_gpu_enter(gpu, 0, "test", &before));
+	CHECK_EQ(gpu->driver.context_limit_get(&limit, STACK_SIZE), 0);
+	peali_gpu_leave(gpu, before);
+	CHECK_OK(peal_runtime_shutdown(rt));
+	return limit;
+}
+
+PEAL_TEST(stack_limit_of_the_application_is_only_raised)
+{
+	need_cuda();
+	setenv("PEAL_DOUBLE_LOCAL", "relay:64", 1);
+	CHECK_EQ(limit_after_launch(65536), 65536);
+	CHECK_EQ(limit_after_launch(512), 1024 + 64);
+	unsetenv("PEAL_DOUBLE_LOCAL");
+}
+
 /* 8 workers of one lane need more shared memory than 2 of 1024 lanes. */
 PEAL_TEST(kernels_of_other_sizes_share_a_multiprocessor)
 {
@@ -58,4 +94,5 @@ PEAL_TEST(kernels_of_other_sizes_share_a_multiprocessor)
 }
 
 PEAL_TEST_MAIN(RUN(program_with_more_local_memory_launches_beside_a_kernel);
+	       RUN(stack_limit_of_the_application_is_only_raised);
 	       RUN(kernels_of_other_sizes_share_a_multiprocessor);)

@@ -248,6 +248,8 @@ struct peali_gpu_grid {
 	  "", NEEDED, BEFORE)                                                  \
 	X(context_limit, (int limit, size_t value), "cuCtxSetLimit", 3010, "", \
 	  OPTION /* a launch may wait for a resident kernel */, BEFORE)        \
+	X(context_limit_get, (size_t * value, int limit), "cuCtxGetLimit",     \
+	  3010, "", OPTION /* as above */, BEFORE)                             \
 	X(context_push, (void *context), "cuCtxPushCurrent", 4000, "", NEEDED, \
 	  RESIDENT)                                                            \
 	X(context_pop, (void **context), "cuCtxPopCurrent", 4000, "", NEEDED,  \

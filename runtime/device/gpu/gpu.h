@@ -94,7 +94,6 @@ struct peali_gpu_device {
 	void *stream[PEALI_GPU_STREAMS];
 	struct peali_launch *resident[PEALI_GPU_STREAMS]; /* by stream */
 	struct peali_gpu_program *programs; /* list of part 0, for all parts */
-	size_t local_bytes; /* part 0: local memory of a lane that is reserved */
 	int tested; /* part 0: its streams do not wait for each other */
 	double share; /* fraction of the device that resident kernels use */
 	struct peali_gpu_grid_units grid; /* all of the whole device */

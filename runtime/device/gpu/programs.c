@@ -19,7 +19,7 @@
 #define LOCAL_BYTES 3 /* local memory of a thread */
 #define CARVEOUT 9 /* percent of the largest shared memory, a wish */
 #define STACK_SIZE 0 /* of context_limit: local memory of a thread */
-#define STACK_DEFAULT 1024 /* bytes, before the first change */
+#define STACK_DEFAULT 1024 /* bytes, for calls by pointer */
 
 /* Returns part 0 of a device: all parts share its code. */
 static struct peali_gpu_device *holder(struct peali_gpu *gpu, int device)
@@ -64,27 +64,28 @@ static int touch(struct peali_gpu *gpu, struct peali_gpu_program *p,
 /*
  * Reserves local memory for a function. A driver that reserves it at a launch
  * waits until no kernel is resident (CUDA Driver API, CU_LIMIT_STACK_SIZE).
- * Calls by pointer need the default size beside the function's own memory.
+ * Calls by pointer need the default size beside the function's own memory. The
+ * application shares the context and its limit, so the limit is only raised.
  */
-static int reserve_local(struct peali_gpu *gpu, int device, void *function,
+static int reserve_local(struct peali_gpu *gpu, void *function,
 			 const char **symbol)
 {
-	struct peali_gpu_device *d = holder(gpu, device);
-	size_t wanted;
+	size_t wanted, limit = 0;
 	int own = 0, error;
 
-	if (!gpu->driver.context_limit)
+	if (!gpu->driver.context_limit || !gpu->driver.context_limit_get)
 		return 0;
 	*symbol = PEALI_GPU_SYMBOL(gpu, function_attribute);
 	error = gpu->driver.function_attribute(&own, LOCAL_BYTES, function);
-	wanted = STACK_DEFAULT + (own > 0 ? (size_t)own : 0);
-	if (error || own <= 0 || wanted <= d->local_bytes)
+	if (error || own <= 0)
+		return error;
+	wanted = STACK_DEFAULT + (size_t)own;
+	*symbol = PEALI_GPU_SYMBOL(gpu, context_limit_get);
+	error = gpu->driver.context_limit_get(&limit, STACK_SIZE);
+	if (error || wanted <= limit)
 		return error;
 	*symbol = PEALI_GPU_SYMBOL(gpu, context_limit);
-	error = gpu->driver.context_limit(STACK_SIZE, wanted);
-	if (!error)
-		d->local_bytes = wanted;
-	return error;
+	return gpu->driver.context_limit(STACK_SIZE, wanted);
 }
 
 /*
@@ -175,8 +176,7 @@ static int load_entered(struct peali_gpu *gpu, int device,
 	} else {
 		error = touch(gpu, p, &symbol);
 		if (!error)
-			error = reserve_local(gpu, device, p->function,
-					      &symbol);
+			error = reserve_local(gpu, p->function, &symbol);
 		if (!error)
 			error = set_carveout(gpu, p->function, &symbol);
 		if (!error)

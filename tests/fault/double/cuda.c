@@ -711,6 +711,7 @@ static const struct {
 	ROW("cuCtxPopCurrent", context_pop),
 	ROW("cuCtxEnablePeerAccess", context_peer),
 	ROW("cuCtxSetLimit", double_cuda_context_limit),
+	ROW("cuCtxGetLimit", double_cuda_context_limit_get),
 	ROW("cuGetErrorName", error_string),
 	ROW("cuDeviceGetDevResource", resource_get),
 	ROW("cuDevSmResourceSplitByCount", resource_split),

@@ -41,6 +41,16 @@ int double_cuda_context_limit(int limit, size_t value)
 	return double_limit_local(double_current(), value);
 }
 
+int double_cuda_context_limit_get(size_t *value, int limit)
+{
+	CALL("cuCtxGetLimit");
+	NEED_CONTEXT();
+	if (limit || !value) /* CU_LIMIT_STACK_SIZE */
+		return DOUBLE_INVALID;
+	*value = double_local(double_current());
+	return 0;
+}
+
 /* ---- occupancy ----------------------------------------------------------- */
 
 int double_cuda_occupancy(int *blocks, void *function, int threads,

@@ -228,6 +228,8 @@ int double_function_static(const struct double_function *function);
 int double_function_local(const struct double_function *function);
 /* Sets the local memory of each lane on a device, in bytes. */
 int double_limit_local(int device, size_t bytes);
+/* Returns the local memory of each lane on a device, in bytes. */
+size_t double_local(int device);
 /* Sets the wish for the division of shared memory, in percent. */
 int double_function_carveout(struct double_function *function, int percent);
 /* Sets the most shared memory of a block of the function. */

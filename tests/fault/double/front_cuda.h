@@ -41,6 +41,7 @@ int double_cuda_function_attribute(int *value, int attribute, void *function);
 int double_cuda_function_set(struct double_function *function, int attribute,
 			     int value);
 int double_cuda_context_limit(int limit, size_t value);
+int double_cuda_context_limit_get(size_t *value, int limit);
 int double_cuda_occupancy(int *blocks, void *function, int threads,
 			  size_t shared_bytes);
 int double_cuda_clusters_fit(int *clusters, struct double_function *function,

@@ -522,12 +522,17 @@ int double_limit_local(int device, size_t bytes)
 	return 0;
 }
 
-/* A launch with more local memory than ever allocates it on an idle device. */
-static void take_local(const struct double_function *function, int device)
+size_t double_local(int device)
 {
 	int limit = atomic_load(&local_limit[device]);
 
-	if (function->local_bytes <= (limit ? limit : 1024))
+	return limit ? (size_t)limit : 1024;
+}
+
+/* A launch with more local memory than ever allocates it on an idle device. */
+static void take_local(const struct double_function *function, int device)
+{
+	if ((size_t)function->local_bytes <= double_local(device))
 		return;
 	if (double_resident(device))
 		double_broken("a launch on device %d waits for resident "
