@@ -3,8 +3,12 @@
 /*
  * Shows that a launch changes nothing that needs an idle device. That is the
  * local memory of lanes, and the division of shared memory and cache. The double
- * of CUDA ends the process if a launch waits for such a change.
+ * of CUDA ends the process if a launch waits for such a change. Memory that
+ * needs an idle device for its end is freed when the last kernel has ended.
  */
+#include <dlfcn.h>
+
+#include <peal/buffer.h>
 #include "runtime/device/gpu/gpu.h"
 #include "runtime/harness.h"
 #include "runtime/runtime.h"
@@ -93,6 +97,53 @@ PEAL_TEST(kernels_of_other_sizes_share_a_multiprocessor)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
+/* Returns how often the driver has freed memory of devices. */
+static int n_frees(void)
+{
+	int is_hip = !strcmp(getenv("PEAL_BACKENDS"), "hip");
+	void *library =
+		dlopen(is_hip ? "libamdhip64.so" : "libcuda.so.1", RTLD_NOW);
+	void *found = library ? dlsym(library, "peal_driver_double_calls") :
+				NULL;
+	int (*calls)(const char *symbol);
+	int n;
+
+	CHECK(found);
+	memcpy(&calls, &found, sizeof(found));
+	n = calls(is_hip ? "hipFree" : "cuMemFree");
+	dlclose(library);
+	return n;
+}
+
+/* Neither another call for managed memory nor the end of the runtime follows. */
+PEAL_TEST(managed_memory_freed_beside_a_kernel_goes_after_the_kernel)
+{
+	const struct peal_buffer_options o = { .size = sizeof(o),
+					       .kind = PEAL_BUFFER_MANAGED,
+					       .bytes = 4096 };
+	struct peal_runtime *rt = open_units("4");
+	struct peal_buffer *closed = NULL, *open = NULL;
+	struct peal_buffer_info info;
+	struct peal_kernel *k = NULL;
+	int before;
+
+	CHECK_OK(peal_buffer_create(rt, &o, &closed));
+	CHECK_OK(peal_buffer_create(rt, &o, &open));
+	CHECK_OK(peal_buffer_info(closed, &info));
+	CHECK(info.managed);
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k));
+	before = n_frees();
+	CHECK_OK(peal_buffer_destroy(closed));
+	CHECK_EQ(n_frees(), before);
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_OK(peal_kernel_destroy(k));
+	CHECK_EQ(n_frees(), before + 1);
+	CHECK_OK(peal_buffer_destroy(open));
+	CHECK_EQ(n_frees(), before + 2);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 PEAL_TEST_MAIN(RUN(program_with_more_local_memory_launches_beside_a_kernel);
 	       RUN(stack_limit_of_the_application_is_only_raised);
+	       RUN(managed_memory_freed_beside_a_kernel_goes_after_the_kernel);
 	       RUN(kernels_of_other_sizes_share_a_multiprocessor);)

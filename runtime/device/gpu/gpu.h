@@ -235,6 +235,11 @@ int peali_gpu_has_managed(const struct peali_gpu *gpu);
 int peali_gpu_managed_alloc(struct peali_backend *backend, uint64_t bytes,
 			    struct peali_memory *out);
 void peali_gpu_managed_free(struct peali_gpu *gpu, uint64_t address);
+/*
+ * Frees the memory that was closed while a kernel was resident, unless a kernel
+ * is resident. The caller holds gpu->lock.
+ */
+void peali_gpu_managed_sweep(struct peali_gpu *gpu);
 int peali_gpu_managed_prefetch(struct peali_backend *backend, int device,
 			       uint64_t address, uint64_t bytes);
 int peali_gpu_managed_advise(struct peali_backend *backend, int device,

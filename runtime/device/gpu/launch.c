@@ -695,6 +695,7 @@ int peali_gpu_launch_free(struct peali_launch *launch)
 	} else {
 		give_stream(launch);
 	}
+	peali_gpu_managed_sweep(gpu);
 	pthread_mutex_unlock(&gpu->lock);
 	if (!kept)
 		discard(launch);

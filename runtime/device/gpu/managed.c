@@ -31,13 +31,24 @@ int peali_gpu_has_managed(const struct peali_gpu *gpu)
 	       gpu->driver.advise;
 }
 
+/* Returns 1 if a sweep has memory to free. */
+static int has_closed(const struct peali_gpu *gpu, int all)
+{
+	const struct peali_gpu_managed *m = gpu->managed;
+
+	while (m && !m->closed && !all)
+		m = m->next;
+	return m != NULL;
+}
+
 /* Frees the closed memory, or all. The caller holds gpu->lock. */
 static void sweep(struct peali_gpu *gpu, int all)
 {
 	struct peali_gpu_managed **p = &gpu->managed, *m;
 	void *before = NULL;
 
-	if (!*p || peali_gpu_enter(gpu, 0, "free", &before) < 0)
+	if (!has_closed(gpu, all) ||
+	    peali_gpu_enter(gpu, 0, "free", &before) < 0)
 		return;
 	while ((m = *p)) {
 		if (!m->closed && !all) {
@@ -49,6 +60,20 @@ static void sweep(struct peali_gpu *gpu, int all)
 		free(m);
 	}
 	peali_gpu_leave(gpu, before);
+}
+
+/*
+ * A kernel on a lost device may not have ended. Then a driver call could block,
+ * so the memory stays until the backend closes.
+ */
+void peali_gpu_managed_sweep(struct peali_gpu *gpu)
+{
+	int i;
+
+	for (i = 0; i < gpu->n_devices; i++)
+		if (gpu->device[i].lost || peali_gpu_is_busy(gpu, i))
+			return;
+	sweep(gpu, 0);
 }
 
 /* Returns 0, PEAL_ENOTSUP or PEAL_EBUSY. The caller holds gpu->lock. */
@@ -147,8 +172,7 @@ void peali_gpu_managed_free(struct peali_gpu *gpu, uint64_t address)
 	m = find(gpu, address);
 	if (m)
 		m->closed = 1;
-	if (!peali_gpu_any_busy(gpu))
-		sweep(gpu, 0);
+	peali_gpu_managed_sweep(gpu);
 	pthread_mutex_unlock(&gpu->lock);
 }
 
