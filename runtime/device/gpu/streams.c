@@ -21,9 +21,9 @@
  * they run, a copy has to end. If a kernel does not start, its stream is
  * destroyed.
  *
- * The kernels are readers of the probe (peal/abi/probe.h). A first job ends at
- * once, and so reports the start. A second job waits for a ping of the host. It
- * ends by itself at its time limit.
+ * The kernels are readers of the probe (peal/abi/probe.h). Each finds a first
+ * ping. Its answer reports the start. Then it waits for another ping of the host.
+ * It ends by itself at its time limit.
  */
 
 #define CALL "launch"
@@ -36,13 +36,12 @@
 #define POLL_NS 50000
 #define TRIES 2 /* a busy machine may delay a kernel once */
 #define COPY_BYTES 64
+#define FIRST_PING 1
 
 /** Memory of a test kernel, pinned. */
 struct cell {
-	struct peal_probe_params job[2];
-	uint8_t reserved[PEAL_SHARED_LINE * 2 -
-			 2 * sizeof(struct peal_probe_params)];
-	struct peal_probe_words words[2];
+	struct peal_probe_params job;
+	struct peal_probe_words words;
 	struct peal_bell bell;
 	uint64_t ping, pong, scratch[2];
 	uint8_t end_reserved[PEAL_SHARED_LINE - 32];
@@ -68,31 +67,25 @@ struct trial {
 
 /* ---- kernels and a copy -------------------------------------------------- */
 
-/* Fills the jobs of a kernel: one ends at once, one waits for a ping. */
+/* Fills the job of a kernel: it answers the first ping, and waits for another. */
 static void fill(struct member *member)
 {
 	struct cell *cell = member->cell;
-	uint64_t words = member->view + offsetof(struct cell, words);
-	struct peal_probe_params *p;
-	int i;
+	struct peal_probe_params *p = &cell->job;
 
 	memset(cell, 0, sizeof(*cell));
-	for (i = 0; i < 2; i++) {
-		p = &cell->job[i];
-		p->magic = PEAL_PROBE_MAGIC;
-		p->job = PEAL_PROBE_LATENCY;
-		p->role = PEAL_PROBE_READER;
-		p->words = words + (uint64_t)i * sizeof(cell->words[0]);
-		p->area = member->view + offsetof(struct cell, ping) -
-			  PEAL_PROBE_PING_OFFSET;
-		p->pong = member->view + offsetof(struct cell, pong);
-		p->scratch = member->view + offsetof(struct cell, scratch);
-		p->bell = p->partner_bell =
-			member->view + offsetof(struct cell, bell);
-		p->batch = p->lanes = 1;
-	}
-	cell->job[0].next = member->view + sizeof(cell->job[0]);
-	cell->job[1].limit_ns = LIMIT_NS;
+	p->magic = PEAL_PROBE_MAGIC;
+	p->job = PEAL_PROBE_LATENCY;
+	p->role = PEAL_PROBE_READER;
+	p->words = member->view + offsetof(struct cell, words);
+	p->area = member->view + offsetof(struct cell, ping) -
+		  PEAL_PROBE_PING_OFFSET;
+	p->pong = member->view + offsetof(struct cell, pong);
+	p->scratch = member->view + offsetof(struct cell, scratch);
+	p->bell = p->partner_bell = member->view + offsetof(struct cell, bell);
+	p->batch = p->lanes = 1;
+	p->limit_ns = LIMIT_NS;
+	cell->ping = FIRST_PING;
 	member->launched = member->released = 0;
 }
 
@@ -118,7 +111,7 @@ static int start(struct trial *t, struct member *member)
 
 static int has_started(const struct member *member)
 {
-	return peal_load_acquire_sys(&member->cell->words[0].reader_done) != 0;
+	return peal_load_acquire_sys(&member->cell->pong) == FIRST_PING;
 }
 
 /* Lets a kernel end. */
