@@ -5,6 +5,8 @@
  * The double makes streams share a queue, and ends the process if a kernel waits
  * for a ring kernel. The device and its streams have numbers from 0.
  */
+#include <dlfcn.h>
+
 #include <peal/memory.h>
 #include <peal/peer.h>
 #include "runtime/device/gpu/gpu.h"
@@ -103,8 +105,46 @@ PEAL_TEST(device_without_a_stream_of_its_own_is_refused)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
+/* Returns the number of test kernels that were launched so far. */
+static int n_tests(void)
+{
+	void *library =
+		dlopen(is_hip() ? "libamdhip64.so" : "libcuda.so.1", RTLD_NOW);
+	void *found = library ? dlsym(library, "peal_driver_double_calls") :
+				NULL;
+	int (*calls)(const char *symbol);
+	int n;
+
+	CHECK(found);
+	memcpy(&calls, &found, sizeof(found));
+	n = calls(is_hip() ? "hipModuleLaunchKernel" : "cuLaunchKernel");
+	dlclose(library);
+	return n;
+}
+
+/* The double says that no stream ever becomes ready. */
+PEAL_TEST(device_whose_test_hangs_is_lost_and_not_tested_again)
+{
+	struct peal_runtime *rt = open_queues(2, "");
+	struct peal_kernel *k = NULL;
+	int tests;
+
+	setenv("PEAL_DOUBLE_FAIL",
+	       is_hip() ? "hipStreamQuery:600:0" : "cuStreamQuery:600:0", 1);
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k),
+		    PEAL_EHUNG, "the test of the streams does not end");
+	tests = n_tests();
+	CHECK(tests > 0);
+	CHECK_FAILS(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k),
+		    PEAL_EDRIVER, "lost by an earlier kernel");
+	CHECK_EQ(n_tests(), tests);
+	unsetenv("PEAL_DOUBLE_FAIL");
+	CHECK_OK(peal_runtime_close(rt));
+}
+
 PEAL_TEST_MAIN(RUN(streams_with_queues_of_their_own_are_all_used);
 	       RUN(stream_with_the_queue_of_another_is_not_used);
 	       RUN(several_aliased_streams_are_not_used);
 	       RUN(stream_with_the_queue_of_copies_is_not_used);
-	       RUN(device_without_a_stream_of_its_own_is_refused);)
+	       RUN(device_without_a_stream_of_its_own_is_refused);
+	       RUN(device_whose_test_hangs_is_lost_and_not_tested_again);)

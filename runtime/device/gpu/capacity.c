@@ -240,8 +240,7 @@ static int check_shape(struct peali_gpu *gpu, int device,
 
 	if (d->lost)
 		return peali_gpu_fail(gpu, device, d->lost, d->lost_by,
-				      "launch",
-				      "lost by the end of an earlier kernel");
+				      "launch", "lost by an earlier kernel");
 	r = peali_gpu_program(gpu, device, program, "max_workers", p);
 	if (!r && (*p)->max_lanes > 0 &&
 	    shape->lanes > (uint32_t)(*p)->max_lanes)

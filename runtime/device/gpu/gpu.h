@@ -99,7 +99,8 @@ struct peali_gpu_device {
 	struct peali_gpu_grid_units grid; /* all of the whole device */
 	/* recorded launches, freed but not destroyed */
 	struct peali_launch *freed;
-	int lost; /* the driver's error if a kernel has failed; 0: usable */
+	/* the driver's error if a kernel has failed or hangs; 0: usable */
+	int lost;
 	const char *lost_by; /* the call that returned `lost` */
 	/* copies */
 	pthread_mutex_t copy_lock;
@@ -327,6 +328,12 @@ int peali_gpu_launch_free(struct peali_launch *launch);
  * caller holds gpu->lock.
  */
 int peali_gpu_is_busy(const struct peali_gpu *gpu, int device);
+/*
+ * Marks all parts of a device as lost: no kernel can run there. `symbol` is the
+ * call that returned `error`. The caller holds gpu->lock.
+ */
+void peali_gpu_lose(struct peali_gpu *gpu, int device, int error,
+		    const char *symbol);
 /* Destroys the recorded launches that were freed. */
 void peali_gpu_records_close(struct peali_gpu *gpu, int device);
 /* Stops the monitor thread. */

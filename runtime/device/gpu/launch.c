@@ -405,9 +405,8 @@ static void say_last_word(const struct peali_launch *launch)
 	}
 }
 
-/* Marks all parts of a device as lost: no kernel can run there. */
-static void lose_device(struct peali_gpu *gpu, int device, int error,
-			const char *symbol)
+void peali_gpu_lose(struct peali_gpu *gpu, int device, int error,
+		    const char *symbol)
 {
 	int i;
 
@@ -470,7 +469,7 @@ static void look(struct peali_launch *launch)
 	if (error) {
 		launch->error = error;
 		launch->error_by = symbol;
-		lose_device(gpu, launch->desc.device, error, symbol);
+		peali_gpu_lose(gpu, launch->desc.device, error, symbol);
 	}
 	say_last_word(launch);
 }
@@ -608,7 +607,7 @@ int peali_gpu_launch_again(struct peali_launch *launch)
 	else if (d->lost)
 		r = peali_gpu_fail(gpu, launch->desc.device, d->lost,
 				   d->lost_by, "launch_again",
-				   "lost by the end of an earlier kernel");
+				   "lost by an earlier kernel");
 	if (!r)
 		r = start(launch);
 	if (!r) {

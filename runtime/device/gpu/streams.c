@@ -426,6 +426,9 @@ int peali_gpu_test_streams(struct peali_backend *backend, int device,
 	if (!peali_gpu_is_busy(gpu, t.first))
 		r = test(&t, probe);
 	gpu->device[t.first].tested = !r;
+	if (r == PEAL_EHUNG) /* a kernel behind the hung one would not start */
+		peali_gpu_lose(gpu, t.first, PEALI_GPU_NOT_READY,
+			       PEALI_GPU_SYMBOL(gpu, stream_query));
 	pthread_mutex_unlock(&gpu->lock);
 	if (r != PEAL_EHUNG) {
 		peali_gpu_free(backend, &t.target);
