@@ -9,6 +9,7 @@
 
 #include <peal/memory.h>
 #include <peal/peer.h>
+#include "fault/sweep.h"
 #include "runtime/device/gpu/gpu.h"
 #include "runtime/harness.h"
 #include "runtime/runtime.h"
@@ -105,6 +106,49 @@ PEAL_TEST(device_without_a_stream_of_its_own_is_refused)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
+/* Runs a launch to its end on the next stream, and keeps the stream. */
+static struct peali_launch *keep_stream(struct peal_runtime *rt,
+					struct sweep_sum *sum)
+{
+	struct peali_backend *backend = rt->devices.device[0].backend;
+	struct peali_launch_desc desc = sweep_make_sum(sum);
+	struct peali_launch *launch = NULL;
+
+	desc.recorded = 0;
+	CHECK_OK(backend->ops->launch(backend, &desc, &launch));
+	CHECK_OK(backend->ops->launch_wait(launch, MAX_WAIT));
+	return launch;
+}
+
+/* Stream 1 has the queue of stream 0. The launch on stream 2 has not been freed. */
+PEAL_TEST(streams_are_not_dropped_while_a_launch_has_one)
+{
+	struct peal_runtime *rt = open_queues(4, "1:0");
+	const struct peali_backend_ops *ops =
+		rt->devices.device[0].backend->ops;
+	struct peali_launch *launch[3];
+	struct peal_kernel *k = NULL;
+	uint64_t at = 0;
+	int i;
+
+	CHECK_OK(peal_memory_alloc(rt, PEAL_HOST_MEMORY,
+				   sizeof(struct sweep_sum), &at));
+	CHECK_OK(ops->load(rt->devices.device[0].backend, 0,
+			   &peal_program_peal_baseline));
+	for (i = 0; i < 3; i++)
+		launch[i] = keep_stream(rt, (struct sweep_sum *)(uintptr_t)at);
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, NULL, &k));
+	CHECK_EQ(n_streams(rt), 4);
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_OK(peal_kernel_destroy(k));
+	for (i = 0; i < 3; i++)
+		CHECK_OK(ops->launch_free(launch[i]));
+	CHECK_EQ(launch_all(rt), 3);
+	CHECK_EQ(n_streams(rt), 3);
+	CHECK_OK(peal_memory_free(rt, PEAL_HOST_MEMORY, at));
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 /* Returns the number of test kernels that were launched so far. */
 static int n_tests(void)
 {
@@ -147,4 +191,5 @@ PEAL_TEST_MAIN(RUN(streams_with_queues_of_their_own_are_all_used);
 	       RUN(several_aliased_streams_are_not_used);
 	       RUN(stream_with_the_queue_of_copies_is_not_used);
 	       RUN(device_without_a_stream_of_its_own_is_refused);
+	       RUN(streams_are_not_dropped_while_a_launch_has_one);
 	       RUN(device_whose_test_hangs_is_lost_and_not_tested_again);)

@@ -397,12 +397,28 @@ static int take(struct trial *t)
 	return r;
 }
 
+/*
+ * Returns 1 if a launch has a stream of the device or of a part of it. A launch
+ * that has ended keeps its stream until it is freed, so that no stream may be
+ * dropped. The caller holds gpu->lock.
+ */
+static int has_launches(const struct peali_gpu *gpu, int first)
+{
+	int i, s;
+
+	for (i = first; i < first + gpu->device[first].parts; i++)
+		for (s = 0; s < gpu->device[i].n_streams; s++)
+			if (gpu->device[i].resident[s])
+				return 1;
+	return 0;
+}
+
 static int is_tested(struct peali_gpu *gpu, int first)
 {
 	int tested;
 
 	pthread_mutex_lock(&gpu->lock);
-	tested = gpu->device[first].tested || peali_gpu_is_busy(gpu, first);
+	tested = gpu->device[first].tested || has_launches(gpu, first);
 	pthread_mutex_unlock(&gpu->lock);
 	return tested;
 }
@@ -423,9 +439,10 @@ int peali_gpu_test_streams(struct peali_backend *backend, int device,
 	if (r < 0)
 		return r;
 	pthread_mutex_lock(&gpu->lock);
-	if (!peali_gpu_is_busy(gpu, t.first))
+	if (!has_launches(gpu, t.first)) {
 		r = test(&t, probe);
-	gpu->device[t.first].tested = !r;
+		gpu->device[t.first].tested = !r;
+	}
 	if (r == PEAL_EHUNG) /* a kernel behind the hung one would not start */
 		peali_gpu_lose(gpu, t.first, PEALI_GPU_NOT_READY,
 			       PEALI_GPU_SYMBOL(gpu, stream_query));
