@@ -186,7 +186,7 @@ int peali_verify_both(struct peali_peers *peers, struct peal_pair_info *there,
 {
 	struct direction d[2] = { { .info = there }, { .info = back } };
 	struct peali_probe_setup setup;
-	int way, failed, r = 0;
+	int way, hung, r = 0;
 
 	if (peali_probe_setup_open(peers, there->from, there->to,
 				   PEALI_SETUP_BOTH, &setup) < 0) {
@@ -196,12 +196,14 @@ int peali_verify_both(struct peali_peers *peers, struct peal_pair_info *there,
 	}
 	d[0].words = setup.words;
 	d[1].words = setup.words_back;
-	failed = run_both(&setup, d) < 0;
-	for (way = 0; way < 2 && failed; way++)
+	/* One direction may work without the other, and needs fewer workers. */
+	run_both(&setup, d);
+	hung = setup.hung;
+	for (way = 0; way < 2 && hung; way++)
 		if (!d[way].judged)
 			peali_probe_set_faulted(d[way].info);
 	peali_probe_setup_close(&setup);
-	for (way = 0; way < 2 && !failed && r >= 0; way++)
+	for (way = 0; way < 2 && !hung && r >= 0; way++)
 		if (!d[way].judged)
 			r = peali_verify_one(peers, d[way].info);
 	return r;

@@ -9,21 +9,30 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "p2p/probe.h"
+#include "p2p/probe_verify.h"
 #include "runtime/device/gpu/gpu.h"
 #include "runtime/harness.h"
 #include "runtime/runtime.h"
 
 #define LANES 1024 /* a worker takes half of a multiprocessor, or all of it */
 
+/* Opens devices with few multiprocessors. */
+static struct peal_runtime *open_units(int devices, const char *units,
+				       const char *registers)
+{
+	setenv("PEAL_DOUBLE_UNITS", units, 1);
+	setenv("PEAL_DOUBLE_REGISTERS", registers, 1);
+	setenv("PEAL_GPU_MEMORY", "32M", 1);
+	setenv("PEAL_PINNED_MEMORY", "32M", 1);
+	return harness_open(devices, "");
+}
+
 /* Opens a device of 4 multiprocessors. One with 64 registers per lane holds one
  * worker of 1024 lanes, one with 32 registers holds two. */
 static struct peal_runtime *open_small(const char *registers)
 {
-	setenv("PEAL_DOUBLE_UNITS", "4", 1);
-	setenv("PEAL_DOUBLE_REGISTERS", registers, 1);
-	setenv("PEAL_GPU_MEMORY", "32M", 1);
-	setenv("PEAL_PINNED_MEMORY", "32M", 1);
-	return harness_open(1, "");
+	return open_units(1, "4", registers);
 }
 
 static void close_small(struct peal_runtime *rt)
@@ -97,6 +106,34 @@ PEAL_TEST(backend_refuses_a_launch_that_would_wait)
 	close_small(rt);
 }
 
+/*
+ * With 256 registers per lane a multiprocessor holds 8 workers. Beside 7, the
+ * probe has space for one: for a direction, but not for both at a time.
+ */
+PEAL_TEST(directions_are_verified_alone_if_both_do_not_fit)
+{
+	struct peal_runtime *rt = open_units(2, "1", "256");
+	struct peal_pair_info there = { .from = 0, .to = 1 };
+	struct peal_pair_info back = { .from = 1, .to = 0 };
+	struct peal_kernel_options o = { .size = sizeof(o), .workers = 7 };
+	struct peali_backend *backend = rt->devices.device[0].backend;
+	const struct peali_launch_desc both = {
+		.program = peali_probe_program(), .n_workers = 2, .lanes = 1
+	};
+	struct peali_launch *launched = NULL;
+	struct peal_kernel *k = NULL;
+
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k));
+	CHECK_OK(peal_kernel_launch(rt, 1, &peal_program_relay, &o, &k));
+	CHECK_OK(peali_verify_both(rt->peers, &there, &back));
+	CHECK_EQ(there.verdict, PEAL_VERDICT_OK);
+	CHECK_EQ(back.verdict, PEAL_VERDICT_OK);
+	/* the negative control: both do not fit at the same time */
+	CHECK_FAILS(backend->ops->launch(backend, &both, &launched),
+		    PEAL_ENOSPC, "'workers'");
+	close_small(rt);
+}
+
 /* Starts a block on a multiprocessor that is not free, without Peal's check. */
 static void start_waiting_block(void)
 {
@@ -145,4 +182,5 @@ PEAL_TEST(double_reports_a_block_that_would_wait)
 PEAL_TEST_MAIN(RUN(double_reports_a_block_that_would_wait);
 	       RUN(kernel_that_fits_only_in_total_is_refused);
 	       RUN(workers_beside_a_kernel_are_counted_per_multiprocessor);
-	       RUN(backend_refuses_a_launch_that_would_wait);)
+	       RUN(backend_refuses_a_launch_that_would_wait);
+	       RUN(directions_are_verified_alone_if_both_do_not_fit);)
