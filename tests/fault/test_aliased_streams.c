@@ -167,7 +167,7 @@ static int n_tests(void)
 }
 
 /* The double says that no stream ever becomes ready. */
-PEAL_TEST(device_whose_test_hangs_is_lost_and_not_tested_again)
+PEAL_TEST(device_is_lost_if_the_test_of_its_streams_hangs)
 {
 	struct peal_runtime *rt = open_queues(2, "");
 	struct peal_kernel *k = NULL;
@@ -192,4 +192,4 @@ PEAL_TEST_MAIN(RUN(streams_with_queues_of_their_own_are_all_used);
 	       RUN(stream_with_the_queue_of_copies_is_not_used);
 	       RUN(device_without_a_stream_of_its_own_is_refused);
 	       RUN(streams_are_not_dropped_while_a_launch_has_one);
-	       RUN(device_whose_test_hangs_is_lost_and_not_tested_again);)
+	       RUN(device_is_lost_if_the_test_of_its_streams_hangs);)
