@@ -319,7 +319,8 @@ static void log_torn_stores(struct peali_peers *peers,
 			  "device %d -> device %d: 16-byte stores arrive torn; "
 			  "links by peer access use %s",
 			  info->from, info->to,
-			  info->policies ? "no 16-byte atoms" : "another route");
+			  info->policies ? "no 16-byte atoms" :
+					   "another route");
 }
 
 /*
