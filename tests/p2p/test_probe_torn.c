@@ -179,13 +179,6 @@ static uint32_t count_changed(struct route *r)
 	return n;
 }
 
-static void end(void)
-{
-	if (!test_on_gpu())
-		rt->devices.device[0].backend->ops = &peali_host_backend;
-	CHECK_OK(peal_runtime_shutdown(rt));
-}
-
 PEAL_TEST(link_over_torn_stores_has_right_data)
 {
 	struct peal_link_info info;
@@ -201,7 +194,7 @@ PEAL_TEST(link_over_torn_stores_has_right_data)
 	/* on CUDA the program would tear stores to the host as well */
 	if (info.policy == PEAL_POLICY_ATOM8)
 		CHECK_EQ(count_changed(&r), 0);
-	end();
+	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 /* The control: without the probe's result the link is broken. */
@@ -218,7 +211,7 @@ PEAL_TEST(link_with_atom16_over_torn_stores_has_wrong_data)
 	CHECK_EQ(info.route, PEAL_ROUTE_PEER);
 	CHECK_EQ(info.policy, PEAL_POLICY_ATOM16);
 	CHECK(count_changed(&r) > 0);
-	end();
+	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 PEAL_TEST(link_with_atom16_takes_another_route)
@@ -246,7 +239,7 @@ PEAL_TEST(link_with_atom16_takes_another_route)
 	CHECK_CONTAINS(info.route_reason, "16-byte stores arrive torn");
 	CHECK_EQ(peal_link_set_route(link, PEAL_ROUTE_PEER, MAX_WAIT),
 		 PEAL_ENOPEER);
-	end();
+	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 PEAL_TEST(link_with_other_policies_takes_the_peer_route)
@@ -263,7 +256,7 @@ PEAL_TEST(link_with_other_policies_takes_the_peer_route)
 	CHECK_EQ(harness_info(harness_link(rt, r.actor[0], 0, r.actor[1], o))
 			 .route,
 		 PEAL_ROUTE_PEER);
-	end();
+	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
 PEAL_TEST_MAIN(RUN(pair_with_torn_stores_is_ok_without_atom16);
