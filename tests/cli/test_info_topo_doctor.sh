@@ -110,7 +110,7 @@ done
 holds out.json "'atom16' not in d['pairs'][1]['policies']"
 PEAL_PROBE=fresh PEAL_LOG=1 "$peal" probe >text.txt 2>log.txt || fail 'peal probe'
 if grep -q atom16 text.txt; then # the processor has atoms of 16 bytes
-    grep -q 'device 0 -> device 1: 16-byte stores arrive torn; links .* 8-byte atoms' log.txt ||
+    grep -q 'device 0 -> device 1: 16-byte stores arrive torn; links .* no 16-byte atoms' log.txt ||
         fail 'no line about torn stores in the log'
     grep -q 'device 1 -> device 0: 16-byte' log.txt && fail 'a sound direction is torn'
 fi
