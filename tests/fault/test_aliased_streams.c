@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* labels: double alone */
+/* labels: double */
 /*
  * Shows that streams which share a hardware queue are not used for two kernels.
  * The double makes streams share a queue, and ends the process if a kernel waits
