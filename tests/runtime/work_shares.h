@@ -38,6 +38,7 @@ struct ws_taker {
 
 struct ws_filler {
 	uint64_t queue; /* written by the host */
+	uint64_t put; /* by the host: address of a uint64_t, tasks in the queue */
 	struct peal_work_producer end;
 	uint64_t next;
 	uint32_t ready, reserved;

@@ -28,6 +28,8 @@ struct fixture {
 	uint64_t taker[DEVICES][TAKERS], memory;
 	uint64_t *seen; /* 1: the task was handled */
 	uint64_t *done; /* of each taker */
+	uint64_t *put; /* tasks that were put into the queue of device 0 */
+	uint64_t due; /* tasks that the test has put */
 	struct peal_work_share *share;
 };
 
@@ -42,7 +44,7 @@ static void make_queues(struct fixture *s, uint32_t capacity)
 					.capacity = capacity,
 					.message_bytes =
 						sizeof(struct ws_task) };
-	uint64_t bytes = (MOST + DEVICES * TAKERS) * sizeof(uint64_t);
+	uint64_t bytes = (MOST + DEVICES * TAKERS + 1) * sizeof(uint64_t);
 	int d;
 
 	for (d = 0; d < DEVICES; d++)
@@ -50,15 +52,18 @@ static void make_queues(struct fixture *s, uint32_t capacity)
 	CHECK_OK(peal_memory_alloc(s->rt, PEAL_HOST_MEMORY, bytes, &s->memory));
 	s->seen = (uint64_t *)(uintptr_t)s->memory;
 	s->done = s->seen + MOST;
+	s->put = s->done + DEVICES * TAKERS;
 	memset(s->seen, 0, bytes);
 }
 
 /* A kernel with an actor `fill` on device 0. */
 static void make_filler(struct fixture *s)
 {
+	const uint64_t init[] = { s->queue[0].address,
+				  (uint64_t)(uintptr_t)s->put };
 	struct peal_actor_options o = { .size = sizeof(o),
-					.init = &s->queue[0].address,
-					.init_bytes = sizeof(uint64_t) };
+					.init = init,
+					.init_bytes = sizeof(init) };
 	struct peal_kernel_options k = { .size = sizeof(k) };
 	struct peal_link_options none = { .capacity = 0 };
 	uint64_t filler;
@@ -69,12 +74,22 @@ static void make_filler(struct fixture *s)
 	s->link = harness_from(s->rt, s->e, 0, filler, none);
 }
 
-static void fill(struct fixture *s, uint64_t n)
+/* Sends the number of tasks that are due. Returns 1 if all are in the queue. */
+static int puts_all(struct fixture *s)
 {
 	uint64_t before = harness_info(s->link).delivered;
 
-	CHECK_OK(peal_send(s->e, 0, 1, &n, sizeof(n), MAX_WAIT, NULL));
+	CHECK_OK(
+		peal_send(s->e, 0, 1, &s->due, sizeof(s->due), MAX_WAIT, NULL));
 	EVENTUALLY(harness_info(s->link).delivered == before + 1);
+	return peal_load_relaxed_sys(s->put) == s->due;
+}
+
+/* Puts n more tasks. A worker that does not run can keep slots for some time. */
+static void fill(struct fixture *s, uint64_t n)
+{
+	s->due += n;
+	EVENTUALLY(puts_all(s));
 }
 
 /* Starts the takers of a device. They wait for `task_ns` after each task. */

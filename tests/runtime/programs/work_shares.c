@@ -52,13 +52,27 @@ static PEAL_DEV int work(struct peal_worker *w)
 	return result ? result : peal_tell(w, peal_self(w), 0, 0, 0, &later);
 }
 
-/* Puts tasks into the queue of its device: as many as the message says. */
+/* Puts tasks into the queue of its device, up to the number `end`. It stops earlier if
+ * the queue is full. */
+static PEAL_DEV void put_tasks(struct ws_filler *f, uint64_t end)
+{
+	struct peal_header header = { 0, WS_TYPE, 0 };
+	struct ws_task task;
+
+	while (f->next < end) {
+		task.number = f->next;
+		task.check = ws_check(f->next);
+		if (peal_work_push(peal_device_queue_work(f->queue), &f->end,
+				   header, &task, sizeof(task)))
+			break;
+		f->next++;
+	}
+	peal_store_relaxed_sys((uint64_t *)(uintptr_t)f->put, f->next);
+}
+
 static PEAL_DEV int fill(struct peal_worker *w)
 {
 	struct ws_filler *f = (struct ws_filler *)peal_state(w);
-	struct peal_header header = { 0, WS_TYPE, 0 };
-	struct ws_task task;
-	uint64_t n = *(const uint64_t *)peal_data(w);
 	int result = 0;
 
 	if (peal_is_leader(w)) {
@@ -66,17 +80,10 @@ static PEAL_DEV int fill(struct peal_worker *w)
 			result = peal_device_queue_work_producer(f->queue,
 								 &f->end);
 		f->ready = 1;
-		for (; n && !result; n--) {
-			task.number = f->next;
-			task.check = ws_check(f->next);
-			result = peal_work_push(
-				peal_device_queue_work(f->queue), &f->end,
-				header, &task, sizeof(task));
-			f->next += !result;
-		}
+		if (!result)
+			put_tasks(f, *(const uint64_t *)peal_data(w));
 	}
-	result = (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
-	return result;
+	return (int)(int64_t)peal_broadcast(w, (uint64_t)(int64_t)result);
 }
 
 #define HANDLERS(X)                                                            \
