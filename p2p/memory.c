@@ -197,8 +197,8 @@ static int take_out(struct peali_peers *peers, int device, uint64_t address,
 		return peali_fail(
 			PEAL_EBUSY, call,
 			"0x%llx of device %d is in use by %u mapping%s and %u "
-			"copies, jobs or tasks of graphs; end them first "
-			"(peal_peer_unmap, peal_copy_wait)",
+			"copies, jobs, tasks of graphs or shares; end them "
+			"first (peal_peer_unmap, peal_copy_wait)",
 			(unsigned long long)address, device, record->n_maps,
 			peali_s(record->n_maps), record->n_copies);
 	i = place_of(peers, device, address);

@@ -403,10 +403,12 @@ int peal_peer_can_access(struct peal_runtime *runtime, int from, int to)
 		       peal_last_error()->code;
 }
 
-int peal_peer_enable(struct peal_runtime *runtime, int from, int to,
-		     int64_t timeout_ns)
+/* Makes a change of a pair, after the pending changes of its device. */
+static int change_pair(struct peal_runtime *runtime, int from, int to,
+		       int64_t timeout_ns,
+		       int (*change)(struct peali_peers *, int, int),
+		       const char *call)
 {
-	const char *call = "peal_peer_enable";
 	struct peali_peers *peers = peali_peers_of(runtime, call);
 	int r;
 
@@ -415,22 +417,21 @@ int peal_peer_enable(struct peal_runtime *runtime, int from, int to,
 	r = peali_pair_check(peers, from, to, call);
 	if (!r)
 		r = peali_changes_await(peers, from, timeout_ns, call);
-	return r < 0 ? r : peali_peer_enable(peers, from, to);
+	return r < 0 ? r : change(peers, from, to);
+}
+
+int peal_peer_enable(struct peal_runtime *runtime, int from, int to,
+		     int64_t timeout_ns)
+{
+	return change_pair(runtime, from, to, timeout_ns, peali_peer_enable,
+			   "peal_peer_enable");
 }
 
 int peal_peer_disable(struct peal_runtime *runtime, int from, int to,
 		      int64_t timeout_ns)
 {
-	const char *call = "peal_peer_disable";
-	struct peali_peers *peers = peali_peers_of(runtime, call);
-	int r;
-
-	if (!peers)
-		return peal_last_error()->code;
-	r = peali_pair_check(peers, from, to, call);
-	if (!r)
-		r = peali_changes_await(peers, from, timeout_ns, call);
-	return r < 0 ? r : peali_peer_disable(peers, from, to);
+	return change_pair(runtime, from, to, timeout_ns, peali_peer_disable,
+			   "peal_peer_disable");
 }
 
 int peal_peer_capability(struct peal_runtime *runtime, int from, int to,

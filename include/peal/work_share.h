@@ -58,7 +58,8 @@ struct peal_work_share_info {
  *
  * Each queue needs a producer and a consumer for the forwarder: the consumer with
  * the number max_consumers - 1. The handlers use the other ones. The caller frees
- * the queues after peal_work_share_destroy.
+ * the queues after peal_work_share_destroy. Before, peal_memory_free fails with
+ * PEAL_EBUSY.
  *
  * The runtime owns the share. peal_work_share_destroy or peal_runtime_shutdown ends
  * it. Thread-safe. Blocks until the workers run.
@@ -71,9 +72,10 @@ struct peal_work_share_info {
  * @param share_out set on success.
  * @return 0, or a negative error code:
  * @retval PEAL_EINVAL  a pointer is NULL, or an option or n is out of range. Or a
- *                      queue is no work queue, or allows one producer or
- *                      consumer. Or the queues have
+ *                      queue is no work queue, is in another share, or allows
+ *                      one producer or consumer. Or the queues have
  *                      unequal message_bytes, or a queue is given twice.
+ * @retval PEAL_EFAULT  a queue is not in allocated memory of its device.
  * @retval PEAL_ENODEV  there is no such device.
  * @retval PEAL_ENOMEM  a device or the host has too little memory.
  * @retval PEAL_ENOPEER a pair of devices has no route.
@@ -114,7 +116,8 @@ int peal_work_share_info(struct peal_work_share *share, uint32_t index,
  * @return 0, or a negative error code:
  * @retval PEAL_ETIMEDOUT a forwarder holds messages, and its queue is full.
  * @retval PEAL_EHUNG     a worker did not answer. The share still exists. A
- *                        share with an ended kernel ends at once.
+ *                        share with an ended kernel ends at once, and PEAL_LOG
+ *                        names the messages that were between two queues.
  */
 int peal_work_share_destroy(struct peal_work_share *share);
 

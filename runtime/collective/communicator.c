@@ -17,6 +17,7 @@
 #include "runtime/device/devices.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/kernel_control.h"
+#include "runtime/launch/kernel_fit.h"
 #include "runtime/link/endpoint.h"
 
 #define CALL "peal_comm_create"
@@ -74,7 +75,6 @@ static int lay_ring(struct peal_comm *g, const int *devices)
 
 static int launch(struct peal_comm *g, struct peali_comm_member *m)
 {
-	struct peal_device_info device;
 	struct peal_kernel_options o = { .size = sizeof(o),
 					 .workers = g->channels,
 					 .max_inputs = g->n + 2,
@@ -83,13 +83,9 @@ static int launch(struct peal_comm *g, struct peali_comm_member *m)
 					 .mailbox.slots = g->set ? MAIL_SLOTS :
 								   0,
 					 .name = "group" };
-	int result = peal_device_info(g->rt, m->device, &device);
 
-	if (result)
-		return result;
-	o.lanes = g->lanes;
-	if (!o.lanes && !device.emulated)
-		o.lanes = device.max_lanes < 256 ? device.max_lanes : 256;
+	o.lanes = g->lanes ? g->lanes :
+			     peali_kernel_lanes(g->rt, m->device, 256);
 	return peal_kernel_launch(g->rt, m->device,
 				  &peal_program_peal_collective, &o,
 				  &m->kernel);

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 
 #include <peal/actor.h>
-#include <peal/device.h>
 #include <peal/kernel.h>
 #include <peal/link.h>
 #include <peal/topic.h>
@@ -17,6 +16,7 @@
 #include "runtime/device/devices.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/kernel_control.h"
+#include "runtime/launch/kernel_fit.h"
 #include "runtime/link/topic.h"
 
 #define SUBSCRIBE "peal_subscribe"
@@ -58,13 +58,8 @@ static int launch(struct peal_runtime *rt, int device, const char *name,
 					 .max_actors = actors + 1,
 					 .drain_when_inputs_end = 1,
 					 .name = name };
-	struct peal_device_info info;
-	int result = peal_device_info(rt, device, &info);
 
-	if (result)
-		return result;
-	if (!info.emulated)
-		o.lanes = info.max_lanes < 32 ? info.max_lanes : 32;
+	o.lanes = peali_kernel_lanes(rt, device, 32);
 	return peal_kernel_launch(rt, device, &peal_program_peal_relay, &o,
 				  kernel_out);
 }

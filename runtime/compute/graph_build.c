@@ -13,6 +13,7 @@
 #include "runtime/compute/graph.h"
 #include "runtime/compute/task.h"
 #include "runtime/kernel/kernel_control.h"
+#include "runtime/launch/kernel_fit.h"
 #include "runtime/link/endpoint.h"
 
 #define TASK_SLOTS 64 /* of a pool; of a link for reports to a scheduler */
@@ -243,13 +244,8 @@ static int launch_scheduler(struct peal_graph *g, struct peali_graph_device *p)
 					 .max_actors = 2,
 					 .mailbox.slots = MAIL_SLOTS,
 					 .name = g->name };
-	struct peal_device_info device;
-	int result = peal_device_info(g->rt, p->device, &device);
 
-	if (result)
-		return result;
-	if (!device.emulated)
-		o.lanes = device.max_lanes < 32 ? device.max_lanes : 32;
+	o.lanes = peali_kernel_lanes(g->rt, p->device, 32);
 	return peal_kernel_launch(g->rt, p->device, &peal_program_peal_graph,
 				  &o, &p->scheduler);
 }

@@ -17,6 +17,7 @@
 #include "runtime/kernel/features.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/counters.h"
+#include "runtime/launch/kernel_fit.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/link.h"
 
@@ -155,19 +156,6 @@ static int check_stage(const struct peal_pipeline *p,
 
 /* ---- creation ------------------------------------------------------------ */
 
-/*
- * Returns the default lanes per worker of a device. Emulated lanes share one
- * core. Lanes of a GPU run in parallel.
- */
-static uint32_t lanes_on(struct peal_runtime *rt, int device)
-{
-	struct peal_device_info info;
-
-	if (peal_device_info(rt, device, &info) < 0 || info.emulated)
-		return 1;
-	return info.max_lanes < LANES ? info.max_lanes : LANES;
-}
-
 static int start_stage(struct peal_pipeline *p,
 		       const struct peal_pipeline_stage *s, uint32_t i)
 {
@@ -185,7 +173,7 @@ static int start_stage(struct peal_pipeline *p,
 	int result;
 
 	if (!o.lanes)
-		o.lanes = lanes_on(p->rt, s->device);
+		o.lanes = peali_kernel_lanes(p->rt, s->device, LANES);
 	if (p->workers > ACTORS)
 		o.max_actors = p->workers;
 	if (p->workers * state > ARENA_BYTES)

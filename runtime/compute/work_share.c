@@ -6,22 +6,26 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <peal/abi/device_queue.h>
+#include <peal/abi/work.h>
 #include <peal/abi/work_share.h>
 #include <peal/actor.h>
-#include <peal/device.h>
 #include <peal/device/atomic.h>
 #include <peal/endpoint.h>
 #include <peal/kernel.h>
 #include <peal/link.h>
 #include <peal/memory.h>
 
+#include "p2p/peer.h"
 #include "runtime/base/error.h"
+#include "runtime/base/log.h"
 #include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/device/devices.h"
 #include "runtime/device/memory_block.h"
 #include "runtime/kernel/kernel_control.h"
+#include "runtime/launch/kernel_fit.h"
 #include "runtime/runtime.h"
 
 #define CREATE "peal_work_share_create"
@@ -38,6 +42,8 @@ extern const struct peal_program peal_program_peal_work_share;
 struct member {
 	int device;
 	struct peal_device_queue queue;
+	struct peali_range
+		memory; /* of the queue: the share keeps it allocated */
 	struct peal_kernel *kernel;
 	uint64_t actor;
 	uint64_t items; /* memory of the device; 0: none */
@@ -135,7 +141,60 @@ static int check_queue(const struct peal_work_share *s, uint32_t i)
 	return 0;
 }
 
-static int check_members(const struct peal_work_share *s)
+/* Refuses a queue that another share has. Both would use the same ends of it. */
+static int check_shares(const struct peal_work_share *s, uint32_t i)
+{
+	const struct member *m = &s->members[i];
+	const struct peal_work_share *other;
+	int found = 0;
+	uint32_t k;
+
+	pthread_mutex_lock(&s->rt->lock);
+	for (other = s->rt->work_shares; other; other = other->next)
+		for (k = 0; k < other->n; k++)
+			found |= other->members[k].device == m->device &&
+				 other->members[k].queue.address ==
+					 m->queue.address;
+	pthread_mutex_unlock(&s->rt->lock);
+	return found ? refuse_queue(i, "is in another share", m->queue.address,
+				    "queues without a share") :
+		       0;
+}
+
+/* Compares the queue in the memory of a device with its description. Keeps the
+ * memory: peal_memory_free fails with PEAL_EBUSY until the share ends. */
+static int keep_queue(struct peal_work_share *s, uint32_t i)
+{
+	struct member *m = &s->members[i];
+	struct peali_place place = { m->device, m->queue.address };
+	struct {
+		struct peal_device_queue_header header;
+		uint64_t magic; /* the first word of the queue */
+	} there;
+	struct peali_place to = { PEALI_HOST, (uintptr_t)&there };
+	int result;
+
+	if (m->queue.bytes < sizeof(there))
+		return refuse_queue(i, "has too few bytes", m->queue.bytes,
+				    "those of its description");
+	result = peali_range_keep(s->rt->peers, place, m->queue.bytes, CREATE,
+				  &m->memory);
+	if (!result)
+		result = peali_copy_sync_one(s->rt->peers, to, place,
+					     sizeof(there));
+	if (result)
+		return result;
+	if (there.header.magic != PEAL_DEVICE_QUEUE_MAGIC ||
+	    there.magic != PEAL_WORK_MAGIC ||
+	    there.header.consumers != m->queue.max_consumers ||
+	    there.header.message_bytes != m->queue.message_bytes)
+		return refuse_queue(i, "is not what its description says",
+				    m->queue.address,
+				    "addresses of work queues");
+	return 0;
+}
+
+static int check_members(struct peal_work_share *s)
 {
 	uint32_t i;
 	int result = 0;
@@ -145,6 +204,10 @@ static int check_members(const struct peal_work_share *s)
 					     s->members[i].device, CREATE);
 		if (!result)
 			result = check_queue(s, i);
+		if (!result)
+			result = check_shares(s, i);
+		if (!result)
+			result = keep_queue(s, i);
 	}
 	return result;
 }
@@ -167,13 +230,8 @@ static int launch(struct peal_work_share *s, struct member *m)
 					 .max_timers = 2,
 					 .mailbox.slots = 16,
 					 .name = s->name };
-	struct peal_device_info info;
-	int result = peal_device_info(s->rt, m->device, &info);
 
-	if (result)
-		return result;
-	if (!info.emulated)
-		o.lanes = info.max_lanes < 32 ? info.max_lanes : 32;
+	o.lanes = peali_kernel_lanes(s->rt, m->device, 32);
 	return peal_kernel_launch(s->rt, m->device,
 				  &peal_program_peal_work_share, &o,
 				  &m->kernel);
@@ -343,6 +401,24 @@ static int free_kernels(struct peal_work_share *s)
 	return result;
 }
 
+/* Logs the messages that were between two queues. The kernels have ended. */
+static void log_lost(const struct peal_work_share *s)
+{
+	uint64_t lost = 0;
+	uint32_t i;
+
+	for (i = 0; s->counts && i < s->n; i++)
+		lost += peal_load_relaxed_sys(&s->counts[i].given) -
+			peal_load_relaxed_sys(&s->counts[i].taken) +
+			peal_load_relaxed_sys(&s->counts[i].held);
+	if (lost)
+		peali_log(
+			1,
+			"share '%s': messages between its queues are lost, as "
+			"a forwarder has ended early: %llu",
+			s->name, (unsigned long long)lost);
+}
+
 /* Ends the kernels of a share, also of a half made one, and frees it. After an
  * error the share still exists. */
 static int take_down(struct peal_work_share *s)
@@ -354,10 +430,13 @@ static int take_down(struct peal_work_share *s)
 		result = free_kernels(s);
 	if (result)
 		return result;
-	for (i = 0; i < s->n; i++)
+	log_lost(s);
+	for (i = 0; i < s->n; i++) {
 		if (s->members[i].items)
 			peal_memory_free(s->rt, s->members[i].device,
 					 s->members[i].items);
+		peali_range_let_go(s->rt->peers, &s->members[i].memory);
+	}
 	peal_endpoint_destroy(s->host);
 	peali_block_free(s->rt, &s->block);
 	free(s->links);

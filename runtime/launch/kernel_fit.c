@@ -21,6 +21,15 @@
 /* Default on devices where the driver ends long kernels. */
 #define EPOCH_NS 100000000
 
+uint32_t peali_kernel_lanes(struct peal_runtime *rt, int device, uint32_t most)
+{
+	struct peal_device_info info;
+
+	if (peal_device_info(rt, device, &info) < 0 || info.emulated)
+		return 1;
+	return info.max_lanes < most ? info.max_lanes : most;
+}
+
 /*
  * Probes all pairs of GPUs of a backend, once, before the first kernel. A later
  * probe would have to fit beside resident kernels. A failed probe is a verdict,

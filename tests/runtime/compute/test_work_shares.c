@@ -10,6 +10,7 @@
 #include <peal/program.h>
 #include <peal/work_share.h>
 #include "runtime/harness.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/work_shares.h"
 
 PEAL_DECLARE_PROGRAM(work_shares);
@@ -307,6 +308,80 @@ PEAL_TEST(shares_that_follow_each_other_keep_no_slots)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
+/* A share finds out whether a description is that of a work queue. */
+PEAL_TEST(addresses_without_a_work_queue_are_refused)
+{
+	struct peal_queue_options o = { .size = sizeof(o),
+					.kind = PEAL_QUEUE_MAILBOX,
+					.max_producers = 2,
+					.message_bytes =
+						sizeof(struct ws_task) };
+	struct peal_device_queue wrong[2], mailbox;
+	static const int swapped[2] = { 1, 0 };
+	struct fixture s;
+
+	begin(&s, 64);
+	memcpy(wrong, s.queue, sizeof(wrong));
+	wrong[1].address = 0;
+	CHECK_EQ(peal_work_share_create(s.rt, devices, wrong, 2, NULL,
+					&s.share),
+		 PEAL_EFAULT);
+	wrong[1].address = s.queue[1].address + s.queue[1].bytes + (1u << 20);
+	CHECK_EQ(peal_work_share_create(s.rt, devices, wrong, 2, NULL,
+					&s.share),
+		 PEAL_EFAULT);
+	wrong[1].address = s.queue[1].address + 128;
+	wrong[1].bytes -= 128;
+	CHECK_FAILS(peal_work_share_create(s.rt, devices, wrong, 2, NULL,
+					   &s.share),
+		    PEAL_EINVAL, "queue '1': is not what its description says");
+	CHECK_OK(peal_device_queue_create(s.rt, 1, &o, &mailbox));
+	wrong[1] = s.queue[1];
+	wrong[1].address = mailbox.address;
+	wrong[1].bytes = mailbox.bytes;
+	CHECK_FAILS(peal_work_share_create(s.rt, devices, wrong, 2, NULL,
+					   &s.share),
+		    PEAL_EINVAL, "queue '1': is not what its description says");
+	CHECK(peal_work_share_create(s.rt, swapped, s.queue, 2, NULL,
+				     &s.share) < 0);
+	CHECK_OK(peal_memory_free(s.rt, 1, s.queue[1].address));
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+PEAL_TEST(queue_of_a_share_is_in_use)
+{
+	struct peal_work_share *second = NULL;
+	struct fixture s;
+
+	begin(&s, 64);
+	CHECK_OK(peal_work_share_create(s.rt, devices, s.queue, 2, NULL,
+					&s.share));
+	CHECK_FAILS(peal_work_share_create(s.rt, devices, s.queue, DEVICES,
+					   NULL, &second),
+		    PEAL_EINVAL, "queue '0': is in another share");
+	CHECK_FAILS(peal_memory_free(s.rt, 1, s.queue[1].address), PEAL_EBUSY,
+		    "shares");
+	CHECK_OK(peal_work_share_destroy(s.share));
+	CHECK_OK(peal_memory_free(s.rt, 1, s.queue[1].address));
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+/* The kernel of a forwarder ends, as after a failure of its device. */
+PEAL_TEST(share_with_an_ended_forwarder_ends)
+{
+	struct peal_kernel *k;
+	struct fixture s;
+
+	begin(&s, 64);
+	CHECK_OK(peal_work_share_create(s.rt, devices, s.queue, DEVICES, NULL,
+					&s.share));
+	for (k = s.rt->kernels; strcmp(k->name, "share"); k = k->next)
+		;
+	CHECK_OK(peal_kernel_abort(k, MAX_WAIT));
+	CHECK_OK(peal_work_share_destroy(s.share));
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
 PEAL_TEST(full_queue_delays_the_end_and_no_message_is_lost)
 {
 	struct peal_queue_options o = { .size = sizeof(o),
@@ -412,4 +487,7 @@ PEAL_TEST_MAIN(RUN(idle_devices_take_work_of_another_device_once_each);
 	       RUN(slots_of_stolen_messages_are_free_at_once);
 	       RUN(shares_that_follow_each_other_keep_no_slots);
 	       RUN(shutdown_ends_a_share); RUN(wrong_arguments_are_refused);
+	       RUN(addresses_without_a_work_queue_are_refused);
+	       RUN(queue_of_a_share_is_in_use);
+	       RUN(share_with_an_ended_forwarder_ends);
 	       RUN(full_queue_delays_the_end_and_no_message_is_lost);)
