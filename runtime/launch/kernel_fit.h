@@ -15,9 +15,9 @@ int peali_kernel_fit(struct peal_runtime *rt, int device,
 		     const struct peal_program *program,
 		     struct peal_kernel_options *options);
 /*
- * Returns the lanes per worker for a kernel that the runtime launches: 1 on
- * emulated devices, because their lanes share one core. On a GPU `most`, or less
- * if the device has fewer.
+ * Returns the lanes per worker for a kernel that the runtime launches. Lanes of
+ * emulated devices share one core, so these devices get 1. A GPU gets `most`, or
+ * all its lanes if it has fewer.
  */
 uint32_t peali_kernel_lanes(struct peal_runtime *rt, int device, uint32_t most);
 

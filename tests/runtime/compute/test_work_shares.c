@@ -292,19 +292,19 @@ PEAL_TEST(shares_that_follow_each_other_keep_no_slots)
 	struct fixture s;
 	uint64_t i;
 
-	begin(&s, 64);
+	begin(&s, 256); /* a producer leases up to 32 slots */
 	start(&s, 1, 1000);
 	start(&s, 0, 2000000);
-	for (i = 1; i <= 10; i++) {
+	for (i = 1; i <= 20; i++) {
 		CHECK_OK(peal_work_share_create(s.rt, devices, s.queue, 2, &o,
 						&s.share));
-		fill(&s, 30);
-		EVENTUALLY(done(&s) == 30 * i);
+		fill(&s, 6); /* few of the slots of a lease */
+		EVENTUALLY(done(&s) == 6 * i);
 		CHECK_OK(peal_work_share_destroy(s.share));
 	}
 	CHECK(done_on(&s, 1) > 0);
 	stop(&s);
-	check_once(&s, 300);
+	check_once(&s, 120);
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
