@@ -41,6 +41,10 @@ static int is_torn(const struct peali_probe_setup *setup,
 static void set_wrong(const struct peal_probe_words *w,
 		      struct peal_pair_info *info)
 {
+	unsigned long long all = w->seen + w->missing;
+	/* a message in the slot of another one counts twice */
+	unsigned long long wrong = w->wrong < all ? w->wrong : all;
+
 	info->verdict = PEAL_VERDICT_WRONG_DATA;
 	if (w->torn && !w->wrong && !w->pattern_wrong)
 		snprintf(info->reason, sizeof(info->reason),
@@ -51,9 +55,7 @@ static void set_wrong(const struct peal_probe_words *w,
 		snprintf(info->reason, sizeof(info->reason),
 			 "wrong data in %llu of %llu messages and %llu of %llu "
 			 "words of a pattern",
-			 (unsigned long long)w->wrong,
-			 (unsigned long long)(w->seen + w->missing),
-			 (unsigned long long)w->pattern_wrong,
+			 wrong, all, (unsigned long long)w->pattern_wrong,
 			 (unsigned long long)w->pattern_words);
 }
 

@@ -19,7 +19,7 @@ PEAL_BEGIN_C
 
 /**
  * A copy, or a change of peer access, in the background. The caller frees it by
- * peal_copy_destroy.
+ * peal_copy_destroy before peal_runtime_shutdown, which frees all others.
  */
 struct peal_copy;
 

@@ -96,6 +96,22 @@ PEAL_TEST(sound_pair_carries_all_policies)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
+/* Messages that change places are wrong in two slots. */
+PEAL_TEST(wrong_messages_are_at_most_all_messages)
+{
+	unsigned long long wrong = 1, all = 0;
+	struct peal_pair_info info;
+
+	begin("0>1:nvlink!swapped");
+	info = ask(0, 1);
+	CHECK_EQ(info.verdict, PEAL_VERDICT_WRONG_DATA);
+	CHECK_EQ(sscanf(info.reason, "wrong data in %llu of %llu", &wrong,
+			&all),
+		 2);
+	CHECK(wrong <= all);
+	CHECK_OK(peal_runtime_close(rt));
+}
+
 PEAL_TEST(both_directions_with_torn_stores_are_ok)
 {
 	begin("0-1:nvlink!torn");
@@ -261,6 +277,7 @@ PEAL_TEST(link_with_other_policies_takes_the_peer_route)
 
 PEAL_TEST_MAIN(RUN(pair_with_torn_stores_is_ok_without_atom16);
 	       RUN(sound_pair_carries_all_policies);
+	       RUN(wrong_messages_are_at_most_all_messages);
 	       RUN(both_directions_with_torn_stores_are_ok);
 	       RUN(one_direction_with_torn_stores_is_ok);
 	       RUN(torn_stores_are_known_to_the_next_process);
