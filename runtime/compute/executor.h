@@ -307,6 +307,11 @@ double peali_executor_speed(const struct peal_executor *executor,
 uint64_t peali_schedule_threshold(const struct peal_executor *executor,
 				  uint32_t *fastest_out);
 /*
+ * Begins the next extent of a device's part once the last one is assigned. Does
+ * nothing if the job has no static schedule, or if the part has no further extent.
+ */
+void peali_schedule_extent(struct peal_executor *executor, uint32_t rank);
+/*
  * Chooses the next task and its device. Returns 1, or 0 if no device is to get
  * a task now.
  */

@@ -691,6 +691,8 @@ static void look_at_ends(struct peal_executor *e)
 			continue;
 		while (!take(e, 0))
 			; /* reports from before its end */
+		/* a job behind an event has not begun any part */
+		peali_schedule_extent(e, i);
 		if (s->in_flight || s->rest.count ||
 		    (e->packed && s->share.elements < s->length))
 			lose_all(e, s);

@@ -136,13 +136,12 @@ static int give(struct peal_executor *e, uint32_t rank, uint64_t n,
 
 /* ---- static -------------------------------------------------------------- */
 
-/* Begins the next extent of a device's part once the last one is assigned. */
-static void next_extent(struct peal_executor *e, uint32_t rank)
+void peali_schedule_extent(struct peal_executor *e, uint32_t rank)
 {
 	struct peali_executor_device *s = &e->devices[rank];
 	struct peal_extent extent;
 
-	if (s->rest.count ||
+	if (e->schedule != PEAL_SCHEDULE_STATIC || s->rest.count ||
 	    s->extents >= peal_partition_extents(&e->partition, rank))
 		return;
 	peal_partition_extent(&e->partition, rank, s->extents++, &extent);
@@ -164,7 +163,7 @@ static int give_part(struct peal_executor *e, uint32_t rank,
 	uint64_t n =
 		at_least((s->length + pieces - 1) / pieces, least(e, rank));
 
-	next_extent(e, rank);
+	peali_schedule_extent(e, rank);
 	if (!s->rest.count)
 		return e->n_back && give(e, rank, n, out);
 	*out = s->rest;

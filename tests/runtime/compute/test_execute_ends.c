@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Jobs with failures, cancels, timeouts and ended kernels. The error text names
  * the cause, and no call hangs. */
+#include <peal/event.h>
+
 #include "runtime/task_fixture.h"
 
 static struct fixture s;
@@ -289,6 +291,72 @@ PEAL_TEST(static_part_of_ended_device_is_reassigned)
 	fixture_close(&s);
 }
 
+/* Starts the job behind an event. Aborts the kernel of a rank, and waits until the
+ * executor knows. Then cancels the event. */
+static void end_held(uint32_t rank)
+{
+	struct peal_event_options o = { .size = sizeof(o), .by_host = 1 };
+	const int watcher = 1;
+	struct peal_event *event;
+
+	CHECK_OK(peal_event_create(s.rt, 0, &watcher, 1, &o, &event));
+	CHECK_OK(peal_event_await_before(event, 1, 1));
+	fixture_clear(&s);
+	CHECK_OK(peal_executor_start(s.e, &s.job));
+	CHECK_OK(peal_kernel_abort(s.e->devices[rank].kernel, MAX_WAIT));
+	EVENTUALLY(fixture_device(&s, rank).result);
+	CHECK_EQ(fixture_handed(&s), 0);
+	CHECK_OK(peal_event_cancel(event));
+	CHECK_OK(peal_event_destroy(event));
+}
+
+/* A device ends while an event holds the job. No task of it has run, so others run
+ * all elements, also if a task may not run twice. */
+PEAL_TEST(held_part_of_ended_device_is_reassigned)
+{
+	static const uint32_t schedules[] = { PEAL_SCHEDULE_STATIC,
+					      PEAL_SCHEDULE_MEMORY,
+					      PEAL_SCHEDULE_STATIC,
+					      PEAL_SCHEDULE_GUIDED };
+	uint32_t i, rank;
+
+	for (i = 0; i < 4; i++) {
+		rank = i % 3;
+		fixture_open(&s, 3, 1);
+		s.job.count = 6000;
+		s.job.schedule = schedules[i];
+		s.job.repeatable = i < 2;
+		fixture_check(&s);
+		end_held(rank);
+		CHECK_OK(peal_executor_wait(s.e, MAX_WAIT));
+		fixture_visited(&s);
+		fixture_report(&s);
+		CHECK_EQ(s.report.elements, 6000);
+		CHECK_EQ(s.report.part[rank].tasks, 0);
+		CHECK(s.report.part[rank].result < 0);
+		fixture_close(&s);
+	}
+}
+
+/* The error names the first element of the part, which has no task yet. */
+PEAL_TEST(held_packed_part_of_ended_device_is_named)
+{
+	struct peal_partition p;
+
+	fixture_open(&s, 3, 1);
+	CHECK_OK(peal_partition_block(3000, 3, &p));
+	s.job.count = 3000;
+	s.job.repeatable = 1;
+	fixture_pack(&s, &p);
+	fixture_check(&s);
+	end_held(1);
+	CHECK_EQ(peal_executor_wait(s.e, MAX_WAIT), PEAL_EABORTED);
+	says("device 2 has ended: ");
+	says("lost tasks: 0, from element 1000 on");
+	CHECK_EQ(fixture_count(&s, 0), 3000);
+	fixture_close(&s);
+}
+
 /* With a partition, only the ended device has its part. The job fails. */
 PEAL_TEST(ended_device_with_partition_fails_the_job)
 {
@@ -497,8 +565,8 @@ PEAL_TEST(invalid_executors_are_refused)
 	fixture_close(&s);
 }
 
-/* A small job continues on another device if the fastest device ends. */
-PEAL_TEST(small_job_continues_on_another_device)
+/* Opens an executor with a fast device of rank 1. It alone gets the job. */
+static void open_small_job(void)
 {
 	struct peali_executor_handler *k;
 
@@ -514,12 +582,28 @@ PEAL_TEST(small_job_continues_on_another_device)
 	s.job.count = 1000;
 	s.job.grain = 100;
 	s.job.repeatable = 1;
+}
+
+/* A small job continues on another device if the fastest device ends. */
+PEAL_TEST(small_job_continues_on_another_device)
+{
+	open_small_job();
 	fixture_clear(&s);
 	fixture_gate(&s, 0);
 	CHECK_OK(peal_executor_start(s.e, &s.job));
 	CHECK_EQ(s.e->only, 1);
 	CHECK_OK(peal_kernel_abort(s.e->devices[1].kernel, MAX_WAIT));
 	fixture_gate(&s, 1);
+	CHECK_OK(peal_executor_wait(s.e, MAX_WAIT));
+	fixture_visited(&s);
+	fixture_close(&s);
+}
+
+PEAL_TEST(held_small_job_continues_on_another_device)
+{
+	open_small_job();
+	end_held(1);
+	CHECK_EQ(s.e->only, 1);
 	CHECK_OK(peal_executor_wait(s.e, MAX_WAIT));
 	fixture_visited(&s);
 	fixture_close(&s);
@@ -610,6 +694,8 @@ PEAL_TEST_MAIN(RUN_LANES(failing_device_is_named_and_the_job_ends);
 	       RUN_LANES(lost_tasks_are_reported);
 	       RUN_LANES(repeatable_part_runs_on_other_devices);
 	       RUN_LANES(static_part_of_ended_device_is_reassigned);
+	       RUN_LANES(held_part_of_ended_device_is_reassigned);
+	       RUN_LANES(held_packed_part_of_ended_device_is_named);
 	       RUN_LANES(ended_device_with_partition_fails_the_job);
 	       RUN_LANES(job_fails_if_no_device_is_left);
 	       RUN_LANES(executor_can_be_destroyed_during_a_job);
@@ -617,6 +703,7 @@ PEAL_TEST_MAIN(RUN_LANES(failing_device_is_named_and_the_job_ends);
 	       RUN_LANES(part_over_its_limit_is_refused);
 	       RUN_LANES(invalid_executors_are_refused);
 	       RUN_LANES(small_job_continues_on_another_device);
+	       RUN_LANES(held_small_job_continues_on_another_device);
 	       RUN_LANES(aborted_device_leaves_its_part_to_other_device);
 	       RUN_LANES(busy_workers_are_not_treated_as_ended);
 	       RUN_LANES(unresponsive_worker_fails_the_first_job);)
