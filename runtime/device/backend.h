@@ -74,8 +74,9 @@ struct peali_launch_desc {
 	 * backend then sets the phase of that worker to PEAL_WORKER_FAILED.
 	 */
 	struct peal_worker_status *status;
-	uint32_t cluster_workers; /* as in max_clustered; 0: no clusters */
+	uint32_t cluster_workers; /* of each cluster; 0: no clusters */
 	uint32_t cluster_bytes;
+	uint32_t hot_bytes; /* shared memory for each worker's hot tables */
 	/* 1: the backend launches workers again that return for a new epoch */
 	int epochs;
 	int recorded; /* 1: record only; each launch_again starts the kernel */
@@ -110,6 +111,9 @@ struct peali_backend_ops {
 	 * waiting host threads have to poll.
 	 */
 	int rings;
+	/* Most bytes of hot tables that a worker can have in the shared memory
+	 * of its block, see <peal/device/impl/worker/hot_tables.h>. */
+	uint32_t hot_bytes_max;
 
 	/* Returns 0 if it can serve devices here, else fills `reason`. */
 	int (*probe)(char *reason, size_t reason_bytes);
@@ -272,23 +276,19 @@ struct peali_backend_ops {
 	int (*load)(struct peali_backend *backend, int device,
 		    const struct peal_program *program);
 	/*
-	 * Counts the workers with `lanes` lanes that can be resident together,
-	 * beside the resident kernels.
+	 * Counts the workers of a launch that can be resident together, beside
+	 * the resident kernels. Reads the fields lanes, cluster_workers,
+	 * cluster_bytes and hot_bytes of the shape.
+	 *
+	 * With clusters, each worker has cluster_bytes of the memory that its
+	 * cluster shares. PEAL_ENOTSUP: the backend, the device or the
+	 * program's image has no clusters. PEAL_ENOSPC: the bytes exceed the
+	 * limit.
 	 */
 	int (*max_workers)(struct peali_backend *backend, int device,
-			   const struct peal_program *program, uint32_t lanes,
+			   const struct peal_program *program,
+			   const struct peali_launch_desc *shape,
 			   struct peali_capacity *out);
-	/*
-	 * Works as max_workers, but for clusters of `cluster.workers` workers.
-	 * Each worker has `cluster.bytes` bytes of the memory that its cluster
-	 * shares. PEAL_ENOTSUP: the device or the program's image has no
-	 * clusters. PEAL_ENOSPC: cluster.bytes exceeds the limit. NULL: the
-	 * backend has no clusters.
-	 */
-	int (*max_clustered)(struct peali_backend *backend, int device,
-			     const struct peal_program *program, uint32_t lanes,
-			     uint32_t cluster_workers, uint32_t cluster_bytes,
-			     struct peali_capacity *out);
 	/*
 	 * Tests whether the device's kernels and copies wait for each other.
 	 * Kernels that would wait are not started later. `probe` is the program

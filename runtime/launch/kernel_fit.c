@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <peal/device/impl/worker/worker.h>
+
 #include "p2p/probe.h"
 #include "runtime/base/error.h"
 #include "runtime/base/log.h"
@@ -100,27 +102,57 @@ static int test_streams(struct peal_runtime *rt, int device)
 	return result;
 }
 
-/*
- * Counts the workers that fit in clusters. If there are no clusters, clears the
- * cluster options and counts without them.
- */
-static int fit_clusters(struct peali_device *d,
-			const struct peal_program *program,
-			struct peal_kernel_options *o,
-			struct peali_capacity *out)
+/* Counts the workers of a kernel that fit, with hot tables of `hot_bytes`. */
+static int count_workers(struct peali_device *d,
+			 const struct peal_program *program,
+			 const struct peal_kernel_options *o,
+			 uint32_t hot_bytes, struct peali_capacity *out)
 {
-	int result = PEAL_ENOTSUP;
+	const struct peali_launch_desc shape = {
+		.lanes = o->lanes,
+		.cluster_workers = o->cluster.workers,
+		.cluster_bytes = o->cluster.bytes,
+		.hot_bytes = hot_bytes,
+	};
 
-	if (d->backend->ops->max_clustered)
-		result = d->backend->ops->max_clustered(d->backend, d->local,
-							program, o->lanes,
-							o->cluster.workers,
-							o->cluster.bytes, out);
-	if (result != PEAL_ENOTSUP)
+	return d->backend->ops->max_workers(d->backend, d->local, program,
+					    &shape, out);
+}
+
+/* Counts the workers of a kernel that fit. If there are no clusters, clears the
+ * cluster options and counts without them. */
+static int fit_workers(struct peali_device *d,
+		       const struct peal_program *program,
+		       struct peal_kernel_options *o,
+		       struct peali_capacity *out)
+{
+	int result = count_workers(d, program, o, 0, out);
+
+	if (result != PEAL_ENOTSUP || !o->cluster.workers)
 		return result;
 	o->cluster.workers = o->cluster.bytes = 0;
-	return d->backend->ops->max_workers(d->backend, d->local, program,
-					    o->lanes, out);
+	return count_workers(d, program, o, 0, out);
+}
+
+/*
+ * Returns the bytes of hot tables that each worker gets in shared memory, or 0.
+ * The kernel then takes at most half of the workers that fit. So its tables
+ * never keep another kernel from a device.
+ */
+static uint32_t choose_hot_bytes(struct peali_device *d,
+				 const struct peal_program *program,
+				 const struct peal_kernel_options *o)
+{
+	const struct peal_kernel_params p = { .max_inputs = o->max_inputs,
+					      .max_ports = o->max_ports };
+	uint64_t bytes = peal_worker_tables(&p).hot_bytes;
+	struct peali_capacity fit = { 0, 0, 0 };
+
+	if (bytes > d->backend->ops->hot_bytes_max ||
+	    count_workers(d, program, o, (uint32_t)bytes, &fit) ||
+	    o->workers > fit.workers / 2)
+		return 0;
+	return (uint32_t)bytes;
 }
 
 /* Refuses workers that do not fit, with the space of a multiprocessor. */
@@ -167,7 +199,7 @@ static int has_time_limit(struct peali_device *d)
 
 int peali_kernel_fit(struct peal_runtime *rt, int device,
 		     const struct peal_program *program,
-		     struct peal_kernel_options *o)
+		     struct peal_kernel_options *o, uint32_t *hot_bytes_out)
 {
 	struct peali_device *d = &rt->devices.device[device];
 	struct peali_capacity fit = { 0, 0, 0 };
@@ -181,12 +213,12 @@ int peali_kernel_fit(struct peal_runtime *rt, int device,
 	if (!result)
 		result = test_streams(rt, device);
 	pthread_mutex_unlock(&rt->launch_lock);
-	if (!result && o->cluster.workers)
-		result = fit_clusters(d, program, o, &fit);
-	else if (!result)
-		result = d->backend->ops->max_workers(d->backend, d->local,
-						      program, o->lanes, &fit);
+	if (!result)
+		result = fit_workers(d, program, o, &fit);
 	if (result)
 		return result;
-	return o->workers <= fit.workers ? 0 : refuse_workers(device, o, &fit);
+	if (o->workers > fit.workers)
+		return refuse_workers(device, o, &fit);
+	*hot_bytes_out = choose_hot_bytes(d, program, o);
+	return 0;
 }

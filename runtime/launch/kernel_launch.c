@@ -595,6 +595,7 @@ static int start(struct peal_kernel *k)
 	desc.lanes = k->params.lanes;
 	desc.cluster_workers = k->params.cluster_workers;
 	desc.cluster_bytes = k->params.cluster_bytes;
+	desc.hot_bytes = k->params.hot_bytes;
 	desc.pin = 1;
 	desc.status = k->status;
 	desc.epochs = k->params.epoch_ns != 0;
@@ -646,6 +647,7 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 	struct peal_kernel_options o;
 	struct kernel_layout at;
 	struct peal_kernel *k;
+	uint32_t hot_bytes = 0;
 	int result;
 
 	if (!rt || !kernel_out)
@@ -663,12 +665,13 @@ int peal_kernel_launch(struct peal_runtime *rt, int device,
 		return result;
 	result = peali_kernel_options_complete(&o, rt, program);
 	if (!result)
-		result = peali_kernel_fit(rt, device, program, &o);
+		result = peali_kernel_fit(rt, device, program, &o, &hot_bytes);
 	if (result)
 		return peali_fail_in(result, "peal_kernel_launch");
 	k = new_kernel(rt, device, program, &o);
 	if (!k)
 		return peali_fail(PEAL_ENOMEM, CALL, "no memory for a kernel");
+	k->params.hot_bytes = hot_bytes;
 	result = make_memory(k, &at, &o);
 	if (!result) /* before the start: workers need a lease */
 		result = peali_watchdog_watch(k);

@@ -18,7 +18,7 @@ static int put_mark(struct peal_endpoint *e, struct peali_endpoint_port *p,
 				 atomic_load(&m->gate)))
 		return PEAL_EAGAIN;
 	atomic_store(&m->gate, 0);
-	atomic_store(&m->accepted, p->producer.accepted);
+	atomic_store(&m->accepted, peali_link_accepted(&p->producer));
 	atomic_store(&m->gate, gate); /* before the messages behind it */
 	result = peali_link_push_mark(&p->producer, PEAL_KIND_GATE,
 				      (uint32_t)gate);

@@ -169,7 +169,7 @@ static const char *handler_of(const struct peal_kernel *k, uint32_t number)
 int peali_inflight_read(struct peal_kernel *k, uint32_t worker,
 			struct peali_inflight *out)
 {
-	uint64_t now = peali_now_ns();
+	uint64_t now = peali_now_ns(), handled;
 	uint32_t input;
 
 	memset(out, 0, sizeof(*out));
@@ -188,6 +188,12 @@ int peali_inflight_read(struct peal_kernel *k, uint32_t worker,
 		input -= k->params.max_inputs;
 		out->pool = input >= PEAL_INFLIGHT_POOL;
 		out->message = PEAL_INFLIGHT_NUMBER(input);
+		/* on a GPU, messages of a mailbox have no number */
+		handled = still_for(
+			&k->workers[worker].handled,
+			peal_load_relaxed_sys(&k->status[worker].handled), now);
+		if (handled < out->since_ns)
+			out->since_ns = handled;
 	}
 	return 1;
 }

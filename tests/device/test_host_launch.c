@@ -316,11 +316,12 @@ PEAL_TEST(invalid_launch_error_reports_values)
 	       "'lanes': is out of range for device 0 (1025, "
 	       "allowed 1..1024)");
 	bad = good;
-	CHECK_OK(ops->max_workers(backend, 0, &program, 1, &most));
+	CHECK_OK(ops->max_workers(backend, 0, &program, &bad, &most));
 	CHECK_EQ(most.workers, 256);
 	bad.n_workers = most.workers + 1;
 	refuse(bad, PEAL_ENOSPC, "'workers': is too large for device");
-	CHECK_OK(ops->max_workers(backend, 0, &program, 1024, &most));
+	bad.lanes = 1024;
+	CHECK_OK(ops->max_workers(backend, 0, &program, &bad, &most));
 	CHECK(most.workers >= 2 && most.workers < 256);
 	bad = good;
 	bad.program = NULL;

@@ -177,7 +177,7 @@ static void *produce(void *argument)
 						   PEAL_KIND_END;
 
 		/* the counters continue, the ring position stays as prepared */
-		l->p.accepted = s->counts->accepted;
+		l->p.accepted_base = s->counts->accepted - l->p.tail;
 		l->p.accepted_bytes = s->counts->accepted_bytes;
 		end = sequence + s->each;
 		while (sequence < end && !s->unexpected)
@@ -271,8 +271,8 @@ static void consume(struct stress *s)
 
 		/* the counters that a receiver finds after a SEAL */
 		peal_link_consumer_init(&fresh, &s->rings[ring].views[1]);
-		c->sequence = fresh.sequence;
-		c->delivered = fresh.delivered;
+		c->sequence_base = fresh.sequence_base - c->head;
+		c->delivered_base = fresh.delivered_base - c->head;
 		c->delivered_bytes = fresh.delivered_bytes;
 		c->switches = fresh.switches;
 		while (!take(s, c, to, &random) && !s->unexpected)

@@ -188,7 +188,7 @@ static void input_drain(struct input *in)
 
 	for (looks = 0; looks < 100; looks++)
 		if (peali_subscribe_peek(&in->link, &in->s, &m))
-			in->link.sequence++; /* as the loop's release */
+			in->link.head++; /* as the loop's release */
 		else if (peali_subscribe_over(&in->link, &in->s, 1))
 			return;
 	CHECK(!"the input ends");

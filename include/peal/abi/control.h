@@ -111,7 +111,8 @@ struct peal_worker_status {
  * A message being handled: 1 + the actor's number, the type of the message, and
  * `input` of its struct peal_message. For a mailbox or pool, `input` is
  * max_inputs + PEAL_INFLIGHT_MAIL or PEAL_INFLIGHT_POOL + the low bits of the
- * message's number. So two successive messages differ.
+ * message's number. So two successive messages differ. A GPU would store each
+ * such number to host memory, and leaves it 0 for a mailbox.
  */
 #define PEAL_INFLIGHT(actor, type, input)                                      \
 	((uint64_t)((uint32_t)(type) | (uint32_t)(input) << 16) << 32 |        \
@@ -343,8 +344,12 @@ struct peal_kernel_params {
 	uint32_t on_failure; /* enum peal_failure_action */
 	uint64_t arrivals; /* uint64_t[max_actors]: see impl/worker/migrate.h; 0:
 			    * no actor moves to another worker */
+	uint32_t hot_bytes; /* of a worker's tables that its block keeps in
+			     * shared memory, see impl/worker/hot_tables.h; 0:
+			     * none */
+	uint32_t reserved;
 };
 
-PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 328, "params size");
+PEAL_STATIC_ASSERT(sizeof(struct peal_kernel_params) == 336, "params size");
 
 #endif

@@ -73,4 +73,14 @@ static PEAL_DEV PEAL_INLINE uint32_t peal_load_lanes_u32(const uint32_t *p)
 }
 #endif
 
+/* Adds v to a word of the worker. Other lanes of the worker may add at once. */
+static PEAL_DEV PEAL_INLINE void peali_add_lanes(uint64_t *p, uint64_t v)
+{
+#if PEAL_ON_HOST
+	*p += v; /* its lanes take turns on one thread */
+#else
+	peal_hw_add_lanes(p, v);
+#endif
+}
+
 #endif

@@ -190,32 +190,29 @@ static PEAL_DEV PEAL_INLINE void peali_batch_sent(struct peal_worker *w,
 }
 
 #if PEAL_ON_HOST
-/* Publishes the counts of a port, before its messages are visible. `first` is 1
- * in one lane of the port. Collective. */
+/* Counts n messages of a port, before they are visible. Only one lane of the port
+ * passes n, the others pass 0. Collective. */
 static PEAL_INLINE void peali_batch_count(struct peal_worker *w,
-					  struct peal_output *o, int first)
+					  struct peal_output *o, uint64_t n)
 {
 	peal_sync(w);
-	if (first)
-		peali_link_tell_sent(&o->link);
+	if (n)
+		peali_link_count(&o->link, n, 0);
 	peal_sync(w);
 }
 #else
-/* Remembers a port with new counts. Collective. */
+/* Lists a port with n new messages. Collective. */
 static PEAL_DEV PEAL_INLINE void
-peali_batch_count(struct peal_worker *w, struct peal_output *o, int first)
+peali_batch_count(struct peal_worker *w, struct peal_output *o, uint64_t n)
 {
-	struct peal_output **place =
-		&w->sent_by[((uintptr_t)o / sizeof(*o)) % PEALI_UNTOLD];
-	uint32_t due;
+	uint32_t due = peali_batch_ballot(w, n && !o->link.listed);
 
-	due = peali_batch_ballot(w, first && *place != o);
 	while (PEAL_UNLIKELY(due)) {
 		uint32_t lane = peali_batch_lowest(due);
 
-		peali_batch_sync(w); /* the ballot orders no accesses */
+		peal_sync(w); /* the ballot orders no accesses */
 		if (peal_lane(w) == lane)
-			peali_port_remember(w, place, o);
+			peali_port_list(w, o);
 		due &= due - 1;
 	}
 }
@@ -249,22 +246,20 @@ peali_batch_emit_lanes(struct peal_worker *w, const struct peal_batch *b,
 	n = peali_batch_size(peers);
 	n = n < n_free ? n : n_free;
 	if (sends) {
-		peal_add_relaxed_dev(&p->accepted_bytes, bytes);
-		if (!rank)
-			p->accepted += n;
+		peali_add_lanes(&p->accepted_bytes, bytes);
 	}
-	peali_batch_count(w, &w->outputs[index], sends && !rank);
+	peali_batch_count(w, &w->outputs[index], sends && !rank ? n : 0);
 	if (sends) {
 		header.actor = p->actor;
 		peali_batch_put(p, rank, header, data, (uint32_t)bytes);
 	}
 	peers = peali_batch_ballot(w, sends);
-	peali_batch_sync(w);
+	peal_sync(w);
 	if (sends && !rank)
 		peali_batch_sent(w, index, (uint32_t)n);
 	if (peal_is_leader(w))
 		w->state->count.emitted += peali_batch_size(peers);
-	peali_batch_sync(w);
+	peal_sync(w);
 	return result;
 }
 
@@ -308,7 +303,7 @@ peal_batch_emit(struct peal_worker *w, const struct peal_batch *b, int sends,
 		       result;
 	if (sends)
 		result = peali_batch_emit_one(w, port, type, data, bytes);
-	peali_batch_sync(w);
+	peal_sync(w);
 	return result;
 }
 

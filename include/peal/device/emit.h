@@ -227,13 +227,12 @@ static PEAL_DEV PEAL_INLINE int peali_emit_atoms(struct peal_worker *w,
 	struct peal_output *output = peali_output(w, port);
 	struct peal_link_producer *p = &output->link;
 	uint64_t bytes = c.head - sizeof(header) + c.bytes;
-	int writes = 0;
+	int writes;
 
 	if (peali_policy(p->policy) == PEAL_POLICY_SEQUENCE)
 		return 0;
-	if (peal_is_leader(w))
-		writes = peali_may_emit(w, port) && peali_link_writes(p, bytes);
-	writes = (int)peali_broadcast_open(w, (uint64_t)writes);
+	peal_sync(w); /* all lanes see the state after the last emit */
+	writes = peali_may_emit(w, port) && peali_link_writes(p, bytes);
 	if (PEAL_LIKELY(writes)) {
 		if (peal_is_leader(w))
 			peali_port_count(w, output, bytes);

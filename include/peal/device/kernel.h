@@ -159,9 +159,6 @@ peali_worker_init(struct peal_worker *w,
 	struct peal_worker_layout at = peal_worker_tables(params);
 	uint8_t *base = (uint8_t *)(uintptr_t)(params->workers +
 					       worker * params->worker_stride);
-#if !PEAL_ON_HOST
-	uint32_t i;
-#endif
 
 	w->params = params;
 	w->control =
@@ -205,12 +202,11 @@ peali_worker_init(struct peal_worker *w,
 	w->aborted = 0;
 	w->error = 0;
 	w->broadcast_at = &w->broadcast_word;
-	w->untold = 0;
+	w->n_sent_by = w->n_got_by = 0;
+#if PEALI_HAS_WARPS
+	w->warp = peali_is_one_warp(w) ? peal_hw_warp() : 0;
+#endif
 	w->told_at = peali_cycles();
-	for (i = 0; i < PEALI_UNTOLD; i++) {
-		w->sent_by[i] = 0;
-		w->got_by[i] = 0;
-	}
 #endif
 	w->fits_left = 0;
 	w->fits_actor = 0;
@@ -233,6 +229,7 @@ PEALI_SLOW(void, peali_worker_begin, struct peal_worker *w)
 		s->lease.seen_ns = s->epoch.began_ns;
 		peal_link_consumer_init(&s->control.link, &s->control.view);
 		s->source.burst_max = PEALI_BURST;
+		s->published.header = PEALI_NO_HEADER;
 		s->published.input = ~0u;
 		if (peali_own_mailbox(w)) {
 			s->mail.lease.granted = peali_admission(w)->keep;
@@ -264,6 +261,10 @@ peali_worker_enter(struct peal_worker *w,
 {
 	if (PEAL_ON_HOST || lane == 0)
 		peali_worker_init(w, params, worker, lane);
+#if !PEAL_ON_HOST
+	peal_hw_sync();
+#endif
+	peali_hot_begin(w);
 	if (lane == 0)
 		peali_worker_begin(w);
 #if !PEAL_ON_HOST

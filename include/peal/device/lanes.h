@@ -43,10 +43,26 @@ static PEAL_DEV PEAL_INLINE int peal_is_leader(const struct peal_worker *w)
 	return peal_lane(w) == 0;
 }
 
+/* On CUDA a worker of one warp uses the instructions of the warp, and no barrier
+ * of the block. */
+#define PEALI_HAS_WARPS PEAL_ON_CUDA
+
+/* Returns 1 if one warp has all lanes of the worker. */
+static PEAL_DEV PEAL_INLINE int peali_is_one_warp(const struct peal_worker *w)
+{
+	return PEALI_HAS_WARPS && peal_lanes(w) <= 32;
+}
+
 /** Synchronizes all lanes. Each lane sees earlier writes of the others.
  * Collective. */
 static PEAL_DEV PEAL_INLINE void peal_sync(const struct peal_worker *w)
 {
+#if PEALI_HAS_WARPS
+	if (PEAL_LIKELY(w->warp)) {
+		peal_hw_warp_sync(w->warp);
+		return;
+	}
+#endif
 	if (peal_lanes(w) == 1)
 		return;
 #if PEAL_ON_HOST

@@ -85,11 +85,11 @@ PEALI_SLOW(void, peali_hooks_due, struct peal_worker *w, uint32_t first,
 
 	s->source.burst_left = 0;
 	s->hook.may = 1;
-	if (!s->hook.due) {
+	if (!peali_has_due_hooks(w)) {
 		s->hook.at = first;
 		s->hook.to = last + 1;
 		/* R3 orders it: visible once this message counts as handled */
-		peal_store_relaxed_dev(&s->hook.due, 1);
+		peal_store_relaxed_dev(peali_hooks_word(w), 1);
 		return;
 	}
 	if (last >= s->hook.at && last >= s->hook.to)

@@ -82,6 +82,7 @@ static PEAL_DEV PEAL_INLINE int peal_link_peek(struct peal_link_consumer *c,
 	uint32_t actor = 0;
 	int result = peali_link_peek(c, m, &actor);
 
+	m->sequence = peali_link_sequence(c);
 	return result == PEALI_PEEKED ? 0 : result;
 }
 
@@ -93,36 +94,34 @@ peali_link_peek_slowly(struct peal_link_consumer *c, struct peal_message *m)
 	return PEAL_ON_HOST ? peal_link_peek(c, m) : peali_link_peek_any(c, m);
 }
 
-/* Frees the head slot and its slab bytes. */
-static PEAL_DEV PEAL_INLINE void peali_link_step(struct peal_link_consumer *c)
+/* The part of a release at the head `stop`, or behind it. */
+static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
+peali_link_stopped(struct peal_link_consumer *c)
 {
-	c->slot += c->slot_bytes;
-	if (PEAL_UNLIKELY(++c->head == c->wrap))
-		peali_consumer_place(c);
-	if (PEAL_UNLIKELY(c->slab_head != c->slab_next)) {
-		c->slab_head = c->slab_next;
-		if ((c->slab_head - c->slab_sent) * 4 > c->slab_bytes)
-			peal_link_flush_credit(c);
-	}
-	if (PEAL_UNLIKELY(c->head == c->credit_due))
+	c->slab_head = c->slab_next;
+	peali_consumer_place(c);
+	if ((int64_t)(c->head - c->credit_due) >= 0 ||
+	    (c->slab_head - c->slab_sent) * 4 > c->slab_bytes)
 		peal_link_flush_credit(c);
 }
 
-/* Counts the peeked message as delivered. */
-static PEAL_DEV PEAL_INLINE void peali_link_got(struct peal_link_consumer *c,
-						const struct peal_message *m)
+/* Frees n slots, and the slab bytes of their messages. */
+static PEAL_DEV PEAL_INLINE void peali_link_step(struct peal_link_consumer *c,
+						 uint32_t n)
 {
-	c->sequence++;
-	c->delivered++;
-	c->delivered_bytes += m->length;
+	c->slot += (uint64_t)n * c->slot_bytes;
+	c->head += n;
+	if (PEAL_UNLIKELY((int64_t)(c->head - c->stop) >= 0))
+		peali_link_stopped(c);
 }
 
-/* Publishes the counts of delivered messages. */
+/* Publishes the counts of delivered messages, with n messages more. */
 static PEAL_DEV PEAL_INLINE void
-peali_link_tell_received(const struct peal_link_consumer *c)
+peali_link_tell_received(const struct peal_link_consumer *c, uint32_t n)
 {
 	peal_store_relaxed_sys(&c->counts->delivered_bytes, c->delivered_bytes);
-	peali_store_count(&c->counts->delivered, c->delivered);
+	peali_store_count(&c->counts->delivered,
+			  c->head + c->delivered_base + n);
 }
 
 /**
@@ -136,9 +135,9 @@ peali_link_tell_received(const struct peal_link_consumer *c)
 static PEAL_DEV PEAL_INLINE void peal_link_release(struct peal_link_consumer *c,
 						   const struct peal_message *m)
 {
-	peali_link_got(c, m);
-	peali_link_tell_received(c);
-	peali_link_step(c);
+	c->delivered_bytes += m->length;
+	peali_link_tell_received(c, 1);
+	peali_link_step(c, 1);
 }
 
 /**
@@ -152,9 +151,9 @@ peal_link_release_dead(struct peal_link_consumer *c, uint32_t reason)
 {
 	uint64_t *dead = &c->counts->dead[reason];
 
-	c->sequence++;
+	c->delivered_base--;
 	peali_store_count(dead, peal_load_relaxed_sys(dead) + 1);
-	peali_link_step(c);
+	peali_link_step(c, 1);
 }
 
 /**
@@ -170,8 +169,10 @@ peal_link_release_dead(struct peal_link_consumer *c, uint32_t reason)
 static PEAL_DEV PEAL_UNUSED inline void
 peal_link_release_mark(struct peal_link_consumer *c, uint32_t kind)
 {
-	peali_link_tell_received(c);
-	peali_link_step(c);
+	peali_link_tell_received(c, 0);
+	c->delivered_base--;
+	c->sequence_base--;
+	peali_link_step(c, 1);
 	peal_link_flush_credit(c);
 	if (kind == PEAL_KIND_END)
 		peali_consumer_close(c, PEAL_EEND);

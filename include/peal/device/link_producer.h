@@ -301,6 +301,7 @@ static PEAL_DEV PEAL_UNUSED inline void
 peal_link_drop_closed(struct peal_link_producer *p, uint64_t bytes)
 {
 	peali_link_count(p, 1, bytes);
+	p->accepted_base++; /* it takes no slot */
 	peali_store_count(&p->counts->closed, ++p->closed);
 }
 
@@ -318,6 +319,7 @@ peali_link_push_mark(struct peal_link_producer *p, uint32_t kind,
 	peali_link_tell_sent(p);
 	peal_header_store(peali_producer_content(p), none);
 	peali_link_publish(p, kind, (uint32_t)sizeof(none), 0, 1);
+	p->accepted_base--; /* it takes a slot, and is no message */
 	peali_producer_step(p);
 	if (kind == PEAL_KIND_END) {
 		peali_producer_close(p, PEAL_EPIPE);

@@ -201,6 +201,12 @@ void peali_gpu_displace(struct peali_gpu_placement *p)
 
 /* ---- how many fit -------------------------------------------------------- */
 
+uint32_t peali_gpu_shared_bytes(const struct peali_launch_desc *shape)
+{
+	return shape->hot_bytes +
+	       (shape->cluster_workers ? shape->cluster_bytes : 0);
+}
+
 /* Reduces *blocks to those that fit in clusters. PEAL_ENOTSUP: none fits. */
 static int clusters_that_fit(struct peali_gpu *gpu, int device,
 			     const struct peali_gpu_program *p,
@@ -210,14 +216,15 @@ static int clusters_that_fit(struct peali_gpu *gpu, int device,
 	uint32_t clustered = 0;
 	int error = peali_gpu_clusters_fit(gpu, device, p, shape->lanes,
 					   shape->cluster_workers,
-					   shape->cluster_bytes, &clustered);
+					   peali_gpu_shared_bytes(shape),
+					   &clustered);
 
 	*blocks -= *blocks % shape->cluster_workers;
 	if (!error && clustered < *blocks)
 		*blocks = clustered;
 	if (!error && *blocks)
 		return 0;
-	peali_fail(PEAL_ENOTSUP, "max_clustered",
+	peali_fail(PEAL_ENOTSUP, "max_workers",
 		   "%s device %d: no cluster of %u worker%s of %u lanes with "
 		   "%u bytes each: %s reports %s",
 		   gpu->driver.vendor->name, device, shape->cluster_workers,
@@ -255,7 +262,7 @@ static int check_shape(struct peali_gpu *gpu, int device,
 				 .most = (uint32_t)(*p)->max_lanes);
 	if (!r && shape->cluster_workers)
 		r = peali_gpu_clusters_check(gpu, device, *p,
-					     shape->cluster_bytes);
+					     peali_gpu_shared_bytes(shape));
 	return r;
 }
 
@@ -275,7 +282,7 @@ int peali_gpu_fit(struct peali_gpu *gpu, int device,
 	if (r < 0)
 		return r;
 	error = gpu->driver.occupancy(&blocks, p->function, (int)shape->lanes,
-				      shape->cluster_bytes);
+				      peali_gpu_shared_bytes(shape));
 	out->per_unit = (uint32_t)blocks;
 	out->blocks = (uint32_t)blocks * gpu->device[device].units;
 	if (!error && shape->cluster_workers)
@@ -326,40 +333,27 @@ static double kept(const struct peali_gpu_device *d)
 	return d->units > 1 ? 1.0 / d->units : 0;
 }
 
-int peali_gpu_max_clustered(struct peali_backend *backend, int device,
-			    const struct peal_program *program, uint32_t lanes,
-			    uint32_t cluster_workers, uint32_t cluster_bytes,
-			    struct peali_capacity *out)
+int peali_gpu_max_workers(struct peali_backend *backend, int device,
+			  const struct peal_program *program,
+			  const struct peali_launch_desc *shape,
+			  struct peali_capacity *out)
 {
 	struct peali_gpu *gpu = peali_gpu_of(backend);
-	const struct peali_launch_desc shape = {
-		.lanes = lanes,
-		.cluster_workers = cluster_workers,
-		.cluster_bytes = cluster_bytes,
-	};
 	struct peali_gpu_fit fit = { 0, 0 };
 	int r = peali_gpu_check(gpu, device, "max_workers");
 
 	if (r < 0)
 		return r;
 	*out = (struct peali_capacity){ 0, 0, 0 };
-	if (!lanes || lanes > gpu->device[device].max_lanes)
+	if (!shape->lanes || shape->lanes > gpu->device[device].max_lanes)
 		return 0;
 	pthread_mutex_lock(&gpu->lock);
-	r = peali_gpu_fit(gpu, device, program, &shape, &fit);
+	r = peali_gpu_fit(gpu, device, program, shape, &fit);
 	if (!r)
 		peali_gpu_capacity(gpu, device, &fit,
 				   kept(&gpu->device[device]), out);
 	pthread_mutex_unlock(&gpu->lock);
-	if (cluster_workers)
-		out->workers -= out->workers % cluster_workers;
+	if (shape->cluster_workers)
+		out->workers -= out->workers % shape->cluster_workers;
 	return r;
-}
-
-int peali_gpu_max_workers(struct peali_backend *backend, int device,
-			  const struct peal_program *program, uint32_t lanes,
-			  struct peali_capacity *out)
-{
-	return peali_gpu_max_clustered(backend, device, program, lanes, 0, 0,
-				       out);
 }

@@ -73,14 +73,14 @@ int peali_gpu_clusters_check(struct peali_gpu *gpu, int device,
 			     const struct peali_gpu_program *p, uint32_t bytes)
 {
 	if (!p->cluster_bytes)
-		return peali_fail(PEAL_ENOTSUP, "max_clustered",
+		return peali_fail(PEAL_ENOTSUP, "max_workers",
 				  "%s device %d has no clusters, or program "
 				  "'%s' has no code for them",
 				  gpu->driver.vendor->name, device,
 				  p->program->name);
 	if (bytes > p->cluster_bytes)
 		return PEALI_REFUSE(
-			PEAL_ENOSPC, "max_clustered", .object = "option",
+			PEAL_ENOSPC, "max_workers", .object = "option",
 			.name = "cluster.bytes",
 			.problem = PEALI_PRINT(
 				"is too large for program '%s' on %s "
@@ -140,7 +140,8 @@ int peali_gpu_clusters_launch(struct peali_gpu *gpu,
 	struct peali_gpu_launch_attribute two[2];
 	struct peali_gpu_grid grid = grid_of(two, desc->n_workers, desc->lanes,
 					     desc->cluster_workers,
-					     desc->cluster_bytes, stream);
+					     peali_gpu_shared_bytes(desc),
+					     stream);
 
 	if (gpu->device[desc->device].cooperative)
 		grid.n_attributes = 2;

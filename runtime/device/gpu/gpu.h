@@ -342,12 +342,11 @@ void peali_gpu_monitor_stop(struct peali_gpu *gpu);
 /* ---- capacity.c: which workers fit beside resident kernels --------------- */
 
 int peali_gpu_max_workers(struct peali_backend *backend, int device,
-			  const struct peal_program *program, uint32_t lanes,
+			  const struct peal_program *program,
+			  const struct peali_launch_desc *shape,
 			  struct peali_capacity *out);
-int peali_gpu_max_clustered(struct peali_backend *backend, int device,
-			    const struct peal_program *program, uint32_t lanes,
-			    uint32_t cluster_workers, uint32_t cluster_bytes,
-			    struct peali_capacity *out);
+/* Returns the shared memory of each block, beside that of its code. */
+uint32_t peali_gpu_shared_bytes(const struct peali_launch_desc *shape);
 /* The caller of all calls below holds gpu->lock. */
 int peali_gpu_units_open(struct peali_gpu_device *d);
 void peali_gpu_units_close(struct peali_gpu_device *d);

@@ -82,7 +82,7 @@ static enum peal_slot_policy default_policy(struct peali_backend *backend)
 		->driver.vendor->default_policy;
 }
 
-#define OPERATIONS(vendor)                                                     \
+#define OPERATIONS(vendor, hot_bytes)                                          \
 	static int vendor##_probe(char *reason, size_t reason_bytes)           \
 	{                                                                      \
 		return peali_gpu_probe(&peali_##vendor##_vendor, reason,       \
@@ -95,6 +95,7 @@ static enum peal_slot_policy default_policy(struct peali_backend *backend)
 	}                                                                      \
 	const struct peali_backend_ops peali_##vendor##_backend = {            \
 		.name = #vendor,                                               \
+		.hot_bytes_max = hot_bytes,                                    \
 		.probe = vendor##_probe,                                       \
 		.open = vendor##_open,                                         \
 		.close = peali_gpu_close,                                      \
@@ -127,7 +128,6 @@ static enum peal_slot_policy default_policy(struct peali_backend *backend)
 		.copy_all = peali_gpu_copy_all,                                \
 		.load = peali_gpu_load,                                        \
 		.max_workers = peali_gpu_max_workers,                          \
-		.max_clustered = peali_gpu_max_clustered,                      \
 		.test_streams = peali_gpu_test_streams,                        \
 		.launch = peali_gpu_launch,                                    \
 		.launch_again = peali_gpu_launch_again,                        \
@@ -136,5 +136,5 @@ static enum peal_slot_policy default_policy(struct peali_backend *backend)
 		.launch_free = peali_gpu_launch_free,                          \
 	};
 
-OPERATIONS(cuda)
-OPERATIONS(hip)
+OPERATIONS(cuda, 16384)
+OPERATIONS(hip, 0)

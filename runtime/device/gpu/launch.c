@@ -105,15 +105,15 @@ static int launch_grid(struct peali_launch *launch, const char **symbol)
 	}
 	if (gpu->driver.launch_cooperative && d->cooperative) {
 		*symbol = PEALI_GPU_SYMBOL(gpu, launch_cooperative);
-		return gpu->driver.launch_cooperative(launch->program->function,
-						      desc->n_workers, 1, 1,
-						      desc->lanes, 1, 1, 0,
-						      d->stream[launch->stream],
-						      argument);
+		return gpu->driver.launch_cooperative(
+			launch->program->function, desc->n_workers, 1, 1,
+			desc->lanes, 1, 1, peali_gpu_shared_bytes(desc),
+			d->stream[launch->stream], argument);
 	}
 	*symbol = PEALI_GPU_SYMBOL(gpu, launch);
 	return gpu->driver.launch(launch->program->function, desc->n_workers, 1,
-				  1, desc->lanes, 1, 1, 0,
+				  1, desc->lanes, 1, 1,
+				  peali_gpu_shared_bytes(desc),
 				  d->stream[launch->stream], argument, NULL);
 }
 

@@ -91,7 +91,8 @@ int peali_host_copy_all(struct peali_backend *backend,
 /* ---- workers.c ----------------------------------------------------------- */
 
 int peali_host_max_workers(struct peali_backend *backend, int device,
-			   const struct peal_program *program, uint32_t lanes,
+			   const struct peal_program *program,
+			   const struct peali_launch_desc *shape,
 			   struct peali_capacity *out);
 int peali_host_launch(struct peali_backend *backend,
 		      const struct peali_launch_desc *desc,

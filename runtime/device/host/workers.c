@@ -164,17 +164,20 @@ static int check_lanes(const struct peali_host *host, int device,
 }
 
 int peali_host_max_workers(struct peali_backend *backend, int device,
-			   const struct peal_program *program, uint32_t lanes,
+			   const struct peal_program *program,
+			   const struct peali_launch_desc *shape,
 			   struct peali_capacity *out)
 {
-	int r = check_lanes(peali_host_of(backend), device, lanes,
+	int r = check_lanes(peali_host_of(backend), device, shape->lanes,
 			    "host: max_workers");
 
 	(void)program;
 	*out = (struct peali_capacity){ 0, 0, 0 };
+	if (!r && shape->cluster_workers)
+		return PEAL_ENOTSUP;
 	if (!r)
-		out->workers =
-			most_workers(peali_host_of(backend), device, lanes);
+		out->workers = most_workers(peali_host_of(backend), device,
+					    shape->lanes);
 	return r;
 }
 

@@ -128,11 +128,11 @@ int double_cuda_launch_cooperative(void *function, unsigned gx, unsigned gy,
 				   unsigned bz, unsigned shared_bytes,
 				   void *stream, void **arguments)
 {
-	const struct double_shape shape = { gx, bx, 1, 0 };
+	const struct double_shape shape = { gx, bx, 1, shared_bytes };
 
 	CALL("cuLaunchCooperativeKernel");
 	NEED_CONTEXT();
-	if (gy * gz * by * bz != 1 || shared_bytes)
+	if (gy * gz * by * bz != 1)
 		return DOUBLE_INVALID;
 	return double_launch(function, &shape, stream, arguments);
 }
@@ -142,11 +142,11 @@ int double_cuda_launch(void *function, unsigned gx, unsigned gy, unsigned gz,
 		       unsigned shared_bytes, void *stream, void **arguments,
 		       void **extra)
 {
-	const struct double_shape shape = { gx, bx, 1, 0 };
+	const struct double_shape shape = { gx, bx, 1, shared_bytes };
 
 	CALL("cuLaunchKernel");
 	NEED_CONTEXT();
-	if (gy * gz * by * bz != 1 || shared_bytes || extra)
+	if (gy * gz * by * bz != 1 || extra)
 		return DOUBLE_INVALID;
 	return double_launch(function, &shape, stream, arguments);
 }

@@ -35,11 +35,12 @@ typedef void (*cost_tick_fn)(void *context);
 void *cost_alloc(enum ptx_memory memory, uint64_t bytes);
 /* Frees all memory of cost_alloc(). */
 void cost_free(void);
-/* Runs an entry in one block. Returns the counts of lane 0. Ends the process
- * after a fault. tick may be NULL. */
+/* Runs an entry in one block, with shared memory beside that of its code. Returns
+ * the counts of lane 0. Ends the process after a fault. tick may be NULL. */
 struct ptx_counts cost_run(struct ptx_module *module, const char *entry,
-			   uint32_t lanes, const void *params,
-			   cost_tick_fn tick, void *context);
+			   uint32_t lanes, uint32_t shared_bytes,
+			   const void *params, cost_tick_fn tick,
+			   void *context);
 /* Ends the process with a text. */
 __attribute__((noreturn, format(printf, 1, 2))) void
 cost_die(const char *format, ...);

@@ -186,11 +186,11 @@ static void tick(void *context)
 static struct ptx_counts run_worker(struct path_run *s, struct ptx_module *loop)
 {
 	uint64_t params = (uintptr_t)s->kernel.params;
-	struct ptx_counts counts = cost_run(loop,
-					    s->row->batch == 1 ?
-						    "peal_entry_cost" :
-						    "peal_entry_cost_batch",
-					    s->row->lanes, &params, tick, s);
+	struct ptx_counts counts = cost_run(
+		loop,
+		s->row->batch == 1 ? "peal_entry_cost" :
+				     "peal_entry_cost_batch",
+		s->row->lanes, s->kernel.params->hot_bytes, &params, tick, s);
 
 	if (s->kernel.status->phase != PEAL_WORKER_STOPPED ||
 	    s->kernel.status->failed)

@@ -128,14 +128,15 @@ static void note_fault(void *context, const struct ptx_report *r)
 /* ---- modules and grids --------------------------------------------------- */
 
 struct ptx_counts cost_run(struct ptx_module *module, const char *entry,
-			   uint32_t lanes, const void *params,
-			   cost_tick_fn tick, void *context)
+			   uint32_t lanes, uint32_t shared_bytes,
+			   const void *params, cost_tick_fn tick, void *context)
 {
 	struct clock clock = { 0, tick, context };
 	const struct ptx_launch launch = {
 		.function = ptx_find(module, entry),
 		.blocks = 1,
 		.threads = lanes,
+		.dynamic_shared_bytes = shared_bytes,
 		.params = params,
 		.host = { .range = find_range,
 			  .clock = read_clock,

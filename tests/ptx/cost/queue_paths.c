@@ -186,11 +186,12 @@ static void run_side(struct side *s)
 	struct ptx_counts counts, launch;
 
 	none.n = 0;
-	launch = cost_run(s->module, s->entry, s->row.lanes, &none, NULL, NULL);
+	launch = cost_run(s->module, s->entry, s->row.lanes, 0, &none, NULL,
+			  NULL);
 	*s->params.done = 0;
 	s->params.n = ROUND / s->row.lanes;
-	counts = cost_run(s->module, s->entry, s->row.lanes, &s->params, NULL,
-			  NULL);
+	counts = cost_run(s->module, s->entry, s->row.lanes, 0, &s->params,
+			  NULL, NULL);
 	if (*s->params.done != s->params.n)
 		cost_die("%s: moved %llu of %llu messages", s->entry,
 			 (unsigned long long)*s->params.done,

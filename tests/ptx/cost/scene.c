@@ -208,6 +208,7 @@ void scene_make(struct scene *s)
 	p->reject_tables = (uintptr_t)host_memory(PEAL_REJECT_TABLES_MAX *
 						  sizeof(uint64_t));
 	p->worker_stride = peal_worker_tables(p).total;
+	p->hot_bytes = (uint32_t)peal_worker_tables(p).hot_bytes;
 	p->workers = (uintptr_t)device_memory(s->workers * p->worker_stride);
 	make_mailboxes(s);
 	s->actor = device_memory(s->actors * sizeof(*s->actor));

@@ -153,6 +153,7 @@ static void run_batches(struct plant_run *run, enum batch_handler handler,
 	s.input = scene_input(&s.kernel, 0, memory);
 	s.output = scene_output(&s.kernel, 0, memory);
 	params = (uintptr_t)s.kernel.params;
+	grid.shared_bytes = s.kernel.params->hot_bytes;
 	plant_run_grids(run, &grid, 1, step, &s);
 	if (!run->found)
 		check_end(&s);

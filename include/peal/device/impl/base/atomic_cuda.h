@@ -122,6 +122,13 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_cycles(void)
 	return t;
 }
 
+/** Adds v to a word. Other lanes of the worker may add at once. Relaxed. */
+static PEAL_DEV PEAL_INLINE void peal_hw_add_lanes(uint64_t *p, uint64_t v)
+{
+	asm volatile("red.relaxed.cta.add.u64 [%0], %1;" ::"l"(p), "l"(v)
+		     : "memory");
+}
+
 PEALI_HW(lane, threadIdx.x)
 PEALI_HW(lanes, blockDim.x)
 PEALI_HW(worker, blockIdx.x)
@@ -134,7 +141,7 @@ PEALI_HW(warp, ~0u >> (32 - blockDim.x))
 
 /* Primitives of the worker's only warp. All its lanes call them. Only
  * peal_hw_warp_sync orders their accesses to memory. */
-PEALI_DO(peal_hw_warp_sync, (void), __syncwarp(peal_hw_warp()))
+PEALI_DO(peal_hw_warp_sync, (uint32_t warp), __syncwarp(warp))
 PEALI_VALUE(peal_hw_warp_ballot, uint32_t, (int condition),
 	    __ballot_sync(peal_hw_warp(), condition))
 PEALI_VALUE(peal_hw_warp_match, uint32_t, (uint32_t value),
@@ -143,6 +150,14 @@ PEALI_VALUE(peal_hw_warp_first, uint32_t, (uint32_t value),
 	    __shfl_sync(peal_hw_warp(), value, 0))
 PEALI_VALUE(peal_hw_warp_from, uint64_t, (uint64_t value, uint32_t lane),
 	    __shfl_sync(peal_hw_warp(), (unsigned long long)value, (int)lane))
+
+/** Returns the shared memory of the calling block that the launch has added. */
+static PEAL_DEV PEAL_INLINE uint8_t *peal_hw_block_memory(void)
+{
+	extern PEAL_SHARED __align__(16) uint8_t peali_block_memory[];
+
+	return peali_block_memory;
+}
 
 /*
  * Where blocks can share memory as a cluster, a slot may lie there: its atoms
@@ -156,16 +171,15 @@ PEALI_VALUE(peal_hw_warp_from, uint64_t, (uint64_t value, uint32_t lane),
 /** Where the memory of a worker of the cluster begins that all of it share. */
 static PEAL_DEV PEAL_INLINE uint8_t *peal_hw_cluster_memory(uint32_t rank)
 {
-	extern PEAL_SHARED __align__(16) uint8_t peali_cluster_memory[];
 	uint32_t own;
 	uint8_t *at;
 
 	asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(own));
 	if (rank == own) /* no way over what connects the multiprocessors */
-		return peali_cluster_memory;
+		return peal_hw_block_memory();
 	asm("mapa.u64 %0, %1, %2;"
 	    : "=l"(at)
-	    : "l"(peali_cluster_memory), "r"(rank));
+	    : "l"(peal_hw_block_memory()), "r"(rank));
 	return at;
 }
 

@@ -142,6 +142,11 @@ static PEAL_DEV PEAL_INLINE uint32_t peali_cycles(void)
 	return (uint32_t)peal_clock_ns();
 }
 
+/** As in atomic_cuda.h. */
+PEALI_DO(peal_hw_add_lanes, (uint64_t * p, uint64_t v),
+	 (void)__hip_atomic_fetch_add(p, v, __ATOMIC_RELAXED,
+				      __HIP_MEMORY_SCOPE_WORKGROUP))
+
 PEALI_HW(lane, __builtin_amdgcn_workitem_id_x())
 PEALI_HW(lanes, __builtin_amdgcn_workgroup_size_x())
 PEALI_HW(worker, __builtin_amdgcn_workgroup_id_x())

@@ -41,7 +41,7 @@
 #else
 #define PEALI_LOOP_VARIANT "lanes_"
 #endif
-#define PEALI_LOOP_LAYOUT "peal_loop7_"
+#define PEALI_LOOP_LAYOUT "peal_loop8_"
 #define PEALI_SLOW_EXTERN(type, name, ...)                                     \
 	PEAL_EXTERN_C PEAL_NOINLINE type name(__VA_ARGS__) __asm__(            \
 		PEALI_LOOP_LAYOUT PEALI_LOOP_VARIANT #name);

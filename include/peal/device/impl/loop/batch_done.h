@@ -92,16 +92,16 @@ static PEAL_DEV PEAL_INLINE void peali_batch_end_all(struct peal_worker *w,
 
 	/* peal_loop_done counts the bytes of lane 0 */
 	if (b->has && !mail && !peal_is_leader(w))
-		peal_add_relaxed_dev(
+		peali_add_lanes(
 			&w->inputs[w->message.input].link.delivered_bytes,
 			b->at.length);
-	peali_batch_sync(w); /* all lanes have read their slots */
+	peal_sync(w); /* all lanes have read their slots */
 	if (!peal_is_leader(w))
 		return;
 	if (mail)
 		peali_batch_end_mail(w, more);
 	else
-		peali_batch_skip(&w->inputs[w->message.input].link, more);
+		peali_link_step(&w->inputs[w->message.input].link, more);
 	w->state->count.handled += more;
 	w->fits_left = w->fits_left > more ? w->fits_left - more : 0;
 }

@@ -48,7 +48,7 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 		if (view->actor == PEAL_FWD_LINK_ACTOR)
 			in->flags |= PEAL_INPUT_FWD_LINK;
 		peali_input_far_end(in, view);
-		peali_input_ring(in, view);
+		peali_input_ring(w, in, view);
 		peali_wait_heed(w, view->bell);
 	} else if (type == PEAL_CONTROL_NEXT_RING) {
 		in->next = *view;
@@ -56,7 +56,7 @@ peali_control_input(struct peal_worker *w, uint32_t type,
 		if (PEALI_SIM_FAULT(EARLY_FOLLOW) &&
 		    !peal_link_ready(&in->link)) {
 			in->link.counts->switches++;
-			peali_input_ring(in, &in->next);
+			peali_input_ring(w, in, &in->next);
 			in->flags &= ~(uint32_t)PEAL_INPUT_NEXT;
 		}
 	} else if (type == PEAL_CONTROL_FAR_END) {

@@ -28,19 +28,10 @@ peali_hooks_open(const struct peal_worker *w)
 {
 	uint32_t i;
 
-	for (i = 0; peali_uses_hooks(w) && i < w->params->n_workers; i++) {
-		const struct peal_worker_state *s =
-			(const struct peal_worker_state
-				 *)((uintptr_t)w->state +
-				    (uintptr_t)((uint64_t)i *
-						w->params->worker_stride) -
-				    (uintptr_t)((uint64_t)w->index *
-						w->params->worker_stride));
-
+	for (i = 0; peali_uses_hooks(w) && i < w->params->n_workers; i++)
 		/* A23: pairs with R23 in peali_hook_poll. */
-		if (peal_load_acquire_dev(&s->hook.due))
+		if (peal_load_acquire_dev(&peali_worker_home(w, i)->hook.due))
 			return 1;
-	}
 	return 0;
 }
 
@@ -59,7 +50,7 @@ PEALI_SLOW(int, peali_exits_over, struct peal_worker *w)
 		for (i = 0; i < w->params->max_actors; i++)
 			peali_exit_ask(w, i);
 	}
-	if (s->hook.due)
+	if (peali_has_due_hooks(w))
 		return 0;
 	if (!(s->published.drained & PEAL_DRAINED_EXITED)) {
 		s->published.drained |= PEAL_DRAINED_EXITED;

@@ -33,13 +33,14 @@
 static PEAL_DEV PEAL_INLINE int peali_spin(struct peal_worker *w)
 {
 	uint32_t n = w->state->table.n_inputs, lap = 0, spin, i;
+	struct peal_input *inputs = w->inputs;
 	struct peal_mailbox *box = peali_own_mailbox(w);
 	const uint8_t *slot = box ? peali_mailbox_next(box, &lap) : 0;
 
 	for (spin = 0; spin < PEALI_SPINS; spin++) {
 		for (i = 0; i < n; i++)
-			if (w->inputs[i].flags & PEAL_INPUT_USED &&
-			    peal_link_ready(&w->inputs[i].link)) {
+			if (inputs[i].flags & PEAL_INPUT_USED &&
+			    peal_link_ready(&inputs[i].link)) {
 				w->state->source.cursor = i;
 				return 1;
 			}
@@ -195,6 +196,7 @@ PEALI_HOST_SLOW(int, peali_turn_slow, struct peal_worker *w)
 			if (s->source.idle)
 				peali_wait_reset(w);
 			s->source.idle = 0;
+			peali_inflight_source(w);
 			return PEALI_ACT_HANDLE;
 		}
 		if (s->deferred.action)
@@ -235,6 +237,7 @@ static PEAL_DEV PEAL_INLINE int peali_turns(struct peal_worker *w)
 	while (PEALI_USES(POOLS) && PEAL_UNLIKELY(turn >= PEALI_ACT_TO_POOL)) {
 		if (peali_pool_deferred(w)) {
 			w->state->source.idle = 0;
+			peali_inflight_source(w);
 			return PEALI_ACT_HANDLE;
 		}
 		turn = peali_turn(w);
@@ -334,6 +337,9 @@ static PEAL_DEV PEAL_INLINE int peal_loop_next(struct peal_worker *w)
 		else
 			break;
 	}
+	if (peal_is_leader(w))
+		peali_publish_links(w);
+	peali_hot_end(w);
 	if (turn == PEALI_ACT_EXIT)
 		peali_worker_ended(w);
 	if (PEAL_ON_HOST)

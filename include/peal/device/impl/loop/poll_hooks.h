@@ -146,7 +146,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_hook_poll(struct peal_worker *w)
 		s->hook.blocked = 0;
 		/* R23: pairs with A23 in peali_hooks_open. A worker that sees
 		 * 0 sees all messages that the hooks have told. */
-		peal_store_release_dev(&s->hook.due, 0);
+		peal_store_release_dev(peali_hooks_word(w), 0);
 	}
 	return 0;
 }

@@ -51,7 +51,7 @@ PEALI_SLOW(void, peali_input_mark, struct peal_worker *w, struct peal_input *in,
 	if (kind == PEAL_KIND_GATE)
 		return;
 	if (next) {
-		peali_input_ring(in, &in->next);
+		peali_input_ring(w, in, &in->next);
 		in->flags &= ~(uint32_t)PEAL_INPUT_NEXT;
 	} else {
 		in->flags = 0;
@@ -264,8 +264,10 @@ static PEAL_DEV PEAL_INLINE int peali_mail_peek(struct peal_worker *w)
 {
 	if (!peali_mail_read(w))
 		return 0;
-	w->message.input = w->params->max_inputs + PEAL_INFLIGHT_MAIL +
-			   PEAL_INFLIGHT_NUMBER(w->state->count.mailbox_done);
+	w->message.input = w->params->max_inputs + PEAL_INFLIGHT_MAIL;
+#if PEAL_ON_HOST
+	w->message.input += PEAL_INFLIGHT_NUMBER(w->state->count.mailbox_done);
+#endif
 	w->message.sequence = w->state->count.mailbox_done;
 	return 1;
 }

@@ -38,10 +38,9 @@ PEALI_SLOW(void, peali_input_stopped, struct peal_worker *w,
 
 	while (left-- > 0 && !peali_link_peek_slowly(c, &w->message)) {
 		peali_request_stopped(w);
-		c->slot += c->slot_bytes;
 		c->slab_head = c->slab_next;
-		if (++c->head == c->wrap)
-			peali_consumer_place(c);
+		c->head++;
+		peali_consumer_place(c);
 	}
 }
 

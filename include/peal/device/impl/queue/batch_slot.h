@@ -150,8 +150,8 @@ peali_batch_look(const struct peal_link_consumer *c, uint32_t ahead,
 
 	if (PEAL_UNLIKELY(ahead >> c->capacity_log2))
 		return 0;
-	place = peali_batch_ahead(place, c->head, c->wrap, ahead, c->slot_bytes,
-				  c->capacity_log2);
+	place = peali_batch_ahead(place, c->head, peali_consumer_wrap(c), ahead,
+				  c->slot_bytes, c->capacity_log2);
 	return peali_batch_read(b, c->policy, place, c->content_max,
 				c->atoms_max) &&
 	       !peali_batch_flags(b);
@@ -214,21 +214,6 @@ peali_batch_copy(const struct peali_batch_slot *b, void *to, uint32_t bytes)
 				      word);
 		peali_batch_copy_atom((uint8_t *)to, bytes, i, each, word);
 	}
-}
-
-/* Takes k messages off a link, without their bytes. The lanes count the bytes.
- * For the leader. */
-static PEAL_DEV PEAL_INLINE void peali_batch_skip(struct peal_link_consumer *c,
-						  uint32_t k)
-{
-	c->sequence += k;
-	c->delivered += k;
-	c->head += k;
-	c->slot += (uint64_t)k * c->slot_bytes;
-	if (PEAL_UNLIKELY((int64_t)(c->head - c->wrap) >= 0))
-		peali_consumer_place(c);
-	if (PEAL_UNLIKELY((int64_t)(c->head - c->credit_due) >= 0))
-		peal_link_flush_credit(c);
 }
 
 /* Returns the 4 bytes at offset `at` of a content. Bytes behind it are 0. */

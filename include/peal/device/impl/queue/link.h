@@ -52,7 +52,7 @@ struct peal_link_producer {
 	uint32_t fits_slot; /* largest payload of this link in a slot */
 	uint32_t actor;
 	int32_t state; /* 0: open; PEAL_E...: closed */
-	uint64_t accepted;
+	uint64_t accepted_base; /* accepted messages, less `tail` */
 	struct peal_link_counts *counts;
 	uint64_t accepted_bytes;
 	uint64_t bell; /* host only: of the consumer */
@@ -65,7 +65,9 @@ struct peal_link_producer {
 	uint64_t closed;
 	uint64_t message_bytes; /* largest payload */
 	uint64_t reserved_at; /* slab position of the open reservation */
-	uint32_t capacity_log2;
+	uint16_t capacity_log2;
+	uint16_t listed; /* GPUs only. 1: the host does not have its counts,
+			  * see publish_counts.h */
 	uint32_t payload_max; /* bytes of payload that fit any slot */
 };
 
@@ -74,7 +76,8 @@ struct peal_link_consumer {
 	/* used for every message */
 	uint8_t *slot; /* of number `head` */
 	uint64_t head; /* slots released */
-	uint64_t wrap; /* the head at which the ring restarts */
+	uint64_t stop; /* the head at which a release does more: the ring
+			* restarts, or credit or slab bytes are due */
 	uint64_t credit_due; /* the head at which it publishes its credit */
 	uint32_t lap; /* of that slot */
 	uint32_t expect; /* high part of the slot's tag once it holds a payload;
@@ -87,8 +90,9 @@ struct peal_link_consumer {
 	uint32_t capacity_log2;
 	uint32_t switches;
 	int32_t state; /* 0: open; PEAL_EEND: after END; else PEAL_E... */
-	uint64_t sequence; /* of the next message in the link */
-	uint64_t delivered;
+	uint64_t sequence_base; /* number of the next message in the link,
+				 * less `head` */
+	uint64_t delivered_base; /* delivered messages, less `head` */
 	struct peal_link_counts *counts;
 	uint64_t delivered_bytes;
 	uint64_t slab_head;
@@ -102,8 +106,9 @@ struct peal_link_consumer {
 	uint64_t credit_sent; /* head as last published */
 	uint64_t slab_sent, slab_bytes;
 	uint32_t message_bytes; /* largest payload */
-	uint32_t more; /* 1: the ring has messages that its mirror lacks, see
+	uint16_t more; /* 1: the ring has messages that its mirror lacks, see
 		        * slot_prefetch.h */
+	uint16_t listed; /* as in the sending end */
 };
 
 /* Not the high part of a tag: that part has 24 bits. */
@@ -114,6 +119,13 @@ static PEAL_DEV PEAL_INLINE uint64_t
 peal_link_capacity(const struct peal_link_producer *p)
 {
 	return 1ULL << p->capacity_log2;
+}
+
+/* Returns the number of accepted messages. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_link_accepted(const struct peal_link_producer *p)
+{
+	return p->tail + p->accepted_base;
 }
 
 /* Sets slot, wrap, lap and limit of the sending end, from its tail and
@@ -181,15 +193,38 @@ peali_link_count_full(struct peal_link_producer *p)
 			       peal_load_relaxed_sys(&p->counts->full) + 1);
 }
 
-/* Sets slot, wrap, lap and expect of the receiving end, from its head. */
+/* Returns the head at which the ring restarts. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_consumer_wrap(const struct peal_link_consumer *c)
+{
+	return (c->head | ((1ULL << c->capacity_log2) - 1)) + 1;
+}
+
+/* Returns the number of the next message in the link. */
+static PEAL_DEV PEAL_INLINE uint64_t
+peali_link_sequence(const struct peal_link_consumer *c)
+{
+	return c->head + c->sequence_base;
+}
+
+static PEAL_DEV PEAL_INLINE void
+peali_consumer_set_stop(struct peal_link_consumer *c)
+{
+	uint64_t wrap = peali_consumer_wrap(c);
+
+	c->stop = (int64_t)(c->credit_due - wrap) < 0 ? c->credit_due : wrap;
+	if (PEAL_UNLIKELY(c->slab_next != c->slab_head))
+		c->stop = c->head + 1; /* the peeked message is in the slab */
+}
+
+/* Sets slot, stop, lap and expect of the receiving end, from its head. */
 static PEAL_DEV PEAL_UNUSED inline void
 peali_consumer_place(struct peal_link_consumer *c)
 {
-	uint64_t capacity = 1ULL << c->capacity_log2;
-	uint64_t index = c->head & (capacity - 1);
+	uint64_t index = c->head & ((1ULL << c->capacity_log2) - 1);
 
 	c->slot = c->slots + index * c->slot_bytes;
-	c->wrap = c->head - index + capacity;
+	peali_consumer_set_stop(c);
 	c->lap = (uint32_t)(c->head >> c->capacity_log2) + 1;
 	if (c->state)
 		c->expect = PEALI_EXPECT_NOTHING;
@@ -217,6 +252,7 @@ peali_consumer_told(struct peal_link_consumer *c)
 	c->credit_sent = c->head;
 	c->credit_due = c->head + (quarter ? quarter : 1);
 	c->slab_sent = c->slab_head;
+	peali_consumer_set_stop(c);
 }
 
 /**
@@ -241,13 +277,14 @@ peal_link_producer_init(struct peal_link_producer *p,
 	p->tail = p->credit = 0;
 	p->slab_tail = p->slab_credit = 0;
 	p->slab_bytes = ring->slab_bytes;
-	p->accepted = peal_load_relaxed_sys(&p->counts->accepted);
+	p->accepted_base = peal_load_relaxed_sys(&p->counts->accepted);
 	p->accepted_bytes = peal_load_relaxed_sys(&p->counts->accepted_bytes);
 	p->full_at = 0;
 	p->closed = peal_load_relaxed_sys(&p->counts->closed);
 	p->message_bytes = view->message_bytes;
 	p->reserved_at = 0;
-	p->capacity_log2 = ring->capacity_log2;
+	p->capacity_log2 = (uint16_t)ring->capacity_log2;
+	p->listed = 0;
 	p->slot_bytes = ring->slot_bytes;
 	p->policy = ring->policy;
 	p->payload_max = peal_slot_content_max(ring->policy, ring->slot_bytes) -
@@ -278,16 +315,17 @@ peal_link_consumer_init(struct peal_link_consumer *c,
 	c->head = 0;
 	c->slab_head = c->slab_next = 0;
 	c->slab_bytes = ring->slab_bytes;
-	c->delivered = peal_load_relaxed_sys(&c->counts->delivered);
+	c->delivered_base = peal_load_relaxed_sys(&c->counts->delivered);
 	c->delivered_bytes = peal_load_relaxed_sys(&c->counts->delivered_bytes);
-	c->sequence = c->delivered;
+	c->sequence_base = c->delivered_base;
 	PEAL_NO_UNROLL
 	for (i = 0; i < PEAL_REASON_COUNT; i++)
-		c->sequence += peal_load_relaxed_sys(&c->counts->dead[i]);
+		c->sequence_base += peal_load_relaxed_sys(&c->counts->dead[i]);
 	c->capacity_log2 = ring->capacity_log2;
 	c->slot_bytes = ring->slot_bytes;
 	c->policy = (uint16_t)ring->policy;
 	c->more = 0;
+	c->listed = 0;
 	c->source = 0;
 	if (view->mirror) {
 		c->source = c->slots;
@@ -302,8 +340,8 @@ peal_link_consumer_init(struct peal_link_consumer *c,
 						c->content_max);
 	c->switches = (uint32_t)peal_load_relaxed_sys(&c->counts->switches);
 	c->state = 0;
-	peali_consumer_place(c);
 	peali_consumer_told(c);
+	peali_consumer_place(c);
 }
 
 /*

@@ -40,6 +40,7 @@ peali_link_open_slab(struct peal_link_consumer *c, const uint8_t *content,
 		peal_fence_acquire_sys();
 	}
 	c->slab_next = d.offset + round;
+	c->stop = c->head + 1; /* its release frees the slab bytes */
 	m->data = c->slab + at;
 	m->length = d.length;
 	return 0;
@@ -100,7 +101,6 @@ peali_link_peek_any(struct peal_link_consumer *c, struct peal_message *m)
 		return peali_link_fail(c);
 	m->kind = view.kind;
 	m->header = *(const struct peal_header *)(const void *)view.content;
-	m->sequence = c->sequence;
 	m->data = 0;
 	m->length = 0;
 	view.kind &= ~(uint32_t)PEAL_KIND_TIMED; /* only with DATA or SLAB */
@@ -143,9 +143,8 @@ peali_link_peek_atoms(struct peal_link_consumer *c, struct peal_message *m,
 	if (peali_policy(c->policy) != PEAL_POLICY_ATOM16)
 		peali_copy_bytes(word, view.content, header);
 	*actor_out = word[0];
-	peali_header_store(&m->header, (uint64_t)word[1] << 32 | word[0]);
+	__builtin_memcpy(&m->header, word, sizeof(m->header));
 	m->kind = PEAL_KIND_DATA;
-	m->sequence = c->sequence;
 	m->data = view.content + header;
 	m->length = view.length - header;
 	return 0;
@@ -158,6 +157,7 @@ peali_link_peek_atoms(struct peal_link_consumer *c, struct peal_message *m,
  * peal_link_peek that also returns the number of the actor in a register of the
  * caller. The usual case takes one load and one branch after the tag has
  * arrived. For other messages and marks it returns PEALI_PEEKED, and no actor.
+ * It does not set m->sequence.
  */
 static PEAL_DEV PEAL_INLINE int peali_link_peek(struct peal_link_consumer *c,
 						struct peal_message *m,
@@ -181,7 +181,6 @@ static PEAL_DEV PEAL_INLINE int peali_link_peek(struct peal_link_consumer *c,
 			*actor_out = (uint32_t)word;
 			peali_header_store(&m->header, word);
 			m->kind = PEAL_KIND_DATA;
-			m->sequence = c->sequence;
 			m->data = content + header;
 			m->length = length;
 			if (PEALI_SIM_FAULT(EARLY_CREDIT))

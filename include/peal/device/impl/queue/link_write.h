@@ -70,7 +70,7 @@ static PEAL_DEV PEAL_INLINE void
 peali_link_tell_sent(const struct peal_link_producer *p)
 {
 	peal_store_relaxed_sys(&p->counts->accepted_bytes, p->accepted_bytes);
-	peal_store_relaxed_sys(&p->counts->accepted, p->accepted);
+	peal_store_relaxed_sys(&p->counts->accepted, peali_link_accepted(p));
 }
 
 /* Counts n messages as accepted, before they are published. So a thread that
@@ -78,9 +78,10 @@ peali_link_tell_sent(const struct peal_link_producer *p)
 static PEAL_DEV PEAL_INLINE void peali_link_count(struct peal_link_producer *p,
 						  uint64_t n, uint64_t bytes)
 {
-	p->accepted += n;
 	p->accepted_bytes += bytes;
-	peali_link_tell_sent(p);
+	peal_store_relaxed_sys(&p->counts->accepted_bytes, p->accepted_bytes);
+	peal_store_relaxed_sys(&p->counts->accepted,
+			       peali_link_accepted(p) + n);
 }
 
 /* Writes the descriptor of the reserved slab bytes behind the header. */

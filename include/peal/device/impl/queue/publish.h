@@ -45,6 +45,7 @@ peali_publish_begin(struct peal_link_producer *link, struct peal_publication *p,
 	link->message_bytes = p->topic->message_bytes;
 	link->payload_max = p->topic->message_bytes;
 	link->counts = 0;
+	link->listed = 0;
 	link->state = PEALI_STATE_TOPIC;
 }
 

@@ -123,7 +123,7 @@ peali_mirror_read(struct peal_link_consumer *c)
 	atoms = peali_min_u32(atoms, low + 1);
 	for (i = PEAL_MIRROR_FLIGHT; i < atoms; i += PEAL_MIRROR_FLIGHT)
 		peali_mirror_copy(policy, c->slot, from, i, 1, atoms);
-	c->more = (uint32_t)more;
+	c->more = (uint16_t)more;
 	return 1;
 }
 
@@ -140,7 +140,8 @@ static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE uint32_t peali_mirror_fetch(
 	uint32_t atoms = peali_mirror_atoms(c), slots, i;
 
 	slots = lanes * PEAL_MIRROR_FLIGHT / atoms;
-	slots = peali_min_u32(slots ? slots : 1, (uint32_t)(c->wrap - c->head));
+	slots = peali_min_u32(slots ? slots : 1,
+			      (uint32_t)(peali_consumer_wrap(c) - c->head));
 	for (i = lane; i < slots * atoms; i += lanes * PEAL_MIRROR_FLIGHT)
 		peali_mirror_copy(peali_policy(c->policy), c->slot, from, i,
 				  lanes, slots * atoms);

@@ -65,15 +65,16 @@ peali_subscribe_begin(struct peal_link_consumer *link,
 	peal_store_relaxed_sys(&s->counts->first, s->at.number);
 	link->head = link->slab_head = link->slab_next = 0;
 	link->slab_sent = link->credit_sent = 0;
-	link->wrap = link->credit_due = ~0ULL; /* never */
+	link->stop = link->credit_due = ~0ULL >> 1; /* never */
 	link->expect = PEALI_EXPECT_NOTHING;
 	link->slot_bytes = 0; /* a release does not move the slot */
 	link->policy = (uint16_t)t->policy;
 	link->state = PEALI_STATE_TOPIC;
-	link->sequence = link->delivered = link->delivered_bytes = 0;
+	link->sequence_base = link->delivered_base = link->delivered_bytes = 0;
 	link->counts = &s->counts->link;
 	link->source = 0;
 	link->more = 0;
+	link->listed = 0;
 	peali_subscribe_place(link, s);
 	return 0;
 }
@@ -135,7 +136,7 @@ static PEAL_DEV PEAL_INLINE int
 peali_subscribe_holds(const struct peal_link_consumer *link,
 		      const struct peal_subscription *s)
 {
-	return s->at.taken != link->sequence;
+	return s->at.taken != peali_link_sequence(link);
 }
 
 /*
@@ -157,7 +158,7 @@ peali_subscribe_peek(struct peal_link_consumer *link,
 	m->header.flags = s->got.flags;
 	m->data = s->payload;
 	m->length = s->got.length;
-	m->sequence = link->sequence;
+	m->sequence = peali_link_sequence(link);
 	m->kind = peali_kind(PEAL_KIND_DATA, m->header);
 	return 1;
 }

@@ -123,7 +123,7 @@ peali_actor_ahead(const struct peal_worker *w,
 
 	if (ahead >> c->capacity_log2)
 		return 0;
-	if (c->head + ahead >= c->wrap) {
+	if (c->head + ahead >= peali_consumer_wrap(c)) {
 		slot -= (uint64_t)c->slot_bytes << c->capacity_log2;
 		lap++;
 	}

@@ -13,32 +13,12 @@
  * exchange words in the scratch memory. All functions are collective.
  */
 
-#define PEALI_HAS_WARPS PEAL_ON_CUDA
-
-/* Returns 1 if one warp has all lanes of the worker. */
-static PEAL_DEV PEAL_INLINE int peali_is_one_warp(const struct peal_worker *w)
-{
-	return PEALI_HAS_WARPS && peal_lanes(w) <= 32;
-}
-
 /* Returns the number of lanes that can have a message of a batch. */
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_batch_lanes(const struct peal_worker *w)
 {
 	return peal_lanes(w) < PEAL_BATCH_MOST ? peal_lanes(w) :
 						 PEAL_BATCH_MOST;
-}
-
-/* Synchronizes the lanes as peal_sync does. */
-static PEAL_DEV PEAL_INLINE void peali_batch_sync(const struct peal_worker *w)
-{
-#if PEALI_HAS_WARPS
-	if (PEAL_LIKELY(peali_is_one_warp(w))) {
-		peal_hw_warp_sync();
-		return;
-	}
-#endif
-	peal_sync(w);
 }
 
 /* Returns the set of lanes with a condition that holds. */

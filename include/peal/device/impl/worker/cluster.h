@@ -2,7 +2,7 @@
 #ifndef PEAL_DEVICE_CLUSTER_H
 #define PEAL_DEVICE_CLUSTER_H
 
-#include <peal/device/lanes.h>
+#include <peal/device/impl/worker/hot_tables.h>
 
 #define PEALI_CLUSTERS (PEAL_HAVE_CLUSTERS && PEALI_USES(CLUSTERS))
 
@@ -79,14 +79,17 @@ peali_cluster_clear(const struct peal_link_view *view)
 		peali_atom_write(policy, slots, i, 0, slots, 0);
 }
 
-/* Starts the receiving end of a ring, and sets the position of its slots. */
+/* Starts the receiving end of a ring, and sets the positions of its slots and of
+ * its stage. */
 static PEAL_DEV PEAL_UNUSED PEAL_NOINLINE void
-peali_input_ring(struct peal_input *in, const struct peal_link_view *view)
+peali_input_ring(const struct peal_worker *w, struct peal_input *in,
+		 const struct peal_link_view *view)
 {
 	const struct peal_ring *ring =
 		(const struct peal_ring *)(uintptr_t)view->ring;
 
 	peal_link_consumer_init(&in->link, view);
+	peali_hot_stage(w, in);
 	in->cluster_place = ring->cluster_place;
 	if (!in->cluster_place)
 		return;

@@ -234,7 +234,7 @@ PEALI_SLOW(void, peali_dead_letter, struct peal_worker *w,
 	letter->link = PEAL_NO_LINK;
 	if (c && !peali_is_topic(c->state))
 		letter->link = peal_load_relaxed_sys(&c->counts->id);
-	letter->sequence = c ? m->sequence : 0;
+	letter->sequence = c ? peali_link_sequence(c) : 0;
 	letter->length = m->length;
 	letter->reason = reason;
 	letter->error = error;

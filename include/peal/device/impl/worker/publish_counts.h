@@ -11,13 +11,13 @@
  * message being handled. For the leader.
  *
  * On the host a worker publishes the counts of a link with each message. On a
- * GPU each such store would cross PCIe. So a GPU worker remembers the ends with
- * new counts, and publishes them:
+ * GPU each such store would cross PCIe. So a GPU worker lists the ends with new
+ * counts, and publishes them:
  *
  * - when it is idle, suspended or ended, and before it reports a failure,
  * - at each look at the control words, after at most 96 messages or batches,
  * - after a message, if the last time was PEALI_UNTOLD_CYCLES ago,
- * - when it forgets an end for another one.
+ * - when a list is full.
  *
  * It publishes the counts of its ports before those of its inputs. A function
  * that forwards messages publishes its counts at once. A port may count less than
@@ -57,16 +57,16 @@ static PEAL_INLINE void peali_publish_in_time(struct peal_worker *w)
 
 #else
 
-/* Publishes the counts of the remembered ports, and forgets them. */
+/* Publishes the counts of the listed ports, and empties their list. */
 PEALI_SLOW(void, peali_publish_ports, struct peal_worker *w)
 {
 	uint32_t i;
 
-	for (i = 0; i < PEALI_UNTOLD; i++) {
-		if (w->sent_by[i])
-			peali_link_tell_sent(&w->sent_by[i]->link);
-		w->sent_by[i] = 0;
+	for (i = 0; i < w->n_sent_by; i++) {
+		peali_link_tell_sent(&w->sent_by[i]->link);
+		w->sent_by[i]->link.listed = 0;
 	}
+	w->n_sent_by = 0;
 }
 
 PEALI_SLOW(void, peali_publish_links, struct peal_worker *w)
@@ -74,15 +74,14 @@ PEALI_SLOW(void, peali_publish_links, struct peal_worker *w)
 	uint32_t i;
 
 	w->told_at = peali_cycles();
-	if (!w->untold)
+	if (!(w->n_sent_by | w->n_got_by))
 		return;
-	w->untold = 0;
 	peali_publish_ports(w);
-	for (i = 0; i < PEALI_UNTOLD; i++) {
-		if (w->got_by[i])
-			peali_link_tell_received(&w->got_by[i]->link);
-		w->got_by[i] = 0;
+	for (i = 0; i < w->n_got_by; i++) {
+		peali_link_tell_received(&w->got_by[i]->link, 0);
+		w->got_by[i]->link.listed = 0;
 	}
+	w->n_got_by = 0;
 }
 
 /* About 100 us. */
@@ -94,57 +93,47 @@ static PEAL_DEV PEAL_INLINE void peali_publish_in_time(struct peal_worker *w)
 		peali_publish_links(w);
 }
 
-/* Publishes the counts of the port at a place. Then remembers another port
- * there. */
-PEALI_SLOW(void, peali_port_remember, struct peal_worker *w,
-	   struct peal_output **place, struct peal_output *o)
+/* Lists a port with new counts. If the list is full, publishes its ports. */
+PEALI_SLOW(void, peali_port_list, struct peal_worker *w, struct peal_output *o)
 {
-	w->untold = 1;
-	if (*place)
-		peali_link_tell_sent(&(*place)->link);
-	*place = o;
+	if (w->n_sent_by == PEALI_UNTOLD)
+		peali_publish_ports(w);
+	w->sent_by[w->n_sent_by++] = o;
+	o->link.listed = 1;
 }
 
-/* As peali_port_remember, for an input. */
-PEALI_SLOW(void, peali_input_remember, struct peal_worker *w,
-	   struct peal_input **place, struct peal_input *in)
+/* As peali_port_list, for an input. */
+PEALI_SLOW(void, peali_input_list, struct peal_worker *w, struct peal_input *in)
 {
-	w->untold = 1;
-	if (*place) {
-		peali_publish_ports(w);
-		peali_link_tell_received(&(*place)->link);
-	}
-	*place = in;
+	if (w->n_got_by == PEALI_UNTOLD)
+		peali_publish_links(w);
+	w->got_by[w->n_got_by++] = in;
+	in->link.listed = 1;
 }
 
 static PEAL_DEV PEAL_INLINE void
 peali_port_count(struct peal_worker *w, struct peal_output *o, uint64_t bytes)
 {
-	struct peal_output **place =
-		&w->sent_by[((uintptr_t)o / sizeof(*o)) % PEALI_UNTOLD];
-
-	o->link.accepted++;
 	o->link.accepted_bytes += bytes;
-	if (PEAL_UNLIKELY(*place != o))
-		peali_port_remember(w, place, o);
+	if (PEAL_UNLIKELY(!o->link.listed))
+		peali_port_list(w, o);
 }
 
 static PEAL_DEV PEAL_INLINE void peali_input_release(struct peal_worker *w,
 						     struct peal_input *in)
 {
-	struct peal_link_consumer *c = &in->link;
-	struct peal_input **place =
-		&w->got_by[((uintptr_t)in / sizeof(*in)) % PEALI_UNTOLD];
-
-	peali_link_got(c, &w->message);
-	if (PEAL_UNLIKELY(*place != in))
-		peali_input_remember(w, place, in);
-	peali_link_step(c);
+	in->link.delivered_bytes += w->message.length;
+	if (PEAL_UNLIKELY(!in->link.listed))
+		peali_input_list(w, in);
+	peali_link_step(&in->link, 1);
 }
 
 #endif
 
 /* ---- the message being handled ------------------------------------------- */
+
+/* No word of a header: no message has all flags. */
+#define PEALI_NO_HEADER (~0ULL)
 
 /* Publishes the message being handled: PEAL_INFLIGHT, or 0 for none. */
 static PEAL_DEV PEAL_INLINE void peali_publish_inflight(struct peal_worker *w,
@@ -152,20 +141,27 @@ static PEAL_DEV PEAL_INLINE void peali_publish_inflight(struct peal_worker *w,
 {
 	if (PEAL_UNLIKELY(inflight != w->state->published.inflight)) {
 		w->state->published.inflight = inflight;
-		w->state->published.input = ~0u;
+		w->state->published.header = PEALI_NO_HEADER;
 		peal_store_relaxed_sys(&w->status->inflight, inflight);
 	}
 }
 
+/* Notes the source of the next message. The messages of one burst have one
+ * source, so they need no call. */
+static PEAL_DEV PEAL_INLINE void peali_inflight_source(struct peal_worker *w)
+{
+	if (w->message.input != w->state->published.input)
+		w->state->published.header = PEALI_NO_HEADER;
+}
+
 /* Publishes w->message as being handled, if it differs from the last one by its
- * header or its input. */
+ * header or its source. */
 static PEAL_DEV PEAL_INLINE void peali_publish_message(struct peal_worker *w)
 {
 	struct peal_worker_state *s = w->state;
 	uint64_t header = peali_header_load(&w->message.header);
 
-	if (PEAL_LIKELY(header == s->published.header) &&
-	    PEAL_LIKELY(w->message.input == s->published.input))
+	if (PEAL_LIKELY(header == s->published.header))
 		return;
 	peali_publish_inflight(w, PEAL_INFLIGHT(w->message.header.actor,
 						w->message.header.type,

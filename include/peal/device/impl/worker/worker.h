@@ -98,8 +98,14 @@ PEAL_STATIC_ASSERT(sizeof(struct peal_pool_place) % PEAL_SHARED_LINE == 0 &&
 				   0,
 		   "place at a pool");
 
-/** Offsets of a worker's tables, in bytes from its state. */
+/** Largest content of a message in the stage of hot_tables.h: header and payload.
+ * The last atom may be longer by 8 bytes. */
+#define PEALI_HOT_STAGE_CONTENT 248
+
+/** Offsets of a worker's tables, in bytes from its state. Shared memory has the
+ * tables before `hot_stage`, then a stage, up to hot_bytes. */
 struct peal_worker_layout {
+	uint64_t hot_stage, hot_bytes;
 	uint64_t inputs, outputs, pools, barriers, sent, spent, priority_inputs,
 		timers, asks, scratch;
 	uint64_t total;
@@ -117,6 +123,8 @@ peal_worker_tables(const struct peal_kernel_params *params)
 	at.pools =
 		at.outputs + (PEAL_PORTS_FIRST + (uint64_t)params->max_ports) *
 				     sizeof(struct peal_output);
+	at.hot_stage = at.pools;
+	at.hot_bytes = at.hot_stage + PEALI_HOT_STAGE_CONTENT + 8;
 	at.barriers = at.pools + (uint64_t)params->max_pools *
 					 sizeof(struct peal_pool_place);
 	at.sent = at.barriers + (uint64_t)params->max_barriers *
@@ -189,7 +197,10 @@ struct peal_worker {
 	uint64_t broadcast_word;
 	struct peal_output *sent_by[PEALI_UNTOLD]; /* see publish_counts.h */
 	struct peal_input *got_by[PEALI_UNTOLD];
-	uint32_t untold; /* 1: one of these is set */
+	uint32_t n_sent_by, n_got_by; /* listed ones */
+#if PEAL_ON_CUDA
+	uint32_t warp; /* the lanes of its only warp; 0: several warps */
+#endif
 	uint32_t told_at; /* peali_cycles when they were published last */
 #endif
 	/* the leader's: */
@@ -253,10 +264,27 @@ static PEAL_DEV PEAL_INLINE int peali_uses_hooks(const struct peal_worker *w)
 #define PEALI_HAS_OTHER_SOURCES                                                \
 	(PEALI_USES(MAIL) || PEALI_USES(POOLS) || PEALI_USES(HOOKS))
 
+/* Returns the state of a worker of the kernel in device memory. Only its `due`
+ * of hooks is current while that worker runs. */
+static PEAL_DEV PEAL_INLINE struct peal_worker_state *
+peali_worker_home(const struct peal_worker *w, uint32_t worker)
+{
+	return (struct peal_worker_state
+			*)(uintptr_t)(w->params->workers +
+				      worker * w->params->worker_stride);
+}
+
+/* Returns the word that tells whether hooks of its actors are due. */
+static PEAL_DEV PEAL_INLINE uint64_t *
+peali_hooks_word(const struct peal_worker *w)
+{
+	return &peali_worker_home(w, w->index)->hook.due;
+}
+
 /* Returns whether hooks of its actors are due. */
 static PEAL_DEV PEAL_INLINE int peali_has_due_hooks(const struct peal_worker *w)
 {
-	return PEALI_USES(HOOKS) && w->state->hook.due;
+	return PEALI_USES(HOOKS) && *peali_hooks_word(w);
 }
 
 /* Returns whether it has down messages to send. */
