@@ -33,6 +33,9 @@ struct peal_runtime;
  * device, the scheduler, starts the nodes. Schedulers exchange messages by
  * links, also between devices.
  *
+ * The links between two devices exist only if the graph has an edge between
+ * their nodes. So memory and set-up grow with devices, nodes and edges.
+ *
  * A device starts its nodes in the order in which they became ready. Tasks of
  * several nodes run concurrently, on as many workers as there are.
  *
@@ -54,7 +57,7 @@ struct peal_graph;
 
 #define PEAL_GRAPH_NODES_MAX 16384
 #define PEAL_GRAPH_EDGES_MAX 262144
-#define PEAL_GRAPH_DEVICES_MAX 16
+#define PEAL_GRAPH_DEVICES_MAX 256
 #define PEAL_GRAPH_PIECES_MAX 1024 /* pieces of one node */
 #define PEAL_GRAPH_TASKS_MAX 262144 /* pieces of all nodes of one device */
 
@@ -252,8 +255,9 @@ int peal_graph_add_edge(struct peal_graph *graph, uint32_t before,
  * @retval PEAL_EINVAL   the edges form a cycle (the text names a node of it).
  * @retval PEAL_ENOSPC   a scheduler needs more than PEAL_GRAPH_PORTS ports, or
  *                       a device has more than PEAL_GRAPH_TASKS_MAX tasks.
- *                       Each device of the graph needs a port. So does each
- *                       task handler and each receiver.
+ *                       The host needs a port. So does each other device with
+ *                       successors of the device's nodes, each task handler
+ *                       and each receiver.
  * @retval PEAL_EBUSY    peal_graph_wait has not reported the end of the
  *                       previous run.
  * @retval PEAL_EABORTED a kernel of the graph has ended (the text names it), or

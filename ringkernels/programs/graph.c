@@ -98,11 +98,11 @@ static PEAL_DEV uint32_t follow_edge(struct scheduler *c)
 		return COUNTED;
 	}
 	c->edge++;
-	if (e->rank == c->init.rank) {
+	if (!e->port) {
 		count_at(c, e->node, result);
 		return COUNTED;
 	}
-	c->port = e->rank < c->init.rank ? 1 + e->rank : e->rank;
+	c->port = e->port;
 	c->word.run = c->run;
 	c->word.node = e->node;
 	c->word.result = result;
@@ -319,10 +319,13 @@ static PEAL_DEV PEAL_NOINLINE int schedule(struct peal_worker *w)
 	{                                                                      \
 		return schedule(w);                                            \
 	}
-EACH_PORT_COUNT_TO_24(CONDUCT, )
+CONDUCT(, 1) /* a device without nodes */
+EACH_PORT_COUNT_TO_128(CONDUCT, )
 
 #define CONDUCTOR_OF(X, n)                                                     \
 	X(schedule_##n, sizeof(struct scheduler),                              \
 	  PEAL_LIMITS(n, SENDS, 1, 0, 0))
-#define HANDLERS(X) EACH_PORT_COUNT_TO_24(CONDUCTOR_OF, X)
+#define HANDLERS(X)                                                            \
+	CONDUCTOR_OF(X, 1)                                                     \
+	EACH_PORT_COUNT_TO_128(CONDUCTOR_OF, X)
 PEAL_PROGRAM(peal_graph, HANDLERS);

@@ -72,6 +72,7 @@ static void free_all(struct peal_graph *g)
 	free(g->devices);
 	free(g->nodes);
 	free(g->edges);
+	free(g->pairs);
 	free(g);
 }
 

@@ -19,6 +19,9 @@ struct peali_graph_node {
 	uint32_t handler; /* of a task: index in the program */
 	uint64_t to; /* of a message: address of the receiver */
 	uint32_t waits; /* number of nodes that it waits for */
+	uint32_t messages; /* of the first node of a device with this receiver:
+			    * nodes with both; else 0 */
+	uint32_t other; /* 1 + the device's next such first node; 0: none */
 	struct peal_graph_node image; /* graph_build.c sets port and edges */
 	/* memory of a task's arguments, not to be freed */
 	struct peali_range kept[PEAL_TASK_ARGUMENTS];
@@ -26,6 +29,12 @@ struct peali_graph_node {
 
 struct peali_graph_edge {
 	uint32_t before, after;
+};
+
+/** The edges from nodes of one device to nodes of another device. */
+struct peali_graph_pair {
+	uint32_t from, to; /* ranks of the devices */
+	uint32_t n_edges;
 };
 
 /** A device of a graph. */
@@ -41,7 +50,12 @@ struct peali_graph_device {
 			  * of all task actors; 0: none yet */
 	uint64_t *pool; /* by handler: address of the pool; 0: none */
 	uint32_t *port; /* by handler: scheduler's port to the pool; 0: none */
-	uint32_t n_ports; /* of the scheduler */
+	/* devices with successors of its nodes, among all pairs. Pair k
+	 * of them leaves by port 1 + k. */
+	uint32_t first_pair, n_pairs;
+	uint32_t receivers; /* 1 + the first node of a list with all its
+			     * receivers of messages; 0: none */
+	uint32_t n_ports, n_inputs; /* of the scheduler */
 	struct peal_graph_node *image; /* its n_nodes nodes before a run */
 	/* tables in the device's memory: address (0: none) and size */
 	uint64_t memory, memory_bytes;
@@ -58,6 +72,8 @@ struct peal_graph {
 	struct peali_graph_node *nodes;
 	struct peali_graph_edge *edges;
 	uint32_t n_nodes, max_nodes, n_edges, max_edges;
+	struct peali_graph_pair *pairs; /* by from, then by to */
+	uint32_t n_pairs;
 	struct peal_endpoint *host; /* port i leads to the device of rank i */
 	struct peal_link **links;
 	uint32_t n_links;

@@ -136,6 +136,80 @@ static int check_tasks(const struct peal_graph *g, const char *call)
 	return 0;
 }
 
+static int by_devices(const void *a, const void *b)
+{
+	const struct peali_graph_pair *x = a, *y = b;
+
+	if (x->from != y->from)
+		return (x->from > y->from) - (x->from < y->from);
+	return (x->to > y->to) - (x->to < y->to);
+}
+
+/* Joins sorted pairs with equal devices. Counts those of each device. */
+static void join_pairs(struct peal_graph *g, uint32_t n)
+{
+	uint32_t i, at = 0;
+
+	for (i = 0; i < g->n; i++)
+		g->devices[i].first_pair = g->devices[i].n_pairs = 0;
+	for (i = 0; i < n; i++) {
+		const struct peali_graph_pair c = g->pairs[i];
+		struct peali_graph_device *p = &g->devices[c.from];
+
+		if (at && !by_devices(&g->pairs[at - 1], &c)) {
+			g->pairs[at - 1].n_edges++;
+			continue;
+		}
+		if (!p->n_pairs++)
+			p->first_pair = at;
+		g->pairs[at++] = c;
+	}
+	g->n_pairs = at;
+}
+
+/* Finds the pairs of devices with edges. Its memory depends on the edges, not
+ * on the number of all pairs. */
+static int find_pairs(struct peal_graph *g, const char *call)
+{
+	uint32_t i, n = 0;
+
+	free(g->pairs);
+	g->n_pairs = 0;
+	g->pairs = calloc((size_t)g->n_edges + 1, sizeof(*g->pairs));
+	if (!g->pairs)
+		return peali_fail(PEAL_ENOMEM, call, "no memory for a graph");
+	for (i = 0; i < g->n_edges; i++) {
+		struct peali_graph_pair c = {
+			.from = g->nodes[g->edges[i].before].rank,
+			.to = g->nodes[g->edges[i].after].rank,
+			.n_edges = 1,
+		};
+
+		if (c.from != c.to)
+			g->pairs[n++] = c;
+	}
+	if (n)
+		qsort(g->pairs, n, sizeof(*g->pairs), by_devices);
+	join_pairs(g, n);
+	return 0;
+}
+
+/* Returns the port of a device's scheduler to the device `to`; 0: it is the
+ * same device. */
+static uint32_t port_to(const struct peal_graph *g,
+			const struct peali_graph_device *p, uint32_t to)
+{
+	const struct peali_graph_pair key = {
+		.from = (uint32_t)(p - g->devices), .to = to
+	};
+	const struct peali_graph_pair *all = g->pairs + p->first_pair, *found;
+
+	if (key.from == to)
+		return 0;
+	found = bsearch(&key, all, p->n_pairs, sizeof(*all), by_devices);
+	return 1 + (uint32_t)(found - all);
+}
+
 static int lay_out(struct peal_graph *g, const char *call)
 {
 	uint32_t *scratch =
@@ -150,53 +224,76 @@ static int lay_out(struct peal_graph *g, const char *call)
 	if (!result)
 		result = check_circles(g, call, scratch, scratch + g->n_nodes);
 	free(scratch);
-	return result;
+	return result ? result : find_pairs(g, call);
 }
 
 /* ---- ports --------------------------------------------------------------- */
 
-/*
- * Returns the port of an earlier node on this device with the same receiver; 0:
- * there is none.
- */
-static uint32_t find_port(const struct peal_graph *g, uint32_t i)
+/* Begins with port 0 to the host, and with a port for each pair. */
+static void number_pairs(struct peal_graph *g)
 {
-	const struct peali_graph_node *node = &g->nodes[i], *other;
+	uint32_t i;
 
-	for (other = g->nodes; other < node; other++)
-		if (other->rank == node->rank &&
-		    other->image.kind == PEAL_GRAPH_MESSAGE &&
-		    other->to == node->to)
-			return other->image.port;
-	return 0; /* the port to the host: never a receiver's */
+	for (i = 0; i < g->n; i++) {
+		struct peali_graph_device *p = &g->devices[i];
+
+		memset(p->port, 0, g->program->n_handlers * sizeof(uint32_t));
+		p->n_ports = 1 + p->n_pairs;
+		p->n_inputs = 1;
+		p->receivers = 0;
+	}
+	for (i = 0; i < g->n_pairs; i++)
+		g->devices[g->pairs[i].to].n_inputs++;
+}
+
+static void number_task(struct peali_graph_device *p,
+			struct peali_graph_node *node)
+{
+	uint32_t *port = &p->port[node->handler];
+
+	if (!*port)
+		*port = p->n_ports++;
+	node->image.port = *port;
+}
+
+static void number_message(struct peal_graph *g, struct peali_graph_device *p,
+			   struct peali_graph_node *node)
+{
+	struct peali_graph_node *first = NULL;
+	uint32_t at = p->receivers;
+
+	for (; at && !first; at = g->nodes[at - 1].other)
+		if (g->nodes[at - 1].to == node->to)
+			first = &g->nodes[at - 1];
+	node->messages = 0;
+	if (!first) {
+		first = node;
+		node->image.port = p->n_ports++;
+		node->other = p->receivers;
+		p->receivers = 1 + (uint32_t)(node - g->nodes);
+	}
+	first->messages++;
+	node->image.port = first->image.port;
 }
 
 /*
  * Numbers the ports of each scheduler. Port 0 leads to the host, the next ports
- * lead to the other schedulers. The ports to pools and receivers follow, in the
- * order of the nodes.
+ * lead to other schedulers with successors. The ports to pools and receivers
+ * follow, in the order of the nodes.
  */
 static int number_ports(struct peal_graph *g, const char *call)
 {
 	uint32_t i;
 
-	for (i = 0; i < g->n; i++) {
-		memset(g->devices[i].port, 0,
-		       g->program->n_handlers * sizeof(uint32_t));
-		g->devices[i].n_ports = g->n;
-	}
+	number_pairs(g);
 	for (i = 0; i < g->n_nodes; i++) {
 		struct peali_graph_node *node = &g->nodes[i];
 		struct peali_graph_device *p = &g->devices[node->rank];
-		uint32_t *port = node->image.kind == PEAL_GRAPH_TASK ?
-					 &p->port[node->handler] :
-					 NULL;
 
-		node->image.port = port ? *port : find_port(g, i);
-		if (!node->image.port)
-			node->image.port = p->n_ports++;
-		if (port)
-			*port = node->image.port;
+		if (node->image.kind == PEAL_GRAPH_TASK)
+			number_task(p, node);
+		else
+			number_message(g, p, node);
 	}
 	for (i = 0; i < g->n; i++) {
 		struct peali_graph_device *p = &g->devices[i];
@@ -209,9 +306,11 @@ static int number_ports(struct peal_graph *g, const char *call)
 					"needs too many ports on "
 					"device %d, to the host, %u "
 					"device%s and receivers",
-					p->device, g->n - 1, peali_s(g->n - 1)),
+					p->device, p->n_pairs,
+					peali_s(p->n_pairs)),
 				.number = p->n_ports, .most = PEAL_GRAPH_PORTS,
-				.remedy = "use fewer receivers");
+				.remedy = "use fewer edges between devices, "
+					  "or fewer receivers");
 	}
 	return 0;
 }
@@ -239,8 +338,8 @@ static int launch_tasks(struct peal_graph *g, struct peali_graph_device *p,
 static int launch_scheduler(struct peal_graph *g, struct peali_graph_device *p)
 {
 	struct peal_kernel_options o = { .size = sizeof(o),
-					 .max_inputs = p->workers + g->n + 2,
-					 .max_ports = PEAL_GRAPH_PORTS,
+					 .max_inputs = p->workers + p->n_inputs,
+					 .max_ports = p->n_ports,
 					 .max_actors = 2,
 					 .mailbox.slots = MAIL_SLOTS,
 					 .name = g->name };
@@ -304,7 +403,7 @@ static int fill_tables(struct peal_graph *g, struct peali_graph_device *p,
 			uint32_t after =
 				g->edges[node->image.first_edge + k].after;
 
-			edges[at].rank = g->nodes[after].rank;
+			edges[at].port = port_to(g, p, g->nodes[after].rank);
 			edges[at].node = g->nodes[after].number;
 		}
 	}
@@ -392,21 +491,10 @@ static int make_pools(struct peal_graph *g, struct peali_graph_device *p)
 	return result;
 }
 
-/* Returns the number of edges from one device to another. */
-static uint32_t count_edges(const struct peal_graph *g, uint32_t from,
-			    uint32_t to)
-{
-	uint32_t i, n = 0;
-
-	for (i = 0; i < g->n_edges; i++)
-		n += g->nodes[g->edges[i].before].rank == from &&
-		     g->nodes[g->edges[i].after].rank == to;
-	return n;
-}
-
 static int connect_scheduler(struct peal_graph *g, uint32_t rank)
 {
 	struct peali_graph_device *p = &g->devices[rank];
+	const struct peali_graph_pair *c = g->pairs + p->first_pair;
 	uint64_t host = peal_endpoint_address(g->host);
 	uint32_t i;
 	int result = connect_two(g, host, rank, p->address, 4,
@@ -415,27 +503,12 @@ static int connect_scheduler(struct peal_graph *g, uint32_t rank)
 	if (!result)
 		result = connect_two(g, p->address, 0, host, 32,
 				     sizeof(struct peal_graph_step));
-	for (i = 0; i < g->n && !result; i++)
-		if (i != rank)
-			result = connect_two(g, p->address,
-					     i < rank ? 1 + i : i,
-					     g->devices[i].address,
-					     slots(count_edges(g, rank, i)),
-					     sizeof(struct peal_graph_step));
+	for (i = 0; i < p->n_pairs && !result; i++)
+		result = connect_two(g, p->address, 1 + i,
+				     g->devices[c[i].to].address,
+				     slots(c[i].n_edges),
+				     sizeof(struct peal_graph_step));
 	return result ? result : make_pools(g, p);
-}
-
-/* Returns the messages per run from a node's device to its receiver. */
-static uint32_t count_messages(const struct peal_graph *g,
-			       const struct peali_graph_node *like)
-{
-	uint32_t i, n = 0;
-
-	for (i = 0; i < g->n_nodes; i++)
-		n += g->nodes[i].rank == like->rank &&
-		     g->nodes[i].image.kind == PEAL_GRAPH_MESSAGE &&
-		     g->nodes[i].to == like->to;
-	return n;
 }
 
 static int connect_receivers(struct peal_graph *g)
@@ -446,10 +519,10 @@ static int connect_receivers(struct peal_graph *g)
 	for (i = 0; i < g->n_nodes && !result; i++) {
 		const struct peali_graph_node *node = &g->nodes[i];
 
-		if (node->image.kind == PEAL_GRAPH_MESSAGE && !find_port(g, i))
+		if (node->messages)
 			result = connect_two(g, g->devices[node->rank].address,
 					     node->image.port, node->to,
-					     slots(count_messages(g, node)),
+					     slots(node->messages),
 					     PEAL_TASK_PARAMETERS);
 	}
 	return result;
@@ -463,10 +536,10 @@ static int grow_nodes(struct peal_graph *g, const char *call)
 					   .max_ports = g->n,
 					   .max_inputs = g->n + 1,
 					   .name = g->name };
-	uint32_t links = g->n_nodes + g->n * (g->n + 3), i;
+	uint32_t links = g->n, i; /* from the host */
 
 	for (i = 0; i < g->n; i++)
-		links += g->devices[i].workers + g->program->n_handlers;
+		links += g->devices[i].workers + g->devices[i].n_ports;
 	g->links = calloc(links, sizeof(*g->links));
 	if (!g->links)
 		return peali_fail(PEAL_ENOMEM, call, "no memory for a graph");

@@ -15,9 +15,9 @@
  *    successor on another device it sends a COUNT to that scheduler.
  */
 
-/** The most ports of a scheduler. They lead to the host, each other scheduler,
- * each handler's pool and each receiver of messages. */
-#define PEAL_GRAPH_PORTS 24
+/** The most ports of a scheduler. They lead to the host, each device with
+ * successors, each handler's pool and each receiver of messages. */
+#define PEAL_GRAPH_PORTS 128
 
 /** Types of messages to and from schedulers. */
 enum peal_graph_word {
@@ -67,8 +67,8 @@ struct peal_graph_node {
 
 /** An edge to a successor. */
 struct peal_graph_edge {
-	uint32_t rank; /* of the successor's scheduler */
-	uint32_t node; /* its number there */
+	uint32_t port; /* to the successor's scheduler; 0: the same scheduler */
+	uint32_t node; /* the successor's number on its device */
 };
 
 /** First bytes of a scheduler's state. Addresses are in device memory. */

@@ -527,6 +527,9 @@ PEAL_TEST(invalid_graphs_are_refused)
 	CHECK_EQ(peal_graph_create(rt, twice, 0, &peal_program_tasks, NULL,
 				   &other),
 		 PEAL_EINVAL);
+	CHECK_FAILS(peal_graph_create(rt, twice, PEAL_GRAPH_DEVICES_MAX + 1,
+				      &peal_program_tasks, NULL, &other),
+		    PEAL_EINVAL, "'n': is out of range (257, allowed 1..256)");
 	CHECK_FAILS(peal_graph_create(rt, twice, 1, &peal_program_relay, NULL,
 				      &other),
 		    PEAL_ENOTSUP, "no handler of 'relay' does tasks");
@@ -553,8 +556,8 @@ PEAL_TEST(invalid_graphs_are_refused)
 		add_message(0, e[i], i);
 	}
 	CHECK_FAILS(peal_graph_run(g, MAX_WAIT), PEAL_ENOSPC,
-		    "'graph': needs too many ports on device 1, to the host, 1 "
-		    "device and receivers (26, allowed 0..24)");
+		    "'graph': needs too many ports on device 1, to the host, 0 "
+		    "devices and receivers (129, allowed 0..128)");
 	CHECK_OK(peal_graph_destroy(g));
 	g = NULL;
 	for (i = 0; i < PEAL_GRAPH_PORTS; i++)
