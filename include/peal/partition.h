@@ -31,7 +31,7 @@ struct peal_runtime;
  */
 
 /** The largest number of parts. */
-#define PEAL_PARTS_MAX 64
+#define PEAL_PARTS_MAX 128
 
 enum peal_partition_kind {
 	PEAL_PARTITION_BLOCK = 1,

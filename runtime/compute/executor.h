@@ -98,8 +98,8 @@ struct peali_executor_queued {
 	uint64_t weights[PEAL_PARTS_MAX], limits[PEAL_PARTS_MAX];
 	uint64_t gate[PEAL_PARTS_MAX]; /* by rank: latest gate at its start */
 	uint64_t submission, number; /* number: jobs started, with this one */
-	/* memory of the arguments, not to be freed */
-	struct peali_range kept[PEAL_PARTS_MAX][PEAL_TASK_ARGUMENTS];
+	/* by rank: memory of the arguments, not to be freed */
+	struct peali_range kept[][PEAL_TASK_ARGUMENTS];
 };
 
 /** The current job on arrays, and the ranges of the last one. */

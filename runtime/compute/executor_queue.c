@@ -92,7 +92,9 @@ static int keep_all(struct peal_executor *e, struct peali_executor_queued *q)
 int peali_executor_queue(struct peal_executor *e, const struct peal_job *job,
 			 uint32_t handler)
 {
-	struct peali_executor_queued *q = calloc(1, sizeof(*q)), **at;
+	struct peali_executor_queued *q =
+		calloc(1, sizeof(*q) + e->n * sizeof(q->kept[0]));
+	struct peali_executor_queued **at;
 	uint32_t i;
 	int result;
 

@@ -2,10 +2,14 @@
 /* labels: fast double */
 /* Shows that devices of several backends work together in one runtime. So do
  * parts of one GPU. */
+#include <peal/executor.h>
 #include <peal/memory.h>
 #include <peal/peer.h>
 #include <peal/topology.h>
 #include "runtime/harness.h"
+#include "runtime/tasks.h"
+
+PEAL_DECLARE_PROGRAM(tasks);
 
 #define COUNT 2000
 
@@ -129,6 +133,65 @@ PEAL_TEST(two_vendors_are_linked_through_host_memory)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
+/* Each device visits its own elements of a static job in host memory. */
+static void visit_all(struct peal_runtime *rt, uint32_t n)
+{
+	enum { EACH = 3 };
+	struct visit v = { .gate_at = UINT64_MAX, .fails_at = UINT64_MAX };
+	uint64_t visits[PEAL_PARTS_MAX], numbers[PEAL_PARTS_MAX], i;
+	uint64_t *number = harness_pinned(rt, sizeof(*number) * EACH * n);
+	uint32_t *visit = harness_pinned(rt, sizeof(*visit) * EACH * n);
+	const struct peal_job_argument arguments[] = { { visits, 4, 0 },
+						       { numbers, 8, 0 } };
+	const struct peal_executor_options o = { .size = sizeof(o),
+						 .workers = 1 };
+	const struct peal_job job = { .size = sizeof(job),
+				      .schedule = PEAL_SCHEDULE_STATIC,
+				      .handler = "visit",
+				      .count = (uint64_t)EACH * n,
+				      .n_arguments = 2,
+				      .parameter_bytes = sizeof(v),
+				      .arguments = arguments,
+				      .parameters = &v };
+	struct peal_executor_report report;
+	struct peal_executor *e = NULL;
+	int devices[PEAL_PARTS_MAX];
+
+	for (i = 0; i < n; i++) {
+		devices[i] = (int)i;
+		visits[i] = harness_address(visit);
+		numbers[i] = harness_address(number);
+	}
+	CHECK_OK(peal_executor_create(rt, devices, n, &peal_program_tasks, &o,
+				      &e));
+	CHECK_OK(peal_executor_run(e, &job, MAX_WAIT));
+	CHECK_OK(peal_executor_report(e, &report));
+	CHECK_EQ(report.n_active, n);
+	for (i = 0; i < EACH * n; i++) {
+		CHECK_EQ(number[i], i);
+		CHECK_EQ(visit[i], 1);
+	}
+	for (i = 0; i < n; i++)
+		CHECK_EQ(report.part[i].elements, EACH);
+	CHECK_OK(peal_executor_destroy(e));
+}
+
+/* No backend has more than 64 devices, but a runtime has those of all. */
+PEAL_TEST(executor_has_more_devices_than_any_backend)
+{
+	struct peal_runtime *rt;
+
+	if (PEAL_TSAN)
+		return; /* CUDA devices publish by 16 bytes */
+	setenv("PEAL_BACKENDS", "cuda,host", 1);
+	setenv("PEAL_DOUBLE_DEVICES", "33", 1);
+	setenv("PEAL_GPU_SPLIT", "1", 1);
+	rt = harness_open(32, "");
+	CHECK_EQ(peal_device_count(rt), 65);
+	visit_all(rt, 65);
+	CHECK_OK(peal_runtime_shutdown(rt));
+}
+
 PEAL_TEST(gpu_parts_are_devices_marked_as_parts)
 {
 	static const char *const vendors[] = { "cuda", "hip" };
@@ -196,6 +259,7 @@ PEAL_TEST(backends_are_chosen_by_name)
 PEAL_TEST_MAIN(RUN(a_gpu_and_an_emulated_device_are_linked_both_ways);
 	       RUN(memory_is_copied_between_two_backends);
 	       RUN(two_vendors_are_linked_through_host_memory);
+	       RUN(executor_has_more_devices_than_any_backend);
 	       RUN(gpu_parts_are_devices_marked_as_parts);
 	       RUN(parts_without_driver_support_share_the_gpu);
 	       RUN(backends_are_chosen_by_name);)

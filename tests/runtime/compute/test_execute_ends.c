@@ -537,9 +537,9 @@ PEAL_TEST(invalid_executors_are_refused)
 	CHECK_EQ(peal_executor_create(s.rt, none, 1, t, NULL, NULL),
 		 PEAL_EINVAL);
 	CHECK_FAILS(peal_executor_create(s.rt, none, 0, t, NULL, &e),
-		    PEAL_EINVAL, "'n': is out of range (0, allowed 1..64)");
-	CHECK_FAILS(peal_executor_create(s.rt, many, 65, t, NULL, &e),
-		    PEAL_EINVAL, "'n': is out of range (65, allowed 1..64)");
+		    PEAL_EINVAL, "'n': is out of range (0, allowed 1..128)");
+	CHECK_FAILS(peal_executor_create(s.rt, many, 129, t, NULL, &e),
+		    PEAL_EINVAL, "'n': is out of range (129, allowed 1..128)");
 	CHECK_FAILS(peal_executor_create(s.rt, twice, 3, t, NULL, &e),
 		    PEAL_EINVAL,
 		    "device 0: is in an executor twice (ranks 0 "

@@ -273,9 +273,9 @@ PEAL_TEST(invalid_partitions_are_refused)
 
 	CHECK_FAILS(peal_partition_block(4, 0, &p), PEAL_EINVAL,
 		    "'parts': is "
-		    "out of range (0, allowed 1..64)");
-	CHECK_FAILS(peal_partition_block(4, 65, &p), PEAL_EINVAL,
-		    "'parts': is out of range (65, allowed 1..64)");
+		    "out of range (0, allowed 1..128)");
+	CHECK_FAILS(peal_partition_block(4, 129, &p), PEAL_EINVAL,
+		    "'parts': is out of range (129, allowed 1..128)");
 	CHECK_EQ(peal_partition_block(4, 1, NULL), PEAL_EINVAL);
 	CHECK_FAILS(peal_partition_cyclic(4, 0, 1, &p), PEAL_EINVAL,
 		    "'block': is out of range (0, allowed "
