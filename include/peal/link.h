@@ -172,23 +172,29 @@ int peal_connect(struct peal_runtime *runtime, uint64_t from, uint32_t port,
  * The sender seals the old ring and continues in a new ring. The receiver first
  * empties the old ring. No message is lost or reordered.
  *
- * Thread-safe. Blocks until both workers have answered; each has at most
+ * An endpoint changes its ring in its next call that sends at this port, or that
+ * receives. A link with an endpoint can be mapped-host or staged. A thread that
+ * serves the endpoint itself calls with timeout_ns 0, and ignores
+ * PEAL_ETIMEDOUT.
+ *
+ * Thread-safe. Other threads may send and receive at endpoints of the link.
+ * Blocks until its workers have answered; each has at most
  * PEAL_CONTROL_TIMEOUT_MS. Then blocks until the receiver has emptied the old
  * ring. The receiver's kernel must make progress meanwhile. So another thread
  * must serve the endpoints on which this kernel depends.
  *
- * @param link a link between running kernels.
+ * @param link a link between running kernels, or between a running kernel and
+ *     an endpoint.
  * @param route one route that the pair can take.
  * @param timeout_ns the limit in ns for emptying the old ring; -1: no limit.
  * @return 0, or a negative error code:
  * @retval PEAL_EALREADY  the link has this route.
  * @retval PEAL_ENOPEER  the pair cannot take this route. The error text names
  *     the pair.
- * @retval PEAL_ENOTSUP  an end of the link is an endpoint or in another
- *     process.
+ * @retval PEAL_ENOTSUP  an end of the link is in another process.
  * @retval PEAL_EBUSY  another hand-over of this link has not finished.
- * @retval PEAL_ETIMEDOUT  the receiver has not emptied the old ring. The
- *     hand-over continues in the background.
+ * @retval PEAL_ETIMEDOUT  the receiver has not emptied the old ring, or an
+ *     endpoint has not sent since. The hand-over continues in the background.
  * @retval PEAL_ESTOPPED  the sender or the receiver has ended.
  * @retval PEAL_EHUNG  a worker did not answer. The hand-over may still happen.
  * @retval PEAL_ENOMEM  there is not enough memory.

@@ -128,7 +128,7 @@ static int reserve(struct peal_endpoint *e, struct peali_endpoint_port *p,
 	for (;;) {
 		result = closed(link);
 		if (PEAL_LIKELY(!result))
-			result = peali_endpoint_pass_gates(e, p, link);
+			result = peali_endpoint_put_marks(e, p, link);
 		if (PEAL_LIKELY(!result))
 			result = peal_link_reserve(&p->producer, bytes,
 						   place_out);
@@ -416,7 +416,7 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 
 		result = closed(link);
 		if (!result)
-			result = peali_endpoint_pass_gates(e, p, link);
+			result = peali_endpoint_put_marks(e, p, link);
 		if (!result)
 			result = peal_link_push_mark(&p->producer,
 						     PEAL_KIND_END);
@@ -427,8 +427,10 @@ int peal_send_end(struct peal_endpoint *e, uint32_t port, int64_t timeout_ns)
 			break;
 	}
 	peali_counters_wait_end(e->rt, e->send_kind, &wait);
-	return result ? send_failed(e, p, port, 0, 0, result, "peal_send_end") :
-			0;
+	if (result)
+		return send_failed(e, p, port, 0, 0, result, "peal_send_end");
+	atomic_store_explicit(&p->ended, 1, memory_order_release);
+	return 0;
 }
 
 /* ---- receiving ----------------------------------------------------------- */
@@ -473,6 +475,10 @@ static int look(struct peali_endpoint_input *in, struct peal_link *link,
 	if (!result && m->kind == PEAL_KIND_END) {
 		peal_link_release_mark(&in->consumer, m->kind);
 		return PEAL_EEND;
+	}
+	if (PEAL_UNLIKELY(!result && m->kind == PEAL_KIND_SEAL)) {
+		result = peali_endpoint_follow(in);
+		return result ? result : look(in, link, m);
 	}
 	if (!result && m->kind == PEAL_KIND_GATE) /* only workers have gates */
 		return peali_link_fail(&in->consumer);

@@ -34,12 +34,18 @@ struct peali_endpoint_port {
 	struct peali_gate_mark mark[PEALI_GATE_MARKS];
 	uint32_t n_marks; /* so far; the next one is at n_marks modulo
 			   * PEALI_GATE_MARKS */
+	_Atomic int switches; /* 1: a hand-over waits for the SEAL, after which
+			       * the port continues in the ring `next` */
+	_Atomic int ended; /* 1: the END is in the link */
+	struct peal_link_view next;
 };
 
 struct peali_endpoint_input {
 	struct peal_link *_Atomic link; /* NULL: free */
 	struct peal_link_consumer consumer;
 	int done; /* 0: open; PEAL_EEND or an error: ended */
+	_Atomic int has_next; /* 1: the ring `next` follows after a SEAL */
+	struct peal_link_view next;
 };
 
 /** A report that a request gets no reply, laid out as a message of a link. */
@@ -102,12 +108,38 @@ peali_endpoint_lost(const struct peal_endpoint *endpoint, int error);
 int peali_endpoint_meet_gate(struct peal_endpoint *endpoint,
 			     struct peali_endpoint_port *port,
 			     const struct peal_link *link);
-/* Makes the next message of a port wait for all gates of the receiver's device.
- * Returns as peali_endpoint_meet_gate. */
-static inline int peali_endpoint_pass_gates(struct peal_endpoint *e,
-					    struct peali_endpoint_port *p,
-					    const struct peal_link *link)
+/* Of a port in a hand-over, writes the SEAL and continues in the next ring.
+ * Returns 0, an error of the link, or PEAL_EAGAIN without a free slot. Only for
+ * the thread that sends. */
+int peali_endpoint_seal(struct peali_endpoint_port *port);
+/* Takes the SEAL at the head of an input and continues in the next ring. Returns
+ * 0, or PEAL_EPROTO without a next ring. Only for the thread that receives. */
+int peali_endpoint_follow(struct peali_endpoint_input *input);
+/* Begin the hand-over of a port, or of an input. NULL: the sender was not told,
+ * so the input has no next ring. The caller holds rt->lock. */
+void peali_endpoint_switch_port(struct peal_endpoint *endpoint, uint32_t port,
+				const struct peal_link_view *next);
+void peali_endpoint_next_ring(struct peal_endpoint *endpoint, uint32_t input,
+			      const struct peal_link_view *next);
+/* Returns 1 if an endpoint of the link has yet to change its ring. */
+int peali_endpoint_hands_over(const struct peal_link *link);
+/* Returns 1 if the link's sender is an endpoint that has ended the link. */
+int peali_endpoint_has_ended(const struct peal_link *link);
+
+/* Writes the marks that must precede the next message of a port: SEAL and GATE.
+ * The message then waits for all gates of the receiver's device. Returns as
+ * peali_endpoint_meet_gate. */
+static inline int peali_endpoint_put_marks(struct peal_endpoint *e,
+					   struct peali_endpoint_port *p,
+					   const struct peal_link *link)
 {
+	if (PEAL_UNLIKELY(
+		    atomic_load_explicit(&p->switches, memory_order_relaxed))) {
+		int result = peali_endpoint_seal(p);
+
+		if (result)
+			return result;
+	}
 	if (PEAL_LIKELY(p->gates_seen ==
 			atomic_load_explicit(&e->rt->devices.gates_made,
 					     memory_order_acquire)))

@@ -213,6 +213,8 @@ void peali_endpoint_attach_port(struct peal_endpoint *e, uint32_t port,
 		view = peali_link_sender_view(link, &link->path);
 		peal_link_producer_init(&p->producer, &view);
 		p->reserved = 0;
+		atomic_store(&p->switches, 0);
+		atomic_store(&p->ended, 0);
 		p->gates_seen = p->gate = 0;
 		for (i = 0; i < PEALI_GATE_MARKS; i++)
 			atomic_store(&p->mark[i].gate, 0);
@@ -232,6 +234,7 @@ void peali_endpoint_attach_input(struct peal_endpoint *e, uint32_t input,
 		view = peali_link_receiver_view(link, &link->path);
 		peal_link_consumer_init(&in->consumer, &view);
 		in->done = 0;
+		atomic_store(&in->has_next, 0);
 	} else if (e->peeked && e->message.input == input) {
 		e->peeked = 0; /* the held message is in this link's ring */
 	}

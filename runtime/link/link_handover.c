@@ -22,6 +22,7 @@
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
 #include "runtime/kernel/kernel_control.h"
+#include "runtime/link/endpoint.h"
 #include "runtime/link/link.h"
 #include "runtime/link/route.h"
 #include "runtime/link/stager.h"
@@ -29,22 +30,29 @@
 
 #define CALL "peal_link_set_route"
 
+/* Returns 1 if the kernel of an end has ended. An endpoint has none. */
+static int kernel_ended(const struct peali_link_end *end)
+{
+	return end->kernel && peali_kernel_ended(end->kernel);
+}
+
 /*
  * Returns 1 if neither end accesses the old ring any more. A receiver that has
  * ended does not. But its sender may still wait in the old ring for a free slot
- * for the SEAL.
+ * for the SEAL. An endpoint has also read its view of the new ring.
  */
 static int old_is_left(struct peal_link *link)
 {
 	uint64_t seals;
 
+	if (peali_endpoint_hands_over(link))
+		return 0;
 	if (peal_load_acquire_sys(&link->counts->switches) >= link->n_handovers)
 		return 1;
-	if (!peali_kernel_ended(link->to.kernel))
+	if (!kernel_ended(&link->to))
 		return 0;
 	seals = peal_load_acquire_sys(&link->counts->seals);
-	return peali_kernel_ended(link->from.kernel) ||
-	       seals >= link->n_handovers;
+	return kernel_ended(&link->from) || seals >= link->n_handovers;
 }
 
 /* Frees the old ring if both ends have left it. Returns 0, or PEAL_EBUSY if
@@ -88,25 +96,47 @@ static int check(struct peal_link *link, enum peal_route route)
 				  "an end of link %llu is in another "
 				  "process, so it has no other route",
 				  (unsigned long long)link->id);
-	if (link->from.endpoint || link->to.endpoint)
-		return peali_fail(
-			PEAL_ENOTSUP, CALL,
-			"an end of link %llu is an endpoint, so its ring is "
-			"in host memory and has no other route",
-			(unsigned long long)link->id);
 	return 0;
 }
 
 static int check_ends(struct peal_link *link)
 {
-	if (peali_kernel_ended(link->from.kernel) || link->counts->ended)
+	if (kernel_ended(&link->from) || link->counts->ended)
 		return peali_fail(PEAL_ESTOPPED, CALL,
 				  "the sender of link %llu has ended",
 				  (unsigned long long)link->id);
-	if (peali_kernel_ended(link->to.kernel))
+	if (kernel_ended(&link->to))
 		return peali_fail(PEAL_ESTOPPED, CALL,
 				  "the receiver of link %llu has ended",
 				  (unsigned long long)link->id);
+	return 0;
+}
+
+static int tell_receiver(struct peal_link *link,
+			 const struct peali_route_path *next)
+{
+	const struct peali_link_end *to = &link->to;
+	struct peal_link_view view = peali_link_receiver_view(link, next);
+
+	if (to->kernel)
+		return peali_kernel_tell(to->kernel, to->worker,
+					 PEAL_CONTROL_NEXT_RING, &view,
+					 sizeof(view), CALL);
+	peali_endpoint_next_ring(to->endpoint, to->index, &view);
+	return 0;
+}
+
+static int tell_sender(struct peal_link *link,
+		       const struct peali_route_path *next)
+{
+	const struct peali_link_end *from = &link->from;
+	struct peal_link_view view = peali_link_sender_view(link, next);
+
+	if (from->kernel)
+		return peali_kernel_tell(from->kernel, from->worker,
+					 PEAL_CONTROL_SWITCH_PORT, &view,
+					 sizeof(view), CALL);
+	peali_endpoint_switch_port(from->endpoint, from->index, &view);
 	return 0;
 }
 
@@ -114,18 +144,15 @@ static int check_ends(struct peal_link *link)
 static int tell_ends(struct peal_link *link,
 		     const struct peali_route_path *next)
 {
-	struct peal_link_view view = peali_link_receiver_view(link, next);
-	int result;
+	int result = tell_receiver(link, next);
 
-	result = peali_kernel_tell(link->to.kernel, link->to.worker,
-				   PEAL_CONTROL_NEXT_RING, &view, sizeof(view),
-				   CALL);
 	if (result)
 		return result;
-	view = peali_link_sender_view(link, next);
-	return peali_kernel_tell(link->from.kernel, link->from.worker,
-				 PEAL_CONTROL_SWITCH_PORT, &view, sizeof(view),
-				 CALL);
+	result = tell_sender(link, next);
+	if (result && result != PEAL_EHUNG && link->to.endpoint)
+		peali_endpoint_next_ring(link->to.endpoint, link->to.index,
+					 NULL);
+	return result;
 }
 
 /* Begins the hand-over. The caller holds rt->lock. */
@@ -175,10 +202,30 @@ static int begin(struct peal_link *link, enum peal_route route)
  * then never completes. Both rings stay until the link is destroyed. */
 static const char *ended_end(struct peal_link *link)
 {
-	if (peali_kernel_ended(link->from.kernel) &&
+	if ((kernel_ended(&link->from) || peali_endpoint_has_ended(link)) &&
 	    peal_load_relaxed_sys(&link->counts->seals) < link->n_handovers)
 		return "sender";
-	return peali_kernel_ended(link->to.kernel) ? "receiver" : NULL;
+	return kernel_ended(&link->to) ? "receiver" : NULL;
+}
+
+/* Fails with PEAL_ETIMEDOUT. The text names the end that must do something. */
+static int say_late(const struct peal_link *link)
+{
+	const struct peal_endpoint *e = link->from.endpoint;
+	int sender = e && peal_load_relaxed_sys(&link->counts->seals) <
+				  link->n_handovers;
+
+	if (sender)
+		return peali_fail(PEAL_ETIMEDOUT, CALL,
+				  "the sender of link %llu has not left the "
+				  "old ring; the handover continues when "
+				  "endpoint '%s' sends at port %u",
+				  (unsigned long long)link->id, e->name,
+				  link->from_port);
+	return peali_fail(PEAL_ETIMEDOUT, CALL,
+			  "the receiver of link %llu has not finished the old "
+			  "ring; the handover continues",
+			  (unsigned long long)link->id);
 }
 
 int peal_link_set_route(struct peal_link *link, enum peal_route route,
@@ -207,11 +254,7 @@ int peal_link_set_route(struct peal_link *link, enum peal_route route,
 					  "before the old ring was sealed",
 					  ended, (unsigned long long)link->id);
 		if (peali_late(deadline))
-			return peali_fail(PEAL_ETIMEDOUT, CALL,
-					  "the receiver of link %llu has not "
-					  "finished the old ring; the "
-					  "handover continues",
-					  (unsigned long long)link->id);
+			return say_late(link);
 		peali_poll_pause(&turns);
 		result = 0;
 	}

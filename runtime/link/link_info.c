@@ -247,7 +247,7 @@ static int tell_receiver(struct peal_link *link)
 
 	if (atomic_load(&link->sender_gone))
 		return 0;
-	if ((peali_link_end_is_live(&link->to) ||
+	if ((peali_link_end_is_live(&link->to) || link->to.endpoint ||
 	     peali_link_end_is_remote(&link->to)) &&
 	    (!carried(link, &link->old) || !carried(link, &link->path)))
 		return PEAL_EAGAIN; /* the stager has messages left */

@@ -81,7 +81,7 @@ static uint32_t routes_of(struct peal_runtime *rt, int from, int to,
 	if (from == PEALI_HOST || to == PEALI_HOST) {
 		snprintf(why, 160, "one end is the host");
 		*best = PEAL_ROUTE_MAPPED_HOST;
-		return PEAL_ROUTE_MAPPED_HOST;
+		return routes;
 	}
 	if (!peali_devices_same_backend(&rt->devices, from, to))
 		routes = PEAL_ROUTE_STAGED;

@@ -147,19 +147,19 @@ PEAL_TEST(connect_names_the_option_out_of_range)
 		.priority_reserved = 1);
 	REFUSED(PEAL_ENOPEER,
 		"option 'require': has no route from the host to device 0, as "
-		"one end is the host (peer, allowed mapped-host); use "
-		"mapped-host",
+		"one end is the host (peer, allowed mapped-host or staged); "
+		"use mapped-host",
 		.require = PEAL_ROUTE_PEER);
 	REFUSED(PEAL_ENOPEER,
 		"option 'require': has no route from the host to device 0",
 		.require = PEAL_ROUTE_LOCAL, .forbid = PEAL_ROUTE_LOCAL);
 	REFUSED(PEAL_ENOPEER,
 		"option 'forbid': leaves no route from the host to device 0 "
-		"(0x4, allowed masks without mapped-host); use 0x0",
-		.forbid = PEAL_ROUTE_MAPPED_HOST);
+		"(0xc, allowed masks without mapped-host or staged); use 0x8",
+		.forbid = PEAL_ROUTE_MAPPED_HOST | PEAL_ROUTE_STAGED);
 	REFUSED(PEAL_EINVAL,
 		"option 'forbid': leaves no route from the host to device 0 "
-		"(0xf, allowed masks without mapped-host); use 0xb",
+		"(0xf, allowed masks without mapped-host or staged); use 0xb",
 		.forbid = 15);
 	REFUSED(PEAL_ENOMEM, "", .capacity = 1 << 20,
 		.message_bytes = 256 << 20, .slab_bytes = 1ULL << 40);
