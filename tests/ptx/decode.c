@@ -193,6 +193,11 @@ static void decode_value(struct ptx_parser *p, uint16_t opcode)
 	in->a = d;
 }
 
+int ptx_value_opcode(const char *text)
+{
+	return *entry_of(text, strlen(text)) - 1;
+}
+
 void ptx_decode(struct ptx_parser *p)
 {
 	uint16_t found;
@@ -201,6 +206,8 @@ void ptx_decode(struct ptx_parser *p)
 	found = *entry_of(p->opcode.at, p->opcode.bytes);
 	if (found && begins(p, "mov."))
 		decode_move(p, (uint16_t)(found - 1));
+	else if (ptx_decode_carry(p))
+		return;
 	else if (found)
 		decode_value(p, (uint16_t)(found - 1));
 	else if (!ptx_decode_memory(p) && !ptx_decode_lanes(p) &&

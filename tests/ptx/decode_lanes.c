@@ -2,6 +2,7 @@
 #include "parser.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- branches and calls -------------------------------------------------- */
 
@@ -99,6 +100,12 @@ static uint32_t take_callee(struct ptx_parser *p, struct ptx_call *call)
 	return 0;
 }
 
+/* The function that assert() calls has no body. */
+static int is_assertion(const struct ptx_function *f)
+{
+	return !f->is_defined && !strcmp(f->text_name, "__assertfail");
+}
+
 static void decode_call(struct ptx_parser *p)
 {
 	struct ptx_call *call = new_call(p);
@@ -121,6 +128,13 @@ static void decode_call(struct ptx_parser *p)
 			ptx_parse_params(p, &call->n_params, parse_argument);
 		if (!call->function)
 			ptx_need(p, ",");
+	}
+	if (call->function && is_assertion(call->function)) {
+		call->function = NULL;
+		in = ptx_emit(p, PTX_TRAP);
+		if (in)
+			in->mode = PTX_MODE_ASSERT;
+		return;
 	}
 	if (!call->function)
 		call->prototype = take_prototype(p, call);
@@ -535,6 +549,12 @@ static void decode_trap(struct ptx_parser *p)
 	ptx_emit(p, PTX_TRAP);
 }
 
+/* An event for a profiler. */
+static void decode_event(struct ptx_parser *p)
+{
+	ptx_source(p);
+}
+
 /* Opcodes with one form. */
 static int decode_whole(struct ptx_parser *p)
 {
@@ -552,6 +572,7 @@ static int decode_whole(struct ptx_parser *p)
 		{ "ret.uni", decode_return },
 		{ "exit", decode_exit },
 		{ "trap", decode_trap },
+		{ "pmevent", decode_event },
 		{ "nanosleep.u32", decode_nanosleep },
 		{ "activemask.b32", decode_activemask },
 		{ "elect.sync", decode_elect },

@@ -251,7 +251,9 @@ static int atom_fits(const struct access *a, enum ptx_operation operation)
 	}
 }
 
-static int decode_atom(struct ptx_parser *p, struct access *a, int is_red)
+/* Reads the parts before the type, in the order of the PTX ISA or in that of
+ * libcu++. Returns the operation, or -1. */
+static int take_atom(struct access *a)
 {
 	static const char *const orders[] = { "relaxed", "acquire", "release",
 					      "acq_rel", NULL };
@@ -260,6 +262,17 @@ static int decode_atom(struct ptx_parser *p, struct access *a, int is_red)
 	static const char *const operations[] = { "add", "exch", "cas", "and",
 						  "or",	 "xor",	 "min", "max",
 						  "inc", "dec",	 NULL };
+	int operation = ptx_part_of(&a->parts, operations);
+
+	take_order(a, orders, order);
+	take_space(a);
+	if (!a->scope)
+		take_scope(a);
+	return operation >= 0 ? operation : ptx_part_of(&a->parts, operations);
+}
+
+static int decode_atom(struct ptx_parser *p, struct access *a, int is_red)
+{
 	struct ptx_instruction *in;
 	struct ptx_address address;
 	uint32_t (*read)(struct ptx_parser * parser);
@@ -267,9 +280,7 @@ static int decode_atom(struct ptx_parser *p, struct access *a, int is_red)
 	int operation;
 
 	a->order = PTX_RELAXED;
-	take_order(a, orders, order);
-	take_space(a);
-	operation = ptx_part_of(&a->parts, operations);
+	operation = take_atom(a);
 	a->count = 1;
 	take_type(a);
 	if (!a->scope)

@@ -53,14 +53,16 @@ static const struct {
 	const char *begin;
 	enum rule rule;
 } begins[] = {
-	{ "mov.", DATA_A },    { "cvt.", DATA_A },   { "brev.", DATA_A },
-	{ "shl.", DATA_A },    { "shr.", DATA_A },   { "bfe.", DATA_A },
-	{ "shf.", DATA_AB },   { "prmt.", DATA_AB }, { "bfi.", DATA_AB },
-	{ "selp.", SELECT },   { "lop3.", LOP3 },    { "not.", UNION },
-	{ "xor.", UNION },     { "and.", AND },	     { "or.", OR },
-	{ "add.", ADD },       { "sub.", SUB },	     { "neg.", LOW },
-	{ "mul.lo.", LOW },    { "mad.lo.", LOW },   { "mul.wide.", LOW },
-	{ "mad.wide.", LOW },  { "mul24.lo.", LOW }, { "setp.eq.", EQUAL },
+	{ "mov.", DATA_A },    { "cvt.", DATA_A },     { "brev.", DATA_A },
+	{ "shl.", DATA_A },    { "shr.", DATA_A },     { "bfe.", DATA_A },
+	{ "shf.", DATA_AB },   { "prmt.", DATA_AB },   { "bfi.", DATA_AB },
+	{ "selp.", SELECT },   { "lop3.", LOP3 },      { "not.", UNION },
+	{ "xor.", UNION },     { "and.", AND },	       { "or.", OR },
+	{ "addc.cc.", ANY },   { "addc.", LOW },       { "subc.cc.", ANY },
+	{ "subc.", LOW },      { "madc.lo.cc.", ANY }, { "madc.lo.", LOW },
+	{ "add.", ADD },       { "sub.", SUB },	       { "neg.", LOW },
+	{ "mul.lo.", LOW },    { "mad.lo.", LOW },     { "mul.wide.", LOW },
+	{ "mad.wide.", LOW },  { "mul24.lo.", LOW },   { "setp.eq.", EQUAL },
 	{ "setp.ne.", EQUAL }, { "setp.", ORDER },
 };
 
@@ -69,7 +71,8 @@ static enum rule rule_of(const char *text)
 	int is_move = !strncmp(text, "mov.", 4) || !strncmp(text, "selp.", 5);
 	size_t i;
 
-	if (!is_move && (strstr(text, ".f32") || strstr(text, ".f64")))
+	if (!is_move && (strstr(text, ".f32") || strstr(text, ".f64") ||
+			 strstr(text, "x2")))
 		return ANY;
 	for (i = 0; i < sizeof(begins) / sizeof(*begins); i++)
 		if (!strncmp(text, begins[i].begin, strlen(begins[i].begin)))
@@ -184,7 +187,7 @@ static uint64_t move(uint16_t opcode, const uint64_t s[4], const uint64_t u[4],
 
 static uint64_t apply(uint16_t opcode, const uint64_t s[4], const uint64_t u[4])
 {
-	uint64_t any = u[0] | u[1] | u[2];
+	uint64_t any = u[0] | u[1] | u[2] | (u[3] & 1);
 
 	switch ((enum rule)rules[opcode]) {
 	case UNION:

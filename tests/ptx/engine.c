@@ -258,7 +258,9 @@ run(struct ptx_lane *lane, int64_t budget, const int checked)
 			return;
 		case PTX_TRAP:
 			ptx_fault(lane, in, PTX_FAULT_TRAP, 0,
-				  "the program executed trap");
+				  in->mode == PTX_MODE_ASSERT ?
+					  "an assertion of the program failed" :
+					  "the program executed trap");
 			goto end;
 		default: /* PTX_EXIT */
 			goto end;

@@ -116,6 +116,15 @@ static void lex_word(struct ptx_lexer *lexer)
 	}
 }
 
+/* .reg.b32 is two words. */
+static void lex_directive(struct ptx_lexer *lexer)
+{
+	do
+		lexer->at++;
+	while (lexer->at < lexer->end && in_word(*lexer->at) &&
+	       *lexer->at != '.');
+}
+
 static void lex_string(struct ptx_lexer *lexer)
 {
 	do
@@ -141,7 +150,10 @@ struct ptx_token ptx_lex(struct ptx_lexer *lexer)
 		lex_number(lexer, &token);
 	} else if (in_word(c)) {
 		token.kind = PTX_WORD;
-		lex_word(lexer);
+		if (c == '.')
+			lex_directive(lexer);
+		else
+			lex_word(lexer);
 	} else if (c == '"') {
 		token.kind = PTX_STRING;
 		lex_string(lexer);

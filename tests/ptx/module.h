@@ -85,7 +85,7 @@ enum ptx_special {
 	PTX_DYNAMIC_BASE /* no register: address of dynamic shared memory */
 };
 
-/* Modes of the opcodes of a warp, and of bar.red. */
+/* Modes of the opcodes of a warp, of bar.red and of trap. */
 enum ptx_mode {
 	PTX_MODE_NONE,
 	PTX_MODE_UP,
@@ -103,7 +103,8 @@ enum ptx_mode {
 	PTX_MODE_AND,
 	PTX_MODE_OR,
 	PTX_MODE_XOR,
-	PTX_MODE_ARRIVE
+	PTX_MODE_ARRIVE,
+	PTX_MODE_ASSERT
 };
 
 /* Operations on an mbarrier. */
@@ -131,6 +132,7 @@ enum ptx_bulk {
 	PTX_BULK_WAIT
 };
 
+#define PTX_WARP 32
 #define PTX_MAX_VECTOR 4
 #define PTX_NO_SLOT UINT32_MAX
 

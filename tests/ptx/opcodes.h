@@ -107,6 +107,72 @@
 	PTX_SAME(X, "sad.u32", SAD_U32, 3, uint32_t,                           \
 		 c + (a < b ? b - a : a - b))
 
+/* Additions with CC.CF. The last source is the value of CC.CF. The result of a row
+ * with .cc is the new CC.CF: decode_carry.c makes two rows of such an opcode. */
+#define PTX_CARRY_ADD(X, type, id, t, bits)                                    \
+	PTX_SAME(X, "addc." type, ADDC_##id, 3, t, a + b + (c & 1))            \
+	PTX_SAME(X, "subc." type, SUBC_##id, 3, t, a - b - (c & 1))            \
+	PTX_SAME(X, "addc.cc." type, ADDC_CC_##id, 3, t,                       \
+		 ptx_carry(a, b, (uint32_t)c, bits))                           \
+	PTX_SAME(X, "subc.cc." type, SUBC_CC_##id, 3, t,                       \
+		 ptx_borrow(a, b, (uint32_t)c))
+#define PTX_CARRY_MAD(X, half, type, id, t, u, bits, product)                  \
+	X("madc." half "." type, MADC_##id, 4, u, t, t, u,                     \
+	  (u)(product) + c + (d & 1))                                          \
+	X("madc." half ".cc." type, MADC_CC_##id, 4, u, t, t, u,               \
+	  ptx_carry((u)(product), c, d, bits))
+#define PTX_CARRIES(X)                                                         \
+	PTX_CARRY_ADD(X, "u32", U32, uint32_t, 32)                             \
+	PTX_CARRY_ADD(X, "s32", S32, uint32_t, 32)                             \
+	PTX_CARRY_ADD(X, "u64", U64, uint64_t, 64)                             \
+	PTX_CARRY_ADD(X, "s64", S64, uint64_t, 64)                             \
+	PTX_CARRY_MAD(X, "lo", "u32", LO_U32, uint32_t, uint32_t, 32, a *b)    \
+	PTX_CARRY_MAD(X, "lo", "s32", LO_S32, uint32_t, uint32_t, 32, a *b)    \
+	PTX_CARRY_MAD(X, "lo", "u64", LO_U64, uint64_t, uint64_t, 64, a *b)    \
+	PTX_CARRY_MAD(X, "lo", "s64", LO_S64, uint64_t, uint64_t, 64, a *b)    \
+	PTX_CARRY_MAD(X, "hi", "u32", HI_U32, uint32_t, uint32_t, 32,          \
+		      ((uint64_t)a * b) >> 32)                                 \
+	PTX_CARRY_MAD(X, "hi", "s32", HI_S32, int32_t, uint32_t, 32,           \
+		      ((int64_t)a * b) >> 32)                                  \
+	PTX_CARRY_MAD(X, "hi", "u64", HI_U64, uint64_t, uint64_t, 64,          \
+		      ptx_mul_hi(a, b))                                        \
+	PTX_CARRY_MAD(X, "hi", "s64", HI_S64, int64_t, uint64_t, 64,           \
+		      ptx_mul_hi_signed(a, b))
+
+/* Bytes and halves in a register. */
+#define PTX_DOTS(X, types, id, is_a, is_b)                                     \
+	PTX_SAME(X, "dp4a." types, DP4A_##id, 3, uint32_t,                     \
+		 ptx_dot4(a, b, c, is_a, is_b))                                \
+	PTX_SAME(X, "dp2a.lo." types, DP2A_LO_##id, 3, uint32_t,               \
+		 ptx_dot2(a, b, c, is_a, is_b, 0))                             \
+	PTX_SAME(X, "dp2a.hi." types, DP2A_HI_##id, 3, uint32_t,               \
+		 ptx_dot2(a, b, c, is_a, is_b, 2))
+#define PTX_PAIRS(X, text, id, t, e)                                           \
+	PTX_SAME(X, text, id, 2, uint32_t, PTX_PAIR(t, e))
+#define PTX_PACKED(X)                                                          \
+	PTX_DOTS(X, "u32.u32", U32_U32, 0, 0)                                  \
+	PTX_DOTS(X, "u32.s32", U32_S32, 0, 1)                                  \
+	PTX_DOTS(X, "s32.u32", S32_U32, 1, 0)                                  \
+	PTX_DOTS(X, "s32.s32", S32_S32, 1, 1)                                  \
+	PTX_SAME(X, "vabsdiff4.u32.u32.u32", VABSDIFF4, 3, uint32_t,           \
+		 ptx_distances(a, b, c, 0))                                    \
+	PTX_SAME(X, "vabsdiff4.u32.u32.u32.add", VABSDIFF4_ADD, 3, uint32_t,   \
+		 ptx_distances(a, b, c, 1))                                    \
+	PTX_PAIRS(X, "add.u16x2", ADD_U16X2, uint16_t, x + y)                  \
+	PTX_PAIRS(X, "add.s16x2", ADD_S16X2, int16_t, x + y)                   \
+	PTX_PAIRS(X, "min.u16x2", MIN_U16X2, uint16_t, x < y ? x : y)          \
+	PTX_PAIRS(X, "min.s16x2", MIN_S16X2, int16_t, x < y ? x : y)           \
+	PTX_PAIRS(X, "max.u16x2", MAX_U16X2, uint16_t, x > y ? x : y)          \
+	PTX_PAIRS(X, "max.s16x2", MAX_S16X2, int16_t, x > y ? x : y)           \
+	PTX_PAIRS(X, "min.s16x2.relu", MIN_RELU_S16X2, int16_t,                \
+		  (x < y ? x : y) > 0 ? (x < y ? x : y) : 0)                   \
+	PTX_PAIRS(X, "max.s16x2.relu", MAX_RELU_S16X2, int16_t,                \
+		  (x > y ? x : y) > 0 ? (x > y ? x : y) : 0)                   \
+	PTX_SAME(X, "min.s32.relu", MIN_RELU_S32, 2, int32_t,                  \
+		 (a < b ? a : b) > 0 ? (a < b ? a : b) : 0)                    \
+	PTX_SAME(X, "max.s32.relu", MAX_RELU_S32, 2, int32_t,                  \
+		 (a > b ? a : b) > 0 ? (a > b ? a : b) : 0)
+
 /* ---- bits ---------------------------------------------------------------- */
 #define PTX_LOGIC(X)                                                           \
 	PTX_BITS(X, "and", AND, 2, a &b)                                       \
@@ -396,7 +462,11 @@
 	PTX_APPROX(X, "div.approx", DIV_APPROX, 2, PTX_A_DIV)                  \
 	PTX_APPROX(X, "div.full", DIV_FULL, 2, PTX_A_DIV)                      \
 	PTX_SAME(X, "rsqrt.approx.f64", RSQRT_APPROX_F64, 1, double,           \
-		 1 / sqrt(a))
+		 1 / sqrt(a))                                                  \
+	PTX_SAME(X, "rcp.approx.ftz.f64", RCP_APPROX_FTZ_F64, 1, double,       \
+		 ptx_high_half(1 / ptx_high_half(a)))                          \
+	PTX_SAME(X, "rsqrt.approx.ftz.f64", RSQRT_APPROX_FTZ_F64, 1, double,   \
+		 ptx_high_half(1 / sqrt(ptx_high_half(a))))
 /* An approximation may be exact: these are. */
 #define PTX_A_RCP(x, y) (1 / (x))
 #define PTX_A_SQRT(x, y) sqrt(x)
@@ -417,6 +487,8 @@
 /* All opcodes above. */
 #define PTX_VALUES(X)                                                          \
 	PTX_ARITHMETIC(X)                                                      \
+	PTX_CARRIES(X)                                                         \
+	PTX_PACKED(X)                                                          \
 	PTX_LOGIC(X)                                                           \
 	PTX_SHIFTS(X)                                                          \
 	PTX_MOVES(X)                                                           \

@@ -256,6 +256,8 @@ uint32_t ptx_source(struct ptx_parser *p)
 	s = ptx_lookup(p, &p->token, &number);
 	if (p->token.kind == PTX_WORD && s && s->kind <= PTX_FUNCTION)
 		return source_of(p, s);
+	if (ptx_take(p, "WARP_SZ"))
+		return ptx_constant(p, PTX_WARP);
 	slot = special_of(p);
 	if (slot != PTX_NO_SLOT)
 		return slot;

@@ -529,8 +529,8 @@ static void restart(struct ptx_parser *p, struct ptx_function *f)
 	f->memory_bytes = 0;
 	p->function = f;
 	p->free_memory = 0;
-	p->free_slot = 1; /* slot 0 is a source that no opcode reads */
-	f->n_registers = 1;
+	/* slot 0 is a source that no opcode reads */
+	p->free_slot = f->n_registers = PTX_CARRY_SLOT + 1;
 }
 
 static void end_function(struct ptx_parser *p)

@@ -157,6 +157,10 @@ void ptx_decode(struct ptx_parser *p);
 int ptx_decode_memory(struct ptx_parser *p);
 int ptx_decode_lanes(struct ptx_parser *p);
 int ptx_decode_async(struct ptx_parser *p);
+int ptx_decode_carry(struct ptx_parser *p);
+/* Returns the row of PTX_VALUES with this text, or -1. */
+int ptx_value_opcode(const char *text);
+#define PTX_CARRY_SLOT 1 /* CC.CF of each function */
 
 /* Parts of an opcode between its dots. */
 struct ptx_parts {

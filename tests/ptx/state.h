@@ -9,7 +9,6 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#define PTX_WARP 32
 #define PTX_MAX_THREADS 1024
 #define PTX_N_BARRIERS 16
 #define PTX_MAX_DEPTH 64 /* calls */

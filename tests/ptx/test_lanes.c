@@ -418,6 +418,7 @@ static void check_fault(const struct fault_row *row)
 	snprintf(text, sizeof(text), "%s%s%s\nret; }\n",
 		 RUN_HEAD ".file 1 \"source.cu\"\n"
 			  ".const .u64 fixed = 1;\n"
+			  ".extern .func __assertfail();\n"
 			  ".func endless() { call endless; ret; }\n",
 		 RUN_ENTRY LANE ".loc 1 8 1\n", row->body);
 	m = run_load(text);
@@ -489,6 +490,8 @@ PEAL_TEST(each_fault_is_reported)
 		  "bar.warp.sync %r3;" },
 		{ PTX_FAULT_STEPS, "more than 100000", "$l: bra $l;" },
 		{ PTX_FAULT_TRAP, "trap", "trap;" },
+		{ PTX_FAULT_TRAP, "an assertion of the program failed",
+		  "call.uni __assertfail;" },
 	};
 	size_t i;
 

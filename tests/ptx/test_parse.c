@@ -43,6 +43,10 @@ static const char sample[] = HEAD
 	"\tbarrier.cluster.arrive.release; barrier.cluster.wait.acquire;\n"
 	"\tshfl.sync.down.b32 %r1|%p1, %r2, 1, 31, -1;\n"
 	"\tatom.acq_rel.gpu.global.cas.b64 %rd5, [%rd1], 1, 2;\n"
+	"\tatom.add.acq_rel.gpu.s32 %r1, [%rd1], 2;\n"
+	"\tatom.global.sys.add.u32 %r1, [%rd1], WARP_SZ; pmevent 1;\n"
+	"\t{.reg.b32 low;mov.b32 low, 3;}\n"
+	"\tadd.cc.u32 %r1, %r2, 1; madc.hi.cc.s32 %r1, %r2, 1, 2;\n"
 	"\tst.release.sys.global.u64 [%rd1], %rd5; fence.sc.sys;\n"
 	"$done: ret;\n}\n"
 	".func (.param .b32 result) twice(.param .b32 x)\n{\n"
@@ -111,6 +115,9 @@ PEAL_TEST(malformed_text_gives_an_error_with_its_line)
 		{ ENTRY("frob.u32 %r1, 2;"), "opcode 'frob.u32' is unknown",
 		  6 },
 		{ ENTRY("\nadd.s33 %r1, 2, 3;"), "'add.s33' is unknown", 7 },
+		{ ENTRY("add.cc.f32 %r1, %r2, 3;"), "is unknown", 6 },
+		{ ENTRY("madc.u32 %r1, %r2, 3, 4;"), "is unknown", 6 },
+		{ ENTRY("atom.add.add.u32 %r1, [%r2], 1;"), "is unknown", 6 },
 		{ ENTRY("ld.relaxed.global.u32 %r1, [%r2];"), "is unknown", 6 },
 		{ ENTRY("ld.sys.global.u32 %r1, [%r2];"), "is unknown", 6 },
 		{ ENTRY("ld.global.v4.u64 {%r1}, [%r2];"), "is unknown", 6 },

@@ -35,6 +35,86 @@ static inline uint32_t ptx_low24(uint32_t a)
 	return (a & 0xffffff) | (a & 0x800000 ? 0xff000000 : 0);
 }
 
+/* CC.CF after a + b + in, of numbers with so many bits. */
+static inline uint64_t ptx_carry(uint64_t a, uint64_t b, uint32_t in, int bits)
+{
+	unsigned __int128 sum = (unsigned __int128)a + b + (in & 1);
+
+	return (uint64_t)(sum >> bits);
+}
+
+/* CC.CF after a - b - in. */
+static inline uint64_t ptx_borrow(uint64_t a, uint64_t b, uint32_t in)
+{
+	return a < (unsigned __int128)b + (in & 1);
+}
+
+static inline int32_t ptx_byte(uint32_t a, int i, int is_signed)
+{
+	uint32_t byte = a >> (8 * i) & 255;
+
+	return is_signed ? (int8_t)byte : (int32_t)byte;
+}
+
+static inline uint32_t ptx_dot4(uint32_t a, uint32_t b, uint32_t c,
+				int a_signed, int b_signed)
+{
+	int i;
+
+	for (i = 0; i < 4; i++)
+		c += (uint32_t)(ptx_byte(a, i, a_signed) *
+				ptx_byte(b, i, b_signed));
+	return c;
+}
+
+/* Halves of a by the bytes first and first + 1 of b. */
+static inline uint32_t ptx_dot2(uint32_t a, uint32_t b, uint32_t c,
+				int a_signed, int b_signed, int first)
+{
+	int i;
+
+	for (i = 0; i < 2; i++) {
+		uint32_t half = a >> (16 * i) & 0xffff;
+		int32_t x = a_signed ? (int16_t)half : (int32_t)half;
+
+		c += (uint32_t)(x * ptx_byte(b, first + i, b_signed));
+	}
+	return c;
+}
+
+/* The sum of the four distances of bytes, or these distances as bytes. */
+static inline uint32_t ptx_distances(uint32_t a, uint32_t b, uint32_t c,
+				     int sums)
+{
+	uint32_t bytes = 0;
+	int i;
+
+	for (i = 0; i < 4; i++) {
+		int32_t x = ptx_byte(a, i, 0) - ptx_byte(b, i, 0);
+		uint32_t distance = (uint32_t)(x < 0 ? -x : x);
+
+		c += distance;
+		bytes |= distance << (8 * i);
+	}
+	return sums ? c : bytes;
+}
+
+/* Evaluates e for both halves: x, y and z are those of the sources. */
+#define PTX_PAIR(t, e)                                                         \
+	__extension__({                                                        \
+		uint32_t r_ = 0;                                               \
+		int h_;                                                        \
+		for (h_ = 0; h_ < 32; h_ += 16) {                              \
+			t x = (t)(a >> h_), y = (t)(b >> h_);                  \
+			t z = (t)(c >> h_);                                    \
+			(void)x;                                               \
+			(void)y;                                               \
+			(void)z;                                               \
+			r_ |= (uint32_t)(uint16_t)(e) << h_;                   \
+		}                                                              \
+		r_;                                                            \
+	})
+
 /* ---- bits ---------------------------------------------------------------- */
 
 static inline uint64_t ptx_reverse(uint64_t a)
@@ -162,6 +242,17 @@ static inline float ptx_f32(float a)
 static inline float ptx_flush(float a)
 {
 	return fpclassify(a) == FP_SUBNORMAL ? copysignf(0, a) : a;
+}
+
+/* .approx.ftz.f64: the low half of the source and of the result is 0. */
+static inline double ptx_high_half(double a)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &a, sizeof(bits));
+	bits &= ~0xffffffffULL;
+	memcpy(&a, &bits, sizeof(a));
+	return fpclassify(a) == FP_SUBNORMAL ? copysign(0, a) : a;
 }
 
 static inline float ptx_saturate(float a)
