@@ -12,6 +12,15 @@
 
 /* ---- comparisons --------------------------------------------------------- */
 
+/* A subnormal number of 32 bits is 0 with .ftz. */
+static inline uint64_t flushed(const struct model *m, uint64_t value)
+{
+	value = low(value, m->type.bits);
+	if (has(m, "ftz") && m->type.bits == 32 && !(value & 0x7f800000))
+		value &= 0x80000000;
+	return value;
+}
+
 /* Is an order -1, 0, 1 (or 2 with a NaN) what a comparison asks for? */
 static inline int holds(const char *name, int order)
 {
@@ -36,9 +45,8 @@ static inline int compare(struct model *m)
 {
 	wide a = in_of(m, 0), b = in_of(m, 1);
 	int order = m->type.kind == 'f' ?
-			    soft_compare(low(m->in[0], m->type.bits),
-					 low(m->in[1], m->type.bits),
-					 m->type.bits) :
+			    soft_compare(flushed(m, m->in[0]),
+					 flushed(m, m->in[1]), m->type.bits) :
 			    (a > b) - (a < b);
 	int result = holds(m->part[1], order);
 
@@ -59,19 +67,21 @@ static inline soft_mode mode_of(const struct model *m)
 
 static inline struct soft soft_in(const struct model *m, int i)
 {
-	return soft_read(low(m->in[i], m->type.bits), m->type.bits);
+	return soft_read(flushed(m, m->in[i]), m->type.bits);
 }
 
 static inline void choose(struct model *m, int wanted)
 {
 	int width = m->type.bits;
-	uint64_t x = low(m->in[0], width), y = low(m->in[1], width);
+	uint64_t x = flushed(m, m->in[0]), y = flushed(m, m->in[1]);
 	int order = soft_compare(x, y, width);
 
 	if (order == 0) /* only the signs of zeros differ */
 		order = (y >> (width - 1) & 1) > (x >> (width - 1) & 1) ? 1 :
 									  -1;
-	if (order == 2 && soft_read(x, width).class == SOFT_NAN)
+	if (order == 2 && has(m, "NaN"))
+		m->result = soft_write(soft_nan(), width, 'n');
+	else if (order == 2 && soft_read(x, width).class == SOFT_NAN)
 		m->result = y;
 	else if (order == 2)
 		m->result = x;
@@ -86,9 +96,9 @@ static inline int sign_bits(struct model *m)
 	uint64_t sign = 1ULL << (m->type.bits - 1);
 
 	if (!strcmp(m->part[0], "neg"))
-		m->result = m->in[0] ^ sign;
+		m->result = flushed(m, m->in[0]) ^ sign;
 	else if (!strcmp(m->part[0], "abs"))
-		m->result = m->in[0] & ~sign;
+		m->result = flushed(m, m->in[0]) & ~sign;
 	else if (!strcmp(m->part[0], "copysign"))
 		m->result = (m->in[1] & ~sign) | (m->in[0] & sign);
 	else
@@ -157,6 +167,17 @@ static inline int is_special_number(const struct model *m)
 	return has(m, "approx") || has(m, "full");
 }
 
+/* Clamps to 0 .. 1. NaN becomes 0. */
+static inline uint64_t saturated(uint64_t value, int width)
+{
+	struct soft one = { SOFT_NUMBER, 0, 1, 0 };
+	uint64_t most = soft_write(one, width, 'n');
+
+	if (soft_compare(value, 0, width) != 1)
+		return 0;
+	return soft_compare(value, most, width) == 1 ? most : value;
+}
+
 static inline int arithmetic(struct model *m)
 {
 	const char *name = m->part[0];
@@ -180,7 +201,9 @@ static inline int arithmetic(struct model *m)
 		r = soft_add(soft_mul(a, b), c, mode);
 	else
 		return sign_bits(m);
-	m->result = soft_write(r, m->type.bits, mode);
+	m->result = flushed(m, soft_write(r, m->type.bits, mode));
+	if (has(m, "sat"))
+		m->result = saturated(m->result, m->type.bits);
 	return 1;
 }
 
@@ -234,21 +257,18 @@ static inline void float_to_float(struct model *m, struct type to)
 	struct soft s = soft_in(m, 0);
 
 	if (has(m, "sat")) {
-		if (s.class == SOFT_NAN || s.negative)
-			m->result = 0;
-		else if (soft_compare(low(m->in[0], 32), 0x3f800000, 32) > 0)
-			m->result = 0x3f800000;
-		else
-			m->result = low(m->in[0], 32);
+		m->result = saturated(flushed(m, m->in[0]), 32);
 		return;
 	}
 	if (to.bits == m->type.bits && !is_whole) {
-		m->result = m->in[0];
+		m->result = flushed(m, m->in[0]);
 		return;
 	}
 	if (is_whole)
 		s = soft_whole(s, mode_of(m));
 	m->result = soft_write(s, to.bits, mode_of(m));
+	if (has(m, "ftz") && to.bits == 32 && !(m->result & 0x7f800000))
+		m->result &= 0x80000000;
 }
 
 static inline int convert(struct model *m)

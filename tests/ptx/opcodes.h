@@ -467,6 +467,113 @@
 		 ptx_high_half(1 / ptx_high_half(a)))                          \
 	PTX_SAME(X, "rsqrt.approx.ftz.f64", RSQRT_APPROX_FTZ_F64, 1, double,   \
 		 ptx_high_half(1 / sqrt(ptx_high_half(a))))
+/* .ftz flushes subnormal sources and results. .sat clamps the result to 0 .. 1. */
+#define PTX_FLUSHED(e) (a = ptx_flush(a), b = ptx_flush(b), c = ptx_flush(c), e)
+#define PTX_FLOAT_MODES(X, text, end, id, n, mode, e)                          \
+	PTX_SAME(X, text ".ftz" end, id##_FTZ, n, float,                       \
+		 ptx_flush(PTX_FLUSHED(                                        \
+			 ptx_f32(PTX_ROUNDED(mode, e(float, f))))))            \
+	PTX_SAME(X, text ".sat" end, id##_SAT, n, float,                       \
+		 ptx_saturate(PTX_ROUNDED(mode, e(float, f))))                 \
+	PTX_SAME(X, text ".ftz.sat" end, id##_FTZ_SAT, n, float,               \
+		 ptx_flush(ptx_saturate(                                       \
+			 PTX_FLUSHED(PTX_ROUNDED(mode, e(float, f))))))
+#define PTX_ALL_MODES(X, text, id, n, e)                                       \
+	PTX_FLOAT_MODES(X, text ".rn", ".f32", id##_RN, n, FE_TONEAREST, e)    \
+	PTX_FLOAT_MODES(X, text ".rz", ".f32", id##_RZ, n, FE_TOWARDZERO, e)   \
+	PTX_FLOAT_MODES(X, text ".rm", ".f32", id##_RM, n, FE_DOWNWARD, e)     \
+	PTX_FLOAT_MODES(X, text ".rp", ".f32", id##_RP, n, FE_UPWARD, e)
+#define PTX_FLUSH_ROW(X, text, id, n, mode, e)                                 \
+	PTX_SAME(X, text ".ftz.f32", id##_FTZ, n, float,                       \
+		 ptx_flush(PTX_FLUSHED(                                        \
+			 ptx_f32(PTX_ROUNDED(mode, e(float, f))))))
+#define PTX_FLUSH_ROWS(X, text, id, n, e)                                      \
+	PTX_FLUSH_ROW(X, text ".rn", id##_RN, n, FE_TONEAREST, e)              \
+	PTX_FLUSH_ROW(X, text ".rz", id##_RZ, n, FE_TOWARDZERO, e)             \
+	PTX_FLUSH_ROW(X, text ".rm", id##_RM, n, FE_DOWNWARD, e)               \
+	PTX_FLUSH_ROW(X, text ".rp", id##_RP, n, FE_UPWARD, e)
+#define PTX_SETP_FLUSH(X, text, id, e)                                         \
+	PTX_SETP(X, text ".ftz.f32", id##_FTZ_F32, float, PTX_FLUSHED(e))
+#define PTX_COMPARE_FLUSHED(X)                                                 \
+	PTX_SETP_FLUSH(X, "eq", EQ, a == b)                                    \
+	PTX_SETP_FLUSH(X, "ne", NE, a<b || a> b)                               \
+	PTX_SETP_FLUSH(X, "lt", LT, a < b)                                     \
+	PTX_SETP_FLUSH(X, "le", LE, a <= b)                                    \
+	PTX_SETP_FLUSH(X, "gt", GT, a > b)                                     \
+	PTX_SETP_FLUSH(X, "ge", GE, a >= b)                                    \
+	PTX_SETP_FLUSH(X, "equ", EQU, !(a < b || a > b))                       \
+	PTX_SETP_FLUSH(X, "neu", NEU, a != b)                                  \
+	PTX_SETP_FLUSH(X, "ltu", LTU, !(a >= b))                               \
+	PTX_SETP_FLUSH(X, "leu", LEU, !(a > b))                                \
+	PTX_SETP_FLUSH(X, "gtu", GTU, !(a <= b))                               \
+	PTX_SETP_FLUSH(X, "geu", GEU, !(a < b))                                \
+	PTX_SETP_FLUSH(X, "num", NUM, !PTX_NAN(a, b))                          \
+	PTX_SETP_FLUSH(X, "nan", NAN, PTX_NAN(a, b))
+#define PTX_CVT_FLUSH(X, text, id, mode)                                       \
+	PTX_CVT_FLUSH_TO(X, text, id, "u8", U8, uint8_t, mode, 0, 255)         \
+	PTX_CVT_FLUSH_TO(X, text, id, "s8", S8, int8_t, mode, -128, 127)       \
+	PTX_CVT_FLUSH_TO(X, text, id, "u16", U16, uint16_t, mode, 0, 65535)    \
+	PTX_CVT_FLUSH_TO(X, text, id, "s16", S16, int16_t, mode, INT16_MIN,    \
+			 INT16_MAX)                                            \
+	PTX_CVT_FLUSH_TO(X, text, id, "u32", U32, uint32_t, mode, 0,           \
+			 UINT32_MAX)                                           \
+	PTX_CVT_FLUSH_TO(X, text, id, "s32", S32, int32_t, mode, INT32_MIN,    \
+			 INT32_MAX)                                            \
+	PTX_CVT(X, text ".ftz.s64.f32", id##_FTZ_S64, int64_t, float,          \
+		ptx_to_integer(ptx_round_##mode(ptx_flush(a)), INT64_MIN,      \
+			       INT64_MAX, INT64_MIN))                          \
+	PTX_CVT(X, text ".ftz.u64.f32", id##_FTZ_U64, uint64_t, float,         \
+		ptx_to_u64(ptx_round_##mode(ptx_flush(a))))                    \
+	PTX_CVT(X, text ".ftz.f32.f32", id##_FTZ_F32, float, float,            \
+		ptx_f32((float)ptx_round_##mode(ptx_flush(a))))
+#define PTX_CVT_FLUSH_TO(X, text, id, to, to_id, t, mode, low, high)           \
+	PTX_CVT(X, text ".ftz." to ".f32", id##_FTZ_##to_id, t, float,         \
+		ptx_to_integer(ptx_round_##mode(ptx_flush(a)), low, high, 0))
+#define PTX_CVT_FLUSH_NARROW(X, text, id, mode)                                \
+	PTX_CVT(X, text ".ftz.f32.f64", id##_FTZ_F32_F64, float, double,       \
+		ptx_flush(ptx_f32(                                             \
+			PTX_ROUNDED(mode, (float)PTX_OPAQUE(double, a)))))
+#define PTX_FLUSHES(X)                                                         \
+	PTX_FLOAT_MODES(X, "add", ".f32", ADD, 2, FE_TONEAREST, PTX_E_ADD)     \
+	PTX_FLOAT_MODES(X, "sub", ".f32", SUB, 2, FE_TONEAREST, PTX_E_SUB)     \
+	PTX_FLOAT_MODES(X, "mul", ".f32", MUL, 2, FE_TONEAREST, PTX_E_MUL)     \
+	PTX_ALL_MODES(X, "add", ADD, 2, PTX_E_ADD)                             \
+	PTX_ALL_MODES(X, "sub", SUB, 2, PTX_E_SUB)                             \
+	PTX_ALL_MODES(X, "mul", MUL, 2, PTX_E_MUL)                             \
+	PTX_ALL_MODES(X, "fma", FMA, 3, PTX_E_FMA)                             \
+	PTX_FLUSH_ROWS(X, "div", DIV, 2, PTX_E_DIV)                            \
+	PTX_FLUSH_ROWS(X, "rcp", RCP, 1, PTX_E_RCP)                            \
+	PTX_FLUSH_ROWS(X, "sqrt", SQRT, 1, PTX_E_SQRT)                         \
+	PTX_SAME(X, "min.ftz.f32", MIN_FTZ_F32, 2, float,                      \
+		 ptx_f32(PTX_FLUSHED(ptx_min(a, b))))                          \
+	PTX_SAME(X, "max.ftz.f32", MAX_FTZ_F32, 2, float,                      \
+		 ptx_f32(PTX_FLUSHED(ptx_max(a, b))))                          \
+	PTX_SAME(X, "min.NaN.f32", MIN_NAN_F32, 2, float,                      \
+		 ptx_f32(PTX_NAN(a, b) ? (float)NAN : ptx_min(a, b)))          \
+	PTX_SAME(X, "max.NaN.f32", MAX_NAN_F32, 2, float,                      \
+		 ptx_f32(PTX_NAN(a, b) ? (float)NAN : ptx_max(a, b)))          \
+	PTX_SAME(X, "min.ftz.NaN.f32", MIN_FTZ_NAN_F32, 2, float,              \
+		 ptx_f32(PTX_NAN(a, b) ? (float)NAN :                          \
+					 PTX_FLUSHED(ptx_min(a, b))))          \
+	PTX_SAME(X, "max.ftz.NaN.f32", MAX_FTZ_NAN_F32, 2, float,              \
+		 ptx_f32(PTX_NAN(a, b) ? (float)NAN :                          \
+					 PTX_FLUSHED(ptx_max(a, b))))          \
+	PTX_SAME(X, "neg.ftz.f32", NEG_FTZ_F32, 1, float, -ptx_flush(a))       \
+	PTX_SAME(X, "abs.ftz.f32", ABS_FTZ_F32, 1, float, fabsf(ptx_flush(a))) \
+	PTX_COMPARE_FLUSHED(X)                                                 \
+	PTX_CVT_FLUSH(X, "rni", RNI, nearest)                                  \
+	PTX_CVT_FLUSH(X, "rzi", RZI, zero)                                     \
+	PTX_CVT_FLUSH(X, "rmi", RMI, down)                                     \
+	PTX_CVT_FLUSH(X, "rpi", RPI, up)                                       \
+	PTX_CVT_FLUSH_NARROW(X, "rn", RN, FE_TONEAREST)                        \
+	PTX_CVT_FLUSH_NARROW(X, "rz", RZ, FE_TOWARDZERO)                       \
+	PTX_CVT_FLUSH_NARROW(X, "rm", RM, FE_DOWNWARD)                         \
+	PTX_CVT_FLUSH_NARROW(X, "rp", RP, FE_UPWARD)                           \
+	PTX_CVT(X, "ftz.f64.f32", FTZ_F64_F32, double, float, ptx_flush(a))    \
+	PTX_CVT(X, "ftz.f32.f32", FTZ_F32_F32, float, float, ptx_flush(a))     \
+	PTX_CVT(X, "ftz.sat.f32.f32", FTZ_SAT_F32_F32, float, float,           \
+		ptx_saturate(ptx_flush(a)))
+
 /* An approximation may be exact: these are. */
 #define PTX_A_RCP(x, y) (1 / (x))
 #define PTX_A_SQRT(x, y) sqrt(x)
@@ -494,7 +601,8 @@
 	PTX_MOVES(X)                                                           \
 	PTX_COMPARISONS(X)                                                     \
 	PTX_CONVERSIONS(X)                                                     \
-	PTX_FLOATS(X)
+	PTX_FLOATS(X)                                                          \
+	PTX_FLUSHES(X)
 
 /* Loads and stores of one element: X(suffix of the id, type). */
 #define PTX_LOADS(X)                                                           \
