@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "access.h"
-#include "values.h"
+#include "half.h"
 
 /* atom and red. Each operation is sequentially consistent. */
 
@@ -31,6 +31,16 @@ static uint64_t new_value(const struct ptx_instruction *in, uint64_t old,
 	}
 }
 
+/* Adds numbers of 16 bits: one, or one in each half. */
+static uint32_t half_sum(const struct ptx_instruction *in, uint32_t a,
+			 uint32_t b)
+{
+	int fraction = in->mode == PTX_ATOM_ADD_F16 ? PTX_F16 : PTX_BF16;
+	uint32_t c = 0;
+
+	return PTX_PAIR(uint16_t, ptx_half_add(x, y, fraction, PTX_HALF_PLAIN));
+}
+
 static uint64_t new_32(const struct ptx_instruction *in, uint32_t old,
 		       uint32_t b)
 {
@@ -39,6 +49,8 @@ static uint64_t new_32(const struct ptx_instruction *in, uint32_t old,
 	uint64_t sum = (uint32_t)(old + b);
 	float x, y;
 
+	if (in->mode >= PTX_ATOM_ADD_F16)
+		return half_sum(in, old, b);
 	if (in->kind == PTX_TYPE_FLOAT) {
 		memcpy(&x, &old, sizeof(x));
 		memcpy(&y, &b, sizeof(y));
@@ -83,6 +95,16 @@ static uint64_t swap_if(void *at, uint32_t size, uint64_t b, uint64_t c)
 	}
 	COMPARE_AND_SWAP(uint16_t, at, old16, c);
 	return old16;
+}
+
+static uint64_t modify_16(uint16_t *at, const struct ptx_instruction *in,
+			  uint16_t b)
+{
+	uint16_t old = PTX_GET(uint16_t, at);
+
+	while (!COMPARE_AND_SWAP(uint16_t, at, old, half_sum(in, old, b)))
+		;
+	return old;
 }
 
 static uint64_t modify_32(uint32_t *at, const struct ptx_instruction *in,
@@ -135,6 +157,8 @@ void ptx_atom_at(struct ptx_lane *lane, const struct ptx_instruction *in,
 		r[in->d] = swap_if(at, in->size, r[in->b], r[in->c]);
 	else if (in->size == 8)
 		r[in->d] = modify_64(at, in, r[in->b]);
+	else if (in->size == 2)
+		r[in->d] = modify_16(at, in, (uint16_t)r[in->b]);
 	else
 		r[in->d] = modify_32(at, in, (uint32_t)r[in->b]);
 }

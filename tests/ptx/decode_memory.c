@@ -238,6 +238,9 @@ static int atom_fits(const struct access *a, enum ptx_operation operation)
 	case PTX_ATOM_MIN:
 	case PTX_ATOM_MAX:
 		return wide && (is_unsigned || a->kind == PTX_TYPE_SIGNED);
+	case PTX_ATOM_ADD_F16:
+	case PTX_ATOM_ADD_BF16:
+		return 1;
 	case PTX_ATOM_INC:
 	case PTX_ATOM_DEC:
 		return a->size == 4 && is_unsigned;
@@ -264,11 +267,26 @@ static int take_atom(struct access *a)
 						  "inc", "dec",	 NULL };
 	int operation = ptx_part_of(&a->parts, operations);
 
+	a->order = PTX_RELAXED;
 	take_order(a, orders, order);
 	take_space(a);
 	if (!a->scope)
 		take_scope(a);
 	return operation >= 0 ? operation : ptx_part_of(&a->parts, operations);
+}
+
+/* Reads a type with numbers of 16 bits. Returns its addition, or -1. */
+static int take_half(struct access *a)
+{
+	static const char *const types[] = { "f16", "f16x2", "bf16", "bf16x2",
+					     NULL };
+	int type = ptx_part_of(&a->parts, types);
+
+	a->kind = PTX_TYPE_FLOAT;
+	a->size = type & 1 ? 4 : 2;
+	if (type < 0)
+		return -1;
+	return type < 2 ? PTX_ATOM_ADD_F16 : PTX_ATOM_ADD_BF16;
 }
 
 static int decode_atom(struct ptx_parser *p, struct access *a, int is_red)
@@ -279,10 +297,12 @@ static int decode_atom(struct ptx_parser *p, struct access *a, int is_red)
 	uint32_t d, b, c = 0;
 	int operation;
 
-	a->order = PTX_RELAXED;
 	operation = take_atom(a);
 	a->count = 1;
-	take_type(a);
+	if (operation == PTX_ATOM_ADD && ptx_part(&a->parts, "noftz"))
+		operation = take_half(a);
+	else
+		take_type(a);
 	if (!a->scope)
 		a->scope = PTX_SCOPE_GPU;
 	if (operation < 0 || !fits(a) ||

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "check.h"
-#include "values.h"
+#include "half.h"
 
 #include <pthread.h>
 
@@ -72,7 +72,7 @@ static enum rule rule_of(const char *text)
 	size_t i;
 
 	if (!is_move && (strstr(text, ".f32") || strstr(text, ".f64") ||
-			 strstr(text, "x2")))
+			 strstr(text, "f16") || strstr(text, "x2")))
 		return ANY;
 	for (i = 0; i < sizeof(begins) / sizeof(*begins); i++)
 		if (!strncmp(text, begins[i].begin, strlen(begins[i].begin)))

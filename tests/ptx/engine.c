@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "access.h"
 #include "check.h"
-#include "values.h"
+#include "half.h"
 
 /* The interpreter of one lane. */
 

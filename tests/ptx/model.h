@@ -5,6 +5,8 @@
 /* A second implementation of opcodes, for test_opcodes.c: integers and bits. It
  * reads the text of an opcode and computes with wide integers. */
 
+#include "soft_float.h"
+
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +20,7 @@ typedef unsigned __int128 uwide;
 struct type {
 	char kind; /* 'u', 's', 'b', 'f' or 'p' */
 	int bits;
+	int format; /* of a float, for soft_float.h */
 };
 
 /* An opcode in parts, its sources and its result. */
@@ -35,6 +38,7 @@ struct model {
 
 static inline int read_type(const char *text, struct type *type)
 {
+	type->format = 0;
 	if (!strcmp(text, "pred")) {
 		type->kind = 'p';
 		type->bits = 1;
@@ -42,6 +46,12 @@ static inline int read_type(const char *text, struct type *type)
 	}
 	type->kind = *text;
 	type->bits = atoi(text + 1);
+	type->format = type->bits;
+	if (!strncmp(text, "bf", 2)) {
+		type->kind = 'f';
+		type->bits = 16;
+		type->format = SOFT_BF16;
+	}
 	return strchr("usbf", *text) && type->bits;
 }
 
@@ -84,7 +94,7 @@ static inline int multiply(struct model *m)
 {
 	int is_mad = m->part[0][1] == 'a', bits = m->type.bits;
 	wide product = (wide)((uwide)in_of(m, 0) * (uwide)in_of(m, 1));
-	struct type wider = { m->type.kind, bits * 2 };
+	struct type wider = { m->type.kind, bits * 2, 0 };
 
 	if (!strcmp(m->part[1], "wide")) {
 		m->result_bits = bits * 2;
@@ -115,7 +125,7 @@ static inline int integer(struct model *m)
 {
 	const char *name = m->part[0];
 	wide a = in_of(m, 0), b = in_of(m, 1), c = in_of(m, 2);
-	struct type type24 = { m->type.kind, 24 };
+	struct type type24 = { m->type.kind, 24, 0 };
 
 	if (!strcmp(name, "add"))
 		m->result = (uint64_t)(a + b);
@@ -182,7 +192,8 @@ static inline int dot(struct model *m)
 {
 	int k, n = strcmp(m->part[0], "dp4a") ? 2 : 4;
 	int first = has(m, "hi") ? 2 : 0;
-	struct type x = { *m->part[m->n - 2], 32 / n }, y = { m->type.kind, 8 };
+	struct type x = { *m->part[m->n - 2], 32 / n, 0 },
+		    y = { m->type.kind, 8, 0 };
 	wide sum = low(m->in[2], 32);
 
 	for (k = 0; k < n; k++)

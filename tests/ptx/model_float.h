@@ -46,12 +46,21 @@ static inline int compare(struct model *m)
 	wide a = in_of(m, 0), b = in_of(m, 1);
 	int order = m->type.kind == 'f' ?
 			    soft_compare(flushed(m, m->in[0]),
-					 flushed(m, m->in[1]), m->type.bits) :
+					 flushed(m, m->in[1]), m->type.format) :
 			    (a > b) - (a < b);
 	int result = holds(m->part[1], order);
 
 	m->result_bits = 1;
 	m->result = (uint64_t)result;
+	if (!strcmp(m->part[0], "set")) {
+		struct soft one = { SOFT_NUMBER, 0, 1, 0 };
+
+		m->result_bits = 16;
+		m->result = !result ? 0 :
+			    has(m, "u32") ?
+				      0xffff :
+				      soft_write(one, m->type.format, 'n');
+	}
 	return result >= 0;
 }
 
@@ -67,28 +76,28 @@ static inline soft_mode mode_of(const struct model *m)
 
 static inline struct soft soft_in(const struct model *m, int i)
 {
-	return soft_read(flushed(m, m->in[i]), m->type.bits);
+	return soft_read(flushed(m, m->in[i]), m->type.format);
 }
 
 static inline void choose(struct model *m, int wanted)
 {
-	int width = m->type.bits;
+	int width = m->type.bits, format = m->type.format;
 	uint64_t x = flushed(m, m->in[0]), y = flushed(m, m->in[1]);
-	int order = soft_compare(x, y, width);
+	int order = soft_compare(x, y, format);
 
 	if (order == 0) /* only the signs of zeros differ */
 		order = (y >> (width - 1) & 1) > (x >> (width - 1) & 1) ? 1 :
 									  -1;
 	if (order == 2 && has(m, "NaN"))
-		m->result = soft_write(soft_nan(), width, 'n');
-	else if (order == 2 && soft_read(x, width).class == SOFT_NAN)
+		m->result = soft_write(soft_nan(), format, 'n');
+	else if (order == 2 && soft_read(x, format).class == SOFT_NAN)
 		m->result = y;
 	else if (order == 2)
 		m->result = x;
 	else
 		m->result = order == wanted ? x : y;
-	if (soft_read(m->result, width).class == SOFT_NAN)
-		m->result = soft_write(soft_nan(), width, 'n');
+	if (soft_read(m->result, format).class == SOFT_NAN)
+		m->result = soft_write(soft_nan(), format, 'n');
 }
 
 static inline int sign_bits(struct model *m)
@@ -106,6 +115,23 @@ static inline int sign_bits(struct model *m)
 	return 1;
 }
 
+static inline double soft_double(uint64_t value, int format)
+{
+	uint64_t bits = soft_write(soft_read(low(value, 16), format), 64, 'n');
+	double d;
+
+	memcpy(&d, &bits, sizeof(d));
+	return d;
+}
+
+static inline struct soft soft_of(double d)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &d, sizeof(bits));
+	return soft_read(bits, 64);
+}
+
 /* The high half of a double, or a zero instead of a subnormal number. */
 static inline uint64_t high_half(uint64_t value)
 {
@@ -113,12 +139,15 @@ static inline uint64_t high_half(uint64_t value)
 				     value & 1ULL << 63;
 }
 
-static inline double as_double(uint64_t value, int width, int flush)
+static inline double as_double(uint64_t value, int format, int flush)
 {
+	int width = soft_width(format);
 	float f;
 	double d;
 	uint32_t w = (uint32_t)value;
 
+	if (soft_width(format) == 16)
+		return soft_double(value, format);
 	if (width == 64) {
 		value = flush ? high_half(value) : value;
 		memcpy(&d, &value, sizeof(d));
@@ -133,8 +162,9 @@ static inline double as_double(uint64_t value, int width, int flush)
 static inline int approximate(struct model *m)
 {
 	int flush = has(m, "ftz"), width = m->type.bits;
-	long double a = as_double(m->in[0], width, flush);
-	long double b = as_double(m->in[1], width, flush);
+	int format = m->type.format;
+	long double a = as_double(m->in[0], format, flush);
+	long double b = as_double(m->in[1], format, flush);
 	const char *name = m->part[0];
 	long double r = !strcmp(name, "rcp")   ? 1 / a :
 			!strcmp(name, "sqrt")  ? sqrtl(a) :
@@ -150,6 +180,10 @@ static inline int approximate(struct model *m)
 	uint32_t w;
 
 	m->is_close = 1;
+	if (width == 16) {
+		m->result = soft_write(soft_of(d), format, 'n');
+		return 1;
+	}
 	if (width == 64) {
 		memcpy(&m->result, &d, sizeof(d));
 		m->result = flush ? high_half(m->result) : m->result;
@@ -201,9 +235,11 @@ static inline int arithmetic(struct model *m)
 		r = soft_add(soft_mul(a, b), c, mode);
 	else
 		return sign_bits(m);
-	m->result = flushed(m, soft_write(r, m->type.bits, mode));
+	m->result = flushed(m, soft_write(r, m->type.format, mode));
 	if (has(m, "sat"))
-		m->result = saturated(m->result, m->type.bits);
+		m->result = saturated(m->result, m->type.format);
+	if (has(m, "relu") && m->result >> (m->type.bits - 1))
+		m->result = 0;
 	return 1;
 }
 
@@ -248,7 +284,7 @@ static inline void to_float(struct model *m, struct type to, wide value)
 	struct soft s = { SOFT_NUMBER, value < 0,
 			  (soft_wide)(value < 0 ? -value : value), 0 };
 
-	m->result = soft_write(s, to.bits, mode_of(m));
+	m->result = soft_write(s, to.format, mode_of(m));
 }
 
 static inline void float_to_float(struct model *m, struct type to)
@@ -260,23 +296,36 @@ static inline void float_to_float(struct model *m, struct type to)
 		m->result = saturated(flushed(m, m->in[0]), 32);
 		return;
 	}
-	if (to.bits == m->type.bits && !is_whole) {
+	if (to.format == m->type.format && !is_whole) {
 		m->result = flushed(m, m->in[0]);
 		return;
 	}
 	if (is_whole)
 		s = soft_whole(s, mode_of(m));
-	m->result = soft_write(s, to.bits, mode_of(m));
+	m->result = soft_write(s, to.format, mode_of(m));
 	if (has(m, "ftz") && to.bits == 32 && !(m->result & 0x7f800000))
 		m->result &= 0x80000000;
 }
 
+/* Two numbers into one register. */
+static inline int both(struct model *m, struct type to)
+{
+	uint64_t upper = soft_write(soft_in(m, 0), to.format, mode_of(m));
+
+	m->result = upper << 16 |
+		    soft_write(soft_in(m, 1), to.format, mode_of(m));
+	m->result_bits = 32;
+	return 1;
+}
+
 static inline int convert(struct model *m)
 {
-	struct type to;
+	struct type to = { 0 };
 
 	if (!read_type(m->part[m->n - 2], &to))
 		return 0;
+	if (strstr(m->part[m->n - 2], "x2"))
+		return both(m, to);
 	m->result_bits = to.bits;
 	if (to.kind == 'f' && m->type.kind == 'f')
 		float_to_float(m, to);

@@ -46,6 +46,8 @@ enum ptx_operation {
 	PTX_ATOM_MAX,
 	PTX_ATOM_INC,
 	PTX_ATOM_DEC,
+	PTX_ATOM_ADD_F16, /* one number or two */
+	PTX_ATOM_ADD_BF16,
 	PTX_N_OPERATIONS
 };
 

@@ -2,6 +2,8 @@
 #ifndef PTX_OPCODES_H
 #define PTX_OPCODES_H
 
+#include "opcodes_half.h"
+
 /*
  * The opcodes that compute a value from registers. A row is
  *
@@ -9,7 +11,7 @@
  *
  * The expression computes the result from the sources a, b, c and d; d is a
  * uint32_t. Signed and unsigned opcodes of wrapping arithmetic share unsigned
- * types. The functions in the expressions are in values.h.
+ * types. The functions in the expressions are in values.h and half.h.
  *
  * Other opcodes access memory, other lanes or the program counter. decode_*.c
  * reads their text.
@@ -602,7 +604,8 @@
 	PTX_COMPARISONS(X)                                                     \
 	PTX_CONVERSIONS(X)                                                     \
 	PTX_FLOATS(X)                                                          \
-	PTX_FLUSHES(X)
+	PTX_FLUSHES(X)                                                         \
+	PTX_HALVES(X)
 
 /* Loads and stores of one element: X(suffix of the id, type). */
 #define PTX_LOADS(X)                                                           \

@@ -21,22 +21,30 @@ struct soft {
 	int exponent;
 };
 
+/* The formats are named by their bits. This one has 16, too. */
+#define SOFT_BF16 (-16)
+
+static inline int soft_width(int bits)
+{
+	return bits == SOFT_BF16 ? 16 : bits;
+}
+
 /* 'n' nearest even, 'z' towards zero, 'm' down, 'p' up. */
 typedef char soft_mode;
 
 static inline int soft_fraction_bits(int bits)
 {
-	return bits == 32 ? 23 : 52;
+	return bits == SOFT_BF16 ? 7 : bits == 16 ? 10 : bits == 32 ? 23 : 52;
 }
 
 static inline struct soft soft_read(uint64_t value, int bits)
 {
 	int fraction = soft_fraction_bits(bits), exponent_bits;
-	int max, exponent;
+	int max, exponent, width = soft_width(bits);
 	uint64_t mantissa = value & ((1ULL << fraction) - 1);
-	struct soft s = { SOFT_NUMBER, (int)(value >> (bits - 1) & 1), 0, 0 };
+	struct soft s = { SOFT_NUMBER, (int)(value >> (width - 1) & 1), 0, 0 };
 
-	exponent_bits = bits - 1 - fraction;
+	exponent_bits = width - 1 - fraction;
 	max = (1 << exponent_bits) - 1;
 	exponent = (int)(value >> fraction) & max;
 	if (exponent == max) {
@@ -96,15 +104,17 @@ static inline soft_wide soft_round(soft_wide mantissa, int n, int negative,
 /* Returns the bits of a number. */
 static inline uint64_t soft_write(struct soft s, int bits, soft_mode mode)
 {
-	int fraction = soft_fraction_bits(bits);
-	int max = (1 << (bits - 1 - fraction)) - 1, bias = max / 2;
-	uint64_t sign = (uint64_t)s.negative << (bits - 1);
+	int fraction = soft_fraction_bits(bits), width = soft_width(bits);
+	int max = (1 << (width - 1 - fraction)) - 1, bias = max / 2;
+	uint64_t sign = (uint64_t)s.negative << (width - 1);
 	uint64_t infinity = (uint64_t)max << fraction;
 	int least = 1 - bias - fraction, exponent, n;
 	soft_wide m;
 
 	if (s.class == SOFT_NAN)
-		return bits == 32 ? 0x7fffffff : 0x7ff8000000000000;
+		return width == 16 ? 0x7fff :
+		       width == 32 ? 0x7fffffff :
+				     0x7ff8000000000000;
 	if (s.class == SOFT_INFINITE)
 		return sign | infinity;
 	if (!s.mantissa)
@@ -272,7 +282,7 @@ static inline struct soft soft_whole(struct soft a, soft_mode mode)
 static inline int soft_compare(uint64_t x, uint64_t y, int bits)
 {
 	struct soft a = soft_read(x, bits), b = soft_read(y, bits);
-	uint64_t rest = bits == 32 ? 0x7fffffff : INT64_MAX;
+	uint64_t rest = (1ULL << (soft_width(bits) - 1)) - 1;
 	uint64_t m = x & rest, n = y & rest;
 	int order;
 

@@ -142,6 +142,26 @@ static void check_shuffles(void)
 	}
 }
 
+/* Each lane adds 1, or 1 and 2 to two halves. */
+PEAL_TEST(atomics_add_numbers_of_16_bits)
+{
+	static const char text[] = RUN_HEAD RUN_ENTRY
+		"mov.b16 %rs1, 0x3c00; mov.b16 %rs2, 0x3f80;\n"
+		"mov.b32 %r1, 0x40003c00; mov.b32 %r2, 0x40003f80;\n"
+		"atom.add.noftz.f16 %rs3, [%rd0], %rs1;\n"
+		"red.global.add.noftz.bf16 [%rd0+4], %rs2;\n"
+		"red.relaxed.gpu.global.add.noftz.f16x2 [%rd0+8], %r1;\n"
+		"atom.add.noftz.bf16x2 %r3, [%rd0+12], %r2; ret; }";
+	struct run run = new_run(1);
+
+	memset(memory, 0, 16);
+	run_text(&run, text, 64);
+	CHECK_EQ((uint32_t)memory[0], 0x5400);
+	CHECK_EQ(memory[0] >> 32, 0x4280);
+	CHECK_EQ((uint32_t)memory[1], 0x58005400);
+	CHECK_EQ(memory[1] >> 32, 0x43004280);
+}
+
 PEAL_TEST(shuffles_exchange_values)
 {
 	run_seeds("shfl.sync.up.b32 %r3|%p1, %r2, 2, 0, -1;\n"
@@ -578,7 +598,8 @@ PEAL_TEST_MAIN(RUN(registers_of_128_bits_move_whole);
 	       RUN(lanes_read_after_a_barrier_what_others_stored_before);
 	       RUN(reductions_of_barriers_see_all_lanes);
 	       RUN(producers_arrive_and_consumers_wait);
-	       RUN(atomics_lose_no_update); RUN(shuffles_exchange_values);
+	       RUN(atomics_lose_no_update); RUN(atomics_add_numbers_of_16_bits);
+	       RUN(shuffles_exchange_values);
 	       RUN(votes_count_the_lanes_of_their_mask);
 	       RUN(matches_and_reductions_compare_all_lanes);
 	       RUN(lanes_of_an_activemask_agree_on_it);

@@ -36,7 +36,7 @@ static int compute(struct model *m)
 		return halves(m);
 	m->result_bits = m->type.bits;
 	m->is_close = 0;
-	if (!strcmp(m->part[0], "setp"))
+	if (!strncmp(m->part[0], "set", 3))
 		return compare(m);
 	if (!strcmp(m->part[0], "cvt"))
 		return convert(m);
@@ -95,6 +95,11 @@ static const uint64_t floats32[] = {
 	0x7f7fffff, 0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x33800001,
 	0x4b000001, 0x4f000000, 0xcf000000, 0x5f800000, 0x42fe0000, 0xdead0000
 };
+static const uint64_t floats16[] = {
+	0,	0x8000, 0x3c00, 0xbc00, 0x3f80, 0xbf80, 0x4248, 0x3800, 0x3e00,
+	0xc100, 0x0001, 0x8001, 0x03ff, 0x0400, 0x7bff, 0xfbff, 0x7c00, 0xfc00,
+	0x7e00, 0x7f7f, 0x7f80, 0xff80, 0x7fc0, 0x007f, 0x0080, 0x5bff, 0x4f00
+};
 static const uint64_t floats64[] = { 0,
 				     1ULL << 63,
 				     0x3ff0000000000000,
@@ -137,6 +142,9 @@ static uint64_t pick(unsigned long long *state, struct type type)
 	if (type.kind == 'f' && type.bits == 32)
 		return floats32[i % COUNT(floats32)] |
 		       (r & 0xff00) << 48; /* the upper half is not read */
+	if (type.kind == 'f' && type.bits == 16) /* also the upper half */
+		return floats16[i % COUNT(floats16)] |
+		       floats16[(i >> 8) % COUNT(floats16)] << 16;
 	if (type.kind == 'f')
 		return floats64[i % COUNT(floats64)];
 	return integers[i % COUNT(integers)];
@@ -144,7 +152,7 @@ static uint64_t pick(unsigned long long *state, struct type type)
 
 static void fill(struct row *rows, const struct model *m)
 {
-	static const struct type word = { 'u', 32 };
+	static const struct type word = { 'u', 32, 0 };
 	unsigned long long state = 7;
 	int i, k, is_selp = !strcmp(m->part[0], "selp");
 	int mixed = !strncmp(m->part[0], "bf", 2) || *m->part[0] == 's';
@@ -211,12 +219,14 @@ static void execute(const struct ptx_opcode_info *info, struct row *rows)
 
 static int is_close(const struct model *m, uint64_t out)
 {
-	double a = as_double(m->result, m->type.bits, 0);
-	double b = as_double(out, m->type.bits, 0);
+	double a = as_double(m->result, m->type.format, 0);
+	double b = as_double(out, m->type.format, 0);
 
 	if (a != a)
 		return b != b;
-	return a == b || fabs(a - b) <= 1e-5 * fabs(a) || fabs(a - b) < 1e-40;
+	return a == b ||
+	       fabs(a - b) <= (m->type.bits == 16 ? 8e-3 : 1e-5) * fabs(a) ||
+	       fabs(a - b) < 1e-40;
 }
 
 /* NaN of 64 bits may have any payload. */

@@ -117,6 +117,7 @@ PEAL_TEST(malformed_text_gives_an_error_with_its_line)
 		{ ENTRY("\nadd.s33 %r1, 2, 3;"), "'add.s33' is unknown", 7 },
 		{ ENTRY("add.cc.f32 %r1, %r2, 3;"), "is unknown", 6 },
 		{ ENTRY("madc.u32 %r1, %r2, 3, 4;"), "is unknown", 6 },
+		{ ENTRY("atom.add.noftz.f32 %r1, [%r2], 1;"), "is unknown", 6 },
 		{ ENTRY("atom.add.add.u32 %r1, [%r2], 1;"), "is unknown", 6 },
 		{ ENTRY("ld.relaxed.global.u32 %r1, [%r2];"), "is unknown", 6 },
 		{ ENTRY("ld.sys.global.u32 %r1, [%r2];"), "is unknown", 6 },

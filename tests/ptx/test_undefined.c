@@ -2,7 +2,7 @@
 /* Undefined values: each use is a fault, and a copy is none. */
 #include "check.h"
 #include "run.h"
-#include "values.h"
+#include "half.h"
 
 static uint64_t memory[1024] __attribute__((aligned(4096)));
 
