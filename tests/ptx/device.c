@@ -36,8 +36,8 @@ static void unlock(struct device *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
-/* Returns 1 if the host has freed the memory of a store since the store. */
-static int is_freed(const struct ptx_lane *lane, const struct ptx_store *store)
+int ptx_store_is_freed(const struct ptx_lane *lane,
+		       const struct ptx_store *store)
 {
 	const struct ptx_launch *launch = &lane->block->grid->launch;
 	const struct ptx_host *host = &launch->host;
@@ -56,7 +56,7 @@ static int deliver(struct ptx_lane *lane, struct device *d, uint32_t i)
 	struct ptx_store store;
 	int passed = ptx_stores_take(&d->late, i, &store);
 
-	if (!is_freed(lane, &store))
+	if (!ptx_store_is_freed(lane, &store))
 		ptx_copy_out((void *)(uintptr_t)store.at, store.data,
 			     store.bytes);
 	return passed;

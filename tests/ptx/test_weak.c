@@ -420,6 +420,122 @@ PEAL_TEST(load_without_an_acquire_is_late_until_its_use)
 	CHECK_LITMUS(tests);
 }
 
+/* ---- late atomics -------------------------------------------------------- */
+
+#define RED(order, word)                                                       \
+	"red." order ".gpu.global.add.u32 [%rd0+" word "], 1;\n"
+#define FETCH(order, result, word)                                             \
+	"atom." order ".gpu.global.or.b32 " result ", [%rd0+" word "], 0;\n"
+/* Each thread adds to its word, then loads the word of the other. */
+#define ATOMIC_BUFFERING(between)                                              \
+	"$t0: " RED("relaxed", "0") between                                    \
+		"ld.relaxed.gpu.global.u32 %r20, [%rd0+256]; bra $end;\n"      \
+		"$t1: " RED("relaxed", "256") between                          \
+		"ld.relaxed.gpu.global.u32 %r20, [%rd0]; bra $end;\n$t2:"
+/* Each thread reads a word by an atomic, then adds to the word of the other. */
+#define ATOMIC_LOAD_STORE(between, order)                                      \
+	"$t0: " FETCH("relaxed", "%r20", "0") between RED(                     \
+		order, "256") "bra $end;\n"                                    \
+			      "$t1: " FETCH("relaxed", "%r20", "256") between  \
+			      RED(order, "0") "bra $end;\n$t2:"
+#define ATOMIC_FLAG_FIRST(order)                                               \
+	"$t0: " ST_RELAXED SET_RELEASE " bra $end;\n"                          \
+	"$t1: " FETCH(                                                         \
+		order, "%r20",                                                 \
+		"512") "ld.relaxed.gpu.global.u32 %r21, [%rd0]; bra $end;\n$t2:"
+
+PEAL_TEST(relaxed_atomic_is_late_until_its_use)
+{
+	static const struct litmus tests[] = {
+		{ "message, relaxed",
+		  MESSAGE(RED("relaxed", "0"), RED("relaxed", "512"),
+			  GET_ACQUIRE, LD_RELAXED),
+		  2, 1, lost_message, 1 },
+		{ "message, release",
+		  MESSAGE(RED("relaxed", "0"), RED("release", "512"),
+			  GET_ACQUIRE, LD_RELAXED),
+		  2, 1, lost_message, 0 },
+		{ "message, fences",
+		  MESSAGE(RED("relaxed", "0"), FENCE RED("relaxed", "512"), GET,
+			  FENCE LD_RELAXED),
+		  2, 1, lost_message, 0 },
+		{ "message, release by a store",
+		  MESSAGE(RED("relaxed", "0"), SET_RELEASE, GET_ACQUIRE,
+			  LD_RELAXED),
+		  2, 1, lost_message, 0 },
+		{ "flag, relaxed", ATOMIC_FLAG_FIRST("relaxed"), 2, 1,
+		  got_flag_alone, 1 },
+		{ "flag, release", ATOMIC_FLAG_FIRST("release"), 2, 1,
+		  got_flag_alone, 1 },
+		{ "flag, acquire", ATOMIC_FLAG_FIRST("acquire"), 2, 1,
+		  got_flag_alone, 0 },
+		{ "flag, acq_rel", ATOMIC_FLAG_FIRST("acq_rel"), 2, 1,
+		  got_flag_alone, 0 },
+		{ "buffering", ATOMIC_BUFFERING(""), 2, 1, both_missed, 1 },
+		{ "buffering, fence.sc", ATOMIC_BUFFERING("fence.sc.gpu;"), 2,
+		  1, both_missed, 0 },
+		{ "load, add", ATOMIC_LOAD_STORE("", "relaxed"), 2, 1, got_both,
+		  1 },
+		{ "load, release", ATOMIC_LOAD_STORE("", "release"), 2, 1,
+		  got_both, 0 },
+		{ "load, fence, add", ATOMIC_LOAD_STORE(FENCE, "relaxed"), 2, 1,
+		  got_both, 0 },
+		{ "load, its use, add", ATOMIC_LOAD_STORE(IF_SEVEN, "relaxed"),
+		  2, 1, got_both, 0 },
+	};
+
+	CHECK_LITMUS(tests);
+}
+
+/* Each thread adds 1, 1 and 2 to x. */
+#define SUM                                                                       \
+	"mov.u32 %r6, 2;\n" RED(                                                  \
+		"relaxed",                                                        \
+		"0") "atom.relaxed.gpu.global.add.u32 %r20, [%rd0], 1;\n"         \
+		     "atom.relaxed.gpu.global.add.u32 %r7, [%rd0], %r6;\n"        \
+		     "mov.u32 %r6, 64; ld.relaxed.gpu.global.u32 %r21, [%rd0];\n" \
+		     "bra $end;\n"
+
+static int sum_is_wrong(void)
+{
+	return (uint32_t)memory[0] != 8 || result(0, 1) < result(0, 0) + 3 ||
+	       result(1, 1) < result(1, 0) + 3;
+}
+
+/* Thread 1 waits for thread 0, which waits for its shuffle or its barrier. */
+#define PROGRESS(wait)                                                         \
+	"$t0: " RED("relaxed", "0") wait                                       \
+		" bra $end;\n"                                                 \
+		"$t1: " UNTIL("ld.relaxed.gpu.global.u32 %r5, [%rd0];",        \
+			      "$see") wait " bra $end;\n$t2:"
+
+static int never(void)
+{
+	return (uint32_t)memory[0] != 1;
+}
+
+PEAL_TEST(late_atomics_are_whole_and_end)
+{
+	static const struct litmus tests[] = {
+		{ "sum, lanes", "$t0: $t1: " SUM "$t2:", 1, 2, sum_is_wrong,
+		  0 },
+		{ "sum, blocks", "$t0: $t1: " SUM "$t2:", 2, 1, sum_is_wrong,
+		  0 },
+		{ "shuffle", PROGRESS("shfl.sync.bfly.b32 %r6, %r5, 1, 31, 3;"),
+		  1, 2, never, 0 },
+		{ "barrier", PROGRESS("bar.warp.sync 3;"), 1, 2, never, 0 },
+		{ "loop",
+		  "$t0: " RED("relaxed", "0") UNTIL(
+			  "ld.relaxed.gpu.global.u32 %r5, [%rd0+256];",
+			  "$spin") "bra $end;\n$t1: " UNTIL("ld.relaxed.gpu.global.u32 %r5, [%rd0];",
+							    "$see")
+			  RED("relaxed", "256") " bra $end;\n$t2:",
+		  2, 1, never, 0 },
+	};
+
+	CHECK_LITMUS(tests);
+}
+
 PEAL_TEST(location_is_coherent)
 {
 	static const struct litmus tests[] = {
@@ -603,7 +719,8 @@ PEAL_TEST_MAIN(RUN(message_needs_a_release_and_an_acquire);
 	       RUN(loads_miss_both_stores_without_a_fence);
 	       RUN(store_passes_an_earlier_release);
 	       RUN(load_without_an_acquire_is_late_until_its_use);
-	       RUN(location_is_coherent);
+	       RUN(relaxed_atomic_is_late_until_its_use);
+	       RUN(late_atomics_are_whole_and_end); RUN(location_is_coherent);
 	       RUN(weak_vector_is_torn_and_a_relaxed_one_is_not);
 	       RUN(barrier_shows_stores_to_the_block);
 	       RUN(leader_releases_the_stores_of_its_block);

@@ -103,6 +103,9 @@ void ptx_weak_order(struct ptx_lane *lane, const struct ptx_instruction *in)
 			release(lane, PTX_SCOPE_CLUSTER);
 		break;
 	default:
+		/* lanes that the lane waits for may wait for its atomics */
+		if (ptx_is_warp(in) || in->opcode == PTX_CLUSTER_WAIT)
+			ptx_loads_complete(lane);
 		break;
 	}
 }
@@ -143,6 +146,7 @@ static void show_some(struct ptx_lane *lane)
 void ptx_weak_turn_end(struct ptx_lane *lane)
 {
 	ptx_late_tick(lane);
+	ptx_loads_tick(lane);
 	if (lane->state == PTX_SLEEPS && ptx_random(lane->block) % 4 == 0)
 		show_some(lane);
 }
@@ -151,8 +155,10 @@ void ptx_weak_idle(struct ptx_block *block)
 {
 	uint32_t i;
 
-	for (i = 0; block->weak && i < block->grid->launch.threads; i++)
+	for (i = 0; block->weak && i < block->grid->launch.threads; i++) {
+		ptx_loads_complete(&block->lanes[i]);
 		show_some(&block->lanes[i]);
+	}
 }
 
 /* ---- accesses ------------------------------------------------------------ */
@@ -218,6 +224,7 @@ void ptx_weak_load(struct ptx_lane *lane, const struct ptx_instruction *in,
 	}
 	ptx_loads_before_access(lane, (uintptr_t)at, all_bytes(in));
 	ptx_late_tick(lane);
+	ptx_loads_tick(lane);
 	ptx_weak_read(lane, in, at);
 	ptx_loads_add(lane, in, at);
 	if (acquires(in))
@@ -242,6 +249,7 @@ void ptx_weak_store(struct ptx_lane *lane, const struct ptx_instruction *in,
 		store.scope = in->scope;
 	}
 	ptx_late_tick(lane);
+	ptx_loads_tick(lane);
 	ptx_store_at(lane, in, data);
 	if (host->generation)
 		store.generation = host->generation(host->context);
@@ -253,16 +261,25 @@ void ptx_weak_store(struct ptx_lane *lane, const struct ptx_instruction *in,
 	}
 }
 
+void ptx_weak_modify(struct ptx_lane *lane, const struct ptx_instruction *in,
+		     void *at)
+{
+	ptx_late_flush(lane, (uintptr_t)at, all_bytes(in));
+	ptx_atom_at(lane, in, at);
+	ptx_sector_forget(lane->block, (uintptr_t)at);
+}
+
 void ptx_weak_atom(struct ptx_lane *lane, const struct ptx_instruction *in,
 		   void *at)
 {
 	ptx_loads_before_access(lane, (uintptr_t)at, all_bytes(in));
 	ptx_late_tick(lane);
+	ptx_loads_tick(lane);
 	if (releases(in))
 		release(lane, in->scope);
-	ptx_late_flush(lane, (uintptr_t)at, all_bytes(in));
-	ptx_atom_at(lane, in, at);
-	ptx_sector_forget(lane->block, (uintptr_t)at);
+	if (ptx_loads_add(lane, in, at))
+		return;
+	ptx_weak_modify(lane, in, at);
 	if (acquires(in))
 		acquire(lane, in->scope);
 }

@@ -6,7 +6,7 @@
  * Weak memory. A store is late: first only its lane sees it, then its block,
  * then its device. At last it is in memory. Stores to different bytes pass each
  * other. Weak loads of device memory read sectors that may be stale. A load may
- * read memory late.
+ * read memory late. An atomic without an acquire may act late.
  */
 
 #include "check.h"
@@ -38,7 +38,7 @@ struct ptx_sector {
 	uint8_t data[PTX_SECTOR];
 };
 
-/* A load that reads memory again when it completes. */
+/* A load that reads memory again when it completes, or an atomic. */
 struct ptx_late_load {
 	const struct ptx_instruction *in;
 	const void *at;
@@ -98,19 +98,27 @@ int ptx_is_shown(const struct ptx_lane *lane);
 void ptx_let_others_see(const struct ptx_lane *lane);
 
 /* ---- loads.c ------------------------------------------------------------- */
-/* Makes a load of a lane late, now and then. */
-void ptx_loads_add(struct ptx_lane *lane, const struct ptx_instruction *in,
-		   const void *at);
+/* Makes a load or an atomic of a lane late, now and then. Returns 1 if it is. */
+int ptx_loads_add(struct ptx_lane *lane, const struct ptx_instruction *in,
+		  const void *at);
 /* Completes the late loads of a lane: all, or those of bytes that it accesses
  * next. */
 void ptx_loads_complete(struct ptx_lane *lane);
 void ptx_loads_before_access(struct ptx_lane *lane, uint64_t at,
 			     uint32_t bytes);
+/* Completes late atomics of a lane now and then. */
+void ptx_loads_tick(struct ptx_lane *lane);
+/* Executes an atomic on memory, in weak.c. */
+void ptx_weak_modify(struct ptx_lane *lane, const struct ptx_instruction *in,
+		     void *at);
 /* Reads memory for a load, in weak.c. */
 void ptx_weak_read(struct ptx_lane *lane, const struct ptx_instruction *in,
 		   const void *at);
 
 /* ---- device.c ------------------------------------------------------------ */
+/* Returns 1 if the host has freed the memory of a store since the store. */
+int ptx_store_is_freed(const struct ptx_lane *lane,
+		       const struct ptx_store *store);
 /* The late stores of the lane's device. */
 void ptx_device_add(struct ptx_lane *lane, const struct ptx_store *store);
 int ptx_device_read(struct ptx_lane *lane, uint64_t at, uint32_t bytes,
