@@ -80,7 +80,8 @@ int ptx_decode_carry(struct ptx_parser *p)
 		ptx_need(p, ",");
 		s[i] = ptx_source(p);
 	}
-	s[n] = c.reads ? PTX_CARRY_SLOT : ptx_constant(p, 0);
+	/* a subtraction without CC.CF borrows nothing before it */
+	s[n] = c.reads ? PTX_CARRY_SLOT : ptx_constant(p, c.operation % 3 == 1);
 	if (c.writes) {
 		temporary = ptx_new_slot(p);
 		emit(p, cc_row, temporary, s);

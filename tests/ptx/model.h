@@ -170,7 +170,7 @@ static inline int carry(struct model *m)
 	uint32_t in = m->in[is_mad ? 3 : 2] & 1;
 
 	if (*m->part[0] == 's') {
-		sum = x - y - in;
+		sum = x + low(~(uint64_t)y, bits) + in;
 	} else if (is_mad) {
 		uwide product = (uwide)in_of(m, 0) * (uwide)in_of(m, 1);
 

@@ -110,14 +110,16 @@
 		 c + (a < b ? b - a : a - b))
 
 /* Additions with CC.CF. The last source is the value of CC.CF. The result of a row
- * with .cc is the new CC.CF: decode_carry.c makes two rows of such an opcode. */
+ * with .cc is the new CC.CF: decode_carry.c makes two rows of such an opcode. A
+ * subtraction adds ~b, so that CC.CF is 1 if it borrows nothing. The 128-bit division
+ * of the compiler reads CC.CF of a subtraction by an addition. */
 #define PTX_CARRY_ADD(X, type, id, t, bits)                                    \
 	PTX_SAME(X, "addc." type, ADDC_##id, 3, t, a + b + (c & 1))            \
-	PTX_SAME(X, "subc." type, SUBC_##id, 3, t, a - b - (c & 1))            \
+	PTX_SAME(X, "subc." type, SUBC_##id, 3, t, a - b - !(c & 1))           \
 	PTX_SAME(X, "addc.cc." type, ADDC_CC_##id, 3, t,                       \
 		 ptx_carry(a, b, (uint32_t)c, bits))                           \
 	PTX_SAME(X, "subc.cc." type, SUBC_CC_##id, 3, t,                       \
-		 ptx_borrow(a, b, (uint32_t)c))
+		 !ptx_borrow(a, b, !(c & 1)))
 #define PTX_CARRY_MAD(X, half, type, id, t, u, bits, product)                  \
 	X("madc." half "." type, MADC_##id, 4, u, t, t, u,                     \
 	  (u)(product) + c + (d & 1))                                          \

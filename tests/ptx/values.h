@@ -43,7 +43,7 @@ static inline uint64_t ptx_carry(uint64_t a, uint64_t b, uint32_t in, int bits)
 	return (uint64_t)(sum >> bits);
 }
 
-/* CC.CF after a - b - in. */
+/* Returns 1 if a - b - in borrows. */
 static inline uint64_t ptx_borrow(uint64_t a, uint64_t b, uint32_t in)
 {
 	return a < (unsigned __int128)b + (in & 1);
