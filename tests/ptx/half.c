@@ -2,7 +2,7 @@
 #include "half.h"
 
 /*
- * Sums are rounded to odd as doubles, then to 16 bits: so the result is rounded
+ * Sums are rounded to odd as doubles, then to 16 bits. So the result is rounded
  * once (Boldo, Melquiond, IEEE Trans. Computers 2008).
  */
 

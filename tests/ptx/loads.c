@@ -10,7 +10,7 @@
  *
  * The load reads memory at once, too. It reads again when it completes.
  *
- * An atomic of device memory without an acquire may act later, as a whole: other
+ * An atomic of device memory without an acquire may act later, as a whole. Other
  * lanes never see a part of it. A release has shown the earlier stores before.
  * An atomic completes before an instruction that writes one of its sources. It
  * completes in the end, also if no instruction uses its result.
@@ -138,8 +138,8 @@ static int shares(const uint32_t *a, uint32_t n_a, const uint32_t *b,
 	return 0;
 }
 
-/* Returns 1 if an instruction reads or writes a result of a late load, or writes a
- * source of a late atomic. */
+/* Returns 1 if an instruction reads or writes a result of a late load. So it does if
+ * it writes a source of a late atomic. */
 static int uses(const struct ptx_instruction *in,
 		const struct ptx_late_load *load)
 {
