@@ -374,8 +374,7 @@ static uint64_t chunk_of(const struct peali_devices *devices,
 
 	for (i = 0; i < 2; i++)
 		if (device[i] != PEALI_HOST &&
-		    devices->device[device[i]].backend->ops !=
-			    &peali_host_backend)
+		    !peali_backend_is_host(devices->device[device[i]].backend))
 			return CHUNK_ENGINES;
 	return CHUNK_THREADS;
 }

@@ -41,6 +41,9 @@
 	  "heap of each emulated device, and of host memory; virtual")         \
 	X(HOST_PIN, CHOICE, 0, 0, "auto|on|off", "auto",                       \
 	  "bind workers to cores; auto: while there is a free core")           \
+	X(HOST_PROCESSES, CHOICE, 0, 0, "off|on", "off",                       \
+	  "on: each kernel of an emulated device has a process of its own, "   \
+	  "so a crash loses only that device")                                 \
 	X(GPU_MEMORY, BYTES, 8ULL << 20, 1ULL << 40, "", "1G",                 \
 	  "heap of each GPU, taken when the runtime opens")                    \
 	X(PROCESS_MEMORY, BYTES, 0, 1ULL << 40, "", "64M",                     \

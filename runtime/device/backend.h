@@ -114,6 +114,9 @@ struct peali_backend_ops {
 	/* Most bytes of hot tables that a worker can have in the shared memory
 	 * of its block, see <peal/device/impl/worker/hot_tables.h>. */
 	uint32_t hot_bytes_max;
+	/* 1: pairs are probed at their first use, also beside resident kernels.
+	 * 0: all pairs are probed before the first kernel. */
+	int late_probes;
 
 	/* Returns 0 if it can serve devices here, else fills `reason`. */
 	int (*probe)(char *reason, size_t reason_bytes);
@@ -315,6 +318,11 @@ struct peali_backend_ops {
 	int (*launch_query)(struct peali_launch *launch);
 	/* Waits until all workers have ended; PEAL_ETIMEDOUT. (resident) */
 	int (*launch_wait)(struct peali_launch *launch, int64_t timeout_ns);
+	/*
+	 * Returns the worker that has ended the launch by a crash; -1: none, or
+	 * unknown. NULL: the backend does not know it. (resident)
+	 */
+	int (*launch_culprit)(struct peali_launch *launch);
 	/* Frees a launch. PEAL_EBUSY: workers run. */
 	int (*launch_free)(struct peali_launch *launch);
 };
@@ -333,6 +341,9 @@ extern const struct peali_backend_ops *const peali_backends[];
 /** Their names, for an error text. */
 #define PEALI_BACKEND_NAMES                                                    \
 	(PEAL_SIM ? "host, in a simulator" : "cuda, hip and host")
+
+/** Returns 1 if a backend is the host backend, also with its own operations. */
+int peali_backend_is_host(const struct peali_backend *backend);
 
 /** Returns 1 if this build has a backend with the first n bytes of a name. */
 int peali_backend_is_known(const char *name, size_t n);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/device/devices.h"
 
+#include <peal/device/atomic.h>
 #include "runtime/base/error.h"
 #include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
@@ -202,4 +203,19 @@ int peali_devices_copy(const struct peali_devices *devices,
 	to.device = local_of(devices, to.device);
 	from.device = local_of(devices, from.device);
 	return backend->ops->copy(backend, to, from, bytes);
+}
+
+void peali_launch_fail_workers(const struct peali_launch_desc *desc)
+{
+	uint32_t i;
+
+	for (i = 0; desc->status && i < desc->n_workers; i++) {
+		if (peal_load_acquire_sys(&desc->status[i].phase) >=
+		    PEAL_WORKER_STOPPED)
+			continue;
+		peal_store_relaxed_sys(&desc->status[i].result,
+				       (uint64_t)-PEAL_EDRIVER);
+		peal_store_release_sys(&desc->status[i].phase,
+				       PEAL_WORKER_FAILED);
+	}
 }

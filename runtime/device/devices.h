@@ -109,6 +109,12 @@ uint32_t peali_devices_policies(const struct peali_devices *devices,
  */
 int peali_devices_ring(const struct peali_devices *devices, int device);
 
+/**
+ * Sets the phase PEAL_WORKER_FAILED, with PEAL_EDRIVER, for each worker of a
+ * launch that has ended without a final phase.
+ */
+void peali_launch_fail_workers(const struct peali_launch_desc *desc);
+
 /** Copies between places with the runtime's device numbers. */
 int peali_devices_copy(const struct peali_devices *devices,
 		       struct peali_place to, struct peali_place from,

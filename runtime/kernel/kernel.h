@@ -121,6 +121,7 @@ struct peal_kernel {
 	_Atomic int draining, stopping;
 	struct peali_progress drains; /* of `draining` */
 	_Atomic int reaped; /* 1: all neighbours know that it has ended */
+	char crash[128]; /* what crashed, see peali_inflight_note_crash; "": nothing */
 	uint32_t n_barrier_joins; /* of barriers that exist; by rt->lock */
 	struct {
 		uint32_t step; /* enum peal_reclaim_step; 0: none */

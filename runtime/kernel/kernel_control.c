@@ -359,8 +359,10 @@ static int how_it_ended(struct peal_kernel *k, const char *call)
 	if (ops->launch_wait(k->launch, 0) < 0) { /* prefer its text */
 		driver = *peal_last_error();
 		return peali_fail_driver(result, driver.driver_code, call,
-					 "kernel '%s' on device %d failed: %s",
-					 k->name, k->device, driver.text);
+					 "kernel '%s' on device %d failed: "
+					 "%s%s%s",
+					 k->name, k->device, driver.text,
+					 k->crash[0] ? "; " : "", k->crash);
 	}
 	return peali_fail(result, call, "kernel '%s' on device %d failed: %s",
 			  k->name, k->device, peal_error_text(result));

@@ -42,7 +42,7 @@ static void probe_pairs(struct peal_runtime *rt, int device)
 	struct peali_backend *backend = rt->devices.device[device].backend;
 	int b, probed = 0;
 
-	if (backend->ops->rings)
+	if (backend->ops->late_probes)
 		return;
 	pthread_mutex_lock(&rt->lock);
 	for (b = 0; b < rt->n_backends; b++)

@@ -6,8 +6,10 @@
 #include <peal/name.h>
 #include "runtime/link/inflight.h"
 
+#include "runtime/base/log.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
+#include "runtime/device/backend.h"
 #include "runtime/kernel/address.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/link_counts.h"
@@ -198,8 +200,10 @@ int peali_inflight_read(struct peal_kernel *k, uint32_t worker,
 	return 1;
 }
 
-void peali_inflight_text(const struct peali_inflight *h, struct peal_kernel *k,
-			 char text[256])
+/* Writes a text such as: handler 'x' of actor 3, on message 7 of link 2, of type
+ * 1 */
+static void describe(const struct peali_inflight *h, struct peal_kernel *k,
+		     char text[256])
 {
 	char name[PEAL_NAME_BYTES + 3], from[96] = "";
 	const char *later = h->lags ? " or a later one" : "";
@@ -211,17 +215,42 @@ void peali_inflight_text(const struct peali_inflight *h, struct peal_kernel *k,
 	else if (h->topic)
 		snprintf(from, sizeof(from), "message %llu%s of topic '%s'",
 			 (unsigned long long)h->message, later, h->topic);
-	peali_text_format(
-		text, 256,
-		"is in handler '%s' of actor %u%s, on %s, of type %u, for "
-		"%llu ms so far",
-		h->handler, PEAL_ACTOR_INDEX(h->address),
-		peali_name_text(k->rt, h->address, name),
-		from[0] ? from :
-		h->pool ? "a message of a pool" :
-			  "a message of its mailbox",
-		PEAL_INFLIGHT_TYPE(h->word),
-		(unsigned long long)h->since_ns / 1000000);
+	peali_text_format(text, 256,
+			  "handler '%s' of actor %u%s, on %s, of type %u",
+			  h->handler, PEAL_ACTOR_INDEX(h->address),
+			  peali_name_text(k->rt, h->address, name),
+			  from[0] ? from :
+			  h->pool ? "a message of a pool" :
+				    "a message of its mailbox",
+			  PEAL_INFLIGHT_TYPE(h->word));
+}
+
+void peali_inflight_text(const struct peali_inflight *h, struct peal_kernel *k,
+			 char text[256])
+{
+	char where[256];
+
+	describe(h, k, where);
+	peali_text_format(text, 256, "is in %s, for %llu ms so far", where,
+			  (unsigned long long)h->since_ns / 1000000);
+}
+
+void peali_inflight_note_crash(struct peal_kernel *k)
+{
+	const struct peali_backend_ops *ops =
+		k->rt->devices.device[k->device].backend->ops;
+	int i = ops->launch_culprit ? ops->launch_culprit(k->launch) : -1;
+	struct peali_inflight inflight;
+	char where[256];
+
+	if (i < 0 || k->crash[0] ||
+	    !peali_inflight_read(k, (uint32_t)i, &inflight))
+		return;
+	describe(&inflight, k, where);
+	peali_text_format(k->crash, sizeof(k->crash), "worker %d was in %s", i,
+			  where);
+	peali_log(1, "kernel '%s' on device %d: %s", k->name, k->device,
+		  k->crash);
 }
 
 int peali_inflight_describe(struct peal_kernel *k, uint32_t worker,

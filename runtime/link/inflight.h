@@ -34,6 +34,12 @@ int peali_inflight_read(struct peal_kernel *kernel, uint32_t worker,
  */
 void peali_inflight_text(const struct peali_inflight *inflight,
 			 struct peal_kernel *kernel, char text[256]);
+/*
+ * Notes the message that a worker of a kernel handled when it crashed, for error
+ * texts, and logs it. Does nothing if the backend knows no such worker, or if
+ * it was noted before.
+ */
+void peali_inflight_note_crash(struct peal_kernel *kernel);
 /* Both of these calls. Returns 1 with a text, or 0. */
 int peali_inflight_describe(struct peal_kernel *kernel, uint32_t worker,
 			    char text[256]);

@@ -10,6 +10,7 @@
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/link/endpoint.h"
 #include "runtime/link/endpoint_ref.h"
+#include "runtime/link/inflight.h"
 #include "runtime/link/link.h"
 #include "runtime/link/remote.h"
 #include "runtime/link/stager.h"
@@ -272,6 +273,7 @@ void peali_links_reap(struct peal_kernel *k)
 
 	if (atomic_load(&k->reaped))
 		return;
+	peali_inflight_note_crash(k);
 	for (link = k->rt->links; link; link = link->next) {
 		if (link->to.kernel == k)
 			left |= tell_sender(link);

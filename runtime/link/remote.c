@@ -132,8 +132,8 @@ uint64_t peali_remote_taken(const struct peal_link *link)
 int peali_is_on_gpu(const struct peal_runtime *rt,
 		    const struct peali_link_end *end)
 {
-	return end->kernel && rt->devices.device[end->device].backend->ops !=
-				      &peali_host_backend;
+	return end->kernel &&
+	       !peali_backend_is_host(rt->devices.device[end->device].backend);
 }
 
 int peali_link_sent_lags(const struct peal_link *link)

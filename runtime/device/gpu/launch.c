@@ -5,6 +5,7 @@
 #include "runtime/base/text.h"
 #include "runtime/base/thread.h"
 #include "runtime/base/wait.h"
+#include "runtime/device/devices.h"
 #include "runtime/device/gpu/gpu.h"
 
 #include <errno.h>
@@ -388,23 +389,6 @@ static int wants_epoch(const struct peali_launch_desc *desc)
 	return 0;
 }
 
-/* Sets the phase of workers that ended without a final phase. */
-static void say_last_word(const struct peali_launch *launch)
-{
-	const struct peali_launch_desc *desc = &launch->desc;
-	uint32_t i;
-
-	for (i = 0; desc->status && i < desc->n_workers; i++) {
-		if (peal_load_acquire_sys(&desc->status[i].phase) >=
-		    PEAL_WORKER_STOPPED)
-			continue;
-		peal_store_relaxed_sys(&desc->status[i].result,
-				       (uint64_t)-PEAL_EDRIVER);
-		peal_store_release_sys(&desc->status[i].phase,
-				       PEAL_WORKER_FAILED);
-	}
-}
-
 void peali_gpu_lose(struct peali_gpu *gpu, int device, int error,
 		    const char *symbol)
 {
@@ -471,7 +455,7 @@ static void look(struct peali_launch *launch)
 		launch->error_by = symbol;
 		peali_gpu_lose(gpu, launch->desc.device, error, symbol);
 	}
-	say_last_word(launch);
+	peali_launch_fail_workers(&launch->desc);
 }
 
 /* ---- the thread that looks after launches -------------------------------- */

@@ -47,6 +47,8 @@ static void forbid(struct peali_heap *heap, uint64_t offset, uint64_t bytes)
 {
 	uint64_t most = 1 << 20;
 
+	if (heap->unmarked)
+		return;
 	if (bytes <= 2 * most) {
 		PEALI_ASAN_FORBID(heap->base + offset, bytes);
 		return;
@@ -147,6 +149,18 @@ int peali_heap_free(struct peali_heap *heap, uint64_t offset)
 	wipe(heap, piece.offset, piece.bytes);
 	forbid(heap, piece.offset, piece.bytes);
 	return 0;
+}
+
+int peali_heap_map_in_child(const struct peali_heap *heap)
+{
+	void *base = mmap(heap->base, heap->bytes, PROT_READ | PROT_WRITE,
+			  MAP_SHARED | MAP_NORESERVE | MAP_FIXED_NOREPLACE,
+			  heap->fd, 0);
+
+	if (base == MAP_FAILED)
+		return errno;
+	/* an old system takes the address for a hint */
+	return base == (void *)heap->base ? 0 : EEXIST;
 }
 
 int peali_heap_find(const struct peali_heap *heap, uint64_t offset,

@@ -21,6 +21,8 @@ struct peali_heap {
 	int fd; /* the memfd */
 	uint8_t *base; /* the owner's view */
 	uint64_t bytes;
+	/* 1: no marks for AddressSanitizer: other processes do not see them */
+	int unmarked;
 };
 
 /* Makes a heap. Rounds `bytes` up to whole pages. PEAL_EDRIVER, PEAL_ENOMEM. */
@@ -36,6 +38,8 @@ int peali_heap_alloc(struct peali_heap *heap, uint64_t bytes,
 		     uint64_t *offset_out);
 /* Frees an allocation. PEAL_EFAULT: no allocation starts at the offset. */
 int peali_heap_free(struct peali_heap *heap, uint64_t offset);
+/* Maps a heap at its address, in a child of fork. Returns 0 or errno. */
+int peali_heap_map_in_child(const struct peali_heap *heap);
 /* Finds the allocation that holds [offset, +bytes), or returns PEAL_EFAULT. */
 int peali_heap_find(const struct peali_heap *heap, uint64_t offset,
 		    uint64_t bytes, struct peali_piece *out);

@@ -16,6 +16,9 @@
  */
 
 #define PEALI_HOST_WORKERS_MAX 256
+#define PEALI_HOST_WHY 160 /* bytes of the text of a lost device */
+
+struct peali_process;
 
 /** One device's view of another device's heap. */
 struct peali_host_window {
@@ -39,6 +42,14 @@ struct peali_host {
 	 */
 	uint32_t *disabled;
 	int n_launches; /* launches that are not freed */
+	/*
+	 * 1: each launch has a process of its own, with these operations. `lost`
+	 * has one text per device. "": the device is not lost.
+	 */
+	int processes;
+	struct peali_backend_ops ops;
+	struct peali_process *process; /* processes that run */
+	char (*lost)[PEALI_HOST_WHY];
 };
 
 static inline struct peali_host *peali_host_of(struct peali_backend *backend)
@@ -78,6 +89,12 @@ uint64_t peali_host_peer_view(struct peali_host *host, int from, int to,
  */
 void peali_host_tear(struct peali_host *host,
 		     const struct peali_launch_desc *desc);
+/* Reserves the address space of all windows, so that no process uses it. */
+int peali_host_windows_reserve(struct peali_host *host);
+/* Maps a window or removes the mapping, in the calling process. Returns 0 or -1
+ * with errno. */
+int peali_host_window_set(const struct peali_host *host, int from, int to,
+			  int enabled);
 /* Unmaps all windows. */
 void peali_host_peers_close(struct peali_host *host);
 

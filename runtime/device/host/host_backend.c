@@ -17,6 +17,7 @@
 #include "runtime/base/text.h"
 #include "runtime/device/backend.h"
 #include "runtime/device/host/host.h"
+#include "runtime/device/host/process.h"
 #include "runtime/device/range_alloc.h"
 #include "runtime/host_support/fibers.h"
 
@@ -55,6 +56,31 @@ struct peali_heap *peali_host_heap(struct peali_host *host, int device)
 	return &host->heap[device == PEALI_HOST ? host->n_devices : device];
 }
 
+/* ---- launches in processes of their own ----------------------------------- */
+
+/* Refuses host memory of another backend: processes of launches do not see it. */
+static int refuse_adoption(struct peali_backend *backend, void *memory,
+			   uint64_t bytes)
+{
+	(void)backend;
+	(void)memory;
+	(void)bytes;
+	return PEALI_REFUSE(PEAL_ENOTSUP, "settings", .object = "variable",
+			    .name = "PEAL_HOST_PROCESSES",
+			    .problem = "does not work beside GPUs",
+			    .value = "on", .allowed = "off",
+			    .remedy = "unset it, or set PEAL_BACKENDS=host");
+}
+
+static uint64_t host_heap_view(struct peali_backend *backend, uint64_t address)
+{
+	return peali_heap_holds(peali_host_heap(peali_host_of(backend),
+						PEALI_HOST),
+				address) ?
+		       address :
+		       0;
+}
+
 /* ---- open and close ------------------------------------------------------ */
 
 static int host_probe(char *reason, size_t reason_bytes)
@@ -83,6 +109,7 @@ static void take_down(struct peali_host *host)
 	for (i = 0; host->heap && i <= host->n_devices; i++)
 		peali_heap_close(&host->heap[i]);
 	pthread_mutex_destroy(&host->lock);
+	free(host->lost);
 	free(host->disabled);
 	free(host->clock);
 	free(host->window);
@@ -105,6 +132,36 @@ static int open_heaps(struct peali_host *host, uint64_t bytes)
 	return r;
 }
 
+/*
+ * Prepares a backend with processes of its own for launches. To the runtime it
+ * is like a GPU. Its workers see only memory of the backend, and ring no bell of
+ * a thread.
+ */
+static int prepare_processes(struct peali_host *host)
+{
+	int i;
+
+	if (PEAL_TSAN || PEAL_SIM)
+		return PEALI_REFUSE(
+			PEAL_ENOTSUP, "settings", .object = "variable",
+			.name = "PEAL_HOST_PROCESSES",
+			.problem = "does not work in a build with "
+				   "ThreadSanitizer or the simulator",
+			.value = "on", .allowed = "off", .remedy = "unset it");
+	host->lost = calloc((size_t)host->n_devices, sizeof(*host->lost));
+	if (!host->lost)
+		return peali_fail(PEAL_ENOMEM, "host: open",
+				  "no memory for %d devices", host->n_devices);
+	for (i = 0; i <= host->n_devices; i++)
+		host->heap[i].unmarked = 1;
+	host->ops = peali_host_backend;
+	host->ops.rings = 0;
+	host->ops.adopt = refuse_adoption;
+	host->ops.host_view = host_heap_view;
+	host->base.ops = &host->ops;
+	return peali_host_windows_reserve(host);
+}
+
 static int set_up(struct peali_host *host, uint64_t n_devices)
 {
 	const char *links, *clocks = "", *disabled = "";
@@ -119,6 +176,9 @@ static int set_up(struct peali_host *host, uint64_t n_devices)
 		r = peali_env_number(PEALI_ENV_HOST_MEMORY, &bytes);
 	if (!r)
 		r = peali_env_choice(PEALI_ENV_HOST_PIN, &host->pin);
+	if (!r)
+		r = peali_env_choice(PEALI_ENV_HOST_PROCESSES,
+				     &host->processes);
 	if (r < 0)
 		return r;
 	host->n_devices = (int)n_devices;
@@ -141,7 +201,7 @@ static int set_up(struct peali_host *host, uint64_t n_devices)
 	}
 	if (!r)
 		r = open_heaps(host, bytes);
-	return r;
+	return !r && host->processes ? prepare_processes(host) : r;
 }
 
 static int host_open(struct peali_backend **out)
@@ -389,6 +449,7 @@ static int host_find(struct peali_backend *backend, int device,
 const struct peali_backend_ops peali_host_backend = {
 	.name = "host",
 	.rings = 1,
+	.late_probes = 1,
 	.probe = host_probe,
 	.open = host_open,
 	.close = host_close,
@@ -415,5 +476,12 @@ const struct peali_backend_ops peali_host_backend = {
 	.launch = peali_host_launch,
 	.launch_query = peali_host_launch_query,
 	.launch_wait = peali_host_launch_wait,
+	.launch_culprit = peali_host_launch_culprit,
 	.launch_free = peali_host_launch_free,
 };
+
+/* With PEAL_HOST_PROCESSES=on the table is a copy. */
+int peali_backend_is_host(const struct peali_backend *backend)
+{
+	return backend->ops->open == host_open;
+}

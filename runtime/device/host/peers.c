@@ -11,6 +11,7 @@
 #include "runtime/base/error.h"
 #include "runtime/base/owner.h"
 #include "runtime/device/host/host.h"
+#include "runtime/device/host/process.h"
 #include "runtime/host_support/sanitize.h"
 
 /*
@@ -148,6 +149,40 @@ static int reserve(void *at, uint64_t bytes, void **out)
 	return 0;
 }
 
+static int no_space(const struct peali_host *host, int from, int to)
+{
+	return peali_fail_system(
+		errno, "host: peer_enable",
+		"no address space for device %d to see the %llu bytes of "
+		"device %d, set PEAL_HOST_MEMORY lower",
+		from, (unsigned long long)host->heap[to].bytes, to);
+}
+
+int peali_host_windows_reserve(struct peali_host *host)
+{
+	int from, to;
+
+	for (from = 0; from < host->n_devices; from++)
+		for (to = 0; to < host->n_devices; to++)
+			if (pair_of(host, from, to)->kind != PEALI_LINK_NONE &&
+			    from != to &&
+			    reserve(NULL, host->heap[to].bytes,
+				    &window_of(host, from, to)->base))
+				return no_space(host, from, to);
+	return 0;
+}
+
+int peali_host_window_set(const struct peali_host *host, int from, int to,
+			  int enabled)
+{
+	const struct peali_heap *heap = &host->heap[to];
+	void *base = host->window[from * host->n_devices + to].base;
+
+	return enabled ?
+		       map_window(heap, base, pair_of(host, from, to)->fault) :
+		       reserve(base, heap->bytes, &base);
+}
+
 static int open_window(struct peali_host *host, int from, int to)
 {
 	struct peali_host_window *w = window_of(host, from, to);
@@ -157,11 +192,7 @@ static int open_window(struct peali_host *host, int from, int to)
 	if (is_owners_view(host, from, to))
 		return 0;
 	if (!w->base && reserve(NULL, heap->bytes, &w->base) < 0)
-		return peali_fail_system(
-			errno, "host: peer_enable",
-			"no address space for device %d to see the %llu "
-			"bytes of device %d, set PEAL_HOST_MEMORY lower",
-			from, (unsigned long long)heap->bytes, to);
+		return no_space(host, from, to);
 	if (!map_window(heap, w->base, pair_of(host, from, to)->fault))
 		return 0;
 	error = errno;
@@ -170,6 +201,20 @@ static int open_window(struct peali_host *host, int from, int to)
 				 "cannot map the memory of device %d into "
 				 "device %d",
 				 to, from);
+}
+
+/* Opens a mapped window for the workers. If a process of them does not answer,
+ * removes the mapping. */
+static int show(struct peali_host *host, int from, int to)
+{
+	struct peali_host_window *w = window_of(host, from, to);
+	int r = peali_process_tell_window(host, from, to, 1);
+
+	if (!r)
+		w->enabled = 1;
+	else if (w->base)
+		reserve(w->base, host->heap[to].bytes, &w->base);
+	return r;
 }
 
 int peali_host_peer_enable(struct peali_backend *backend, int from, int to)
@@ -198,7 +243,7 @@ int peali_host_peer_enable(struct peali_backend *backend, int from, int to)
 	else
 		r = open_window(host, from, to);
 	if (!r)
-		window_of(host, from, to)->enabled = 1;
+		r = show(host, from, to);
 	pthread_mutex_unlock(&host->lock);
 	return r;
 }
@@ -226,6 +271,8 @@ int peali_host_peer_disable(struct peali_backend *backend, int from, int to)
 				      to, from, strerror(errno));
 	else
 		w->enabled = 0;
+	if (!r)
+		r = peali_process_tell_window(host, from, to, 0);
 	pthread_mutex_unlock(&host->lock);
 	return r;
 }

@@ -20,6 +20,8 @@
 #include "runtime/base/wait.h"
 #include "runtime/device/host/core_claim.h"
 #include "runtime/device/host/host.h"
+#include "runtime/device/host/launch.h"
+#include "runtime/device/host/process.h"
 #include "runtime/host_support/fibers.h"
 #include "runtime/host_support/host_clock.h"
 #include "runtime/host_support/idle.h"
@@ -27,7 +29,8 @@
 /*
  * Workers of the host backend. A worker is a thread, its lanes are fibers of
  * the thread. All threads of a launch wait at a gate until the last thread has
- * started. So either all of them run the program or none does.
+ * started. So either all of them run the program or none does. The threads are
+ * in this process, or in a process of the launch (process.h).
  */
 
 /*
@@ -35,30 +38,6 @@
  * its stack. ThreadSanitizer supports only about 8,000 lanes.
  */
 #define LAUNCH_LANES (PEAL_TSAN ? 4096 : 16384)
-
-enum gate { GATE_SHUT, GATE_OPEN, GATE_CANCELLED };
-
-struct worker {
-	struct peali_launch *launch;
-	struct peali_fibers *fibers; /* NULL: one lane, no fiber */
-	pthread_t thread;
-	uint32_t index;
-	int core; /* core that the worker is bound to; -1: none */
-};
-
-struct peali_launch {
-	struct peali_host *host;
-	struct peali_launch_desc desc;
-	peal_host_entry_fn entry;
-	pthread_mutex_t lock;
-	/* signals a new gate state or the return of a worker */
-	pthread_cond_t changed;
-	enum gate gate;
-	uint32_t running; /* workers that have not returned */
-	uint32_t started; /* threads to join */
-	struct peali_clock_skew clock; /* the device's */
-	struct worker *worker;
-};
 
 /* ---- cores --------------------------------------------------------------- */
 
@@ -88,20 +67,20 @@ static void bind_self(int core)
 
 static int run_lane(void *context, uint32_t lane)
 {
-	const struct worker *w = context;
+	const struct peali_host_worker *w = context;
 
 	return w->launch->entry((const void *)(uintptr_t)w->launch->desc.params,
 				w->index, lane);
 }
 
-static int run_epoch(struct worker *w)
+static int run_epoch(struct peali_host_worker *w)
 {
 	if (w->fibers)
 		return peali_fibers_run(w->fibers, run_lane, w);
 	return run_lane(w, 0);
 }
 
-static void name_self(const struct worker *w)
+static void name_self(const struct peali_host_worker *w)
 {
 	char name[16];
 
@@ -112,24 +91,28 @@ static void name_self(const struct worker *w)
 
 static void *worker_main(void *argument)
 {
-	struct worker *w = argument;
+	struct peali_host_worker *w = argument;
 	struct peali_launch *launch = w->launch;
-	enum gate gate;
+	enum peali_gate gate;
 
 	name_self(w);
 	pthread_mutex_lock(&launch->lock);
-	while (launch->gate == GATE_SHUT)
+	while (launch->gate == PEALI_GATE_SHUT)
 		pthread_cond_wait(&launch->changed, &launch->lock);
 	gate = launch->gate;
 	pthread_mutex_unlock(&launch->lock);
-	if (gate == GATE_CANCELLED)
+	if (gate == PEALI_GATE_CANCELLED)
 		return NULL;
 	bind_self(w->core);
 	peali_clock_skew_set(launch->clock);
+	if (launch->process)
+		peali_process_worker_begin(launch->process, w->index);
 	peali_wait_enter(peali_usable_cores());
 	while (run_epoch(w) == 1)
 		;
 	peali_wait_leave();
+	if (launch->process)
+		peali_process_worker_end(launch->process);
 	pthread_mutex_lock(&launch->lock);
 	launch->running--;
 	pthread_cond_broadcast(&launch->changed);
@@ -217,11 +200,11 @@ static int check_desc(struct peali_host *host,
 	return 0;
 }
 
-static void set_gate(struct peali_launch *launch, enum gate gate)
+void peali_host_set_gate(struct peali_launch *launch, enum peali_gate gate)
 {
 	pthread_mutex_lock(&launch->lock);
 	launch->gate = gate;
-	if (gate == GATE_OPEN)
+	if (gate == PEALI_GATE_OPEN)
 		launch->running = launch->desc.n_workers;
 	pthread_cond_broadcast(&launch->changed);
 	pthread_mutex_unlock(&launch->lock);
@@ -232,6 +215,7 @@ static void dismantle(struct peali_launch *launch)
 {
 	uint32_t i;
 
+	peali_process_close(launch->process);
 	for (i = 0; i < launch->started; i++)
 		pthread_join(launch->worker[i].thread, NULL);
 	for (i = 0; launch->worker && i < launch->desc.n_workers; i++) {
@@ -273,7 +257,7 @@ static struct peali_launch *new_launch(struct peali_host *host,
 	return launch;
 }
 
-static int give_lanes(struct worker *w, uint32_t lanes)
+static int give_lanes(struct peali_host_worker *w, uint32_t lanes)
 {
 	if (lanes == 1)
 		return 0;
@@ -286,22 +270,54 @@ static int give_lanes(struct worker *w, uint32_t lanes)
 				 (unsigned)lanes);
 }
 
-static int start_worker(struct peali_launch *launch, uint32_t index)
+/* Gives all workers their lanes and cores. */
+static int equip_workers(struct peali_launch *launch)
 {
-	struct worker *w = &launch->worker[index];
-	int error, r = give_lanes(w, launch->desc.lanes);
+	uint32_t i;
+	int r = 0;
+
+	for (i = 0; !r && i < launch->desc.n_workers; i++) {
+		r = give_lanes(&launch->worker[i], launch->desc.lanes);
+		if (!r)
+			launch->worker[i].core = core_for(launch);
+	}
+	return r;
+}
+
+int peali_host_start_workers(struct peali_launch *launch)
+{
+	struct peali_host_worker *w;
+	uint32_t i;
+	int error = 0;
+
+	for (i = 0; !error && i < launch->desc.n_workers; i++) {
+		w = &launch->worker[i];
+		error = peali_thread_start(&w->thread, worker_main, w);
+		launch->started += !error;
+	}
+	return error;
+}
+
+int peali_host_no_worker(const struct peali_launch *launch, int error,
+			 uint32_t index)
+{
+	return peali_fail_system(error, "host: launch",
+				 "worker %u of %u could not start",
+				 (unsigned)index,
+				 (unsigned)launch->desc.n_workers);
+}
+
+/* Starts the workers in this process, or in a process of the launch. */
+static int start(struct peali_launch *launch)
+{
+	int error, r = equip_workers(launch);
 
 	if (r < 0)
 		return r;
-	w->core = core_for(launch);
-	error = peali_thread_start(&w->thread, worker_main, w);
-	if (error)
-		return peali_fail_system(error, "host: launch",
-					 "worker %u of %u could not start",
-					 (unsigned)index,
-					 (unsigned)launch->desc.n_workers);
-	launch->started++;
-	return 0;
+	if (launch->host->processes)
+		return peali_process_start(launch);
+	error = peali_host_start_workers(launch);
+	return error ? peali_host_no_worker(launch, error, launch->started) : 0;
 }
 
 int peali_host_launch(struct peali_backend *backend,
@@ -310,9 +326,10 @@ int peali_host_launch(struct peali_backend *backend,
 {
 	struct peali_host *host = peali_host_of(backend);
 	struct peali_launch *launch;
-	uint32_t i;
 	int r = check_desc(host, desc);
 
+	if (!r)
+		r = peali_process_check(host, desc->device);
 	if (r < 0)
 		return r;
 	peali_host_tear(host, desc);
@@ -321,17 +338,17 @@ int peali_host_launch(struct peali_backend *backend,
 		return peali_fail(PEAL_ENOMEM, "host: launch",
 				  "no memory for %u workers",
 				  (unsigned)desc->n_workers);
-	for (i = 0; !r && i < desc->n_workers; i++)
-		r = start_worker(launch, i);
+	r = start(launch);
 	if (r < 0) {
-		set_gate(launch, GATE_CANCELLED);
+		peali_host_set_gate(launch, PEALI_GATE_CANCELLED);
 		dismantle(launch);
 		return r;
 	}
 	pthread_mutex_lock(&host->lock);
 	host->n_launches++;
 	pthread_mutex_unlock(&host->lock);
-	set_gate(launch, GATE_OPEN);
+	if (!launch->process)
+		peali_host_set_gate(launch, PEALI_GATE_OPEN);
 	*out = launch;
 	return 0;
 }
@@ -381,7 +398,7 @@ int peali_host_launch_wait(struct peali_launch *launch, int64_t timeout_ns)
 	left = launch->running;
 	pthread_mutex_unlock(&launch->lock);
 	if (!left)
-		return 0;
+		return peali_process_result(launch->process);
 	return peali_fail(PEAL_ETIMEDOUT, "host: launch_wait",
 			  "%u of %u worker%s of device %d still run",
 			  (unsigned)left, (unsigned)launch->desc.n_workers,
