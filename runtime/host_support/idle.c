@@ -45,6 +45,10 @@ enum {
 #define YIELD_NS_LONG (PEAL_SIM ? UINT64_MAX : UINT64_C(1000000))
 #define NO_YIELD_NS UINT64_C(100000000)
 
+/* The first sleep of an unrung worker, and the sleeps of each length. */
+#define NAP_NS 50000
+#define NAPS 16
+
 #define SLEEP_US_DEFAULT 50000
 /* The longest sleep where a sender could overlook the announcement. */
 #define SLEEP_US_UNSAFE 1000
@@ -53,6 +57,8 @@ static atomic_int awake; /* workers that are not asleep */
 static atomic_ullong n_sleeps, n_timeouts, n_wakes;
 static atomic_ullong no_yield_before; /* a time of peal_host_clock_ns */
 static _Thread_local int is_worker, is_unrung;
+/* The longest sleep of an unrung worker is NAP_NS << nap_shift. */
+static _Thread_local uint32_t nap_shift;
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static atomic_int n_cores; /* that workers may use */
@@ -96,6 +102,12 @@ void peali_wait_forget(void)
 void peali_wait_unrung(void)
 {
 	is_unrung = 1;
+}
+
+void peali_wait_unrung_long(void)
+{
+	is_unrung = 1;
+	nap_shift = 4;
 }
 
 void peali_wait_counts(struct peali_wait_counts *out)
@@ -201,6 +213,17 @@ static uint32_t yield_step(uint32_t turn)
 	return TURNS_ANNOUNCE;
 }
 
+/* Sleeps a little. Later sleeps are longer, up to the limit of the worker. */
+static void nap(struct peal_bell *bell)
+{
+	uint32_t naps = bell->steps - TURNS_YIELD;
+	struct timespec t = { 0, (long)NAP_NS << naps / NAPS };
+
+	nanosleep(&t, NULL);
+	if (naps < nap_shift * NAPS)
+		bell->steps++;
+}
+
 int peal_host_announce(struct peal_bell *bell)
 {
 	pthread_once(&once, set_up);
@@ -215,7 +238,6 @@ int peali_wait_spins(const struct peal_bell *bell)
 
 void peal_host_idle(struct peal_bell *bell, uint32_t looks)
 {
-	static const struct timespec nap = { 0, 50000 };
 	uint32_t turn = bell->steps;
 
 	if (PEAL_UNLIKELY(turn == 0))
@@ -232,7 +254,7 @@ void peal_host_idle(struct peal_bell *bell, uint32_t looks)
 	} else if (turn < TURNS_YIELD) {
 		bell->steps = yield_step(turn);
 	} else if (is_unrung) {
-		nanosleep(&nap, NULL);
+		nap(bell);
 	} else if (turn == TURNS_ANNOUNCE) {
 		bell->steps =
 			TURNS_ANNOUNCE + (peal_host_announce(bell) ? 1 : 2);

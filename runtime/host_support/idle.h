@@ -22,6 +22,11 @@ void peali_wait_forget(void);
  * bell, so it sleeps only briefly and never announces sleep.
  */
 void peali_wait_unrung(void);
+/*
+ * Works as peali_wait_unrung, for a worker in a process of its own. Many of them
+ * may be idle on few cores. So its sleeps get longer, up to 0.8 ms.
+ */
+void peali_wait_unrung_long(void);
 
 struct peal_bell;
 

@@ -265,7 +265,7 @@ static uint64_t mirror_bytes(const struct peal_link *link,
 			     int consumer)
 {
 	if (ring_owner != PEALI_HOST || consumer == PEALI_HOST ||
-	    peali_devices_ring(&link->rt->devices, consumer))
+	    peali_backend_is_host(link->rt->devices.device[consumer].backend))
 		return 0;
 	return peali_ring_mirror_bytes(spec, link->to.kernel->params.lanes);
 }

@@ -97,7 +97,7 @@ void peali_process_worker_begin(struct peali_process *p, uint32_t index)
 	(void)p;
 	worker = index + 1;
 	take_signal_stack();
-	peali_wait_unrung();
+	peali_wait_unrung_long();
 }
 
 void peali_process_worker_end(struct peali_process *p)
