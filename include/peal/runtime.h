@@ -93,6 +93,8 @@ struct peal_runtime_info {
  * Opens a runtime: its backends, their devices and its host threads.
  *
  * The runtime reads its settings from the environment; `peal info` lists them.
+ * The first call of a process may set variables that GPU drivers read, by
+ * setenv. No other thread may use the environment meanwhile.
  * Addresses are valid in one runtime only. Another runtime of the process can
  * have equal addresses for other objects.
  *

@@ -136,8 +136,6 @@ static void prepare(void)
 	 * reads it when it is loaded.
 	 */
 	setenv("CUDA_MODULE_LOADING", "EAGER", 0);
-	/* Streams in one hardware queue would wait for each other's kernels. */
-	setenv("CUDA_DEVICE_MAX_CONNECTIONS", "32", 0);
 	/* Only for the width of characters; numbers keep the decimal point. */
 	setlocale(LC_CTYPE, "");
 	/* A closed pipe or a size limit then causes an error, not a signal. */

@@ -3,12 +3,14 @@
 /*
  * Shows that streams which share a hardware queue are not used for two kernels.
  * The double makes streams share a queue, and ends the process if a kernel waits
- * for a ring kernel. The device and its streams have numbers from 0.
+ * for a ring kernel. The device and its streams have numbers from 0. A driver
+ * reads its number of queues once, so each case has a process of its own.
  */
 #include <dlfcn.h>
 
 #include <peal/memory.h>
 #include <peal/peer.h>
+#include "fault/own_process.h"
 #include "fault/sweep.h"
 #include "runtime/device/gpu/gpu.h"
 #include "runtime/harness.h"
@@ -49,7 +51,7 @@ static int n_streams(struct peal_runtime *rt)
 	return peali_gpu_of(rt->devices.device[0].backend)->device[0].n_streams;
 }
 
-PEAL_TEST(streams_with_queues_of_their_own_are_all_used)
+OWN_PROCESS_TEST(streams_with_queues_of_their_own_are_all_used)
 {
 	struct peal_runtime *rt = open_queues(4, "");
 
@@ -58,7 +60,7 @@ PEAL_TEST(streams_with_queues_of_their_own_are_all_used)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(stream_with_the_queue_of_another_is_not_used)
+OWN_PROCESS_TEST(stream_with_the_queue_of_another_is_not_used)
 {
 	struct peal_runtime *rt = open_queues(4, "2:0");
 
@@ -68,7 +70,7 @@ PEAL_TEST(stream_with_the_queue_of_another_is_not_used)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(several_aliased_streams_are_not_used)
+OWN_PROCESS_TEST(several_aliased_streams_are_not_used)
 {
 	struct peal_runtime *rt = open_queues(5, "1:0,3:2,4:0");
 
@@ -77,7 +79,7 @@ PEAL_TEST(several_aliased_streams_are_not_used)
 }
 
 /* The stream for copies is the last one of the device. */
-PEAL_TEST(stream_with_the_queue_of_copies_is_not_used)
+OWN_PROCESS_TEST(stream_with_the_queue_of_copies_is_not_used)
 {
 	struct peal_runtime *rt = open_queues(4, "4:1");
 	uint64_t address = 0, word = 1;
@@ -90,7 +92,7 @@ PEAL_TEST(stream_with_the_queue_of_copies_is_not_used)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-PEAL_TEST(device_without_a_stream_of_its_own_is_refused)
+OWN_PROCESS_TEST(device_without_a_stream_of_its_own_is_refused)
 {
 	struct peal_runtime *rt = open_queues(1, "1:0");
 	struct peal_kernel *k = NULL;
@@ -121,7 +123,7 @@ static struct peali_launch *keep_stream(struct peal_runtime *rt,
 }
 
 /* Stream 1 has the queue of stream 0. The launch on stream 2 has not been freed. */
-PEAL_TEST(streams_are_not_dropped_while_a_launch_has_one)
+OWN_PROCESS_TEST(streams_are_not_dropped_while_a_launch_has_one)
 {
 	struct peal_runtime *rt = open_queues(4, "1:0");
 	const struct peali_backend_ops *ops =
@@ -167,7 +169,7 @@ static int n_tests(void)
 }
 
 /* The double says that no stream ever becomes ready. */
-PEAL_TEST(device_is_lost_if_the_test_of_its_streams_hangs)
+OWN_PROCESS_TEST(device_is_lost_if_the_test_of_its_streams_hangs)
 {
 	struct peal_runtime *rt = open_queues(2, "");
 	struct peal_kernel *k = NULL;

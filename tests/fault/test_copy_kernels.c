@@ -7,11 +7,10 @@
  * own.
  */
 #include <signal.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <peal/memory.h>
 #include <peal/peer.h>
+#include "fault/own_process.h"
 #include "runtime/harness.h"
 
 #define LIMIT "GPU_FORCE_BLIT_COPY_SIZE"
@@ -46,39 +45,12 @@ static void copy_beside_full_device(void)
 	CHECK_OK(peal_runtime_shutdown(rt));
 }
 
-/* Runs the copies in a child. Returns its status, as wait(2) does. */
-static int run_child(char *text, size_t bytes)
-{
-	size_t n = 0;
-	ssize_t got;
-	int ends[2], status = 0;
-	pid_t pid;
-
-	CHECK_EQ(pipe(ends), 0);
-	fflush(stdout);
-	pid = fork();
-	CHECK(pid >= 0);
-	if (!pid) {
-		dup2(ends[1], STDERR_FILENO);
-		copy_beside_full_device();
-		_exit(0);
-	}
-	close(ends[1]);
-	while (n < bytes - 1 &&
-	       (got = read(ends[0], text + n, bytes - 1 - n)) > 0)
-		n += (size_t)got;
-	text[n] = 0;
-	close(ends[0]);
-	CHECK_EQ(waitpid(pid, &status, 0), pid);
-	return status;
-}
-
 PEAL_TEST(copies_need_no_space_beside_kernels)
 {
 	char text[1024];
 
 	unsetenv(LIMIT);
-	CHECK_EQ(run_child(text, sizeof(text)), 0);
+	CHECK_EQ(own_process(copy_beside_full_device, text, sizeof(text)), 0);
 }
 
 /* The negative control: the user wants kernels that copy. */
@@ -88,7 +60,7 @@ PEAL_TEST(limit_that_the_user_sets_is_kept)
 	int status;
 
 	setenv(LIMIT, "16", 1);
-	status = run_child(text, sizeof(text));
+	status = own_process(copy_beside_full_device, text, sizeof(text));
 	unsetenv(LIMIT);
 	if (!is_hip()) {
 		CHECK_EQ(status, 0);

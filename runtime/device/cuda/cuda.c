@@ -242,5 +242,7 @@ const struct peali_gpu_vendor peali_cuda_vendor = {
 	.default_policy = PEAL_POLICY_ATOM16,
 	.queues = 8,
 	.queues_variable = "CUDA_DEVICE_MAX_CONNECTIONS",
+	.settings = { { "CUDA_DEVICE_MAX_CONNECTIONS", "32" } }, /* the most */
+	.count_symbol = "cuDeviceGetCount",
 	.load = load,
 };

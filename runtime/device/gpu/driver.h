@@ -319,16 +319,21 @@ struct peali_gpu_vendor {
 	uint32_t default_policy;
 	unsigned polled_flags[2]; /* of memory_alloc_flags, best first */
 	/*
-	 * Hardware queues of a device. Two streams in one queue wait for each
-	 * other. The driver itself reads the environment variable.
+	 * Hardware queues of a device without the environment variable. Two
+	 * streams in one queue wait for each other.
 	 */
 	int queues;
 	const char *queues_variable;
 	/*
-	 * Variables that the driver reads when it is loaded, and their values
-	 * unless the user has set them. A name of NULL ends the list.
+	 * Variables that the driver reads once, and their values unless the
+	 * user has set them. A name of NULL ends the list. See variables.c.
 	 */
-	const char *settings[3][2];
+	const char *settings[4][2];
+	/*
+	 * A call that fails until the driver is initialised, and then reads the
+	 * variables. NULL: the driver reads them when it is loaded.
+	 */
+	const char *count_symbol;
 	/* Fills the table. Returns 0, or an error code and fills `reason`. */
 	int (*load)(struct peali_gpu_driver *driver, char *reason,
 		    size_t reason_bytes);
@@ -338,6 +343,7 @@ struct peali_gpu_driver {
 	const struct peali_gpu_vendor *vendor;
 	void *library; /* of dlopen */
 	int emulates; /* 1: a driver double of the tests that runs host code */
+	int queues; /* hardware queues of a device */
 #define PEALI_GPU_MEMBER(member, arguments, cuda, version, hip, need, when)    \
 	int(*member) arguments;
 	PEALI_GPU_CALLS(PEALI_GPU_MEMBER)

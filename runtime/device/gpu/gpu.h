@@ -145,6 +145,13 @@ static inline struct peali_gpu *peali_gpu_of(struct peali_backend *backend)
 	return (struct peali_gpu *)backend;
 }
 
+/*
+ * Sets the variables of a driver before the process uses it, once. Returns the
+ * hardware queues of a device. Other threads may not use the environment
+ * meanwhile.
+ */
+int peali_gpu_variables(const struct peali_gpu_vendor *vendor);
+
 /* Checks a device number. Returns 0, or PEAL_ENODEV with a text for `call`. */
 int peali_gpu_check(const struct peali_gpu *gpu, int device, const char *call);
 

@@ -69,12 +69,10 @@ static int load_driver(const struct peali_gpu_vendor *vendor,
 		       size_t reason_bytes)
 {
 	const char *why;
-	int i;
 
 	memset(driver, 0, sizeof(*driver));
 	driver->vendor = vendor;
-	for (i = 0; vendor->settings[i][0]; i++)
-		setenv(vendor->settings[i][0], vendor->settings[i][1], 0);
+	driver->queues = peali_gpu_variables(vendor);
 	driver->library = dlopen(vendor->library, RTLD_NOW | RTLD_LOCAL);
 	if (!driver->library) {
 		why = dlerror();
@@ -480,10 +478,10 @@ static int open_device(struct peali_gpu *gpu, int device)
  * queue. One more queue is for copies, and on CUDA one for the default stream,
  * which always exists. PEAL_EINVAL: there are more parts than queues.
  */
-static int streams_of(const struct peali_gpu_vendor *vendor, int parts)
+static int streams_of(const struct peali_gpu_driver *driver, int parts)
 {
-	const char *said = getenv(vendor->queues_variable);
-	int queues = said && atoi(said) > 0 ? atoi(said) : vendor->queues;
+	const struct peali_gpu_vendor *vendor = driver->vendor;
+	int queues = driver->queues;
 	int others = vendor->queues > 4 ? 2 : 1;
 	int streams = (queues - others) / parts;
 
@@ -505,7 +503,7 @@ static int streams_of(const struct peali_gpu_vendor *vendor, int parts)
 static int open_devices(struct peali_gpu *gpu, int count, int parts)
 {
 	size_t n = (size_t)count * (size_t)parts;
-	int streams = streams_of(gpu->driver.vendor, parts);
+	int streams = streams_of(&gpu->driver, parts);
 	int i, r = 0;
 
 	if (streams < 0)

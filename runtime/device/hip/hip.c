@@ -197,7 +197,8 @@ const struct peali_gpu_vendor peali_hip_vendor = {
 	.queues = 4,
 	.queues_variable = "GPU_MAX_HW_QUEUES",
 	/* Small copies would be kernels, which wait for resident kernels. */
-	.settings = { { "GPU_FORCE_BLIT_COPY_SIZE", "0" },
+	.settings = { { "GPU_MAX_HW_QUEUES", "8" },
+		      { "GPU_FORCE_BLIT_COPY_SIZE", "0" },
 		      { "ROC_P2P_SDMA_SIZE", "0" } },
 	.load = load,
 };

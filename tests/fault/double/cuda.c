@@ -128,6 +128,7 @@ static int init(unsigned flags)
 	if (double_n_devices() < 1)
 		return DOUBLE_NO_DEVICE;
 	double_ptx_chosen(); /* checks the environment */
+	double_read_queues();
 	initialised = 1;
 	return 0;
 }
@@ -742,4 +743,18 @@ int cuGetProcAddress_v2(const char *symbol, void **out, int version,
 		return 0;
 	}
 	return DOUBLE_NOT_FOUND;
+}
+
+/* Symbols of the library for programs that do not ask cuGetProcAddress. */
+
+__attribute__((visibility("default"))) int cuInit(unsigned flags);
+int cuInit(unsigned flags)
+{
+	return init(flags);
+}
+
+__attribute__((visibility("default"))) int cuDeviceGetCount(int *count);
+int cuDeviceGetCount(int *count)
+{
+	return device_count(count);
 }

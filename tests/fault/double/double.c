@@ -88,9 +88,29 @@ static const char *environment(const char *name, const char *other,
 }
 
 static size_t copy_kernel_kib[2]; /* [1]: between devices */
+static int n_queues; /* 0: not read yet */
+
+void double_read_queues(void)
+{
+	const char *said = getenv(double_vendor.is_cuda ?
+					  "CUDA_DEVICE_MAX_CONNECTIONS" :
+					  "GPU_MAX_HW_QUEUES");
+
+	if (!n_queues && said)
+		n_queues = atoi(said);
+	if (n_queues < 1)
+		n_queues = double_vendor.is_cuda ? 8 : 4;
+}
+
+int double_queues(void)
+{
+	return n_queues;
+}
 
 __attribute__((constructor)) static void read_flags(void)
 {
+	if (!double_vendor.is_cuda)
+		double_read_queues();
 	copy_kernel_kib[0] = (size_t)atoi(
 		environment("GPU_FORCE_BLIT_COPY_SIZE", NULL, "16"));
 	copy_kernel_kib[1] =

@@ -133,6 +133,12 @@ void double_count(enum double_thing thing, int change);
  * of HIP differ, and the double takes 16.
  */
 size_t double_copy_kernel_bytes(int between_devices);
+/*
+ * Reads the hardware queues of a device from the variable of the driver, once.
+ * HIP reads its flags when it is loaded, and CUDA when it is initialised.
+ */
+void double_read_queues(void);
+int double_queues(void);
 /* Returns 1 if PEAL_DOUBLE_LACK names the symbol. */
 int double_lacks(const char *symbol);
 

@@ -230,17 +230,6 @@ static void free_kernel(struct kernel *k)
 	free(k);
 }
 
-/* Returns the hardware queues of a device, by the drivers' variables. */
-static int queues(void)
-{
-	const char *said = getenv(double_vendor.is_cuda ?
-					  "CUDA_DEVICE_MAX_CONNECTIONS" :
-					  "GPU_MAX_HW_QUEUES");
-	int n = double_vendor.is_cuda ? 8 : 4;
-
-	return said && atoi(said) > 0 ? atoi(said) : n;
-}
-
 /* Returns the lowest number that no stream of the device has. */
 static int free_number(int device)
 {
@@ -268,7 +257,7 @@ int double_stream_create(struct double_stream **out, struct double_range units)
 	pthread_mutex_lock(&lock);
 	for (other = streams; other; other = other->next)
 		n += other->device == s->device;
-	if (n > queues())
+	if (n > double_queues())
 		double_broken("%d streams on device %d: some of them wait for "
 			      "each other",
 			      n, s->device);

@@ -217,7 +217,7 @@ PEAL_TEST(next_publisher_reaches_subscribers_that_subscribe_again)
 	CHECK_OK(peal_kernel_stop(s.source, MAX_WAIT));
 	CHECK_OK(peal_kernel_wait(s.sinks[1], MAX_WAIT));
 	CHECK_OK(peal_kernel_stop(s.sinks[0], MAX_WAIT));
-	CHECK_OK(peal_kernel_destroy(s.sinks[0])); /* HIP has 3 kernels */
+	CHECK_OK(peal_kernel_destroy(s.sinks[0]));
 	CHECK_OK(peal_unsubscribe(s.rt, s.topic, s.sink[1][0]));
 	CHECK_OK(peal_unpublish(s.rt, s.topic));
 	next = harness_launch(s.rt, 0);
