@@ -145,6 +145,35 @@ static const char *verdict_fix(enum peal_verdict verdict)
 	}
 }
 
+/* Returns 1 if a pair lacks the 16-byte atoms of its devices. */
+static int is_torn(struct peal_runtime *runtime,
+		   const struct peal_pair_info *info)
+{
+	struct peal_device_info device;
+
+	return info->verdict == PEAL_VERDICT_OK &&
+	       peal_device_info(runtime, info->from, &device) == 0 &&
+	       (device.policies & ~info->policies & 1u << PEAL_POLICY_ATOM16);
+}
+
+/* Adds a row for a pair on which 16-byte stores arrive in two parts. */
+static void warn_torn(struct peali_doctor *doctor,
+		      const struct peal_pair_info *info)
+{
+	peali_doctor_add(
+		doctor, "torn stores", PEALI_HEALTH_WARN,
+		info->policies ?
+			"leave the policy of links at its default, or choose "
+			"atom8; else use a pair without this fault" :
+			"use a pair without this fault, if messages by host "
+			"memory are too slow",
+		"%d to %d: 16-byte stores arrive in two parts; links get %s, "
+		"and messages go %s",
+		info->from, info->to,
+		info->policies ? "narrower atoms" : "another route",
+		peal_route_name(info->route));
+}
+
 /* Adds one row for all sound pairs, and one row for each other pair. */
 static void check_pairs(struct peali_doctor *doctor,
 			struct peal_runtime *runtime)
@@ -175,6 +204,8 @@ static void check_pairs(struct peali_doctor *doctor,
 		}
 		if (info.verdict == PEAL_VERDICT_OK) {
 			n_ok++;
+			if (is_torn(runtime, &info))
+				warn_torn(doctor, &info);
 			continue;
 		}
 		peali_doctor_add(doctor, "pair", verdict_health(info.verdict),

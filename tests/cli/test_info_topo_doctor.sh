@@ -113,6 +113,9 @@ if grep -q atom16 text.txt; then # the processor has atoms of 16 bytes
     grep -q 'device 0 -> device 1: 16-byte stores arrive torn; links .* no 16-byte atoms' log.txt ||
         fail 'no line about torn stores in the log'
     grep -q 'device 1 -> device 0: 16-byte' log.txt && fail 'a sound direction is torn'
+    json doctor
+    holds out.json "[(c['status'], c['finding'].split(':')[0]) for c in d['checks'] if c['check'] == 'torn stores'] == [('WARN', '0 to 1')]" \
+        "any(c['check'] == 'torn stores' and 'messages go peer' in c['finding'] and 'atom8' in c['fix'] for c in d['checks'])"
 fi
 export PEAL_HOST_LINKS=0-1:nvlink,0-2:pcie,1-2:none
 says 'torn'
