@@ -71,7 +71,12 @@ struct peal_executor_options {
 /** The part of one device in a job. */
 struct peal_executor_part {
 	int device; /* index of the device */
-	int result; /* 0, or the error with which its kernel has ended */
+	/*
+	 * 0, or the error with which its kernel has ended. PEAL_EABORTED also if
+	 * a task of a repeatable job returned it. The next job then has the
+	 * device again, unless its kernel ends.
+	 */
+	int result;
 	uint64_t tasks, elements; /* finished tasks and their elements */
 	uint64_t busy_ns; /* ns in handlers, summed over the workers */
 	/*

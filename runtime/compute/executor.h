@@ -53,6 +53,8 @@ struct peali_executor_device {
 	uint64_t gate; /* its latest gate when the job began; 0: none closed */
 	int is_linked; /* 1: the host has a link to it */
 	int result; /* error of its kernel or of a send; 0: it is live */
+	/* 1: only this job leaves it out, as a task returned PEAL_EABORTED */
+	int is_left_out;
 	struct peali_chunk *chunks; /* by task slot: `window` of them */
 	uint32_t in_flight; /* tasks */
 	uint64_t out; /* elements in flight */

@@ -64,7 +64,7 @@ static int keep_one(struct peal_executor *e, struct peali_executor_queued *q,
 	struct peal_error_info failed;
 	int result;
 
-	if (!n || e->devices[i].result)
+	if (!n || (e->devices[i].result && !e->devices[i].is_left_out))
 		return 0;
 	result = peali_range_keep(e->rt->peers, place,
 				  a->bytes + a->element_bytes * n, START,

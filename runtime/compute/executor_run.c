@@ -19,6 +19,7 @@
 /* ---- limits and parts ---------------------------------------------------- */
 
 static void look_at_ends(struct peal_executor *e);
+static void let_return(struct peal_executor *e);
 
 /*
  * Sets the most elements that each device may have, by the limits of the job.
@@ -317,6 +318,7 @@ int peali_executor_begin(struct peal_executor *e, const struct peal_job *job,
 		return refuse_busy(e, alone);
 	if (e->goes_on)
 		return peali_executor_queue(e, &j, (uint32_t)handler);
+	let_return(e);
 	look_at_ends(e);
 	e->handler = &e->handlers[handler];
 	if (!e->handler->ready)
@@ -576,7 +578,8 @@ static void task_done(struct peal_executor *e,
 	if (!is_done)
 		e->handed -= chunk.count;
 	if (done->result == PEAL_EABORTED && e->job.repeatable &&
-	    !e->packed) { /* its kernel is about to end */
+	    !e->packed) { /* its kernel may be about to end */
+		s->is_left_out = 1;
 		leave_out(e, s, PEAL_EABORTED);
 		give_back(e, &chunk);
 	} else if (done->result) {
@@ -654,18 +657,21 @@ static void lose_all(struct peal_executor *e, struct peali_executor_device *s)
  */
 static void look_at_rest(struct peal_executor *e)
 {
-	uint32_t i, live = 0, able = 0;
+	uint32_t i, live = 0, able = 0, left_out = 0;
 
 	for (i = 0; i < e->n; i++) {
 		live += !e->devices[i].result;
 		able += !e->devices[i].result && e->devices[i].slots;
+		left_out += e->devices[i].is_left_out;
 	}
 	if (able || !e->goes_on || e->handed == e->job.count)
 		return;
 	end_early(e, PEAL_EABORTED,
 		  live ? "all devices with memory for one element have ended; "
 			 "raise limits or peal_memory_limit" :
-			 "all devices of the executor have ended");
+		  left_out ? "no device is left: a task on each has returned "
+			     "PEAL_EABORTED, or its kernel has ended" :
+			     "all devices of the executor have ended");
 }
 
 /*
@@ -698,6 +704,26 @@ static void look_at_ends(struct peal_executor *e)
 			lose_all(e, s);
 	}
 	look_at_rest(e);
+}
+
+/*
+ * Gives a device tasks again that only the previous job has left out. A kernel
+ * that is being stopped gets none.
+ */
+static void let_return(struct peal_executor *e)
+{
+	struct peal_kernel_info info;
+	uint32_t i;
+
+	for (i = 0; i < e->n; i++) {
+		struct peali_executor_device *s = &e->devices[i];
+
+		if (!s->is_left_out || peal_kernel_info(s->kernel, &info) < 0 ||
+		    info.state >= PEAL_KERNEL_DRAINING)
+			continue;
+		s->is_left_out = 0;
+		s->result = 0;
+	}
 }
 
 /* ---- steps --------------------------------------------------------------- */

@@ -631,6 +631,36 @@ PEAL_TEST(aborted_device_leaves_its_part_to_other_device)
 	fixture_close(&s);
 }
 
+/* The kernels go on, so the next job has tasks on both devices. */
+PEAL_TEST(device_with_aborted_task_takes_part_in_next_job)
+{
+	struct peal_executor_report report;
+	uint32_t i;
+
+	fixture_open(&s, 2, 1);
+	s.job.count = 3000;
+	s.job.grain = 100;
+	s.job.schedule = PEAL_SCHEDULE_STATIC;
+	s.job.repeatable = 1;
+	s.visit.fails_at = 1700;
+	s.visit.error = PEAL_EABORTED;
+	s.visit.leader = 1;
+	fixture_clear(&s);
+	CHECK_FAILS(peal_executor_run(s.e, &s.job, MAX_WAIT), PEAL_EABORTED,
+		    "a task on each has returned PEAL_EABORTED");
+	CHECK_OK(peal_executor_report(s.e, &report));
+	for (i = 0; i < 2; i++)
+		CHECK_EQ(report.part[i].result, PEAL_EABORTED);
+	s.visit.error = 0;
+	fixture_check(&s);
+	CHECK_OK(peal_executor_report(s.e, &report));
+	for (i = 0; i < 2; i++) {
+		CHECK_EQ(report.part[i].result, 0);
+		CHECK_EQ(report.part[i].elements, 1500);
+	}
+	fixture_close(&s);
+}
+
 /* A task can be over before its link slot is free. */
 PEAL_TEST(busy_workers_are_not_treated_as_ended)
 {
@@ -705,5 +735,6 @@ PEAL_TEST_MAIN(RUN_LANES(failing_device_is_named_and_the_job_ends);
 	       RUN_LANES(small_job_continues_on_another_device);
 	       RUN_LANES(held_small_job_continues_on_another_device);
 	       RUN_LANES(aborted_device_leaves_its_part_to_other_device);
+	       RUN_LANES(device_with_aborted_task_takes_part_in_next_job);
 	       RUN_LANES(busy_workers_are_not_treated_as_ended);
 	       RUN_LANES(unresponsive_worker_fails_the_first_job);)
