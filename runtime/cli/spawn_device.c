@@ -3,6 +3,7 @@
 #include "runtime/cli/spawn_device.h"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,18 @@
 
 #include <peal/peal.h>
 
+#include "runtime/base/env.h"
 #include "runtime/base/system_call.h"
+#include "runtime/base/wait.h"
 #include "runtime/cli/command.h"
 #include "runtime/cli/output.h"
 
 #define NODES_MOST 1024 /* of Linux */
+#define MS 1000000
+/* Drivers list devices within so many times PEAL_CONTROL_TIMEOUT_MS. */
+#define LIST_TIMEOUTS 12
+#define KILL_NS 1000000000
+#define KILL_LOOK_NS 1000000
 
 int peali_bind_parse(const char *text, enum peali_bind *out)
 {
@@ -84,24 +92,62 @@ static void list_devices(int to, pid_t parent)
 	_exit(failed ? PEALI_EXIT_FAILED : PEALI_EXIT_OK);
 }
 
-static int receive(int from, struct peali_spawn_device *out, int most)
+/* Receives records until the child has ended. Returns their number, or -1 at
+ * the deadline. */
+static int receive(int from, uint64_t deadline, struct peali_spawn_device *out,
+		   int most)
 {
+	struct pollfd fd = { .fd = from, .events = POLLIN };
 	struct peali_spawn_device one;
 	int n = 0;
 
-	while (peali_read(from, &one, sizeof(one)) == (ssize_t)sizeof(one)) {
+	for (;;) {
+		if (peali_poll(&fd, 1, deadline) == 0)
+			return -1;
+		if (peali_read(from, &one, sizeof(one)) != (ssize_t)sizeof(one))
+			return n;
 		if (n < most)
 			out[n] = one;
 		n++;
 	}
-	return n;
+}
+
+/* Ends a child that hangs. A driver may keep it until the driver goes on, so the
+ * wait for its end is short. */
+static void end_hung(pid_t child, uint64_t waited_ms)
+{
+	uint64_t deadline = peali_deadline(KILL_NS);
+	int status;
+
+	peali_say("cannot list devices: a driver has not answered for %g s; "
+		  "exclude its backend (PEAL_BACKENDS), repair the driver, or "
+		  "raise PEAL_CONTROL_TIMEOUT_MS",
+		  (double)waited_ms / 1000);
+	kill(child, SIGKILL);
+	while (peali_waitpid(child, &status, WNOHANG) == 0 &&
+	       !peali_late(deadline))
+		peali_sleep_ns(KILL_LOOK_NS);
+}
+
+/* Returns the time that drivers have to list their devices, or -1. */
+static int64_t patience_ms(void)
+{
+	uint64_t ms;
+
+	if (!peali_env_number(PEALI_ENV_CONTROL_TIMEOUT_MS, &ms))
+		return (int64_t)(ms * LIST_TIMEOUTS);
+	peali_say_error(NULL);
+	return -1;
 }
 
 int peali_spawn_devices(struct peali_spawn_device *out, int most)
 {
 	pid_t parent = getpid(), child = -1;
+	int64_t ms = patience_ms();
 	int ends[2], n, status = 0;
 
+	if (ms < 0)
+		return -1;
 	if (pipe2(ends, O_CLOEXEC)) {
 		peali_say("cannot list devices: no pipe: %m");
 		return -1;
@@ -112,9 +158,11 @@ int peali_spawn_devices(struct peali_spawn_device *out, int most)
 	if (child < 0)
 		peali_say("cannot list devices: no process: %m");
 	close(ends[1]);
-	n = receive(ends[0], out, most);
+	n = receive(ends[0], peali_deadline(ms * MS), out, most);
 	close(ends[0]);
-	if (child < 0 || peali_waitpid(child, &status, 0) < 0)
+	if (n < 0)
+		end_hung(child, (uint64_t)ms);
+	if (child < 0 || n < 0 || peali_waitpid(child, &status, 0) < 0)
 		return -1;
 	if (WIFSIGNALED(status))
 		peali_say("cannot list devices: signal %d has ended the "

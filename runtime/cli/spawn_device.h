@@ -27,7 +27,8 @@ int peali_bind_parse(const char *text, enum peali_bind *out);
 
 /**
  * Lists the devices of the enabled backends. A child process opens the runtime,
- * so that this process holds no device.
+ * so that this process holds no device. The process ends the child if a driver
+ * does not answer for 12 times PEAL_CONTROL_TIMEOUT_MS.
  *
  * @param out receives at most `most` devices.
  * @return the number of devices, which may exceed `most`. 0: no backend has a

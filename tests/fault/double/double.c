@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "runtime/device/gpu/driver.h"
 #include "runtime/device/host/links.h"
@@ -299,6 +300,13 @@ static int fault_of(const char *symbol, int nth)
 	return 0;
 }
 
+/* Never returns if PEAL_DOUBLE_HANG names the symbol, as a driver may do. */
+static void hang(const char *symbol)
+{
+	while (!strcmp(environment("PEAL_DOUBLE_HANG", NULL, ""), symbol))
+		pause();
+}
+
 int double_call(const char *symbol)
 {
 	int device = double_current();
@@ -310,5 +318,6 @@ int double_call(const char *symbol)
 	    !double_lost(device))
 		double_broken("%s while a kernel is resident on device %d",
 			      symbol, device);
+	hang(symbol);
 	return fault_of(symbol, atomic_fetch_add(&n_calls[row], 1) + 1);
 }
