@@ -131,9 +131,12 @@ static void age_ends(const struct link_case *k, struct peal_credit *credit)
 	credit->slots = k->number;
 	credit->slab = k->position;
 	l.p->tail = l.p->credit = k->number;
+	l.p->accepted_base -= k->number;
 	l.p->slab_tail = l.p->slab_credit = k->position;
 	peali_producer_place(l.p);
 	l.c->head = k->number;
+	l.c->sequence_base -= k->number;
+	l.c->delivered_base -= k->number;
 	l.c->slab_head = l.c->slab_next = k->position;
 	peali_consumer_place(l.c);
 	peali_consumer_told(l.c);

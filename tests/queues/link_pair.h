@@ -135,9 +135,12 @@ static inline void link_pair_start_at(struct link_pair *l, uint64_t number,
 	l->credit->slots = number;
 	l->credit->slab = position;
 	l->p.tail = l->p.credit = number;
+	l->p.accepted_base -= number;
 	l->p.slab_tail = l->p.slab_credit = position;
 	peali_producer_place(&l->p);
 	l->c.head = number;
+	l->c.sequence_base -= number;
+	l->c.delivered_base -= number;
 	l->c.slab_head = l->c.slab_next = position;
 	peali_consumer_place(&l->c);
 	peali_consumer_told(&l->c);
