@@ -210,7 +210,7 @@ peali_batch_count(struct peal_worker *w, struct peal_output *o, uint64_t n)
 	while (PEAL_UNLIKELY(due)) {
 		uint32_t lane = peali_batch_lowest(due);
 
-		peal_sync(w); /* the ballot orders no accesses */
+		peali_batch_sync(w); /* the ballot orders no accesses */
 		if (peal_lane(w) == lane)
 			peali_port_list(w, o);
 		due &= due - 1;
@@ -254,12 +254,12 @@ peali_batch_emit_lanes(struct peal_worker *w, const struct peal_batch *b,
 		peali_batch_put(p, rank, header, data, (uint32_t)bytes);
 	}
 	peers = peali_batch_ballot(w, sends);
-	peal_sync(w);
+	peali_batch_sync(w);
 	if (sends && !rank)
 		peali_batch_sent(w, index, (uint32_t)n);
 	if (peal_is_leader(w))
 		w->state->count.emitted += peali_batch_size(peers);
-	peal_sync(w);
+	peali_batch_sync(w);
 	return result;
 }
 
@@ -303,7 +303,7 @@ peal_batch_emit(struct peal_worker *w, const struct peal_batch *b, int sends,
 		       result;
 	if (sends)
 		result = peali_batch_emit_one(w, port, type, data, bytes);
-	peal_sync(w);
+	peali_batch_sync(w);
 	return result;
 }
 

@@ -107,7 +107,7 @@ peali_batch_put_boxes(struct peal_worker *w, int sends, uint32_t box,
 		peal_store_relaxed_sys(&w->status->mailbox_sends,
 				       w->state->count.mailbox_sends);
 	}
-	peal_sync(w);
+	peali_batch_sync(w);
 	peers = peali_batch_match(w, sends ? box : 0x80000000u | lane);
 	first = peali_batch_lowest(peers);
 	if (sends && lane == first)
@@ -130,11 +130,11 @@ PEALI_SLOW(int, peali_batch_tell_alone, struct peal_worker *w, uint32_t due,
 	int result = 0;
 
 	for (; due; due &= due - 1) {
-		peal_sync(w);
+		peali_batch_sync(w);
 		if (peal_lane(w) == peali_batch_lowest(due))
 			result = peali_tell(w, 0, header, data, bytes);
 	}
-	peal_sync(w);
+	peali_batch_sync(w);
 	return result;
 }
 
@@ -169,7 +169,7 @@ peali_batch_tell_lanes(struct peal_worker *w, const struct peal_batch *b,
 	set = peali_batch_ballot(w, sends && !result);
 	if (peal_is_leader(w))
 		peali_batch_told(w, peali_batch_size(set));
-	peal_sync(w);
+	peali_batch_sync(w);
 	return result;
 }
 
@@ -211,13 +211,13 @@ peal_batch_tell(struct peal_worker *w, const struct peal_batch *b, int sends,
 	if (b->n > 1)
 		return peali_batch_tell_lanes(w, b, sends, header, data, bytes);
 	/* a tell may use w->message, which the other lanes can still read */
-	peal_sync(w);
+	peali_batch_sync(w);
 	if (sends) /* lane 0 */
 		result = peali_may_tell(w) ?
 				 peali_tells(w, peali_tell(w, 0, header, data,
 							   bytes)) :
 				 PEAL_EAGAIN;
-	peal_sync(w);
+	peali_batch_sync(w);
 	return result;
 }
 

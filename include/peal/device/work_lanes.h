@@ -68,7 +68,7 @@ peal_work_push_lanes(const struct peal_worker *w, struct peal_work *q,
 						&first);
 	result = (int)peali_batch_first(w, (uint32_t)result);
 	number = peali_batch_from(w, first, 0);
-	peal_sync(w); /* the leader has seen that the slots are free */
+	peali_batch_sync(w); /* the leader has seen that the slots are free */
 	if (!has)
 		return extra ? PEAL_EINVAL : 0;
 	if (PEAL_UNLIKELY(result))
@@ -248,7 +248,7 @@ peal_work_pop_lanes(const struct peal_worker *w, struct peal_work *q,
 		peali_work_take_slot(q, first + peal_lane(w), to, bytes,
 				     got_out);
 	taken = peali_batch_size(peali_batch_ballot(w, found));
-	peal_sync(w); /* all lanes have read their slots */
+	peali_batch_sync(w); /* all lanes have read their slots */
 	if (peal_is_leader(w)) {
 		c->taken += taken;
 		c->dead += n - taken;

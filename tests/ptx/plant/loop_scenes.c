@@ -16,6 +16,7 @@
  */
 
 #define LANES 4
+#define LANES_OF_TWO_WARPS 36
 #define WORKERS 2
 #define SLOTS 16
 #define MESSAGES 24
@@ -270,7 +271,7 @@ static void make_kernel(struct loop_scene *s, struct plant_run *run)
 	memset(s, 0, sizeof(*s));
 	s->run = run;
 	s->kernel.workers = WORKERS;
-	s->kernel.lanes = LANES;
+	s->kernel.lanes = run->options.seed % 4 ? LANES : LANES_OF_TWO_WARPS;
 	s->kernel.slots = SLOTS;
 	s->kernel.message_bytes = LOOP_MOST;
 	s->kernel.actors = 2;
@@ -287,7 +288,7 @@ static void run_kernel(struct loop_scene *s, int (*host)(void *context))
 	const struct plant_grid grid = { .entry = "peal_entry_plant",
 					 .params = &params,
 					 .blocks = WORKERS,
-					 .lanes = LANES,
+					 .lanes = s->kernel.lanes,
 					 .shared_bytes =
 						 s->kernel.params->hot_bytes };
 

@@ -95,7 +95,7 @@ static PEAL_DEV PEAL_INLINE void peali_batch_end_all(struct peal_worker *w,
 		peali_add_lanes(
 			&w->inputs[w->message.input].link.delivered_bytes,
 			b->at.length);
-	peal_sync(w); /* all lanes have read their slots */
+	peali_batch_sync(w); /* all lanes have read their slots */
 	if (!peal_is_leader(w))
 		return;
 	if (mail)

@@ -21,6 +21,19 @@ peali_batch_lanes(const struct peal_worker *w)
 						 PEAL_BATCH_MOST;
 }
 
+/* Synchronizes the lanes as peal_sync does. The number of lanes is in a register
+ * here. */
+static PEAL_DEV PEAL_INLINE void peali_batch_sync(const struct peal_worker *w)
+{
+#if PEALI_HAS_WARPS
+	if (PEAL_LIKELY(peali_is_one_warp(w))) {
+		peal_hw_warp_sync(peal_hw_warp());
+		return;
+	}
+#endif
+	peal_sync(w);
+}
+
 /* Returns the set of lanes with a condition that holds. */
 static PEAL_DEV PEAL_INLINE uint32_t
 peali_batch_ballot(const struct peal_worker *w, int condition)
