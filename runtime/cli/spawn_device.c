@@ -112,11 +112,26 @@ static int receive(int from, uint64_t deadline, struct peali_spawn_device *out,
 	}
 }
 
+/* Waits for the end of a child. Returns 0 at the deadline. A child that cannot be
+ * waited for counts as failed. */
+static int has_ended(pid_t child, uint64_t deadline, int *status_out)
+{
+	pid_t ended;
+
+	for (;;) {
+		ended = peali_waitpid(child, status_out, WNOHANG);
+		if (ended < 0)
+			*status_out = PEALI_EXIT_FAILED << 8;
+		if (ended || peali_late(deadline))
+			return ended != 0;
+		peali_sleep_ns(KILL_LOOK_NS);
+	}
+}
+
 /* Ends a child that hangs. A driver may keep it until the driver goes on, so the
  * wait for its end is short. */
 static void end_hung(pid_t child, uint64_t waited_ms)
 {
-	uint64_t deadline = peali_deadline(KILL_NS);
 	int status;
 
 	peali_say("cannot list devices: a driver has not answered for %g s; "
@@ -124,9 +139,7 @@ static void end_hung(pid_t child, uint64_t waited_ms)
 		  "raise PEAL_CONTROL_TIMEOUT_MS",
 		  (double)waited_ms / 1000);
 	kill(child, SIGKILL);
-	while (peali_waitpid(child, &status, WNOHANG) == 0 &&
-	       !peali_late(deadline))
-		peali_sleep_ns(KILL_LOOK_NS);
+	has_ended(child, peali_deadline(KILL_NS), &status);
 }
 
 /* Returns the time that drivers have to list their devices, or -1. */
@@ -144,6 +157,7 @@ int peali_spawn_devices(struct peali_spawn_device *out, int most)
 {
 	pid_t parent = getpid(), child = -1;
 	int64_t ms = patience_ms();
+	uint64_t deadline;
 	int ends[2], n, status = 0;
 
 	if (ms < 0)
@@ -158,11 +172,14 @@ int peali_spawn_devices(struct peali_spawn_device *out, int most)
 	if (child < 0)
 		peali_say("cannot list devices: no process: %m");
 	close(ends[1]);
-	n = receive(ends[0], peali_deadline(ms * MS), out, most);
+	deadline = peali_deadline(ms * MS);
+	n = receive(ends[0], deadline, out, most);
 	close(ends[0]);
+	if (n >= 0 && child > 0 && !has_ended(child, deadline, &status))
+		n = -1; /* the driver hangs while the process ends */
 	if (n < 0)
 		end_hung(child, (uint64_t)ms);
-	if (child < 0 || n < 0 || peali_waitpid(child, &status, 0) < 0)
+	if (child < 0 || n < 0)
 		return -1;
 	if (WIFSIGNALED(status))
 		peali_say("cannot list devices: signal %d has ended the "

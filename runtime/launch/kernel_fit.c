@@ -136,8 +136,8 @@ static int fit_workers(struct peali_device *d,
 
 /*
  * Returns the bytes of hot tables that each worker gets in shared memory, or 0.
- * The kernel then takes at most half of the workers that fit. So its tables
- * never keep another kernel from a device.
+ * With them the kernel takes at most an eighth of the workers that fit. So its
+ * tables take little from later kernels.
  */
 static uint32_t choose_hot_bytes(struct peali_device *d,
 				 const struct peal_program *program,
@@ -150,7 +150,7 @@ static uint32_t choose_hot_bytes(struct peali_device *d,
 
 	if (bytes > d->backend->ops->hot_bytes_max ||
 	    count_workers(d, program, o, (uint32_t)bytes, &fit) ||
-	    o->workers > fit.workers / 2)
+	    o->workers > fit.workers / 8)
 		return 0;
 	return (uint32_t)bytes;
 }

@@ -580,6 +580,23 @@ static int await_check_in(struct peal_kernel *k)
 	}
 }
 
+/* Launches the grid. If another kernel has taken the shared memory meanwhile, the
+ * tables of the workers stay in device memory. */
+static int launch_grid(struct peal_kernel *k, struct peali_launch_desc *desc)
+{
+	struct peali_backend *backend =
+		k->rt->devices.device[k->device].backend;
+	int result = backend->ops->launch(backend, desc, &k->launch);
+
+	if (result != PEAL_ENOSPC || !desc->hot_bytes)
+		return result;
+	k->params.hot_bytes = desc->hot_bytes = 0;
+	result = peali_block_write(k->rt, &k->own, 0, &k->params,
+				   sizeof(k->params));
+	return result ? result :
+			backend->ops->launch(backend, desc, &k->launch);
+}
+
 static int start(struct peal_kernel *k)
 {
 	struct peali_device *d = &k->rt->devices.device[k->device];
@@ -599,7 +616,7 @@ static int start(struct peal_kernel *k)
 	desc.pin = 1;
 	desc.status = k->status;
 	desc.epochs = k->params.epoch_ns != 0;
-	result = d->backend->ops->launch(d->backend, &desc, &k->launch);
+	result = launch_grid(k, &desc);
 	if (result)
 		return result;
 	result = await_check_in(k);

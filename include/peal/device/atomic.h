@@ -73,6 +73,16 @@ static PEAL_DEV PEAL_INLINE uint32_t peal_load_lanes_u32(const uint32_t *p)
 }
 #endif
 
+/* Stores a value in the worker's memory. Other lanes may store it at once. */
+static PEAL_DEV PEAL_INLINE void peali_store_lanes(uint64_t *p, uint64_t v)
+{
+#if PEAL_ON_HOST
+	peal_store_relaxed_dev(p, v);
+#else
+	*(volatile uint64_t *)p = v; /* it may be shared memory */
+#endif
+}
+
 /* Adds v to a word of the worker. Other lanes of the worker may add at once. */
 static PEAL_DEV PEAL_INLINE void peali_add_lanes(uint64_t *p, uint64_t v)
 {

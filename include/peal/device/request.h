@@ -84,8 +84,7 @@ static PEAL_DEV PEAL_INLINE uint64_t
 peal_request_current(const struct peal_worker *w)
 {
 	/* any lane, or all lanes: each stores the number of this run */
-	peal_store_relaxed_dev(&w->state->run.kept,
-			       w->state->count.handled + 1);
+	peali_store_lanes(&w->state->run.kept, w->state->count.handled + 1);
 	return peali_message_request(&w->message);
 }
 

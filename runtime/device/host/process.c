@@ -369,5 +369,8 @@ int peali_process_tell_window(struct peali_host *host, int from, int to,
 				"cannot change its window into device %d",
 				(int)p->pid, from, to);
 	}
+	for (p = host->process; result && enabled && p; p = p->next)
+		if (p->launch->desc.device == from)
+			(void)tell(p, to, 0); /* none keeps the window */
 	return result;
 }

@@ -14,6 +14,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "runtime/base/wait.h"
 #include "runtime/device/host/launch.h"
 #include "runtime/host_support/idle.h"
 #include "runtime/host_support/sanitize.h"
@@ -202,6 +203,9 @@ _Noreturn void peali_process_child(struct peali_process *p)
 	int error = 0;
 
 	self = p;
+	/* a thread of the parent may have held it at the fork */
+	pthread_mutex_init(&launch->lock, NULL);
+	peali_cond_init(&launch->changed);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != p->parent)
 		_exit(1);

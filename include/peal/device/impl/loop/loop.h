@@ -124,6 +124,7 @@ static PEAL_DEV PEAL_UNUSED inline int peali_idle(struct peal_worker *w)
 		    s->source.cursor >= s->table.n_inputs)
 			return 0; /* poll by priority; or mailbox, or pool */
 		peali_burst_start(w, PEALI_BURST);
+		peali_inflight_source(w, s->source.cursor);
 		return s->source.burst_left ? PEALI_ACT_RETRY : 0;
 	}
 	if (s->published.blocked_now != s->published.blocked) {
@@ -196,7 +197,7 @@ PEALI_HOST_SLOW(int, peali_turn_slow, struct peal_worker *w)
 			if (s->source.idle)
 				peali_wait_reset(w);
 			s->source.idle = 0;
-			peali_inflight_source(w);
+			peali_inflight_source(w, w->message.input);
 			return PEALI_ACT_HANDLE;
 		}
 		if (s->deferred.action)
@@ -237,7 +238,7 @@ static PEAL_DEV PEAL_INLINE int peali_turns(struct peal_worker *w)
 	while (PEALI_USES(POOLS) && PEAL_UNLIKELY(turn >= PEALI_ACT_TO_POOL)) {
 		if (peali_pool_deferred(w)) {
 			w->state->source.idle = 0;
-			peali_inflight_source(w);
+			peali_inflight_source(w, w->message.input);
 			return PEALI_ACT_HANDLE;
 		}
 		turn = peali_turn(w);

@@ -16,13 +16,24 @@
  *
  * - when it is idle, suspended or ended, and before it reports a failure,
  * - at each look at the control words, after at most 96 messages or batches,
- * - after a message, if the last time was PEALI_UNTOLD_CYCLES ago,
+ * - after a message, if the last time was PEALI_UNTOLD_CYCLES ago; then with the
+ *   number of handled messages,
  * - when a list is full.
  *
  * It publishes the counts of its ports before those of its inputs. A function
  * that forwards messages publishes its counts at once. A port may count less than
  * its receiver: see runtime/link/link_info.c.
  */
+
+/* ---- handled messages ---------------------------------------------------- */
+
+/* Publishes how many messages the worker has handled. */
+static PEAL_DEV PEAL_INLINE void peali_publish_handled(struct peal_worker *w)
+{
+	peal_store_relaxed_sys(&w->status->handled,
+			       w->state->count.handled - w->state->hook.inits -
+				       w->state->hook.exits);
+}
 
 /* ---- links --------------------------------------------------------------- */
 
@@ -89,8 +100,10 @@ PEALI_SLOW(void, peali_publish_links, struct peal_worker *w)
 
 static PEAL_DEV PEAL_INLINE void peali_publish_in_time(struct peal_worker *w)
 {
-	if (PEAL_UNLIKELY(peali_cycles() - w->told_at > PEALI_UNTOLD_CYCLES))
-		peali_publish_links(w);
+	if (PEAL_LIKELY(peali_cycles() - w->told_at <= PEALI_UNTOLD_CYCLES))
+		return;
+	peali_publish_links(w);
+	peali_publish_handled(w); /* shows that its mailbox moves */
 }
 
 /* Lists a port with new counts. If the list is full, publishes its ports. */
@@ -146,11 +159,12 @@ static PEAL_DEV PEAL_INLINE void peali_publish_inflight(struct peal_worker *w,
 	}
 }
 
-/* Notes the source of the next message. The messages of one burst have one
- * source, so they need no call. */
-static PEAL_DEV PEAL_INLINE void peali_inflight_source(struct peal_worker *w)
+/* Notes the source of the next message, its `input`. The messages of one burst
+ * have one source, so they need no call. */
+static PEAL_DEV PEAL_INLINE void peali_inflight_source(struct peal_worker *w,
+						       uint32_t input)
 {
-	if (w->message.input != w->state->published.input)
+	if (input != w->state->published.input)
 		w->state->published.header = PEALI_NO_HEADER;
 }
 
@@ -177,9 +191,7 @@ static PEAL_DEV PEAL_UNUSED inline void
 peali_publish_counters(struct peal_worker *w)
 {
 	peali_publish_links(w);
-	peal_store_relaxed_sys(&w->status->handled,
-			       w->state->count.handled - w->state->hook.inits -
-				       w->state->hook.exits);
+	peali_publish_handled(w);
 	peal_store_relaxed_sys(&w->status->emitted, w->state->count.emitted);
 	peal_store_relaxed_sys(&w->status->mailbox_dead,
 			       w->state->count.mailbox_dead);
