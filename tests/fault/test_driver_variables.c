@@ -41,11 +41,19 @@ static void use_driver(int init)
 {
 	void *library =
 		dlopen(is_hip() ? "libamdhip64.so" : "libcuda.so.1", RTLD_NOW);
-	void *found;
+	int (*find)(const char *, void **, int, uint64_t, int *);
+	void *found = NULL;
 	int (*start)(unsigned flags);
+	int status = 0;
 
 	CHECK(library);
-	found = dlsym(library, is_hip() ? "hipInit" : "cuInit");
+	if (is_hip()) {
+		found = dlsym(library, "hipInit");
+	} else {
+		*(void **)(void *)&find = dlsym(library, "cuGetProcAddress_v2");
+		CHECK(find);
+		CHECK_EQ(find("cuInit", &found, 12000, 0, &status), 0);
+	}
 	CHECK(found);
 	memcpy(&start, &found, sizeof(found));
 	if (init)

@@ -745,13 +745,8 @@ int cuGetProcAddress_v2(const char *symbol, void **out, int version,
 	return DOUBLE_NOT_FOUND;
 }
 
-/* Symbols of the library for programs that do not ask cuGetProcAddress. */
-
-__attribute__((visibility("default"))) int cuInit(unsigned flags);
-int cuInit(unsigned flags)
-{
-	return init(flags);
-}
+/* A symbol for programs that do not ask cuGetProcAddress. There is no cuInit:
+ * NVRTC would look for it, and then call private tables of the driver. */
 
 __attribute__((visibility("default"))) int cuDeviceGetCount(int *count);
 int cuDeviceGetCount(int *count)
