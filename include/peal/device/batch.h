@@ -301,6 +301,8 @@ peal_batch_emit(struct peal_worker *w, const struct peal_batch *b, int sends,
 		return peali_batch_emit_lanes(w, b, sends, port, type, data,
 					      bytes) |
 		       result;
+	peali_batch_sync(
+		w); /* lanes may have looked at the port's free slots */
 	if (sends)
 		result = peali_batch_emit_one(w, port, type, data, bytes);
 	peali_batch_sync(w);

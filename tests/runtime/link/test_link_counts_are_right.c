@@ -254,7 +254,8 @@ static void slow_counts(int devices, const char *pairs, int from, int to,
 	slow_open(&s, devices, pairs, from, to, route);
 	slow_stream(&s);
 	/* a device may show the bytes later than the messages */
-	EVENTUALLY((info = harness_info(s.link)).delivered_bytes == bytes);
+	EVENTUALLY((info = harness_info(s.link)).delivered_bytes == bytes &&
+		   info.accepted_bytes == bytes);
 	CHECK(harness_holds(&info));
 	CHECK(!route || info.route == route);
 	CHECK_EQ(info.accepted, SENT);
