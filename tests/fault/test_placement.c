@@ -9,10 +9,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <peal/device/impl/worker/worker.h>
+
 #include "p2p/probe.h"
 #include "p2p/probe_verify.h"
 #include "runtime/device/gpu/gpu.h"
 #include "runtime/harness.h"
+#include "runtime/kernel/kernel.h"
 #include "runtime/runtime.h"
 
 #define LANES 1024 /* a worker takes half of a multiprocessor, or all of it */
@@ -83,6 +86,39 @@ PEAL_TEST(workers_beside_a_kernel_are_counted_per_multiprocessor)
 		    "a worker takes 50 % of a multiprocessor, at most 87 % of "
 		    "one are free (5, allowed 1..4); use 4");
 	CHECK_OK(launch(rt, 4, LANES, &wide));
+	close_small(rt);
+}
+
+/* Launches a kernel and ends it. Returns its bytes of hot tables. */
+static uint32_t hot_bytes(struct peal_runtime *rt, uint32_t workers,
+			  uint32_t inputs)
+{
+	struct peal_kernel_options o = { .size = sizeof(o),
+					 .workers = workers,
+					 .lanes = 32,
+					 .max_inputs = inputs };
+	struct peal_kernel *k;
+	uint32_t bytes;
+
+	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_relay, &o, &k));
+	bytes = k->params.hot_bytes;
+	CHECK(!bytes || bytes == peal_worker_tables(&k->params).hot_bytes);
+	CHECK_OK(peal_kernel_stop(k, MAX_WAIT));
+	CHECK_OK(peal_kernel_destroy(k));
+	return bytes;
+}
+
+/* On CUDA the tables of a small kernel lie in shared memory. A kernel that takes
+ * much of the device leaves this memory to others. */
+PEAL_TEST(small_kernels_have_hot_tables)
+{
+	struct peal_runtime *rt = open_units(1, "16", "32");
+	struct peal_device_info info;
+
+	CHECK_OK(peal_device_info(rt, 0, &info));
+	CHECK_EQ(hot_bytes(rt, 1, 0) != 0, !strcmp(info.backend, "cuda"));
+	CHECK_EQ(hot_bytes(rt, 64, 0), 0);
+	CHECK_EQ(hot_bytes(rt, 1, 256), 0); /* more than 16 KB */
 	close_small(rt);
 }
 
@@ -182,5 +218,6 @@ PEAL_TEST(double_reports_a_block_that_would_wait)
 PEAL_TEST_MAIN(RUN(double_reports_a_block_that_would_wait);
 	       RUN(kernel_that_fits_only_in_total_is_refused);
 	       RUN(workers_beside_a_kernel_are_counted_per_multiprocessor);
+	       RUN(small_kernels_have_hot_tables);
 	       RUN(backend_refuses_a_launch_that_would_wait);
 	       RUN(directions_are_verified_alone_if_both_do_not_fit);)
