@@ -271,7 +271,8 @@ static void make_kernel(struct loop_scene *s, struct plant_run *run)
 	memset(s, 0, sizeof(*s));
 	s->run = run;
 	s->kernel.workers = WORKERS;
-	s->kernel.lanes = run->options.seed % 4 ? LANES : LANES_OF_TWO_WARPS;
+	s->kernel.lanes = run->options.seed % 4 == 2 ? LANES_OF_TWO_WARPS :
+						       LANES;
 	s->kernel.slots = SLOTS;
 	s->kernel.message_bytes = LOOP_MOST;
 	s->kernel.actors = 2;
