@@ -241,6 +241,21 @@ PEAL_TEST(parts_without_driver_support_share_the_gpu)
 	unsetenv("PEAL_DOUBLE_LACK");
 }
 
+/* Processes of launches do not see the memory of a GPU's driver. */
+PEAL_TEST(processes_of_launches_are_refused_beside_gpus)
+{
+	struct peal_runtime *rt = NULL;
+
+	if (PEAL_TSAN)
+		return; /* refused there by itself */
+	setenv("PEAL_BACKENDS", "host,cuda", 1);
+	setenv("PEAL_HOST_PROCESSES", "on", 1);
+	CHECK_FAILS(peal_runtime_open(NULL, &rt), PEAL_ENOTSUP,
+		    "variable 'PEAL_HOST_PROCESSES': does not work beside GPUs "
+		    "(on, allowed off)");
+	unsetenv("PEAL_HOST_PROCESSES");
+}
+
 PEAL_TEST(backends_are_chosen_by_name)
 {
 	struct peal_runtime *rt = NULL;
@@ -262,4 +277,5 @@ PEAL_TEST_MAIN(RUN(a_gpu_and_an_emulated_device_are_linked_both_ways);
 	       RUN(executor_has_more_devices_than_any_backend);
 	       RUN(gpu_parts_are_devices_marked_as_parts);
 	       RUN(parts_without_driver_support_share_the_gpu);
+	       RUN(processes_of_launches_are_refused_beside_gpus);
 	       RUN(backends_are_chosen_by_name);)

@@ -6,6 +6,8 @@
  */
 #include "sim/seeds.h"
 
+PEAL_DECLARE_PROGRAM(sim_senders);
+
 #define MESSAGES 60
 #define HAND_OVERS 4
 
@@ -115,6 +117,43 @@ static void stream(uint64_t random)
 	end(&s);
 }
 
+/* Two links with equal messages lead to one actor. Its worker is idle for a short
+ * time between some of them. */
+static void named(uint64_t random)
+{
+	struct peal_link_options o = { .capacity = 4 };
+	struct peal_kernel_info info;
+	struct stream s = { .random = random };
+	struct peal_kernel *k;
+	struct peal_kernel_options options = { .size = sizeof(options),
+					       .drain_when_inputs_end = 1 };
+	uint64_t actor, i;
+
+	s.rt = harness_open(1, "");
+	s.e = harness_endpoint(s.rt);
+	CHECK_OK(peal_kernel_launch(s.rt, 0, &peal_program_sim_senders,
+				    &options, &k));
+	CHECK_OK(peal_actor_spawn(k, "sim_named", NULL, &actor));
+	harness_from(s.rt, s.e, 0, actor, o);
+	harness_from(s.rt, s.e, 1, actor, o);
+	for (i = 0; i < MESSAGES; i++) {
+		CHECK_OK(peal_send(s.e, draw(&s, 2), 1, &i, sizeof(i), MAX_WAIT,
+				   NULL));
+		identity_sleep_us(draw(&s, 3));
+	}
+	CHECK_OK(peal_send_end(s.e, 0, MAX_WAIT));
+	CHECK_OK(peal_send_end(s.e, 1, MAX_WAIT));
+	CHECK_OK(peal_kernel_wait(k, MAX_WAIT));
+	CHECK_OK(peal_kernel_info(k, &info));
+	CHECK_EQ(info.handled, MESSAGES);
+	CHECK_EQ(info.failed, 0);
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
+static const struct seeds_scenario names = { .name = "names",
+					     .run = named,
+					     .least = 200 };
+
 static const struct seeds_scenario streams = { .name = "streams",
 					       .run = stream,
 					       .least = 1000 };
@@ -122,6 +161,11 @@ static const struct seeds_scenario streams = { .name = "streams",
 PEAL_TEST(route_changes_keep_messages_once_in_order)
 {
 	seeds_run(&streams);
+}
+
+PEAL_TEST(status_of_a_worker_names_the_message_of_its_handler)
+{
+	seeds_run(&names);
 }
 
 PEAL_TEST(slot_freed_before_read_is_caught)
@@ -135,5 +179,6 @@ PEAL_TEST(receiver_ahead_of_the_seal_is_caught)
 }
 
 PEAL_TEST_MAIN(RUN(route_changes_keep_messages_once_in_order);
+	       RUN(status_of_a_worker_names_the_message_of_its_handler);
 	       RUN(slot_freed_before_read_is_caught);
 	       RUN(receiver_ahead_of_the_seal_is_caught);)

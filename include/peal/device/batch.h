@@ -245,9 +245,8 @@ peali_batch_emit_lanes(struct peal_worker *w, const struct peal_batch *b,
 	}
 	n = peali_batch_size(peers);
 	n = n < n_free ? n : n_free;
-	if (sends) {
+	if (sends)
 		peali_add_lanes(&p->accepted_bytes, bytes);
-	}
 	peali_batch_count(w, &w->outputs[index], sends && !rank ? n : 0);
 	if (sends) {
 		header.actor = p->actor;
@@ -301,8 +300,8 @@ peal_batch_emit(struct peal_worker *w, const struct peal_batch *b, int sends,
 		return peali_batch_emit_lanes(w, b, sends, port, type, data,
 					      bytes) |
 		       result;
-	peali_batch_sync(
-		w); /* lanes may have looked at the port's free slots */
+	/* lanes may have looked at the port's free slots */
+	peali_batch_sync(w);
 	if (sends)
 		result = peali_batch_emit_one(w, port, type, data, bytes);
 	peali_batch_sync(w);

@@ -85,9 +85,9 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_shuffle(const struct peal_worker *w,
 	return value;
 }
 
-/* As peal_broadcast. The lanes must synchronize before the leader's next value. */
-static PEAL_DEV PEAL_INLINE uint64_t
-peali_broadcast_open(const struct peal_worker *w, uint64_t value)
+/** Returns the leader's value. Collective. */
+static PEAL_DEV PEAL_INLINE uint64_t peal_broadcast(const struct peal_worker *w,
+						    uint64_t value)
 {
 #if PEAL_ON_HOST
 	uint64_t *word = w->scratch;
@@ -100,14 +100,7 @@ peali_broadcast_open(const struct peal_worker *w, uint64_t value)
 	if (peal_is_leader(w))
 		*word = value;
 	peal_sync(w);
-	return *word;
-}
-
-/** Returns the leader's value. Collective. */
-static PEAL_DEV PEAL_INLINE uint64_t peal_broadcast(const struct peal_worker *w,
-						    uint64_t value)
-{
-	value = peali_broadcast_open(w, value);
+	value = *word;
 	peal_sync(w);
 	return value;
 }

@@ -29,6 +29,20 @@ static PEAL_DEV int sim_sender(struct peal_worker *w)
 			 sizeof(out), 0);
 }
 
+/* Fails if the status of its worker names another message. */
+static PEAL_DEV int sim_named(struct peal_worker *w)
+{
+	const struct peal_message *m = &w->message;
+	uint64_t named = PEAL_INFLIGHT(m->header.actor, peal_type(w), m->input);
+
+	if (!peal_is_leader(w))
+		return 0;
+	return peal_load_relaxed_sys(&w->status->inflight) == named ?
+		       0 :
+		       SIM_SENDER_ERROR;
+}
+
 #define HANDLERS(X)                                                            \
-	X(sim_sender, sizeof(struct sim_sender), PEAL_LIMITS(1, 1, 1, 0, 0))
+	X(sim_sender, sizeof(struct sim_sender), PEAL_LIMITS(1, 1, 1, 0, 0))   \
+	X(sim_named, 0, PEAL_SINK)
 PEAL_PROGRAM(sim_senders, HANDLERS);
