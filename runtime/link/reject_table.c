@@ -65,6 +65,17 @@ static uint64_t first_id(void)
 	return id & 0xfffffffffULL;
 }
 
+/* Returns 1 if the workers of a device can ring the bell of a thread. */
+static int any_rings(const struct peali_devices *devices)
+{
+	int i;
+
+	for (i = 0; i < devices->n; i++)
+		if (peali_devices_ring(devices, i))
+			return 1;
+	return 0;
+}
+
 static struct peali_reject_table *make(struct peal_runtime *rt, uint32_t places)
 {
 	struct peali_reject_table *b = calloc(1, sizeof(*b));
@@ -87,7 +98,8 @@ static struct peali_reject_table *make(struct peal_runtime *rt, uint32_t places)
 		rt, PEALI_HOST, &b->block);
 	memset(b->words, 0, b->block.bytes);
 	b->words->places = places;
-	b->words->bell = (uint64_t)(uintptr_t)b->bell;
+	if (any_rings(&rt->devices))
+		b->words->bell = (uint64_t)(uintptr_t)b->bell;
 	return b;
 }
 
