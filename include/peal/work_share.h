@@ -9,7 +9,8 @@
  * and take messages there. peal_work_share_create starts a forwarder on each
  * device: a kernel of one worker. If its queue is nearly empty, a forwarder asks the
  * others in turn. Another forwarder takes messages from its queue and sends them by
- * a link. The host takes no part: its threads may sleep.
+ * a link. The host takes no part: its threads may sleep. A forwarder measures how fast
+ * its queue empties. So it looks again about when the queue is nearly empty.
  *
  * A message is in one queue at a time, so one consumer gets it. A message that
  * moves loses its place in the order. A forwarder gives at most the part of its
@@ -35,8 +36,9 @@ struct peal_work_share_options {
 	 * (default 2, 1..2^20). Use about the number of a device's consumers. */
 	uint32_t low;
 	uint32_t reserved; /* 0 */
-	/* ns between two looks of a forwarder at its queue: while messages come
-	 * (default 20000), and at most (default 5000000). 1000..10^9 each.
+	/* ns between two looks of a forwarder at its queue: at least (default
+	 * 20000), and at most (default 5000000). 1000..10^9 each. The time of an
+	 * idle share doubles with each look.
 	 * With short times an idle share uses much of a core, and
 	 * peal_device_sync may never see idle devices. */
 	uint64_t least_ns, most_ns;
@@ -51,6 +53,8 @@ struct peal_work_share_info {
 	uint64_t refused; /* of these: without a message */
 	uint64_t given, taken; /* messages to and from other forwarders */
 	uint64_t held; /* now: taken, and the queue has no free slot */
+	uint64_t looks; /* at its queue; each asks one other forwarder, and
+			 * after a refusal the next one */
 };
 
 /**

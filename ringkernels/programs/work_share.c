@@ -13,6 +13,7 @@
 #include "ringkernels/fixed_port_handlers.h"
 
 #define SENDS (PEAL_WORK_SHARE_BATCH + 2) /* of a port, for one message */
+#define IDLE_LOOKS 8 /* an idle share then asks once per look */
 
 struct forwarder {
 	struct peal_work_share_init init; /* written by the host */
@@ -21,11 +22,15 @@ struct forwarder {
 	struct peal_work_share_counts counts;
 	uint32_t ready; /* 1: the ends of the queue are made */
 	uint32_t held, first; /* items in the second half of the memory */
-	uint32_t victim; /* rank of the last forwarder that was asked */
+	uint32_t victim; /* rank of the forwarder to ask next */
 	uint32_t open; /* 1: an answer is missing */
 	uint32_t quits, said; /* 1: QUIT has come; DONE was sent */
+	uint32_t refusals; /* in sequence, since the last look */
+	uint32_t idle_looks; /* that asked, in sequence: no message came */
 	uint32_t reserved;
 	uint64_t delay_ns; /* to the next look */
+	/* messages taken from the queue, and the time, as it was filled or low */
+	uint64_t since_taken, since_ns;
 	/* the present step */
 	uint32_t answer_port, ask_port; /* 0: none */
 	uint32_t tick, done; /* 1: set the timer; send DONE */
@@ -47,14 +52,34 @@ static PEAL_DEV uint8_t *item_at(const struct forwarder *f, uint32_t i)
 	       (uint64_t)i * f->init.item_bytes;
 }
 
+/* Returns the messages taken from the queue so far. */
+static PEAL_DEV uint64_t taken_so_far(const struct forwarder *f)
+{
+	return peal_load_relaxed_dev(&queue_of(f)->turn);
+}
+
 /* Returns the messages in the queue. Other workers put and take meanwhile. */
 static PEAL_DEV uint32_t queued(const struct forwarder *f)
 {
-	struct peal_work *q = queue_of(f);
-	uint64_t taken = peal_load_relaxed_dev(&q->turn);
-	uint64_t n = peal_load_relaxed_dev(&q->ticket) - taken;
+	uint64_t taken = taken_so_far(f);
+	uint64_t n = peal_load_relaxed_dev(&queue_of(f)->ticket) - taken;
 
 	return n > 0xffffffffu ? 0 : (uint32_t)n;
+}
+
+/* From now on the time per message is measured. */
+static PEAL_DEV void measure(struct forwarder *f)
+{
+	f->since_taken = taken_so_far(f);
+	f->since_ns = peal_clock_ns();
+}
+
+/* The forwarder asks the next one from now on. */
+static PEAL_DEV void next_victim(struct forwarder *f)
+{
+	do
+		f->victim = (f->victim + 1) % f->init.n;
+	while (f->victim == f->init.rank);
 }
 
 static PEAL_DEV int make_ends(struct forwarder *f)
@@ -68,6 +93,8 @@ static PEAL_DEV int make_ends(struct forwarder *f)
 	f->ready = !result;
 	f->delay_ns = f->init.least_ns;
 	f->victim = f->init.rank;
+	next_victim(f);
+	measure(f);
 	return result;
 }
 
@@ -148,14 +175,11 @@ static PEAL_DEV uint32_t port_of(const struct forwarder *f, uint32_t rank)
 	return rank < f->init.rank ? 1 + rank : rank;
 }
 
-/* Asks the next forwarder if the queue is nearly empty. */
+/* Asks another forwarder if the queue is nearly empty. */
 static PEAL_DEV void ask_next(struct forwarder *f)
 {
 	if (f->open || f->held || f->quits || queued(f) >= f->init.low)
 		return;
-	do
-		f->victim = (f->victim + 1) % f->init.n;
-	while (f->victim == f->init.rank);
 	f->open = 1;
 	f->ask.rank = f->init.rank;
 	f->ask.n = f->init.batch;
@@ -181,16 +205,26 @@ static PEAL_DEV int answer(struct forwarder *f,
 	return 0;
 }
 
-/* The answer to this forwarder's question is complete. */
+/*
+ * The answer to this forwarder's question is complete. A forwarder that gave
+ * messages is asked again. After a refusal the next one is asked at once, until
+ * all have refused. After IDLE_LOOKS without a message only one is asked per look.
+ */
 static PEAL_DEV void answered(struct forwarder *f, uint32_t n)
 {
 	f->open = 0;
 	f->counts.asked++;
-	f->counts.refused += !n;
-	if (!n)
-		return;
-	f->delay_ns = f->init.least_ns;
-	ask_next(f);
+	if (n) {
+		f->refusals = f->idle_looks = 0;
+		f->delay_ns = f->init.least_ns;
+		measure(f);
+	} else {
+		f->counts.refused++;
+		f->refusals++;
+		next_victim(f);
+	}
+	if (f->refusals < f->init.n - 1 && f->idle_looks < IDLE_LOOKS)
+		ask_next(f);
 }
 
 /* Puts a message of another forwarder into the queue, or holds it. */
@@ -207,12 +241,36 @@ static PEAL_DEV int keep(struct peal_worker *w, struct forwarder *f)
 	return hold_item(f, item, bytes);
 }
 
+/*
+ * Returns the time to the next look. If consumers take messages, it is half of the
+ * time after which the queue is probably low. So the forwarder asks about when the
+ * queue gets low. Without such consumers each time is twice the last one.
+ */
+static PEAL_DEV uint64_t next_delay(struct forwarder *f)
+{
+	uint32_t there = queued(f);
+	uint64_t taken = taken_so_far(f) - f->since_taken;
+
+	if (there < f->init.low)
+		measure(f);
+	else if (taken)
+		return (there - f->init.low + 1) *
+		       ((peal_clock_ns() - f->since_ns) / taken) / 2;
+	return 2 * f->delay_ns;
+}
+
 static PEAL_DEV void look(struct forwarder *f)
 {
+	f->counts.looks++;
 	put_held(f);
+	f->refusals = 0;
 	ask_next(f);
+	if (f->ask_port && f->idle_looks < IDLE_LOOKS)
+		f->idle_looks++;
 	f->tick = 1;
-	f->delay_ns *= 2;
+	f->delay_ns = next_delay(f);
+	if (f->delay_ns < f->init.least_ns)
+		f->delay_ns = f->init.least_ns;
 	if (f->delay_ns > f->init.most_ns)
 		f->delay_ns = f->init.most_ns;
 }
@@ -260,6 +318,7 @@ static PEAL_DEV void publish(struct forwarder *f)
 	peal_store_relaxed_sys(&to->given, f->counts.given);
 	peal_store_relaxed_sys(&to->taken, f->counts.taken);
 	peal_store_relaxed_sys(&to->held, f->held);
+	peal_store_relaxed_sys(&to->looks, f->counts.looks);
 }
 
 static PEAL_DEV int decide(struct peal_worker *w, struct forwarder *f)

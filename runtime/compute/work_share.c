@@ -639,5 +639,6 @@ int peal_work_share_info(struct peal_work_share *s, uint32_t index,
 	info_out->given = peal_load_relaxed_sys(&c->given);
 	info_out->taken = peal_load_relaxed_sys(&c->taken);
 	info_out->held = peal_load_relaxed_sys(&c->held);
+	info_out->looks = peal_load_relaxed_sys(&c->looks);
 	return 0;
 }

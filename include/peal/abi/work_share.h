@@ -43,7 +43,8 @@ struct peal_work_share_counts {
 	uint64_t asked, refused; /* answers: all, and those without a message */
 	uint64_t given, taken; /* messages to and from other forwarders */
 	uint64_t held; /* now: taken, and not yet in the queue */
-	uint64_t reserved[3];
+	uint64_t looks; /* at its queue, by time */
+	uint64_t reserved[2];
 };
 
 /** First bytes of a forwarder's state. Addresses are the device's. */

@@ -225,6 +225,26 @@ PEAL_TEST(idle_devices_take_work_of_another_device_once_each)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
+/* All queues are empty. For the first 8 looks a forwarder asks both others. */
+PEAL_TEST(next_forwarder_is_asked_after_a_refusal)
+{
+	const struct peal_work_share_options o = { .size = sizeof(o),
+						   .least_ns = 50000000,
+						   .most_ns = 50000000 };
+	struct peal_work_share_info info;
+	struct fixture s;
+
+	begin(&s, 64);
+	CHECK_OK(peal_work_share_create(s.rt, devices, s.queue, DEVICES, &o,
+					&s.share));
+	EVENTUALLY((info = info_of(&s, 1)).looks >= 12);
+	CHECK(info.asked > info.looks);
+	CHECK(info.asked <= info.looks + 8);
+	CHECK_EQ(info.taken, 0);
+	CHECK_OK(peal_work_share_destroy(s.share));
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
 PEAL_TEST(without_a_share_the_other_devices_stay_idle)
 {
 	struct fixture s;
@@ -482,6 +502,7 @@ PEAL_TEST(wrong_arguments_are_refused)
 }
 
 PEAL_TEST_MAIN(RUN(idle_devices_take_work_of_another_device_once_each);
+	       RUN(next_forwarder_is_asked_after_a_refusal);
 	       RUN(without_a_share_the_other_devices_stay_idle);
 	       RUN(destroy_leaves_all_messages_in_the_queues);
 	       RUN(slots_of_stolen_messages_are_free_at_once);
