@@ -87,7 +87,8 @@ static PEAL_DEV PEAL_INLINE void peali_store_lanes(uint64_t *p, uint64_t v)
 static PEAL_DEV PEAL_INLINE void peali_add_lanes(uint64_t *p, uint64_t v)
 {
 #if PEAL_ON_HOST
-	*p += v; /* its lanes take turns on one thread */
+	/* its lanes take turns on one thread */
+	peal_store_relaxed_dev(p, peal_load_relaxed_dev(p) + v);
 #else
 	peal_hw_add_lanes(p, v);
 #endif
