@@ -33,5 +33,6 @@ extern const struct peali_bench peali_bench_idle;
 extern const struct peali_bench peali_bench_setup;
 extern const struct peali_bench peali_bench_faults;
 extern const struct peali_bench peali_bench_queues;
+extern const struct peali_bench peali_bench_work;
 
 #endif

@@ -39,6 +39,7 @@ struct peali_fixture {
 	uint32_t max_spawned_actors; /* per worker of the next kernels */
 	uint64_t arena_bytes; /* of the next kernels; 0: 16 bytes per actor */
 	uint32_t mailbox_slots; /* of the next kernels; 0: no mailboxes */
+	uint32_t mailbox_bytes; /* of their messages; 0: default */
 	uint32_t asks; /* per worker of the next kernels */
 	uint32_t max_supervisors; /* of the next kernels; 0: none */
 	uint64_t max_handler_ns; /* of the next kernels; 0: no limit */

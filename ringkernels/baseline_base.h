@@ -22,6 +22,8 @@ struct baseline_worker {
 	uint64_t *own;
 	uint64_t *base;
 	struct peali_baseline_report *report;
+	struct peali_crowd_line *line; /* of a member of a crowd */
+	uint32_t member; /* of a crowd */
 	struct peali_bench_share share;
 	uint64_t launched_ns;
 	/* only the leader uses the fields below, except `wrong` */
@@ -56,6 +58,13 @@ static PEAL_DEV PEAL_INLINE uint64_t say(const struct baseline_worker *r,
 	return word;
 }
 
+#if PEAL_ON_HOST
+static PEAL_INLINE struct peal_bell *bell_of(const struct baseline_worker *r)
+{
+	return (struct peal_bell *)(uintptr_t)r->side->bell + r->member;
+}
+#endif
+
 /* Waits between two polls. Only the leader uses the bell. */
 static PEAL_DEV PEAL_INLINE void idle(const struct baseline_worker *r)
 {
@@ -63,7 +72,7 @@ static PEAL_DEV PEAL_INLINE void idle(const struct baseline_worker *r)
 	if (r->share.lane)
 		peal_pause();
 	else
-		peal_host_idle((struct peal_bell *)(uintptr_t)r->side->bell, 1);
+		peal_host_idle(bell_of(r), 1);
 #else
 	(void)r;
 	peal_poll_gap();
@@ -74,7 +83,7 @@ static PEAL_DEV PEAL_INLINE void awake(const struct baseline_worker *r)
 {
 #if PEAL_ON_HOST
 	if (!r->share.lane)
-		peal_bell_reset((struct peal_bell *)(uintptr_t)r->side->bell);
+		peal_bell_reset(bell_of(r));
 #else
 	(void)r;
 #endif
@@ -270,6 +279,24 @@ static PEAL_DEV PEAL_INLINE uint64_t await_flag(const struct baseline_worker *r,
 		fence_acquire(r);
 	}
 	return say(r, v);
+}
+
+/* ---- a barrier on one counter -------------------------------------------- */
+
+/* Passes the barrier. The counter only grows, so no reset is needed. */
+static PEAL_DEV uint64_t counter_pass(const struct baseline_worker *r,
+				      uint64_t phase)
+{
+	uint64_t *counter = flag_of(r->out);
+	uint64_t here = 0;
+
+	meet(r);
+	if (!r->share.lane) {
+		peal_add_acqrel_dev(counter, 1);
+		here = await(r, counter, phase * r->side->participants);
+		fence_acquire(r);
+	}
+	return say(r, here);
 }
 
 #endif

@@ -8,6 +8,7 @@
  */
 
 #include "ringkernels/bench_program.h"
+#include "ringkernels/crowd_program.h"
 
 #define PEALI_BASELINE_MAGIC 0x4c4156495250454bULL
 #define PEALI_BASELINE_SIDES 8 /* workers of one contest */
@@ -36,7 +37,14 @@ enum peali_baseline_job {
 	/* A ring: half of each atom is a flag, no fence; 0 sends. */
 	PEALI_BASELINE_LL = 9,
 	/* A ring: one semaphore for messages, one for free slots; 0 sends. */
-	PEALI_BASELINE_SEMAPHORE = 10
+	PEALI_BASELINE_SEMAPHORE = 10,
+	/*
+	 * A crowd at one queue: all put, then all take. A count admits, tickets
+	 * order. One lane adds for its worker (broker queue).
+	 */
+	PEALI_BASELINE_BROKER = 11,
+	/* As BROKER, but each lane takes tickets for itself, without a count. */
+	PEALI_BASELINE_POPPERS = 12
 };
 
 /** Value of a flag or a turn word: the writer has ended, stop waiting. */
@@ -67,10 +75,14 @@ struct peali_baseline_side {
 
 PEAL_STATIC_ASSERT(sizeof(struct peali_baseline_side) == 128, "side");
 
-/** Parameters of the kernel; a side for each worker follows. */
+/**
+ * Parameters of the kernel; a side for each worker follows. The workers of a
+ * crowd have one side together.
+ */
 struct peali_baseline_params {
 	uint64_t magic;
-	uint64_t reserved[15];
+	uint64_t is_crowd;
+	uint64_t reserved[14];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peali_baseline_params) == 128, "params");
@@ -87,6 +99,25 @@ PEAL_STATIC_ASSERT(sizeof(struct peali_baseline_params) == 128, "params");
 #define PEALI_BASELINE_BASE_AT 128
 #define PEALI_BASELINE_REPORT_AT (PEALI_BASELINE_BASE_AT + PEALI_BENCH_BYTES)
 #define PEALI_BASELINE_WORK_BYTES (PEALI_BASELINE_REPORT_AT + 4096)
+
+/** `work` of a crowd has one for each worker. */
+struct peali_baseline_member {
+	uint8_t own[PEAL_SHARED_LINE]; /* leader's words */
+	struct peali_crowd_line line;
+};
+
+/* Area of a crowd: the counter of its barrier, the queue's words, the slots. */
+#define PEALI_BASELINE_TAIL_AT 128
+#define PEALI_BASELINE_TURN_AT 256
+#define PEALI_BASELINE_COUNT_AT 384
+#define PEALI_BASELINE_QUEUE_AT 512
+
+/** A slot of a crowd's queue. */
+struct peali_baseline_slot {
+	struct peali_crowd_item item;
+	uint64_t turn; /* even: free; odd: full */
+	uint64_t reserved;
+};
 
 /** Returns the bytes of a slot; a turn word of 16 bytes comes first. */
 static PEAL_HD PEAL_INLINE uint64_t peali_baseline_stride(uint32_t bytes)

@@ -88,10 +88,39 @@ static int see(struct peali_baseline *baseline, uint32_t side, uint32_t owner)
 		return 0;
 	baseline->across = 1;
 	if (peal_peer_map(baseline->runtime, o->device, o->in, p->device,
-			  PEALI_BASELINE_AREA_BYTES, -1, &p->mapped) < 0)
+			  baseline->area_bytes, -1, &p->mapped) < 0)
 		return -peali_say_error("map the memory of a baseline");
 	p->out = p->mapped;
 	return 0;
+}
+
+/* Allocates the memory of a side. Returns 0 or -1. */
+static int take_side(struct peali_baseline *baseline, uint32_t i,
+		     struct peali_fixture_worker side)
+{
+	struct peali_baseline_worker *p = baseline->worker + i;
+
+	p->device = side.device;
+	p->worker = side.worker;
+	if (take(baseline, p->device, baseline->work_bytes, &p->work) ||
+	    take(baseline, memory_of(baseline, i), baseline->area_bytes,
+		 &p->in))
+		return -1;
+	if (first_of(baseline, i) != i)
+		return 0;
+	return take(baseline, p->device,
+		    sizeof(struct peali_baseline_params) +
+			    PEALI_BASELINE_SIDES *
+				    sizeof(struct peali_baseline_side),
+		    baseline->params + i);
+}
+
+static void begin_open(struct peali_baseline *baseline,
+		       const struct peali_fixture *fixture, uint32_t n_sides)
+{
+	baseline->runtime = fixture->runtime;
+	baseline->n_sides = n_sides;
+	baseline->lanes = fixture->lanes ? fixture->lanes : 1;
 }
 
 int peali_baseline_open(struct peali_baseline *baseline,
@@ -101,33 +130,37 @@ int peali_baseline_open(struct peali_baseline *baseline,
 {
 	int failed = 0;
 
-	baseline->runtime = fixture->runtime;
-	baseline->n_sides = n_sides;
-	baseline->lanes = fixture->lanes ? fixture->lanes : 1;
+	begin_open(baseline, fixture, n_sides);
+	baseline->area_bytes = PEALI_BASELINE_AREA_BYTES;
+	baseline->work_bytes = PEALI_BASELINE_WORK_BYTES;
 	baseline->memory = in_host ? PEAL_HOST_MEMORY : 0;
 	baseline->across = in_host;
 	failed = take(baseline, PEAL_HOST_MEMORY,
 		      n_sides * sizeof(struct peal_bell), &baseline->bells);
-	for (uint32_t i = 0; i < n_sides && !failed; i++) {
-		struct peali_baseline_worker *p = baseline->worker + i;
-
-		p->device = sides[i].device;
-		p->worker = sides[i].worker;
-		failed = take(baseline, p->device, PEALI_BASELINE_WORK_BYTES,
-			      &p->work) ||
-			 take(baseline, memory_of(baseline, i),
-			      PEALI_BASELINE_AREA_BYTES, &p->in);
-		if (!failed && first_of(baseline, i) == i)
-			failed = take(
-				baseline, p->device,
-				sizeof(struct peali_baseline_params) +
-					PEALI_BASELINE_SIDES *
-						sizeof(struct peali_baseline_side),
-				baseline->params + i);
-	}
+	for (uint32_t i = 0; i < n_sides && !failed; i++)
+		failed = take_side(baseline, i, sides[i]);
 	for (uint32_t i = 0; i < n_sides && !failed; i++)
 		failed = see(baseline, i, shared || n_sides == 1 ? 0 : !i);
 	return failed ? -1 : 0;
+}
+
+int peali_baseline_open_crowd(struct peali_baseline *baseline,
+			      const struct peali_fixture *fixture,
+			      uint32_t workers, uint32_t slots)
+{
+	const struct peali_fixture_worker side = { 0, 0 };
+
+	begin_open(baseline, fixture, 1);
+	baseline->crowd = workers;
+	baseline->area_bytes =
+		PEALI_BASELINE_QUEUE_AT +
+		(uint64_t)slots * sizeof(struct peali_baseline_slot);
+	baseline->work_bytes = workers * sizeof(struct peali_baseline_member);
+	if (take(baseline, PEAL_HOST_MEMORY, workers * sizeof(struct peal_bell),
+		 &baseline->bells) ||
+	    take_side(baseline, 0, side))
+		return -1;
+	return see(baseline, 0, 0);
 }
 
 void peali_baseline_close(struct peali_baseline *baseline)
@@ -163,19 +196,32 @@ static int copy_to(const struct peali_baseline *baseline, int device,
 	return -peali_say_error("write the memory of a baseline");
 }
 
+static int clear(const struct peali_baseline *baseline, int device,
+		 uint64_t address, uint64_t bytes)
+{
+	static const uint8_t zero[PEALI_BASELINE_AREA_BYTES];
+	uint64_t at, n;
+
+	for (at = 0; at < bytes; at += n) {
+		n = bytes - at < sizeof(zero) ? bytes - at : sizeof(zero);
+		if (copy_to(baseline, device, address + at, zero, n))
+			return -1;
+	}
+	return 0;
+}
+
 /* Clears the memory of the last round. */
 static int wipe(const struct peali_baseline *baseline)
 {
-	static const uint8_t zero[PEALI_BASELINE_AREA_BYTES];
 	int failed = 0;
 
 	for (uint32_t i = 0; i < baseline->n_sides && !failed; i++) {
 		const struct peali_baseline_worker *p = baseline->worker + i;
 
-		failed = copy_to(baseline, p->device, p->work, zero,
-				 PEALI_BASELINE_WORK_BYTES) ||
-			 copy_to(baseline, memory_of(baseline, i), p->in, zero,
-				 PEALI_BASELINE_AREA_BYTES);
+		failed = clear(baseline, p->device, p->work,
+			       baseline->work_bytes) ||
+			 clear(baseline, memory_of(baseline, i), p->in,
+			       baseline->area_bytes);
 	}
 	return failed;
 }
@@ -195,8 +241,10 @@ static void fill_side(const struct peali_baseline *baseline, uint32_t i,
 	const struct peali_baseline_worker *p = baseline->worker + i;
 	struct peal_bell *bell = (struct peal_bell *)(uintptr_t)baseline->bells;
 
-	memset(bell + i, 0, sizeof(*bell));
-	bell[i].max_sleep_us = 1000;
+	for (uint32_t k = i; k <= i || k < baseline->crowd; k++) {
+		memset(bell + k, 0, sizeof(*bell));
+		bell[k].max_sleep_us = 1000;
+	}
 	memset(side, 0, sizeof(*side));
 	side->seed = seed;
 	side->messages = order->messages;
@@ -213,7 +261,8 @@ static void fill_side(const struct peali_baseline *baseline, uint32_t i,
 	side->warm = order->warm;
 	side->samples = order->samples;
 	side->slots = order->slots;
-	side->participants = baseline->n_sides;
+	side->participants = baseline->crowd ? baseline->crowd :
+					       baseline->n_sides;
 	side->lanes = lanes_of(baseline, order);
 	side->across = (uint32_t)baseline->across;
 }
@@ -228,7 +277,8 @@ static int send_params(const struct peali_baseline *baseline, uint32_t first,
 	struct {
 		struct peali_baseline_params head;
 		struct peali_baseline_side side[PEALI_BASELINE_SIDES];
-	} image = { .head.magic = PEALI_BASELINE_MAGIC };
+	} image = { .head.magic = PEALI_BASELINE_MAGIC,
+		    .head.is_crowd = baseline->crowd != 0 };
 	int n = 0;
 
 	for (uint32_t i = first; i < baseline->n_sides; i++) {
@@ -239,10 +289,10 @@ static int send_params(const struct peali_baseline *baseline, uint32_t first,
 			  image.side + baseline->worker[i].worker);
 		n++;
 	}
-	return copy_to(baseline, baseline->worker[first].device,
-		       baseline->params[first], &image, sizeof(image)) ?
-		       -1 :
-		       n;
+	if (copy_to(baseline, baseline->worker[first].device,
+		    baseline->params[first], &image, sizeof(image)))
+		return -1;
+	return baseline->crowd ? (int)baseline->crowd : n;
 }
 
 static int launch(const struct peali_baseline *baseline, uint32_t first,
@@ -346,6 +396,24 @@ int peali_baseline_run(struct peali_baseline *baseline,
 			  (unsigned long long)report->head.messages);
 		return -1;
 	}
+	return 0;
+}
+
+int peali_baseline_run_crowd(struct peali_baseline *baseline,
+			     const struct peali_baseline_order *order,
+			     struct peali_crowd_line *lines_out)
+{
+	static struct peali_baseline_member members[PEALI_CROWD_MOST];
+	const struct peali_baseline_worker *p = baseline->worker;
+
+	if (wipe(baseline) || run_kernels(baseline, order))
+		return -1;
+	if (peal_peer_copy(baseline->runtime, PEAL_HOST_MEMORY,
+			   (uint64_t)(uintptr_t)members, p->device, p->work,
+			   baseline->work_bytes) < 0)
+		return -peali_say_error("read the lines of a baseline");
+	for (uint32_t i = 0; i < baseline->crowd; i++)
+		lines_out[i] = members[i].line;
 	return 0;
 }
 

@@ -10,6 +10,7 @@
 
 #include <peal/peal.h>
 
+#include "bench/crowd.h"
 #include "bench/fixture.h"
 #include "ringkernels/baseline_program.h"
 
@@ -31,6 +32,8 @@ struct peali_baseline {
 	uint64_t params[PEALI_BASELINE_SIDES];
 	uint64_t bells; /* in host memory */
 	uint32_t n_sides;
+	uint32_t crowd; /* workers of side 0 as a crowd; 0: no crowd */
+	uint64_t area_bytes, work_bytes; /* of each side */
 	uint32_t lanes;
 	int memory; /* PEAL_HOST_MEMORY if the areas lie there, else 0 */
 	int across;
@@ -75,6 +78,29 @@ int peali_baseline_open(struct peali_baseline *baseline,
 			const struct peali_fixture *fixture,
 			const struct peali_fixture_worker *sides,
 			uint32_t n_sides, int in_host, int shared);
+
+/**
+ * Allocates the memory of a crowd on device 0. Its workers share one area. Call it
+ * before the row's own kernels are launched.
+ *
+ * @param baseline all zero.
+ * @param workers 1 .. PEALI_CROWD_MOST.
+ * @param slots of its queue; 0: no queue.
+ * @return 0 or -1. The caller closes the crowd in both cases.
+ */
+int peali_baseline_open_crowd(struct peali_baseline *baseline,
+			      const struct peali_fixture *fixture,
+			      uint32_t workers, uint32_t slots);
+
+/**
+ * Runs one round of a crowd.
+ *
+ * @param lines_out receives the line of each worker.
+ * @return 0 or -1.
+ */
+int peali_baseline_run_crowd(struct peali_baseline *baseline,
+			     const struct peali_baseline_order *order,
+			     struct peali_crowd_line *lines_out);
 
 /** Frees all memory. Does nothing if closed. */
 void peali_baseline_close(struct peali_baseline *baseline);

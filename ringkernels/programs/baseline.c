@@ -10,6 +10,7 @@
 #include <peal/device/impl/base/host_support.h>
 
 #include "ringkernels/no_loop_program.h"
+#include "ringkernels/baseline_crowd.h"
 #include "ringkernels/baseline_rings.h"
 
 /* Phases of a barrier between two checks of the participants. */
@@ -175,22 +176,6 @@ static PEAL_DEV uint64_t phases_look(const struct baseline_worker *r,
 	return wrong;
 }
 
-/* Passes the barrier. The counter only grows, so no reset is needed. */
-static PEAL_DEV uint64_t counter_pass(const struct baseline_worker *r,
-				      uint64_t phase)
-{
-	uint64_t *counter = flag_of(r->out);
-	uint64_t here = 0;
-
-	meet(r);
-	if (!r->share.lane) {
-		peal_add_acqrel_dev(counter, 1);
-		here = await(r, counter, phase * r->side->participants);
-		fence_acquire(r);
-	}
-	return say(r, here);
-}
-
 static PEAL_DEV void counter_run(struct baseline_worker *r)
 {
 	const struct peali_baseline_side *side = r->side;
@@ -260,6 +245,10 @@ static PEAL_DEV void run_job(struct baseline_worker *r)
 	case PEALI_BASELINE_SEMAPHORE:
 		role ? semaphore_take(r) : semaphore_send(r);
 		break;
+	case PEALI_BASELINE_BROKER:
+	case PEALI_BASELINE_POPPERS:
+		queue_run(r, r->side->job == PEALI_BASELINE_BROKER);
+		break;
 	default:
 		break;
 	}
@@ -271,20 +260,24 @@ static PEAL_DEV int run(const struct peal_kernel_params *raw, uint32_t worker,
 	const struct peali_baseline_params *params =
 		(const struct peali_baseline_params *)(const void *)raw;
 	const struct peali_baseline_side *side =
-		(const struct peali_baseline_side *)(const void *)(params + 1) +
-		worker;
+		(const struct peali_baseline_side *)(const void *)(params + 1);
 	struct baseline_worker r;
+	struct peali_baseline_member *members;
+	uint64_t work;
 
 	if (params->magic != PEALI_BASELINE_MAGIC)
 		return 0;
-	r.side = side;
+	r.member = params->is_crowd ? worker : 0;
+	r.side = side += worker - r.member;
 	r.in = (uint8_t *)(uintptr_t)side->in;
 	r.out = (uint8_t *)(uintptr_t)side->out;
-	r.own = (uint64_t *)(uintptr_t)side->work;
-	r.base = (uint64_t *)(uintptr_t)(side->work + PEALI_BASELINE_BASE_AT);
-	r.report =
-		(struct peali_baseline_report
-			 *)(uintptr_t)(side->work + PEALI_BASELINE_REPORT_AT);
+	members = (struct peali_baseline_member *)(uintptr_t)side->work;
+	work = (uint64_t)(uintptr_t)(members + r.member);
+	r.own = (uint64_t *)(uintptr_t)work;
+	r.line = &members[r.member].line;
+	r.base = (uint64_t *)(uintptr_t)(work + PEALI_BASELINE_BASE_AT);
+	r.report = (struct peali_baseline_report
+			    *)(uintptr_t)(work + PEALI_BASELINE_REPORT_AT);
 	r.share.words = side->bytes / 8;
 	r.share.lane = PEAL_SINGLE_LANE ? 0 : lane;
 	r.share.lanes = PEAL_SINGLE_LANE ? 1 : side->lanes;

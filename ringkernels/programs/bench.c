@@ -16,12 +16,14 @@
  *	feeder → relay → drain	large payloads
  *	phases			barriers
  *	hub			links between all devices
+ *	popper			one of a crowd at a work queue
  *
  * A round begins with START from the host. The report goes to the host by the
  * actor's last port.
  */
 #include <peal/device/kernel.h>
 
+#include "ringkernels/bench_crowd.h"
 #include "ringkernels/bench_program.h"
 
 #define HANDLERS(X)                                                            \
@@ -48,7 +50,8 @@
 	X(hub15, 0, PEAL_EMITS(15, 1))                                         \
 	X(endless, 0, PEAL_SINK)                                               \
 	X(exact, 0, PEAL_LIMITS(0, 0, 0, sizeof(struct peali_bench_call), 0))  \
-	X(spout, 0, PEAL_EMITS(2, 1))
+	X(spout, 0, PEAL_EMITS(2, 1))                                          \
+	X(popper, sizeof(struct popper), PEAL_TELLS(CROWD_TELLS))
 PEAL_HANDLERS(HANDLERS);
 
 /* The first part of the state of most actors. */

@@ -46,6 +46,10 @@ OWN = {
     "balance": ["devices", "elements", "finish_ns_p50", "finish_ns_max",
                 "n_active", "tasks", "imbalance", "threshold",
                 "versus_ns_p50", "timed_by"],
+    "work": ["poppers", "workers", "messages", "megapops_per_s", "pop_ns",
+             "megapops_per_s_min", "megapops_per_s_max", "timed_by",
+             "megaoperations_per_s", "versus_megapops_per_s",
+             "versus_megaoperations_per_s"],
     "idle": ["devices", "cpu_percent_of_one_core", "limit_percent"],
     "setup": ["devices", "links", "setup_ms", "bytes_per_link"],
     "faults": ["message_bytes", "workers", "faults", "alone_ns_p50",
@@ -54,7 +58,7 @@ OWN = {
 }
 LEAST = {"latency": 20, "throughput": 24, "stream": 19, "barrier": 8,
          "echo": 8, "request": 6, "actors": 6, "tells": 9, "moves": 4,
-         "collectives": 4, "transfers": 7, "balance": 5,
+         "collectives": 4, "transfers": 7, "balance": 5, "work": 4,
          "idle": 12, "setup": 3, "faults": 3}
 KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "throughput": ["subject", "route", "message_bytes", "batch",
@@ -68,6 +72,7 @@ KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "moves": ["subject", "waiting"],
         "collectives": ["subject", "devices", "bytes", "algorithm"],
         "transfers": ["subject", "route", "bytes"], "balance": ["subject"],
+        "work": ["poppers", "workers", "versus"],
         "setup": ["devices"], "faults": ["subject"], "idle": ["subject", "gap_ns", "versus"]}
 WAKE = ["what", "core_distance", "timed_by", "wake_ns_p50", "wake_ns_max",
         "versus_ns_p50", "n_rounds", "n_rounds_dropped"]
@@ -84,7 +89,7 @@ on_host = os.environ.get("PEAL_BACKENDS", "host") == "host"
 if not on_host:  # other devices have other peers, and report their link
     clusters = json.load(open("info"))["devices"][0]["max_cluster_workers"]
     LEAST.update(latency=62 if clusters else 61, throughput=104, barrier=4,
-                 collectives=2, idle=3, echo=16)
+                 collectives=2, idle=3, echo=16, work=8)
     OWN["idle"] = ["devices"]  # copies beside idle kernels have other keys
     for name in ("latency", "throughput", "stream", "barrier"):
         OWN[name].append("device_link")
@@ -141,7 +146,7 @@ END
 
 "$PEAL" info --json >info
 for name in latency throughput stream barrier echo request actors tells moves \
-    collectives transfers balance faults; do
+    collectives transfers balance work faults; do
     step "$name"
     size=()
     [ "$name" != collectives ] || size=(--bytes 4096) # all sizes take a minute
