@@ -34,5 +34,6 @@ extern const struct peali_bench peali_bench_setup;
 extern const struct peali_bench peali_bench_faults;
 extern const struct peali_bench peali_bench_queues;
 extern const struct peali_bench peali_bench_work;
+extern const struct peali_bench peali_bench_tasks;
 
 #endif

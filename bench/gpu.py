@@ -21,10 +21,11 @@ LIMIT_S = 480  # for everything
 HERE = os.path.dirname(os.path.abspath(__file__))
 RESULTS = os.path.join(HERE, "results")
 # Benchmarks, and their shares of the seconds.
-SHARES = {"latency": 0.2, "throughput": 0.22, "stream": 0.12, "echo": 0.1,
+SHARES = {"latency": 0.2, "throughput": 0.2, "stream": 0.12, "echo": 0.1,
           "request": 0.05, "actors": 0.03, "tells": 0.02, "moves": 0.01,
           "barrier": 0.09, "collectives": 0.03, "transfers": 0.03,
-          "balance": 0.02, "work": 0.03, "idle": 0.05}
+          "balance": 0.02, "work": 0.03, "tasks": 0.02,
+          "idle": 0.05}
 VERSUS = ("versus", "ratio", "ratio_min", "ratio_max")
 TABLES = {
     "latency": ("subject", "route", "device_link", "lanes", "message_bytes",
@@ -61,6 +62,9 @@ TABLES = {
              "megapops_per_s", "megapops_per_s_min", "megapops_per_s_max",
              "megaoperations_per_s", "n_samples", "versus_megapops_per_s",
              "versus_megaoperations_per_s"),
+    "tasks": ("subject", "task_ns", "tasks", "per_task_ns", "per_task_ns_min",
+              "per_task_ns_max", "device_ns", "overhead_ns", "break_even_ns",
+              "n_samples", "versus_ns_p50"),
     "idle": ("subject", "devices", "workers", "cpu_percent_of_one_core",
              "gigabytes_per_s", "versus_gigabytes_per_s"),
 }

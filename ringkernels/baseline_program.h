@@ -44,7 +44,9 @@ enum peali_baseline_job {
 	 */
 	PEALI_BASELINE_BROKER = 11,
 	/* As BROKER, but each lane takes tickets for itself, without a count. */
-	PEALI_BASELINE_POPPERS = 12
+	PEALI_BASELINE_POPPERS = 12,
+	/* A task of budget_ns, which counts itself at its flag, and returns. */
+	PEALI_BASELINE_STEP = 13
 };
 
 /** Value of a flag or a turn word: the writer has ended, stop waiting. */

@@ -2,7 +2,7 @@
 #ifndef PEAL_RINGKERNELS_JOBS_PROGRAM_H
 #define PEAL_RINGKERNELS_JOBS_PROGRAM_H
 
-/* Interface of `peal bench balance` and its kernel program. Device dialect. */
+/* Interface of `peal bench balance` and `tasks`, and their program. Device dialect. */
 
 #include <peal/device/platform.h>
 
@@ -28,6 +28,23 @@ struct peali_serve {
 struct peali_load {
 	uint64_t queue;
 	uint64_t n;
+};
+
+/** Parameters of `step`, and its argument: a chain of tasks. */
+struct peali_step {
+	uint64_t number; /* in the chain, from 0 */
+	uint64_t task_ns; /* time that the task takes */
+};
+struct peali_chain {
+	uint64_t next; /* number of the next task */
+	uint64_t wrong; /* tasks out of order */
+};
+
+/** Message that two actors `hop` exchange. Each message is a task. */
+struct peali_hop {
+	uint64_t number, last; /* `last` ends the chain and is no task */
+	uint64_t task_ns;
+	uint64_t wrong; /* tasks out of order so far */
 };
 
 #endif

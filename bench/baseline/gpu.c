@@ -493,3 +493,69 @@ int peali_baseline_check(struct peali_baseline *baseline)
 		       -1 :
 		       0;
 }
+
+/* ---- a launch per task --------------------------------------------------- */
+
+int peali_baseline_open_tasks(struct peali_baseline *baseline, uint64_t task_ns,
+			      uint32_t n)
+{
+	const struct peali_baseline_order order = {
+		.job = PEALI_BASELINE_STEP,
+		.budget_ns = task_ns,
+	};
+
+	if (wipe(baseline) || send_params(baseline, 0, &order, 0) < 0)
+		return -1;
+	baseline->chain = n;
+	if (!ops_of(baseline, 0)->launch_again)
+		return 0;
+	return launch(baseline, 0, 1, baseline->lanes, (int)n,
+		      &baseline->recorded);
+}
+
+/* Checks that n more tasks have counted themselves. Returns 0 or -1. */
+static int check_tasks(struct peali_baseline *baseline, uint32_t n)
+{
+	const struct peali_baseline_worker *p = baseline->worker;
+	uint64_t count = 0;
+
+	baseline->expected += n;
+	if (peal_peer_copy(baseline->runtime, PEAL_HOST_MEMORY,
+			   (uint64_t)(uintptr_t)&count, memory_of(baseline, 0),
+			   p->in + PEALI_BASELINE_FLAG_AT, sizeof(count)) < 0)
+		return -peali_say_error("read the count of a baseline's tasks");
+	if (count == baseline->expected)
+		return 0;
+	peali_say("%llu tasks of a baseline ran, not %llu",
+		  (unsigned long long)count,
+		  (unsigned long long)baseline->expected);
+	return -1;
+}
+
+double peali_baseline_launch_tasks(struct peali_baseline *baseline, uint32_t n)
+{
+	uint64_t began = peali_bench_now_ns();
+	struct peali_launch *kernel = NULL;
+	double ns;
+
+	for (uint32_t i = 0; i < n; i++)
+		if (launch(baseline, 0, 1, baseline->lanes, 0, &kernel) ||
+		    finish(baseline, 0, kernel))
+			return -1;
+	ns = (double)(peali_bench_now_ns() - began);
+	return check_tasks(baseline, n) ? -1 : ns / n;
+}
+
+double peali_baseline_replay_tasks(struct peali_baseline *baseline)
+{
+	uint64_t began = peali_bench_now_ns();
+	double ns;
+
+	if (ops_of(baseline, 0)->launch_again(baseline->recorded) < 0)
+		return -peali_say_error("replay the tasks of a baseline");
+	if (await_end(baseline, 0, baseline->recorded))
+		return -1;
+	ns = (double)(peali_bench_now_ns() - began);
+	return check_tasks(baseline, baseline->chain) ? -1 :
+							ns / baseline->chain;
+}

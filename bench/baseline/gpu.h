@@ -40,6 +40,7 @@ struct peali_baseline {
 	/* for a launch per message: sum of the payloads since the last check */
 	uint64_t expected;
 	struct peali_launch *recorded; /* recorded launch; NULL: none */
+	uint32_t chain; /* tasks of the recorded launch */
 };
 
 /** The work of one round. */
@@ -132,6 +133,22 @@ int peali_baseline_record(struct peali_baseline *baseline);
 
 /** Sends one message as peali_baseline_launch, by a replay. */
 double peali_baseline_replay(struct peali_baseline *baseline, uint32_t bytes);
+
+/**
+ * Prepares tasks of so many ns, for one launch each. Records a chain of n
+ * launches, too, as peali_baseline_record. Needs one side. Returns 0 or -1.
+ */
+int peali_baseline_open_tasks(struct peali_baseline *baseline, uint64_t task_ns,
+			      uint32_t n);
+
+/**
+ * Runs tasks, one after another, and checks their number: n tasks with a launch
+ * each, or the recorded chain.
+ *
+ * @return ns of a task by the host's clock, or a negative number with a message.
+ */
+double peali_baseline_launch_tasks(struct peali_baseline *baseline, uint32_t n);
+double peali_baseline_replay_tasks(struct peali_baseline *baseline);
 
 /** Checks the sum of all messages since the last check. Returns 0 or -1. */
 int peali_baseline_check(struct peali_baseline *baseline);

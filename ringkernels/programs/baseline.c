@@ -211,6 +211,19 @@ static PEAL_DEV void sum_run(struct baseline_worker *r)
 	peal_add_relaxed_dev(&r->report->head.elapsed_ns, sum);
 }
 
+/* ---- one task ------------------------------------------------------------ */
+
+/* Counts the task, and takes the rest of its time. */
+static PEAL_DEV void step_run(const struct baseline_worker *r)
+{
+	uint64_t *count = flag_of(r->in);
+
+	if (!r->share.lane)
+		*count += 1;
+	while (peal_clock_ns() - r->launched_ns < r->side->budget_ns)
+		peal_pause();
+}
+
 /* ---- entry --------------------------------------------------------------- */
 
 static PEAL_DEV void run_job(struct baseline_worker *r)
@@ -284,6 +297,10 @@ static PEAL_DEV int run(const struct peal_kernel_params *raw, uint32_t worker,
 	r.launched_ns = peal_clock_ns();
 	if (side->job == PEALI_BASELINE_SUM) {
 		sum_run(&r);
+		return 0;
+	}
+	if (side->job == PEALI_BASELINE_STEP) {
+		step_run(&r);
 		return 0;
 	}
 	begin(&r);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Handlers of `peal bench balance`. `crawl` takes a given time per element of
+ * Handlers of `peal bench balance` and `tasks`. `crawl` takes a given time per element of
  * its device, whatever the processor does. `add` adds two arrays. `load` puts
  * tasks into a work queue, and `serve` takes a given time for each of them.
+ * `step` and `hop` are the tasks of `peal bench tasks`.
  */
 #define _POSIX_C_SOURCE 200809L /* nanosleep */
 #include <peal/device/task.h> /* first: it selects the features */
@@ -10,6 +11,7 @@
 #include <peal/device/device_queue.h>
 #include <peal/device/timer.h>
 
+#include "ringkernels/bench_program.h"
 #include "ringkernels/jobs_program.h"
 
 #if PEAL_ON_HOST
@@ -81,6 +83,61 @@ PEAL_TASK(add)
 	for (i = peal_lane(w); i < t->count; i += peal_lanes(w))
 		sum[i] = a[i] + b[i];
 	return 0;
+}
+
+/* ---- chains of tasks ----------------------------------------------------- */
+
+/* Checks that this task is the next one of the chain, and takes its time. */
+PEAL_TASK(step)
+{
+	uint64_t began = peal_clock_ns();
+	const struct peali_step *s =
+		(const struct peali_step *)peal_task_parameters(w);
+	struct peali_chain *c = (struct peali_chain *)peal_task_argument(w, 0);
+
+	if (peal_is_leader(w)) {
+		if (!s->number)
+			c->wrong = 0;
+		else
+			c->wrong += c->next != s->number;
+		c->next = s->number + 1;
+	}
+	crawl_until(w, began, s->task_ns);
+	return 0;
+}
+
+struct hopper {
+	uint64_t next, began_ns;
+	struct peali_bench_report report;
+};
+
+/*
+ * Checks that this message is the next one, takes its time and sends the next
+ * message. The actor that got message 0 reports at the last one.
+ */
+static PEAL_DEV int hop(struct peal_worker *w)
+{
+	struct hopper *h = (struct hopper *)peal_state(w);
+	struct peali_hop hop = *(const struct peali_hop *)peal_data(w);
+	uint64_t began = peal_clock_ns();
+
+	peal_sync(w);
+	if (peal_is_leader(w)) {
+		if (!hop.number)
+			h->began_ns = began;
+		hop.wrong += hop.number > 1 && h->next != hop.number;
+		h->next = hop.number + 2;
+		h->report.elapsed_ns = began - h->began_ns;
+		h->report.messages = hop.number;
+		h->report.wrong = hop.wrong;
+	}
+	peal_sync(w);
+	if (hop.number == hop.last)
+		return peal_emit(w, 1, PEALI_BENCH_REPORT, &h->report,
+				 sizeof(h->report), 0);
+	crawl_until(w, began, hop.task_ns);
+	hop.number++;
+	return peal_emit(w, 0, PEALI_BENCH_DATA, &hop, sizeof(hop), 0);
 }
 
 /* ---- work queues --------------------------------------------------------- */
@@ -178,6 +235,9 @@ static PEAL_DEV int load(struct peal_worker *w)
 #define HANDLERS(X)                                                            \
 	X(crawl, 0, PEAL_TASKS)                                                \
 	X(add, 0, PEAL_TASKS)                                                  \
+	X(step, 0, PEAL_TASKS)                                                 \
+	X(hop, sizeof(struct hopper),                                          \
+	  PEAL_LIMITS(2, 1, 0, sizeof(struct peali_hop), 0))                   \
 	X(serve, sizeof(struct server), PEAL_TELLS(1))                         \
 	X(load, 0, PEAL_LIMITS(0, 0, 0, sizeof(struct peali_load), 0))
 PEAL_PROGRAM(peal_jobs, HANDLERS);

@@ -79,7 +79,11 @@ struct peali_launch_desc {
 	uint32_t hot_bytes; /* shared memory for each worker's hot tables */
 	/* 1: the backend launches workers again that return for a new epoch */
 	int epochs;
-	int recorded; /* 1: record only; each launch_again starts the kernel */
+	/*
+	 * n > 0: record only. Each launch_again runs the kernel n times, one
+	 * run after another.
+	 */
+	int recorded;
 };
 
 /** Workers of a program that can be resident together. */

@@ -53,7 +53,7 @@ text = open(name[:-4] + "md").read()
 assert data["emulated"] is True and data["device"] and data["date"] in name
 assert data["failed"] == [], data["failed"]
 for benchmark in ("latency throughput stream echo request actors barrier "
-                  "collectives transfers balance work idle").split():
+                  "collectives transfers balance work tasks idle").split():
     assert any(r["benchmark"] == benchmark for r in data["rows"]), benchmark
     assert f"## {benchmark}\n" in text, benchmark
 for row in data["rows"]:

@@ -50,6 +50,9 @@ OWN = {
              "megapops_per_s_min", "megapops_per_s_max", "timed_by",
              "megaoperations_per_s", "versus_megapops_per_s",
              "versus_megaoperations_per_s"],
+    "tasks": ["task_ns", "tasks", "per_task_ns", "per_task_ns_min",
+              "per_task_ns_max", "device_ns", "overhead_ns", "timed_by",
+              "versus_ns_p50"],
     "idle": ["devices", "cpu_percent_of_one_core", "limit_percent"],
     "setup": ["devices", "links", "setup_ms", "bytes_per_link"],
     "faults": ["message_bytes", "workers", "faults", "alone_ns_p50",
@@ -58,7 +61,7 @@ OWN = {
 }
 LEAST = {"latency": 20, "throughput": 24, "stream": 19, "barrier": 8,
          "echo": 8, "request": 6, "actors": 6, "tells": 9, "moves": 4,
-         "collectives": 4, "transfers": 7, "balance": 5, "work": 4,
+         "collectives": 4, "transfers": 7, "balance": 5, "work": 4, "tasks": 12,
          "idle": 12, "setup": 3, "faults": 3}
 KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "throughput": ["subject", "route", "message_bytes", "batch",
@@ -73,6 +76,7 @@ KEYS = {"latency": ["subject", "route", "message_bytes", "versus"],
         "collectives": ["subject", "devices", "bytes", "algorithm"],
         "transfers": ["subject", "route", "bytes"], "balance": ["subject"],
         "work": ["poppers", "workers", "versus"],
+        "tasks": ["subject", "task_ns", "versus"],
         "setup": ["devices"], "faults": ["subject"], "idle": ["subject", "gap_ns", "versus"]}
 WAKE = ["what", "core_distance", "timed_by", "wake_ns_p50", "wake_ns_max",
         "versus_ns_p50", "n_rounds", "n_rounds_dropped"]
@@ -89,7 +93,7 @@ on_host = os.environ.get("PEAL_BACKENDS", "host") == "host"
 if not on_host:  # other devices have other peers, and report their link
     clusters = json.load(open("info"))["devices"][0]["max_cluster_workers"]
     LEAST.update(latency=62 if clusters else 61, throughput=104, barrier=4,
-                 collectives=2, idle=3, echo=16, work=8)
+                 collectives=2, idle=3, echo=16, work=8, tasks=24)
     OWN["idle"] = ["devices"]  # copies beside idle kernels have other keys
     for name in ("latency", "throughput", "stream", "barrier"):
         OWN[name].append("device_link")
@@ -106,7 +110,9 @@ for row in data["rows"]:
     is_wake = name == "idle" and row["subject"] in ("queue", "worker")
     if is_wake:
         wakes.discard((row["subject"], row.get("gap_ns"), row["versus"]))
-    for key in COMMON + (WAKE if is_wake else OWN[name]):
+    is_even = row["subject"].startswith("break-even, ")
+    for key in COMMON + (WAKE if is_wake else ["break_even_ns"] if is_even
+                         else OWN[name]):
         need(key in row, f"{name}: no {key}")
         if row.get(key, 0) is None:
             need(isinstance(row.get(key + "_why"), str),
@@ -146,7 +152,7 @@ END
 
 "$PEAL" info --json >info
 for name in latency throughput stream barrier echo request actors tells moves \
-    collectives transfers balance work faults; do
+    collectives transfers balance work tasks faults; do
     step "$name"
     size=()
     [ "$name" != collectives ] || size=(--bytes 4096) # all sizes take a minute

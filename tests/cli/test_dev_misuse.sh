@@ -122,7 +122,7 @@ misused "$form" "option '--json': has no FILE (none, allowed a file); use --json
     bench --queues --json
 
 all="latency, throughput, stream, echo, request, actors, tells, moves, barrier, idle, setup, $(
-    )queues, faults, collectives, transfers, balance, work"
+    )queues, faults, collectives, transfers, balance, work, tasks"
 misused "$form" "argument 'fly': is no benchmark (fly, allowed $all); use latency" bench latency fly
 long='--bytes, --help, --hgrm-out, --json, --route, --samples-out, --seconds, --usage, --version'
 misused "$form" "argument '--wrong': $known bench (--wrong, allowed $long); use ./dev help" \

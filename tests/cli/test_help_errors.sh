@@ -24,10 +24,10 @@ refuses 2 "command 'fly': does not exist \\(fly, allowed .* and help\\); use pea
 if [ -n "$has_bench" ]; then
     "$peal" help bench >out.txt
     for name in latency throughput stream echo request actors tells moves barrier \
-        idle setup queues faults collectives transfers balance work; do
+        idle setup queues faults collectives transfers balance work tasks; do
         grep -Eq "^  $name +[a-z].{20,}" out.txt || fail "no line for the benchmark $name"
     done
-    [ "$(sed -n '/^Benchmarks:/,/^$/p' out.txt | wc -l)" = 19 ] || fail 'not one line for each'
+    [ "$(sed -n '/^Benchmarks:/,/^$/p' out.txt | wc -l)" = 20 ] || fail 'not one line for each'
     "$peal" help bench latency | grep -q -- --samples-out || fail 'peal help bench latency'
 fi
 "$peal" help help | cmp - <("$peal" --help) || fail 'peal help help is not peal --help'

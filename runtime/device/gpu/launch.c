@@ -258,20 +258,22 @@ static void give_stream(struct peali_launch *launch)
 
 #define CAPTURE_OF_THREAD 1 /* calls of other threads are not captured */
 
-/* Records the launch as a graph without a run. Returns the driver's error. */
+/* Records the launch, so many times, as a graph without a run. Returns the
+ * driver's error. */
 static int capture(struct peali_launch *launch, const char **symbol)
 {
 	struct peali_gpu *gpu = launch->gpu;
 	struct peali_gpu_driver *driver = &gpu->driver;
 	void *stream = gpu->device[launch->desc.device].stream[launch->stream];
 	void *graph = NULL;
-	int error, end;
+	int error, end, i;
 
 	*symbol = PEALI_GPU_SYMBOL(gpu, capture_begin);
 	error = driver->capture_begin(stream, CAPTURE_OF_THREAD);
 	if (error)
 		return error;
-	error = launch_grid(launch, symbol);
+	for (i = 0; i < launch->desc.recorded && !error; i++)
+		error = launch_grid(launch, symbol);
 	end = driver->capture_end(stream, &graph);
 	if (!error && end)
 		*symbol = PEALI_GPU_SYMBOL(gpu, capture_end);

@@ -531,11 +531,13 @@ static void take_local(const struct double_function *function, int device)
 	double_limit_local(device, (size_t)function->local_bytes);
 }
 
-/* A graph of one launch. The backend records no other graphs. */
+/* A graph of one launch, or of several equal ones. The backend records no other
+ * graphs. */
 struct double_graph {
 	struct double_function *function; /* NULL: no launch yet */
 	struct double_shape shape;
 	uint64_t params; /* at the time of the recording */
+	int n; /* launches, one after another */
 	int device;
 	int executable;
 };
@@ -545,12 +547,14 @@ static int note_launch(struct double_stream *stream,
 		       const struct double_shape *shape, void **arguments)
 {
 	struct double_graph *g = stream->capture;
+	uint64_t params;
 
-	if (g->function)
-		double_broken("a second launch in a graph");
+	memcpy(&params, arguments[0], sizeof(params));
+	if (g->n++ && (g->function != function || g->params != params))
+		double_broken("another launch in a graph");
 	g->function = function;
 	g->shape = *shape;
-	memcpy(&g->params, arguments[0], sizeof(g->params));
+	g->params = params;
 	return 0;
 }
 
@@ -668,11 +672,17 @@ int double_graph_launch(struct double_graph *executable,
 			struct double_stream *stream)
 {
 	void *arguments[] = { &executable->params };
+	int error = 0, i;
 
 	if (!executable->executable || executable->device != double_current())
 		double_broken("a graph that is not executable here");
-	return double_launch(executable->function, &executable->shape, stream,
-			     arguments);
+	for (i = 0; i < executable->n && !error; i++) {
+		while (i && is_running(stream)) /* a stream runs one */
+			usleep(1);
+		error = double_launch(executable->function, &executable->shape,
+				      stream, arguments);
+	}
+	return error;
 }
 
 /* ---- a kernel that dies -------------------------------------------------- */
