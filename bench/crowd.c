@@ -81,17 +81,21 @@ int peali_crowd_build(struct peali_crowd *crowd, struct peali_fixture *fixture,
 	return crowd->port < 0 ? -1 : 0;
 }
 
-int peali_crowd_run(const struct peali_crowd *crowd,
-		    struct peali_bench_start *start)
+int peali_crowd_begin(const struct peali_crowd *crowd,
+		      struct peali_bench_start *start)
+{
+	start->seed = peali_bench_seed();
+	start->address = (uint64_t)(uintptr_t)crowd->lines;
+	start->participants = crowd->n;
+	return peali_fixture_start(crowd->fixture, crowd->port, start);
+}
+
+int peali_crowd_wait(const struct peali_crowd *crowd,
+		     const struct peali_bench_start *start)
 {
 	uint64_t until = peali_bench_now_ns() + PEALI_FIXTURE_WAIT_NS;
 	const uint64_t *done = &crowd->lines[crowd->n].done;
 
-	start->seed = peali_bench_seed();
-	start->address = (uint64_t)(uintptr_t)crowd->lines;
-	start->participants = crowd->n;
-	if (peali_fixture_start(crowd->fixture, crowd->port, start))
-		return -1;
 	while (peal_load_acquire_sys(done) != start->seed) {
 		if (peali_bench_now_ns() > until) {
 			peali_say("a crowd of %u workers did not end its round",
@@ -101,6 +105,15 @@ int peali_crowd_run(const struct peali_crowd *crowd,
 		sched_yield();
 	}
 	return 0;
+}
+
+int peali_crowd_run(const struct peali_crowd *crowd,
+		    struct peali_bench_start *start)
+{
+	return peali_crowd_begin(crowd, start) ||
+			       peali_crowd_wait(crowd, start) ?
+		       -1 :
+		       0;
 }
 
 struct peali_crowd_total peali_crowd_add(const struct peali_crowd_line *lines,

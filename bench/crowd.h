@@ -33,7 +33,16 @@ int peali_crowd_build(struct peali_crowd *crowd, struct peali_fixture *fixture,
 		      const char *handler, uint32_t members, uint32_t lanes);
 
 /**
- * Runs a round: sends START, which the call completes, and waits for the end.
+ * Begins a round: completes START and sends it. peali_crowd_wait waits for its
+ * end. Both return 0, or -1 with a message.
+ */
+int peali_crowd_begin(const struct peali_crowd *crowd,
+		      struct peali_bench_start *start);
+int peali_crowd_wait(const struct peali_crowd *crowd,
+		     const struct peali_bench_start *start);
+
+/**
+ * Runs a round: peali_crowd_begin, then peali_crowd_wait.
  *
  * @param start receives address, participants and seed.
  * @return 0, or -1 with a message.

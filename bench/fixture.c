@@ -95,9 +95,12 @@ static int prepare_gpus(struct peali_fixture *fixture)
 
 int peali_fixture_open(struct peali_fixture *fixture, uint32_t devices)
 {
+	static int has_split; /* 1: an earlier call has split the GPU */
 	char text[16];
 
 	memset(fixture, 0, sizeof(*fixture));
+	if (devices == 1 && has_split)
+		unsetenv("PEAL_GPU_SPLIT");
 	snprintf(text, sizeof(text), "%u", devices);
 	setenv("PEAL_HOST_DEVICES", text, 1);
 	if (has_gpus()) /* otherwise emulated devices would be added */
@@ -106,6 +109,7 @@ int peali_fixture_open(struct peali_fixture *fixture, uint32_t devices)
 		return -1;
 	if (fixture->n_devices == 1 && devices > 1) {
 		peal_runtime_close(fixture->runtime);
+		has_split = !getenv("PEAL_GPU_SPLIT");
 		setenv("PEAL_GPU_SPLIT", "2", 0);
 		if (open_runtime(fixture))
 			return -1;

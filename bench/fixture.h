@@ -61,8 +61,8 @@ struct peali_fixture_report {
 
 /**
  * Opens a runtime. On a machine with GPUs it has the GPUs only, else `devices`
- * emulated devices. A single GPU is opened as two devices. There may be fewer
- * GPUs than `devices`.
+ * emulated devices. A single GPU is opened as two devices if `devices` is above
+ * 1. There may be fewer GPUs than `devices`.
  *
  * @return 0 or -1.
  */

@@ -13,6 +13,7 @@
 #include "bench/report.h"
 #include "bench/baseline/gpu.h"
 #include "bench/fixture.h"
+#include "bench/load.h"
 #include "bench/samples.h"
 
 #define SECONDS 8
@@ -579,6 +580,107 @@ static int run_clusters(struct latency *l)
 	return result;
 }
 
+/* ---- beside copies ------------------------------------------------------- */
+
+/* Samples of a row beside copies: round trips, and the rate of the copies. */
+struct loaded {
+	struct peali_samples ours, peer, alone, rate;
+};
+
+/*
+ * Runs a round of ours alone, then of the baseline and of ours beside copies.
+ * Returns 0 or -1.
+ */
+static int round_loaded(struct latency *l, const struct row *row,
+			struct peali_load *load, struct loaded *s)
+{
+	double rate;
+	int failed = run_ours(l, row, &s->alone) || peali_load_begin(load) ||
+		     run_peer(l, row, l->peers[0], &s->peer) ||
+		     run_ours(l, row, &s->ours);
+
+	if (failed)
+		return -1;
+	rate = peali_load_end(load);
+	if (rate < 0)
+		return -1;
+	peali_samples_add(&s->rate, rate);
+	peali_samples_close(&s->peer, 0,
+			    peali_samples_open_median(&s->peer) /
+				    peali_samples_open_median(&s->ours));
+	peali_samples_close(&s->ours, 0, NAN);
+	peali_samples_close(&s->alone, 0, NAN);
+	peali_samples_close(&s->rate, 0, NAN);
+	return 0;
+}
+
+static void fill_loaded(struct latency *l, const struct row *row,
+			const struct peali_load *load, const struct loaded *s)
+{
+	json_t *cells = peali_report_row(&l->report, "link, beside copies");
+	const char *why = no_peer(l, row, l->peers[0]);
+	char text[48];
+	const char *versus = name_peer(l, row, l->peers[0], text, sizeof(text));
+	struct peali_spread spread = peali_samples_spread(&s->ours);
+
+	peali_row_text(cells, "route", "%s", peal_route_name(row->route));
+	peali_row_uint(cells, "message_bytes", row->bytes);
+	peali_row_text(cells, "what", "round trip while workers copy memory");
+	peali_fixture_cells(&l->fixture, 0, cells);
+	peali_row_text(cells, "timed_by", "initiating worker");
+	peali_row_uint(cells, "round_trips_per_sample", BATCH);
+	peali_row_uint(cells, "copying_workers", load->crowd.n);
+	peali_row_real(cells, "copied_gigabytes_per_s",
+		       peali_samples_spread(&s->rate).median);
+	peali_row_real(cells, "alone_ns_p50",
+		       peali_samples_spread(&s->alone).median);
+	peali_row_real(cells, "one_way_ns_p50", spread.median / 2);
+	peali_row_real(cells, "one_way_ns_min", spread.least / 2);
+	peali_row_real(cells, "one_way_ns_max", spread.most / 2);
+	peali_row_null(cells, "core_distance", "%s", "the copies move workers");
+	peali_samples_row_durations(&s->ours, cells, "latency_ns");
+	if (versus)
+		peali_row_real(cells, "versus_ns_p50",
+			       peali_samples_spread(&s->peer).median);
+	else
+		peali_row_null(cells, "versus_ns_p50", "%s", why);
+	peali_samples_row_versus(&s->peer, cells, versus, why);
+	fill_limit(cells, l->peers[0], &s->peer, why);
+}
+
+/* Measures a link of one device while other workers copy its memory. */
+static int run_loaded(struct latency *l)
+{
+	static const struct peali_fixture_worker sides[] = { { 0, 0 },
+							     { 0, 1 } };
+	const struct row row = { PEAL_ROUTE_LOCAL, PLACED_BYTES, 0, 0, 0 };
+	uint64_t until = peali_bench_now_ns() + l->row_ns;
+	struct peali_load load = { 0 };
+	struct loaded s = { 0 };
+	int result = 0;
+
+	peali_fixture_fit_lanes(&l->fixture, row.bytes);
+	l->peers[0] = l->fixture.on_host ? PEER_LINES : PEER_ATOM;
+	if (!l->fixture.on_host)
+		result = peali_baseline_open(&l->baseline, &l->fixture, sides,
+					     2, 0, 0);
+	if (!result)
+		result = build(l, &row) || peali_load_build(&load, &l->fixture);
+	for (int i = 0;
+	     !result && (i < ROUNDS_LEAST || peali_bench_now_ns() < until); i++)
+		result = round_loaded(l, &row, &load, &s);
+	if (!result)
+		fill_loaded(l, &row, &load, &s);
+	if (peali_fixture_clear(&l->fixture) || peali_load_free(&load))
+		result = -1;
+	peali_baseline_close(&l->baseline);
+	peali_samples_fini(&s.ours);
+	peali_samples_fini(&s.peer);
+	peali_samples_fini(&s.alone);
+	peali_samples_fini(&s.rate);
+	return result ? -1 : 0;
+}
+
 /* ---- rows ---------------------------------------------------------------- */
 
 /* Runs the selected rows, or only counts them. Returns their number, or -1. */
@@ -637,10 +739,16 @@ static int measure_rows(void *context)
 	struct latency *l = context;
 	int n = each_row(l, 0);
 
-	if (n < 0 || l->fixture.on_host ||
+	if (n < 0 ||
 	    !peali_bench_wanted(&l->options, PEAL_ROUTE_LOCAL, PLACED_BYTES))
 		return n;
-	return run_places(l) || run_clusters(l) ? -1 : n;
+	if (!l->fixture.on_host && (run_places(l) || run_clusters(l)))
+		return -1;
+	/* The copies need all of a GPU. */
+	if (peali_fixture_close(&l->fixture) ||
+	    peali_fixture_open(&l->fixture, 1))
+		return -1;
+	return run_loaded(l) ? -1 : n;
 }
 
 static int run(int argc, char **argv, int json)

@@ -230,4 +230,89 @@ static PEAL_DEV int popper(struct peal_worker *w)
 	return crowd_end(w, &start);
 }
 
+/* ---- copies ------------------------------------------------------------ */
+
+/* Copies in flight of a lane. */
+#define COPIER_DEPTH 4
+
+struct copier_atom {
+	PEAL_ALIGNED(16) uint64_t word[2];
+};
+
+/* Copies n atoms, a multiple of COPIER_DEPTH * lanes. */
+static PEAL_DEV void copier_pass(const struct peal_worker *w,
+				 struct copier_atom *to,
+				 const struct copier_atom *from, uint64_t n)
+{
+	uint32_t lanes = peal_lanes(w), k;
+	struct copier_atom atom[COPIER_DEPTH];
+	uint64_t i;
+
+	for (i = peal_lane(w); i < n; i += (uint64_t)COPIER_DEPTH * lanes) {
+		for (k = 0; k < COPIER_DEPTH; k++)
+			atom[k] = from[i + (uint64_t)k * lanes];
+		for (k = 0; k < COPIER_DEPTH; k++)
+			to[i + (uint64_t)k * lanes] = atom[k];
+	}
+}
+
+/* Returns 1 if the copies shall end. Collective. */
+static PEAL_DEV int copier_is_over(struct peal_worker *w,
+				   const struct peali_bench_start *start)
+{
+	int over = 0;
+
+	if (peal_is_leader(w))
+		over = peal_aborting(w) ||
+		       peal_load_relaxed_sys(
+			       &crowd_line(start, start->participants)->stop) ==
+			       start->seed;
+	return (int)peal_broadcast(w, (uint64_t)over);
+}
+
+/*
+ * START has a source in `mask`, a target in `messages`, and the bytes of a
+ * member in `budget_ns`. Each member copies its part until the host ends it, and
+ * then checks the target.
+ */
+static PEAL_DEV int copier(struct peal_worker *w)
+{
+	uint64_t i, first, n, wrong = 0, began, elapsed, bytes = 0;
+	struct peali_bench_start start;
+	struct peali_crowd_line *line;
+	uint64_t *from, *to;
+	int result = crowd_start(w, &start);
+
+	if (result)
+		return result;
+	n = start.budget_ns / sizeof(*from);
+	first = start.self * n;
+	from = (uint64_t *)(uintptr_t)start.mask + first;
+	to = (uint64_t *)(uintptr_t)start.messages + first;
+	line = crowd_line(&start, start.self);
+	for (i = peal_lane(w); i < n; i += peal_lanes(w))
+		from[i] = peali_bench_word(start.seed, first + i);
+	peal_sync(w);
+	began = peal_clock_ns();
+	do {
+		copier_pass(w, (struct copier_atom *)(void *)to,
+			    (const struct copier_atom *)(const void *)from,
+			    n / 2);
+		if (!bytes && peal_is_leader(w))
+			peal_store_release_sys(&line->done, start.seed);
+		bytes += start.budget_ns;
+	} while (!copier_is_over(w, &start));
+	elapsed = peal_clock_ns() - began;
+	peal_sync(w);
+	for (i = peal_lane(w); i < n; i += peal_lanes(w))
+		wrong += to[i] != peali_bench_word(start.seed, first + i);
+	wrong = peal_sum(w, wrong);
+	if (peal_is_leader(w)) {
+		line->elapsed_ns = elapsed;
+		line->messages = bytes;
+		line->wrong = wrong;
+	}
+	return crowd_end(w, &start);
+}
+
 #endif

@@ -14,11 +14,16 @@
 struct peali_crowd_line {
 	uint64_t put_ns; /* work queue: time of the puts */
 	uint64_t elapsed_ns; /* time of the takes, or of the phases */
-	uint64_t messages; /* work queue: messages taken */
+	uint64_t messages; /* work queue: messages taken; copies: bytes */
 	uint64_t sum; /* work queue: sum of their numbers */
 	uint64_t wrong; /* wrong messages or phases */
-	uint64_t done; /* line behind the last member: seed of the ended round */
-	uint8_t reserved[PEAL_SHARED_LINE - 48];
+	/*
+	 * Seeds of rounds. `done`, member: its copies have begun; behind the
+	 * last member: the round has ended. `stop`, behind the last member: the
+	 * host ends the copies.
+	 */
+	uint64_t done, stop;
+	uint8_t reserved[PEAL_SHARED_LINE - 56];
 };
 
 PEAL_STATIC_ASSERT(sizeof(struct peali_crowd_line) == PEAL_SHARED_LINE, "line");
