@@ -12,6 +12,7 @@
 
 #include "bench/baseline/barrier.h"
 #include "bench/bench.h"
+#include "bench/crowd.h"
 #include "bench/options.h"
 #include "bench/report.h"
 #include "bench/baseline/gpu.h"
@@ -26,6 +27,9 @@
 #define PHASES_MOST 100000
 #define WARM 32
 #define PARTICIPANTS_MOST 8
+/* workers of an emulated device, and lanes of others, for a whole device */
+#define WHOLE_EMULATED 4
+#define WHOLE_LANES 32
 
 struct row {
 	uint32_t devices;
@@ -34,6 +38,7 @@ struct row {
 
 static const struct row rows[] = { { 2, 1 }, { 1, 2 }, { 2, 2 }, { 4, 1 } };
 #define N_ROWS (sizeof(rows) / sizeof(rows[0]))
+#define N_ALL (N_ROWS + 1) /* and one for a whole device */
 
 struct barrier {
 	struct peali_bench_options options;
@@ -50,6 +55,9 @@ struct barrier {
 	struct peali_cores cores;
 	/* baseline kernels, in the places of our workers */
 	struct peali_baseline baseline;
+	int is_whole; /* 1: a worker on each multiprocessor of one device */
+	struct peali_crowd crowd; /* of a whole device */
+	uint64_t words; /* its phase words on the device; 0: none */
 	int pinned; /* 1: two participants, each bound to one of `cores` */
 };
 
@@ -85,6 +93,11 @@ static int open_baseline(struct barrier *b, const struct row *row)
 	struct peali_fixture_worker sides[PARTICIPANTS_MOST];
 	uint32_t n = 0;
 
+	if (b->is_whole && !b->fixture.on_host)
+		return peali_baseline_open_crowd(
+			&b->baseline, &b->fixture, row->each,
+			row->each * PEAL_SHARED_LINE /
+				(uint32_t)sizeof(struct peali_baseline_slot));
 	if (b->fixture.on_host ||
 	    (row->devices > 1 &&
 	     strcmp(b->fixture.device_link, "same-gpu") != 0))
@@ -94,6 +107,21 @@ static int open_baseline(struct barrier *b, const struct row *row)
 			sides[n++] =
 				(struct peali_fixture_worker){ (int)i, worker };
 	return peali_baseline_open(&b->baseline, &b->fixture, sides, n, 0, 1);
+}
+
+static int build_whole(struct barrier *b, const struct row *row)
+{
+	struct peali_fixture *fixture = &b->fixture;
+
+	b->participants = row->each;
+	b->total = 0;
+	b->pinned = 0;
+	if (peal_memory_alloc(fixture->runtime, 0,
+			      (uint64_t)row->each * PEAL_SHARED_LINE,
+			      &b->words) < 0)
+		return -peali_say_error("allocate memory");
+	return peali_crowd_build(&b->crowd, fixture, "phases_all", row->each,
+				 fixture->lanes);
 }
 
 static int build(struct barrier *b, const struct row *row)
@@ -128,6 +156,34 @@ static int build(struct barrier *b, const struct row *row)
 	return 0;
 }
 
+/* Returns ns per phase of the slowest member, or a negative value. */
+static double phase_ns(const struct barrier *b,
+		       const struct peali_crowd_line *lines, uint64_t phases)
+{
+	struct peali_crowd_total t = peali_crowd_add(lines, b->participants);
+
+	if (!t.wrong && t.messages == phases * b->participants)
+		return (double)t.elapsed_ns / (double)phases;
+	peali_say("%llu checks of a phase failed, %llu of %llu phases passed",
+		  (unsigned long long)t.wrong, (unsigned long long)t.messages,
+		  (unsigned long long)(phases * b->participants));
+	return -1;
+}
+
+static double run_whole(struct barrier *b)
+{
+	struct peali_bench_start start = {
+		.mask = b->words,
+		.messages = b->phases + WARM,
+		.warm = WARM,
+	};
+
+	if (peali_crowd_run(&b->crowd, &start))
+		return -1;
+	b->total += b->phases + WARM + 1; /* one ends the round */
+	return phase_ns(b, b->crowd.lines, b->phases);
+}
+
 /*
  * Runs a round of our barrier. Returns ns per phase of the slowest participant,
  * or a negative value after an error.
@@ -143,6 +199,8 @@ static double run_ours(struct barrier *b)
 	};
 	uint64_t slowest = 0;
 
+	if (b->is_whole)
+		return run_whole(b);
 	for (uint32_t i = 0; i < b->participants; i++) {
 		start.self = i;
 		if (peali_fixture_start(&b->fixture, b->ports[i], &start))
@@ -201,10 +259,12 @@ static uint64_t phases_for(double ns)
 static double run_peer(struct barrier *b, int peer, uint64_t phases)
 {
 	const struct peali_baseline_order order = {
-		.job = PEALI_BASELINE_COUNTER,
+		.job = b->is_whole ? PEALI_BASELINE_GRID :
+				     PEALI_BASELINE_COUNTER,
 		.messages = phases + WARM,
 		.warm = WARM,
 	};
+	struct peali_crowd_line lines[PEALI_CROWD_MOST];
 	struct peali_baseline_reports reports;
 	uint64_t slowest = 0;
 
@@ -212,6 +272,10 @@ static double run_peer(struct barrier *b, int peer, uint64_t phases)
 		return peali_barrier_baseline_run(
 			(enum peali_barrier_baseline)peer, b->participants,
 			phases, WARM);
+	if (b->is_whole)
+		return peali_baseline_run_crowd(&b->baseline, &order, lines) ?
+			       -1 :
+			       phase_ns(b, lines, phases);
 	if (peali_baseline_run(&b->baseline, &order, &reports))
 		return -1;
 	for (uint32_t i = 0; i < b->participants; i++)
@@ -259,7 +323,8 @@ static void fill(struct barrier *b, const struct row *row, int peer,
 		 const struct peali_samples *samples,
 		 const struct peali_samples *peers)
 {
-	json_t *cells = peali_report_row(&b->report, "barrier");
+	json_t *cells = peali_report_row(
+		&b->report, b->is_whole ? "barrier, whole device" : "barrier");
 	const char *skip = skip_reason(b, peer);
 
 	peali_row_uint(cells, "devices", row->devices);
@@ -331,7 +396,10 @@ static int run_row(struct barrier *b, const struct row *row)
 	if ((int)row->devices > b->fixture.n_devices)
 		return 0;
 	/* The baselines must be set up before our kernels are resident. */
-	result = open_baseline(b, row) || build(b, row) ? -1 : 0;
+	result = open_baseline(b, row) || (b->is_whole ? build_whole(b, row) :
+							 build(b, row)) ?
+			 -1 :
+			 0;
 
 	if (!result)
 		result = calibrate(b);
@@ -346,8 +414,10 @@ static int run_row(struct barrier *b, const struct row *row)
 	if (!result)
 		result = peali_samples_write(samples, &b->options, "barrier",
 					     label, 0);
-	if (peali_fixture_clear(&b->fixture))
+	if (peali_fixture_clear(&b->fixture) ||
+	    (b->words && peal_memory_free(b->fixture.runtime, 0, b->words) < 0))
 		result = -1;
+	b->words = 0;
 	peali_baseline_close(&b->baseline);
 	for (int p = 0; p < PEALI_BARRIER_BASELINES; p++) {
 		peali_samples_fini(samples + p);
@@ -356,7 +426,29 @@ static int run_row(struct barrier *b, const struct row *row)
 	return result;
 }
 
+/* Measures one device with a worker on each multiprocessor. */
+static int run_whole_row(struct barrier *b)
+{
+	struct row row = { 1, WHOLE_EMULATED };
+	struct peal_device_info info;
+
+	if (peali_fixture_close(&b->fixture) ||
+	    peali_fixture_open(&b->fixture, 1))
+		return -1;
+	if (peal_device_info(b->fixture.runtime, 0, &info) < 0)
+		return -peali_say_error("read the properties of a device");
+	b->is_whole = 1;
+	if (!info.emulated) {
+		b->fixture.lanes = WHOLE_LANES;
+		row.each = info.compute_units < PEALI_CROWD_MOST ?
+				   info.compute_units :
+				   PEALI_CROWD_MOST;
+	}
+	return run_row(b, &row);
+}
+
 static const struct peali_column columns[] = {
+	{ "subject", "subject", 0 },
 	{ "devices", "devices", 0 },
 	{ "participants", "participants", 0 },
 	{ "core_distance", "cores", 0 },
@@ -376,13 +468,15 @@ static int run(int argc, char **argv, int json)
 			  "Phases of a barrier among workers of several "
 			  "devices.",
 			  SECONDS, &b.options);
-	b.row_ns = (uint64_t)(b.options.seconds * 1e9 / N_ROWS);
+	b.row_ns = (uint64_t)(b.options.seconds * 1e9 / N_ALL);
 	if (peali_fixture_open(&b.fixture, DEVICES))
 		return PEALI_EXIT_FAILED;
 	peali_report_init(&b.report, "barrier", b.fixture.no_gpus);
 	for (size_t i = 0; i < N_ROWS && status == PEALI_EXIT_OK; i++)
 		if (run_row(&b, rows + i))
 			status = PEALI_EXIT_FAILED;
+	if (status == PEALI_EXIT_OK && run_whole_row(&b))
+		status = PEALI_EXIT_FAILED;
 	if (peali_fixture_close(&b.fixture))
 		status = PEALI_EXIT_FAILED;
 	status = peali_report_print(

@@ -49,7 +49,7 @@ TABLES = {
               "mega_per_s_max", "n_samples", "versus_mega_per_s"),
     "moves": ("subject", "lanes", "state_bytes", "waiting", "move_ns_p50",
               "move_ns_p99", "move_ns_max", "n_samples", "versus_ns_p50"),
-    "barrier": ("device_link", "devices", "participants", "phase_ns_p50",
+    "barrier": ("subject", "device_link", "devices", "participants", "phase_ns_p50",
                 "phase_ns_max", "versus_ns_p50"),
     "collectives": ("subject", "device_link", "devices", "lanes", "bytes",
                     "collective_ns_p50", "collective_ns_max", "n_samples",

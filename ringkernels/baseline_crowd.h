@@ -7,9 +7,9 @@
 #include "ringkernels/baseline_base.h"
 
 /*
- * Work queues as one writes them without Peal. All workers and lanes of a crowd
- * put messages, then take them. Source of the broker queue: Kerbl et al., ICS
- * 2018.
+ * Work queues and barriers of many workers, as one writes them without Peal. All
+ * workers and lanes of a crowd put messages, then take them. Source of the broker
+ * queue: Kerbl et al., ICS 2018.
  */
 
 static PEAL_DEV PEAL_INLINE uint64_t *
@@ -173,6 +173,43 @@ static PEAL_DEV void queue_run(struct baseline_worker *r, int is_broker)
 	if (!r->share.lane)
 		r->line->elapsed_ns = peal_clock_ns() - began;
 	queue_report(r, n, sum, wrong);
+}
+
+/* ---- a barrier of all workers -------------------------------------------- */
+
+/* Phases between two checks of another member. */
+#define GRID_LOOK_EVERY 64
+
+static PEAL_DEV uint64_t *grid_word(const struct baseline_worker *r,
+				    uint64_t member)
+{
+	return (uint64_t *)(void *)(r->out + PEALI_BASELINE_QUEUE_AT +
+				    member % r->side->participants *
+					    PEAL_SHARED_LINE);
+}
+
+static PEAL_DEV void grid_run(struct baseline_worker *r)
+{
+	const struct peali_baseline_side *side = r->side;
+	uint64_t i;
+
+	for (i = 1; i <= side->messages; i++) {
+		int looks = !r->share.lane && i % GRID_LOOK_EVERY == 0;
+
+		if (looks)
+			put(r, grid_word(r, r->member), side->seed + i);
+		if (!counter_pass(r, i))
+			break;
+		if (looks)
+			r->wrong += look(r, grid_word(r, r->member + i)) !=
+				    side->seed + i;
+		count(r, i - 1);
+	}
+	if (r->share.lane)
+		return;
+	r->line->elapsed_ns = peal_clock_ns() - r->began_ns;
+	r->line->messages = i - 1 - side->warm;
+	r->line->wrong = r->wrong;
 }
 
 #endif

@@ -46,7 +46,9 @@ enum peali_baseline_job {
 	/* As BROKER, but each lane takes tickets for itself, without a count. */
 	PEALI_BASELINE_POPPERS = 12,
 	/* A task of budget_ns, which counts itself at its flag, and returns. */
-	PEALI_BASELINE_STEP = 13
+	PEALI_BASELINE_STEP = 13,
+	/* A crowd at a barrier on one counter. */
+	PEALI_BASELINE_GRID = 14
 };
 
 /** Value of a flag or a turn word: the writer has ended, stop waiting. */

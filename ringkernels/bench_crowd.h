@@ -230,6 +230,56 @@ static PEAL_DEV int popper(struct peal_worker *w)
 	return crowd_end(w, &start);
 }
 
+/* ---- phases -------------------------------------------------------------- */
+
+/* Phases between two checks of another member. */
+#define CROWD_LOOK_EVERY 64
+
+/* Returns the phase word of a member, in memory of the device. */
+static PEAL_DEV uint64_t *crowd_word(const struct peali_bench_start *start,
+				     uint64_t member)
+{
+	return (uint64_t *)(uintptr_t)(start->mask +
+				       member % start->participants *
+					       PEAL_SHARED_LINE);
+}
+
+/*
+ * All members pass the barrier `messages` times. START has the phase words in
+ * `mask`. At some phases each member looks for the phase of another one.
+ */
+static PEAL_DEV int phases_all(struct peal_worker *w)
+{
+	struct peali_bench_start start;
+	struct peali_crowd_line *line;
+	uint64_t i, began = 0, wrong = 0;
+	int result = crowd_start(w, &start);
+
+	for (i = 1; !result && i <= start.messages; i++) {
+		int look = peal_is_leader(w) && i % CROWD_LOOK_EVERY == 0;
+
+		if (look)
+			peal_store_relaxed_dev(crowd_word(&start, start.self),
+					       start.seed + i);
+		result = crowd_meet(w);
+		if (look)
+			wrong += peal_load_relaxed_dev(
+					 crowd_word(&start, start.self + i)) !=
+				 start.seed + i;
+		if (i == start.warm)
+			began = peal_clock_ns();
+	}
+	if (result)
+		return result;
+	line = crowd_line(&start, start.self);
+	if (peal_is_leader(w)) {
+		line->elapsed_ns = peal_clock_ns() - began;
+		line->messages = start.messages - start.warm;
+		line->wrong = wrong;
+	}
+	return crowd_end(w, &start);
+}
+
 /* ---- copies ------------------------------------------------------------ */
 
 /* Copies in flight of a lane. */

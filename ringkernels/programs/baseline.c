@@ -262,6 +262,9 @@ static PEAL_DEV void run_job(struct baseline_worker *r)
 	case PEALI_BASELINE_POPPERS:
 		queue_run(r, r->side->job == PEALI_BASELINE_BROKER);
 		break;
+	case PEALI_BASELINE_GRID:
+		grid_run(r);
+		break;
 	default:
 		break;
 	}

@@ -18,6 +18,7 @@
  *	hub			links between all devices
  *	popper			one of a crowd at a work queue
  *	copier			one of a crowd that copies memory
+ *	phases_all		one of a crowd at a barrier
  *
  * A round begins with START from the host. The report goes to the host by the
  * actor's last port.
@@ -53,7 +54,8 @@
 	X(exact, 0, PEAL_LIMITS(0, 0, 0, sizeof(struct peali_bench_call), 0))  \
 	X(spout, 0, PEAL_EMITS(2, 1))                                          \
 	X(popper, sizeof(struct popper), PEAL_TELLS(CROWD_TELLS))              \
-	X(copier, 0, PEAL_TELLS(CROWD_TELLS))
+	X(copier, 0, PEAL_TELLS(CROWD_TELLS))                                  \
+	X(phases_all, 0, PEAL_TELLS(CROWD_TELLS))
 PEAL_HANDLERS(HANDLERS);
 
 /* The first part of the state of most actors. */
