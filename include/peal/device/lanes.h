@@ -72,12 +72,21 @@ static PEAL_DEV PEAL_INLINE void peal_sync(const struct peal_worker *w)
 #endif
 }
 
+/* The functions below order memory as peal_sync does: each lane then sees what the
+ * other lanes wrote before the call. */
+
 /** Returns the value of lane `from`, below peal_lanes. Collective. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_shuffle(const struct peal_worker *w,
 						  uint64_t value, uint32_t from)
 {
 	if (peal_lanes(w) == 1)
 		return value;
+#if PEALI_HAS_WARPS
+	if (PEAL_LIKELY(peali_is_one_warp(w))) {
+		peal_hw_warp_sync(peal_hw_warp());
+		return peal_hw_warp_from(value, from);
+	}
+#endif
 	w->scratch[peal_lane(w)] = value;
 	peal_sync(w);
 	value = w->scratch[from];
@@ -97,6 +106,12 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_broadcast(const struct peal_worker *w,
 
 	if (peal_lanes(w) == 1)
 		return value;
+#if PEALI_HAS_WARPS
+	if (PEAL_LIKELY(peali_is_one_warp(w))) {
+		peal_hw_warp_sync(peal_hw_warp());
+		return peal_hw_warp_from(value, 0);
+	}
+#endif
 	if (peal_is_leader(w))
 		*word = value;
 	peal_sync(w);
@@ -104,6 +119,29 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_broadcast(const struct peal_worker *w,
 	peal_sync(w);
 	return value;
 }
+
+#if PEALI_HAS_WARPS
+/*
+ * Combines the values of a warp's lanes, in five steps. A step adds the value of a
+ * higher lane, so lane 0 has the result for any number of lanes.
+ */
+static PEAL_DEV PEAL_UNUSED inline uint64_t
+peali_warp_combine(uint64_t value, int exclusive_or)
+{
+	const uint32_t lane = peal_hw_lane(), n = peal_hw_lanes();
+	uint32_t step;
+
+	peal_hw_warp_sync(peal_hw_warp());
+	PEAL_NO_UNROLL
+	for (step = 16; step; step /= 2) {
+		uint64_t other = peal_hw_warp_from(value, lane + step);
+
+		if (lane + step < n)
+			value = exclusive_or ? value ^ other : value + other;
+	}
+	return peal_hw_warp_from(value, 0);
+}
+#endif
 
 /** Returns the sum of all lanes' values, modulo 2^64. Collective. */
 static PEAL_DEV PEAL_INLINE uint64_t peal_sum(const struct peal_worker *w,
@@ -114,6 +152,10 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_sum(const struct peal_worker *w,
 
 	if (peal_lanes(w) == 1)
 		return value;
+#if PEALI_HAS_WARPS
+	if (PEAL_LIKELY(peali_is_one_warp(w)))
+		return peali_warp_combine(value, 0);
+#endif
 	w->scratch[peal_lane(w)] = value;
 	peal_sync(w);
 	for (i = 0; i < peal_lanes(w); i++)
@@ -131,6 +173,10 @@ peal_xor(const struct peal_worker *w, uint64_t value)
 
 	if (peal_lanes(w) == 1)
 		return value;
+#if PEALI_HAS_WARPS
+	if (PEAL_LIKELY(peali_is_one_warp(w)))
+		return peali_warp_combine(value, 1);
+#endif
 	w->scratch[peal_lane(w)] = value;
 	peal_sync(w);
 	for (i = 0; i < peal_lanes(w); i++)
@@ -139,10 +185,23 @@ peal_xor(const struct peal_worker *w, uint64_t value)
 	return mixed;
 }
 
+#if PEALI_HAS_WARPS
+/* Returns the set of a warp's lanes with a condition that holds. */
+static PEAL_DEV PEAL_INLINE uint32_t peali_warp_vote(int condition)
+{
+	peal_hw_warp_sync(peal_hw_warp());
+	return peal_hw_warp_ballot(condition);
+}
+#endif
+
 /** Returns 1 if any lane's condition holds. Collective. */
 static PEAL_DEV PEAL_INLINE int peal_vote_any(const struct peal_worker *w,
 					      int condition)
 {
+#if PEALI_HAS_WARPS
+	if (PEAL_LIKELY(peali_is_one_warp(w)))
+		return peali_warp_vote(condition) != 0;
+#endif
 	return peal_sum(w, condition ? 1 : 0) != 0;
 }
 
@@ -150,6 +209,10 @@ static PEAL_DEV PEAL_INLINE int peal_vote_any(const struct peal_worker *w,
 static PEAL_DEV PEAL_INLINE int peal_vote_all(const struct peal_worker *w,
 					      int condition)
 {
+#if PEALI_HAS_WARPS
+	if (PEAL_LIKELY(peali_is_one_warp(w)))
+		return peali_warp_vote(condition) == peal_hw_warp();
+#endif
 	return peal_sum(w, condition ? 1 : 0) == peal_lanes(w);
 }
 
@@ -162,6 +225,10 @@ static PEAL_DEV PEAL_INLINE int peal_elect(const struct peal_worker *w,
 
 	if (peal_lanes(w) == 1)
 		return condition ? 0 : -1;
+#if PEALI_HAS_WARPS
+	if (PEAL_LIKELY(peali_is_one_warp(w)))
+		return __ffs((int)peali_warp_vote(condition)) - 1;
+#endif
 	w->scratch[peal_lane(w)] = condition ? 1 : 0;
 	peal_sync(w);
 	for (i = 0; i < peal_lanes(w) && found < 0; i++)

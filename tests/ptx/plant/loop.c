@@ -16,6 +16,11 @@
 			__trap();                                              \
 	} while (0)
 
+/* A word of each lane. */
+struct lane_words {
+	uint64_t of[64];
+};
+
 /* Checks the functions of lanes with values that depend on a number. */
 static PEAL_DEV void check_lanes(struct peal_worker *w, uint32_t number)
 {
@@ -29,6 +34,33 @@ static PEAL_DEV void check_lanes(struct peal_worker *w, uint32_t number)
 	NEED(peal_xor(w, lane == from ? number : 0) == number);
 	NEED(peal_vote_any(w, lane == from));
 	NEED(!peal_vote_all(w, lane != from));
+	NEED(peal_vote_all(w, lane < n));
+}
+
+/* Calls a function of lanes between a word that each lane writes and the next
+ * lane's word that it reads. */
+#define ORDERED(call)                                                          \
+	do {                                                                   \
+		words[lane] = ++word + lane;                                   \
+		(void)(call);                                                  \
+		NEED(words[next] == word + next);                              \
+		peal_sync(w);                                                  \
+	} while (0)
+
+/* Checks that the functions of lanes order memory. */
+static PEAL_DEV void check_order(struct peal_worker *w, uint64_t word)
+{
+	PEAL_SHARED struct lane_words shared;
+	uint64_t *words = shared.of;
+	uint32_t lane = peal_lane(w), next = (lane + 1) % peal_lanes(w);
+
+	ORDERED(peal_broadcast(w, lane));
+	ORDERED(peal_shuffle(w, lane, next));
+	ORDERED(peal_sum(w, lane));
+	ORDERED(peal_xor(w, lane));
+	ORDERED(peal_elect(w, lane == 1));
+	ORDERED(peal_vote_any(w, lane == 1));
+	ORDERED(peal_vote_all(w, lane == 1));
 }
 
 /* Checks the bounds of the host's clock, if it has published some. */
@@ -55,6 +87,7 @@ static PEAL_DEV uint32_t check_message(struct peal_worker *w, uint32_t *copy)
 	peal_copy_lanes(w, copy, word, length);
 	NEED(item_is(copy, length, LOOP_SENDER, number));
 	check_lanes(w, number);
+	check_order(w, number);
 	if (peal_is_leader(w))
 		check_clock(w);
 	peal_sync(w);
