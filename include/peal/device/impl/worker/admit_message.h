@@ -75,6 +75,10 @@ peali_actor(const struct peal_worker *w, uint32_t actor)
 	return entry;
 }
 
+/* Most messages of an actor in sequence without a check. Each look at the control
+ * words ends such a sequence. */
+#define PEALI_UNCHECKED 4096
+
 /* Returns how many times `emits` more messages fit into a port; 0: not now. */
 static PEAL_DEV PEAL_INLINE uint64_t peali_port_fits(struct peal_output *o,
 						     uint32_t emits)
@@ -85,7 +89,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peali_port_fits(struct peal_output *o,
 	if (PEAL_LIKELY(peali_link_fits_slots(&o->link, emits)))
 		return emits == 1 ? free :
 		       emits	  ? (uint32_t)free / emits :
-				    PEALI_BURST;
+				    PEALI_UNCHECKED;
 	if (peali_is_topic(o->link.state))
 		return peali_publish_fits(o->topic, emits);
 	return o->used && !o->switching && peal_link_fits(&o->link, emits);
@@ -179,7 +183,7 @@ static PEAL_UNUSED PEAL_INLINE void peali_fetch_ahead(struct peal_worker *w)
 PEALI_HOST_SLOW(int, peali_actor_choose, struct peal_worker *w, uint32_t number)
 {
 	struct peal_actor_entry *actor = peali_actor(w, number);
-	uint64_t n_fit = PEALI_BURST;
+	uint64_t n_fit = PEALI_UNCHECKED;
 	uint32_t port;
 
 	w->fits_left = 0;
