@@ -165,6 +165,67 @@ static int check_array(const struct peal_executor_array *a, uint32_t i)
 	return 0;
 }
 
+/* Returns the bytes of an array; UINT64_MAX if 64 bits do not hold them. */
+static uint64_t bytes_of(const struct peal_executor_array *a, uint64_t count)
+{
+	uint64_t bytes;
+
+	if (!a->element_bytes)
+		return a->bytes;
+	return __builtin_mul_overflow(a->element_bytes, count, &bytes) ?
+		       UINT64_MAX :
+		       bytes;
+}
+
+/* Returns 1 if `bytes` bytes can be at an address. The executor refuses others. */
+static int is_range(const void *at, uint64_t bytes)
+{
+	return at && bytes && bytes <= UINTPTR_MAX - (uintptr_t)at;
+}
+
+static int overlap(const void *a, uint64_t a_bytes, const void *b,
+		   uint64_t b_bytes)
+{
+	uintptr_t x = (uintptr_t)a, y = (uintptr_t)b;
+
+	return is_range(a, a_bytes) && is_range(b, b_bytes) &&
+	       (x <= y ? y - x < a_bytes : x - y < b_bytes);
+}
+
+/* Returns 1 if the output of `a` overlaps the input or output of `b`. It may be
+ * the input of an array with equal elements. */
+static int spoils(const struct peal_executor_array *a,
+		  const struct peal_executor_array *b, uint64_t count)
+{
+	uint64_t out = bytes_of(a, count), other = bytes_of(b, count);
+
+	if (a != b && overlap(a->output, out, b->output, other))
+		return 1;
+	if (a->output == b->input && a->element_bytes == b->element_bytes)
+		return 0;
+	return overlap(a->output, out, b->input, other);
+}
+
+static int check_overlaps(const struct peal_executor_array *arrays, uint32_t n,
+			  uint64_t count)
+{
+	uint32_t i, j;
+
+	for (i = 0; i < n; i++)
+		for (j = 0; j < n; j++)
+			if (spoils(&arrays[i], &arrays[j], count))
+				return refuse_array(
+					i,
+					PEALI_PRINT("has an output that "
+						    "overlaps memory of "
+						    "array %u",
+						    j),
+					"overlapping ranges",
+					"ranges apart, or an equal input",
+					"pass another output");
+	return 0;
+}
+
 /* Checks fields that a job on arrays does not have. */
 static int check(const struct peal_job *job,
 		 const struct peal_executor_array *arrays, uint32_t n)
@@ -187,7 +248,7 @@ static int check(const struct peal_job *job,
 				    .remedy = "use weights");
 	for (i = 0; i < n && !result; i++)
 		result = check_array(&arrays[i], i);
-	return result;
+	return result ? result : check_overlaps(arrays, n, job->count);
 }
 
 /* Runs a job that has the arrays as arguments. The stage has their addresses. */

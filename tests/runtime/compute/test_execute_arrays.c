@@ -331,6 +331,25 @@ static void refuse_arrays(void)
 	arrays[1] = good;
 }
 
+/* An output may be an input of equal elements, as in the other cases. It overlaps
+ * nothing else. */
+PEAL_TEST(overlapping_arrays_are_refused)
+{
+	uint8_t *at = (uint8_t *)number;
+
+	open_arrays(1, 1);
+	s.job.count = 10;
+	arrays[0].input = at + 8;
+	REFUSED("array 1: has an output that overlaps memory of array 0");
+	arrays[0].input = seen;
+	arrays[0].output = at + 8;
+	REFUSED("array 0: has an output that overlaps memory of array 1");
+	arrays[0].output = seen;
+	arrays[1].input = at + 1;
+	REFUSED("array 1: has an output that overlaps memory of array 1");
+	close_arrays();
+}
+
 PEAL_TEST(bad_arguments_are_refused)
 {
 	struct peal_executor_range r;
@@ -405,5 +424,6 @@ PEAL_TEST_MAIN(RUN_LANES(each_element_runs_once_and_is_listed);
 	       RUN_LANES(planes_of_a_grid_are_elements);
 	       RUN(plain_jobs_and_arrays_alternate);
 	       RUN(dynamic_ranges_follow_device_speed);
+	       RUN(overlapping_arrays_are_refused);
 	       RUN(bad_arguments_are_refused);
 	       RUN(running_job_keeps_the_executor_busy);)
