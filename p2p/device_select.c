@@ -36,6 +36,8 @@ static const char *unmet(struct peal_runtime *rt, int device,
 
 	if (peali_device_describe(rt, device, &info))
 		return "not readable";
+	if (info.lost)
+		return "lost";
 	if (wish->backend && strcmp(wish->backend, info.backend) != 0)
 		return "backend";
 	if (wish->min_memory_bytes > info.memory_bytes - info.memory_used_bytes)

@@ -59,9 +59,12 @@ struct peal_device_info {
 	uint32_t capabilities; /* mask of enum peal_device_capability */
 	char architecture[64]; /* "sm_90", "gfx90a:sramecc+:xnack-"; "host": the
 				* device is CPU threads */
+	int lost; /* 1: a kernel of the device has crashed, and no kernel can
+		   * run there until the runtime is opened again */
 };
 
-/** Requirements for a device. A field of 0 or NULL requires nothing. */
+/** Requirements for a device. A field of 0 or NULL requires nothing. A lost device
+ * meets no requirements. */
 struct peal_device_filter {
 	uint32_t size; /* sizeof(struct peal_device_filter) */
 	const char *backend; /* "host", "cuda" or "hip"; NULL: any */

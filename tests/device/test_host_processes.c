@@ -94,6 +94,21 @@ static int n_descriptors(void)
 	return n;
 }
 
+/* Device 1 of three is lost. It meets no filter. */
+static void check_selection(struct peal_runtime *rt)
+{
+	struct peal_device_info info;
+	int device[3], i;
+
+	for (i = 0; i < 3; i++) {
+		CHECK_OK(peal_device_info(rt, i, &info));
+		CHECK_EQ(info.lost, i == 1);
+	}
+	CHECK_EQ(peal_device_select_all(rt, NULL, 3, device), 2);
+	CHECK_EQ(device[0], 0);
+	CHECK_EQ(device[1], 2);
+}
+
 /* Crashes the kernel of device 1 of three. The kernels of the others go on. */
 static void crash_one(uint64_t how, const char *report)
 {
@@ -119,6 +134,7 @@ static void crash_one(uint64_t how, const char *report)
 		 PEAL_ESTOPPED);
 	CHECK_FAILS(peal_kernel_launch(rt, 1, &peal_program_crash, NULL, &k),
 		    PEAL_EDRIVER, "open the runtime again");
+	check_selection(rt);
 	ask(&fine, CRASH_NONE);
 	CHECK_OK(peal_kernel_launch(rt, 0, &peal_program_crash, NULL, &k));
 	harness_conserved(rt);

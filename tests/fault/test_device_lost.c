@@ -124,9 +124,12 @@ PEAL_TEST(lost_device_closes_its_links_only)
 	struct peal_runtime *rt = open_double();
 	struct loop lost = make_loop(rt, 1), fine = make_loop(rt, 0);
 	struct peal_kernel *k = NULL;
+	struct peal_device_info info;
 	uint64_t address = 0;
 
 	CHECK_OK(peal_memory_alloc(rt, 1, 64, &address));
+	CHECK_OK(peal_device_info(rt, 1, &info));
+	CHECK_EQ(info.lost, 0);
 	go_round(&lost, 0, 10);
 	go_round(&fine, 0, 10);
 	harness_send(lost.e, 0, 1, 10, 10);
@@ -141,6 +144,8 @@ PEAL_TEST(lost_device_closes_its_links_only)
 	go_round(&fine, 10, 10);
 	CHECK_FAILS(peal_kernel_launch(rt, 1, &peal_program_relay, NULL, &k),
 		    PEAL_EDRIVER, "device 1: lost");
+	CHECK_OK(peal_device_info(rt, 1, &info));
+	CHECK_EQ(info.lost, 1);
 	CHECK_FAILS(peal_peer_copy(rt, 1, address, PEAL_HOST_MEMORY,
 				   (uintptr_t)&address, sizeof(address)),
 		    PEAL_EDRIVER, "device 1: a copy");

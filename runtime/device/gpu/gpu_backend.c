@@ -57,6 +57,7 @@ static int device_info(struct peali_backend *backend, int device,
 	out->memory_bytes = d->space.bytes;
 	out->memory_used_bytes = d->space.used;
 	pthread_mutex_unlock(&gpu->lock);
+	out->lost = d->lost != 0;
 	out->compute_units = d->units;
 	out->max_lanes = d->max_lanes;
 	out->numa_node = numa_node(d->pci);

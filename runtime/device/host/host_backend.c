@@ -299,6 +299,7 @@ static int host_device_info(struct peali_backend *backend, int device,
 	pthread_mutex_lock(&host->lock);
 	out->memory_bytes = host->heap[device].bytes;
 	out->memory_used_bytes = host->heap[device].space.used;
+	out->lost = host->lost && host->lost[device][0];
 	pthread_mutex_unlock(&host->lock);
 	out->compute_units = (uint32_t)peali_usable_cores();
 	out->max_lanes = PEALI_LANES_MAX;
