@@ -26,13 +26,17 @@ struct peal_failure {
 	uint64_t count; /* PEAL_FAILURE_COUNT since `failure` was written */
 };
 
-/** The failing actor or supervisor, the kind, and the first error. */
+/** The failing actor or supervisor, the kind, and the first error. An error has
+ * 16 bits. One beyond them counts as the nearest one. */
 #define PEAL_FAILURE(actor, kind, error)                                       \
 	((uint64_t)(uint32_t)(actor) << 32 | (uint64_t)(kind) << 16 |          \
-	 ((uint32_t) - (error)&0xffffu))
+	 ((uint32_t)((error) < -0x8000 ? -0x8000 :                             \
+		     (error) > 0x7fff  ? 0x7fff :                              \
+					 (error)) &                             \
+	  0xffffu))
 #define PEAL_FAILURE_ACTOR(failure) ((uint32_t)((failure) >> 32))
 #define PEAL_FAILURE_KIND(failure) ((uint32_t)((failure) >> 16) & 0xffffu)
-#define PEAL_FAILURE_ERROR(failure) (-(int32_t)((failure)&0xffffu))
+#define PEAL_FAILURE_ERROR(failure) ((int32_t)(int16_t)((failure)&0xffffu))
 
 /** The count of an entry, and below it the actor with the last failure of a
  * supervisor's member (else 0). */

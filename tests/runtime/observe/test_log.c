@@ -4,6 +4,7 @@
 
 #include <peal/dead_letter.h>
 
+#include <peal/abi/failure_log.h>
 #include "runtime/harness.h"
 #include "runtime/hooks.h"
 #include "runtime/supervised.h"
@@ -99,6 +100,22 @@ static void fail(struct peal_endpoint *e, uint32_t port, uint32_t times)
 	while (times--)
 		CHECK_OK(peal_send(e, port, SUPERVISED_FAIL, &zero,
 				   sizeof(zero), MAX_WAIT, NULL));
+}
+
+PEAL_TEST(failure_words_keep_the_sign_of_an_error)
+{
+	const int error[][2] = {
+		{ -71, -71 }, { 5, 5 }, { 100000, 0x7fff }, { -100000, -0x8000 }
+	};
+	uint64_t word;
+	uint32_t i;
+
+	for (i = 0; i < 4; i++) {
+		word = PEAL_FAILURE(7, PEAL_FAILED_INIT, error[i][0]);
+		CHECK_EQ(PEAL_FAILURE_ERROR(word), error[i][1]);
+		CHECK_EQ(PEAL_FAILURE_ACTOR(word), 7);
+		CHECK_EQ(PEAL_FAILURE_KIND(word), PEAL_FAILED_INIT);
+	}
 }
 
 PEAL_TEST(first_failure_of_each_actor_is_logged_with_counts)
@@ -419,7 +436,8 @@ PEAL_TEST(warning_names_the_cause)
 	unsetenv("PEAL_PROBE");
 }
 
-PEAL_TEST_MAIN(RUN(first_failure_of_each_actor_is_logged_with_counts);
+PEAL_TEST_MAIN(RUN(failure_words_keep_the_sign_of_an_error);
+	       RUN(first_failure_of_each_actor_is_logged_with_counts);
 	       RUN(failed_init_is_logged); RUN(exhausted_supervisor_is_logged);
 	       RUN(lost_dead_letters_are_logged);
 	       RUN(log_of_failures_is_rate_limited);
