@@ -51,15 +51,21 @@ static void await_end(struct peali_peers *peers, uint64_t deadline)
 int peali_changes_await(struct peali_peers *peers, int from, int64_t timeout_ns,
 			const char *call)
 {
-	uint64_t deadline = peali_deadline(timeout_ns), last;
+	uint64_t deadline = peali_deadline(timeout_ns), last, began = 0;
 	uint32_t n;
 
 	pthread_mutex_lock(&peers->lock);
 	last = peers->n_started;
 	while ((n = peali_changes_before(peers, from, last)) &&
-	       !peali_late(deadline))
+	       !peali_late(deadline)) {
+		if (!began)
+			began = peal_clock_ns();
 		await_end(peers, deadline);
+	}
 	pthread_mutex_unlock(&peers->lock);
+	if (began)
+		peali_copy_stats_add_wait(&peers->stats,
+					  peal_clock_ns() - began);
 	if (!n)
 		return 0;
 	return peali_fail(PEAL_ETIMEDOUT, call,

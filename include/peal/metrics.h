@@ -41,15 +41,17 @@ struct peal_traffic {
 
 /** Blocking calls of host threads, by their object. */
 enum peal_wait_kind {
-	PEAL_WAIT_KERNEL = 0, /* peal_kernel_wait, _drain, _stop, _abort */
-	PEAL_WAIT_COPY = 1, /* peal_copy_wait, peal_copy_destroy */
+	PEAL_WAIT_KERNEL = 0, /* peal_kernel_wait, _drain, _drain_many, _stop,
+			       * _abort, _suspend */
+	PEAL_WAIT_COPY = 1, /* peal_copy_wait, _destroy; changes of peer
+			     * access behind earlier ones */
 	PEAL_WAIT_COLLECTIVE = 2, /* peal_collective_wait, _run */
 	PEAL_WAIT_BARRIER = 3, /* peal_barrier_wait */
 	PEAL_WAIT_GRAPH = 4, /* peal_graph_wait, _run */
 	PEAL_WAIT_SEND = 5, /* peal_send and its kind: for a free slot */
 	PEAL_WAIT_RECEIVE = 6, /* peal_receive, _peek: for a message */
 	PEAL_WAIT_REQUEST = 7, /* requests and replies of the host */
-	PEAL_WAIT_PIPELINE = 8, /* pushing and pulling batches */
+	PEAL_WAIT_PIPELINE = 8, /* pushing and pulling batches, closing */
 	PEAL_WAIT_EXECUTOR = 9, /* peal_executor_wait, _run */
 	PEAL_WAIT_DEVICE = 10, /* peal_device_sync */
 	PEAL_WAIT_EVENT = 11, /* peal_event_wait */
@@ -65,7 +67,9 @@ enum peal_wait_kind {
  * batch, or the free slot, is there at once. Other waits are those to send, to
  * receive, for a reply, and for an event. They count from the moment at which the
  * thread stops to spin. So short waits cost nothing. A request may wait several
- * times.
+ * times. Waits for the answer of a worker do not count: peal_connect,
+ * peal_link_destroy, peal_link_set_route, peal_actor_spawn, peal_actor_retire,
+ * peal_kernel_tell_all.
  */
 struct peal_wait_counts {
 	uint64_t waits; /* of calls that succeed or fail */

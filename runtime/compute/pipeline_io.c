@@ -302,6 +302,24 @@ int peal_pipeline_commit(struct peal_pipeline *p, uint16_t type)
 	return 0;
 }
 
+/* Sends the end to the next worker of stage 0. Counts the wait for a slot. */
+static int send_end(struct peal_pipeline *p, uint64_t deadline,
+		    int64_t timeout_ns)
+{
+	int result = peal_send_end(p->source, p->n_closed, 0);
+	int64_t left = timeout_ns;
+	uint64_t began;
+
+	if (result != PEAL_EAGAIN || !timeout_ns)
+		return result;
+	began = peali_now_ns();
+	if (timeout_ns > 0)
+		left = began >= deadline ? 1 : (int64_t)(deadline - began);
+	result = peal_send_end(p->source, p->n_closed, left);
+	count_wait(p, began);
+	return result;
+}
+
 /* Sends the end to the workers of stage 0 that have not got it yet. */
 static int close_rest(struct peal_pipeline *p, uint64_t deadline,
 		      int64_t timeout_ns, const char *call)
@@ -310,13 +328,7 @@ static int close_rest(struct peal_pipeline *p, uint64_t deadline,
 
 	p->reserved = 0;
 	while (p->n_closed < p->workers) {
-		int64_t left = timeout_ns;
-
-		if (timeout_ns > 0)
-			left = peali_late(deadline) ?
-				       1 :
-				       (int64_t)(deadline - peali_now_ns());
-		result = peal_send_end(p->source, p->n_closed, left);
+		result = send_end(p, deadline, timeout_ns);
 		if (result == PEAL_ESTOPPED && say_ended(p, call))
 			return result;
 		if (result)

@@ -590,14 +590,21 @@ static uint32_t count_suspended(struct peal_kernel *k, int are)
 	return n;
 }
 
-int peal_kernel_suspend(struct peal_kernel *k, int64_t timeout_ns)
+/* Pauses a poll. Sets *began to the time of the first pause. */
+static void pause_since(uint64_t *began, uint32_t *turns)
+{
+	if (!*began)
+		*began = peali_now_ns();
+	peali_poll_pause(turns);
+}
+
+/* Suspends a kernel that is alive. Sets *began to the time of the first pause. */
+static int suspend(struct peal_kernel *k, int64_t timeout_ns, uint64_t *began)
 {
 	uint64_t deadline = peali_deadline(timeout_ns);
 	uint32_t turns = 0, left;
-	int stale, result = check_alive(k, "peal_kernel_suspend");
+	int stale;
 
-	if (result)
-		return result;
 	/*
 	 * After a resume, a worker may still report its last suspension. That
 	 * report must not count for this suspension.
@@ -606,7 +613,7 @@ int peal_kernel_suspend(struct peal_kernel *k, int64_t timeout_ns)
 	while (timeout_ns && stale && !peali_late(deadline)) {
 		stale = count_suspended(k, 1) != 0;
 		if (stale)
-			peali_poll_pause(&turns);
+			pause_since(began, &turns);
 	}
 	peal_store_release_sys(&k->control->suspend, 1);
 	wake_all(k);
@@ -623,8 +630,21 @@ int peal_kernel_suspend(struct peal_kernel *k, int64_t timeout_ns)
 				"%u worker%s; a worker pauses after it",
 				k->name, left, k->params.n_workers,
 				peali_s(k->params.n_workers));
-		peali_poll_pause(&turns);
+		pause_since(began, &turns);
 	}
+}
+
+int peal_kernel_suspend(struct peal_kernel *k, int64_t timeout_ns)
+{
+	uint64_t began = 0;
+	int result = check_alive(k, "peal_kernel_suspend");
+
+	if (result)
+		return result;
+	result = suspend(k, timeout_ns, &began);
+	if (began)
+		peali_counters_waited(k->rt, PEAL_WAIT_KERNEL, began);
+	return result;
 }
 
 int peal_kernel_resume(struct peal_kernel *k)

@@ -25,6 +25,7 @@
 #include "runtime/base/refusal.h"
 #include "runtime/base/text.h"
 #include "runtime/base/wait.h"
+#include "runtime/kernel/counters.h"
 #include "runtime/kernel/kernel.h"
 #include "runtime/kernel/kernel_control.h"
 #include "runtime/kernel/timer.h"
@@ -352,7 +353,8 @@ static int end_inputs(const struct group *g)
 
 /* Waits until the group has no work. Returns 1, also if all kernels have ended;
  * 0 after the deadline; or an error. */
-static int await_done(const struct group *g, struct count *c)
+static int look_until_done(const struct group *g, struct count *c,
+			   uint64_t *began)
 {
 	uint32_t turns = 0;
 	int result, ticks = 1;
@@ -369,8 +371,21 @@ static int await_done(const struct group *g, struct count *c)
 		}
 		if (peali_late(g->deadline))
 			return 0;
+		if (!*began)
+			*began = peali_now_ns();
 		peali_poll_pause(&turns);
 	}
+}
+
+/* As look_until_done. Counts the wait. */
+static int await_done(const struct group *g, struct count *c)
+{
+	uint64_t began = 0;
+	int result = look_until_done(g, c, &began);
+
+	if (began)
+		peali_counters_waited(g->rt, PEAL_WAIT_KERNEL, began);
+	return result;
 }
 
 /* Lets all kernels end, and waits for that. A kernel without other inputs ends

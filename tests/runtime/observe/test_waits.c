@@ -171,10 +171,64 @@ PEAL_TEST(waits_for_a_batch_of_a_pipeline_are_counted)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
+/* Returns the waits of a runtime so far, of one kind. */
+static uint64_t waits_of(struct peal_runtime *rt, uint32_t kind)
+{
+	struct peal_metrics *m = calloc(1, sizeof(*m));
+	uint64_t n;
+
+	CHECK(m);
+	m->size = sizeof(*m);
+	CHECK_OK(peal_metrics_snapshot(rt, m));
+	n = m->waits[kind].waits;
+	CHECK(!n || m->waits[kind].ns > 0);
+	free(m);
+	return n;
+}
+
+/* A full link into stage 0 delays the end of a pipeline. */
+PEAL_TEST(waits_to_close_a_pipeline_are_counted)
+{
+	struct peal_runtime *rt = harness_open(1, "");
+	struct peal_pipeline_stage stage = { .size = sizeof(stage),
+					     .program = &peal_program_steps,
+					     .handler = "step" };
+	struct peal_pipeline *p = NULL;
+	uint64_t at = 0, pushes;
+
+	CHECK_OK(peal_pipeline_create(rt, &stage, 1, NULL, &p));
+	while (!peal_pipeline_push(p, 1, &at, sizeof(at), 5 * MS))
+		at++;
+	pushes = waits_of(rt, PEAL_WAIT_PIPELINE);
+	CHECK_EQ(peal_pipeline_close(p, 0), PEAL_EAGAIN);
+	CHECK_EQ(waits_of(rt, PEAL_WAIT_PIPELINE), pushes);
+	CHECK_EQ(peal_pipeline_close(p, WAIT), PEAL_ETIMEDOUT);
+	CHECK_EQ(waits_of(rt, PEAL_WAIT_PIPELINE), pushes + 1);
+	CHECK_OK(peal_pipeline_destroy(p));
+	CHECK_OK(peal_runtime_close(rt));
+}
+
+/* A suspended worker does not end, so each call waits for its whole time. */
+PEAL_TEST(waits_for_a_kernel_are_counted)
+{
+	struct actor a = open_actor();
+	uint64_t before = waits_of(a.rt, PEAL_WAIT_KERNEL);
+
+	harness_send(a.e, 0, 1, 0, 1);
+	CHECK_EQ(peal_kernel_drain_many(&a.k, 1, WAIT), PEAL_ETIMEDOUT);
+	CHECK_EQ(waits_of(a.rt, PEAL_WAIT_KERNEL), before + 1);
+	CHECK_OK(peal_kernel_resume(a.k));
+	CHECK_OK(peal_kernel_suspend(a.k, MAX_WAIT));
+	CHECK(waits_of(a.rt, PEAL_WAIT_KERNEL) >= before + 2);
+	close_actor(&a);
+}
+
 PEAL_TEST_MAIN(lanes = 1; RUN(waits_to_send_are_counted);
 	       RUN(waits_to_receive_are_counted);
 	       RUN(waits_for_a_device_are_counted);
 	       RUN(waits_for_an_event_are_counted);
 	       RUN(waits_for_a_reply_are_counted);
 	       RUN(waits_for_a_job_are_counted);
-	       RUN(waits_for_a_batch_of_a_pipeline_are_counted);)
+	       RUN(waits_for_a_batch_of_a_pipeline_are_counted);
+	       RUN(waits_to_close_a_pipeline_are_counted);
+	       RUN(waits_for_a_kernel_are_counted);)
