@@ -96,8 +96,8 @@ const char *peal_error_text(int code);
  *
  * Each thread has its own error. The next failing call of the thread replaces
  * the error. A call that succeeds leaves the error unchanged. PEAL_EEND also
- * leaves the error unchanged, and so does PEAL_EAGAIN of a full or empty queue
- * and of a wait with timeout 0.
+ * leaves the error unchanged. So does PEAL_EAGAIN of a full or empty queue, and of
+ * a wait with timeout 0.
  *
  * Thread-safe, wait-free.
  *

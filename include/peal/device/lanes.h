@@ -125,8 +125,8 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_broadcast(const struct peal_worker *w,
  * Combines the values of a warp's lanes, in five steps. A step adds the value of a
  * higher lane, so lane 0 has the result for any number of lanes.
  */
-static PEAL_DEV PEAL_UNUSED inline uint64_t
-peali_warp_combine(uint64_t value, int exclusive_or)
+static PEAL_DEV PEAL_UNUSED inline uint64_t peali_warp_combine(uint64_t value,
+							       int exclusive_or)
 {
 	const uint32_t lane = peal_hw_lane(), n = peal_hw_lanes();
 	uint32_t step;
