@@ -82,14 +82,23 @@ struct peal_executor_range {
  *	grain		a range can be smaller if the memory is short
  *	weights		of the devices' shares, for a static schedule
  *	limits		for each rank: bytes of arrays at a time, in all
- *			schedules; NULL: no limits
+ *			schedules, with the alignment below; NULL: no limits
  *	repeatable	1: other devices repeat the ranges of a device when its
  *			kernel has ended
  *
  * During the job each device has one buffer for its ranges (peal/buffer.h). So
  * peal_memory_limit applies. The buffer leaves an eighth of the device's free
  * memory. A device has up to two ranges for each worker, and fewer if its memory
- * is short. With PEAL_SCHEDULE_MEMORY the devices share the elements in
+ * is short.
+ *
+ * The buffer has one piece for each array with element_bytes 0. It also has one
+ * piece per range for each other array. Each piece takes a multiple of 128 bytes.
+ * So the least limit is the sum over all arrays of their `bytes`, or of their
+ * element_bytes. Round up each of them to a multiple of 128. For example, two
+ * arrays with elements of 16 bytes need a limit of 256. A smaller limit is too
+ * little memory for one element.
+ *
+ * With PEAL_SCHEDULE_MEMORY the devices share the elements in
  * proportion to this memory. A device without memory for one element then gets
  * none. With other schedules the call fails.
  *
