@@ -298,8 +298,9 @@ int peal_event_cancel(struct peal_event *event);
  *
  * Its addresses become invalid: no handler may use the event any more. A handler
  * may still be in its call when the host sees the record. Then call
- * peal_device_sync of the recorder's device first. peal_runtime_shutdown frees all events. Pending records then do not count, and
- * work that waits for an event does not begin any more.
+ * peal_device_sync of the recorder's device first. peal_runtime_shutdown frees all
+ * events. Pending records then do not count, and work that waits for an event does
+ * not begin any more.
  *
  * Not thread-safe: no other call on this event may run at the same time.
  *
