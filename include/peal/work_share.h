@@ -36,11 +36,18 @@ struct peal_work_share_options {
 	 * (default 2, 1..2^20). Use about the number of a device's consumers. */
 	uint32_t low;
 	uint32_t reserved; /* 0 */
-	/* ns between two looks of a forwarder at its queue: at least (default
+	/*
+	 * ns between two looks of a forwarder at its queue: at least (default
 	 * 20000), and at most (default 5000000). 1000..10^9 each. The time of an
 	 * idle share doubles with each look.
-	 * With short times an idle share uses much of a core, and
-	 * peal_device_sync may never see idle devices. */
+	 *
+	 * An idle share of n queues looks n times per most_ns. With short times
+	 * it uses much of a core, and peal_device_sync may never see idle
+	 * devices. An idle share of 24 emulated devices with the default times
+	 * uses about 70 % of a core. peal_device_sync then needs seconds. So
+	 * give a large share a longer most_ns, for example in proportion to n.
+	 * An idle device then notices work of the others later.
+	 */
 	uint64_t least_ns, most_ns;
 	const char *name; /* for texts (default "share"); at most 47 bytes are
 			   * kept */
