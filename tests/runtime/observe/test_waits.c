@@ -4,6 +4,7 @@
  * call inside another one counts once.
  */
 #include <peal/event.h>
+#include <peal/graph.h>
 #include <peal/metrics.h>
 #include <peal/pipeline.h>
 #include <peal/request.h>
@@ -25,7 +26,7 @@ static void expect_waits(struct peal_runtime *rt, uint32_t kind, uint64_t n)
 	CHECK(m);
 	m->size = sizeof(*m);
 	CHECK_OK(peal_metrics_snapshot(rt, m));
-	for (i = PEAL_WAIT_SEND; i < PEAL_WAIT_KINDS; i++) {
+	for (i = PEAL_WAIT_GRAPH; i < PEAL_WAIT_KINDS; i++) {
 		if (m->waits[i].waits != (i == kind ? n : 0))
 			fprintf(stderr, "%s\n", peal_wait_kind_name(i));
 		CHECK_EQ(m->waits[i].waits, i == kind ? n : 0);
@@ -150,6 +151,48 @@ PEAL_TEST(waits_for_a_job_are_counted)
 	fixture_close(&s);
 }
 
+/* Adds a task that waits for the gate of the fixture. */
+static void add_gated(struct peal_graph *g, struct fixture *s)
+{
+	const struct peal_graph_argument arguments[] = {
+		{ s->visits[0], 4, 0 },
+		{ s->number[0], 8, 0 },
+	};
+	const struct peal_graph_task t = { .size = sizeof(t),
+					   .handler = "visit",
+					   .count = 1,
+					   .n_arguments = 2,
+					   .arguments = arguments,
+					   .parameters = &s->visit,
+					   .parameter_bytes =
+						   sizeof(s->visit) };
+	uint32_t node;
+
+	CHECK_OK(peal_graph_add_task(g, &t, &node));
+}
+
+PEAL_TEST(waits_for_a_graph_are_counted)
+{
+	struct peal_graph_options o = { .size = sizeof(o), .lanes = lanes };
+	struct peal_graph *g = NULL;
+	struct fixture s;
+
+	fixture_open(&s, 1, 1);
+	CHECK_OK(peal_graph_create(s.rt, s.devices, 1, &peal_program_tasks, &o,
+				   &g));
+	fixture_gate(&s, 0);
+	add_gated(g, &s);
+	CHECK_OK(peal_graph_start(g));
+	CHECK_EQ(peal_graph_wait(g, 0), PEAL_ETIMEDOUT);
+	expect_waits(s.rt, PEAL_WAIT_GRAPH, 0);
+	CHECK_EQ(peal_graph_wait(g, WAIT), PEAL_ETIMEDOUT);
+	expect_waits(s.rt, PEAL_WAIT_GRAPH, 1);
+	fixture_gate(&s, 1);
+	CHECK_OK(peal_graph_wait(g, MAX_WAIT));
+	CHECK_OK(peal_graph_destroy(g));
+	fixture_close(&s);
+}
+
 PEAL_TEST(waits_for_a_batch_of_a_pipeline_are_counted)
 {
 	struct peal_runtime *rt = harness_open(1, "");
@@ -229,6 +272,7 @@ PEAL_TEST_MAIN(lanes = 1; RUN(waits_to_send_are_counted);
 	       RUN(waits_for_an_event_are_counted);
 	       RUN(waits_for_a_reply_are_counted);
 	       RUN(waits_for_a_job_are_counted);
+	       RUN(waits_for_a_graph_are_counted);
 	       RUN(waits_for_a_batch_of_a_pipeline_are_counted);
 	       RUN(waits_to_close_a_pipeline_are_counted);
 	       RUN(waits_for_a_kernel_are_counted);)
