@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* peal_device_sync waits until devices have no more messages to handle. */
+/*
+ * peal_device_sync waits until devices have no more messages to handle and take
+ * part in no collective.
+ */
 
+#include <peal/communicator.h>
 #include <peal/event.h>
 #include <peal/topic.h>
+#include "runtime/collective/communicator.h"
 #include "runtime/both_lanes.h"
 #include "runtime/events.h"
 
@@ -173,6 +178,31 @@ PEAL_TEST(sync_timeout_names_the_pending_topic)
 	close_stage();
 }
 
+/* Device 1 waits for the member on device 0 and has no message to handle. */
+PEAL_TEST(sync_waits_for_a_collective)
+{
+	const int devices[] = { 0, 1 };
+	struct peal_comm_options o = { .size = sizeof(o), .lanes = lanes };
+	struct peal_collective barrier = { .size = sizeof(barrier),
+					   .kind = PEAL_COMM_BARRIER };
+	struct peal_comm *g = NULL;
+	struct peal_kernel *held;
+
+	s.rt = harness_open(2, "");
+	CHECK_OK(peal_comm_create(s.rt, devices, 2, &o, &g));
+	held = g->members[g->place_of[0]].kernel;
+	CHECK_OK(peal_kernel_suspend(held, MAX_WAIT));
+	CHECK_OK(peal_collective_start(g, &barrier));
+	CHECK_EQ(peal_device_sync(s.rt, 1, 0), PEAL_EAGAIN);
+	CHECK_FAILS(peal_device_sync(s.rt, 1, 50 * MS), PEAL_ETIMEDOUT,
+		    "pending: a collective");
+	CHECK_OK(peal_kernel_resume(held));
+	CHECK_OK(peal_device_sync(s.rt, 1, MAX_WAIT));
+	CHECK_OK(peal_collective_wait(g, 0));
+	CHECK_OK(peal_comm_destroy(g));
+	CHECK_OK(peal_runtime_close(s.rt));
+}
+
 PEAL_TEST(invalid_arguments_return_einval)
 {
 	open_stage();
@@ -186,4 +216,5 @@ PEAL_TEST_MAIN(RUN_LANES(sync_waits_for_messages_between_handlers);
 	       RUN_LANES(sync_timeout_names_the_waiting_link);
 	       RUN_LANES(sync_waits_for_messages_of_a_busy_handler);
 	       RUN_LANES(sync_timeout_names_the_pending_topic);
+	       RUN_LANES(sync_waits_for_a_collective);
 	       RUN_LANES(invalid_arguments_return_einval);)
