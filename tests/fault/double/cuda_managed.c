@@ -31,7 +31,8 @@ int double_cuda_prefetch(uint64_t address, size_t bytes, int device,
 		return double_lost(double_current());
 	if (double_stream_query(stream))
 		double_broken("a prefetch on a stream that a kernel runs on");
-	return double_managed_check(address, bytes, device, is_concurrent());
+	return double_managed_request(address, bytes, device, DOUBLE_PREFETCH,
+				      is_concurrent());
 }
 
 int double_cuda_advise(uint64_t address, size_t bytes, int advice, int device)
@@ -40,5 +41,6 @@ int double_cuda_advise(uint64_t address, size_t bytes, int advice, int device)
 	NEED_CONTEXT();
 	if (advice < 1 || advice > ADVICES)
 		return DOUBLE_INVALID;
-	return double_managed_check(address, bytes, device, is_concurrent());
+	return double_managed_request(address, bytes, device, advice,
+				      is_concurrent());
 }

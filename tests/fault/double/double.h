@@ -169,13 +169,14 @@ uint64_t double_clock_ns(void);
 int double_alloc(uint64_t *address, size_t bytes);
 int double_free(uint64_t address);
 int double_managed_alloc(uint64_t *address, size_t bytes, unsigned flags);
+#define DOUBLE_PREFETCH 0 /* in place of an advice, which counts from 1 */
 /*
- * Returns the error of a prefetch or an advice, or 0. The range must be in one
- * managed allocation. Device -1 is the host. concurrent: 1 if devices access
- * managed memory while the host does.
+ * Returns the error of a prefetch or an advice, or records it and returns 0. The
+ * range must be in one managed allocation. Device -1 is the host. concurrent: 1
+ * if devices access managed memory while the host does.
  */
-int double_managed_check(uint64_t address, size_t bytes, int device,
-			 int concurrent);
+int double_managed_request(uint64_t address, size_t bytes, int device,
+			   int advice, int concurrent);
 int double_host_alloc(void **address, size_t bytes);
 int double_host_free(void *address);
 int double_host_register(void *address, size_t bytes);

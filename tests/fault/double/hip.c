@@ -270,7 +270,8 @@ API hipMemPrefetchAsync(uint64_t address, size_t bytes, int device,
 		return double_lost(current);
 	if (double_stream_query(stream))
 		double_broken("a prefetch on a stream that a kernel runs on");
-	return double_managed_check(address, bytes, device, is_concurrent());
+	return double_managed_request(address, bytes, device, DOUBLE_PREFETCH,
+				      is_concurrent());
 }
 
 API hipMemAdvise(uint64_t address, size_t bytes, int advice, int device)
@@ -278,7 +279,8 @@ API hipMemAdvise(uint64_t address, size_t bytes, int advice, int device)
 	CALL("hipMemAdvise");
 	if (advice < 1 || advice > 6)
 		return DOUBLE_INVALID;
-	return double_managed_check(address, bytes, device, is_concurrent());
+	return double_managed_request(address, bytes, device, advice,
+				      is_concurrent());
 }
 
 API hipHostMalloc(void **address, size_t bytes, unsigned flags)

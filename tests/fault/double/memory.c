@@ -24,8 +24,18 @@ struct piece {
 	uint64_t access; /* bit per device */
 };
 
+/* A prefetch or an advice of managed memory. */
+struct request {
+	uint64_t address, bytes;
+	int device, advice;
+};
+
+#define REQUESTS 64 /* that the double remembers */
+
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct piece *pieces;
+static struct request requests[REQUESTS]; /* the newest, as a ring */
+static uint64_t n_requests;
 static _Atomic uint64_t generation; /* number of changes to what devices see */
 static _Atomic uint64_t peers[64]; /* enabled, bit per device */
 
@@ -186,8 +196,7 @@ static int inside(const struct piece *p, uint64_t address, size_t bytes)
 	       bytes <= p->bytes - (address - p->address);
 }
 
-int double_managed_check(uint64_t address, size_t bytes, int device,
-			 int concurrent)
+static int is_managed(uint64_t address, size_t bytes)
 {
 	struct piece *p;
 	int is = 0;
@@ -196,11 +205,42 @@ int double_managed_check(uint64_t address, size_t bytes, int device,
 	for (p = pieces; p && !is; p = p->next)
 		is = p->kind == MANAGED && bytes && inside(p, address, bytes);
 	pthread_mutex_unlock(&lock);
-	if (!is)
+	return is;
+}
+
+int double_managed_request(uint64_t address, size_t bytes, int device,
+			   int advice, int concurrent)
+{
+	if (!is_managed(address, bytes))
 		return DOUBLE_INVALID;
 	if (device < -1 || device >= double_n_devices() || !concurrent)
 		return DOUBLE_BAD_DEVICE;
+	pthread_mutex_lock(&lock);
+	requests[n_requests++ % REQUESTS] =
+		(struct request){ address, bytes, device, advice };
+	pthread_mutex_unlock(&lock);
 	return 0;
+}
+
+/*
+ * For tests: returns how many of the last requests had this range, device and
+ * advice. Advice 0 is a prefetch. Device -1 is the host.
+ */
+__attribute__((visibility("default"))) int
+peal_driver_double_managed(uint64_t address, uint64_t bytes, int device,
+			   int advice);
+int peal_driver_double_managed(uint64_t address, uint64_t bytes, int device,
+			       int advice)
+{
+	const struct request *r;
+	int n = 0;
+
+	pthread_mutex_lock(&lock);
+	for (r = requests; r < requests + REQUESTS; r++)
+		n += r->bytes && r->address == address && r->bytes == bytes &&
+		     r->device == device && r->advice == advice;
+	pthread_mutex_unlock(&lock);
+	return n;
 }
 
 int double_is_host(uint64_t address, size_t bytes)

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Managed buffers: the driver's memory where all devices access it while the
- * host does, else pinned host memory. Prefetches and advice keep the bytes.
+ * host does, else pinned host memory. Prefetches and advice reach the driver
+ * and keep the bytes.
  */
+#include <dlfcn.h>
+
 #include <peal/buffer.h>
 #include <peal/copy.h>
 #include <peal/memory.h>
@@ -130,7 +133,77 @@ PEAL_TEST(managed_bytes_reach_devices_and_the_host)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
-PEAL_TEST(prefetch_and_advice_keep_the_bytes)
+/* ---- requests to the driver ---------------------------------------------- */
+
+#define PREFETCH 0 /* in place of an advice */
+
+typedef int (*requests_fn)(uint64_t address, uint64_t bytes, int device,
+			   int advice);
+
+/* Returns the function of the driver double, or NULL with another driver. */
+static requests_fn requests_of_double(void)
+{
+	int is_hip = strstr(getenv("PEAL_BACKENDS"), "hip") != NULL;
+	const char *gpu = getenv("PEAL_TEST_GPU");
+	void *library =
+		dlopen(is_hip ? "libamdhip64.so" : "libcuda.so.1", RTLD_NOW);
+	void *found = library ? dlsym(library, "peal_driver_double_managed") :
+				NULL;
+	requests_fn requests = NULL;
+
+	CHECK(found || (gpu && *gpu)); /* a GPU has no double */
+	memcpy(&requests, &found, sizeof(found));
+	dlclose(library);
+	return requests;
+}
+
+/* Returns the driver's number of a device. Parts of a GPU have one number. */
+static int driver_number(int device)
+{
+	const char *gpu = getenv("PEAL_TEST_GPU");
+
+	if (device == PEAL_HOST_MEMORY)
+		return -1;
+	return gpu && *gpu ? 0 : device;
+}
+
+/* Returns the number of requests for a range that the driver has got. With
+ * another driver than the double, returns `otherwise`. */
+static int requests_of(struct peal_range range, int device, int advice,
+		       int otherwise)
+{
+	requests_fn requests = requests_of_double();
+	uint64_t address;
+
+	CHECK_OK(peal_buffer_address(range, PEAL_HOST_MEMORY, &address));
+	return requests ? requests(address, range.bytes, driver_number(device),
+				   advice) :
+			  otherwise;
+}
+
+static int request(struct peal_range range, int device, int advice)
+{
+	return advice == PREFETCH ?
+		       peal_buffer_prefetch(range, device) :
+		       peal_buffer_advise(
+			       range, (enum peal_buffer_advice)advice, device);
+}
+
+/* Checks that a request reaches the driver once, or is refused. */
+static void check_request(struct peal_range range, int device, int advice)
+{
+	int before;
+
+	if (!is_managed(range.buffer)) {
+		CHECK_EQ(request(range, device, advice), PEAL_ENOTSUP);
+		return;
+	}
+	before = requests_of(range, device, advice, 0);
+	CHECK_EQ(request(range, device, advice), 0);
+	CHECK_EQ(requests_of(range, device, advice, 1), before + 1);
+}
+
+PEAL_TEST(prefetch_and_advice_reach_the_driver)
 {
 	struct peal_buffer *b;
 	struct peal_range all, part;
@@ -143,24 +216,15 @@ PEAL_TEST(prefetch_and_advice_keep_the_bytes)
 	CHECK_OK(peal_buffer_range(b, 4097, 1, &part));
 	harness_fill(host_view(b), BYTES, 6, 0);
 	for (device = PEAL_HOST_MEMORY; device < 2; device++) {
-		CHECK_EQ(peal_buffer_prefetch(all, device),
-			 managed ? 0 : PEAL_ENOTSUP);
-		CHECK_EQ(peal_buffer_prefetch(part, device),
-			 managed ? 0 : PEAL_ENOTSUP);
-		CHECK_EQ(peal_buffer_advise(all, PEAL_ADVICE_PREFERRED, device),
-			 managed ? 0 : PEAL_ENOTSUP);
-		CHECK_EQ(peal_buffer_advise(all, PEAL_ADVICE_ACCESSED_BY,
-					    device),
-			 managed ? 0 : PEAL_ENOTSUP);
-		CHECK_EQ(peal_buffer_advise(all, PEAL_ADVICE_NOT_ACCESSED_BY,
-					    device),
-			 managed ? 0 : PEAL_ENOTSUP);
+		check_request(all, device, PREFETCH);
+		check_request(part, device, PREFETCH);
+		check_request(all, device, PEAL_ADVICE_PREFERRED);
+		check_request(all, device, PEAL_ADVICE_ACCESSED_BY);
+		check_request(all, device, PEAL_ADVICE_NOT_ACCESSED_BY);
 	}
 	for (advice = PEAL_ADVICE_READ_MOSTLY;
 	     advice <= PEAL_ADVICE_NOT_ACCESSED_BY; advice++)
-		CHECK_EQ(peal_buffer_advise(part,
-					    (enum peal_buffer_advice)advice, 0),
-			 managed ? 0 : PEAL_ENOTSUP);
+		check_request(part, 0, advice);
 	if (!managed)
 		CHECK_CONTAINS(peal_last_error()->text, "PEAL_CAN_MANAGED");
 	CHECK(holds(host_view(b), 6));
@@ -325,7 +389,7 @@ PEAL_TEST(managed_buffer_left_open_is_reported)
 
 PEAL_TEST_MAIN(RUN(managed_buffer_says_which_memory_it_has);
 	       RUN(managed_bytes_reach_devices_and_the_host);
-	       RUN(prefetch_and_advice_keep_the_bytes);
+	       RUN(prefetch_and_advice_reach_the_driver);
 	       RUN(prefetch_and_advice_of_other_buffers_are_refused);
 	       RUN(invalid_prefetch_and_advice_are_refused);
 	       RUN(managed_buffers_obey_the_limit_of_the_host);
