@@ -70,7 +70,31 @@ spawn 0 -n 1 -- grep Cpus_allowed_list /proc/self/status
 [ "$(cat out.txt)" = "$mine" ] || fail "bound by default: $(cat out.txt)"
 says 'devices, cores'
 
-# GPUs: their drivers hide the others. On a double they have no NUMA node.
+# near_devices VENDOR ADDRESS: a process may use the cores of the NUMA node of its
+# device. Another /sys gives device 0 node 1, device 1 node 0, device 2 no node.
+near_devices() {
+    local vendor=$1 address=$2 device first last
+    read -r first last < <(python3 -c 'import os; c = sorted(os.sched_getaffinity(0)); print(c[0], c[-1])')
+    for device in 0 1; do
+        mkdir -p "root/sys/devices/system/node/node$device" \
+            "root/sys/bus/pci/devices/$address:0$device:00.0"
+        echo $((1 - device)) >"root/sys/bus/pci/devices/$address:0$device:00.0/numa_node"
+    done
+    echo "$first" >root/sys/devices/system/node/node0/cpulist
+    echo "$last" >root/sys/devices/system/node/node1/cpulist
+    # shellcheck disable=SC2016
+    LD_PRELOAD=$build/tests/fault/preload/sys_root.so PEAL_TEST_ROOT=$work/root \
+        LD_LIBRARY_PATH=$build/doubles/$vendor PEAL_BACKENDS=$vendor PEAL_DOUBLE_DEVICES=3 \
+        spawn 0 --bind device --json -- \
+        bash -c 'echo "$PEAL_RANK $(sed -n s/^Cpus_allowed_list:.//p /proc/self/status)"'
+    holds out.txt "[p['cores'] for p in d['processes']] == ['$last', '$first', None]" \
+        "[p['device'] for p in d['processes']] == ['$vendor 0', '$vendor 1', '$vendor 2']"
+    [ "$(sort err.txt)" = "0 $last"$'\n'"1 $first"$'\n'"2 ${mine##*$'\t'}" ] ||
+        fail "--bind device: $(sort err.txt)"
+}
+
+# GPUs: their drivers hide the others. On a double they have no NUMA node in the
+# /sys of this machine.
 if [ -e "$build/doubles/cuda/libcuda.so.1" ] && ! sanitized; then
     gpus() { LD_LIBRARY_PATH=$build/doubles/$1 PEAL_BACKENDS=$1 PEAL_DOUBLE_DEVICES=2 spawn 0 --label -- bash -c "echo \$PEAL_BACKENDS \$$2"; }
     gpus cuda CUDA_VISIBLE_DEVICES
@@ -79,6 +103,8 @@ if [ -e "$build/doubles/cuda/libcuda.so.1" ] && ! sanitized; then
     [ "$(lines)" = '[0] cuda 3|[1] cuda GPU-x|' ] || fail "listed GPUs: $(lines)"
     CUDA_VISIBLE_DEVICES=5,4 gpus hip HIP_VISIBLE_DEVICES
     [ "$(lines)" = '[0] hip 5|[1] hip 4|' ] || fail "AMD's GPUs: $(lines)"
+    near_devices cuda ffff
+    near_devices hip fffe
     LD_LIBRARY_PATH=$build/doubles/cuda PEAL_BACKENDS=cuda PEAL_GPU_SPLIT=2 refuses 1 \
         "variable 'PEAL_GPU_SPLIT': splits GPUs, .* .2, allowed 1.; unset it" "$peal" spawn -- true
     none() {
