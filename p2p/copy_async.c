@@ -456,14 +456,17 @@ void peali_copies_look(struct peali_peers *peers)
 	tell_others(peers);
 }
 
-int peali_copies_use(struct peali_peers *peers, int device, uint64_t before)
+const char *peali_copies_use(struct peali_peers *peers, int device,
+			     uint64_t before)
 {
 	const struct peal_copy *c;
-	int found = 0;
+	const char *found = NULL;
 
 	pthread_mutex_lock(&peers->lock);
 	for (c = peers->copies; c && !found; c = c->next)
-		found = c->submission < before && uses(c, device);
+		if (c->submission < before && uses(c, device))
+			found = c->change.kind ? "a change of peer access" :
+						 "a copy in the background";
 	pthread_mutex_unlock(&peers->lock);
 	return found;
 }

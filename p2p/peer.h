@@ -123,8 +123,10 @@ int peali_copy_submit_one(struct peali_peers *peers, struct peali_place to,
 			  struct peal_copy **out);
 /* Makes the threads of copies look at the gates of devices again. */
 void peali_copies_look(struct peali_peers *peers);
-/* Returns 1 if a background copy from or to a device has not ended. The copy has
- * a submission number below `before`. PEAL_ALL_DEVICES: any device. */
-int peali_copies_use(struct peali_peers *peers, int device, uint64_t before);
+/* Returns the kind of work that has not ended, or NULL. The work is a background
+ * copy from or to a device, or a change of its access. It has a submission number
+ * below `before`. PEAL_ALL_DEVICES: any device. */
+const char *peali_copies_use(struct peali_peers *peers, int device,
+			     uint64_t before);
 
 #endif

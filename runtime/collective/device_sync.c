@@ -262,7 +262,8 @@ static const char *find_run(const struct peali_idle_look *l)
 	return NULL;
 }
 
-/* Returns the kind of the work that goes on, also of a copy, or NULL. */
+/* Returns the kind of the work that goes on, or NULL. Also finds copies and changes
+ * of peer access. */
 static const char *find_work(const struct peali_idle_look *l)
 {
 	const char *found;
@@ -270,9 +271,9 @@ static const char *find_work(const struct peali_idle_look *l)
 	pthread_mutex_lock(&l->rt->lock);
 	found = find_run(l);
 	pthread_mutex_unlock(&l->rt->lock);
-	if (!found && peali_copies_use(l->rt->peers, l->device, l->before))
-		return "a copy in the background";
-	return found;
+	if (found)
+		return found;
+	return peali_copies_use(l->rt->peers, l->device, l->before);
 }
 
 void peali_idle_begin(struct peali_idle_look *l, struct peal_runtime *rt,

@@ -284,6 +284,7 @@ PEAL_TEST(copies_of_the_device_keep_the_order_with_changes)
 	CHECK_EQ(peal_copy_wait(change, 20000000), PEAL_ETIMEDOUT);
 	CHECK_EQ(peal_copy_wait(behind, 0), PEAL_ETIMEDOUT);
 	CHECK_EQ(peal_device_sync(rt, 0, 1000000), PEAL_ETIMEDOUT);
+	check_error("peal_device_sync", "pending: a copy in the background");
 	CHECK_OK(peal_copy_cancel(copy));
 	CHECK_EQ(finish(copy), PEAL_ECANCELED);
 	CHECK_OK(finish(behind));
@@ -304,6 +305,7 @@ PEAL_TEST(sync_of_the_device_waits_for_a_change)
 	hold(0);
 	CHECK_OK(peal_peer_enable_async(rt, 0, 1, &change));
 	CHECK_EQ(peal_device_sync(rt, 0, 1000000), PEAL_ETIMEDOUT);
+	check_error("peal_device_sync", "pending: a change of peer access");
 	CHECK_OK(peal_device_sync(rt, 1, -1));
 	release();
 	CHECK_OK(peal_device_sync(rt, 0, -1));
