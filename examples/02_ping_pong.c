@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shows two devices that send a counter to each other. The host sends the
- * number of round trips and receives the result. It takes no part in between.
- * The handlers are in programs/ping_pong.c.
+ * Shows two kernels that send a counter to each other. Each has a device of its
+ * own, if there are two. The host sends the number of round trips and receives
+ * the result. It takes no part in between. The handlers are in
+ * programs/ping_pong.c.
  *
  * Prints the routes, then the number of round trips and the time that they
  * took.
@@ -30,9 +31,12 @@ int main(int argc, char **argv)
 {
 	uint64_t trips = argc > 1 ? strtoull(argv[1], NULL, 10) : 100000;
 	struct peal_runtime *runtime = open_runtime(2);
-	/* One kernel with one actor on each device. */
-	struct peal_kernel *left = launch(runtime, 0, &peal_program_ping_pong);
-	struct peal_kernel *right = launch(runtime, 1, &peal_program_ping_pong);
+	/* Two kernels with one actor each, on two devices if possible. */
+	int device[2] = { 0, device_of_part(runtime, 1) };
+	struct peal_kernel *left =
+		launch(runtime, device[0], &peal_program_ping_pong);
+	struct peal_kernel *right =
+		launch(runtime, device[1], &peal_program_ping_pong);
 	uint64_t server = spawn(left, "server");
 	uint64_t returner = spawn(right, "returner");
 	struct peal_endpoint *host;
@@ -43,14 +47,18 @@ int main(int argc, char **argv)
 	expect(trips > 0, "the number of round trips");
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
 	/*
-	 * The server's port 0 leads to the other device, its port 1 to the
+	 * The server's port 0 leads to the other kernel, its port 1 to the
 	 * host.
 	 */
-	link_up(runtime, "device 0 to 1", server, 0, returner, sizeof(value));
-	link_up(runtime, "device 1 to 0", returner, 0, server, sizeof(value));
-	link_up(runtime, "device 0 to host", server, 1,
+	printf("server on device %d, returner on device %d\n", device[0],
+	       device[1]);
+	link_up(runtime, "server to returner", server, 0, returner,
+		sizeof(value));
+	link_up(runtime, "returner to server", returner, 0, server,
+		sizeof(value));
+	link_up(runtime, "server to host", server, 1,
 		peal_endpoint_address(host), sizeof(value));
-	link_up(runtime, "host to device 0", peal_endpoint_address(host), 0,
+	link_up(runtime, "host to server", peal_endpoint_address(host), 0,
 		server, sizeof(value));
 
 	/* Type 1 starts the game. The server sends the result at its end. */

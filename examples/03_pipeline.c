@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shows a pipeline of three stages on two devices. The stages double each
- * float, take its square root and add one. A full link makes its sender wait,
- * so no batch is lost. The host writes and reads payloads in place. The
- * handlers are in programs/pipeline.c.
+ * Shows a pipeline of three stages, which take the devices in turn. The stages
+ * double each float, take its square root and add one. A full link makes its
+ * sender wait, so no batch is lost. The host writes and reads payloads in place.
+ * The handlers are in programs/pipeline.c.
  *
  * Prints the routes, then the number of batches after all values were compared.
  */
@@ -15,6 +15,7 @@
 
 PEAL_DECLARE_PROGRAM(pipeline);
 
+#define STAGES 3
 #define BATCHES 1000
 #define FLOATS 256
 #define BYTES (FLOATS * sizeof(float))
@@ -65,28 +66,40 @@ static int try_receive(struct peal_endpoint *host, int batch,
 	return 1;
 }
 
+/*
+ * Makes the stages and links them: host, the three stages, host. Each stage is
+ * an actor of a kernel of its own.
+ */
+static void make_stages(struct peal_runtime *runtime,
+			struct peal_endpoint *host)
+{
+	static const char *const handlers[STAGES] = { "double_it", "take_root",
+						      "add_one" };
+	uint64_t before = peal_endpoint_address(host), stage;
+
+	for (int i = 0; i < STAGES; i++) {
+		int device = device_of_part(runtime, i);
+		char name[64];
+
+		stage = spawn(launch(runtime, device, &peal_program_pipeline),
+			      handlers[i]);
+		snprintf(name, sizeof(name), "%s to %s on device %d",
+			 i ? handlers[i - 1] : "host", handlers[i], device);
+		link_up(runtime, name, before, 0, stage, BYTES);
+		before = stage;
+	}
+	link_up(runtime, "add_one to host", before, 0,
+		peal_endpoint_address(host), BYTES);
+}
+
 int main(void)
 {
-	struct peal_runtime *runtime = open_runtime(2);
-	struct peal_kernel *kernels[2] = {
-		launch(runtime, 0, &peal_program_pipeline),
-		launch(runtime, 1, &peal_program_pipeline),
-	};
-	/* Spawn one actor for each stage. */
-	uint64_t twice = spawn(kernels[0], "double_it");
-	uint64_t root = spawn(kernels[1], "take_root");
-	uint64_t add = spawn(kernels[0], "add_one");
+	struct peal_runtime *runtime = open_runtime(STAGES);
 	struct peal_endpoint *host;
 	int sent = 0, received = 0;
 
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
-	/* Link the stages: host, device 0, device 1, device 0, host. */
-	link_up(runtime, "host to x2 on device 0", peal_endpoint_address(host),
-		0, twice, BYTES);
-	link_up(runtime, "x2 to sqrt on device 1", twice, 0, root, BYTES);
-	link_up(runtime, "sqrt to +1 on device 0", root, 0, add, BYTES);
-	link_up(runtime, "+1 to host", add, 0, peal_endpoint_address(host),
-		BYTES);
+	make_stages(runtime, host);
 
 	/*
 	 * Send while the first link has free slots. Wait for a result only if

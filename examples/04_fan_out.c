@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shows an actor with several ports. It splits an array into four parts and
- * sends each part to another worker. Two devices have two workers each. The
- * host adds up the four sums. The handlers are in programs/fan_out.c.
+ * sends each part to another worker. Two kernels have two workers each. Each
+ * kernel has a device of its own, if there are two. The host adds up the four
+ * sums. The handlers are in programs/fan_out.c.
  *
  * Prints the routes, then the number of arrays after all sums were compared.
  */
@@ -75,8 +76,9 @@ static void round_trip(struct peal_endpoint *host, uint64_t first)
 int main(void)
 {
 	struct peal_runtime *runtime = open_runtime(2);
-	struct peal_kernel *kernels[2] = { launch_two(runtime, 0),
-					   launch_two(runtime, 1) };
+	int device[2] = { 0, device_of_part(runtime, 1) };
+	struct peal_kernel *kernels[2] = { launch_two(runtime, device[0]),
+					   launch_two(runtime, device[1]) };
 	uint64_t split = spawn_on(kernels[0], "split", 0);
 	struct peal_endpoint *host;
 
@@ -88,8 +90,9 @@ int main(void)
 			spawn_on(kernels[part / 2], "add_up", part % 2);
 		char name[64];
 
-		snprintf(name, sizeof(name), "split to worker %u of device %u",
-			 part % 2, part / 2);
+		snprintf(name, sizeof(name),
+			 "split to worker %u of kernel %u on device %d",
+			 part % 2, part / 2, device[part / 2]);
 		link_up(runtime, name, split, part, adder,
 			VALUES * sizeof(uint64_t));
 		link_up(runtime, "its sum to host", adder, 0,

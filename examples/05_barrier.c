@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shows a barrier: four workers on two devices work in phases. In each phase
+ * Shows a barrier: two workers on each device work in phases. In each phase
  * every worker writes a number, waits at the barrier, and reads all numbers.
  * The host takes no part in the barrier. The handler is in programs/phases.c.
  *
@@ -15,9 +15,8 @@
 
 PEAL_DECLARE_PROGRAM(phases);
 
-#define DEVICES 2
+#define DEVICES 8 /* maximum */
 #define EACH 2
-#define WORKERS (DEVICES * EACH)
 #define PHASES 500
 
 /* As in programs/phases.c: the message to the handler, and its result. */
@@ -31,13 +30,13 @@ struct result {
 	uint64_t sum;
 };
 
-/* Returns the sum that every worker must report. */
-static uint64_t expected(void)
+/* Returns the sum that each of n workers must report. */
+static uint64_t expected(uint32_t n)
 {
 	uint64_t sum = 0;
 
 	for (uint64_t phase = 1; phase <= PHASES; phase++)
-		for (uint64_t i = 1; i <= WORKERS; i++)
+		for (uint64_t i = 1; i <= n; i++)
 			sum += phase * i * phase * i;
 	return sum;
 }
@@ -71,45 +70,46 @@ int main(void)
 		.size = sizeof(options),
 		.workers = EACH,
 	};
-	static const int devices[DEVICES] = { 0, 1 };
+	static const int devices[DEVICES] = { 0, 1, 2, 3, 4, 5, 6, 7 };
 	struct peal_runtime *runtime = open_runtime(DEVICES);
+	uint32_t n = (uint32_t)devices_in_use(runtime, DEVICES);
 	struct peal_kernel *kernels[DEVICES];
 	struct peal_barrier *barrier;
 	struct peal_endpoint *host;
-	struct job job = { .workers = WORKERS, .phases = PHASES };
+	struct job job = { .workers = n * EACH, .phases = PHASES };
 
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
 	/* A barrier with EACH participants on each device. */
-	check(peal_barrier_create(runtime, devices, DEVICES, EACH, NULL,
-				  &barrier),
+	check(peal_barrier_create(runtime, devices, n, EACH, NULL, &barrier),
 	      "make a barrier");
 	/* Host memory that all devices can access: a line per worker. */
 	check(peal_memory_alloc(runtime, PEAL_HOST_MEMORY,
-				WORKERS * PEAL_SHARED_LINE, &job.board),
+				job.workers * PEAL_SHARED_LINE, &job.board),
 	      "take memory that all devices see");
-	for (int i = 0; i < DEVICES; i++)
-		check(peal_kernel_launch(runtime, i, &peal_program_phases,
-					 &options, &kernels[i]),
+	for (uint32_t i = 0; i < n; i++)
+		check(peal_kernel_launch(runtime, devices[i],
+					 &peal_program_phases, &options,
+					 &kernels[i]),
 		      "launch a kernel");
-	for (uint32_t self = 0; self < WORKERS; self++)
+	for (uint32_t self = 0; self < job.workers; self++)
 		enlist(runtime, kernels[self / EACH], barrier, host, self);
 
 	/* Start all workers. Each one sends its result after the last phase. */
-	for (job.self = 0; job.self < WORKERS; job.self++)
+	for (job.self = 0; job.self < job.workers; job.self++)
 		check(peal_send(host, job.self, 0, &job, sizeof(job), SECOND,
 				NULL),
 		      "send");
-	for (int i = 0; i < WORKERS; i++) {
+	for (uint32_t i = 0; i < job.workers; i++) {
 		struct peal_received received;
 		struct result result;
 
 		check(peal_receive(host, &result, sizeof(result), &received,
 				   60 * SECOND),
 		      "receive");
-		expect(result.sum == expected(), "a worker's sum");
+		expect(result.sum == expected(job.workers), "a worker's sum");
 	}
-	printf("%d workers on %d devices met %d times, all sums right\n",
-	       WORKERS, DEVICES, 2 * PHASES);
+	printf("%u workers on %u device%s met %d times, all sums right\n",
+	       job.workers, n, n == 1 ? "" : "s", 2 * PHASES);
 
 	check(peal_runtime_shutdown(runtime), "shut down");
 	return 0;

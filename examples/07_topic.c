@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shows topics: an actor publishes each reading once, and every subscriber gets
- * it. Two actors subscribe on each of two devices. Each reading crosses to the
- * second device once. The handlers are in programs/topic.c.
+ * it. Two kernels have a topic with two subscribers each. Each kernel has a
+ * device of its own, if there are two. Each reading crosses to the second kernel
+ * once. The handlers are in programs/topic.c.
  *
  * Prints the routes, then the messages and subscribers of both topics.
  */
@@ -44,21 +45,22 @@ static void subscribe(struct peal_runtime *runtime, struct peal_kernel *kernel,
 }
 
 /* Prints the counts of a topic and checks the number of messages. */
-static void say(struct peal_runtime *runtime, const char *name, uint64_t topic)
+static void say(struct peal_runtime *runtime, int device, uint64_t topic)
 {
 	struct peal_topic_info info;
 
 	check(peal_topic_info(runtime, topic, &info), "read a topic");
-	printf("%s: %" PRIu64 " messages, %u subscribers\n", name,
-	       info.published, info.subscribers);
+	printf("topic on device %d: %" PRIu64 " messages, %u subscribers\n",
+	       device, info.published, info.subscribers);
 	expect(info.published == READINGS + 1, "what was published");
 }
 
 int main(void)
 {
 	struct peal_runtime *runtime = open_runtime(2);
+	int second = device_of_part(runtime, 1);
 	struct peal_kernel *near = launch(runtime, 0, &peal_program_topic);
-	struct peal_kernel *far = launch(runtime, 1, &peal_program_topic);
+	struct peal_kernel *far = launch(runtime, second, &peal_program_topic);
 	uint64_t source = spawn(near, "pass"), out = spawn(near, "pass");
 	uint64_t in = spawn(far, "pass"), topic[2], value, sum = 0, most = 0;
 	struct peal_received received;
@@ -66,21 +68,21 @@ int main(void)
 
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
 	/*
-	 * One topic for each device. An actor forwards the messages to the
+	 * One topic for each kernel. An actor forwards the messages to the
 	 * second one. peal_subscribe can do that by itself: it accepts actors
-	 * of other devices.
+	 * of other kernels and devices.
 	 */
 	topic[0] = publish(runtime, 0, source);
-	topic[1] = publish(runtime, 1, in);
+	topic[1] = publish(runtime, second, in);
 	subscribe(runtime, near, "total", topic[0], host);
 	subscribe(runtime, near, "highest", topic[0], host);
 	subscribe(runtime, far, "total", topic[1], host);
 	subscribe(runtime, far, "highest", topic[1], host);
 	/*
 	 * Another subscriber forwards the readings to the publisher of the
-	 * second device.
+	 * second kernel.
 	 */
-	link_up(runtime, "first to second device", out, 0, in, sizeof(value));
+	link_up(runtime, "first to second kernel", out, 0, in, sizeof(value));
 	check(peal_subscribe(runtime, topic[0], out, 0), "subscribe");
 	link_up(runtime, "host to publisher", peal_endpoint_address(host), 0,
 		source, sizeof(value));
@@ -104,8 +106,8 @@ int main(void)
 		      "receive");
 		expect(value == (received.type ? most : sum), "a report");
 	}
-	say(runtime, "on the first device", topic[0]);
-	say(runtime, "on the second", topic[1]);
+	say(runtime, 0, topic[0]);
+	say(runtime, second, topic[1]);
 	check(peal_runtime_shutdown(runtime), "shut down");
 	return 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shows pools, which balance work that takes different times. Each of two
- * devices has a pool with one actor on each worker. A free worker takes the
- * next piece. The host sends a piece to either pool that has a free slot. The
- * handler is in programs/pool.c.
+ * Shows pools, which balance work that takes different times. Each device has a
+ * pool with one actor on each worker. A free worker takes the next piece. The
+ * host sends a piece to each pool that has a free slot. The handler is in
+ * programs/pool.c.
  *
  * Prints the routes, then the number of pieces and of the primes found in them.
  */
@@ -20,6 +20,7 @@ PEAL_DECLARE_PROGRAM(pool);
 PEAL_TYPED_ENDPOINT(piece)
 PEAL_TYPED_ENDPOINT(primes)
 
+#define DEVICES 8 /* maximum */
 #define WORKERS 2
 #define PIECES 400
 #define NUMBERS 500 /* numbers in a piece */
@@ -53,24 +54,23 @@ static uint64_t make_pool(struct peal_runtime *runtime, int device,
 
 int main(void)
 {
-	struct peal_runtime *runtime = open_runtime(2);
+	struct peal_runtime *runtime = open_runtime(DEVICES);
+	int n = devices_in_use(runtime, DEVICES);
 	struct peal_endpoint *host;
 	struct peal_received received;
 	const struct primes *found;
 	struct piece piece;
-	uint64_t pool[2], sum = 0;
+	uint64_t sum = 0;
 	int sent = 0, got = 0;
 
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
-	for (int i = 0; i < 2; i++) {
-		pool[i] = make_pool(runtime, i, host);
-		link_up(runtime, i ? "host to second pool" : "host to pool",
-			peal_endpoint_address(host), (uint32_t)i, pool[i],
-			sizeof(piece));
-	}
+	for (int i = 0; i < n; i++)
+		link_up(runtime, "host to the pool of a device",
+			peal_endpoint_address(host), (uint32_t)i,
+			make_pool(runtime, i, host), sizeof(piece));
 	while (got < PIECES) {
 		/* A timeout of 0 does not wait: a full pool gets no piece. */
-		for (uint32_t i = 0; i < 2 && sent < PIECES; i++) {
+		for (uint32_t i = 0; i < (uint32_t)n && sent < PIECES; i++) {
 			piece.first = (uint64_t)sent * NUMBERS;
 			piece.end = piece.first + NUMBERS;
 			if (!piece_send(host, i, &piece, 0, NULL))

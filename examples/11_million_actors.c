@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shows a million actors on two devices. Each answers when it is called. One
- * call spawns many actors, each with a state of its own. All actors of a device
- * send by the ports of its first actor. One link leads to all of them. The
- * handler is in programs/addressed_actors.c.
+ * Shows a million actors, an equal part on each device. Each answers when it is
+ * called. One call spawns many actors, each with a state of its own. All actors
+ * of a device send by the ports of its first actor. One link leads to all of
+ * them. The handler is in programs/addressed_actors.c.
  *
  * Prints the routes, then the times for spawning all actors and for calling
  * each of them twice.
@@ -22,7 +22,7 @@
 PEAL_DECLARE_PROGRAM(addressed_actors);
 PEAL_TYPED_ENDPOINT(call)
 
-#define DEVICES 2
+#define DEVICES 8 /* maximum */
 #define ACTORS 1000000 /* of all devices together; an argument overrides it */
 #define AT_A_TIME 64 /* calls in flight */
 
@@ -92,12 +92,15 @@ static void take(struct peal_endpoint *host, uint64_t round, uint64_t n)
 
 /*
  * Calls each actor once, with at most AT_A_TIME calls in flight. The step
- * between two actors spreads the calls over all of them.
+ * between two actors spreads the calls over all of them. The port of a device
+ * has the device's index. Each device has n / devices actors, the last one also
+ * has the remainder.
  */
 static void call_all(struct peal_endpoint *host, const uint64_t *address,
-		     uint64_t n, uint64_t round)
+		     uint64_t n, uint32_t devices, uint64_t round)
 {
 	uint64_t at = 0;
+	uint32_t port;
 
 	for (uint64_t i = 0; i < n + AT_A_TIME; i++) {
 		const struct call c = { at, 0 };
@@ -106,9 +109,10 @@ static void call_all(struct peal_endpoint *host, const uint64_t *address,
 			take(host, round, n);
 		if (i >= n)
 			continue;
-		check(peal_send_to(host, at >= (n + 1) / DEVICES, address[at],
-				   call_number, &c, sizeof(c), 10 * SECOND,
-				   NULL),
+		port = (uint32_t)(at / (n / devices));
+		check(peal_send_to(host, port < devices ? port : devices - 1,
+				   address[at], call_number, &c, sizeof(c),
+				   10 * SECOND, NULL),
 		      "call a callee");
 		at = (at + 7919) % n;
 	}
@@ -118,19 +122,23 @@ int main(int argc, char **argv)
 {
 	uint64_t n = argc > 1 ? strtoull(argv[1], NULL, 10) : ACTORS;
 	struct peal_runtime *runtime = open_runtime(DEVICES);
+	uint32_t devices = (uint32_t)devices_in_use(runtime, DEVICES);
 	struct peal_endpoint *host;
-	uint64_t half = (n + 1) / DEVICES, *address;
+	uint64_t each = n / devices, *address;
 	double began = now(), made;
 
-	expect(n >= DEVICES && n % 7919, "how many: at least 2, not 7919");
+	expect(each && n % 7919,
+	       "how many: at least one on each device, no multiple of 7919");
 	address = calloc(n, sizeof(*address));
 	expect(address != NULL, "memory for their addresses");
 	check(peal_endpoint_create(runtime, NULL, &host), "an endpoint");
-	invite(runtime, 0, 0, (uint32_t)half, address, host);
-	invite(runtime, 1, half, (uint32_t)(n - half), address + half, host);
+	for (uint32_t i = 0; i < devices; i++)
+		invite(runtime, (int)i, i * each,
+		       (uint32_t)(each + (i + 1 == devices ? n % devices : 0)),
+		       address + i * each, host);
 	made = now();
 	for (uint64_t round = 1; round <= 2; round++)
-		call_all(host, address, n, round);
+		call_all(host, address, n, devices, round);
 	printf("%" PRIu64 " actors made in %.2f s, each called twice in "
 	       "%.2f s\n",
 	       n, made - began, now() - made);

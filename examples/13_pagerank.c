@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shows PageRank by actors: each vertex of a graph is an actor. Each of two
- * devices has half of the vertices. A vertex tells neighbours on its own
- * device. It emits to the other device by a link that leads to all vertices
- * there. There are no global phases: a vertex continues when it has heard all
- * its neighbours. The ranks must equal the ranks from plain loops, bit by bit.
- * The handler is in programs/pagerank.c. The graphs and the plain loops are in
- * graphs.h.
+ * kernels has half of the vertices, and a device of its own if there are two. A
+ * vertex tells neighbours in its own kernel. It emits to the other kernel by a
+ * link that leads to all vertices there. There are no global phases: a vertex
+ * continues when it has heard all its neighbours. The ranks must equal the ranks
+ * from plain loops, bit by bit. The handler is in programs/pagerank.c. The
+ * graphs and the plain loops are in graphs.h.
  *
  * Prints the routes, then the size of each graph after its ranks were compared.
  */
@@ -38,9 +38,10 @@ PEAL_STATIC_ASSERT(SLOTS >= 2 * EDGES + 2 * HALF + 64, "all fits");
 
 static uint64_t actor[2 * HALF]; /* addresses, in the order of vertices */
 static uint64_t edge[EDGES]; /* addresses, in the order of g.neighbour */
+static int device[2]; /* of each kernel */
 
 /*
- * Spawns the vertices of a graph on a device. They use the ports of the actor
+ * Spawns the vertices of a graph in a kernel. They use the ports of the actor
  * `gate`, which is not a vertex of any graph.
  */
 static void enlist(struct peal_kernel *kernel, uint64_t gate, uint64_t *to)
@@ -62,12 +63,13 @@ static void rank(struct peal_runtime *runtime, struct peal_endpoint *host,
 	struct peal_received got;
 	struct ranked r;
 
-	/* Copy the neighbours' addresses to both devices. */
+	/* Copy the neighbours' addresses to the memory of each kernel. */
 	for (uint32_t i = 0; i < 2 * g->m; i++)
 		edge[i] = actor[g->neighbour[i]];
 	for (int i = 0; i < 2; i++)
-		check(peal_peer_copy(runtime, i, edges[i], PEAL_HOST_MEMORY,
-				     (uint64_t)(uintptr_t)edge, sizeof(edge)),
+		check(peal_peer_copy(runtime, device[i], edges[i],
+				     PEAL_HOST_MEMORY, (uintptr_t)edge,
+				     sizeof(edge)),
 		      "copy edges");
 	/* Tell each vertex its address and its part of that list. */
 	for (uint32_t i = 0; i < g->n; begin.vertex = ++i) {
@@ -107,9 +109,12 @@ int main(void)
 	at = peal_endpoint_address(host);
 	/* In each kernel the actor `gate` has the ports of all vertices. */
 	for (int i = 0; i < 2; i++) {
-		kernel[i] = launch_as(runtime, i, &peal_program_pagerank, &o);
+		device[i] = device_of_part(runtime, i);
+		kernel[i] = launch_as(runtime, device[i],
+				      &peal_program_pagerank, &o);
 		gate[i] = spawn(kernel[i], "vertex");
-		check(peal_memory_alloc(runtime, i, sizeof(edge), &edges[i]),
+		check(peal_memory_alloc(runtime, device[i], sizeof(edge),
+					&edges[i]),
 		      "take memory");
 	}
 	for (uint32_t i = 0; i < 2; i++) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shows order books as actors, one for each symbol, on two devices in turn. The
+ * Shows order books as actors, one for each symbol, on all devices in turn. The
  * orders come from data/orders.txt. The trades must equal data/trades.txt, byte
  * by byte. make_orders.c wrote both files. The handler is in
  * programs/order_book.c. order_text.h explains the lines of the files.
@@ -29,6 +29,8 @@ static struct symbol {
 	size_t bytes;
 } symbols[SYMBOLS];
 
+static uint32_t devices; /* that have books, at most SYMBOLS */
+
 /*
  * Launches a kernel on each device and spawns the books. Each book's state
  * starts with its number. The books of a kernel share the ports of its first
@@ -43,25 +45,26 @@ static void open_books(struct peal_runtime *runtime, struct peal_endpoint *host)
 	const struct peal_kernel_options mail = { .size = sizeof(mail),
 						  .mailbox.slots = 64 };
 	struct peal_actor_options o = { .size = sizeof(o) };
-	struct peal_kernel *kernel[2];
+	struct peal_kernel *kernel[SYMBOLS];
 	uint64_t at = peal_endpoint_address(host);
 	uint32_t i;
 
-	for (i = 0; i < 2; i++)
+	for (i = 0; i < devices; i++)
 		kernel[i] = launch_as(runtime, (int)i, &peal_program_order_book,
 				      &mail);
 	o.init = &i;
 	o.init_bytes = sizeof(i);
 	for (i = 0; i < SYMBOLS; i++) {
-		o.share_ports_with = i < 2 ? 0 : symbols[i % 2].book;
-		check(peal_actor_spawn(kernel[i % 2], "book", &o,
+		if (i >= devices)
+			o.share_ports_with = symbols[i % devices].book;
+		check(peal_actor_spawn(kernel[i % devices], "book", &o,
 				       &symbols[i].book),
 		      "spawn a book");
 		symbols[i].file =
 			open_memstream(&symbols[i].text, &symbols[i].bytes);
 		expect(symbols[i].file != NULL, "memory for text");
 	}
-	for (i = 0; i < 2; i++) {
+	for (i = 0; i < devices; i++) {
 		link_up(runtime, "orders", at, i, symbols[i].book, 0);
 		link_up(runtime, "reports", symbols[i].book, 0, at,
 			sizeof(struct report));
@@ -92,8 +95,8 @@ static void send(struct peal_endpoint *host, uint32_t symbol,
 {
 	while (symbols[symbol].out == WAITING)
 		take(host);
-	check(peal_send_to(host, symbol % 2, symbols[symbol].book, order_number,
-			   o, sizeof(*o), SECOND, NULL),
+	check(peal_send_to(host, symbol % devices, symbols[symbol].book,
+			   order_number, o, sizeof(*o), SECOND, NULL),
 	      "send an order");
 	symbols[symbol].out++;
 }
@@ -103,11 +106,12 @@ int main(int argc, char **argv)
 	FILE *orders =
 		     open_text(argc > 1 ? argv[1] : EXAMPLE_DATA "/orders.txt"),
 	     *trades = NULL;
-	struct peal_runtime *runtime = open_runtime(2);
+	struct peal_runtime *runtime = open_runtime(SYMBOLS);
 	struct peal_endpoint *host;
 	uint32_t n, symbol;
 	char line[128];
 
+	devices = (uint32_t)devices_in_use(runtime, SYMBOLS);
 	if (argc != 2)
 		trades = open_text(argc > 2 ? argv[2] :
 					      EXAMPLE_DATA "/trades.txt");

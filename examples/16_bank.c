@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Shows failures and supervisors. Accounts on two devices pay each other by
- * messages, and their handler fails now and then. A supervisor restarts the
- * account, which reads its balance from a ledger. The failed message reaches
- * the host as a dead letter, and the host sends it again. No money is lost. The
- * handler is in programs/bank.c.
+ * Shows failures and supervisors. Accounts of two branches pay each other by
+ * messages, and their handler fails now and then. A branch is a kernel, with a
+ * device of its own if there are two. A supervisor restarts the account, which
+ * reads its balance from a ledger. The failed message reaches the host as a dead
+ * letter, and the host sends it again. No money is lost. The handler is in
+ * programs/bank.c.
  *
  * Prints the routes, the number of restarts and the total of all balances.
  */
@@ -18,7 +19,7 @@
 
 PEAL_DECLARE_PROGRAM(bank);
 
-#define EACH 500 /* accounts of a device */
+#define EACH 500 /* accounts of a branch */
 #define ALL (2 * EACH)
 #define INITIAL 100 /* balance of a new account */
 #define TRANSFERS 20000
@@ -28,16 +29,16 @@ static struct peal_runtime *runtime;
 static struct peal_endpoint *host;
 static struct peal_kernel *kernel[2];
 static struct peal_supervisor *supervisor[2];
-static uint64_t account[ALL]; /* addresses; the first half is on device 0 */
+static uint64_t account[ALL]; /* addresses; the first half is of branch 0 */
 /* balances, in host memory that all devices can access */
 static uint64_t *ledger;
 
 /*
- * Launches a kernel on a device and spawns its accounts. They send by the ports
- * of the first account. The supervisor gives up only after more than 30
+ * Launches the kernel of a branch and spawns its accounts. They send by the
+ * ports of the first account. The supervisor gives up only after more than 30
  * failures within a microsecond.
  */
-static void open_branch(int device)
+static void open_branch(int branch)
 {
 	const struct peal_kernel_options k = { .size = sizeof(k),
 					       .max_actors = EACH,
@@ -47,32 +48,33 @@ static void open_branch(int device)
 						   .max_restarts = 30,
 						   .period_ns = 1000 };
 	uint64_t at = peal_endpoint_address(host);
-	uint64_t *mine = account + device * EACH;
+	uint64_t *mine = account + branch * EACH;
 	struct account_state init = { 0 };
 	struct peal_actor_options o = { .size = sizeof(o),
 					.init = &init,
 					.init_bytes = sizeof(init) };
 
-	kernel[device] = launch_as(runtime, device, &peal_program_bank, &k);
+	kernel[branch] = launch_as(runtime, device_of_part(runtime, branch),
+				   &peal_program_bank, &k);
 	/* The host's endpoint receives the dead letters of the kernel. */
-	check(peal_dead_letter_connect(kernel[device], at, NULL),
+	check(peal_dead_letter_connect(kernel[branch], at, NULL),
 	      "take letters");
-	check(peal_supervisor_create(kernel[device], &s, &o.supervisor),
+	check(peal_supervisor_create(kernel[branch], &s, &o.supervisor),
 	      "make a supervisor");
-	supervisor[device] = o.supervisor;
+	supervisor[branch] = o.supervisor;
 	for (int i = 0; i < EACH; i++) {
-		ledger[device * EACH + i] = INITIAL;
-		init.ledger = (uint64_t)(uintptr_t)&ledger[device * EACH + i];
+		ledger[branch * EACH + i] = INITIAL;
+		init.ledger = (uint64_t)(uintptr_t)&ledger[branch * EACH + i];
 		o.share_ports_with = i ? mine[0] : 0;
-		check(peal_actor_spawn(kernel[device], "client", &o, &mine[i]),
+		check(peal_actor_spawn(kernel[branch], "client", &o, &mine[i]),
 		      "spawn an account");
 	}
-	link_up(runtime, "to accounts", at, (uint32_t)device, mine[0], 0);
+	link_up(runtime, "to accounts", at, (uint32_t)branch, mine[0], 0);
 	link_up(runtime, "receipts", mine[0], PORT_HOST, at, 0);
 }
 
 /*
- * Sends a transfer to an account by the port of its device. Each sending has a
+ * Sends a transfer to an account by the port of its branch. Each sending has a
  * new random number, so a repeated transfer usually succeeds.
  */
 static void transfer(uint64_t to, struct transfer t)
@@ -126,8 +128,10 @@ int main(void)
 	ledger = (uint64_t *)(uintptr_t)at;
 	open_branch(0);
 	open_branch(1);
-	link_up(runtime, "0 to 1", account[0], PORT_REMOTE, account[EACH], 0);
-	link_up(runtime, "1 to 0", account[EACH], PORT_REMOTE, account[0], 0);
+	link_up(runtime, "branch 0 to 1", account[0], PORT_REMOTE,
+		account[EACH], 0);
+	link_up(runtime, "branch 1 to 0", account[EACH], PORT_REMOTE,
+		account[0], 0);
 
 	again = transfer_all();
 	for (int i = 0; i < 2; i++) {

@@ -56,8 +56,8 @@ static struct peal_partition_memory vector(const struct peal_partition *p,
 
 int main(void)
 {
-	struct peal_runtime *runtime = open_runtime(1);
-	int n = peal_device_count(runtime), devices[DEVICES];
+	struct peal_runtime *runtime = open_runtime(DEVICES);
+	int n = devices_in_use(runtime, DEVICES), devices[DEVICES];
 	uint64_t parts[3][DEVICES];
 	struct peal_job_argument arguments[3];
 	struct peal_executor_report report;
@@ -71,7 +71,6 @@ int main(void)
 				.arguments = arguments,
 				.partition = &p };
 
-	n = n < DEVICES ? n : DEVICES;
 	for (int i = 0; i < n; i++)
 		devices[i] = i;
 	for (uint32_t i = 0; i < COUNT; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shows load balancing. Counting the divisors of a large number takes longer
- * than of a small one. Two devices with two workers each do the job twice. At
- * first each device gets an equal part, and the second device has the large
+ * than of a small one. All devices, with two workers each, do the job twice. At
+ * first each device gets an equal part, and the last one has the largest
  * numbers. Then free workers take tasks, on the same device and across devices.
  * The handler is in programs/vectors.c.
  *
@@ -13,13 +13,14 @@
 #include <peal/device/kernel.h>
 #include <peal/executor.h>
 #include <peal/memory.h>
+#include <peal/partition.h>
 
 #include "example.h"
 
 PEAL_DECLARE_PROGRAM(vectors);
 
 #define COUNT 12000
-#define DEVICES 2
+#define DEVICES PEAL_PARTS_MAX /* maximum */
 
 /* The correct results. */
 static uint32_t due[COUNT];
@@ -45,7 +46,7 @@ static void share(struct peal_executor *executor, struct peal_job *job,
 	check(peal_executor_report(executor, &r), "ask for the report");
 	printf("%s: imbalance %.2f, all through after %.1f ms\n", name,
 	       r.imbalance, (double)r.ns / 1e6);
-	for (int i = 0; i < DEVICES; i++)
+	for (uint32_t i = 0; i < r.devices; i++)
 		printf("  device %d: %" PRIu64 " numbers in %" PRIu64
 		       " tasks, busy for %.1f ms\n",
 		       i, r.part[i].elements, r.part[i].tasks,
@@ -62,7 +63,7 @@ int main(void)
 		.size = sizeof(options),
 		.workers = 2,
 	};
-	const int devices[DEVICES] = { 0, 1 };
+	int devices[DEVICES], n = devices_in_use(runtime, DEVICES);
 	uint64_t memory, address[DEVICES];
 	struct peal_job_argument divisors = { .address = address,
 					      .element_bytes = 4 };
@@ -75,11 +76,14 @@ int main(void)
 	struct peal_executor *executor;
 
 	count_divisors();
-	/* Both devices write to the same host memory. */
+	/* All devices write to the same host memory. */
 	check(peal_memory_alloc(runtime, PEAL_HOST_MEMORY, 4 * COUNT, &memory),
 	      "take memory");
-	address[0] = address[1] = memory;
-	check(peal_executor_create(runtime, devices, DEVICES,
+	for (int i = 0; i < n; i++) {
+		devices[i] = i;
+		address[i] = memory;
+	}
+	check(peal_executor_create(runtime, devices, (uint32_t)n,
 				   &peal_program_vectors, &options, &executor),
 	      "make an executor");
 	share(executor, &job, PEAL_SCHEDULE_STATIC, "equal parts",

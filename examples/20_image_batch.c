@@ -23,8 +23,8 @@
 
 PEAL_DECLARE_PROGRAM(vectors);
 
-#define DEVICES PEAL_PARTS_MAX /* maximum; a device has an image at least */
 #define IMAGES 22
+#define DEVICES IMAGES /* maximum: each device has an image at least */
 #define PIXELS (96 * 64)
 
 static const struct image_size size = { 96, 64, 1 };
@@ -85,10 +85,8 @@ int main(void)
 	 * otherwise.
 	 */
 	setenv("PEAL_HOST_DEVICES", "4", 0);
-	runtime = open_runtime(1);
-	n = peal_device_count(runtime);
-	n = n < DEVICES ? n : DEVICES;
-	n = n < IMAGES ? n : IMAGES;
+	runtime = open_runtime(DEVICES);
+	n = devices_in_use(runtime, DEVICES);
 	make_weights(weights);
 	make_images();
 	check(peal_partition_block(IMAGES, (uint32_t)n, &p), "cut");

@@ -92,8 +92,8 @@ static void add_up(struct peal_runtime *runtime, int device,
 
 int main(void)
 {
-	struct peal_runtime *runtime = open_runtime(1);
-	int devices[PEAL_COMM_MAX], n = peal_device_count(runtime);
+	struct peal_runtime *runtime = open_runtime(PEAL_COMM_MAX);
+	int devices[PEAL_COMM_MAX], n = devices_in_use(runtime, PEAL_COMM_MAX);
 	uint64_t in[PEAL_COMM_MAX], out[PEAL_COMM_MAX];
 	const struct peal_collective all = { .size = sizeof(all),
 					     .kind = PEAL_ALL_REDUCE,
@@ -105,7 +105,6 @@ int main(void)
 	int64_t expected = make_numbers(), total;
 	struct peal_comm *group;
 
-	n = n < PEAL_COMM_MAX ? n : PEAL_COMM_MAX;
 	for (int i = 0; i < n; i++) {
 		struct job job = hand_out(runtime, i, n, &out[i]);
 

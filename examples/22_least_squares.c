@@ -98,8 +98,8 @@ static void go_round(struct peal_endpoint *host, struct peal_comm *group,
 
 int main(void)
 {
-	struct peal_runtime *runtime = open_runtime(1);
-	int devices[PEAL_COMM_MAX], n = peal_device_count(runtime);
+	struct peal_runtime *runtime = open_runtime(PEAL_COMM_MAX);
+	int devices[PEAL_COMM_MAX], n = devices_in_use(runtime, PEAL_COMM_MAX);
 	uint64_t in[PEAL_COMM_MAX], out[PEAL_COMM_MAX];
 	const struct peal_collective all = { .size = sizeof(all),
 					     .kind = PEAL_ALL_REDUCE,
@@ -114,7 +114,6 @@ int main(void)
 	struct peal_endpoint *host;
 	struct peal_comm *group;
 
-	n = n < PEAL_COMM_MAX ? n : PEAL_COMM_MAX;
 	make_rows();
 	solve(expected);
 	ends.max_ports = ends.max_inputs = (uint32_t)n;

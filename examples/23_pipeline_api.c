@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shows a pipeline made by a single call. It has the stages of 03_pipeline.c,
- * on two devices. Each stage has two workers, which take batches in turn. The
- * results still arrive in order. With timeout 0 a push into a full pipeline
- * fails at once. The handlers are in programs/pipeline.c.
+ * which take the devices in turn. Each stage has two workers, which take batches
+ * in turn. The results still arrive in order. With timeout 0 a push into a full
+ * pipeline fails at once. The handlers are in programs/pipeline.c.
  *
  * Prints the largest number of batches inside and the counts of each stage.
  * Then prints the number of batches after all values were compared.
@@ -80,8 +80,9 @@ static void print_stages(struct peal_pipeline *pipeline)
 	for (uint32_t i = 0; i < info.stages; i++) {
 		check(peal_pipeline_stage_info(pipeline, i, &stage),
 		      "read a stage");
-		printf("%s: %u workers, %llu batches, %llu bytes\n", stage.name,
-		       stage.workers, (unsigned long long)stage.delivered,
+		printf("%s on device %d: %u workers, %llu batches, %llu bytes\n",
+		       stage.name, stage.device, stage.workers,
+		       (unsigned long long)stage.delivered,
 		       (unsigned long long)stage.delivered_bytes);
 		expect(stage.delivered == BATCHES, "batches of a stage");
 	}
@@ -96,18 +97,20 @@ int main(void)
 	const struct peal_pipeline_options options = { .size = sizeof(options),
 						       .workers = 2,
 						       .link = &link };
-	/* The three stages with their handlers and devices. */
+	/* The three stages with their handlers. */
 	struct peal_pipeline_stage stages[STAGES] = {
-		{ .program = program, .handler = "double_it", .device = 0 },
-		{ .program = program, .handler = "take_root", .device = 1 },
-		{ .program = program, .handler = "add_one", .device = 0 },
+		{ .program = program, .handler = "double_it" },
+		{ .program = program, .handler = "take_root" },
+		{ .program = program, .handler = "add_one" },
 	};
-	struct peal_runtime *runtime = open_runtime(2);
+	struct peal_runtime *runtime = open_runtime(STAGES);
 	struct peal_pipeline *pipeline;
 	int pushed = 0, pulled = 0;
 
-	for (int i = 0; i < STAGES; i++)
+	for (int i = 0; i < STAGES; i++) {
 		stages[i].size = sizeof(stages[i]);
+		stages[i].device = device_of_part(runtime, i);
+	}
 	check(peal_pipeline_create(runtime, stages, STAGES, &options,
 				   &pipeline),
 	      "make a pipeline");

@@ -97,9 +97,8 @@ int main(int argc, char **argv)
 	sent = malloc(bytes);
 	got = malloc(bytes);
 	expect(sent && got, "memory");
-	runtime = open_runtime(2);
-	n = peal_device_count(runtime);
-	n = n > DEVICES ? DEVICES : n;
+	runtime = open_runtime(DEVICES);
+	n = devices_in_use(runtime, DEVICES);
 	printf("copies of %" PRIu64 " MiB, MB/s, the best of %d\n  from to",
 	       bytes >> 20, TURNS);
 	for (i = 0; i < n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shows a graph of tasks and a message that devices execute without the host.
- * Each vector is the sum of the two vectors before it. Two devices compute the
+ * Each vector is the sum of the two vectors before it. All devices compute the
  * vectors in turn. So the k-th vector is a Fibonacci number times the first
  * one. The host starts a run, and the message tells it the end. The handler is
  * in programs/vectors.c.
@@ -16,6 +16,7 @@
 
 PEAL_DECLARE_PROGRAM(vectors);
 
+#define DEVICES 8 /* maximum */
 #define ELEMENTS 1000
 #define VECTORS 30
 #define RUNS 3
@@ -75,8 +76,9 @@ static void add_word(struct peal_graph *graph, struct peal_endpoint *host,
 
 int main(void)
 {
-	static const int devices[] = { 0, 1 };
-	struct peal_runtime *runtime = open_runtime(2);
+	static const int devices[DEVICES] = { 0, 1, 2, 3, 4, 5, 6, 7 };
+	struct peal_runtime *runtime = open_runtime(DEVICES);
+	uint32_t n = (uint32_t)devices_in_use(runtime, DEVICES);
 	struct peal_endpoint *host;
 	struct peal_received received;
 	struct peal_graph *graph;
@@ -87,14 +89,12 @@ int main(void)
 				VECTORS * ELEMENTS * sizeof(float), &memory),
 	      "take memory");
 	check(peal_endpoint_create(runtime, NULL, &host), "make an endpoint");
-	check(peal_graph_create(runtime, devices, 2, &peal_program_vectors,
+	check(peal_graph_create(runtime, devices, n, &peal_program_vectors,
 				NULL, &graph),
 	      "make a graph");
-	/*
-	 * Build the graph: even vectors on device 0, odd vectors on device 1.
-	 */
+	/* Build the graph: vector i on device i modulo n. */
 	for (uint32_t i = 2; i < VECTORS; i++)
-		add_sum(graph, memory, i, i % 2);
+		add_sum(graph, memory, i, i % n);
 	add_word(graph, host, last - 2);
 	/* Run the graph several times, each time with another start vector. */
 	for (int run = 1; run <= RUNS; run++) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shows how much faster several devices blur the images of a folder. It uses 1,
- * 2 and 4 devices, as far as they exist. The job has a grid of 16 x 16 blocks.
- * One call copies the images to the devices, blurs them and copies them back.
+ * 2 and 4 devices. With fewer than 4 it ends with all devices. The job has a
+ * grid of 16 x 16 blocks. One call copies the images to the devices, blurs them
+ * and copies them back.
  *
  *	make_images FOLDER; 28_image_files FOLDER
  *
@@ -119,6 +120,7 @@ int main(int argc, char **argv)
 	const char *folder = argc > 1 ? argv[1] : mkdtemp(made);
 	struct peal_runtime *runtime;
 	uint64_t ns[DEVICES + 1] = { 0 };
+	int most;
 
 	setenv("PEAL_HOST_DEVICES", "4", 0); /* emulated ones */
 	expect(argc <= 2 && folder, "usage: 28_image_files [FOLDER]");
@@ -130,13 +132,15 @@ int main(int argc, char **argv)
 	whole = malloc(images.n * images.bytes);
 	expect(expected && whole, "there is no memory for the images");
 	make_weights(weights);
-	runtime = open_runtime(1);
+	runtime = open_runtime(DEVICES);
+	most = devices_in_use(runtime, DEVICES);
 	printf("%zu images of %u x %u\n", images.n, size.width, size.height);
 	blur_by_loop();
-	for (int n = 1; n <= DEVICES && n <= peal_device_count(runtime);
-	     n *= 2) {
+	for (int n = 1, last = 0; n != last;) {
 		ns[n] = blur_all(runtime, (uint32_t)n);
 		printf("  speed-up %.2f\n", (double)ns[1] / (double)ns[n]);
+		last = n;
+		n = 2 * n < most ? 2 * n : most;
 	}
 	printf("each byte is as by the plain loop\n");
 	if (argc < 2)

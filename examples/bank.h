@@ -7,7 +7,7 @@
 #include <peal/device/typed_message.h>
 
 #define PORT_HOST 0
-#define PORT_REMOTE 1 /* to the accounts on the other device */
+#define PORT_REMOTE 1 /* to the accounts of the other branch */
 
 /** The handler fails on one in BAD_LUCK messages. */
 #define BAD_LUCK 50

@@ -33,19 +33,38 @@ static inline void expect(int condition, const char *what)
 	exit(1);
 }
 
+/* Returns how many devices an example uses: all of them, but at most `most`. */
+static inline int devices_in_use(struct peal_runtime *runtime, int most)
+{
+	int n = peal_device_count(runtime);
+
+	return n < most ? n : most;
+}
+
 /*
- * Opens the runtime and checks that it has at least `devices` devices. Prints
- * how many there are, and if they are emulated.
+ * Returns the device of part i of an example. The parts take the devices in
+ * turn. So all parts run on device 0 if it is the only one.
  */
-static inline struct peal_runtime *open_runtime(int devices)
+static inline int device_of_part(struct peal_runtime *runtime, int i)
+{
+	return i % peal_device_count(runtime);
+}
+
+/*
+ * Opens the runtime. Prints how many devices there are, and if they are
+ * emulated. Also prints how many of them the example uses, from device 0 on:
+ * at most `most`.
+ */
+static inline struct peal_runtime *open_runtime(int most)
 {
 	struct peal_runtime *runtime;
 	struct peal_device_info info;
 
 	check(peal_runtime_open(NULL, &runtime), "open the runtime");
-	check(peal_device_info(runtime, devices - 1, &info), "find devices");
-	printf("%d devices, %s\n", peal_device_count(runtime),
-	       info.emulated ? "emulated by CPU threads" : info.name);
+	check(peal_device_info(runtime, 0, &info), "find devices");
+	printf("devices: %d, %s; in use: %d\n", peal_device_count(runtime),
+	       info.emulated ? "emulated by CPU threads" : info.name,
+	       devices_in_use(runtime, most));
 	return runtime;
 }
 

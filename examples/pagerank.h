@@ -20,7 +20,7 @@
 #define AT_ONCE 4
 
 /* Ports of every vertex. */
-#define PORT_REMOTE 0 /* to the other device */
+#define PORT_REMOTE 0 /* to the other kernel */
 #define PORT_HOST 1
 
 /**

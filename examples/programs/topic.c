@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The handlers of 07_topic.c. `pass` sends each message on, to a topic or to
- * the other device. `total` and `highest` handle all readings. A message of
+ * the other kernel. `total` and `highest` handle all readings. A message of
  * type 1 makes them report to the host.
  */
 #include <peal/device/kernel.h>
