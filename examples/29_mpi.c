@@ -147,10 +147,10 @@ int main(int argc, char **argv)
 	struct peal_runtime *runtime;
 	int device;
 
+	staged = has_option(argc, argv, "staged");
 	MPI_Init(&argc, &argv);
 	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
-	staged = argc > 1 && !strcmp(argv[1], "staged");
 	expect(ranks >= 2, "number of ranks; start it by mpirun -n 2");
 	check(peal_runtime_open(NULL, &runtime), "open the runtime");
 	device = rank % peal_device_count(runtime);

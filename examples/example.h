@@ -9,6 +9,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <peal/peal.h>
 
@@ -31,6 +32,22 @@ static inline void expect(int condition, const char *what)
 		return;
 	fprintf(stderr, "wrong: %s\n", what);
 	exit(1);
+}
+
+/*
+ * Returns 1 if the only argument is `option`, and 0 without arguments. Ends the
+ * example if there is another argument.
+ */
+static inline int has_option(int argc, char **argv, const char *option)
+{
+	int has = argc > 1 && !strcmp(argv[1], option);
+
+	if (argc <= 1 + has)
+		return has;
+	fprintf(stderr,
+		"argument '%s': is unknown (allowed: one '%s'); remove it\n",
+		argv[1 + has], option);
+	exit(2);
 }
 
 /* Returns how many devices an example uses: all of them, but at most `most`. */

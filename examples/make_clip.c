@@ -135,12 +135,13 @@ int main(int argc, char **argv)
 {
 	struct clip clip = { 120, 640, 480, 2463534242u, NULL };
 	FILE *file;
-	int result;
+	int result, help = argc == 2 && !strcmp(argv[1], "--help");
 
-	if (argc < 2 || argc > 5) {
-		fprintf(stderr, "usage: make_clip OUT.y4m|- [FRAMES=120] "
-				"[WIDTH=640] [HEIGHT=480]\n");
-		return 2;
+	if (help || argc < 2 || argc > 5) {
+		fprintf(help ? stdout : stderr,
+			"usage: make_clip OUT.y4m|- [FRAMES=120] [WIDTH=640] "
+			"[HEIGHT=480]\n");
+		return help ? 0 : 2;
 	}
 	if ((argc > 2 && parse(argv[2], "FRAMES", FRAMES_MAX, &clip.frames)) ||
 	    (argc > 3 && parse(argv[3], "WIDTH", SIDE_MAX, &clip.width)) ||

@@ -32,10 +32,13 @@ static uint32_t number(int argc, char **argv, int at, uint32_t most,
 
 int main(int argc, char **argv)
 {
-	if (argc < 2 || argc > 5) {
-		fprintf(stderr,
-			"usage: make_images FOLDER [COUNT [WIDTH [HEIGHT]]]\n");
-		return 2;
+	int help = argc == 2 && !strcmp(argv[1], "--help");
+
+	if (help || argc < 2 || argc > 5) {
+		fprintf(help ? stdout : stderr,
+			"usage: make_images FOLDER [COUNT=100] [WIDTH=1920] "
+			"[HEIGHT=1080]\n");
+		return help ? 0 : 2;
 	}
 	ppm_make(argv[1], (int)number(argc, argv, 2, COUNT_MAX, 100),
 		 number(argc, argv, 3, PPM_SIDE_MAX, 1920),
