@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams through kernels deliver every message once and in order. The counters
  * of all links agree. */
+#include <peal/peer.h>
 #include "runtime/harness.h"
 
 #define KERNELS_MAX 3
@@ -26,6 +27,28 @@ static uint64_t length_of(const struct chain *c, uint64_t i)
 	return c->bytes < 40 ? c->bytes : c->bytes - i % 3 * (c->bytes / 3);
 }
 
+/* Launches a kernel of one worker, which ends when its inputs end. */
+static struct peal_kernel *launch(struct peal_runtime *rt, int device)
+{
+	const struct peal_kernel_options o = { .size = sizeof(o),
+					       .drain_when_inputs_end = 1 };
+	struct peal_kernel *k = NULL;
+
+	CHECK_OK(peal_kernel_launch(rt, device, &peal_program_relay, &o, &k));
+	return k;
+}
+
+/* A peer route has enabled access between its devices. */
+static void check_access(struct peal_runtime *rt, int from, int to)
+{
+	struct peal_peer_capability c;
+
+	CHECK_OK(peal_peer_capability(rt, from, to, &c));
+	CHECK_EQ(c.enabled, 1);
+	CHECK_OK(peal_peer_capability(rt, to, from, &c));
+	CHECK_EQ(c.enabled, 1);
+}
+
 static void build(struct chain *c)
 {
 	uint64_t actor[KERNELS_MAX];
@@ -35,17 +58,21 @@ static void build(struct chain *c)
 
 	c->endpoint = harness_endpoint(c->rt);
 	for (i = 0; i < c->n_kernels; i++) {
-		c->kernel[i] = harness_launch(c->rt, c->device[i]);
+		c->kernel[i] = launch(c->rt, c->device[i]);
 		actor[i] = harness_spawn(c->kernel[i], "echo", 0);
 	}
 	o.message_bytes = c->bytes ? c->bytes : 1;
 	c->link[0] = harness_from(c->rt, c->endpoint, 0, actor[0], o);
 	c->link[i] = harness_to(c->rt, actor[i - 1], c->endpoint, o);
+	o.size = sizeof(o);
 	o.require = c->route;
 	for (i = 1; i < c->n_kernels; i++) {
-		c->link[i] = harness_link(c->rt, actor[i - 1], 0, actor[i], o);
+		CHECK_OK(peal_connect(c->rt, actor[i - 1], 0, actor[i], &o,
+				      &c->link[i]));
 		info = harness_info(c->link[i]);
 		CHECK(!c->route || info.route == c->route);
+		if (info.route == PEAL_ROUTE_PEER)
+			check_access(c->rt, c->device[i - 1], c->device[i]);
 	}
 	memset(&c->sampler, 0, sizeof(c->sampler));
 	for (i = 0; i <= c->n_kernels; i++) {
