@@ -106,12 +106,7 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_broadcast(const struct peal_worker *w,
 
 	if (peal_lanes(w) == 1)
 		return value;
-#if PEALI_HAS_WARPS
-	if (PEAL_LIKELY(peali_is_one_warp(w))) {
-		peal_hw_warp_sync(peal_hw_warp());
-		return peal_hw_warp_from(value, 0);
-	}
-#endif
+	/* not by a shuffle: two of them and a barrier take as long */
 	if (peal_is_leader(w))
 		*word = value;
 	peal_sync(w);

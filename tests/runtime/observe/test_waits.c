@@ -240,7 +240,7 @@ PEAL_TEST(waits_to_close_a_pipeline_are_counted)
 	uint64_t at = 0, pushes;
 
 	CHECK_OK(peal_pipeline_create(rt, &stage, 1, NULL, &p));
-	while (!peal_pipeline_push(p, 1, &at, sizeof(at), 5 * MS))
+	while (!peal_pipeline_push(p, 1, &at, sizeof(at), 10 * WAIT))
 		at++;
 	pushes = waits_of(rt, PEAL_WAIT_PIPELINE);
 	CHECK_EQ(peal_pipeline_close(p, 0), PEAL_EAGAIN);
