@@ -245,6 +245,32 @@ PEAL_TEST(next_forwarder_is_asked_after_a_refusal)
 	CHECK_OK(peal_runtime_shutdown(s.rt));
 }
 
+/* A forwarder of two keeps `low` messages and gives half of the others: 4 of 9. The
+ * other one then has enough, and asks no more. */
+PEAL_TEST(forwarder_gives_the_part_of_one_device)
+{
+	const struct peal_work_share_options o = { .size = sizeof(o),
+						   .low = 2,
+						   .least_ns = 1000000,
+						   .most_ns = 1000000 };
+	struct peal_work_share_info info;
+	struct fixture s;
+	uint64_t looks;
+
+	begin(&s, 64);
+	fill(&s, 9);
+	CHECK_OK(peal_work_share_create(s.rt, devices, s.queue, 2, &o,
+					&s.share));
+	EVENTUALLY(info_of(&s, 1).taken == 4);
+	looks = info_of(&s, 1).looks;
+	EVENTUALLY((info = info_of(&s, 1)).looks >= looks + 10);
+	CHECK_EQ(info.taken, 4);
+	CHECK_EQ(info_of(&s, 0).given, 4);
+	CHECK_EQ(info_of(&s, 0).taken, 0);
+	CHECK_OK(peal_work_share_destroy(s.share));
+	CHECK_OK(peal_runtime_shutdown(s.rt));
+}
+
 PEAL_TEST(without_a_share_the_other_devices_stay_idle)
 {
 	struct fixture s;
@@ -503,6 +529,7 @@ PEAL_TEST(wrong_arguments_are_refused)
 
 PEAL_TEST_MAIN(RUN(idle_devices_take_work_of_another_device_once_each);
 	       RUN(next_forwarder_is_asked_after_a_refusal);
+	       RUN(forwarder_gives_the_part_of_one_device);
 	       RUN(without_a_share_the_other_devices_stay_idle);
 	       RUN(destroy_leaves_all_messages_in_the_queues);
 	       RUN(slots_of_stolen_messages_are_free_at_once);
