@@ -72,6 +72,17 @@ static PEAL_DEV PEAL_INLINE void peal_sync(const struct peal_worker *w)
 #endif
 }
 
+/* As peal_sync, for a worker that has several warps on CUDA. */
+static PEAL_DEV PEAL_INLINE void peali_sync_warps(const struct peal_worker *w)
+{
+#if PEALI_HAS_WARPS
+	(void)w;
+	peal_hw_sync();
+#else
+	peal_sync(w);
+#endif
+}
+
 /* The functions below order memory as peal_sync does: each lane then sees what the
  * other lanes wrote before the call. */
 
@@ -88,9 +99,9 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_shuffle(const struct peal_worker *w,
 	}
 #endif
 	w->scratch[peal_lane(w)] = value;
-	peal_sync(w);
+	peali_sync_warps(w);
 	value = w->scratch[from];
-	peal_sync(w);
+	peali_sync_warps(w);
 	return value;
 }
 
@@ -152,10 +163,10 @@ static PEAL_DEV PEAL_INLINE uint64_t peal_sum(const struct peal_worker *w,
 		return peali_warp_combine(value, 0);
 #endif
 	w->scratch[peal_lane(w)] = value;
-	peal_sync(w);
+	peali_sync_warps(w);
 	for (i = 0; i < peal_lanes(w); i++)
 		sum += w->scratch[i];
-	peal_sync(w);
+	peali_sync_warps(w);
 	return sum;
 }
 
@@ -173,10 +184,10 @@ peal_xor(const struct peal_worker *w, uint64_t value)
 		return peali_warp_combine(value, 1);
 #endif
 	w->scratch[peal_lane(w)] = value;
-	peal_sync(w);
+	peali_sync_warps(w);
 	for (i = 0; i < peal_lanes(w); i++)
 		mixed ^= w->scratch[i];
-	peal_sync(w);
+	peali_sync_warps(w);
 	return mixed;
 }
 
@@ -225,11 +236,11 @@ static PEAL_DEV PEAL_INLINE int peal_elect(const struct peal_worker *w,
 		return __ffs((int)peali_warp_vote(condition)) - 1;
 #endif
 	w->scratch[peal_lane(w)] = condition ? 1 : 0;
-	peal_sync(w);
+	peali_sync_warps(w);
 	for (i = 0; i < peal_lanes(w) && found < 0; i++)
 		if (w->scratch[i])
 			found = (int)i;
-	peal_sync(w);
+	peali_sync_warps(w);
 	return found;
 }
 

@@ -31,7 +31,7 @@ static PEAL_DEV PEAL_INLINE void peali_batch_sync(const struct peal_worker *w)
 		return;
 	}
 #endif
-	peal_sync(w);
+	peali_sync_warps(w);
 }
 
 /* Returns the set of lanes with a condition that holds. */
@@ -47,11 +47,11 @@ peali_batch_ballot(const struct peal_worker *w, int condition)
 		return peal_hw_warp_ballot(condition);
 #endif
 	w->scratch[peal_lane(w)] = condition != 0;
-	peal_sync(w);
+	peali_sync_warps(w);
 	PEAL_NO_UNROLL
 	for (i = 0; i < peali_batch_lanes(w); i++)
 		set |= (uint32_t)w->scratch[i] << i;
-	peal_sync(w);
+	peali_sync_warps(w);
 	return set;
 }
 
@@ -68,11 +68,11 @@ peali_batch_match(const struct peal_worker *w, uint32_t value)
 		return peal_hw_warp_match(value);
 #endif
 	w->scratch[peal_lane(w)] = value;
-	peal_sync(w);
+	peali_sync_warps(w);
 	PEAL_NO_UNROLL
 	for (i = 0; i < peali_batch_lanes(w); i++)
 		set |= (uint32_t)(w->scratch[i] == value) << i;
-	peal_sync(w);
+	peali_sync_warps(w);
 	return set;
 }
 
