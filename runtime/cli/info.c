@@ -33,6 +33,7 @@ static const struct peali_column device_columns[] = {
 	{ "memory_used_bytes", "memory used", PEALI_AS_BYTES },
 	{ "numa_node", "NUMA node", 0 },
 	{ "peers", "peers", 0 },
+	{ "lost", "lost", 0 },
 	{ NULL, NULL, 0 },
 };
 
@@ -130,6 +131,7 @@ static void add_device(json_t *rows, struct peal_runtime *runtime,
 		peali_row_null(row, "numa_node", "not known");
 	peali_row_policies(row, info->policies);
 	peali_row_text(row, "architecture", "%s", info->architecture);
+	peali_row_flag(row, "lost", info->lost);
 	capabilities_text(info->capabilities, text, sizeof(text));
 	peali_row_text(row, "capabilities", "%s", text);
 	peers_text(runtime, info->index, text, sizeof(text));

@@ -223,7 +223,7 @@ grep -q '^apt-get install .* libclang-rt-dev' calls.txt || fail './dev fuzz inst
 if "$peal" bench --help >bench.txt 2>/dev/null; then
     names=$(sed -n '/^Benchmarks:/,/^$/s/^  \([a-z]*\) .*/\1/p' bench.txt)
     # shellcheck disable=SC2086
-    [ "$(wc -w <<<"$names")" = 16 ] && "$dev" bench $names -j >out.txt 2>err.txt ||
+    [ "$(wc -w <<<"$names")" = 18 ] && "$dev" bench $names -j >out.txt 2>err.txt ||
         fail "a benchmark is refused: $(cat err.txt)"
     "$peal" bench queues --help | grep -oE -- '^ .*--[a-z-]+=?' | grep -oE -- '-([A-Za-z?],|-[a-z-]+=?)' |
         tr -d , | grep -vx -- '-?' >options.txt

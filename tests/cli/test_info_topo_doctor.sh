@@ -35,6 +35,7 @@ holds out.json "d['version'] == '0.2.0'" "d['emulated'] is True" \
     "all(v['backend'] == 'host' and v['emulated'] and v['policies'] for v in d['devices'])" \
     "all(v['architecture'] == 'host' and v['max_cluster_workers'] == 0 for v in d['devices'])" \
     "all(v['capabilities'] == 'peer unified atomics cooperative' for v in d['devices'])" \
+    "all(v['lost'] is False for v in d['devices'])" \
     "all(s['help'] and s['origin'] in ('default', 'environment') and s['valid'] for s in d['settings'])" \
     "{s['name']: s['origin'] for s in d['settings']}['PEAL_CACHE_DIR'] == 'environment'" \
     "{s['name']: s['default'] for s in d['settings']}['PEAL_HOST_DEVICES'] == '2'"
@@ -58,11 +59,11 @@ text = open(sys.argv[2]).read()
 header = open(sys.argv[3]).read()
 body = re.search(r"struct peal_device_info \{(.*?)\n\};", header, re.S).group(1)
 fields = re.findall(r"^\t\w+ (\w+)(?:\[\d+\])?;", body, re.M)
-assert len(fields) == 14, fields
+assert len(fields) == 15, fields
 for field in fields:
     assert field in device, field
 for heading in ("uuid", "memory used", "NUMA node", "peers", "architecture",
-                "capabilities", "workers per cluster", "policies"):
+                "capabilities", "workers per cluster", "policies", "lost"):
     assert heading in text, heading
 assert device["uuid"] in text, device["uuid"]
 END
