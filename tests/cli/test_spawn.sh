@@ -39,7 +39,8 @@ spawn 0 --label -- bash -c 'echo "$PEAL_RANKS $PEAL_BACKENDS $PEAL_HOST_DEVICES 
     "${PEAL_HOST_CLOCKS-no} ${PEAL_HOST_DISABLE-no}"'
 [ "$(lines)" = '[0] 3 host 1 no 0:7:1 no|[1] 3 host 1 no no 0:unified|[2] 3 host 1 no 0:-5:50 no|' ] ||
     fail "devices: $(lines)"
-spawn 0 -- bash -c '"$0" info --json | python3 -c "import json, sys; print(len(json.load(sys.stdin)[\"devices\"]))"' "$peal"
+# echo writes each line by one call, unlike an unbuffered Python
+spawn 0 -- bash -c 'n=$("$0" info --json | python3 -c "import json, sys; print(len(json.load(sys.stdin)[\"devices\"]))"); echo "$n"' "$peal"
 [ "$(lines)" = '1|1|1|' ] || fail "numbers of devices: $(lines)"
 # With -n it sees all of them, unless --bind device assigns them.
 spawn 0 -n 2 -- bash -c 'echo "$PEAL_HOST_DEVICES $PEAL_HOST_LINKS"'
