@@ -419,18 +419,13 @@ static int run(int argc, char **argv, int json)
 			 "of the receiver of the last; ratio above 1: faster "
 			 "than the peer",
 		.columns = columns,
-		.fixture = &t.fixture,
-		.report = &t.report,
 		.rows = measure_rows,
-		.context = &t,
+		PEALI_RUNNER_STATE(t),
 		.about = "Messages between actors of one kernel: to and fro "
 			 "between two, and from many to one; and of two "
 			 "kernels, by proxies.",
 		.seconds = SECONDS,
-		.options = &t.options,
 		.each_row = each_row,
-		.n_rows = &t.n_rows,
-		.row_ns = &t.row_ns,
 	};
 
 	return peali_runner_main(&runner, argc, argv, json);

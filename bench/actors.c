@@ -362,17 +362,12 @@ static int run(int argc, char **argv, int json)
 			"actors of one worker, by the host's clock; ratio above "
 			"1: faster than the peer",
 		.columns = columns,
-		.fixture = &c.fixture,
-		.report = &c.report,
 		.rows = measure_rows,
-		.context = &c,
+		PEALI_RUNNER_STATE(c),
 		.about = "Many actors of one worker: spawns per second, "
 			 "and messages to any of them.",
 		.seconds = SECONDS,
-		.options = &c.options,
 		.each_row = each_row,
-		.n_rows = &c.n_rows,
-		.row_ns = &c.row_ns,
 	};
 
 	return peali_runner_main(&runner, argc, argv, json);

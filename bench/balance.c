@@ -327,16 +327,11 @@ static int run(int argc, char **argv, int json)
 			 "baseline",
 		.columns = columns,
 		.devices = DEVICES,
-		.fixture = &b.fixture,
-		.report = &b.report,
-		.context = &b,
+		PEALI_RUNNER_STATE(b),
 		.about = "Jobs of an executor, shared among devices of "
 			 "different speed.",
 		.seconds = SECONDS,
-		.options = &b.options,
 		.each_row = each_row,
-		.n_rows = &b.n_rows,
-		.row_ns = &b.row_ns,
 	};
 
 	return peali_runner_main(&runner, argc, argv, json);

@@ -532,15 +532,10 @@ static int run(int argc, char **argv, int json)
 			 "ratio above 1: faster than the baseline",
 		.columns = columns,
 		.devices = DEVICES,
-		.fixture = &c.fixture,
-		.report = &c.report,
-		.context = &c,
+		PEALI_RUNNER_STATE(c),
 		.about = "All-reduces of a group of devices, small and large.",
 		.seconds = SECONDS,
-		.options = &c.options,
 		.each_row = each_row,
-		.n_rows = &c.n_rows,
-		.row_ns = &c.row_ns,
 	};
 	int status = peali_runner_main(&runner, argc, argv, json);
 

@@ -285,16 +285,11 @@ static int run(int argc, char **argv, int json)
 		.title = "there and back per message, by the host's clock; "
 			 "ratio above 1: faster than the peer",
 		.columns = columns,
-		.fixture = &e.fixture,
-		.report = &e.report,
-		.context = &e,
+		PEALI_RUNNER_STATE(e),
 		.about = "Messages from the host to a worker and back, by the "
 			 "clock of the host.",
 		.seconds = SECONDS,
-		.options = &e.options,
 		.each_row = each_row,
-		.n_rows = &e.n_rows,
-		.row_ns = &e.row_ns,
 	};
 
 	return peali_runner_main(&runner, argc, argv, json);

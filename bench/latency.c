@@ -760,17 +760,12 @@ static int run(int argc, char **argv, int json)
 			"round trip, a sample is the mean of 8; ratio above 1: "
 			"faster than the peer",
 		.columns = columns,
-		.fixture = &l.fixture,
-		.report = &l.report,
 		.rows = measure_rows,
-		.context = &l,
+		PEALI_RUNNER_STATE(l),
 		.about = "Round trips between two workers, by the clock of "
 			 "the initiating worker.",
 		.seconds = SECONDS,
-		.options = &l.options,
 		.each_row = each_row,
-		.n_rows = &l.n_rows,
-		.row_ns = &l.row_ns,
 	};
 
 	return peali_runner_main(&runner, argc, argv, json);

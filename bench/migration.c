@@ -312,18 +312,13 @@ static int run(int argc, char **argv, int json)
 			 "handles there what waits, by the host's clock; ratio "
 			 "above 1: faster than a copy of its bytes",
 		.columns = columns,
-		.fixture = &m.fixture,
-		.report = &m.report,
 		.rows = measure_rows,
-		.context = &m,
+		PEALI_RUNNER_STATE(m),
 		.about = "Actors that move to another worker of their kernel, "
 			 "or to a kernel on another device, with messages "
 			 "that wait for them.",
 		.seconds = SECONDS,
-		.options = &m.options,
 		.each_row = each_row,
-		.n_rows = &m.n_rows,
-		.row_ns = &m.row_ns,
 	};
 
 	return peali_runner_main(&runner, argc, argv, json);

@@ -255,16 +255,11 @@ static int run(int argc, char **argv, int json)
 		.title = "a request and its reply, by the host's clock; ratio "
 			 "above 1: faster than plain messages",
 		.columns = columns,
-		.fixture = &a.fixture,
-		.report = &a.report,
-		.context = &a,
+		PEALI_RUNNER_STATE(a),
 		.about = "Requests from the host to a worker and their "
 			 "replies, by the clock of the host.",
 		.seconds = SECONDS,
-		.options = &a.options,
 		.each_row = each_row,
-		.n_rows = &a.n_rows,
-		.row_ns = &a.row_ns,
 	};
 
 	return peali_runner_main(&runner, argc, argv, json);

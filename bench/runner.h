@@ -36,6 +36,11 @@ struct peali_runner {
 	uint64_t *row_ns; /* receives the time for each row, ns */
 };
 
+/** Initializers of a runner for a benchmark with the state `b`. */
+#define PEALI_RUNNER_STATE(b)                                                  \
+	.fixture = &(b).fixture, .report = &(b).report, .context = &(b),       \
+	.options = &(b).options, .n_rows = &(b).n_rows, .row_ns = &(b).row_ns
+
 /**
  * Opens the fixture, measures all rows and prints them. Returns the exit
  * status.

@@ -407,16 +407,11 @@ static int run(int argc, char **argv, int json)
 			 "1.05 times the time",
 		.columns = columns,
 		.devices = 1,
-		.fixture = &t.fixture,
-		.report = &t.report,
-		.context = &t,
+		PEALI_RUNNER_STATE(t),
 		.about = "Time per task of a chain of tasks, which edges of a "
 			 "graph or messages start, by the length of a task.",
 		.seconds = SECONDS,
-		.options = &t.options,
 		.each_row = each_row,
-		.n_rows = &t.n_rows,
-		.row_ns = &t.row_ns,
 	};
 
 	return peali_runner_main(&runner, argc, argv, json);

@@ -443,16 +443,11 @@ static int run(int argc, char **argv, int json)
 			"messages delivered, every payload checked; ratio above "
 			"1: faster than the peer",
 		.columns = columns,
-		.fixture = &t.fixture,
-		.report = &t.report,
-		.context = &t,
+		PEALI_RUNNER_STATE(t),
 		.about = "Messages per second over one link, by the clock of "
 			 "the worker that receives them.",
 		.seconds = SECONDS,
-		.options = &t.options,
 		.each_row = each_row,
-		.n_rows = &t.n_rows,
-		.row_ns = &t.row_ns,
 	};
 
 	return peali_runner_main(&runner, argc, argv, json);

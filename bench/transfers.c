@@ -386,16 +386,11 @@ static int run_transfers(int argc, char **argv, int json)
 		.title = "copies between two devices, by the host's clock; "
 			 "ratio above 1: faster than the baseline",
 		.columns = columns,
-		.fixture = &t.fixture,
-		.report = &t.report,
-		.context = &t,
+		PEALI_RUNNER_STATE(t),
 		.about = "Copies between two devices: direct ones, staged "
 			 "ones, and many small ones in one call.",
 		.seconds = SECONDS,
-		.options = &t.options,
 		.each_row = each_row,
-		.n_rows = &t.n_rows,
-		.row_ns = &t.row_ns,
 	};
 
 	return peali_runner_main(&runner, argc, argv, json);

@@ -286,16 +286,11 @@ static int run(int argc, char **argv, int json)
 			 "is a put or a pop; ratio of the pops",
 		.columns = columns,
 		.devices = 1,
-		.fixture = &b.fixture,
-		.report = &b.report,
-		.context = &b,
+		PEALI_RUNNER_STATE(b),
 		.about = "Puts and pops of one work queue of a device, by its "
 			 "number of poppers. A popper is a lane of a worker.",
 		.seconds = SECONDS,
-		.options = &b.options,
 		.each_row = each_row,
-		.n_rows = &b.n_rows,
-		.row_ns = &b.row_ns,
 	};
 
 	return peali_runner_main(&runner, argc, argv, json);
