@@ -59,8 +59,8 @@ struct peal_device_info {
 	uint32_t capabilities; /* mask of enum peal_device_capability */
 	char architecture[64]; /* "sm_90", "gfx90a:sramecc+:xnack-"; "host": the
 				* device is CPU threads */
-	int lost; /* 1: a kernel of the device has crashed, and no kernel can
-		   * run there until the runtime is opened again */
+	int lost; /* 1: the device has failed, or a kernel of it has crashed.
+		   * Open the runtime again to launch kernels there. */
 };
 
 /** Requirements for a device. A field of 0 or NULL requires nothing. A lost device

@@ -43,9 +43,9 @@ struct peal_work_share_options {
 	 *
 	 * An idle share of n queues looks n times per most_ns. With short times
 	 * it uses much of a core, and peal_device_sync may never see idle
-	 * devices. An idle share of 24 emulated devices with the default times
-	 * uses about 70 % of a core. peal_device_sync then needs seconds. So
-	 * give a large share a longer most_ns, for example in proportion to n.
+	 * devices. With the default times, an idle share of 24 emulated devices
+	 * uses most of a core, and peal_device_sync needs seconds. So give a
+	 * large share a longer most_ns, for example in proportion to n.
 	 * An idle device then notices work of the others later.
 	 */
 	uint64_t least_ns, most_ns;

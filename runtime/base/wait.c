@@ -56,6 +56,13 @@ void peali_poll_pause(uint32_t *turns)
 	}
 }
 
+void peali_poll_pause_since(uint32_t *turns, uint64_t *began)
+{
+	if (!*began)
+		*began = peali_now_ns();
+	peali_poll_pause(turns);
+}
+
 struct peal_bell *peali_bell_new(void)
 {
 	struct peal_bell *bell = NULL;

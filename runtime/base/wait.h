@@ -24,6 +24,9 @@ void peali_cond_init(pthread_cond_t *cond);
 
 /* Pauses between two polls. *turns counts the pauses, which grow longer. */
 void peali_poll_pause(uint32_t *turns);
+/* As peali_poll_pause. Sets *began, if it is 0, to the time in ns: the wait begins
+ * with its first pause. */
+void peali_poll_pause_since(uint32_t *turns, uint64_t *began);
 
 /*
  * Sleep of a host thread that waits for a side that does not ring its bell. The

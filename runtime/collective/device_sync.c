@@ -336,9 +336,7 @@ static int await_quiet(struct peali_idle_look *l, int64_t timeout_ns)
 						1;
 		if (result <= 0)
 			break;
-		if (!began)
-			began = peali_now_ns();
-		peali_poll_pause(&turns);
+		peali_poll_pause_since(&turns, &began);
 	}
 	if (began)
 		peali_counters_waited(l->rt, PEAL_WAIT_DEVICE, began);

@@ -590,14 +590,6 @@ static uint32_t count_suspended(struct peal_kernel *k, int are)
 	return n;
 }
 
-/* Pauses a poll. Sets *began to the time of the first pause. */
-static void pause_since(uint64_t *began, uint32_t *turns)
-{
-	if (!*began)
-		*began = peali_now_ns();
-	peali_poll_pause(turns);
-}
-
 /* Suspends a kernel that is alive. Sets *began to the time of the first pause. */
 static int suspend(struct peal_kernel *k, int64_t timeout_ns, uint64_t *began)
 {
@@ -613,7 +605,7 @@ static int suspend(struct peal_kernel *k, int64_t timeout_ns, uint64_t *began)
 	while (timeout_ns && stale && !peali_late(deadline)) {
 		stale = count_suspended(k, 1) != 0;
 		if (stale)
-			pause_since(began, &turns);
+			peali_poll_pause_since(&turns, began);
 	}
 	peal_store_release_sys(&k->control->suspend, 1);
 	wake_all(k);
@@ -630,7 +622,7 @@ static int suspend(struct peal_kernel *k, int64_t timeout_ns, uint64_t *began)
 				"%u worker%s; a worker pauses after it",
 				k->name, left, k->params.n_workers,
 				peali_s(k->params.n_workers));
-		pause_since(began, &turns);
+		peali_poll_pause_since(&turns, began);
 	}
 }
 

@@ -352,7 +352,7 @@ static int end_inputs(const struct group *g)
 }
 
 /* Waits until the group has no work. Returns 1, also if all kernels have ended;
- * 0 after the deadline; or an error. */
+ * 0 after the deadline; or an error. Sets *began to the time of the first pause. */
 static int look_until_done(const struct group *g, struct count *c,
 			   uint64_t *began)
 {
@@ -371,9 +371,7 @@ static int look_until_done(const struct group *g, struct count *c,
 		}
 		if (peali_late(g->deadline))
 			return 0;
-		if (!*began)
-			*began = peali_now_ns();
-		peali_poll_pause(&turns);
+		peali_poll_pause_since(&turns, began);
 	}
 }
 

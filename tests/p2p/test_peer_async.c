@@ -9,6 +9,7 @@
 #include <peal/copy.h>
 #include <peal/device.h>
 #include <peal/event.h>
+#include <peal/metrics.h>
 #include "machine.h"
 
 static struct peal_runtime *rt;
@@ -139,10 +140,20 @@ PEAL_TEST(invalid_arguments_are_refused_at_once)
 	CHECK_OK(peal_runtime_close(rt));
 }
 
+/* Returns the waits for copies and changes that the metrics count. */
+static uint64_t n_waits(void)
+{
+	static struct peal_metrics m;
+
+	m.size = sizeof(m);
+	CHECK_OK(peal_metrics_snapshot(rt, &m));
+	return m.waits[PEAL_WAIT_COPY].waits;
+}
+
 PEAL_TEST(waits_for_a_pending_change_time_out_with_nothing_changed)
 {
 	struct peal_copy *change;
-	uint64_t address, mapped;
+	uint64_t address, mapped, waits;
 
 	rt = machine_open("3", "");
 	address = machine_alloc(rt, 1, 4096);
@@ -153,9 +164,12 @@ PEAL_TEST(waits_for_a_pending_change_time_out_with_nothing_changed)
 	check_error("peal_copy_wait", "peal_peer_map_async is incomplete");
 	CHECK_EQ(peal_peer_mapped(change, &mapped), PEAL_EAGAIN);
 	/* blocking calls of the device wait behind the change */
+	waits = n_waits();
 	CHECK_EQ(peal_peer_enable(rt, 0, 2, 0), PEAL_ETIMEDOUT);
 	check_error("peal_peer_enable", "1 change of its access");
+	CHECK_EQ(n_waits(), waits);
 	CHECK_EQ(peal_peer_enable(rt, 0, 2, 1000000), PEAL_ETIMEDOUT);
+	CHECK_EQ(n_waits(), waits + 1);
 	CHECK_EQ(peal_peer_disable(rt, 0, 1, 0), PEAL_ETIMEDOUT);
 	CHECK_EQ(peal_peer_map(rt, 1, address, 0, 64, 0, &mapped),
 		 PEAL_ETIMEDOUT);
