@@ -46,14 +46,12 @@ struct peali_logged {
 	struct worker_shown worker[]; /* n_workers */
 };
 
-static struct peali_logged *logged_of(struct peal_kernel *k)
+int peali_failures_open(struct peal_kernel *k)
 {
-	if (!k->logged)
-		k->logged =
-			calloc(1, sizeof(*k->logged) +
-					  k->params.n_workers *
-						  sizeof(*k->logged->worker));
-	return k->logged;
+	k->logged = calloc(1, sizeof(*k->logged) +
+				      k->params.n_workers *
+					      sizeof(*k->logged->worker));
+	return k->logged ? 0 : PEAL_ENOMEM;
 }
 
 /* Begins a new second, and logs the number of failures that the last one left
@@ -225,8 +223,6 @@ void peali_failures_log(struct peal_kernel *k, uint64_t now, int last)
 {
 	uint32_t i;
 
-	if (!logged_of(k))
-		return;
 	next_second(k, now, last);
 	for (i = 0; i < k->params.n_workers; i++) {
 		look_at_actors(k, i);

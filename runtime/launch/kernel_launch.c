@@ -40,6 +40,7 @@
 #include "runtime/kernel/options.h"
 #include "runtime/kernel/record.h"
 #include "runtime/kernel/timer.h"
+#include "runtime/launch/failure_log.h"
 #include "runtime/launch/kernel_fit.h"
 #include "runtime/launch/watchdog.h"
 #include "runtime/link/link.h"
@@ -544,7 +545,7 @@ static struct peal_kernel *new_kernel(struct peal_runtime *rt, int device,
 	}
 	if (!k->workers || !k->pools || missing || peali_actor_slots_open(k) ||
 	    peali_supervisors_open(k) || peali_monitors_open(k) ||
-	    peali_limits_open(k)) {
+	    peali_limits_open(k) || peali_failures_open(k)) {
 		peali_kernel_free(k);
 		return NULL;
 	}
