@@ -19,6 +19,9 @@ extern const struct peal_program peal_program_peal_probe;
 
 #define MESSAGES 10240u /* stamps of a verification */
 #define PATTERN_BYTES PEALI_SETUP_PATTERN_BYTES
+/* The system maps each new page of an emulated device when a thread touches the
+ * page first. Many pages would take most of the time of a verification. */
+#define PATTERN_BYTES_EMULATED (PATTERN_BYTES / 16)
 #define LANES_MAX 256u
 /* Changes of the slot under pressure, about 1 us each on a GPU (estimate). An
  * emulated device takes a core from other work, and cannot tear. */
@@ -284,7 +287,6 @@ static void fill_params(const struct peali_probe_setup *setup, int side,
 	p->bell = bell_of(setup, viewer, side, way);
 	p->partner_bell = bell_of(setup, viewer, !side, way);
 	p->seed = setup->seed + (uint64_t)way;
-	p->pattern_bytes = PATTERN_BYTES;
 	p->visible_limit_ns = VISIBLE_LIMIT_NS;
 	p->n_messages = MESSAGES;
 	p->batch = PEALI_SETUP_BATCH;
@@ -302,6 +304,15 @@ struct order {
 	struct peali_probe_routes ways;
 	uint64_t limit_ns;
 };
+
+/* Returns the bytes that a job writes at a time. */
+static uint64_t pattern_bytes(const struct peali_probe_setup *setup,
+			      const struct order *order)
+{
+	return setup->emulated && order->job == PEAL_PROBE_VERIFY ?
+		       PATTERN_BYTES_EMULATED :
+		       PATTERN_BYTES;
+}
 
 /* Returns the directions that an order covers, and the workers of a kernel. */
 static int n_ways(const struct peali_probe_setup *setup,
@@ -328,6 +339,7 @@ static int send_params(struct peali_probe_setup *setup, int side,
 		fill_params(setup, side, way, order->ways, &p);
 		p.job = (uint32_t)order->job;
 		p.limit_ns = order->limit_ns;
+		p.pattern_bytes = pattern_bytes(setup, order);
 		if (way + 1 < n)
 			p.next = block + BACK_OFFSET;
 		memcpy(image + way * BACK_OFFSET, &p, sizeof(p));

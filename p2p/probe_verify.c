@@ -69,9 +69,9 @@ static void set_ok(const struct peali_probe_setup *setup,
 	if (setup->atom_policy != PEAL_POLICY_ATOM16)
 		info->policies &= ~(1u << PEAL_POLICY_ATOM16);
 	snprintf(info->reason, sizeof(info->reason),
-		 "verified: %llu messages and %g MiB arrived unchanged%s",
+		 "verified: %llu messages and %llu KiB arrived unchanged%s",
 		 (unsigned long long)w->seen,
-		 (double)w->pattern_words * 8 / (1 << 20),
+		 (unsigned long long)w->pattern_words * 8 / 1024,
 		 info->policies == known_policies(setup) ?
 			 "" :
 			 "; 16-byte stores arrive torn");

@@ -295,6 +295,16 @@ static PEAL_DEV void press_atom(const struct probe *p, uint32_t index,
 			 peali_atom_payload(policy));
 }
 
+/* A reader may need the core of this writer. On a GPU the writer never waits. */
+static PEAL_DEV PEAL_INLINE void leave_core(const struct probe *p)
+{
+#if PEAL_ON_HOST
+	idle(p);
+#else
+	(void)p;
+#endif
+}
+
 static PEAL_DEV void write_pressure(const struct probe *p)
 {
 	uint64_t end = (uint64_t)p->params->n_messages + 1;
@@ -310,6 +320,7 @@ static PEAL_DEV void write_pressure(const struct probe *p)
 				press_atom(p, i, number);
 		} while (number % PEAL_PROBE_OVERWRITES);
 		notify(p);
+		leave_core(p);
 	}
 }
 
@@ -349,6 +360,7 @@ static PEAL_DEV void read_pressure(const struct probe *p)
 		}
 		if (is_turn(p, &turn) && is_late(p))
 			break;
+		notify(p); /* a writer that sleeps overwrites again */
 		idle(p);
 	}
 	if (!changes)
