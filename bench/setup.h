@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef PEALI_BENCH_SETUP_H
+#define PEALI_BENCH_SETUP_H
+
+#include "bench/report.h"
+
+/*
+ * Appends the rows of `setup` for objects of 16, 32 and 64 devices. A machine
+ * of GPUs has no such rows. Returns 0, or -1 after a message.
+ */
+int peali_setup_objects(struct peali_report *report);
+
+#endif
