@@ -12,6 +12,8 @@ from tree import code_only, read
 # A header or program that more tests include belongs to a harness. Its calls are
 # of no test.
 FEW = 10
+# This test calls all functions in a child of fork, where each of them is refused.
+FORKS = "runtime/forks"
 # Tests in these folders run commands.
 RUNS_COMMANDS = ("cli", "examples", "bench")
 
@@ -148,6 +150,8 @@ def check_row(check, where, cells, names):
             check.fail(where, f"there is no test {test}")
     if not tests:
         check.fail(where, "no test")
+    if FORKS in tests and "fork" not in cells[1]:
+        check.fail(where, f"{FORKS} shows refusals only")
     check_uses(check, where, cells[2], tests)
 
 
