@@ -71,7 +71,7 @@ static int check_options(const struct peal_pipeline_options *o)
 	return 0;
 }
 
-/* Refuses a handler that emits on no port, or too much for the workers. */
+/* Refuses a handler without one port, or with too much output for the workers. */
 static int refuse_handler(const struct peal_pipeline *p,
 			  const struct peal_handler_info *h, uint32_t i)
 {
@@ -79,12 +79,15 @@ static int refuse_handler(const struct peal_pipeline *p,
 
 	snprintf(stage, sizeof(stage), "stage %u, '%s': handler", i,
 		 PEALI_CUT(24, p->stages[i].name));
-	if (!h->ports)
+	if (h->ports != 1)
 		return PEALI_REFUSE(PEAL_EINVAL, CREATE, .object = stage,
 				    .name = h->name,
-				    .problem = "has no port to emit on",
-				    .number = 0, .least = 1, .most = UINT32_MAX,
-				    .remedy = "use a handler with a port");
+				    .problem = h->ports ?
+						       "has several ports, and "
+						       "a stage has one" :
+						       "has no port to emit on",
+				    .number = h->ports, .least = 1, .most = 1,
+				    .remedy = "use a handler with one port");
 	return PEALI_REFUSE(
 		PEAL_EINVAL, CREATE, .object = stage, .name = h->name,
 		.problem = "declares more than one message per batch, and the "
@@ -131,7 +134,7 @@ static int check_stage(const struct peal_pipeline *p,
 				   "makes",
 			.value = "PEAL_TASK", .allowed = "other handlers",
 			.remedy = "use an executor or a graph for it");
-	if (!h->ports || (p->workers > 1 && h->emits != 1))
+	if (h->ports != 1 || (p->workers > 1 && h->emits != 1))
 		return refuse_handler(p, h, i);
 	if (s->init_bytes > h->state_bytes || (s->init_bytes && !s->init))
 		return PEALI_REFUSE(

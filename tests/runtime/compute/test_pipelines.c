@@ -622,6 +622,16 @@ static void refused(struct fixture *s, uint32_t n, int error, const char *text)
 		refused(&other_, 2, error, text);                              \
 	} while (0)
 
+/* Only port 0 of a stage is linked. */
+static void several_ports_are_refused(struct fixture s)
+{
+	s.stage[1].program = &peal_program_relay;
+	s.stage[1].handler = "burst";
+	refused(&s, 2, PEAL_EINVAL,
+		"'burst': has several ports, and a stage has one (2, allowed "
+		"1); use a handler with one port");
+}
+
 PEAL_TEST(invalid_pipelines_are_refused_without_leak)
 {
 	struct fixture s = plan();
@@ -638,6 +648,7 @@ PEAL_TEST(invalid_pipelines_are_refused_without_leak)
 	REFUSED_WITH(stage[1].handler, "stepp", PEAL_ENOENT,
 		     "stage 1, 'stepp@1': program 'steps': has no such handler "
 		     "(stepp, allowed step, twice, swallow); use step");
+	several_ports_are_refused(s);
 	REFUSED_WITH(stage[1].handler, NULL, PEAL_EINVAL, "stage 1: has no h");
 	REFUSED_WITH(stage[1].program, NULL, PEAL_EINVAL, "stage 1: has no p");
 	REFUSED_WITH(
