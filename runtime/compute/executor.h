@@ -115,7 +115,7 @@ struct peali_executor_arrays {
 /** The end of a job that no wait has reported. */
 struct peali_executor_outcome {
 	int result;
-	char why[160]; /* text of `result` */
+	char why[256]; /* text of `result` */
 	struct peal_executor_report report;
 };
 
@@ -151,7 +151,7 @@ struct peal_executor {
 	uint32_t n_back;
 	uint64_t began_ns, ended_ns, threshold; /* threshold: elements */
 	int result; /* error that ends the job early; 0: none */
-	char why[160]; /* text of `result` */
+	char why[256]; /* text of `result` */
 	/* jobs behind it in the order of their starts, see executor_queue.c */
 	uint32_t max_jobs; /* jobs that no wait has reported, at most */
 	struct peali_executor_queued *queued;

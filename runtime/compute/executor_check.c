@@ -22,8 +22,12 @@ static int check_arguments(const struct peal_job *j)
 		const struct peal_job_argument *a = &j->arguments[i];
 
 		if (!a->address)
-			return peali_fail(PEAL_EINVAL, START,
-					  "argument %u has no addresses", i);
+			return PEALI_REFUSE(
+				PEAL_EINVAL, START,
+				.object = PEALI_PRINT("argument %u", i),
+				.problem = "has no addresses", .value = "NULL",
+				.allowed = "an address for each device",
+				.remedy = "set address");
 		if (!a->element_bytes == !a->bytes)
 			return PEALI_REFUSE(
 				PEAL_EINVAL, START,

@@ -611,6 +611,32 @@ static int take(struct peal_executor *e, int64_t timeout_ns)
 	return 0;
 }
 
+/* Writes how the kernel of a device has ended, also by a crash. */
+static void describe_end(const struct peali_executor_device *s, char *out,
+			 size_t bytes)
+{
+	int driver_code;
+
+	peal_kernel_wait(s->kernel, 0); /* for the end of its launch */
+	if (!peali_kernel_failure(s->kernel, &driver_code, out, bytes))
+		peali_text_fit(out, bytes, peal_error_text(s->result));
+}
+
+/* Ends the job: the device had its elements from `first` on alone. */
+static void say_lost(struct peal_executor *e,
+		     const struct peali_executor_device *s, uint32_t lost,
+		     uint64_t first)
+{
+	char why[256], how[192];
+
+	describe_end(s, how, sizeof(how));
+	peali_text_format(why, sizeof(why),
+			  "device %d has ended; lost tasks: %u, from element "
+			  "%llu on; %s",
+			  s->device, lost, (unsigned long long)first, how);
+	end_early(e, PEAL_EABORTED, why);
+}
+
 /*
  * Handles the unfinished elements of a device with an ended kernel. Other
  * devices repeat its tasks if the job allows that. Else the tasks are lost, and
@@ -621,7 +647,6 @@ static void lose_all(struct peal_executor *e, struct peali_executor_device *s)
 	int repeats = e->job.repeatable && !e->packed;
 	struct peali_chunk first = { 0 };
 	uint32_t i, lost = 0;
-	char why[160];
 
 	for (i = 0; i < s->window; i++) {
 		struct peali_chunk *f = &s->chunks[i];
@@ -638,16 +663,8 @@ static void lose_all(struct peal_executor *e, struct peali_executor_device *s)
 	}
 	s->in_flight = 0;
 	s->out = 0;
-	if (lost || (e->packed && s->share.elements < s->length)) {
-		snprintf(
-			why, sizeof(why),
-			"device %d has ended: %s; lost tasks: %u, from element "
-			"%llu on",
-			s->device, peal_error_text(s->result), lost,
-			(unsigned long long)(lost ? first.first :
-						    s->rest.first));
-		end_early(e, PEAL_EABORTED, why);
-	}
+	if (lost || (e->packed && s->share.elements < s->length))
+		say_lost(e, s, lost, lost ? first.first : s->rest.first);
 	leave_out(e, s, s->result);
 }
 

@@ -346,26 +346,37 @@ static int await_end(struct peal_kernel *k, int64_t timeout_ns)
 	return 0;
 }
 
-/* Returns 0, or the error with its text if the kernel has failed. */
-static int how_it_ended(struct peal_kernel *k, const char *call)
+int peali_kernel_failure(struct peal_kernel *k, int *driver_code_out, char *out,
+			 size_t bytes)
 {
 	const struct peali_backend_ops *ops =
 		k->rt->devices.device[k->device].backend->ops;
-	struct peal_error_info driver;
 	int result = 0;
 
+	*driver_code_out = 0;
 	if (peali_kernel_state(k, &result) != PEAL_KERNEL_FAILED)
 		return 0;
 	if (ops->launch_wait(k->launch, 0) < 0) { /* prefer its text */
-		driver = *peal_last_error();
-		return peali_fail_driver(result, driver.driver_code, call,
-					 "kernel '%s' on device %d failed: "
-					 "%s%s%s",
-					 k->name, k->device, driver.text,
-					 k->crash[0] ? "; " : "", k->crash);
+		*driver_code_out = peal_last_error()->driver_code;
+		peali_text_format(out, bytes, "%s%s%s", peal_last_error()->text,
+				  k->crash[0] ? "; " : "", k->crash);
+	} else {
+		peali_text_fit(out, bytes, peal_error_text(result));
 	}
-	return peali_fail(result, call, "kernel '%s' on device %d failed: %s",
-			  k->name, k->device, peal_error_text(result));
+	return result;
+}
+
+/* Returns 0, or the error with its text if the kernel has failed. */
+static int how_it_ended(struct peal_kernel *k, const char *call)
+{
+	char why[256];
+	int driver_code, result;
+
+	result = peali_kernel_failure(k, &driver_code, why, sizeof(why));
+	return result ? peali_fail_driver(result, driver_code, call,
+					  "kernel '%s' on device %d failed: %s",
+					  k->name, k->device, why) :
+			0;
 }
 
 /* Returns the meaning of a PEAL_BLOCKED value for an error text. */

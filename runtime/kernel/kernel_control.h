@@ -53,6 +53,10 @@ void peali_kernel_reclaim(struct peal_kernel *kernel);
 void peali_kernel_open_gates(struct peal_kernel *kernel, uint64_t number);
 /* Returns the address of a worker's bell. */
 uint64_t peali_kernel_bell(const struct peal_kernel *kernel, uint32_t worker);
+/* Writes why a kernel has failed, after the end of its launch. Returns its error
+ * and the driver's code, or 0 if it has not failed. */
+int peali_kernel_failure(struct peal_kernel *kernel, int *driver_code_out,
+			 char *out, size_t bytes);
 /* Returns the state of a kernel. *result_out is the first failure or 0. */
 enum peal_kernel_state peali_kernel_state(struct peal_kernel *kernel,
 					  int *result_out);

@@ -11,6 +11,8 @@
 #include <sys/mman.h>
 #include <sys/wait.h>
 
+#include <peal/executor.h>
+
 #include "runtime/base/process.h"
 #include "runtime/crash.h"
 #include "runtime/harness.h"
@@ -167,6 +169,33 @@ PEAL_TEST(endless_recursion_loses_its_device_alone)
 {
 	crash_one(CRASH_STACK, PEAL_ASAN ? "has ended with status 1" :
 					   "worker 0 got signal 11");
+}
+
+PEAL_TEST(executor_tells_how_its_device_has_crashed)
+{
+	const struct crash_order order = { CRASH_WRITE, WILD };
+	const struct peal_executor_options o = { .size = sizeof(o),
+						 .workers = 1 };
+	const int devices[] = { 0, 1 };
+	struct peal_runtime *rt = open_processes(2);
+	const struct peal_job job = { .size = sizeof(job),
+				      .schedule = PEAL_SCHEDULE_STATIC,
+				      .handler = "crash_second",
+				      .count = 100,
+				      .parameters = &order,
+				      .parameter_bytes = sizeof(order) };
+	struct peal_executor *e = NULL;
+
+	CHECK_OK(peal_executor_create(rt, devices, 2, &peal_program_crash, &o,
+				      &e));
+	CHECK_FAILS(peal_executor_run(e, &job, MAX_WAIT), PEAL_EABORTED,
+		    "device 1 has ended; lost tasks: ");
+	CHECK_CONTAINS(peal_last_error()->text,
+		       PEAL_ASAN ? "has ended with status 1" :
+				   "device 1 is lost: worker 0 got signal 11 "
+				   "(Segmentation fault) at address 0x10");
+	CHECK_OK(peal_runtime_shutdown(rt));
+	check_no_child();
 }
 
 PEAL_TEST(crash_ends_other_kernels_of_its_device)
@@ -334,6 +363,7 @@ PEAL_TEST_MAIN(RUN(wild_pointer_loses_its_device_alone);
 	       RUN(abort_loses_its_device_alone);
 	       RUN(exit_loses_its_device_alone);
 	       RUN(endless_recursion_loses_its_device_alone);
+	       RUN(executor_tells_how_its_device_has_crashed);
 	       RUN(crash_ends_other_kernels_of_its_device);
 	       RUN(crash_is_reported_to_program_that_ignores_children);
 	       RUN(killed_process_loses_its_device);

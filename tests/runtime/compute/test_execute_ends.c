@@ -230,8 +230,7 @@ PEAL_TEST(lost_tasks_are_reported)
 		fixture_gate(&s, 1);
 		CHECK_OK(peal_kernel_stop(s.e->devices[1].kernel, MAX_WAIT));
 		CHECK_EQ(peal_executor_wait(s.e, MAX_WAIT), PEAL_EABORTED);
-		says("device 2 has ended: ");
-		says("lost tasks: ");
+		says("device 2 has ended; lost tasks: ");
 		fixture_report(&s);
 		CHECK(s.report.part[1].result < 0);
 		CHECK_EQ(s.report.part[1].tasks, 0);
@@ -351,7 +350,7 @@ PEAL_TEST(held_packed_part_of_ended_device_is_named)
 	fixture_check(&s);
 	end_held(1);
 	CHECK_EQ(peal_executor_wait(s.e, MAX_WAIT), PEAL_EABORTED);
-	says("device 2 has ended: ");
+	says("device 2 has ended; lost tasks: ");
 	says("lost tasks: 0, from element 1000 on");
 	CHECK_EQ(fixture_count(&s, 0), 3000);
 	fixture_close(&s);
@@ -372,7 +371,7 @@ PEAL_TEST(ended_device_with_partition_fails_the_job)
 	CHECK_OK(peal_executor_start(s.e, &s.job));
 	CHECK_OK(peal_kernel_stop(s.e->devices[1].kernel, MAX_WAIT));
 	CHECK_EQ(peal_executor_wait(s.e, MAX_WAIT), PEAL_EABORTED);
-	says("device 2 has ended: ");
+	says("device 2 has ended; lost tasks: ");
 	CHECK_FAILS(peal_executor_start(s.e, &s.job), PEAL_EABORTED,
 		    "it has a part of 1000 elements");
 	fixture_unpack(&s);
@@ -491,7 +490,7 @@ PEAL_TEST(invalid_jobs_are_refused)
 	REFUSED(PEAL_EINVAL, "'element_bytes': is out of range (4294967296, "
 			     "allowed 0..4294967295)");
 	arguments[1] = s.argument[1], arguments[0].address = NULL;
-	REFUSED(PEAL_EINVAL, "argument 0 has no addresses");
+	REFUSED(PEAL_EINVAL, "argument 0: has no addresses (NULL");
 	j = s.job, j.count = FIXTURE_MOST + 100;
 	REFUSED(PEAL_EFAULT, "argument 0 on device 1: ");
 #undef REFUSED

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Handlers that end the process of their worker, on emulated devices only. */
-#include <peal/device/kernel.h>
+/* Handlers and a task that end the process of their worker, on emulated devices only. */
+#include <peal/device/task.h>
 
 #include "../crash.h"
 
@@ -56,5 +56,18 @@ static PEAL_DEV int crash(struct peal_worker *w)
 	return do_order(w, *(const struct crash_order *)peal_data(w));
 }
 
-#define HANDLERS(X) X(crash, 0, PEAL_EMITS(1, 1))
+/* Obeys the order in its parameters on the device of rank 1. */
+PEAL_TASK(crash_second)
+{
+	const struct crash_order *order =
+		(const struct crash_order *)peal_task_parameters(w);
+
+	if (peal_task(w)->rank == 1)
+		*(volatile uint64_t *)(uintptr_t)order->address = 1;
+	return 0;
+}
+
+#define HANDLERS(X)                                                            \
+	X(crash, 0, PEAL_EMITS(1, 1))                                          \
+	X(crash_second, 0, PEAL_TASKS)
 PEAL_PROGRAM(crash, HANDLERS);
