@@ -98,6 +98,9 @@ struct peal_executor_range {
  * arrays with elements of 16 bytes need a limit of 256. A smaller limit is too
  * little memory for one element.
  *
+ * Each device needs memory for one element, also with a weight of 0. It may get
+ * ranges of a device that ends.
+ *
  * With PEAL_SCHEDULE_MEMORY the devices share the elements in
  * proportion to this memory. A device without memory for one element then gets
  * none. With other schedules the call fails.
@@ -108,7 +111,9 @@ struct peal_executor_range {
  * end. peal_executor_report gives the part of each device.
  *
  * One thread at a time for an executor. Blocks until the job is over, for
- * timeout_ns and some copies at most. The first job of a handler blocks as
+ * timeout_ns and some copies at most. A copy moves one array of a range, and
+ * nothing interrupts it. A range can take half of a device's memory, so set `limits`
+ * or `grain` if the call must end soon. The first job of a handler blocks as
  * peal_executor_start does.
  *
  * @param executor   an executor without a job in flight.

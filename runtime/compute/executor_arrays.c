@@ -17,6 +17,8 @@
 
 #define RUN "peal_executor_arrays_run"
 #define RANGE "peal_executor_arrays_range"
+/* No process has addresses from here on: five levels of page tables on x86-64. */
+#define ADDRESS_END ((uint64_t)1 << 56)
 
 /* ---- ranges -------------------------------------------------------------- */
 
@@ -165,6 +167,18 @@ static int check_array(const struct peal_executor_array *a, uint32_t i)
 	return 0;
 }
 
+/* Refuses more elements than a process has addresses. */
+static int check_end(const struct peal_executor_array *a, uint64_t count)
+{
+	uintptr_t at = (uintptr_t)(a->output > a->input ? a->output : a->input);
+	uint64_t space = at < ADDRESS_END ? ADDRESS_END - at : 0;
+	uint64_t most = a->element_bytes ? space / a->element_bytes : count;
+
+	return count <= most ?
+		       0 :
+		       peali_refuse_option(RUN, "count", count, 0, most);
+}
+
 /* Returns the bytes of an array; UINT64_MAX if 64 bits do not hold them. */
 static uint64_t bytes_of(const struct peal_executor_array *a, uint64_t count)
 {
@@ -246,8 +260,11 @@ static int check(const struct peal_job *job,
 					       "devices",
 				    .value = "a partition", .allowed = "NULL",
 				    .remedy = "use weights");
-	for (i = 0; i < n && !result; i++)
+	for (i = 0; i < n && !result; i++) {
 		result = check_array(&arrays[i], i);
+		if (!result)
+			result = check_end(&arrays[i], job->count);
+	}
 	return result ? result : check_overlaps(arrays, n, job->count);
 }
 

@@ -325,9 +325,7 @@ static void refuse_arrays(void)
 	arrays[1].element_bytes = UINT32_MAX;
 	CHECK_EQ(run(MAX_WAIT), 0); /* no element */
 	s.job.count = UINT64_MAX / UINT32_MAX;
-	REFUSED("'count': is out of range (4294967297, allowed 0..4294967293)");
-	s.job.count = 4294967293;
-	CHECK_FAILS(run(MAX_WAIT), PEAL_ENOSPC, "too little memory");
+	REFUSED("'count': is out of range (4294967297, allowed 0..");
 	arrays[1] = good;
 }
 
@@ -379,6 +377,9 @@ PEAL_TEST(bad_arguments_are_refused)
 	s.job.n_arguments = 2;
 	REFUSED("'n_arguments': is out of range (2, allowed 0");
 	s.job.n_arguments = 0;
+	s.job.count = UINT64_C(1) << 62;
+	REFUSED("'count': is out of range (4611686018427387904, allowed 0..");
+	s.job.count = 100;
 	CHECK_OK(peal_partition_block(100, 2, &p));
 	s.job.partition = &p;
 	REFUSED("option 'partition': is for arguments in memory of devices");
