@@ -23,6 +23,7 @@
 #define CALL "peal_comm_create"
 #define SLICE_BYTES (256u << 10)
 #define SLICE_BYTES_MAX (16u << 20)
+#define LANES_MAX 1024 /* of a kernel */
 #define ENDPOINT_PORTS_MAX 4096
 #define MAIL_SLOTS 256 /* groups of processes: a channel tells the next */
 
@@ -266,6 +267,9 @@ static int check_options(const struct peal_comm_options *o, uint32_t n,
 	if (o->channels > most)
 		return peali_refuse_option(call, "channels", o->channels, 0,
 					   most);
+	if (o->lanes > LANES_MAX)
+		return peali_refuse_option(call, "lanes", o->lanes, 0,
+					   LANES_MAX);
 	if (o->slice_bytes % 8 || o->slice_bytes > SLICE_BYTES_MAX)
 		return PEALI_REFUSE(PEAL_EINVAL, call, .object = "option",
 				    .name = "slice_bytes",

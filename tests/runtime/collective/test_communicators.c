@@ -348,6 +348,9 @@ PEAL_TEST(invalid_communicators_are_refused)
 		     "'slice_bytes': must be a multiple of 8 (12"));
 	o.slice_bytes = 0, o.lanes = 1000000;
 	CHECK_EQ(peal_comm_create(s.rt, devices, 2, &o, &g), PEAL_EINVAL);
+	/* one member needs no lanes, but the value is wrong all the more */
+	CHECK_FAILS(peal_comm_create(s.rt, devices, 1, &o, &g), PEAL_EINVAL,
+		    "'lanes': is out of range (1000000, allowed 0..1024)");
 	CHECK_EQ(g == NULL, 1);
 	CHECK_OK(peal_comm_destroy(NULL));
 	fixture_check(&s, sum);
