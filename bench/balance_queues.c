@@ -208,6 +208,16 @@ static int run_round(void *context, struct peali_samples *ours,
 }
 
 /* Returns the largest part of a device's tasks that its speed does not explain. */
+/* Returns the number of devices that have done tasks. */
+static uint32_t active(const struct queues *q)
+{
+	uint32_t i, n = 0;
+
+	for (i = 0; i < q->n; i++)
+		n += peal_load_relaxed_sys(word(q, i, 0)) != 0;
+	return n;
+}
+
 static double imbalance(const struct queues *q)
 {
 	double all = 0, most = 0, part;
@@ -234,7 +244,7 @@ static void fill(void *context, const struct peali_samples *ours,
 	peali_row_text(cells, "timed_by", "host");
 	peali_fixture_cells(q->what->fixture, 1, cells);
 	peali_samples_row_durations(ours, cells, "finish_ns");
-	peali_row_uint(cells, "n_active", q->n);
+	peali_row_uint(cells, "n_active", active(q));
 	peali_row_uint(cells, "tasks", TASKS);
 	peali_row_real(cells, "imbalance", imbalance(q));
 	peali_row_uint(cells, "threshold", 0);

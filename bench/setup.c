@@ -15,7 +15,7 @@
 #include "bench/setup.h"
 
 #define DEVICES_MOST 16
-#define SECONDS 1
+#define SECONDS 15
 #define LIMIT_MS 1000
 
 static const struct {
@@ -215,7 +215,8 @@ static int run(int argc, char **argv, int json)
 	/* a communicator of 64 devices has 2,016 pairs */
 	if (!own_probe)
 		setenv("PEAL_PROBE", "off", 1);
-	if (s.fixture.no_gpus && peali_setup_objects(&s.report))
+	if (s.fixture.no_gpus &&
+	    peali_setup_objects(&s.report, options.seconds))
 		status = PEALI_EXIT_FAILED;
 	status = peali_report_print(&s.report, json,
 				    "time and memory to link devices", columns,

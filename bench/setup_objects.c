@@ -18,7 +18,9 @@
 #include "ringkernels/jobs_program.h"
 
 #define DEVICES_MOST 64
-#define ROUNDS 3
+#define ROUNDS_MOST 64
+/* of a round of all rows, on two cores */
+#define ROUND_SECONDS 5.0
 #define WAIT_NS PEALI_FIXTURE_WAIT_NS
 
 extern const struct peal_program peal_program_peal_jobs;
@@ -157,7 +159,7 @@ static const struct kind {
 /** What the rounds of a row have in common. */
 struct many {
 	uint64_t links, link_bytes;
-	double ms[ROUNDS], us_per_link[ROUNDS];
+	double ms[ROUNDS_MOST], us_per_link[ROUNDS_MOST];
 };
 
 static int open_place(struct place *p, uint32_t n)
@@ -223,53 +225,59 @@ static int make_once(const struct kind *kind, uint32_t n, int round,
 	return close_place(&p) || failed ? -1 : 0;
 }
 
-static void fill_row(json_t *row, size_t size, const struct many *of)
+static void fill_row(json_t *row, size_t size, const struct many *of,
+		     int rounds)
 {
 	struct many m = of[size];
-	double ratio[ROUNDS];
+	double ratio[ROUNDS_MOST];
 	int i;
 
-	for (i = 0; i < ROUNDS; i++)
+	for (i = 0; i < rounds; i++)
 		ratio[i] = of[0].us_per_link[i] / m.us_per_link[i];
 	peali_row_uint(row, "devices", sizes[size]);
 	peali_row_uint(row, "links", m.links);
 	peali_row_text(row, "proofs", "%s", getenv("PEAL_PROBE"));
-	peali_row_real(row, "setup_ms", peali_median(m.ms, ROUNDS));
+	peali_row_real(row, "setup_ms", peali_median(m.ms, (size_t)rounds));
 	peali_row_real(row, "microseconds_per_link",
-		       peali_median(m.us_per_link, ROUNDS));
+		       peali_median(m.us_per_link, (size_t)rounds));
 	peali_row_uint(row, "link_bytes", m.link_bytes);
 	peali_row_real(row, "bytes_per_link",
 		       (double)m.link_bytes / (double)m.links);
-	peali_row_uint(row, "n_samples", ROUNDS);
+	peali_row_uint(row, "n_samples", (uint64_t)rounds);
 	peali_row_text(row, "versus", "a link of %u devices", sizes[0]);
-	peali_row_real(row, "ratio", peali_median(ratio, ROUNDS));
+	peali_row_real(row, "ratio", peali_median(ratio, (size_t)rounds));
 	peali_row_real(row, "ratio_min", ratio[0]); /* sorted by now */
-	peali_row_real(row, "ratio_max", ratio[ROUNDS - 1]);
+	peali_row_real(row, "ratio_max", ratio[rounds - 1]);
 }
 
 /* Measures one kind of object. A round makes it once for each size. */
-static int measure_kind(struct peali_report *report, const struct kind *kind)
+static int measure_kind(struct peali_report *report, const struct kind *kind,
+			int rounds)
 {
 	struct many of[SIZES];
 	size_t i;
 	int round;
 
-	for (round = 0; round < ROUNDS; round++)
+	for (round = 0; round < rounds; round++)
 		for (i = 0; i < SIZES; i++)
 			if (make_once(kind, sizes[i], round, &of[i]))
 				return -1;
 	for (i = 0; i < SIZES; i++)
-		fill_row(peali_report_row(report, kind->name), i, of);
+		fill_row(peali_report_row(report, kind->name), i, of, rounds);
 	return 0;
 }
 
-int peali_setup_objects(struct peali_report *report)
+int peali_setup_objects(struct peali_report *report, double seconds)
 {
 	size_t i;
-	int failed = 0;
+	int failed = 0, rounds = 1;
 
+	if (seconds > ROUND_SECONDS)
+		rounds = (int)(seconds / ROUND_SECONDS);
+	if (seconds > ROUNDS_MOST * ROUND_SECONDS)
+		rounds = ROUNDS_MOST;
 	setenv("PEAL_LOG", "0", 0); /* else a line for each pair */
 	for (i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
-		failed |= measure_kind(report, &kinds[i]);
+		failed |= measure_kind(report, &kinds[i], rounds);
 	return failed;
 }

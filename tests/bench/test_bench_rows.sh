@@ -124,6 +124,8 @@ for row in data["rows"]:
              f"{name}: the ratio is outside its spread")
         need(isinstance(row["versus"], str), f"{name}: a ratio to nothing")
 for row in data["rows"]:
+    if row["benchmark"] == "balance" and row["subject"] == "queues":
+        need(row["n_active"] == row["devices"], "balance: idle devices")
     if row["subject"] == "link, in a cluster":
         need(clusters, "latency: a cluster of a device that has none")
         need(0 < row["one_way_ns_min"] <= row["one_way_ns_p50"]
