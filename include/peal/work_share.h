@@ -16,6 +16,9 @@
  * moves loses its place in the order. A forwarder gives at most the part of its
  * queue that belongs to one of n devices. So devices of unequal speed end at nearly
  * equal times, if each message takes little time.
+ *
+ * A device or a consumer can end before the messages of its queue. The share then
+ * leaves some of them there: `low` messages, or all if its forwarder has ended too.
  */
 
 #include <stdint.h>
@@ -32,8 +35,12 @@ struct peal_work_share;
 struct peal_work_share_options {
 	uint32_t size; /* sizeof(struct peal_work_share_options) */
 	uint32_t batch; /* messages of an answer (default 8, 1..8) */
-	/* A forwarder asks if its queue has fewer messages, and keeps as many
-	 * (default 2, 1..2^20). Use about the number of a device's consumers. */
+	/*
+	 * A forwarder asks if its queue has fewer messages, and keeps as many
+	 * (default 2, 1..2^20). Use about the number of a device's consumers.
+	 * The messages that it keeps stay in the queue if the consumers of the
+	 * device end.
+	 */
 	uint32_t low;
 	uint32_t reserved; /* 0 */
 	/*
@@ -47,6 +54,8 @@ struct peal_work_share_options {
 	 * uses most of a core, and peal_device_sync needs seconds. So give a
 	 * large share a longer most_ns, for example in proportion to n.
 	 * An idle device then notices work of the others later.
+	 *
+	 * A most_ns of 0 is least_ns if the default is less.
 	 */
 	uint64_t least_ns, most_ns;
 	const char *name; /* for texts (default "share"); at most 47 bytes are
