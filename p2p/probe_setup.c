@@ -7,6 +7,7 @@
 
 #include "p2p/peer_internal.h"
 #include "p2p/probe.h"
+#include "runtime/base/env.h"
 #include "runtime/base/error.h"
 #include "runtime/device/backend.h"
 
@@ -33,8 +34,8 @@ extern const struct peal_program peal_program_peal_probe;
  * microseconds. The time is short because many pairs may be broken.
  */
 #define VISIBLE_LIMIT_NS 25000000u
-/* Extra wait beyond the time limit that the kernels apply themselves. */
-#define SLACK_NS 5000000000u
+/* Least extra wait beyond the time limit that the kernels apply themselves. */
+#define SLACK_MIN_NS 5000000000u
 /* Time to wait for one kernel before a check of the other kernel. */
 #define TURN_NS 10000000u
 
@@ -407,6 +408,15 @@ static int finish(struct peali_probe_setup *setup, struct peali_launch **kernel,
 	return r < 0 ? r : f;
 }
 
+/* Returns the extra wait: as long as for the answer of a worker. */
+static uint64_t slack_ns(void)
+{
+	uint64_t ms = 0;
+
+	peali_env_number(PEALI_ENV_CONTROL_TIMEOUT_MS, &ms);
+	return ms * 1000000 > SLACK_MIN_NS ? ms * 1000000 : SLACK_MIN_NS;
+}
+
 /*
  * Waits until both kernels have ended. When one kernel fails, the host tells
  * the other kernel that it is alone. `failed` is 0, or the error of an earlier
@@ -416,7 +426,7 @@ static int finish_both(struct peali_probe_setup *setup,
 		       struct peali_launch *kernel[2], uint64_t limit_ns,
 		       int failed)
 {
-	uint64_t until = peal_clock_ns() + limit_ns + SLACK_NS;
+	uint64_t until = peal_clock_ns() + limit_ns + slack_ns();
 	int side, r;
 
 	while (kernel[0] || kernel[1])
