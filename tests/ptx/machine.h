@@ -144,6 +144,9 @@ struct ptx_host {
 	/** Returns PTX_MEMORY_GLOBAL, _PEER or _HOST for an address that the
 	 *  device accesses. For counts. NULL: all is PTX_MEMORY_GLOBAL. */
 	enum ptx_memory (*memory)(void *context, int device, uint64_t address);
+	/** Returns 1 if some stores of 16 bytes arrive in two parts, the last 8
+	 *  bytes first. NULL: none does. */
+	int (*tears)(void *context, int device, uint64_t address);
 };
 
 /** Options of a grid. Zero is the default of each. */

@@ -2,6 +2,7 @@
 #include "access.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include <emmintrin.h>
 
@@ -360,6 +361,26 @@ void ptx_load_at(struct ptx_lane *lane, const struct ptx_instruction *in,
 		lane->registers[in->v[i]] = element(buffer + i * in->size, in);
 }
 
+/* One of so many stores arrives in two parts, as the gap takes long. */
+#define TORN 16
+
+int ptx_tears(const struct ptx_lane *lane, uint64_t at, uint32_t bytes)
+{
+	const struct ptx_launch *launch = &lane->block->grid->launch;
+
+	return bytes == 16 && launch->host.tears &&
+	       launch->host.tears(launch->host.context, launch->device, at) &&
+	       ptx_random(lane->block) % TORN == 0;
+}
+
+/* Stores 16 bytes in two parts. A reader has time to see the first one. */
+static void copy_torn(uint8_t *to, const uint8_t *from)
+{
+	ptx_copy_out(to + 8, from + 8, 8);
+	usleep(20);
+	ptx_copy_out(to, from, 8);
+}
+
 void ptx_store_at(struct ptx_lane *lane, const struct ptx_instruction *in,
 		  void *at)
 {
@@ -369,7 +390,10 @@ void ptx_store_at(struct ptx_lane *lane, const struct ptx_instruction *in,
 	for (i = 0; i < in->count; i++)
 		memcpy(buffer + i * in->size, &lane->registers[in->v[i]],
 		       in->size);
-	ptx_copy_out(at, buffer, bytes);
+	if (ptx_tears(lane, (uintptr_t)at, bytes))
+		copy_torn(at, buffer);
+	else
+		ptx_copy_out(at, buffer, bytes);
 }
 
 int ptx_load_vector(struct ptx_lane *lane, const struct ptx_instruction *in)

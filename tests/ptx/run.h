@@ -20,6 +20,7 @@ struct run {
 	uint64_t address;
 	struct ptx_options options;
 	uint32_t dynamic_shared_bytes;
+	int (*tears)(void *context, int device, uint64_t address);
 };
 
 static inline int run_range(void *context, int device, uint64_t address,
@@ -91,7 +92,8 @@ static inline struct ptx_grid *run_create(struct run *run,
 		.dynamic_shared_bytes = run->dynamic_shared_bytes,
 		.device = device,
 		.params = params,
-		.host = { run_range, NULL, NULL, run_fault, run },
+		.host = { run_range, NULL, NULL, run_fault, run,
+			  .tears = run->tears },
 		.options = run->options,
 	};
 	struct ptx_grid *grid;

@@ -224,6 +224,9 @@ void ptx_warp_activemask(struct ptx_lane *lane);
 /* One access of 1 .. 16 bytes: no other thread sees a part of it. */
 void ptx_copy_in(uint8_t *to, const void *from, uint32_t bytes);
 void ptx_copy_out(void *to, const uint8_t *from, uint32_t bytes);
+/* Returns 1 if a store of so many bytes arrives in two parts: by chance, where the
+ * host says so. */
+int ptx_tears(const struct ptx_lane *lane, uint64_t at, uint32_t bytes);
 /* Access of an instruction with one element or a vector, to an address on the
  * host. */
 void ptx_load_at(struct ptx_lane *lane, const struct ptx_instruction *in,

@@ -334,6 +334,56 @@ PEAL_TEST(blocks_of_a_cluster_read_each_others_shared_memory)
 	ptx_unload(m);
 }
 
+static int tears_all(void *context, int device, uint64_t address)
+{
+	(void)context;
+	(void)device;
+	return address == (uintptr_t)memory;
+}
+
+/* Block 0 stores 16 equal bytes again and again while block 1 loads them. Returns
+ * how many loads saw parts of two stores. */
+static uint64_t count_torn(int (*tears)(void *, int, uint64_t), int weak)
+{
+	static const char text[] = RUN_HEAD RUN_ENTRY
+		"mov.u32 %r3, %ctaid.x; setp.ne.u32 %p1, %r3, 0;\n"
+		"mov.u64 %rd2, 0; mov.u32 %r4, 0; @%p1 bra $load;\n"
+		"$await: ld.relaxed.sys.u32 %r5, [%rd0+64];\n"
+		"setp.eq.u32 %p2, %r5, 0; @%p2 bra $await;\n"
+		"$store: add.s32 %r4, %r4, 1;\n"
+		"st.relaxed.sys.v4.u32 [%rd0], {%r4, %r4, %r4, %r4};\n"
+		"setp.lt.u32 %p3, %r4, 2000; @%p3 bra $store;\n"
+		"st.release.sys.u32 [%rd0+68], %r4; ret;\n"
+		"$load: st.relaxed.sys.u32 [%rd0+64], 1;\n"
+		"$again: ld.relaxed.sys.v4.u32 {%r6, %r7, %r8, %r9}, [%rd0];\n"
+		"setp.ne.u32 %p4, %r6, %r9; @%p4 add.s64 %rd2, %rd2, 1;\n"
+		"ld.relaxed.sys.u32 %r5, [%rd0+68];\n"
+		"setp.eq.u32 %p5, %r5, 0; @%p5 bra $again;\n"
+		"st.global.u64 [%rd0+128], %rd2; ret; }";
+	struct ptx_module *m = run_load(text);
+	struct run run = new_run(1);
+
+	run.tears = tears;
+	run.options.weak = weak;
+	run_grid(&run, m, 2, 1, 0);
+	CHECK_EQ(run.fault, PTX_FAULT_NONE);
+	ptx_unload(m);
+	return memory[16];
+}
+
+PEAL_TEST(stores_of_16_bytes_are_torn_where_the_host_says_so)
+{
+	int weak, i;
+
+	for (weak = 0; weak < 2; weak++) {
+		CHECK_EQ(count_torn(NULL, weak), 0);
+		/* block 1 may get no core in a run */
+		for (i = 0; i < 100 && !count_torn(tears_all, weak); i++)
+			;
+		CHECK(i < 100);
+	}
+}
+
 PEAL_TEST(calls_pass_arguments_and_results)
 {
 	/* recursion, an indirect call, and an aggregate in local memory */
@@ -606,6 +656,7 @@ PEAL_TEST_MAIN(RUN(registers_of_128_bits_move_whole);
 	       RUN(lanes_wait_for_no_lane_that_has_ended);
 	       RUN(a_lane_waits_for_lanes_with_its_mask);
 	       RUN(blocks_of_a_cluster_read_each_others_shared_memory);
+	       RUN(stores_of_16_bytes_are_torn_where_the_host_says_so);
 	       RUN(calls_pass_arguments_and_results);
 	       RUN(a_return_frees_the_memory_of_a_call);
 	       RUN(a_seed_repeats_a_run_and_seeds_differ);

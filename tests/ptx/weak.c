@@ -236,7 +236,10 @@ void ptx_weak_store(struct ptx_lane *lane, const struct ptx_instruction *in,
 {
 	const struct ptx_host *host = &lane->block->grid->launch.host;
 	uint8_t data[16] __attribute__((aligned(16)));
-	uint32_t n = part_bytes(in), all = (uint32_t)in->size * in->count, i;
+	uint32_t all = (uint32_t)in->size * in->count, i;
+	uint32_t n = ptx_tears(lane, (uintptr_t)at, part_bytes(in)) ?
+			     8 :
+			     part_bytes(in);
 	struct ptx_store store = { .bytes = n };
 
 	if (is_local(lane, (uintptr_t)at)) {
