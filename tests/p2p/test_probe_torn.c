@@ -207,7 +207,7 @@ PEAL_TEST(link_over_torn_stores_has_right_data)
 	CHECK_EQ(info.route == PEAL_ROUTE_PEER, (known() & ~ATOM16) != 0);
 	if (info.route == PEAL_ROUTE_PEER)
 		CHECK_EQ(info.policy, PEAL_POLICY_ATOM8);
-	/* on CUDA the program would tear stores to the host as well */
+	/* host code of the program would tear stores to the host as well */
 	if (info.policy == PEAL_POLICY_ATOM8)
 		CHECK_EQ(count_changed(&r), 0);
 	CHECK_OK(peal_runtime_shutdown(rt));

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "runtime/device/gpu/driver.h"
-#include "runtime/device/host/links.h"
 
 /* Calls, faults, counts and devices of a double. */
 
@@ -193,26 +192,36 @@ const char *double_links(void)
 	return environment("PEAL_DOUBLE_LINKS", "PEAL_HOST_LINKS", "");
 }
 
-int double_access(int from, int to)
+struct peali_link_pair double_link(int from, int to)
 {
 	int (*parse)(const char *, int, struct peali_link_pair *);
 	void *symbol = dlsym(RTLD_DEFAULT, "peali_links_parse");
-	int n = double_n_devices(), access = 0;
-	struct peali_link_pair *pairs;
+	struct peali_link_pair *pairs, pair = { .kind = PEALI_LINK_NONE };
+	int n = double_n_devices();
 
 	if (!symbol)
 		double_broken("the executable does not export "
 			      "peali_links_parse: link it with -rdynamic");
 	memcpy(&parse, &symbol, sizeof(parse));
 	pairs = calloc((size_t)n * (size_t)n, sizeof(*pairs));
-	if (!pairs)
-		return 0;
-	if (!parse(double_links(), n, pairs))
-		access = pairs[from * n + to].kind == PEALI_LINK_NVLINK ? 2 :
-			 pairs[from * n + to].kind == PEALI_LINK_PCIE	? 1 :
-									  0;
+	if (pairs && !parse(double_links(), n, pairs))
+		pair = pairs[from * n + to];
 	free(pairs);
-	return from == to ? 2 : access;
+	return pair;
+}
+
+int double_access(int from, int to)
+{
+	if (from == to)
+		return 2;
+	switch (double_link(from, to).kind) {
+	case PEALI_LINK_NVLINK:
+		return 2;
+	case PEALI_LINK_PCIE:
+		return 1;
+	default:
+		return 0;
+	}
 }
 
 int double_attribute(int attribute, int *value)

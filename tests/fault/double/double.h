@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "runtime/device/host/clock_skew.h"
+#include "runtime/device/host/links.h"
 #include "units.h"
 
 /*
@@ -157,6 +158,8 @@ const char *double_arch(void);
 int double_attribute(int attribute, int *value);
 /* Returns the text of the links of the devices; "": the default. */
 const char *double_links(void);
+/* Returns the link of an ordered pair of devices. */
+struct peali_link_pair double_link(int from, int to);
 /* Returns the access of an ordered pair: 0 none, 1 access, 2 with atomics. */
 int double_access(int from, int to);
 /* Returns a device's clock. By default it differs from the host's clock. */

@@ -15,7 +15,6 @@
 #include <peal/abi/probe.h>
 #include <peal/abi/program.h>
 #include <peal/device/impl/worker/worker.h>
-#include "runtime/device/host/links.h"
 #include "runtime/host_support/cluster.h"
 #include "runtime/host_support/fibers.h"
 
@@ -323,26 +322,10 @@ int double_stream_wait(struct double_stream *stream)
 
 /* ---- launches ------------------------------------------------------------ */
 
-/* Returns the fault of a pair, PEALI_LINK_SOUND for none. */
-static int lies(int from, int to)
-{
-	int (*parse)(const char *, int, struct peali_link_pair *);
-	void *symbol = double_exported("peali_links_parse");
-	int n = double_n_devices(), fault = PEALI_LINK_SOUND;
-	struct peali_link_pair *pairs =
-		calloc((size_t)n * (size_t)n, sizeof(*pairs));
-
-	memcpy(&parse, &symbol, sizeof(parse));
-	if (pairs && !parse(double_links(), n, pairs))
-		fault = pairs[from * n + to].fault;
-	free(pairs);
-	return fault;
-}
-
 /*
  * Applies the fault of a pair to the probe. The stores of its writer go to
  * another place, or arrive in two parts. Other kernels do not use such a pair,
- * or store no atoms of 16 bytes there.
+ * or store no atoms of 16 bytes there. The PTX machine tears stores itself.
  */
 static void mislead(struct kernel *k, struct peal_probe_params *p)
 {
@@ -354,14 +337,14 @@ static void mislead(struct kernel *k, struct peal_probe_params *p)
 						       -1;
 		if (owner < 0 || owner == k->device)
 			continue;
-		fault = lies(k->device, owner);
+		fault = double_link(k->device, owner).fault;
 		if (fault == PEALI_LINK_LOST) {
 			k->scratch = double_scratch(
 				PEAL_PROBE_AREA_BYTES(p->pattern_bytes));
 			p->area = (uintptr_t)k->scratch;
 		} else if (fault == PEALI_LINK_SWAPPED) {
 			p->area += 4096;
-		} else if (fault == PEALI_LINK_TORN) {
+		} else if (fault == PEALI_LINK_TORN && !k->grid) {
 			p->tears = 1;
 		}
 	}

@@ -210,6 +210,16 @@ static enum ptx_memory find_memory(void *context, int device, uint64_t address)
 				 PTX_MEMORY_PEER;
 }
 
+/* Returns 1 if 16-byte stores of a device to the memory of another one are torn. */
+static int find_tears(void *context, int device, uint64_t address)
+{
+	int owner = double_owner(address);
+
+	(void)context;
+	return owner >= 0 && owner != device &&
+	       double_link(device, owner).fault == PEALI_LINK_TORN;
+}
+
 static uint64_t find_generation(void *context)
 {
 	(void)context;
@@ -240,6 +250,8 @@ struct ptx_grid *double_ptx_grid(struct ptx_function *function,
 			  .fault = note_fault,
 			  .lane = note_lane,
 			  .memory = find_memory,
+			  .tears = strstr(double_links(), "torn") ? find_tears :
+								    NULL,
 			  .context = (void *)(intptr_t)double_current() },
 		.options = options
 	};
