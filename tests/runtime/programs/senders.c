@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Servers with several clients, which reply to the sender of each query. */
 #define PEAL_USES PEAL_USE_ALL
+#define PEAL_CHECK_LIMITS 1 /* a GPU checks limits only with it */
 #include <peal/device/kernel.h>
 
 #include "../senders.h"
