@@ -202,7 +202,7 @@ static void *send_notes(void *fixture)
 	struct fixture *s = fixture;
 	uint32_t i, by;
 
-	for (i = 0; i < NOTES; i++)
+	for (i = 0; i < test_part(NOTES); i++)
 		for (by = 0; by < SENDERS; by++)
 			send_note(s, (enum sender)by);
 	return NULL;
@@ -219,7 +219,7 @@ static void move_under_load(uint32_t kernels, uint32_t moves)
 
 	begin(&s);
 	CHECK(!pthread_create(&sender, NULL, send_notes, &s));
-	for (i = 0; i < moves; i++) {
+	for (i = 0; i < test_part(moves); i++) {
 		to = kernels > 1 ? 5 * i + i / 7 : i + 1;
 		to %= WORKERS * kernels;
 		if (move_to(&s, i & 1 ? s.newest : s.guest, (int)(to / WORKERS),
