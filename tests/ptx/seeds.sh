@@ -36,6 +36,7 @@ whole() {
 first=1 seeds=1 seconds=100 total=999999 list=tests/ptx/conformance.txt
 settings=(PEAL_BACKENDS=cuda PEAL_DOUBLE_ENGINE=ptx PEAL_TEST_QUICK=1
     PEAL_CONTROL_TIMEOUT_MS=30000 PEAL_SOURCE_DIR="$PWD" PEAL_BUILD_DIR="$PWD/build"
+    PEAL="$PWD/build/peal"
     LD_LIBRARY_PATH="$PWD/build/doubles/cuda:$PWD/build/doubles/ptx")
 while [[ ${1-} == --* ]]; do
     case $1 in
@@ -72,7 +73,9 @@ mkdir -p "$LOGS"
 
 # command_of TEST: sets `command`.
 command_of() {
-    local folder=build/tests/${1%%/*} name=${1#*/}
+    local folder=build/tests/${1%%/*} name=${1#*/} script=tests/${1%%/*}/test_${1#*/}.sh
+    command=(bash "$script")
+    [ ! -f "$script" ] || return 0
     command=("$folder/tests" "$name")
     [ ! -x "$folder/test_$name" ] || command=("$folder/test_$name")
     [ -x "${command[0]}" ] ||
