@@ -309,7 +309,7 @@ PEAL_TEST(retired_actor_frees_all_its_slots)
 	for (i = 1; i <= 80; i++)
 		stay_at(&s, (int)(i % 3), i / 3 & 1);
 	CHECK_OK(peal_actor_retire(s.rt, s.guest));
-	for (kernel = 0; kernel < KERNELS; kernel++) {
+	for (kernel = 0; kernel < (int)test_part(KERNELS); kernel++) {
 		for (i = 0; i < ACTORS; i++)
 			spawn(s.k[kernel], "guest", i & 1);
 		CHECK_OK(peal_kernel_info(s.k[kernel], &k));
