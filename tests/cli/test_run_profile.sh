@@ -44,6 +44,6 @@ holds out.json "'profile' not in d"
 grep -q 'load imbalance, max' out.txt && grep -q 'load imbalance, percent' out.txt && grep -q 'in handler, mean' out.txt &&
     grep -q 'copied to it' out.txt || fail 'no tables'
 narrow out.txt
-grep -Eq '^time +[0-9.]+ [um]?s$' out.txt && grep -Eq '^throughput, items +[0-9.]+ [kM]?/s$' out.txt &&
+grep -Eq '^time +[0-9.]+ [um]?s$' out.txt && grep -Eq '^throughput, items +[0-9.]+( [kM])?/s$' out.txt &&
     grep -Eq '^  max +[0-9.]+ [um]?s$' out.txt || fail 'no readable units'
 says 'tables'
