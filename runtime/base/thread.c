@@ -1,10 +1,48 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "runtime/base/thread.h"
 
+#include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stddef.h>
 
+#include <peal/device/platform.h>
+
 #define STACK_BYTES_MIN ((size_t)1 << 20)
+
+/*
+ * A thread that starts takes locks of AddressSanitizer. Its runtime does not
+ * release them in a child of fork, unlike the C library. So a launch that forks
+ * must find all threads of the library started.
+ */
+#if PEAL_ASAN
+struct start {
+	void *(*run)(void *);
+	void *argument;
+	atomic_int begun;
+};
+
+static void *begin(void *start)
+{
+	struct start *s = start, own = { s->run, s->argument, 0 };
+
+	atomic_store(&s->begun, 1); /* from here on *s may be gone */
+	return own.run(own.argument);
+}
+
+static int start(pthread_t *thread_out, const pthread_attr_t *attributes,
+		 void *(*run)(void *), void *argument)
+{
+	struct start s = { run, argument, 0 };
+	int error = pthread_create(thread_out, attributes, begin, &s);
+
+	while (!error && !atomic_load(&s.begun))
+		sched_yield();
+	return error;
+}
+#else
+#define start pthread_create
+#endif
 
 static int create(pthread_t *thread_out, void *(*run)(void *), void *argument)
 {
@@ -17,7 +55,7 @@ static int create(pthread_t *thread_out, void *(*run)(void *), void *argument)
 	pthread_attr_getstacksize(&attributes, &bytes);
 	if (bytes < STACK_BYTES_MIN)
 		pthread_attr_setstacksize(&attributes, STACK_BYTES_MIN);
-	error = pthread_create(thread_out, &attributes, run, argument);
+	error = start(thread_out, &attributes, run, argument);
 	pthread_attr_destroy(&attributes);
 	return error;
 }
