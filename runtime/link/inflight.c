@@ -239,7 +239,10 @@ void peali_inflight_note_crash(struct peal_kernel *k)
 {
 	const struct peali_backend_ops *ops =
 		k->rt->devices.device[k->device].backend->ops;
-	int i = ops->launch_culprit ? ops->launch_culprit(k->launch) : -1;
+	/* a process can end before its launch returns */
+	int i = k->launch && ops->launch_culprit ?
+			ops->launch_culprit(k->launch) :
+			-1;
 	struct peali_inflight inflight;
 	char where[256];
 
