@@ -207,7 +207,6 @@ static int run_round(void *context, struct peali_samples *ours,
 	return 0;
 }
 
-/* Returns the largest part of a device's tasks that its speed does not explain. */
 /* Returns the number of devices that have done tasks. */
 static uint32_t active(const struct queues *q)
 {
@@ -218,6 +217,7 @@ static uint32_t active(const struct queues *q)
 	return n;
 }
 
+/* Returns the largest part of a device's tasks that its speed does not explain. */
 static double imbalance(const struct queues *q)
 {
 	double all = 0, most = 0, part;

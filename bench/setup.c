@@ -192,7 +192,7 @@ static int run(int argc, char **argv, int json)
 {
 	struct peali_bench_options options;
 	struct setup s = { 0 };
-	int status = PEALI_EXIT_OK, own_probe;
+	int status = PEALI_EXIT_OK, own_probe, own_log;
 
 	peali_bench_parse(argc, argv,
 			  "Time and memory to link every device to every "
@@ -204,6 +204,7 @@ static int run(int argc, char **argv, int json)
 	 * faster.
 	 */
 	own_probe = getenv("PEAL_PROBE") != NULL;
+	own_log = getenv("PEAL_LOG") != NULL;
 	setenv("PEAL_PROBE", "fresh", 0);
 	peali_report_init(&s.report, "setup", 1);
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
@@ -222,6 +223,11 @@ static int run(int argc, char **argv, int json)
 				    "time and memory to link devices", columns,
 				    status);
 	peali_report_fini(&s.report);
+	/* further benchmarks run in this process */
+	if (!own_probe)
+		unsetenv("PEAL_PROBE");
+	if (!own_log)
+		unsetenv("PEAL_LOG");
 	return status;
 }
 

@@ -148,8 +148,8 @@ struct peal_pipeline_stage_info {
  *         and the following. The error text names the stage. PEAL_ENOTSUP: without
  *         skip_failed the programs need PEAL_USE_SUPERVISION.
  * @retval PEAL_EINVAL  a pointer is NULL, n is 0, or an option is out of range.
- *                      A handler is a task, or has not one port. Or `workers`
- *                      is above 1 and a handler declares not one message.
+ *                      A handler is a task, or its ports are not exactly one.
+ *                      Or `workers` is above 1 and its messages are not one.
  * @retval PEAL_ENODEV  there is no such device.
  * @retval PEAL_ENOENT  the program has no such handler.
  * @retval PEAL_ENOMEM  there is too little memory.

@@ -348,7 +348,7 @@ PEAL_TEST(invalid_communicators_are_refused)
 		     "'slice_bytes': must be a multiple of 8 (12"));
 	o.slice_bytes = 0, o.lanes = 1000000;
 	CHECK_EQ(peal_comm_create(s.rt, devices, 2, &o, &g), PEAL_EINVAL);
-	/* one member needs no lanes, but the value is wrong all the more */
+	/* a communicator of one member launches no kernel */
 	CHECK_FAILS(peal_comm_create(s.rt, devices, 1, &o, &g), PEAL_EINVAL,
 		    "'lanes': is out of range (1000000, allowed 0..1024)");
 	CHECK_EQ(g == NULL, 1);

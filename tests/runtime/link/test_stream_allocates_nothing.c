@@ -7,7 +7,7 @@
 
 #if !IDENTITY_SANITIZED
 
-static atomic_int counting; /* 1: every thread, WATCHDOG: this one */
+static atomic_int counting; /* 1: every thread; or WATCHDOG */
 static atomic_ullong calls;
 
 extern void *__libc_malloc(size_t bytes);
@@ -15,7 +15,7 @@ extern void *__libc_calloc(size_t n, size_t bytes);
 extern void *__libc_realloc(void *p, size_t bytes);
 extern void __libc_free(void *p);
 
-#define WATCHDOG 2
+#define WATCHDOG 2 /* only the thread of the watchdog */
 
 static int is_watchdog(void)
 {
