@@ -64,6 +64,8 @@ struct peal_link {
 	/* 1: that end is gone, and the other end knows it. */
 	_Atomic int sender_gone, receiver_gone;
 	struct peali_progress progress; /* messages delivered or dead */
+	_Atomic uint64_t done_seen; /* of these: most that peal_link_info has
+				     * reported */
 	struct peali_residence residence;
 };
 

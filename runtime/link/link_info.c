@@ -42,13 +42,14 @@ static int error_of(const struct peal_link_counts *c)
  *
  * `taken` is a lower bound of the messages that the receiver is done with. The
  * receiver of a GPU counts late, too. So at most `holds` messages are in the
- * link: its rings have no more slots. 0: unknown.
+ * link: its rings have no more slots. 0: unknown. A hand-over raises `holds`, so
+ * that bound can fall. `seen` is the number of an earlier report.
  *
  * `sent_lags` is 1 if the sender's counters may be old. out->capacity is set.
  */
 static void read_counts(const struct peal_link_counts *c,
 			const struct peal_link_counts *sent, int sent_lags,
-			uint64_t taken, uint64_t holds,
+			uint64_t taken, uint64_t holds, uint64_t seen,
 			struct peal_link_info *out)
 {
 	uint64_t accepted, done, gates, i;
@@ -70,6 +71,7 @@ static void read_counts(const struct peal_link_counts *c,
 	if (holds && accepted > holds + out->dead[PEAL_REASON_CLOSED] &&
 	    taken < accepted - holds - out->dead[PEAL_REASON_CLOSED])
 		taken = accepted - holds - out->dead[PEAL_REASON_CLOSED];
+	taken = taken < seen ? seen : taken;
 	if (taken > done) {
 		out->delivered += taken - done;
 		done = taken;
@@ -136,6 +138,16 @@ static uint64_t describe_path(struct peal_link *link,
 	return holds;
 }
 
+/* Notes that a report has `done` messages as delivered or dead. */
+static void note_seen(struct peal_link *link, uint64_t done)
+{
+	uint64_t seen = atomic_load(&link->done_seen);
+
+	while (seen < done &&
+	       !atomic_compare_exchange_weak(&link->done_seen, &seen, done))
+		;
+}
+
 int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 {
 	uint64_t holds;
@@ -161,7 +173,9 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 	read_counts(peali_remote_receiver_counts(link),
 		    peali_remote_sender_counts(link),
 		    peali_link_sent_lags(link), peali_remote_taken(link), holds,
-		    info_out);
+		    atomic_load(&link->done_seen), info_out);
+	if (!info_out->error)
+		note_seen(link, info_out->undelivered_first);
 	if (!info_out->error)
 		info_out->error = atomic_load(&link->staged_error);
 	if (gone) {
