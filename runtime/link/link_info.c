@@ -43,7 +43,8 @@ static int error_of(const struct peal_link_counts *c)
  * `taken` is a lower bound of the messages that the receiver is done with. The
  * receiver of a GPU counts late, too. So at most `holds` messages are in the
  * link: its rings have no more slots. 0: unknown. A hand-over raises `holds`, so
- * that bound can fall. `seen` is the number of an earlier report.
+ * that bound can fall. `seen` is the number of an earlier report; 0 once the
+ * receiver is gone, as its counts are final then.
  *
  * `sent_lags` is 1 if the sender's counters may be old. out->capacity is set.
  */
@@ -138,12 +139,17 @@ static uint64_t describe_path(struct peal_link *link,
 	return holds;
 }
 
-/* Notes that a report has `done` messages as delivered or dead. */
-static void note_seen(struct peal_link *link, uint64_t done)
+/* Notes that a report has `done` messages as delivered or dead. It used `holds`. If
+ * a hand-over has changed that number since, the report may have too many. */
+static void note_seen(struct peal_link *link, uint64_t holds, uint64_t done)
 {
 	uint64_t seen = atomic_load(&link->done_seen);
+	int changed;
 
-	while (seen < done &&
+	pthread_mutex_lock(&link->path_lock);
+	changed = peali_link_holds(link) != holds;
+	pthread_mutex_unlock(&link->path_lock);
+	while (!changed && seen < done &&
 	       !atomic_compare_exchange_weak(&link->done_seen, &seen, done))
 		;
 }
@@ -173,9 +179,9 @@ int peal_link_info(struct peal_link *link, struct peal_link_info *info_out)
 	read_counts(peali_remote_receiver_counts(link),
 		    peali_remote_sender_counts(link),
 		    peali_link_sent_lags(link), peali_remote_taken(link), holds,
-		    atomic_load(&link->done_seen), info_out);
+		    gone ? 0 : atomic_load(&link->done_seen), info_out);
 	if (!info_out->error)
-		note_seen(link, info_out->undelivered_first);
+		note_seen(link, holds, info_out->undelivered_first);
 	if (!info_out->error)
 		info_out->error = atomic_load(&link->staged_error);
 	if (gone) {
